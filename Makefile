@@ -1,0 +1,52 @@
+# Bun comes pinned from package.json: nothing but Node with npm (or any Bun), make and git is needed.
+BUN_VERSION := $(shell sed -n 's/.*"bun": "\(.*\)".*/\1/p' package.json)
+BUN := node_modules/.bin/bun
+BINARY := dist/bookreel
+DATA ?= bookreel-data
+HOST ?= 127.0.0.1
+PORT ?= 8080
+
+# --minify-identifiers would switch the router's own checks off; .env and bunfig.toml of a working directory are not ours.
+BUILD_FLAGS := --compile --minify-whitespace --minify-syntax --no-compile-autoload-dotenv --no-compile-autoload-bunfig
+
+SOURCES := $(shell find src fixtures -type f 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help install build run test check format fixtures bench clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+node_modules/.installed: package.json bun.lock bunfig.toml
+	@if [ -x $(BUN) ]; then $(BUN) install --frozen-lockfile; \
+	elif command -v bun >/dev/null 2>&1; then bun install --frozen-lockfile; \
+	else npx --yes bun@$(BUN_VERSION) install --frozen-lockfile; fi
+	@touch $@
+
+install: node_modules/.installed ## install the pinned dependencies, Bun among them
+
+$(BINARY): node_modules/.installed $(SOURCES) package.json tsconfig.json
+	$(BUN) build $(BUILD_FLAGS) src/main.ts --outfile $@
+
+build: $(BINARY) ## compile the executable to dist/bookreel
+
+run: build ## seed the fixtures, serve on 127.0.0.1:8080, print a curl line that works
+	@exec $(BINARY) serve --demo --data $(DATA) --host $(HOST) --port $(PORT)
+
+test: build ## run every test, in process and against the executable
+	$(BUN) test
+
+check: install ## check format, lint, layers, types and dead code
+	$(BUN) run check
+
+format: install ## format and fix what can be fixed
+	$(BUN) run format
+
+fixtures: install ## make the simulated recordings again
+	$(BUN) fixtures/simulate.ts
+
+bench: build ## measure, and write test/bench/RESULTS.md
+	$(BUN) test/bench/run.ts
+
+clean: ## remove what was built and installed
+	rm -rf dist node_modules
