@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+
+/**
+ * A key is `br_live_`, 40 base32 characters (200 random bits) and 7 characters of CRC-32 over what stands before them.
+ * The checksum lets junk be refused without a look-up; it adds no secrecy. Alphabet: RFC 4648 base32 in lower case.
+ */
+const PREFIX = 'br_live_';
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+const RANDOM_BYTES = 25;
+const RANDOM_CHARS = 40;
+const CHECKSUM_CHARS = 7;
+const PUBLIC_CHARS = 6;
+const SHAPE = /^br_live_[a-z2-7]{47}$/;
+
+/** A key as the store knows it: never the key itself. */
+export interface ApiKey {
+  /** `key_…`; stays the same through rotations. */
+  readonly id: string;
+  readonly account: string;
+  readonly name: string | undefined;
+  readonly tier: string;
+  /** Overrides the tier's requests a minute. */
+  readonly requestsPerMinute: number | undefined;
+  /** The key's first characters, enough to tell keys apart and no help in guessing one. */
+  readonly prefix: string;
+  readonly createdMs: number;
+  readonly rotatedMs: number | undefined;
+  readonly revokedMs: number | undefined;
+}
+
+/** A new key with 200 bits from the system's random source. */
+export function generateKey(): string {
+  const body = PREFIX + base32(randomBytes(RANDOM_BYTES));
+  return body + checksum(body);
+}
+
+/** Whether `text` has the shape and the checksum of a key; says nothing about whether it was ever given out. */
+export function isWellFormedKey(text: string): boolean {
+  if (!SHAPE.test(text)) return false;
+  const body = text.slice(0, PREFIX.length + RANDOM_CHARS);
+  return text.slice(body.length) === checksum(body);
+}
+
+/** What may be shown of a key: its prefix and 6 of its 40 random characters. */
+export function publicPrefix(key: string): string {
+  return key.slice(0, PREFIX.length + PUBLIC_CHARS);
+}
+
+/** A new key id: `key_` and 10 base32 characters (50 random bits). */
+export function generateKeyId(): string {
+  return `key_${base32(randomBytes(7)).slice(0, 10)}`;
+}
+
+function checksum(text: string): string {
+  let crc = Bun.hash.crc32(text);
+  let out = '';
+  for (let i = 0; i < CHECKSUM_CHARS; i += 1) {
+    out = ALPHABET[crc % 32]! + out;
+    crc = Math.floor(crc / 32);
+  }
+  return out;
+}
+
+function base32(bytes: Uint8Array): string {
+  let out = '';
+  let buffer = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    buffer = (buffer << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      out += ALPHABET[(buffer >> bits) & 31]!;
+      buffer &= (1 << bits) - 1;
+    }
+  }
+  return out;
+}

@@ -1,0 +1,83 @@
+/**
+ * Exact decimals carried by doubles. A decimal of at most 15 significant digits survives the way to a double and back
+ * to the shortest text unchanged (IEEE 754 binary64 guarantees DBL_DIG = 15), so a number that passed `parseDecimal` or
+ * `isExactDecimal` *is* the decimal that was written; nothing in this program rounds one.
+ */
+export const DECIMAL_PLACES_MAX = 12;
+export const SIGNIFICANT_DIGITS_MAX = 15;
+
+const DECIMAL_TEXT = /^(-?)(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
+const POINT = 46;
+const ZERO = 48;
+const NINE = 57;
+const POWERS_OF_TEN = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
+
+/** 10^exponent, exact for 0 ≤ exponent ≤ 22. */
+export function powerOfTen(exponent: number): number {
+  return POWERS_OF_TEN[exponent]!;
+}
+
+/**
+ * Reads a decimal as JSON or a venue writes it (`0.48`, `.48`, `-3`, `1e3`).
+ * Undefined when it is not a decimal, or needs more than 12 decimals or 15 significant digits: such a value would have
+ * to be rounded, so it is refused. Zeros that add nothing (`0.4800`) do not count.
+ */
+export function parseDecimal(text: string): number | undefined {
+  return isPlainDecimal(text) ? Number(text) : parseAnyDecimal(text);
+}
+
+/** `123`, `0.48`: digits with at most one point among them, within the limits as it stands. Recordings are full of these. */
+function isPlainDecimal(text: string): boolean {
+  const length = text.length;
+  if (length === 0 || length > SIGNIFICANT_DIGITS_MAX) return false;
+  let point = -1;
+  for (let i = 0; i < length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code === POINT && point < 0 && i > 0) point = i;
+    else if (code < ZERO || code > NINE) return false;
+  }
+  if (point === length - 1) return false;
+  if (text.charCodeAt(0) === ZERO && length > 1 && point !== 1) return false;
+  return point < 0 || length - 1 - point <= DECIMAL_PLACES_MAX;
+}
+
+function parseAnyDecimal(text: string): number | undefined {
+  const match = DECIMAL_TEXT.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole = '', fraction = '', exponentText = '0'] = match;
+  if (whole === '' && fraction === '') return undefined;
+  if (whole.length > 1 && whole.startsWith('0')) return undefined;
+  const exponent = Number(exponentText);
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return 0;
+  const decimals = fraction.length - exponent - (digits.length - significant.length);
+  if (decimals > DECIMAL_PLACES_MAX) return undefined;
+  // Zeros that a positive exponent or a long integer appends count as digits: they must be held too.
+  if (significant.length + Math.max(0, -decimals) > SIGNIFICANT_DIGITS_MAX) return undefined;
+  const value = Number(`${significant}e${-decimals}`);
+  return sign === '-' ? -value : value;
+}
+
+/** How many decimals `value` has (0…12), or undefined when it needs more than 12 or more than 15 significant digits. */
+export function decimalPlaces(value: number): number | undefined {
+  const magnitude = Math.abs(value);
+  if (!(magnitude < 1e15)) return undefined;
+  for (let places = 0; places <= DECIMAL_PLACES_MAX; places += 1) {
+    const scaled = Math.round(magnitude * POWERS_OF_TEN[places]!);
+    if (scaled >= 1e15) return undefined;
+    // An exact integer over an exact power of ten: the division gives the double nearest to that decimal.
+    if (scaled / POWERS_OF_TEN[places]! === magnitude) return places;
+  }
+  return undefined;
+}
+
+/** Whether a parsed JSON number is a decimal that this program keeps: see `decimalPlaces`. */
+export function isExactDecimal(value: number): boolean {
+  return decimalPlaces(value) !== undefined;
+}
+
+/** `value · 10^scale` as an integer. `value` must have at most `scale` decimals and the result be below 2^53. */
+export function toScaled(value: number, scale: number): number {
+  return Math.round(value * POWERS_OF_TEN[scale]!);
+}

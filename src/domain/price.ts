@@ -1,0 +1,37 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { OUTCOME_FIELDS } from './orderbook.ts';
+
+/** What a market price is: the midpoint of a two-sided book, or a trade. */
+export const PRICE_KINDS = ['mid', 'trade'] as const;
+export type PriceKind = (typeof PRICE_KINDS)[number];
+
+export function parsePriceKind(text: string): PriceKind | undefined {
+  return PRICE_KINDS.find((kind) => kind === text);
+}
+
+/** An outcome's price on the wire. */
+export const PriceResource = Type.Object(
+  {
+    ...OUTCOME_FIELDS,
+    price: Type.Number({ minimum: 0, maximum: 1 }),
+    kind: Type.Union(
+      PRICE_KINDS.map((kind) => Type.Literal(kind)),
+      { description: 'mid: midpoint of a two-sided book, one record per change; trade: a trade’s price.' },
+    ),
+  },
+  { $id: 'Price', description: 'The price of one outcome at one instant.' },
+);
+export type PriceResource = Static<typeof PriceResource>;
+
+/** A coin's reference price on the wire. */
+export const CoinPriceResource = Type.Object(
+  {
+    id: Type.String({ pattern: '^[0-9]+$' }),
+    symbol: Type.String({ description: 'Coin code, lower case.' }),
+    source: Type.String({ description: 'Who published the price, as the recording names it.' }),
+    timestamp: Type.String({ format: 'date-time' }),
+    price: Type.Number({ minimum: 0, description: 'USD.' }),
+  },
+  { $id: 'CoinPrice', description: 'A coin’s reference price at one instant.' },
+);
+export type CoinPriceResource = Static<typeof CoinPriceResource>;

@@ -1,0 +1,98 @@
+import { type Static, Type } from '@sinclair/typebox';
+
+/** What a tier can grant: every `/v1` path belongs to one of these. `billing` needs only a valid key. */
+export const GRANTS = ['markets', 'prices', 'snapshots', 'quotes'] as const;
+export type Grant = (typeof GRANTS)[number];
+
+/** A row of the live tier catalog. */
+export interface Tier {
+  readonly id: string;
+  readonly name: string;
+  /** Canonical coin codes; undefined grants every coin. */
+  readonly coins: readonly string[] | undefined;
+  /** Route names; undefined grants every route that exists or comes. */
+  readonly routes: readonly string[] | undefined;
+  readonly requestsPerMinute: number;
+  readonly monthlyPriceUsd: number | undefined;
+  readonly priceNote: string | undefined;
+}
+
+export const REQUESTS_PER_MINUTE_MAX = 1_000_000;
+
+/** The catalog that a new archive starts with; `tier set` changes it from then on. */
+export const DEFAULT_TIERS: readonly Tier[] = [
+  {
+    id: 'free',
+    name: 'Free',
+    coins: ['btc'],
+    routes: ['markets', 'prices'],
+    requestsPerMinute: 10,
+    monthlyPriceUsd: 0,
+    priceNote: undefined,
+  },
+  {
+    id: 'starter',
+    name: 'Starter',
+    coins: ['btc', 'eth'],
+    routes: ['markets', 'prices', 'snapshots', 'quotes'],
+    requestsPerMinute: 60,
+    monthlyPriceUsd: undefined,
+    priceNote: 'to be determined',
+  },
+  {
+    id: 'pro',
+    name: 'Pro',
+    coins: ['btc', 'eth', 'sol', 'xrp'],
+    routes: undefined,
+    requestsPerMinute: 300,
+    monthlyPriceUsd: undefined,
+    priceNote: 'to be determined',
+  },
+  {
+    id: 'enterprise',
+    name: 'Enterprise',
+    coins: undefined,
+    routes: undefined,
+    requestsPerMinute: 1000,
+    monthlyPriceUsd: undefined,
+    priceNote: 'custom',
+  },
+];
+
+export function grantsRoute(tier: Tier, grant: Grant): boolean {
+  return tier.routes === undefined || tier.routes.includes(grant);
+}
+
+/** `coin` in canonical form. */
+export function grantsCoin(tier: Tier, coin: string): boolean {
+  return tier.coins === undefined || tier.coins.includes(coin);
+}
+
+const listOrAll = (description: string) => Type.Union([Type.Array(Type.String()), Type.Null()], { description });
+
+/** A tier on the wire. */
+export const TierResource = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    coins: listOrAll('Coin codes; null grants all.'),
+    routes: listOrAll('Route names; null grants all.'),
+    requestsPerMinute: Type.Integer({ minimum: 1 }),
+    monthlyPriceUsd: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description: 'null: see priceNote.' }),
+    priceNote: Type.Union([Type.String(), Type.Null()]),
+  },
+  { $id: 'Tier', description: 'A tier of the live catalog.' },
+);
+export type TierResource = Static<typeof TierResource>;
+
+export function tierResource(tier: Tier): TierResource {
+  return {
+    id: tier.id,
+    name: tier.name,
+    coins: tier.coins === undefined ? null : [...tier.coins],
+    routes: tier.routes === undefined ? null : [...tier.routes],
+    requestsPerMinute: tier.requestsPerMinute,
+    monthlyPriceUsd: tier.monthlyPriceUsd ?? null,
+    priceNote: tier.priceNote ?? null,
+  };
+}
