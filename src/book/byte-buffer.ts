@@ -1,0 +1,37 @@
+const INITIAL_BYTES = 64 * 1024;
+
+/** A buffer that grows and is used again for one answer after another. */
+export class ByteBuffer {
+  bytes = new Uint8Array(INITIAL_BYTES);
+  length = 0;
+
+  clear(): void {
+    this.length = 0;
+  }
+
+  /** Makes room for `count` more bytes. */
+  reserve(count: number): void {
+    if (this.length + count <= this.bytes.length) return;
+    let size = this.bytes.length * 2;
+    while (size < this.length + count) size *= 2;
+    const grown = new Uint8Array(size);
+    grown.set(this.bytes.subarray(0, this.length));
+    this.bytes = grown;
+  }
+
+  append(source: Uint8Array): void {
+    this.reserve(source.length);
+    this.bytes.set(source, this.length);
+    this.length += source.length;
+  }
+
+  byte(value: number): void {
+    this.reserve(1);
+    this.bytes[this.length++] = value;
+  }
+
+  /** What was written; valid until the next write. */
+  view(): Uint8Array<ArrayBuffer> {
+    return this.bytes.subarray(0, this.length);
+  }
+}

@@ -1,0 +1,69 @@
+import { toScaled } from '../domain/decimal.ts';
+import type { Place } from '../domain/page.ts';
+import { type EncodedRun, RUN_RECORDS_MAX, type RunCodec, readRunHead, writeRunHead } from './run.ts';
+import { columnScale, DOUBLES, divisorOf, placesAtLeast, readScale } from './scale.ts';
+import { VarintReader, VarintWriter } from './varint.ts';
+
+/** A price at its place in one series: an outcome's mids or trades, or a coin's prices from one source. */
+export interface PriceRecord extends Place {
+  readonly price: number;
+}
+
+/**
+ * A segment of prices. Behind the head (run.ts): a scale, then per price the signed difference to the one before in
+ * units of 10^-scale; or DOUBLES (scale.ts) and the prices themselves.
+ */
+export const priceCodec: RunCodec<PriceRecord> = {
+  encode: encodePrices,
+  decode: decodePrices,
+  same: (a, b) => a.price === b.price,
+};
+
+function encodePrices(records: readonly PriceRecord[], from: number, countMax: number): EncodedRun {
+  const count = Math.min(records.length - from, countMax, RUN_RECORDS_MAX);
+  const scale = scaleOf(records, from, count);
+  const writer = new VarintWriter();
+  writeRunHead(writer, records, from, count);
+  writer.unsigned(scale);
+  let before = 0;
+  for (let i = from; i < from + count; i += 1) {
+    const { price } = records[i]!;
+    if (scale === DOUBLES) {
+      writer.double(price);
+      continue;
+    }
+    const scaled = toScaled(price, scale);
+    writer.signed(scaled - before);
+    before = scaled;
+  }
+  return { payload: writer.view().slice(), count };
+}
+
+function scaleOf(records: readonly PriceRecord[], from: number, count: number): number {
+  let places = 0;
+  let largest = 0;
+  for (let i = from; i < from + count; i += 1) {
+    const { price } = records[i]!;
+    places = placesAtLeast(places, price);
+    if (price > largest) largest = price;
+  }
+  return columnScale(places, largest);
+}
+
+function decodePrices(payload: Uint8Array): PriceRecord[] {
+  const head = readRunHead(payload);
+  const reader = new VarintReader(payload, head.bodyOffset);
+  const scale = readScale(reader);
+  const records: PriceRecord[] = [];
+  let scaled = 0;
+  for (let i = 0; i < head.count; i += 1) {
+    const place = { timestampMs: head.timestamps[i]!, id: head.ids[i]! };
+    if (scale === DOUBLES) {
+      records.push({ ...place, price: reader.double() });
+      continue;
+    }
+    scaled += reader.signed();
+    records.push({ ...place, price: scaled / divisorOf(scale) });
+  }
+  return records;
+}

@@ -1,0 +1,46 @@
+import { DECIMAL_PLACES_MAX, decimalPlaces, powerOfTen, toScaled } from '../domain/decimal.ts';
+import { damaged, type VarintReader, type VarintWriter } from './varint.ts';
+
+/**
+ * A column of decimals is written as integers value · 10^scale with one scale for the whole segment. Where no scale
+ * keeps every value an exact integer (10^14 beside 10^-12), the scale is DOUBLES and the values are written as they are.
+ */
+export const DOUBLES = 31;
+
+/** A mid has one decimal more than the prices it lies between. */
+const SCALE_MAX = DECIMAL_PLACES_MAX + 1;
+/** Differences of scaled values are written too, and take one bit more than the values. */
+const SCALED_MAX = 2 ** 52;
+
+/** At least `places`, and as many as `value` has. */
+export function placesAtLeast(places: number, value: number): number {
+  const power = powerOfTen(places);
+  // Most values fit the scale found so far: one multiplication tells.
+  if (Math.round(value * power) / power === value) return places;
+  return Math.max(places, decimalPlaces(value) ?? SCALE_MAX);
+}
+
+/** The scale for a column whose values have up to `places` decimals and are at most `largest`. */
+export function columnScale(places: number, largest: number): number {
+  return largest * powerOfTen(places) < SCALED_MAX ? places : DOUBLES;
+}
+
+export function writeScaled(writer: VarintWriter, value: number, scale: number): void {
+  if (scale === DOUBLES) writer.double(value);
+  else writer.unsigned(toScaled(value, scale));
+}
+
+/** The value in units of its column: divide by `divisorOf(scale)` for the decimal. */
+export function readScaled(reader: VarintReader, scale: number): number {
+  return scale === DOUBLES ? reader.double() : reader.unsigned();
+}
+
+export function divisorOf(scale: number): number {
+  return scale === DOUBLES ? 1 : powerOfTen(scale);
+}
+
+export function readScale(reader: VarintReader): number {
+  const scale = reader.unsigned();
+  if (scale > SCALE_MAX && scale !== DOUBLES) throw damaged();
+  return scale;
+}

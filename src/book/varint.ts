@@ -1,0 +1,125 @@
+import { DomainError } from '../domain/errors.ts';
+
+/**
+ * Unsigned LEB128 integers below 2^53; signed ones likewise, with the sign in the lowest bit of the first byte (zigzag
+ * would need a 54th bit); doubles as IEEE 754 little endian.
+ * A reader stops at the end of its bytes with an error: a damaged payload is never read as something else.
+ */
+const LOW_BITS = 128;
+const SIGNED_LOW = 64;
+const INITIAL_BYTES = 1024;
+
+export class VarintWriter {
+  #bytes = new Uint8Array(INITIAL_BYTES);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Forgets what was written behind `length`. */
+  truncate(length: number): void {
+    this.#length = length;
+  }
+
+  unsigned(value: number): void {
+    this.#reserve(8);
+    let rest = value;
+    while (rest >= LOW_BITS) {
+      this.#bytes[this.#length++] = (rest % LOW_BITS) | LOW_BITS;
+      rest = Math.floor(rest / LOW_BITS);
+    }
+    this.#bytes[this.#length++] = rest;
+  }
+
+  signed(value: number): void {
+    const magnitude = Math.abs(value);
+    const sign = value < 0 ? 1 : 0;
+    if (magnitude < SIGNED_LOW) {
+      this.unsigned(magnitude * 2 + sign);
+      return;
+    }
+    this.#reserve(1);
+    this.#bytes[this.#length++] = (magnitude % SIGNED_LOW) * 2 + sign + LOW_BITS;
+    this.unsigned(Math.floor(magnitude / SIGNED_LOW));
+  }
+
+  double(value: number): void {
+    this.#reserve(8);
+    new DataView(this.#bytes.buffer).setFloat64(this.#length, value, true);
+    this.#length += 8;
+  }
+
+  append(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  /** What was written so far; valid until the next write. */
+  view(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #reserve(count: number): void {
+    if (this.#length + count <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length + count));
+    grown.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = grown;
+  }
+}
+
+export class VarintReader {
+  readonly #bytes: Uint8Array;
+  #position: number;
+
+  constructor(bytes: Uint8Array, position = 0) {
+    this.#bytes = bytes;
+    this.#position = position;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  unsigned(): number {
+    const bytes = this.#bytes;
+    const first = bytes[this.#position++];
+    if (first === undefined) throw damaged();
+    if (first < LOW_BITS) return first;
+    let value = first - LOW_BITS;
+    let unit = LOW_BITS;
+    for (;;) {
+      const byte = bytes[this.#position++];
+      if (byte === undefined) throw damaged();
+      if (byte < LOW_BITS) {
+        value += byte * unit;
+        if (value > Number.MAX_SAFE_INTEGER) throw damaged();
+        return value;
+      }
+      value += (byte - LOW_BITS) * unit;
+      unit *= LOW_BITS;
+      if (unit > Number.MAX_SAFE_INTEGER) throw damaged();
+    }
+  }
+
+  signed(): number {
+    const first = this.#bytes[this.#position++];
+    if (first === undefined) throw damaged();
+    const low = (first % LOW_BITS) >> 1;
+    const magnitude = first < LOW_BITS ? low : low + this.unsigned() * SIGNED_LOW;
+    return first % 2 === 0 ? magnitude : -magnitude;
+  }
+
+  double(): number {
+    if (this.#position + 8 > this.#bytes.length) throw damaged();
+    const view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset + this.#position, 8);
+    this.#position += 8;
+    return view.getFloat64(0, true);
+  }
+}
+
+/** What reading a payload that is not what was written ends in. */
+export function damaged(): DomainError {
+  return new DomainError('unavailable', 'a stored segment is damaged: restore the data directory from a backup');
+}
