@@ -1,0 +1,151 @@
+import { type ApiKey, generateKey, generateKeyId, isWellFormedKey, publicPrefix } from '../domain/api-key.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Database } from './database.ts';
+import type { KeySecret } from './key-secret.ts';
+
+interface KeyRow {
+  readonly key_id: string;
+  readonly account: string;
+  readonly name: string | null;
+  readonly tier_id: string;
+  readonly requests_per_minute: number | null;
+  readonly prefix: string;
+  readonly created_ms: number;
+  readonly rotated_ms: number | null;
+  readonly revoked_ms: number | null;
+}
+
+/** A key just given out: the only moment at which `key` exists outside its owner's hands. */
+export interface IssuedKey {
+  readonly apiKey: ApiKey;
+  readonly key: string;
+}
+
+export interface NewKey {
+  readonly account: string;
+  readonly name: string | undefined;
+  readonly tier: string;
+  readonly requestsPerMinute: number | undefined;
+}
+
+const SELECT = `SELECT key_id, email AS account, name, tier_id, requests_per_minute, prefix, api_keys.created_ms,
+  rotated_ms, revoked_ms FROM api_keys JOIN accounts USING (account_id)`;
+
+export const FIND_KEY_BY_DIGEST = `${SELECT} WHERE digest = ? AND revoked_ms IS NULL`;
+
+/** Keys and the accounts that own them. A key is stored as its keyed digest only. */
+export class ApiKeys {
+  readonly #secret: KeySecret;
+  readonly #findByDigest;
+  readonly #find;
+  readonly #list;
+  readonly #count;
+  readonly #addAccount;
+  readonly #insert;
+  readonly #rotate;
+  readonly #revoke;
+
+  constructor(database: Database, secret: KeySecret) {
+    this.#secret = secret;
+    this.#findByDigest = database.query<KeyRow, [Uint8Array]>(FIND_KEY_BY_DIGEST);
+    this.#find = database.query<KeyRow, [string]>(`${SELECT} WHERE key_id = ?`);
+    this.#list = database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`);
+    this.#count = database.query<{ keys: number }, []>('SELECT COUNT(*) AS keys FROM api_keys');
+    this.#addAccount = database.query<never, [string, number]>(
+      'INSERT INTO accounts (email, created_ms) VALUES (?, ?) ON CONFLICT (email) DO NOTHING',
+    );
+    this.#insert = database.query<
+      never,
+      [string, string, string, string | null, Uint8Array, string, number | null, number]
+    >(
+      `INSERT INTO api_keys (key_id, account_id, tier_id, name, digest, prefix, requests_per_minute, created_ms)
+       VALUES (?, (SELECT account_id FROM accounts WHERE email = ?), ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#rotate = database.query<never, [Uint8Array, string, number, string]>(
+      'UPDATE api_keys SET digest = ?, prefix = ?, rotated_ms = ? WHERE key_id = ?',
+    );
+    this.#revoke = database.query<never, [number, string]>('UPDATE api_keys SET revoked_ms = ? WHERE key_id = ?');
+  }
+
+  /** Who presents `key`; undefined when it is malformed, unknown or revoked. Junk is refused without a look-up. */
+  authenticate(key: string): ApiKey | undefined {
+    if (!isWellFormedKey(key)) return undefined;
+    const row = this.#findByDigest.get(this.#secret.digest(key));
+    return row === null ? undefined : toApiKey(row);
+  }
+
+  find(id: string): ApiKey | undefined {
+    const row = this.#find.get(id);
+    return row === null ? undefined : toApiKey(row);
+  }
+
+  /** Oldest first, the revoked ones included. */
+  list(): ApiKey[] {
+    return this.#list.all().map(toApiKey);
+  }
+
+  get isEmpty(): boolean {
+    return this.#count.get()!.keys === 0;
+  }
+
+  /** Creates a key, and its account when it is new. Within a write transaction. */
+  create(request: NewKey, nowMs: number): IssuedKey {
+    this.#addAccount.run(request.account, nowMs);
+    const key = generateKey();
+    const id = generateKeyId();
+    this.#insert.run(
+      id,
+      request.account,
+      request.tier,
+      request.name ?? null,
+      this.#secret.digest(key),
+      publicPrefix(key),
+      request.requestsPerMinute ?? null,
+      nowMs,
+    );
+    return { apiKey: this.find(id)!, key };
+  }
+
+  /** Gives the key with `id` a new secret; the old one is refused from then on. Within a write transaction. */
+  rotate(id: string, nowMs: number): IssuedKey {
+    const held = this.#mustFind(id);
+    if (held.revokedMs !== undefined) {
+      throw new DomainError(
+        'conflict',
+        `key '${id}' was revoked and stays so: create a new one with 'bookreel key create'`,
+      );
+    }
+    const key = generateKey();
+    this.#rotate.run(this.#secret.digest(key), publicPrefix(key), nowMs, id);
+    return { apiKey: this.#mustFind(id), key };
+  }
+
+  /** Refuses the key with `id` from now on; revoking twice changes nothing. Within a write transaction. */
+  revoke(id: string, nowMs: number): ApiKey {
+    const held = this.#mustFind(id);
+    if (held.revokedMs === undefined) this.#revoke.run(nowMs, id);
+    return this.#mustFind(id);
+  }
+
+  #mustFind(id: string): ApiKey {
+    const found = this.find(id);
+    if (found === undefined) {
+      throw new DomainError('not-found', `there is no key '${id}': 'bookreel key list' shows the ids`);
+    }
+    return found;
+  }
+}
+
+function toApiKey(row: KeyRow): ApiKey {
+  return {
+    id: row.key_id,
+    account: row.account,
+    name: row.name ?? undefined,
+    tier: row.tier_id,
+    requestsPerMinute: row.requests_per_minute ?? undefined,
+    prefix: row.prefix,
+    createdMs: row.created_ms,
+    rotatedMs: row.rotated_ms ?? undefined,
+    revokedMs: row.revoked_ms ?? undefined,
+  };
+}

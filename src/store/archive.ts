@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { ApiKeys } from './api-keys.ts';
+import { Database, type OpenOptions } from './database.ts';
+import { Gaps } from './gaps.ts';
+import { GivenIds } from './ids.ts';
+import { KeySecret } from './key-secret.ts';
+import { Markets } from './markets.ts';
+import { Prices } from './prices.ts';
+import { Quotes } from './quotes.ts';
+import { Segments } from './segments.ts';
+import { SeriesCatalog } from './series.ts';
+import { Snapshots } from './snapshots.ts';
+import { Tiers } from './tiers.ts';
+
+/** An open data directory: its database and the store of every noun on it. */
+export interface Archive {
+  readonly database: Database;
+  readonly archiveId: string;
+  readonly markets: Markets;
+  readonly snapshots: Snapshots;
+  readonly quotes: Quotes;
+  readonly prices: Prices;
+  readonly gaps: Gaps;
+  readonly tiers: Tiers;
+  readonly apiKeys: ApiKeys;
+  readonly givenIds: GivenIds;
+}
+
+/** Opens a data directory, migrating its database when need be. Errors as `Database.open` and `KeySecret.open`. */
+export function openArchive(directory: string, nowMs: number, options: OpenOptions): Archive {
+  const database = Database.open(directory, options);
+  try {
+    const archiveId = identify(database, nowMs);
+    const keys = database.query<{ any_key: number }, []>('SELECT 1 AS any_key FROM api_keys LIMIT 1');
+    const secret = KeySecret.open(directory, () => keys.get() === null);
+    const segments = new Segments(database);
+    const series = new SeriesCatalog(database);
+    return {
+      database,
+      archiveId,
+      markets: new Markets(database),
+      snapshots: new Snapshots(segments, series),
+      quotes: new Quotes(segments, series),
+      prices: new Prices(segments, series),
+      gaps: new Gaps(database),
+      tiers: new Tiers(database),
+      apiKeys: new ApiKeys(database, secret),
+      givenIds: new GivenIds(database),
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** A new archive gets its id and the default tiers; of an old one the id is read. */
+function identify(database: Database, nowMs: number): string {
+  const select = database.query<{ archive_id: string }, []>('SELECT archive_id FROM archive');
+  const held = database.read(() => select.get());
+  if (held !== null) return held.archive_id;
+  return database.write(() => {
+    // Read again under the lock: two first commands may meet here.
+    const raced = select.get();
+    if (raced !== null) return raced.archive_id;
+    const archiveId = randomBytes(16).toString('hex');
+    database
+      .query<never, [string, number]>('INSERT INTO archive (only_row, archive_id, created_ms) VALUES (1, ?, ?)')
+      .run(archiveId, nowMs);
+    new Tiers(database).addDefaults();
+    return archiveId;
+  });
+}

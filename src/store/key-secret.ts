@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+
+export const KEY_SECRET_FILE = 'key-secret';
+const SECRET_BYTES = 32;
+
+/** The secret that keys are digested with: a file beside the database, so that neither alone says anything of a key. */
+export class KeySecret {
+  readonly #secret: Uint8Array;
+
+  private constructor(secret: Uint8Array) {
+    this.#secret = secret;
+  }
+
+  /**
+   * Reads the data directory's secret. When there is none, `mayCreate` decides: with keys given out under a lost secret
+   * a new one would refuse them all, so that is an error instead.
+   */
+  static open(directory: string, mayCreate: () => boolean): KeySecret {
+    const path = join(directory, KEY_SECRET_FILE);
+    const held = readSecret(path);
+    if (held !== undefined) return new KeySecret(held);
+    if (!mayCreate()) {
+      throw new DomainError(
+        'unavailable',
+        `'${path}' is missing, and no key can be checked without it: restore it from a backup of this directory`,
+      );
+    }
+    createSecret(path);
+    return new KeySecret(readSecret(path)!);
+  }
+
+  /** HMAC-SHA-256 of a key. */
+  digest(key: string): Uint8Array {
+    return new Bun.CryptoHasher('sha256', this.#secret).update(key).digest();
+  }
+}
+
+function readSecret(path: string): Uint8Array | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw new DomainError('unavailable', `'${path}' cannot be read: check its permissions`, { cause: error });
+  }
+  const secret = Buffer.from(text.trim(), 'hex');
+  if (secret.length !== SECRET_BYTES) {
+    throw new DomainError('unavailable', `'${path}' is damaged: restore it from a backup of this directory`);
+  }
+  return secret;
+}
+
+/** Written beside and linked into place: two first commands agree on one secret, and a crash leaves none or a whole one. */
+function createSecret(path: string): void {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  const file = openSync(draft, 'wx', 0o600);
+  try {
+    writeSync(file, `${randomBytes(SECRET_BYTES).toString('hex')}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

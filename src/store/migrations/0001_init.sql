@@ -1,0 +1,120 @@
+-- Times are Unix milliseconds, decimals are REAL (exact up to 15 significant digits, see domain/decimal.ts),
+-- asset ids are TEXT (about 77 digits).
+
+CREATE TABLE archive (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  -- Tells archives apart in entity tags: equal revisions of two archives say nothing about each other.
+  archive_id TEXT NOT NULL,
+  created_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE markets (
+  market_key INTEGER PRIMARY KEY,
+  condition_id TEXT NOT NULL UNIQUE,
+  venue_market_id TEXT NOT NULL,
+  venue_event_id TEXT NOT NULL,
+  slug TEXT NOT NULL COLLATE NOCASE,
+  symbol TEXT NOT NULL,
+  timeframe TEXT NOT NULL,
+  up_asset_id TEXT NOT NULL,
+  down_asset_id TEXT NOT NULL,
+  active INTEGER NOT NULL CHECK (active IN (0, 1)),
+  closed INTEGER NOT NULL CHECK (closed IN (0, 1)),
+  winner TEXT CHECK (winner IN ('up', 'down')),
+  start_ms INTEGER NOT NULL,
+  end_ms INTEGER NOT NULL,
+  volume REAL NOT NULL,
+  liquidity REAL NOT NULL,
+  resolved_ms INTEGER,
+  price_start REAL,
+  price_end REAL,
+  created_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  -- Counts every change to the market or to a record of it.
+  revision INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX markets_by_coin ON markets (symbol, start_ms, condition_id);
+CREATE INDEX markets_by_coin_and_timeframe ON markets (symbol, timeframe, start_ms, condition_id);
+CREATE INDEX markets_by_slug ON markets (slug, symbol, start_ms);
+
+-- A time series: one kind of record of one outcome of one market, or one source's prices of one coin.
+CREATE TABLE series (
+  series_id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (
+    kind IN ('book', 'quote', 'derived-quote', 'mid', 'derived-mid', 'trade', 'coin-price')
+  ),
+  market_key INTEGER REFERENCES markets (market_key),
+  outcome TEXT CHECK (outcome IN ('up', 'down')),
+  symbol TEXT,
+  source TEXT,
+  CHECK ((kind = 'coin-price') = (market_key IS NULL)),
+  CHECK ((market_key IS NULL) = (outcome IS NULL)),
+  CHECK ((market_key IS NULL) = (symbol IS NOT NULL AND source IS NOT NULL))
+) STRICT;
+
+CREATE UNIQUE INDEX series_by_market ON series (market_key, outcome, kind) WHERE market_key IS NOT NULL;
+CREATE UNIQUE INDEX series_by_coin ON series (symbol, source) WHERE symbol IS NOT NULL;
+
+-- A run of consecutive records of one series. Runs of a series do not overlap; (last_ms, last_id) orders them.
+CREATE TABLE segments (
+  segment_id INTEGER PRIMARY KEY,
+  series_id INTEGER NOT NULL REFERENCES series (series_id),
+  first_ms INTEGER NOT NULL,
+  first_id INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL,
+  last_id INTEGER NOT NULL,
+  records INTEGER NOT NULL,
+  -- SHA-256 of the payload.
+  digest BLOB NOT NULL,
+  payload BLOB NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX segments_by_place ON segments (series_id, last_ms, last_id);
+
+-- Which record ids were ever given out, as disjoint inclusive ranges that do not touch.
+CREATE TABLE given_ids (
+  first_id INTEGER PRIMARY KEY,
+  last_id INTEGER NOT NULL
+) STRICT;
+
+-- Stretches that a recording says it missed.
+CREATE TABLE gaps (
+  market_key INTEGER NOT NULL REFERENCES markets (market_key),
+  from_ms INTEGER NOT NULL,
+  to_ms INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  PRIMARY KEY (market_key, from_ms, to_ms, reason)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tiers (
+  tier_id TEXT PRIMARY KEY,
+  position INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  -- JSON arrays; NULL grants all.
+  coins TEXT,
+  routes TEXT,
+  requests_per_minute INTEGER NOT NULL,
+  monthly_price_usd REAL,
+  price_note TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE accounts (
+  account_id INTEGER PRIMARY KEY,
+  email TEXT NOT NULL UNIQUE COLLATE NOCASE,
+  created_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE api_keys (
+  key_id TEXT PRIMARY KEY,
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  tier_id TEXT NOT NULL REFERENCES tiers (tier_id),
+  name TEXT,
+  -- HMAC-SHA-256 of the key; its secret is a file beside the database, never in it.
+  digest BLOB NOT NULL UNIQUE,
+  prefix TEXT NOT NULL,
+  requests_per_minute INTEGER,
+  created_ms INTEGER NOT NULL,
+  rotated_ms INTEGER,
+  revoked_ms INTEGER
+) STRICT;

@@ -1,0 +1,6 @@
+import init from './0001_init.sql' with { type: 'text' };
+
+/** In order; migration n brings the schema from version n-1 to n. One that was released is never edited. */
+export const MIGRATIONS: readonly string[] = [init];
+
+export const SCHEMA_VERSION = MIGRATIONS.length;

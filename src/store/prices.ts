@@ -1,0 +1,94 @@
+import { type PriceRecord, priceCodec } from '../book/price-segment.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { PageQuery, Place } from '../domain/page.ts';
+import type { PriceKind } from '../domain/price.ts';
+import type { StoredMarket } from './markets.ts';
+import { type RecordPage, recordsOf } from './record-page.ts';
+import type { Segments } from './segments.ts';
+import type { SeriesCatalog } from './series.ts';
+import type { AddOutcome } from './snapshots.ts';
+
+export interface OutcomePrice extends Place {
+  readonly outcome: Outcome;
+  readonly kind: PriceKind;
+  readonly price: number;
+}
+
+export interface CoinPrice extends Place {
+  readonly source: string;
+  readonly price: number;
+}
+
+/**
+ * Prices of outcomes (trades, and midpoints: recorded ones, or for outcomes without any, those derived from the
+ * snapshots) and reference prices of coins, one series per source.
+ */
+export class Prices {
+  readonly #segments: Segments;
+  readonly #series: SeriesCatalog;
+
+  constructor(segments: Segments, series: SeriesCatalog) {
+    this.#segments = segments;
+    this.#series = series;
+  }
+
+  /** Adds recorded prices of one kind (ascending by timestamp); runs within a write transaction. */
+  add(
+    market: StoredMarket,
+    outcome: Outcome,
+    kind: PriceKind,
+    records: readonly PriceRecord[],
+    giveId: (record: PriceRecord) => PriceRecord,
+  ): AddOutcome {
+    return this.#segments.merge(this.#series.ensure(market.key, outcome, kind), records, priceCodec, giveId);
+  }
+
+  /** Adds a coin's prices from one source (ascending by timestamp); runs within a write transaction. */
+  addOfCoin(
+    symbol: string,
+    source: string,
+    records: readonly PriceRecord[],
+    giveId: (record: PriceRecord) => PriceRecord,
+  ): AddOutcome {
+    return this.#segments.merge(this.#series.ensureCoin(symbol, source), records, priceCodec, giveId);
+  }
+
+  page(market: StoredMarket, outcomes: readonly Outcome[], query: PageQuery): RecordPage<OutcomePrice> {
+    const served: { outcome: Outcome; kind: PriceKind; seriesId: number }[] = [];
+    for (const outcome of outcomes) {
+      const mid =
+        this.#series.find(market.key, outcome, 'mid') ?? this.#series.find(market.key, outcome, 'derived-mid');
+      if (mid !== undefined) served.push({ outcome, kind: 'mid', seriesId: mid });
+      const trade = this.#series.find(market.key, outcome, 'trade');
+      if (trade !== undefined) served.push({ outcome, kind: 'trade', seriesId: trade });
+    }
+    const plan = this.#segments.plan(
+      served.map(({ seriesId }) => seriesId),
+      query,
+    );
+    const records = recordsOf(plan, query.order, priceCodec, (record, series) => ({
+      ...record,
+      outcome: served[series]!.outcome,
+      kind: served[series]!.kind,
+    }));
+    return { records, next: plan.next };
+  }
+
+  pageOfCoin(symbol: string, query: PageQuery): RecordPage<CoinPrice> {
+    const sources = this.#series.ofCoin(symbol);
+    const plan = this.#segments.plan(
+      sources.map(({ seriesId }) => seriesId),
+      query,
+    );
+    const records = recordsOf(plan, query.order, priceCodec, (record, series) => ({
+      ...record,
+      source: sources[series]!.source,
+    }));
+    return { records, next: plan.next };
+  }
+
+  /** Whether any price of the coin was ever recorded. */
+  knowsCoin(symbol: string): boolean {
+    return this.#series.ofCoin(symbol).length > 0;
+  }
+}

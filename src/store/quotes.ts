@@ -1,0 +1,53 @@
+import { type QuoteRecord, quoteCodec } from '../book/quote-segment.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { PageQuery, Place } from '../domain/page.ts';
+import type { Quote } from '../domain/quote.ts';
+import type { StoredMarket } from './markets.ts';
+import { type RecordPage, recordsOf } from './record-page.ts';
+import type { Segments } from './segments.ts';
+import type { SeriesCatalog } from './series.ts';
+import type { AddOutcome } from './snapshots.ts';
+
+export interface OutcomeQuote extends Place {
+  readonly outcome: Outcome;
+  readonly quote: Quote;
+}
+
+/** Tops of books: those a recording brought along, and for outcomes without any, those derived from its snapshots. */
+export class Quotes {
+  readonly #segments: Segments;
+  readonly #series: SeriesCatalog;
+
+  constructor(segments: Segments, series: SeriesCatalog) {
+    this.#segments = segments;
+    this.#series = series;
+  }
+
+  /** Adds recorded quotes (ascending by timestamp); runs within a write transaction. */
+  add(
+    market: StoredMarket,
+    outcome: Outcome,
+    records: readonly QuoteRecord[],
+    giveId: (record: QuoteRecord) => QuoteRecord,
+  ): AddOutcome {
+    return this.#segments.merge(this.#series.ensure(market.key, outcome, 'quote'), records, quoteCodec, giveId);
+  }
+
+  page(market: StoredMarket, outcomes: readonly Outcome[], query: PageQuery): RecordPage<OutcomeQuote> {
+    const served: { outcome: Outcome; seriesId: number }[] = [];
+    for (const outcome of outcomes) {
+      const seriesId =
+        this.#series.find(market.key, outcome, 'quote') ?? this.#series.find(market.key, outcome, 'derived-quote');
+      if (seriesId !== undefined) served.push({ outcome, seriesId });
+    }
+    const plan = this.#segments.plan(
+      served.map(({ seriesId }) => seriesId),
+      query,
+    );
+    const records = recordsOf(plan, query.order, quoteCodec, (record, series) => ({
+      ...record,
+      outcome: served[series]!.outcome,
+    }));
+    return { records, next: plan.next };
+  }
+}

@@ -1,0 +1,350 @@
+import { type EncodedRun, firstBehind, type RunCodec, type RunHead, readRunHead } from '../book/run.ts';
+import { damaged } from '../book/varint.ts';
+import { comparePlaces, type PageQuery, type Place } from '../domain/page.ts';
+import type { Database } from './database.ts';
+import { SeriesWalk } from './series-walk.ts';
+
+interface SegmentRow {
+  readonly segment_id: number;
+  readonly first_ms: number;
+  readonly first_id: number;
+  readonly last_ms: number;
+  readonly last_id: number;
+  readonly digest: Uint8Array;
+  readonly payload: Uint8Array;
+}
+
+/** A segment with its head read: where its records stand in time. */
+export interface Segment {
+  readonly payload: Uint8Array;
+  readonly head: RunHead;
+}
+
+/** Consecutive records of one segment: `from` … `to` - 1, ascending. */
+export interface Slice extends Segment {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** One record of a segment. */
+export interface Found extends Segment {
+  readonly index: number;
+}
+
+/** A page over several series, planned by places alone: no record has been decoded yet. */
+export interface PagePlan {
+  /** Per series its slices, in the order in which the page takes them. */
+  readonly slices: readonly (readonly Slice[])[];
+  /** For each record of the page, in order, the index of its series. */
+  readonly sequence: readonly number[];
+  /** The page's last record when more follow, else undefined. */
+  readonly next: Place | undefined;
+}
+
+export interface MergeOutcome<R> {
+  readonly stored: number;
+  readonly duplicates: number;
+  /**
+   * What changed, as stretches of the series in order: from the first new record to the last new one, and the record
+   * behind it where there is one.
+   */
+  readonly changes: readonly (readonly R[])[];
+}
+
+/** Segments that belong together, and whether the last of them is the last of the series. */
+interface Stored {
+  readonly rows: readonly SegmentRow[];
+  readonly atEnd: boolean;
+}
+
+const ID_MAX = Number.MAX_SAFE_INTEGER;
+const COLUMNS = 'segment_id, first_ms, first_id, last_ms, last_id, digest, payload';
+
+export const NEXT_SEGMENT = `SELECT ${COLUMNS} FROM segments
+  WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT 1`;
+export const PREVIOUS_SEGMENT = `SELECT ${COLUMNS} FROM segments
+  WHERE series_id = ? AND (last_ms, last_id) < (?, ?) ORDER BY last_ms DESC, last_id DESC LIMIT 1`;
+
+/**
+ * Time series stored as runs of consecutive records (segments), for records of any kind: the kind's codec turns records
+ * into payloads and back. Records ascend by (timestamp, id) across the segments of a series, which do not overlap.
+ * One seek on (series, last place) finds the segment a place lies in.
+ */
+export class Segments {
+  readonly #next;
+  readonly #previous;
+  readonly #insert;
+  readonly #delete;
+
+  constructor(database: Database) {
+    this.#next = database.query<SegmentRow, [number, number, number]>(NEXT_SEGMENT);
+    this.#previous = database.query<SegmentRow, [number, number, number]>(PREVIOUS_SEGMENT);
+    this.#insert = database.query<never, [number, number, number, number, number, number, Uint8Array, Uint8Array]>(
+      `INSERT INTO segments (series_id, first_ms, first_id, last_ms, last_id, records, digest, payload)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#delete = database.query<never, [number]>('DELETE FROM segments WHERE segment_id = ?');
+  }
+
+  /** The records of all `seriesIds` together that `query` takes, in its order; ties between series go by id. */
+  plan(seriesIds: readonly number[], query: PageQuery): PagePlan {
+    const source = {
+      following: (seriesId: number, place: Place) => this.#segmentBehind(seriesId, place),
+      preceding: (seriesId: number, place: Place) => this.#segmentBefore(seriesId, place),
+    };
+    const walks = seriesIds.map((seriesId) => new SeriesWalk(source, seriesId, query));
+    const sequence: number[] = [];
+    let last: Place | undefined;
+    while (sequence.length < query.limit) {
+      const nearest = nearestWalk(walks, query);
+      const place = walks[nearest]?.place;
+      if (place === undefined) break;
+      last = place;
+      sequence.push(nearest);
+      walks[nearest]!.take();
+    }
+    const more = walks.some((walk) => walk.place !== undefined);
+    return { slices: walks.map((walk) => walk.slices()), sequence, next: more ? last : undefined };
+  }
+
+  /**
+   * The record nearest to `timestampMs`. As near before as after: the one before. Several records with the nearest
+   * timestamp: the one with the highest id.
+   */
+  nearest(seriesId: number, timestampMs: number): Found | undefined {
+    const target = { timestampMs, id: ID_MAX };
+    const segment = this.#segmentBehind(seriesId, target);
+    if (segment === undefined) return this.#lastAtOrBefore(seriesId, target, undefined);
+    const before = this.#lastAtOrBefore(seriesId, target, segment);
+    const afterMs = segment.head.timestamps[firstBehind(segment.head, target)]!;
+    if (before !== undefined) {
+      const beforeMs = before.head.timestamps[before.index]!;
+      if (timestampMs - beforeMs <= afterMs - timestampMs) return before;
+    }
+    const after = { timestampMs: afterMs, id: ID_MAX };
+    return this.#lastAtOrBefore(seriesId, after, this.#segmentBehind(seriesId, after));
+  }
+
+  /** The last record that stands before `place`, decoded. */
+  recordBefore<R extends Place>(seriesId: number, place: Place, codec: RunCodec<R>): R | undefined {
+    // (t, id-1) is the greatest place before (t, id).
+    const target = { timestampMs: place.timestampMs, id: place.id - 1 };
+    const found = this.#lastAtOrBefore(seriesId, target, this.#segmentBehind(seriesId, target));
+    return found === undefined ? undefined : codec.decode(found.payload)[found.index];
+  }
+
+  /** Whether the series has any record. */
+  isEmpty(seriesId: number): boolean {
+    return this.#next.get(seriesId, -1, -1) === null;
+  }
+
+  /**
+   * Adds `incoming` (ascending by timestamp, those of one timestamp in the order in which they came) and drops what the
+   * series already says at the same timestamp. `giveId` is asked once per record that stays, in order.
+   */
+  merge<R extends Place>(
+    seriesId: number,
+    incoming: readonly R[],
+    codec: RunCodec<R>,
+    giveId: (record: R) => R,
+  ): MergeOutcome<R> {
+    let stored = 0;
+    let duplicates = 0;
+    const changes: R[][] = [];
+    for (let from = 0; from < incoming.length; ) {
+      const { rows, to, atEnd } = this.#cluster(seriesId, incoming, from);
+      const present = this.#decode(rows, codec);
+      const fresh = withoutRepeats(present, incoming.slice(from, to), codec);
+      duplicates += to - from - fresh.length;
+      stored += fresh.length;
+      from = to;
+      if (fresh.length === 0) continue;
+      const given = fresh.map(giveId);
+      const merged = [...present, ...given].sort(comparePlaces);
+      this.#rewrite(seriesId, rows, merged, codec, atEnd);
+      changes.push(this.#stretch(seriesId, merged, given, codec));
+    }
+    return { stored, duplicates, changes };
+  }
+
+  /** Replaces what stands between `first` and `last` (both inclusive) by `records`, ascending and within them. */
+  replace<R extends Place>(
+    seriesId: number,
+    first: Place,
+    last: Place,
+    records: readonly R[],
+    codec: RunCodec<R>,
+  ): void {
+    const { rows, atEnd } = this.#rowsBetween(seriesId, first, last);
+    const kept = this.#decode(rows, codec).filter(
+      (record) => comparePlaces(record, first) < 0 || comparePlaces(record, last) > 0,
+    );
+    if (rows.length === 0 && records.length === 0) return;
+    this.#rewrite(seriesId, rows, [...kept, ...records].sort(comparePlaces), codec, atEnd);
+  }
+
+  /**
+   * The stored segments that hold, or stand beside, the first of `incoming` from `from` on, and how far `incoming` falls
+   * into them. All records of one timestamp land in one cluster, so that repeats are seen.
+   */
+  #cluster(seriesId: number, incoming: readonly Place[], from: number): Stored & { to: number } {
+    const rows: SegmentRow[] = [];
+    let row = this.#next.get(seriesId, incoming[from]!.timestampMs, -1);
+    if (row === null) {
+      const last = this.#previous.get(seriesId, incoming[from]!.timestampMs, -1);
+      return { rows: last === null ? [] : [last], to: incoming.length, atEnd: true };
+    }
+    let to = from;
+    for (;;) {
+      rows.push(row);
+      while (to < incoming.length && incoming[to]!.timestampMs <= row.last_ms) to += 1;
+      const following = this.#next.get(seriesId, row.last_ms, row.last_id);
+      // A segment that begins with the timestamp this one ends with belongs to the same cluster.
+      if (following === null || following.first_ms !== row.last_ms) return { rows, to, atEnd: following === null };
+      row = following;
+    }
+  }
+
+  #rowsBetween(seriesId: number, first: Place, last: Place): Stored {
+    const rows: SegmentRow[] = [];
+    let row = this.#next.get(seriesId, first.timestampMs, first.id - 1);
+    while (row !== null && comparePlaces(firstPlace(row), last) <= 0) {
+      rows.push(row);
+      row = this.#next.get(seriesId, row.last_ms, row.last_id);
+    }
+    if (rows.length > 0 || row !== null) return { rows, atEnd: row === null };
+    // Behind everything: the last segment goes on.
+    const open = this.#previous.get(seriesId, first.timestampMs, first.id);
+    return { rows: open === null ? [] : [open], atEnd: true };
+  }
+
+  #decode<R extends Place>(rows: readonly SegmentRow[], codec: RunCodec<R>): R[] {
+    return rows.flatMap((row) => {
+      // What is about to be written again under a new digest must be what was written before.
+      if (!digestOf(row.payload).equals(row.digest)) throw damaged();
+      return codec.decode(row.payload);
+    });
+  }
+
+  #rewrite<R extends Place>(
+    seriesId: number,
+    rows: readonly SegmentRow[],
+    records: readonly R[],
+    codec: RunCodec<R>,
+    atEnd: boolean,
+  ): void {
+    for (const row of rows) this.#delete.run(row.segment_id);
+    let from = 0;
+    for (const { payload, count } of runsOf(records, codec, atEnd)) {
+      const first = records[from]!;
+      const last = records[from + count - 1]!;
+      this.#insert.run(
+        seriesId,
+        first.timestampMs,
+        first.id,
+        last.timestampMs,
+        last.id,
+        count,
+        digestOf(payload),
+        payload,
+      );
+      from += count;
+    }
+  }
+
+  #stretch<R extends Place>(seriesId: number, merged: readonly R[], given: readonly R[], codec: RunCodec<R>): R[] {
+    const fresh = new Set<R>(given);
+    const first = merged.findIndex((record) => fresh.has(record));
+    const last = merged.findLastIndex((record) => fresh.has(record));
+    const stretch = merged.slice(first, last + 2);
+    if (last + 1 < merged.length) return stretch;
+    const following = this.#segmentBehind(seriesId, merged[last]!);
+    if (following !== undefined) stretch.push(codec.decode(following.payload)[0]!);
+    return stretch;
+  }
+
+  #lastAtOrBefore(seriesId: number, place: Place, segmentBehind: Segment | undefined): Found | undefined {
+    if (segmentBehind !== undefined) {
+      const index = firstBehind(segmentBehind.head, place) - 1;
+      if (index >= 0) return { ...segmentBehind, index };
+    }
+    const before = this.#segmentBefore(seriesId, { timestampMs: place.timestampMs, id: place.id + 1 });
+    return before === undefined ? undefined : { ...before, index: before.head.count - 1 };
+  }
+
+  /** The first segment whose last record stands behind `place`. */
+  #segmentBehind(seriesId: number, place: Place): Segment | undefined {
+    return segment(this.#next.get(seriesId, place.timestampMs, place.id));
+  }
+
+  /** The last segment whose last record stands before `place`. */
+  #segmentBefore(seriesId: number, place: Place): Segment | undefined {
+    return segment(this.#previous.get(seriesId, place.timestampMs, place.id));
+  }
+}
+
+/**
+ * Full runs and a rest that goes on later, at a series' end; elsewhere runs of about equal length, so that records that
+ * come late and one by one do not leave a trail of short ones.
+ */
+function runsOf<R extends Place>(records: readonly R[], codec: RunCodec<R>, atEnd: boolean): EncodedRun[] {
+  const runs = encodeRuns(records, codec, records.length);
+  if (atEnd || runs.length < 2) return runs;
+  return encodeRuns(records, codec, Math.ceil(records.length / runs.length));
+}
+
+function encodeRuns<R extends Place>(records: readonly R[], codec: RunCodec<R>, countMax: number): EncodedRun[] {
+  const runs: EncodedRun[] = [];
+  for (let from = 0; from < records.length; ) {
+    const run = codec.encode(records, from, countMax);
+    runs.push(run);
+    from += run.count;
+  }
+  return runs;
+}
+
+function segment(row: SegmentRow | null): Segment | undefined {
+  return row === null ? undefined : { payload: row.payload, head: readRunHead(row.payload) };
+}
+
+function firstPlace(row: SegmentRow): Place {
+  return { timestampMs: row.first_ms, id: row.first_id };
+}
+
+function digestOf(payload: Uint8Array): Buffer {
+  return new Bun.CryptoHasher('sha256').update(payload).digest();
+}
+
+function nearestWalk(walks: readonly SeriesWalk[], query: PageQuery): number {
+  let nearest = -1;
+  for (let i = 0; i < walks.length; i += 1) {
+    const place = walks[i]!.place;
+    if (place === undefined) continue;
+    const best = walks[nearest]?.place;
+    if (best === undefined) {
+      nearest = i;
+      continue;
+    }
+    const order = comparePlaces(place, best);
+    if (query.order === 'asc' ? order < 0 : order > 0) nearest = i;
+  }
+  return nearest;
+}
+
+/** `incoming` without what `present`, or an earlier one of `incoming`, says at the same timestamp. */
+function withoutRepeats<R extends Place>(present: readonly R[], incoming: readonly R[], codec: RunCodec<R>): R[] {
+  const fresh: R[] = [];
+  let p = 0;
+  for (const record of incoming) {
+    while (p < present.length && present[p]!.timestampMs < record.timestampMs) p += 1;
+    let repeated = false;
+    for (let i = p; !repeated && i < present.length && present[i]!.timestampMs === record.timestampMs; i += 1) {
+      repeated = codec.same(present[i]!, record);
+    }
+    for (let i = fresh.length - 1; !repeated && i >= 0 && fresh[i]!.timestampMs === record.timestampMs; i -= 1) {
+      repeated = codec.same(fresh[i]!, record);
+    }
+    if (!repeated) fresh.push(record);
+  }
+  return fresh;
+}

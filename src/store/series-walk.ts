@@ -1,0 +1,108 @@
+import { firstBehind } from '../book/run.ts';
+import { comparePlaces, type PageQuery, type Place } from '../domain/page.ts';
+import type { Segment, Slice } from './segments.ts';
+
+/** Where a walk gets its segments from, one seek each. */
+export interface SegmentSource {
+  /** The first segment whose last record stands behind `place`. */
+  following(seriesId: number, place: Place): Segment | undefined;
+  /** The last segment whose last record stands before `place`. */
+  preceding(seriesId: number, place: Place): Segment | undefined;
+}
+
+const ID_MAX = Number.MAX_SAFE_INTEGER;
+
+/** Walks the places of one series that a query takes, in the query's order, and notes what was taken as slices. */
+export class SeriesWalk {
+  readonly #source: SegmentSource;
+  readonly #seriesId: number;
+  readonly #query: PageQuery;
+  readonly #slices: Slice[] = [];
+  #segment: Segment | undefined;
+  #index = 0;
+  #taken = 0;
+  /** The place the walk stands at; undefined behind the last one that the query takes. */
+  place: Place | undefined;
+
+  constructor(source: SegmentSource, seriesId: number, query: PageQuery) {
+    this.#source = source;
+    this.#seriesId = seriesId;
+    this.#query = query;
+    if (query.order === 'asc') this.#startForwards();
+    else this.#startBackwards();
+  }
+
+  /** Takes the record at `place` and moves on. */
+  take(): void {
+    this.#taken += 1;
+    this.#index += this.#query.order === 'asc' ? 1 : -1;
+    this.#settle();
+  }
+
+  /** What was taken so far: ascending within each slice, the slices in the walk's order. */
+  slices(): readonly Slice[] {
+    this.#closeSlice();
+    return this.#slices;
+  }
+
+  #startForwards(): void {
+    const { fromMs, after } = this.#query;
+    const from = { timestampMs: fromMs, id: -1 };
+    const start = after !== undefined && comparePlaces(after, from) > 0 ? after : from;
+    this.#segment = this.#source.following(this.#seriesId, start);
+    if (this.#segment !== undefined) this.#index = firstBehind(this.#segment.head, start);
+    this.#settle();
+  }
+
+  #startBackwards(): void {
+    const { toMs, after } = this.#query;
+    const to = { timestampMs: toMs, id: ID_MAX };
+    // The walk starts at the greatest place at or before `start`; a cursor's own place was served already.
+    const cursor = after === undefined ? to : { timestampMs: after.timestampMs, id: after.id - 1 };
+    const start = comparePlaces(cursor, to) < 0 ? cursor : to;
+    this.#segment = this.#source.following(this.#seriesId, start);
+    this.#index = this.#segment === undefined ? -1 : firstBehind(this.#segment.head, start) - 1;
+    if (this.#segment === undefined || this.#index < 0) {
+      this.#segment = this.#source.preceding(this.#seriesId, { timestampMs: start.timestampMs, id: start.id + 1 });
+      this.#index = this.#segment === undefined ? -1 : this.#segment.head.count - 1;
+    }
+    this.#settle();
+  }
+
+  /** Crosses into the neighbouring segment where need be, and sees whether the query still takes what stands there. */
+  #settle(): void {
+    const segment = this.#segment;
+    this.place = undefined;
+    if (segment === undefined) return;
+    const { head } = segment;
+    if (this.#index >= head.count) {
+      this.#enter(this.#source.following(this.#seriesId, placeAt(segment, head.count - 1)), 0);
+    } else if (this.#index < 0) {
+      const before = this.#source.preceding(this.#seriesId, placeAt(segment, 0));
+      this.#enter(before, before === undefined ? 0 : before.head.count - 1);
+    }
+    if (this.#segment === undefined) return;
+    const place = placeAt(this.#segment, this.#index);
+    const { fromMs, toMs } = this.#query;
+    if (place.timestampMs >= fromMs && place.timestampMs <= toMs) this.place = place;
+  }
+
+  #enter(segment: Segment | undefined, index: number): void {
+    this.#closeSlice();
+    this.#segment = segment;
+    this.#index = index;
+  }
+
+  #closeSlice(): void {
+    if (this.#segment === undefined || this.#taken === 0) return;
+    const forwards = this.#query.order === 'asc';
+    const from = forwards ? this.#index - this.#taken : this.#index + 1;
+    const { payload, head } = this.#segment;
+    this.#slices.push({ payload, head, from, to: from + this.#taken });
+    this.#taken = 0;
+  }
+}
+
+function placeAt(segment: Segment, index: number): Place {
+  return { timestampMs: segment.head.timestamps[index]!, id: segment.head.ids[index]! };
+}

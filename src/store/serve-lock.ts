@@ -1,0 +1,40 @@
+import { Database, SQLiteError } from 'bun:sqlite';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+
+/**
+ * One server per data directory. The lock is an exclusive transaction on a database of its own: the operating system
+ * drops it with the process, also after kill -9, so it is never stale.
+ */
+export class ServeLock {
+  readonly #sqlite: Database;
+
+  private constructor(sqlite: Database) {
+    this.#sqlite = sqlite;
+  }
+
+  /** Throws DomainError 'in-use' when another server holds the directory. */
+  static take(directory: string): ServeLock {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const sqlite = new Database(join(directory, 'serve.lock'), { create: true, readwrite: true });
+    try {
+      sqlite.run('PRAGMA busy_timeout = 0');
+      sqlite.run('PRAGMA locking_mode = EXCLUSIVE');
+      sqlite.run('BEGIN EXCLUSIVE');
+    } catch (error) {
+      sqlite.close();
+      if (!(error instanceof SQLiteError) || !(error.code ?? '').startsWith('SQLITE_BUSY')) throw error;
+      throw new DomainError(
+        'in-use',
+        `'${directory}' is being served by another bookreel: stop that one, or name another directory with --data`,
+      );
+    }
+    return new ServeLock(sqlite);
+  }
+
+  release(): void {
+    this.#sqlite.run('ROLLBACK');
+    this.#sqlite.close();
+  }
+}

@@ -1,0 +1,73 @@
+import { type BookRecord, bookCodec } from '../book/book-segment.ts';
+import { deriveMids, deriveQuotes } from '../book/derive.ts';
+import { priceCodec } from '../book/price-segment.ts';
+import { quoteCodec } from '../book/quote-segment.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { PageQuery, Place } from '../domain/page.ts';
+import type { StoredMarket } from './markets.ts';
+import type { Found, PagePlan, Segments } from './segments.ts';
+import type { SeriesCatalog } from './series.ts';
+
+export interface AddOutcome {
+  readonly stored: number;
+  readonly duplicates: number;
+}
+
+/** The outcomes a page was asked for that have a series, and the page over them. */
+export interface OutcomePage {
+  readonly outcomes: readonly Outcome[];
+  readonly plan: PagePlan;
+}
+
+/** Order book snapshots, and what follows from them: quotes and midpoints, kept in step with every change. */
+export class Snapshots {
+  readonly #segments: Segments;
+  readonly #series: SeriesCatalog;
+
+  constructor(segments: Segments, series: SeriesCatalog) {
+    this.#segments = segments;
+    this.#series = series;
+  }
+
+  /** Adds `records` (ascending by timestamp, ties in the order they came); runs within a write transaction. */
+  add(
+    market: StoredMarket,
+    outcome: Outcome,
+    records: readonly BookRecord[],
+    giveId: (record: BookRecord) => BookRecord,
+  ): AddOutcome {
+    const series = this.#series.ensure(market.key, outcome, 'book');
+    const { stored, duplicates, changes } = this.#segments.merge(series, records, bookCodec, giveId);
+    for (const stretch of changes) this.#derive(market, outcome, stretch);
+    return { stored, duplicates };
+  }
+
+  page(market: StoredMarket, outcomes: readonly Outcome[], query: PageQuery): OutcomePage {
+    const present: Outcome[] = [];
+    const seriesIds: number[] = [];
+    for (const outcome of outcomes) {
+      const series = this.#series.find(market.key, outcome, 'book');
+      if (series === undefined) continue;
+      present.push(outcome);
+      seriesIds.push(series);
+    }
+    return { outcomes: present, plan: this.#segments.plan(seriesIds, query) };
+  }
+
+  /** See Segments.nearest; undefined when the outcome has no snapshots. */
+  nearest(market: StoredMarket, outcome: Outcome, timestampMs: number): Found | undefined {
+    const series = this.#series.find(market.key, outcome, 'book');
+    return series === undefined ? undefined : this.#segments.nearest(series, timestampMs);
+  }
+
+  /** Derives again what lies between the first and the last snapshot of a stretch that changed. */
+  #derive(market: StoredMarket, outcome: Outcome, stretch: readonly BookRecord[]): void {
+    const first: Place = stretch[0]!;
+    const last: Place = stretch.at(-1)!;
+    const quotes = this.#series.ensure(market.key, outcome, 'derived-quote');
+    const before = this.#segments.recordBefore(quotes, first, quoteCodec)?.quote;
+    this.#segments.replace(quotes, first, last, deriveQuotes(before, stretch), quoteCodec);
+    const mids = this.#series.ensure(market.key, outcome, 'derived-mid');
+    this.#segments.replace(mids, first, last, deriveMids(before, stretch), priceCodec);
+  }
+}

@@ -1,0 +1,94 @@
+import { DEFAULT_TIERS, type Tier } from '../domain/tier.ts';
+import type { Database } from './database.ts';
+
+interface TierRow {
+  readonly tier_id: string;
+  readonly name: string;
+  readonly coins: string | null;
+  readonly routes: string | null;
+  readonly requests_per_minute: number;
+  readonly monthly_price_usd: number | null;
+  readonly price_note: string | null;
+}
+
+const COLUMNS = 'tier_id, name, coins, routes, requests_per_minute, monthly_price_usd, price_note';
+
+/** The tier catalog. It is live: every reading asks the database. */
+export class Tiers {
+  readonly #list;
+  readonly #find;
+  readonly #insert;
+  readonly #update;
+
+  constructor(database: Database) {
+    this.#list = database.query<TierRow, []>(`SELECT ${COLUMNS} FROM tiers ORDER BY position`);
+    this.#find = database.query<TierRow, [string]>(`SELECT ${COLUMNS} FROM tiers WHERE tier_id = ?`);
+    this.#insert = database.query<never, (string | number | null)[]>(
+      `INSERT INTO tiers (position, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tier_id) DO NOTHING`,
+    );
+    this.#update = database.query<never, (string | number | null)[]>(
+      `UPDATE tiers SET coins = ?, routes = ?, requests_per_minute = ?, monthly_price_usd = ?, price_note = ?
+       WHERE tier_id = ?`,
+    );
+  }
+
+  /** The cheapest tier first. */
+  list(): Tier[] {
+    return this.#list.all().map(toTier);
+  }
+
+  find(id: string): Tier | undefined {
+    const row = this.#find.get(id);
+    return row === null ? undefined : toTier(row);
+  }
+
+  /** Adds the tiers of the default catalog that are missing; what `tier set` changed stays. Within a transaction. */
+  addDefaults(): void {
+    for (const [position, tier] of DEFAULT_TIERS.entries()) {
+      this.#insert.run(
+        position,
+        tier.id,
+        tier.name,
+        jsonOrNull(tier.coins),
+        jsonOrNull(tier.routes),
+        tier.requestsPerMinute,
+        tier.monthlyPriceUsd ?? null,
+        tier.priceNote ?? null,
+      );
+    }
+  }
+
+  /** Replaces what can be set of the tier with `tier.id`. */
+  update(tier: Tier): void {
+    this.#update.run(
+      jsonOrNull(tier.coins),
+      jsonOrNull(tier.routes),
+      tier.requestsPerMinute,
+      tier.monthlyPriceUsd ?? null,
+      tier.priceNote ?? null,
+      tier.id,
+    );
+  }
+}
+
+function jsonOrNull(list: readonly string[] | undefined): string | null {
+  return list === undefined ? null : JSON.stringify(list);
+}
+
+function listOrUndefined(json: string | null): readonly string[] | undefined {
+  if (json === null) return undefined;
+  const list: unknown = JSON.parse(json);
+  return Array.isArray(list) ? list.map(String) : [];
+}
+
+function toTier(row: TierRow): Tier {
+  return {
+    id: row.tier_id,
+    name: row.name,
+    coins: listOrUndefined(row.coins),
+    routes: listOrUndefined(row.routes),
+    requestsPerMinute: row.requests_per_minute,
+    monthlyPriceUsd: row.monthly_price_usd ?? undefined,
+    priceNote: row.price_note ?? undefined,
+  };
+}
