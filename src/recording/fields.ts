@@ -1,0 +1,167 @@
+import { isCoin } from '../domain/coin.ts';
+import { isExactDecimal, parseDecimal } from '../domain/decimal.ts';
+import { DomainError } from '../domain/errors.ts';
+import { isInstant, parseInstant, parsePlainInteger } from '../domain/instant.ts';
+import type { OrderBook } from '../domain/orderbook.ts';
+import { type Outcome, parseOutcome } from '../domain/outcome.ts';
+
+/** A parsed JSON object, nothing known about its fields yet. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export const LEVELS_MAX = 100_000;
+
+const CONDITION_ID = /^0x[0-9a-fA-F]{1,64}$/;
+const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;
+const TEXT_CHARS_MAX = 200;
+
+/** What a record that cannot be kept is refused with; `reason` is one clause without the record's position. */
+export function rejected(reason: string): DomainError {
+  return new DomainError('rejected-record', reason);
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** null and a missing field are the same: not known. */
+export function stated(fields: Fields, name: string): unknown {
+  return fields[name] ?? undefined;
+}
+
+export function textField(fields: Fields, name: string): string {
+  const value = fields[name];
+  if (typeof value !== 'string' || value === '') throw rejected(`${name} is missing or not a text`);
+  if (value.length > TEXT_CHARS_MAX) throw rejected(`${name} is longer than ${TEXT_CHARS_MAX} characters`);
+  return value;
+}
+
+export function conditionIdField(fields: Fields, name = 'conditionId'): string {
+  const value = fields[name];
+  if (typeof value !== 'string' || !CONDITION_ID.test(value)) {
+    throw rejected(`${name} is missing or not 0x and up to 64 hex digits`);
+  }
+  return value.toLowerCase();
+}
+
+export function coinField(fields: Fields): string {
+  const coin = textField(fields, 'symbol').toLowerCase();
+  if (!isCoin(coin)) throw rejected('symbol is not a coin code of 1 to 16 letters and digits');
+  return coin;
+}
+
+export function outcomeField(fields: Fields): Outcome {
+  const value = fields.outcome;
+  const outcome = typeof value === 'string' ? parseOutcome(value) : undefined;
+  if (outcome === undefined) throw rejected('outcome is neither "up" nor "down"');
+  return outcome;
+}
+
+/** ISO 8601 with a zone, or integer Unix milliseconds; between 1970 and 9999. */
+export function instantField(fields: Fields, name: string): number {
+  const value = fields[name];
+  const instantMs = typeof value === 'string' ? parseInstant(value) : typeof value === 'number' ? value : Number.NaN;
+  if (instantMs === undefined || !isInstant(instantMs)) {
+    throw rejected(`${name} is missing or not a time (ISO 8601 with a zone, or integer Unix milliseconds)`);
+  }
+  return instantMs;
+}
+
+/** An id of decimal digits that is only compared, never calculated with. */
+export function numericField(fields: Fields, name: string): string {
+  const value = fields[name];
+  if (typeof value === 'string' && NUMERIC.test(value)) return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return String(value);
+  throw rejected(`${name} is not a string of decimal digits`);
+}
+
+/** A record id: decimal digits, 1 to 2^53-1; undefined when the recording gives none. */
+export function recordIdField(fields: Fields): number | undefined {
+  const value = stated(fields, 'id');
+  if (value === undefined) return undefined;
+  const id = typeof value === 'string' ? parsePlainInteger(value) : value;
+  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) throw rejected('id is not between 1 and 2^53-1');
+  return id;
+}
+
+/** A JSON number or a decimal string, kept exactly or refused. */
+export function decimal(value: unknown, name: string): number {
+  if (typeof value === 'number' && isExactDecimal(value)) return value;
+  const parsed = typeof value === 'string' ? parseDecimal(value) : undefined;
+  if (parsed !== undefined) return parsed;
+  if (typeof value === 'number' || typeof value === 'string') {
+    throw rejected(`${name} ${shown(value)} is not a decimal of at most 12 decimals and 15 significant digits`);
+  }
+  throw rejected(`${name} is missing or not a number`);
+}
+
+export function nonNegative(value: unknown, name: string): number {
+  const number = decimal(value, name);
+  if (number < 0) throw rejected(`${name} ${number} is negative`);
+  return number;
+}
+
+export function priceWithinOne(value: unknown, name: string): number {
+  const price = decimal(value, name);
+  if (price < 0 || price > 1) throw rejected(`${name} ${price} lies outside 0…1`);
+  return price;
+}
+
+interface Side {
+  readonly prices: number[];
+  readonly sizes: number[];
+  readonly dropped: number;
+}
+
+/** Both sides of a book from arrays of `{price, size}` in any order; levels of size 0 are dropped and counted. */
+export function bookFields(fields: Fields): { book: OrderBook; droppedLevels: number } {
+  const bids = side(fields.bids, 'bids', -1);
+  const asks = side(fields.asks, 'asks', 1);
+  return {
+    book: { bidPrices: bids.prices, bidSizes: bids.sizes, askPrices: asks.prices, askSizes: asks.sizes },
+    droppedLevels: bids.dropped + asks.dropped,
+  };
+}
+
+/** `away`: the direction in which prices leave the best one, -1 for bids and 1 for asks. */
+function side(levels: unknown, name: string, away: -1 | 1): Side {
+  if (!Array.isArray(levels)) throw rejected(`${name} is missing or not an array`);
+  if (levels.length > LEVELS_MAX) throw rejected(`${name} has more than ${LEVELS_MAX} levels`);
+  const prices: number[] = [];
+  const sizes: number[] = [];
+  let best = true;
+  let worst = true;
+  let dropped = 0;
+  for (const level of levels) {
+    if (!isFields(level)) throw rejected(`${name} has a level that is not an object with price and size`);
+    const price = priceWithinOne(level.price, `a price in ${name}`);
+    const size = nonNegative(level.size, `a size in ${name}`);
+    if (size === 0) {
+      dropped += 1;
+      continue;
+    }
+    const before = prices.at(-1);
+    if (before !== undefined) {
+      if ((price - before) * away <= 0) best = false;
+      if ((price - before) * away >= 0) worst = false;
+    }
+    prices.push(price);
+    sizes.push(size);
+  }
+  if (best) return { prices, sizes, dropped };
+  if (worst) return { prices: prices.reverse(), sizes: sizes.reverse(), dropped };
+  return { ...sorted(prices, sizes, name, away), dropped };
+}
+
+function sorted(prices: number[], sizes: number[], name: string, away: -1 | 1) {
+  const order = prices.map((_, index) => index).sort((a, b) => (prices[a]! - prices[b]!) * away);
+  for (let i = 1; i < order.length; i += 1) {
+    const price = prices[order[i]!]!;
+    if (price === prices[order[i - 1]!]) throw rejected(`${name} has the price ${price} twice`);
+  }
+  return { prices: order.map((index) => prices[index]!), sizes: order.map((index) => sizes[index]!) };
+}
+
+function shown(value: string | number): string {
+  const text = String(value);
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}

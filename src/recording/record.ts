@@ -1,0 +1,61 @@
+import type { Market } from '../domain/market.ts';
+import type { OrderBook } from '../domain/orderbook.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { PriceKind } from '../domain/price.ts';
+import type { Quote } from '../domain/quote.ts';
+import type { Gap } from '../store/gaps.ts';
+import type { MarketStatement } from '../store/markets.ts';
+
+/** Fields of a record about one outcome of a market. */
+interface OutcomeRecord {
+  readonly conditionId: string;
+  readonly outcome: Outcome;
+  readonly timestampMs: number;
+  /** The id that the record had where it was exported; undefined asks for a new one. */
+  readonly id: number | undefined;
+  /** When the recording states it; must agree with the market's. */
+  readonly assetId: string | undefined;
+}
+
+export interface SnapshotRecord extends OutcomeRecord {
+  readonly type: 'snapshot';
+  readonly book: OrderBook;
+  /** Levels of size 0 that were left out. */
+  readonly droppedLevels: number;
+}
+
+export interface QuoteRecord extends OutcomeRecord {
+  readonly type: 'quote';
+  readonly quote: Quote;
+}
+
+export interface PriceRecord extends OutcomeRecord {
+  readonly type: 'price';
+  readonly kind: PriceKind;
+  readonly price: number;
+}
+
+export interface CoinPriceRecord {
+  readonly type: 'coinPrice';
+  readonly symbol: string;
+  readonly source: string;
+  readonly timestampMs: number;
+  readonly id: number | undefined;
+  readonly price: number;
+}
+
+export interface GapRecord {
+  readonly type: 'gap';
+  readonly conditionId: string;
+  readonly gap: Gap;
+}
+
+export interface MarketRecord {
+  readonly type: 'market';
+  readonly statement: MarketStatement;
+}
+
+/** What every codec turns a recording into. */
+export type RecordedItem = MarketRecord | SnapshotRecord | QuoteRecord | PriceRecord | CoinPriceRecord | GapRecord;
+
+export type TokenIds = Market['clobTokenIds'];
