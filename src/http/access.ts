@@ -1,0 +1,186 @@
+import { bearer } from '@elysiajs/bearer';
+import { Elysia } from 'elysia';
+import { canonicalCoin } from '../domain/coin.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Allowance, ClockReading, RateWindows } from '../domain/rate-window.ts';
+import { type Grant, grantsCoin, grantsRoute, type Tier } from '../domain/tier.ts';
+import type { ApiKeys } from '../store/api-keys.ts';
+import type { Tiers } from '../store/tiers.ts';
+import { ALLOWED_METHODS, isKnownPath, routeOf } from './routes.ts';
+
+/** Requests a minute that one client address has without a valid key. */
+export const ADDRESS_REQUESTS_PER_MINUTE = 600;
+
+export interface AccessDeps {
+  readonly apiKeys: ApiKeys;
+  readonly tiers: Tiers;
+  /** Budgets by key id. */
+  readonly keyWindows: RateWindows;
+  /** Budgets by client address, of requests without a valid key. */
+  readonly addressWindows: RateWindows;
+  readonly clocks: () => ClockReading;
+}
+
+export type ResponseHeaders = Record<string, string | number>;
+
+/** The server as far as a client's address goes; null when a request is handled without a socket. */
+export interface AddressSource {
+  requestIP(request: Request): { address: string } | null;
+}
+
+const HOST = /^(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+const AUTHORIZATION = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+const KEY_WANTED = "a valid API key is needed: send the header 'Authorization: Bearer <API_KEY>'";
+
+/** What comes before routing: a URL and a Host that mean one thing only. Throws 'malformed-request'. */
+export function refuseMalformed(request: Request): void {
+  const host = request.headers.get('host');
+  if (host !== null && !HOST.test(host)) {
+    throw new DomainError(
+      'malformed-request',
+      'the Host header is malformed: send one host name, with a port if need be',
+    );
+  }
+  if (!/^https?:\/\//.test(request.url)) {
+    throw new DomainError('malformed-request', 'the request target is malformed: send an absolute path');
+  }
+  if (request.url.includes('%') && !hasWellFormedEscapes(request.url)) {
+    throw new DomainError('malformed-request', 'the URL has a malformed percent escape: write %25 for a percent sign');
+  }
+}
+
+function hasWellFormedEscapes(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    // URIError: exactly what is asked about.
+    return false;
+  }
+}
+
+/** Names of schemes are compared without regard to case (RFC 9110, 11.1); the bearer plugin knows one spelling. */
+export function normaliseScheme(request: Request): void {
+  const token = AUTHORIZATION.exec(request.headers.get('authorization') ?? '')?.[1];
+  if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`);
+}
+
+export function pathOf(request: Request): string {
+  const start = request.url.indexOf('/', request.url.indexOf('//') + 2);
+  if (start < 0) return '/';
+  const question = request.url.indexOf('?', start);
+  return question < 0 ? request.url.slice(start) : request.url.slice(start, question);
+}
+
+export function searchOf(request: Request): string {
+  const question = request.url.indexOf('?');
+  return question < 0 ? '' : request.url.slice(question + 1);
+}
+
+/** Whose request this is, for budgets of those without a key. */
+export function addressOf(request: Request, server: AddressSource | null): string {
+  return server?.requestIP(request)?.address ?? 'unknown';
+}
+
+export function describeAllowance(headers: ResponseHeaders, allowance: Allowance): void {
+  headers['x-ratelimit-limit'] = String(allowance.limit);
+  headers['x-ratelimit-remaining'] = String(allowance.remaining);
+  headers['x-ratelimit-reset'] = String(allowance.resetEpochSeconds);
+}
+
+/** Answers outside /v1, and those to requests that never got to a key, speak of the address's budget without using it. */
+export function describeAddress(headers: ResponseHeaders, address: string, deps: AccessDeps): void {
+  describeAllowance(headers, deps.addressWindows.peek(address, ADDRESS_REQUESTS_PER_MINUTE, deps.clocks()));
+}
+
+/** Malformed requests have no key that could be charged: the address is. */
+export function chargeAddress(headers: ResponseHeaders, address: string, deps: AccessDeps): void {
+  describeAllowance(headers, deps.addressWindows.charge(address, ADDRESS_REQUESTS_PER_MINUTE, deps.clocks()));
+}
+
+/**
+ * The gate in front of every /v1 path, known or not. In this order: key (401), rate limit (429), route (404) and method
+ * (405), the tier's route and coin (403). Nothing is looked up about a coin before its tier allows it. Whatever the
+ * outcome, the answer's headers are set first.
+ */
+export function access(deps: AccessDeps) {
+  return new Elysia({ name: 'access' })
+    .use(bearer())
+    .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, route, params }) => {
+      const tier = admit(deps, request, token, set.headers as ResponseHeaders, server);
+      const target = routeOf(route);
+      if (target === undefined || !isReading(request.method)) {
+        if (!isKnownPath(pathOf(request))) {
+          throw new DomainError('not-found', 'there is no such path: /openapi.json lists those that exist');
+        }
+        if (request.method !== 'OPTIONS') {
+          set.headers.allow = ALLOWED_METHODS;
+          throw new DomainError('method-not-allowed', `this path can only be read: use one of ${ALLOWED_METHODS}`);
+        }
+        return {};
+      }
+      // Paths without parameters come without any.
+      const inPath: Readonly<Record<string, string | undefined>> | undefined = params;
+      refuseUngranted(tier, target.grant, inPath?.coin);
+      return {};
+    });
+}
+
+/** Authenticates and charges a request; throws 'unauthenticated' or 'rate-limited'. */
+function admit(
+  deps: AccessDeps,
+  request: Request,
+  token: string | undefined,
+  headers: ResponseHeaders,
+  server: AddressSource | null,
+): Tier {
+  // The plugin would also take a key from the query; only a strictly formed header counts here.
+  const presented = AUTHORIZATION.test(request.headers.get('authorization') ?? '') ? token : undefined;
+  const key = presented === undefined ? undefined : deps.apiKeys.authenticate(presented);
+  const tier = key === undefined ? undefined : deps.tiers.find(key.tier);
+  if (key === undefined || tier === undefined) {
+    const allowance = deps.addressWindows.charge(
+      addressOf(request, server),
+      ADDRESS_REQUESTS_PER_MINUTE,
+      deps.clocks(),
+    );
+    describeAllowance(headers, allowance);
+    headers['www-authenticate'] = 'Bearer';
+    if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests without a valid key');
+    throw new DomainError('unauthenticated', KEY_WANTED);
+  }
+  const limit = key.requestsPerMinute ?? tier.requestsPerMinute;
+  const allowance = deps.keyWindows.charge(key.id, limit, deps.clocks());
+  describeAllowance(headers, allowance);
+  if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests with this key');
+  return tier;
+}
+
+function rateLimited(headers: ResponseHeaders, allowance: Allowance, what: string): DomainError {
+  delete headers['www-authenticate'];
+  headers['retry-after'] = String(allowance.retryAfterSeconds);
+  const { limit, retryAfterSeconds } = allowance;
+  return new DomainError(
+    'rate-limited',
+    `${limit} ${what} a minute are allowed: wait ${retryAfterSeconds} seconds and try again`,
+  );
+}
+
+function refuseUngranted(tier: Tier, grant: Grant | undefined, coin: string | undefined): void {
+  if (grant !== undefined && !grantsRoute(tier, grant)) {
+    throw new DomainError(
+      'forbidden',
+      `the tier '${tier.id}' does not grant ${grant}: /v1/billing/tiers lists what does`,
+    );
+  }
+  if (coin !== undefined && !grantsCoin(tier, canonicalCoin(coin))) {
+    throw new DomainError(
+      'forbidden',
+      `the tier '${tier.id}' does not grant this coin: /v1/billing/tiers lists what does`,
+    );
+  }
+}
+
+function isReading(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
+}

@@ -1,0 +1,81 @@
+import { encodeCursor } from '../domain/cursor.ts';
+import { formatInstant } from '../domain/instant.ts';
+import { assetIdOf } from '../domain/market.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { Place } from '../domain/page.ts';
+import type { Archive } from '../store/archive.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import { type ResponseHeaders, searchOf } from './access.ts';
+import { requireMarket } from './lookup.ts';
+import { Parameters } from './params.ts';
+import { type Negotiated, negotiate, type Responder } from './respond.ts';
+import type { Route } from './routes.ts';
+
+/** What every controller of /v1 stands on. */
+export interface ControllerDeps {
+  readonly archive: Archive;
+  readonly responder: Responder;
+}
+
+/** The part of the router's context that controllers read. */
+export interface RequestContext {
+  readonly request: Request;
+  readonly set: { readonly headers: ResponseHeaders };
+}
+
+/** Reads the parameters with `read`, throws what they refuse, and passes hints on to the client. */
+export function parametersOf<T>(
+  { request, set }: RequestContext,
+  route: Route,
+  read: (parameters: Parameters) => T,
+): T {
+  const parameters = new Parameters(searchOf(request), route);
+  const asked = read(parameters);
+  parameters.done();
+  const warning = parameters.warning();
+  if (warning !== undefined) set.headers['x-bookreel-warning'] = warning;
+  return asked;
+}
+
+/** An answer about one market: found, asked whether the client has it already, and only then made. */
+export interface MarketAnswer {
+  readonly market: StoredMarket;
+  readonly negotiated: Negotiated;
+  readonly etag: string | undefined;
+}
+
+/**
+ * Answers about one market from one consistent view of the archive. `question` says what was asked beside the market, in
+ * canonical words; `answer` makes the response when the client's copy will not do.
+ */
+export function answerAboutMarket(
+  { archive, responder }: ControllerDeps,
+  request: Request,
+  params: { readonly coin: string; readonly conditionId: string },
+  question: string,
+  answer: (about: MarketAnswer) => Response,
+): Response {
+  return archive.database.read(() => {
+    const market = requireMarket(archive, params.coin, params.conditionId);
+    const negotiated = negotiate(request);
+    const etag = responder.entityTag(market, question, negotiated);
+    return responder.notModified(request, etag) ?? answer({ market, negotiated, etag });
+  });
+}
+
+/** What a record about one outcome says beside its values. */
+export function outcomeFields(market: StoredMarket, outcome: Outcome, place: Place) {
+  return {
+    id: String(place.id),
+    assetId: assetIdOf(market, outcome),
+    conditionId: market.conditionId,
+    symbol: market.symbol,
+    outcome,
+    timeframe: market.timeframe,
+    timestamp: formatInstant(place.timestampMs),
+  };
+}
+
+export function nextCursor(next: Place | undefined, scope: string): string | null {
+  return next === undefined ? null : encodeCursor(next, scope);
+}

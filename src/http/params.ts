@@ -1,0 +1,187 @@
+import { decodeCursor, isCursorShaped } from '../domain/cursor.ts';
+import { DomainError, type ParameterIssue } from '../domain/errors.ts';
+import { type InstantMs, parseInstant, parsePlainInteger } from '../domain/instant.ts';
+import { OUTCOMES, type Outcome, parseOutcome } from '../domain/outcome.ts';
+import { type Order, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type PageQuery } from '../domain/page.ts';
+import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import type { QueryName, Route } from './routes.ts';
+
+/** An integer time below this is a date in 1973 as milliseconds, and today's as seconds. */
+const LOOKS_LIKE_SECONDS_BELOW = 1e11;
+const CURSOR_WANTED =
+  'must be the nextCursor of a request with the same path, order and filters: repeat that request, or start without one';
+export const TIME_FORMS = 'Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset';
+
+/** A time series page as asked for; whether its cursor fits, `pageOf` tells once it is known whose series it is. */
+export interface SeriesQuery {
+  readonly range: Omit<PageQuery, 'after'>;
+  /** The outcomes asked for: one, or both. */
+  readonly outcomes: readonly Outcome[];
+  readonly cursor: string | undefined;
+}
+
+export interface SeriesPage {
+  readonly query: PageQuery;
+  /** What a cursor of this page is bound to. */
+  readonly scope: string;
+}
+
+/**
+ * The page of one series. `series` names the kind of record and whose they are, in canonical words: a slug and its
+ * conditionId are the same market. Throws 'invalid-parameter' when the cursor was altered or given for something else.
+ */
+export function pageOf({ range, outcomes, cursor }: SeriesQuery, series: string): SeriesPage {
+  const scope = [series, range.order, outcomes.join(), range.fromMs, range.toMs].join(' ');
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, scope);
+  if (cursor !== undefined && after === undefined) {
+    throw new DomainError('invalid-parameter', `cursor ${CURSOR_WANTED}`, {
+      issues: [{ in: 'query', name: 'cursor', message: CURSOR_WANTED }],
+    });
+  }
+  return { query: { ...range, after }, scope };
+}
+
+/**
+ * Reads a request's parameters. Every refused one is collected, and `done` throws them all at once, so that a client
+ * mends its request in one go. Text is taken literally: `+` is a plus sign, nothing is trimmed.
+ */
+export class Parameters {
+  readonly #values = new Map<string, string>();
+  readonly #issues: ParameterIssue[] = [];
+  readonly #secondsLike: string[] = [];
+
+  /** `search` without its question mark, its escapes known to be well formed. */
+  constructor(search: string, route: Route) {
+    for (const pair of search.split('&')) {
+      if (pair === '') continue;
+      const equals = pair.indexOf('=');
+      const name = decodeURIComponent(equals < 0 ? pair : pair.slice(0, equals));
+      const value = equals < 0 ? '' : decodeURIComponent(pair.slice(equals + 1));
+      if (!route.query.some((allowed) => allowed === name)) {
+        const allowed = route.query.length === 0 ? 'there are none' : `allowed are ${route.query.join(', ')}`;
+        this.#refuse('query', name.slice(0, 50), `is not a parameter of this path: ${allowed}`);
+      } else if (this.#values.has(name)) {
+        this.#refuse('query', name, `is given more than once: give it once (allowed are ${route.query.join(', ')})`);
+      } else {
+        this.#values.set(name, value);
+      }
+    }
+  }
+
+  limit(): number {
+    const text = this.#values.get('limit');
+    if (text === undefined) return PAGE_LIMIT_DEFAULT;
+    const limit = parsePlainInteger(text);
+    if (limit !== undefined && limit >= 1 && limit <= PAGE_LIMIT_MAX) return limit;
+    return this.#refuse('query', 'limit', `must be an integer from 1 to ${PAGE_LIMIT_MAX} in plain digits`, 1);
+  }
+
+  skip(): number {
+    const text = this.#values.get('skip');
+    if (text === undefined || text === '' || text === 'null') return 0;
+    const skip = parsePlainInteger(text);
+    return skip ?? this.#refuse('query', 'skip', 'must be an integer from 0 to 2^53-1 in plain digits, or null', 0);
+  }
+
+  timeframe(): Timeframe | undefined {
+    const text = this.#values.get('tf');
+    if (text === undefined) return undefined;
+    return parseTimeframe(text) ?? this.#refuse('query', 'tf', `must be one of ${TIMEFRAMES.join(', ')}`, undefined);
+  }
+
+  outcomes(): readonly Outcome[] {
+    const text = this.#values.get('outcome');
+    if (text === undefined) return OUTCOMES;
+    const outcome = parseOutcome(text);
+    return outcome === undefined ? this.#refuse('query', 'outcome', 'must be up or down', OUTCOMES) : [outcome];
+  }
+
+  series(): SeriesQuery {
+    const fromMs = this.#instant('query', 'from', this.#values.get('from'), 0);
+    const toMs = this.#instant('query', 'to', this.#values.get('to'), Number.MAX_SAFE_INTEGER);
+    if (fromMs > toMs) this.#refuse('query', 'from', 'must not be later than to');
+    const cursor = this.#values.get('cursor');
+    if (cursor !== undefined && !isCursorShaped(cursor)) this.#refuse('query', 'cursor', CURSOR_WANTED);
+    const range = { fromMs, toMs, order: this.#order(), limit: this.limit() };
+    return { range, outcomes: this.outcomes(), cursor };
+  }
+
+  /** The instant a path asks for. */
+  instantOfPath(name: string, text: string): InstantMs {
+    return this.#instant('path', name, text, 0);
+  }
+
+  /** Throws DomainError 'invalid-parameter' when anything was refused. */
+  done(): void {
+    if (this.#issues.length === 0) return;
+    const detail = this.#issues.map(({ name, message }) => `${name} ${message}`).join('; ');
+    throw new DomainError('invalid-parameter', detail, { issues: this.#issues });
+  }
+
+  /** A hint for who mistook seconds for milliseconds; the value is served as it stands. */
+  warning(): string | undefined {
+    if (this.#secondsLike.length === 0) return undefined;
+    return `${this.#secondsLike.join(', ')} looks like seconds; integer times are Unix milliseconds`;
+  }
+
+  #order(): Order {
+    const text = this.#values.get('order');
+    if (text === undefined || text === 'asc') return 'asc';
+    return text === 'desc' ? 'desc' : this.#refuse('query', 'order', 'must be asc or desc', 'asc');
+  }
+
+  #instant(where: 'path' | 'query', name: string, text: string | undefined, absent: InstantMs): InstantMs {
+    if (text === undefined) return absent;
+    const instantMs = parseInstant(text);
+    if (instantMs === undefined) return this.#refuse(where, name, `must be ${TIME_FORMS}`, absent);
+    if (instantMs < LOOKS_LIKE_SECONDS_BELOW && parsePlainInteger(text) !== undefined) {
+      this.#secondsLike.push(`${name}=${text}`);
+    }
+    return instantMs;
+  }
+
+  #refuse(where: 'path' | 'query', name: string, message: string): void;
+  #refuse<T>(where: 'path' | 'query', name: string, message: string, instead: T): T;
+  #refuse<T>(where: 'path' | 'query', name: string, message: string, instead?: T): T | undefined {
+    this.#issues.push({ in: where, name, message });
+    return instead;
+  }
+}
+
+/** For the API document: the schema of each query parameter as params.ts reads it. */
+export const QUERY_SCHEMAS: Readonly<Record<QueryName, { description: string; schema: Record<string, unknown> }>> = {
+  tf: { description: 'Only markets of this timeframe.', schema: { type: 'string', enum: [...TIMEFRAMES] } },
+  limit: {
+    description: 'How many records at the most.',
+    schema: { type: 'integer', minimum: 1, maximum: PAGE_LIMIT_MAX, default: PAGE_LIMIT_DEFAULT },
+  },
+  skip: {
+    description: 'How many markets to pass over; null is 0.',
+    schema: { type: ['integer', 'null'], minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
+  },
+  from: { description: `Earliest timestamp, inclusive: ${TIME_FORMS}.`, schema: instantSchema() },
+  to: { description: `Latest timestamp, inclusive: ${TIME_FORMS}.`, schema: instantSchema() },
+  cursor: {
+    description: 'nextCursor of the page before, with the same path, order and filters.',
+    schema: { type: 'string', minLength: 1 },
+  },
+  outcome: {
+    description: 'Only records of this outcome; compared in lower case.',
+    schema: { type: 'string', enum: [...OUTCOMES] },
+  },
+  order: {
+    description: 'By (timestamp, id), ascending or descending.',
+    schema: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+  },
+};
+
+/** An instant in a path or query, for the API document. */
+export function instantSchema(): Record<string, unknown> {
+  return {
+    oneOf: [
+      { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+      { type: 'string', format: 'date-time' },
+      { type: 'string', format: 'date' },
+    ],
+  };
+}

@@ -1,0 +1,44 @@
+import { Elysia } from 'elysia';
+import { formatInstant } from '../domain/instant.ts';
+import type { CoinPriceResource, PriceResource } from '../domain/price.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import type { CoinPrice, OutcomePrice } from '../store/prices.ts';
+import { answerAboutMarket, type ControllerDeps, nextCursor, outcomeFields, parametersOf } from './controller.ts';
+import { requireCoin } from './lookup.ts';
+import { pageOf } from './params.ts';
+import { negotiate } from './respond.ts';
+import { ROUTES, routerPath } from './routes.ts';
+
+/** Prices of a market's outcomes, and reference prices of a coin. */
+export function pricesController(deps: ControllerDeps) {
+  const { archive, responder } = deps;
+  return new Elysia({ name: 'prices' })
+    .get(routerPath('marketPrices'), ({ params, request, set }) => {
+      const asked = parametersOf({ request, set }, ROUTES.marketPrices, (parameters) => parameters.series());
+      const question = JSON.stringify(['prices', asked]);
+      return answerAboutMarket(deps, request, params, question, ({ market, negotiated, etag }) => {
+        const { query, scope } = pageOf(asked, `prices ${market.conditionId}`);
+        const page = archive.prices.page(market, asked.outcomes, query);
+        const data = page.records.map((record) => priceResource(market, record));
+        return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+      });
+    })
+    .get(routerPath('coinPrices'), ({ params, request, set }) => {
+      const asked = parametersOf({ request, set }, ROUTES.coinPrices, (parameters) => parameters.series());
+      return archive.database.read(() => {
+        const coin = requireCoin(archive, params.coin);
+        const { query, scope } = pageOf(asked, `prices ${coin}`);
+        const page = archive.prices.pageOfCoin(coin, query);
+        const data = page.records.map((record) => coinPriceResource(coin, record));
+        return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiate(request));
+      });
+    });
+}
+
+function priceResource(market: StoredMarket, record: OutcomePrice): PriceResource {
+  return { ...outcomeFields(market, record.outcome, record), price: record.price, kind: record.kind };
+}
+
+function coinPriceResource(symbol: string, { id, source, timestampMs, price }: CoinPrice): CoinPriceResource {
+  return { id: String(id), symbol, source, timestamp: formatInstant(timestampMs), price };
+}

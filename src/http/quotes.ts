@@ -1,0 +1,35 @@
+import { Elysia } from 'elysia';
+import { midOf, type QuoteResource, spreadOf } from '../domain/quote.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import type { OutcomeQuote } from '../store/quotes.ts';
+import { answerAboutMarket, type ControllerDeps, nextCursor, outcomeFields, parametersOf } from './controller.ts';
+import { pageOf } from './params.ts';
+import { ROUTES, routerPath } from './routes.ts';
+
+/** Tops of a market's books, one record per change. */
+export function quotesController(deps: ControllerDeps) {
+  const { archive, responder } = deps;
+  return new Elysia({ name: 'quotes' }).get(routerPath('quotes'), ({ params, request, set }) => {
+    const asked = parametersOf({ request, set }, ROUTES.quotes, (parameters) => parameters.series());
+    const question = JSON.stringify(['quotes', asked]);
+    return answerAboutMarket(deps, request, params, question, ({ market, negotiated, etag }) => {
+      const { query, scope } = pageOf(asked, `quotes ${market.conditionId}`);
+      const page = archive.quotes.page(market, asked.outcomes, query);
+      const data = page.records.map((record) => quoteResource(market, record));
+      return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+    });
+  });
+}
+
+function quoteResource(market: StoredMarket, record: OutcomeQuote): QuoteResource {
+  const { quote } = record;
+  return {
+    ...outcomeFields(market, record.outcome, record),
+    bidPrice: quote.bidPrice ?? null,
+    bidSize: quote.bidSize ?? null,
+    askPrice: quote.askPrice ?? null,
+    askSize: quote.askSize ?? null,
+    mid: midOf(quote) ?? null,
+    spread: spreadOf(quote) ?? null,
+  };
+}

@@ -1,0 +1,76 @@
+import type { Grant } from '../domain/tier.ts';
+
+/** A query parameter by name; params.ts says what each takes. */
+export type QueryName = 'tf' | 'limit' | 'skip' | 'from' | 'to' | 'cursor' | 'outcome' | 'order';
+
+/** One path of the service. The controllers mount these, the gate enforces them, the API document describes them. */
+export interface Route {
+  /** With `{name}` for each path parameter. */
+  readonly path: string;
+  /** What a tier must grant; undefined: any valid key will do. Only `/v1` paths ask for a key. */
+  readonly grant: Grant | undefined;
+  readonly query: readonly QueryName[];
+}
+
+const SERIES_QUERY: readonly QueryName[] = ['from', 'to', 'limit', 'cursor', 'order'];
+const OUTCOME_SERIES_QUERY: readonly QueryName[] = [...SERIES_QUERY, 'outcome'];
+
+export const ROUTES = {
+  tiers: { path: '/v1/billing/tiers', grant: undefined, query: [] },
+  markets: { path: '/v1/{coin}/markets', grant: 'markets', query: ['tf', 'limit', 'skip'] },
+  market: { path: '/v1/{coin}/markets/{conditionId}', grant: 'markets', query: [] },
+  snapshots: {
+    path: '/v1/{coin}/markets/{conditionId}/snapshots',
+    grant: 'snapshots',
+    query: OUTCOME_SERIES_QUERY,
+  },
+  nearest: {
+    path: '/v1/{coin}/markets/{conditionId}/snapshots/at/{ts}',
+    grant: 'snapshots',
+    query: ['outcome'],
+  },
+  marketPrices: { path: '/v1/{coin}/markets/{conditionId}/prices', grant: 'prices', query: OUTCOME_SERIES_QUERY },
+  quotes: { path: '/v1/{coin}/markets/{conditionId}/quotes', grant: 'quotes', query: OUTCOME_SERIES_QUERY },
+  coinPrices: { path: '/v1/{coin}/prices', grant: 'prices', query: SERIES_QUERY },
+  home: { path: '/', grant: undefined, query: [] },
+  openapi: { path: '/openapi.json', grant: undefined, query: [] },
+  docs: { path: '/docs', grant: undefined, query: [] },
+  healthz: { path: '/healthz', grant: undefined, query: [] },
+  readyz: { path: '/readyz', grant: undefined, query: [] },
+} as const satisfies Record<string, Route>;
+
+export type RouteName = keyof typeof ROUTES;
+
+export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
+
+type ElysiaPath<Path extends string> = Path extends `${infer Before}{${infer Name}}${infer After}`
+  ? `${Before}:${Name}${ElysiaPath<After>}`
+  : Path;
+
+/** `/v1/{coin}/markets` as the router writes it: `/v1/:coin/markets`. */
+export function routerPath<Name extends RouteName>(name: Name): ElysiaPath<(typeof ROUTES)[Name]['path']> {
+  const path: string = ROUTES[name].path;
+  return path.replaceAll('{', ':').replaceAll('}', '') as ElysiaPath<(typeof ROUTES)[Name]['path']>;
+}
+
+/** The route of a router's path, for the gate; undefined for the router's catch-all. */
+export function routeOf(pathOfRouter: string): Route | undefined {
+  return BY_ROUTER_PATH.get(pathOfRouter);
+}
+
+/** Whether any route has this path, whatever the method. A trailing slash is the same route. */
+export function isKnownPath(pathname: string): boolean {
+  return PATTERNS.some((pattern) => pattern.test(pathname));
+}
+
+const NAMES = Object.keys(ROUTES) as RouteName[];
+const BY_ROUTER_PATH: ReadonlyMap<string, Route> = new Map(NAMES.map((name) => [routerPath(name), ROUTES[name]]));
+const PATTERNS: readonly RegExp[] = NAMES.map(
+  (name) =>
+    new RegExp(
+      `^${ROUTES[name].path
+        .replace(/\/$/, '')
+        .replaceAll('.', '\\.')
+        .replace(/\{\w+\}/g, '[^/]+')}/?$`,
+    ),
+);

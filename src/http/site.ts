@@ -1,0 +1,44 @@
+import { Elysia } from 'elysia';
+import type { Archive } from '../store/archive.ts';
+import { ROUTES, routerPath } from './routes.ts';
+
+export interface SiteDeps {
+  readonly archive: Archive;
+  readonly version: string;
+  /** True once the server has been told to stop. */
+  readonly isDraining: () => boolean;
+}
+
+/** What stands outside /v1 and needs no key. */
+export function siteController({ archive, version, isDraining }: SiteDeps) {
+  const status = (state: string, code: number) =>
+    Response.json({ status: state }, { status: code, headers: { 'cache-control': 'no-store' } });
+  return new Elysia({ name: 'site' })
+    .get(routerPath('home'), () =>
+      Response.json({
+        name: 'bookreel',
+        version,
+        description: 'Recorded order books of short-horizon up-or-down prediction markets, read-only.',
+        authentication: "Every /v1 path needs the header 'Authorization: Bearer <API_KEY>'.",
+        links: {
+          docs: ROUTES.docs.path,
+          openapi: ROUTES.openapi.path,
+          tiers: ROUTES.tiers.path,
+          markets: ROUTES.markets.path,
+          health: ROUTES.healthz.path,
+          ready: ROUTES.readyz.path,
+        },
+      }),
+    )
+    .get(routerPath('healthz'), () => status('ok', 200))
+    .get(routerPath('readyz'), () => {
+      if (isDraining()) return status('draining', 503);
+      try {
+        archive.database.read(() => archive.tiers.list());
+        return status('ready', 200);
+      } catch {
+        // Whatever the database threw: this path answers the question whether it can.
+        return status('database unavailable', 503);
+      }
+    });
+}
