@@ -1,0 +1,141 @@
+import { Command } from 'commander';
+import { requestsPerMinute } from '../config.ts';
+import type { ApiKey } from '../domain/api-key.ts';
+import { DomainError } from '../domain/errors.ts';
+import { formatInstant } from '../domain/instant.ts';
+import type { IssuedKey, NewKey } from '../store/api-keys.ts';
+import type { Archive } from '../store/archive.ts';
+import { json, type Terminal, table } from './terminal.ts';
+import { type GlobalOptions, withArchive } from './with-archive.ts';
+
+const DEFAULT_ACCOUNT = 'owner@localhost';
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+
+interface CreateOptions extends GlobalOptions {
+  readonly tier: string;
+  readonly account: string;
+  readonly name?: string;
+  readonly rpm?: number;
+}
+
+export function keyCommand(terminal: Terminal): Command {
+  const key = new Command('key').description('create, list, rotate and revoke API keys');
+  key
+    .command('create')
+    .description('create a key and print it, once, alone on stdout')
+    .requiredOption('--tier <id>', "tier of the key: see 'bookreel tier list'")
+    .option('--account <email>', 'account that owns the key', DEFAULT_ACCOUNT)
+    .option('--name <text>', 'a name to tell keys apart')
+    .option('--rpm <number>', "requests a minute, instead of the tier's", requestsPerMinute)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ bookreel key create --tier free\n  $ bookreel key create --tier enterprise --account desk@example.com --name backtests --rpm 5000',
+    )
+    .action((_, command: Command) => {
+      const options = command.optsWithGlobals<CreateOptions>();
+      withArchive(terminal, options, { create: true }, (archive) => {
+        const issued = createKey(archive, terminal.clock(), {
+          account: options.account,
+          name: options.name,
+          tier: options.tier,
+          requestsPerMinute: options.rpm,
+        });
+        printIssued(terminal, options, issued, 'created');
+      });
+    });
+  key
+    .command('list')
+    .description('list keys by their public prefix; a key itself is never shown again')
+    .addHelpText('after', '\nExamples:\n  $ bookreel key list\n  $ bookreel key list --json')
+    .action((_, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      withArchive(terminal, options, { create: false }, (archive) =>
+        printKeys(terminal, options, archive.apiKeys.list()),
+      );
+    });
+  key
+    .command('rotate')
+    .argument('<id>', "id of the key: see 'bookreel key list'")
+    .description('print a new key in place of the old one, which fails from the next request on')
+    .addHelpText('after', '\nExamples:\n  $ bookreel key rotate key_abcdefghij')
+    .action((id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      withArchive(terminal, options, { create: false }, (archive) => {
+        const issued = archive.database.write(() => archive.apiKeys.rotate(id, terminal.clock()));
+        printIssued(terminal, options, issued, 'rotated');
+      });
+    });
+  key
+    .command('revoke')
+    .argument('<id>', "id of the key: see 'bookreel key list'")
+    .description('refuse a key from the next request on')
+    .addHelpText('after', '\nExamples:\n  $ bookreel key revoke key_abcdefghij')
+    .action((id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      withArchive(terminal, options, { create: false }, (archive) => {
+        const revoked = archive.database.write(() => archive.apiKeys.revoke(id, terminal.clock()));
+        if (options.json === true) terminal.out(json(keyDocument(revoked)));
+        else terminal.err(`key ${id} is revoked\n`);
+      });
+    });
+  return key;
+}
+
+/** Throws 'invalid-parameter' for a tier that does not exist or an account that is no e-mail address. */
+export function createKey(archive: Archive, nowMs: number, request: NewKey): IssuedKey {
+  if (!EMAIL.test(request.account)) {
+    throw new DomainError(
+      'invalid-parameter',
+      `--account '${request.account}' is not an e-mail address: give one like you@example.com`,
+    );
+  }
+  return archive.database.write(() => {
+    if (archive.tiers.find(request.tier) === undefined) {
+      const known = archive.tiers.list().map((tier) => tier.id);
+      throw new DomainError('invalid-parameter', `there is no tier '${request.tier}': take one of ${known.join(', ')}`);
+    }
+    return archive.apiKeys.create(request, nowMs);
+  });
+}
+
+function printIssued(terminal: Terminal, options: GlobalOptions, { apiKey, key }: IssuedKey, done: string): void {
+  if (options.json === true) {
+    terminal.out(json({ ...keyDocument(apiKey), key }));
+    return;
+  }
+  terminal.out(`${key}\n`);
+  terminal.err(`${apiKey.id} (${apiKey.tier}, ${apiKey.account}) is ${done}; the key above is shown this once\n`);
+}
+
+function printKeys(terminal: Terminal, options: GlobalOptions, keys: readonly ApiKey[]): void {
+  if (options.json === true) {
+    terminal.out(json(keys.map(keyDocument)));
+    return;
+  }
+  const rows = keys.map((key) => [
+    key.id,
+    `${key.prefix}…`,
+    key.tier,
+    key.requestsPerMinute === undefined ? '' : String(key.requestsPerMinute),
+    key.account,
+    key.name ?? '',
+    formatInstant(key.createdMs),
+    key.revokedMs === undefined ? 'active' : `revoked ${formatInstant(key.revokedMs)}`,
+  ]);
+  terminal.out(table(['ID', 'KEY', 'TIER', 'RPM', 'ACCOUNT', 'NAME', 'CREATED', 'STATE'], rows));
+}
+
+function keyDocument(key: ApiKey) {
+  const instantOrNull = (instantMs: number | undefined) => (instantMs === undefined ? null : formatInstant(instantMs));
+  return {
+    id: key.id,
+    prefix: key.prefix,
+    tier: key.tier,
+    requestsPerMinute: key.requestsPerMinute ?? null,
+    account: key.account,
+    name: key.name ?? null,
+    createdAt: formatInstant(key.createdMs),
+    rotatedAt: instantOrNull(key.rotatedMs),
+    revokedAt: instantOrNull(key.revokedMs),
+  };
+}

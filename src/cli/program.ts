@@ -1,0 +1,64 @@
+import { Command, CommanderError } from 'commander';
+import { dataOption } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
+import { importCommand } from './import.ts';
+import { keyCommand } from './key.ts';
+import { openapiCommand } from './openapi.ts';
+import { seedCommand } from './seed.ts';
+import { serveCommand } from './serve.ts';
+import type { Terminal } from './terminal.ts';
+import { tierCommand } from './tier.ts';
+import { versionCommand } from './version.ts';
+
+/** The whole command line: `bookreel <noun> <verb>`. */
+export function createProgram(terminal: Terminal): Command {
+  const program = new Command('bookreel')
+    .description('Recorded order books of short-horizon up-or-down prediction markets: import, keep, serve.')
+    .addOption(dataOption())
+    .option('--json', 'machine-readable output')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 ok, 1 failure, 2 usage, 3 verification found problems, 4 data directory in use.
+
+Examples:
+  $ bookreel serve --demo
+  $ bookreel import recordings/ --data /var/lib/bookreel
+  $ bookreel key create --tier pro`,
+    );
+  program.addCommand(serveCommand(terminal));
+  program.addCommand(seedCommand(terminal));
+  program.addCommand(keyCommand(terminal));
+  program.addCommand(tierCommand(terminal));
+  program.addCommand(importCommand(terminal));
+  program.addCommand(openapiCommand(terminal));
+  program.addCommand(versionCommand(terminal));
+  for (const command of withDescendants(program)) {
+    command
+      .exitOverride()
+      .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+      .configureHelp({ showGlobalOptions: true });
+  }
+  return program;
+}
+
+/** Runs one command and says, in one sentence on stderr, why it failed if it did. */
+export async function run(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  try {
+    await createProgram(terminal).parseAsync([...argv], { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof DomainError) terminal.err(`bookreel: ${error.message}\n`);
+    else if (!(error instanceof CommanderError) && !(error instanceof ExitWith)) {
+      terminal.err(
+        `bookreel: this is a defect, please report it: ${error instanceof Error ? error.stack : String(error)}\n`,
+      );
+    }
+    return exitCodeFor(error);
+  }
+}
+
+function withDescendants(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withDescendants)];
+}

@@ -1,0 +1,52 @@
+import { Command } from 'commander';
+import btc from '../../fixtures/btc.ndjson.zst' with { type: 'file' };
+import eth from '../../fixtures/eth.ndjson.zst' with { type: 'file' };
+import sol from '../../fixtures/sol.ndjson.zst' with { type: 'file' };
+import xrp from '../../fixtures/xrp.ndjson.zst' with { type: 'file' };
+import type { ImportReport } from '../recording/report.ts';
+import { type Source, sourcesOf } from '../recording/source.ts';
+import type { Archive } from '../store/archive.ts';
+import { EXIT, ExitWith } from './exit.ts';
+import { importSources, isClean, printReport } from './import.ts';
+import type { Terminal } from './terminal.ts';
+import { type GlobalOptions, withArchive } from './with-archive.ts';
+
+interface SeedOptions extends GlobalOptions {
+  readonly fixtures?: string;
+}
+
+/** The simulated recordings inside the executable. */
+const FIXTURES: readonly Source[] = Object.entries({ btc, eth, sol, xrp }).map(([coin, path]) => ({
+  path,
+  name: `fixtures/${coin}.ndjson.zst`,
+  named: true,
+}));
+
+export function seedCommand(terminal: Terminal): Command {
+  return new Command('seed')
+    .description('load the tier catalog and the simulated recordings that are part of this program')
+    .option('--fixtures <dir>', 'load the recordings of this directory instead')
+    .addHelpText(
+      'after',
+      `
+Seeding twice changes nothing; tiers that were changed stay as they are.
+
+Examples:
+  $ bookreel seed
+  $ bookreel seed --fixtures my-recordings --data /var/lib/bookreel`,
+    )
+    .action(async (_, command: Command) => {
+      const options = command.optsWithGlobals<SeedOptions>();
+      const report = await withArchive(terminal, options, { create: true }, (archive) =>
+        seed(terminal, archive, options.fixtures),
+      );
+      printReport(terminal, options, report);
+      if (!isClean(report)) throw new ExitWith(EXIT.failure);
+    });
+}
+
+/** Adds the tiers and recordings that are missing. */
+export async function seed(terminal: Terminal, archive: Archive, directory?: string): Promise<ImportReport> {
+  archive.database.write(() => archive.tiers.addDefaults());
+  return await importSources(terminal, archive, directory === undefined ? FIXTURES : sourcesOf([directory]));
+}

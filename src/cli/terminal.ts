@@ -1,0 +1,21 @@
+/** Where a command's words go: data to `out`, everything said about it to `err`. */
+export interface Terminal {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Whether `err` is a terminal that a line can be rewritten on. */
+  readonly errIsTerminal: boolean;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Rows under their headings, columns as wide as they need to be. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [headings, ...rows];
+  const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  const line = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ');
+  return `${all.map((row) => line(row).trimEnd()).join('\n')}\n`;
+}
+
+export function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

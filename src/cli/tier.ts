@@ -1,0 +1,86 @@
+import { Command } from 'commander';
+import { coinList, monthlyPrice, requestsPerMinute, routeList } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import { type Tier, tierResource } from '../domain/tier.ts';
+import type { Archive } from '../store/archive.ts';
+import { json, type Terminal, table } from './terminal.ts';
+import { type GlobalOptions, withArchive } from './with-archive.ts';
+
+interface SetOptions extends GlobalOptions {
+  readonly rpm?: number;
+  /** undefined inside the box: all. */
+  readonly coins?: { readonly list: readonly string[] | undefined };
+  readonly routes?: { readonly list: readonly string[] | undefined };
+  readonly price?: number;
+}
+
+export function tierCommand(terminal: Terminal): Command {
+  const tier = new Command('tier').description('read and change the tier catalog');
+  tier
+    .command('list')
+    .description('list the tiers, the cheapest first')
+    .addHelpText('after', '\nExamples:\n  $ bookreel tier list\n  $ bookreel tier list --json')
+    .action((_, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      withArchive(terminal, options, { create: false }, (archive) =>
+        printTiers(terminal, options, archive.tiers.list()),
+      );
+    });
+  tier
+    .command('set')
+    .argument('<id>', "id of the tier: see 'bookreel tier list'")
+    .description('change a tier; a running server follows with the next request')
+    .option('--rpm <number>', 'requests a minute', requestsPerMinute)
+    .option('--coins <list>', 'coins it grants, comma-separated, or all', (text) => ({ list: coinList(text) }))
+    .option('--routes <list>', 'routes it grants, comma-separated, or all', (text) => ({ list: routeList(text) }))
+    .option('--price <usd>', 'monthly price', monthlyPrice)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ bookreel tier set starter --rpm 120 --price 29\n  $ bookreel tier set pro --coins btc,eth,sol,xrp,doge --routes all',
+    )
+    .action((id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<SetOptions>();
+      withArchive(terminal, options, { create: true }, (archive) => {
+        const changed = archive.database.write(() => changeTier(archive, id, options));
+        printTiers(terminal, options, [changed]);
+      });
+    });
+  return tier;
+}
+
+function changeTier(archive: Archive, id: string, { rpm, coins, routes, price }: SetOptions): Tier {
+  const held = archive.tiers.find(id);
+  if (held === undefined) {
+    const known = archive.tiers.list().map((tier) => tier.id);
+    throw new DomainError('invalid-parameter', `there is no tier '${id}': take one of ${known.join(', ')}`);
+  }
+  if (rpm === undefined && coins === undefined && routes === undefined && price === undefined) {
+    throw new DomainError('invalid-parameter', 'nothing to change: give --rpm, --coins, --routes or --price');
+  }
+  const changed: Tier = {
+    ...held,
+    requestsPerMinute: rpm ?? held.requestsPerMinute,
+    coins: coins === undefined ? held.coins : coins.list,
+    routes: routes === undefined ? held.routes : routes.list,
+    monthlyPriceUsd: price ?? held.monthlyPriceUsd,
+    // The note stands in for a price that is not decided.
+    priceNote: price === undefined ? held.priceNote : undefined,
+  };
+  archive.tiers.update(changed);
+  return changed;
+}
+
+function printTiers(terminal: Terminal, options: GlobalOptions, tiers: readonly Tier[]): void {
+  if (options.json === true) {
+    terminal.out(json(tiers.map(tierResource)));
+    return;
+  }
+  const rows = tiers.map((tier) => [
+    tier.id,
+    tier.coins?.join(',') ?? 'all',
+    tier.routes?.join(',') ?? 'all',
+    String(tier.requestsPerMinute),
+    tier.monthlyPriceUsd === undefined ? (tier.priceNote ?? '') : `$${tier.monthlyPriceUsd}`,
+  ]);
+  terminal.out(table(['ID', 'COINS', 'ROUTES', 'RPM', 'PRICE'], rows));
+}

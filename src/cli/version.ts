@@ -1,0 +1,23 @@
+import { Command } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
+import { sqliteVersion } from '../store/database.ts';
+import { SCHEMA_VERSION } from '../store/migrations/list.ts';
+import { json, type Terminal } from './terminal.ts';
+import type { GlobalOptions } from './with-archive.ts';
+
+export const VERSION: string = manifest.version;
+
+export function versionCommand(terminal: Terminal): Command {
+  return new Command('version')
+    .description('print the versions of the program, Bun, SQLite and the database schema')
+    .addHelpText('after', '\nExamples:\n  $ bookreel version\n  $ bookreel version --json')
+    .action((_, command: Command) => {
+      const versions = { bookreel: VERSION, bun: Bun.version, sqlite: sqliteVersion(), schema: SCHEMA_VERSION };
+      if (command.optsWithGlobals<GlobalOptions>().json === true) {
+        terminal.out(json(versions));
+        return;
+      }
+      const { bookreel, bun, sqlite, schema } = versions;
+      terminal.out(`bookreel ${bookreel} (Bun ${bun}, SQLite ${sqlite}, schema ${schema})\n`);
+    });
+}
