@@ -266,11 +266,12 @@ export class BookReader {
   }
 
   #readSide(side: Ladder, away: -1 | 1): void {
+    const reader = this.#reader;
     side.clear();
     let price = outside(this.priceScale, away);
-    for (let left = this.#reader.unsigned(); left > 0; left -= 1) {
-      price += this.#reader.unsigned() * away;
-      side.push(price, readScaled(this.#reader, this.sizeScale));
+    for (let left = reader.unsigned(); left > 0; left -= 1) {
+      price += reader.unsigned() * away;
+      side.push(price, readScaled(reader, this.sizeScale));
     }
   }
 
@@ -286,14 +287,14 @@ export class BookReader {
       if (position > side.length || (kind !== INSERT && position === side.length)) throw damaged();
       log.add(skip, kind);
       if (kind === SET) {
-        side.sizes[position] = readScaled(this.#reader, this.sizeScale);
+        side.values[2 * position + 1] = readScaled(reader, this.sizeScale);
         position += 1;
       } else if (kind === REMOVE) {
         side.remove(position);
       } else if (kind === INSERT) {
-        const previous = position === 0 ? outside(this.priceScale, away) : side.prices[position - 1]!;
+        const previous = position === 0 ? outside(this.priceScale, away) : side.values[2 * position - 2]!;
         const price = previous + reader.unsigned() * away;
-        side.insert(position, price, readScaled(this.#reader, this.sizeScale));
+        side.insert(position, price, readScaled(reader, this.sizeScale));
         position += 1;
       } else {
         throw damaged();
@@ -303,19 +304,19 @@ export class BookReader {
 }
 
 /** The book a reader stands at, as exact decimals. */
-export function bookOf(reader: BookReader): OrderBook {
+export function bookOf({ bids, asks, priceScale, sizeScale }: BookReader): OrderBook {
   return {
-    bidPrices: unscaled(reader.bids.prices, reader.bids.length, reader.priceScale),
-    bidSizes: unscaled(reader.bids.sizes, reader.bids.length, reader.sizeScale),
-    askPrices: unscaled(reader.asks.prices, reader.asks.length, reader.priceScale),
-    askSizes: unscaled(reader.asks.sizes, reader.asks.length, reader.sizeScale),
+    bidPrices: column(bids, 0, priceScale),
+    bidSizes: column(bids, 1, sizeScale),
+    askPrices: column(asks, 0, priceScale),
+    askSizes: column(asks, 1, sizeScale),
   };
 }
 
-function unscaled(values: Float64Array, length: number, scale: number): number[] {
+function column({ values, length }: Ladder, offset: 0 | 1, scale: number): number[] {
   const divisor = divisorOf(scale);
   const out = new Array<number>(length);
-  for (let i = 0; i < length; i += 1) out[i] = values[i]! / divisor;
+  for (let i = 0; i < length; i += 1) out[i] = values[2 * i + offset]! / divisor;
   return out;
 }
 

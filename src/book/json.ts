@@ -1,11 +1,10 @@
-import { powerOfTen } from '../domain/decimal.ts';
 import { formatInstant } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { BookReader, type EditLog } from './book-segment.ts';
 import type { ByteBuffer } from './byte-buffer.ts';
+import { DECIMAL_TEXT_MAX, writeDecimal, writeInteger, writeText, writeThreeDigits } from './decimal-text.ts';
 import type { Ladder } from './ladder.ts';
 import type { RunHead } from './run.ts';
-import { DOUBLES } from './scale.ts';
 
 /** What a snapshot's JSON says beside its own id, time and levels. */
 export interface SnapshotLabels {
@@ -26,19 +25,21 @@ export interface SnapshotRun {
 
 const encoder = new TextEncoder();
 const ID_OPENS = encoder.encode('{"id":"');
-const BIDS_OPEN = encoder.encode('","bids":[');
+const BIDS_OPEN = encoder.encode('Z","bids":[');
 const ASKS_OPEN = encoder.encode(',"asks":[');
 const PRICE_OPENS = encoder.encode('{"price":');
 const SIZE_OPENS = encoder.encode(',"size":');
-const ZERO = 48;
-const POINT = 46;
 const COMMA = 44;
 const BRACKET_CLOSES = 93;
 const BRACE_CLOSES = 125;
-/** Longest level: punctuation, a price of 14 characters, a size of 22, a comma. */
-const LEVEL_BYTES_MAX = 64;
+/** Punctuation, price, size. */
+const LEVEL_BYTES_MAX = PRICE_OPENS.length + SIZE_OPENS.length + 2 + 2 * DECIMAL_TEXT_MAX;
 const RECORD_BYTES_BESIDE_LEVELS = 512;
 const INITIAL_LEVELS = 128;
+/** Prices on a grid of up to four decimals are worth remembering: there are at most 10,001 of them. */
+const REMEMBERED_SCALE_MAX = 4;
+/** `2026-04-16T07:10:04.`: all of an instant but its milliseconds. */
+const SECOND_CHARS = 20;
 
 /**
  * Writes the snapshots of one outcome as JSON, in order, straight from a segment's integers. A snapshot is the bytes of
@@ -53,14 +54,16 @@ export class SnapshotJsonWriter {
   #reader: BookReader | undefined;
   /** Whether the previous snapshot of the reader is in the buffer, to be copied from. */
   #copies = false;
+  #second = Number.NaN;
+  #secondText = '';
 
-  constructor(out: ByteBuffer, labels: SnapshotLabels) {
+  constructor(out: ByteBuffer, labels: SnapshotLabels, prices: PriceTexts) {
     this.#out = out;
     const { assetId, conditionId, symbol, outcome, timeframe } = labels;
     const text = JSON.stringify({ assetId, conditionId, symbol, outcome, timeframe });
     this.#labels = encoder.encode(`",${text.slice(1, -1)},"timestamp":"`);
-    this.#bids = new SideJson(out);
-    this.#asks = new SideJson(out);
+    this.#bids = new SideJson(out, prices);
+    this.#asks = new SideJson(out, prices);
   }
 
   /** Begins with the record at `run.from`; `writeNext` then writes one record after another. */
@@ -76,11 +79,11 @@ export class SnapshotJsonWriter {
     reader.advance();
     const { head, index } = reader;
     const out = this.#out;
-    out.reserve(RECORD_BYTES_BESIDE_LEVELS + this.#bids.bytes + this.#asks.bytes);
+    out.reserve(RECORD_BYTES_BESIDE_LEVELS + this.#labels.length);
     out.append(ID_OPENS);
-    writeAscii(out, String(head.ids[index]!));
+    out.length = writeInteger(out.bytes, out.length, head.ids[index]!);
     out.append(this.#labels);
-    writeAscii(out, formatInstant(head.timestamps[index]!));
+    this.#writeInstant(head.timestamps[index]!);
     out.append(BIDS_OPEN);
     this.#bids.write(reader, reader.bids, reader.bidEdits, this.#copies);
     out.append(ASKS_OPEN);
@@ -88,11 +91,51 @@ export class SnapshotJsonWriter {
     out.byte(BRACE_CLOSES);
     this.#copies = true;
   }
+
+  /** Up to the milliseconds; neighbours mostly share their second. */
+  #writeInstant(instantMs: number): void {
+    const second = Math.floor(instantMs / 1000);
+    if (second !== this.#second) {
+      this.#secondText = formatInstant(instantMs).slice(0, SECOND_CHARS);
+      this.#second = second;
+    }
+    const { bytes, length } = this.#out;
+    const at = writeText(bytes, length, this.#secondText);
+    this.#out.length = writeThreeDigits(bytes, at, instantMs - second * 1000);
+  }
+}
+
+/** The bytes that a level begins with, `{"price":0.51,"size":`, remembered per price. */
+export class PriceTexts {
+  readonly #byScale: (Uint8Array | undefined)[][] = Array.from({ length: REMEMBERED_SCALE_MAX + 1 }, () => []);
+
+  /** The openings known so far, by price in units of 10^-scale; to be completed by `opening`. */
+  ofScale(scale: number): readonly (Uint8Array | undefined)[] {
+    return this.#byScale[scale] ?? NONE;
+  }
+
+  opening(price: number, scale: number): Uint8Array {
+    const text = render(price, scale);
+    const known = this.#byScale[scale];
+    if (known !== undefined) known[price] = text;
+    return text;
+  }
+}
+
+const NONE: readonly undefined[] = [];
+
+function render(price: number, scale: number): Uint8Array {
+  const bytes = new Uint8Array(LEVEL_BYTES_MAX);
+  bytes.set(PRICE_OPENS);
+  const end = writeDecimal(bytes, PRICE_OPENS.length, price, scale);
+  bytes.set(SIZE_OPENS, end);
+  return bytes.slice(0, end + SIZE_OPENS.length);
 }
 
 /** One side of the snapshot written last: where each of its levels stands in the buffer, comma included. */
 class SideJson {
   readonly #out: ByteBuffer;
+  readonly #prices: PriceTexts;
   /** Where the side's first level stands. */
   #start = 0;
   /** Offsets of the levels from there; one more than levels: the last is the side's length. */
@@ -100,74 +143,107 @@ class SideJson {
   #next = new Int32Array(INITIAL_LEVELS);
   #levels = 0;
 
-  constructor(out: ByteBuffer) {
+  constructor(out: ByteBuffer, prices: PriceTexts) {
     this.#out = out;
-  }
-
-  get bytes(): number {
-    return this.#levels === 0 ? 0 : this.#offsets[this.#levels]!;
+    this.#prices = prices;
   }
 
   /** Writes the levels and the bracket that closes them. */
   write(reader: BookReader, side: Ladder, edits: EditLog, copies: boolean): void {
     const out = this.#out;
+    const rendered = copies ? edits.length : side.length;
     this.#makeRoom(side.length + 1);
-    out.reserve(this.bytes + (copies ? edits.length : side.length) * LEVEL_BYTES_MAX + 2);
+    out.reserve((this.#levels === 0 ? 0 : this.#offsets[this.#levels]!) + rendered * LEVEL_BYTES_MAX + 2);
     const start = out.length;
-    if (copies) this.#splice(reader, side, edits);
-    else for (let i = 0; i < side.length; i += 1) this.#render(reader, side, i, start);
-    this.#next[side.length] = out.length - start;
+    const end = copies ? this.#splice(reader, side, edits) : this.#renderAll(reader, side);
+    this.#next[side.length] = end - start;
     this.#start = start;
     this.#levels = side.length;
     [this.#offsets, this.#next] = [this.#next, this.#offsets];
     // Every level brought a comma; the last one's gives way to the bracket.
-    if (side.length > 0) out.bytes[out.length - 1] = BRACKET_CLOSES;
-    else out.byte(BRACKET_CLOSES);
+    out.bytes[side.length > 0 ? end - 1 : end] = BRACKET_CLOSES;
+    out.length = side.length > 0 ? end : end + 1;
   }
 
-  #splice(reader: BookReader, side: Ladder, edits: EditLog): void {
-    const start = this.#out.length;
+  #renderAll({ priceScale, sizeScale }: BookReader, side: Ladder): number {
+    const { bytes, length: start } = this.#out;
+    const openings = this.#prices.ofScale(priceScale);
+    const { values } = side;
+    let at = start;
+    for (let i = 0; i < side.length; i += 1) {
+      const price = values[2 * i]!;
+      const opening = openings[price] ?? this.#prices.opening(price, priceScale);
+      this.#next[i] = at - start;
+      bytes.set(opening, at);
+      at = closeLevel(bytes, at + opening.length, values[2 * i + 1]!, sizeScale);
+    }
+    return at;
+  }
+
+  /** Returns the position behind the side's last level. */
+  #splice({ priceScale, sizeScale }: BookReader, side: Ladder, edits: EditLog): number {
+    const { bytes, length: start } = this.#out;
+    const { values } = side;
+    const { skips, consumes, produces } = edits;
+    const openings = this.#prices.ofScale(priceScale);
+    const offsets = this.#offsets;
+    const next = this.#next;
+    let at = start;
     let old = 0;
     let position = 0;
     for (let i = 0; i < edits.length; i += 1) {
-      const skip = edits.skips[i]!;
-      this.#copy(old, skip, position, start);
-      old += skip + edits.consumes[i]!;
+      const skip = skips[i]!;
+      const from = offsets[old]!;
+      this.#shift(old, skip, position, at - start);
+      old += skip;
       position += skip;
-      if (edits.produces[i] === 1) {
-        this.#render(reader, side, position, start);
-        position += 1;
+      if (produces[i] === 0) {
+        if (skip > 0) at = this.#copyLevels(from, old, at);
+        old += 1;
+        continue;
       }
+      const price = values[2 * position]!;
+      const opening = openings[price] ?? this.#prices.opening(price, priceScale);
+      if (consumes[i] === 1) {
+        // Same price, new size: the level's opening comes along with the levels in front of it.
+        const to = offsets[old]!;
+        next[position] = at - start + to - from;
+        at = this.#copy(from, to + opening.length, at);
+        old += 1;
+      } else {
+        if (skip > 0) at = this.#copyLevels(from, old, at);
+        next[position] = at - start;
+        bytes.set(opening, at);
+        at += opening.length;
+      }
+      at = closeLevel(bytes, at, values[2 * position + 1]!, sizeScale);
+      position += 1;
     }
-    this.#copy(old, this.#levels - old, position, start);
+    if (old === this.#levels) return at;
+    const from = offsets[old]!;
+    this.#shift(old, this.#levels - old, position, at - start);
+    return this.#copyLevels(from, this.#levels, at);
   }
 
-  /** Copies `count` levels of the previous snapshot, from its level `old` on, to `position` of this one. */
-  #copy(old: number, count: number, position: number, start: number): void {
-    if (count === 0) return;
-    const { bytes } = this.#out;
-    const from = this.#offsets[old]!;
-    const to = this.#offsets[old + count]!;
-    const shift = this.#out.length - start - from;
-    for (let i = 0; i < count; i += 1) this.#next[position + i] = this.#offsets[old + i]! + shift;
-    bytes.copyWithin(this.#out.length, this.#start + from, this.#start + to);
-    this.#out.length += to - from;
+  /** Notes where `count` levels, from the previous snapshot's level `old` on, stand once they begin at `offset`. */
+  #shift(old: number, count: number, position: number, offset: number): void {
+    const offsets = this.#offsets;
+    const next = this.#next;
+    const by = offset - offsets[old]!;
+    for (let i = 0; i < count; i += 1) next[position + i] = offsets[old + i]! + by;
+  }
+
+  /** Copies whole levels of the previous snapshot: from the offset `from` to the end of its level `end` - 1. */
+  #copyLevels(from: number, end: number, at: number): number {
+    const behind = this.#copy(from, this.#offsets[end]!, at);
     // The previous snapshot's last level ends in its bracket.
-    bytes[this.#out.length - 1] = COMMA;
+    this.#out.bytes[behind - 1] = COMMA;
+    return behind;
   }
 
-  #render(reader: BookReader, side: Ladder, position: number, start: number): void {
-    const out = this.#out;
-    this.#next[position] = out.length - start;
-    const { bytes } = out;
-    let at = out.length;
-    bytes.set(PRICE_OPENS, at);
-    at = writeDecimal(bytes, at + PRICE_OPENS.length, side.prices[position]!, reader.priceScale);
-    bytes.set(SIZE_OPENS, at);
-    at = writeDecimal(bytes, at + SIZE_OPENS.length, side.sizes[position]!, reader.sizeScale);
-    bytes[at] = BRACE_CLOSES;
-    bytes[at + 1] = COMMA;
-    out.length = at + 2;
+  #copy(from: number, to: number, at: number): number {
+    this.#out.bytes.copyWithin(at, this.#start + from, this.#start + to);
+    return at + to - from;
   }
 
   #makeRoom(offsets: number): void {
@@ -180,51 +256,9 @@ class SideJson {
   }
 }
 
-/** Writes value / 10^scale without trailing zeros and returns the position behind it. */
-function writeDecimal(bytes: Uint8Array, position: number, value: number, scale: number): number {
-  if (scale === DOUBLES) {
-    const text = String(value);
-    for (let i = 0; i < text.length; i += 1) bytes[position + i] = text.charCodeAt(i);
-    return position + text.length;
-  }
-  const unit = powerOfTen(scale);
-  const whole = Math.floor(value / unit);
-  let at = writeInteger(bytes, position, whole);
-  let fraction = value - whole * unit;
-  if (fraction === 0) return at;
-  let digits = scale;
-  while (fraction % 10 === 0) {
-    fraction /= 10;
-    digits -= 1;
-  }
-  bytes[at] = POINT;
-  at += digits;
-  for (let i = at; i > at - digits; i -= 1) {
-    const rest = Math.floor(fraction / 10);
-    bytes[i] = ZERO + (fraction - rest * 10);
-    fraction = rest;
-  }
-  return at + 1;
-}
-
-function writeInteger(bytes: Uint8Array, position: number, value: number): number {
-  if (value < 10) {
-    bytes[position] = ZERO + value;
-    return position + 1;
-  }
-  let digits = 2;
-  for (let bound = 100; value >= bound; bound *= 10) digits += 1;
-  let rest = value;
-  for (let i = position + digits - 1; i >= position; i -= 1) {
-    const next = Math.floor(rest / 10);
-    bytes[i] = ZERO + (rest - next * 10);
-    rest = next;
-  }
-  return position + digits;
-}
-
-function writeAscii(out: ByteBuffer, text: string): void {
-  const { bytes, length } = out;
-  for (let i = 0; i < text.length; i += 1) bytes[length + i] = text.charCodeAt(i);
-  out.length += text.length;
+function closeLevel(bytes: Uint8Array, position: number, size: number, scale: number): number {
+  const at = writeDecimal(bytes, position, size, scale);
+  bytes[at] = BRACE_CLOSES;
+  bytes[at + 1] = COMMA;
+  return at + 2;
 }

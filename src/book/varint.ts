@@ -84,22 +84,37 @@ export class VarintReader {
 
   unsigned(): number {
     const bytes = this.#bytes;
-    const first = bytes[this.#position++];
-    if (first === undefined) throw damaged();
-    if (first < LOW_BITS) return first;
-    let value = first - LOW_BITS;
-    let unit = LOW_BITS;
+    const at = this.#position;
+    // Nearly all are of one to three bytes: those in 32-bit arithmetic. Beyond the end a byte is undefined, and `!` a lie
+    // that no comparison below falls for.
+    const first = bytes[at]!;
+    if (first < LOW_BITS) {
+      this.#position = at + 1;
+      return first;
+    }
+    const second = bytes[at + 1]!;
+    if (second < LOW_BITS) {
+      this.#position = at + 2;
+      return (first & 127) | (second << 7);
+    }
+    const third = bytes[at + 2]!;
+    if (third < LOW_BITS) {
+      this.#position = at + 3;
+      return (first & 127) | ((second & 127) << 7) | (third << 14);
+    }
+    return this.#long();
+  }
+
+  #long(): number {
+    let value = 0;
+    let unit = 1;
     for (;;) {
-      const byte = bytes[this.#position++];
-      if (byte === undefined) throw damaged();
-      if (byte < LOW_BITS) {
-        value += byte * unit;
-        if (value > Number.MAX_SAFE_INTEGER) throw damaged();
-        return value;
-      }
-      value += (byte - LOW_BITS) * unit;
+      const byte = this.#bytes[this.#position++];
+      if (byte === undefined || unit > Number.MAX_SAFE_INTEGER) throw damaged();
+      value += (byte % LOW_BITS) * unit;
+      if (value > Number.MAX_SAFE_INTEGER) throw damaged();
+      if (byte < LOW_BITS) return value;
       unit *= LOW_BITS;
-      if (unit > Number.MAX_SAFE_INTEGER) throw damaged();
     }
   }
 

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { BookReader, bookOf } from '../book/book-segment.ts';
 import { ByteBuffer } from '../book/byte-buffer.ts';
-import { SnapshotJsonWriter, type SnapshotRun } from '../book/json.ts';
+import { PriceTexts, SnapshotJsonWriter, type SnapshotRun } from '../book/json.ts';
 import { assetIdOf } from '../domain/market.ts';
 import type { OrderBook, SnapshotResource } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
@@ -17,12 +17,19 @@ const encoder = new TextEncoder();
 const DATA_OPENS = encoder.encode('{"data":[');
 const COMMA = encoder.encode(',');
 
+/** What answers are written with. */
+interface Desk {
+  readonly out: ByteBuffer;
+  readonly scratch: ByteBuffer;
+  readonly prices: PriceTexts;
+}
+
 /** Snapshots of a market by page, and the nearest to an instant. */
 export function snapshotsController(deps: ControllerDeps) {
   const { archive, responder } = deps;
-  // Requests are handled one at a time and the response copies: one buffer serves them all.
-  const out = new ByteBuffer();
-  const scratch = new ByteBuffer();
+  // Requests are handled one at a time and the response copies: one desk serves them all.
+  const desk: Desk = { out: new ByteBuffer(), scratch: new ByteBuffer(), prices: new PriceTexts() };
+  const { out } = desk;
   return new Elysia({ name: 'snapshots' })
     .get(routerPath('snapshots'), ({ params, request, set }) => {
       const asked = parametersOf({ request, set }, ROUTES.snapshots, (parameters) => parameters.series());
@@ -37,8 +44,8 @@ export function snapshotsController(deps: ControllerDeps) {
         }
         out.clear();
         out.append(DATA_OPENS);
-        if (query.order === 'asc') writeAscending(out, market, page);
-        else writeDescending(out, scratch, market, page);
+        if (query.order === 'asc') writeAscending(desk, market, page);
+        else writeDescending(desk, market, page);
         out.append(encoder.encode(`],"nextCursor":${JSON.stringify(cursor)}}`));
         return responder.json(out.view(), negotiated.encoding, etag);
       });
@@ -61,7 +68,7 @@ export function snapshotsController(deps: ControllerDeps) {
         out.append(DATA_OPENS);
         for (const [index, { outcome, record }] of found.entries()) {
           if (index > 0) out.append(COMMA);
-          const writer = new SnapshotJsonWriter(out, labelsOf(market, outcome));
+          const writer = new SnapshotJsonWriter(out, labelsOf(market, outcome), desk.prices);
           writer.open(runOfOne(record));
           writer.writeNext();
         }
@@ -90,9 +97,9 @@ function nearestOfEach(
   return found.sort((a, b) => distance(a) - distance(b) || OUTCOMES.indexOf(a.outcome) - OUTCOMES.indexOf(b.outcome));
 }
 
-function writeAscending(out: ByteBuffer, market: StoredMarket, { outcomes, plan }: OutcomePage): void {
+function writeAscending({ out, prices }: Desk, market: StoredMarket, { outcomes, plan }: OutcomePage): void {
   const streams = outcomes.map((outcome, series) => ({
-    writer: new SnapshotJsonWriter(out, labelsOf(market, outcome)),
+    writer: new SnapshotJsonWriter(out, labelsOf(market, outcome), prices),
     slices: plan.slices[series]!,
     next: 0,
     left: 0,
@@ -111,15 +118,10 @@ function writeAscending(out: ByteBuffer, market: StoredMarket, { outcomes, plan 
 }
 
 /** Deltas lead forwards only: each slice is written forwards beside, and its records are taken from behind. */
-function writeDescending(
-  out: ByteBuffer,
-  scratch: ByteBuffer,
-  market: StoredMarket,
-  { outcomes, plan }: OutcomePage,
-): void {
+function writeDescending({ out, scratch, prices }: Desk, market: StoredMarket, { outcomes, plan }: OutcomePage): void {
   scratch.clear();
   const records = outcomes.map((outcome, series) => {
-    const writer = new SnapshotJsonWriter(scratch, labelsOf(market, outcome));
+    const writer = new SnapshotJsonWriter(scratch, labelsOf(market, outcome), prices);
     return plan.slices[series]!.flatMap((slice) => writeSlice(scratch, writer, slice).reverse());
   });
   const positions = outcomes.map(() => 0);

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 import { DomainError } from '../domain/errors.ts';
 import { linesOf } from './lines.ts';
 import { looksLikeRecord } from './ndjson.ts';
@@ -113,7 +113,8 @@ export async function* decompressed(path: string): AsyncGenerator<Uint8Array> {
     }
     const rest = concatenated(first, source);
     if (startsWith(first, GZIP)) yield* inflated(rest, createGunzip());
-    else if (startsWith(first, ZSTD)) yield* inflated(rest, createZstdDecompress());
+    // Not createZstdDecompress: that one takes a frame that was cut off for a whole one.
+    else if (startsWith(first, ZSTD)) yield* ReadableStream.from(rest).pipeThrough(new DecompressionStream('zstd'));
     else yield* rest;
   } catch (error) {
     if (error instanceof DomainError) throw error;
@@ -154,6 +155,6 @@ function startsWith(bytes: Uint8Array, magic: readonly number[]): boolean {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error) return String(error.code);
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   return error instanceof Error ? error.message : String(error);
 }
