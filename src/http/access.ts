@@ -4,16 +4,14 @@ import { canonicalCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Allowance, ClockReading, RateWindows } from '../domain/rate-window.ts';
 import { type Grant, grantsCoin, grantsRoute, type Tier } from '../domain/tier.ts';
-import type { ApiKeys } from '../store/api-keys.ts';
-import type { Tiers } from '../store/tiers.ts';
+import type { Archive } from '../store/archive.ts';
 import { ALLOWED_METHODS, isKnownPath, routeOf } from './routes.ts';
 
 /** Requests a minute that one client address has without a valid key. */
 export const ADDRESS_REQUESTS_PER_MINUTE = 600;
 
 export interface AccessDeps {
-  readonly apiKeys: ApiKeys;
-  readonly tiers: Tiers;
+  readonly archive: Pick<Archive, 'database' | 'apiKeys' | 'tiers'>;
   /** Budgets by key id. */
   readonly keyWindows: RateWindows;
   /** Budgets by client address, of requests without a valid key. */
@@ -136,9 +134,8 @@ function admit(
 ): Tier {
   // The plugin would also take a key from the query; only a strictly formed header counts here.
   const presented = AUTHORIZATION.test(request.headers.get('authorization') ?? '') ? token : undefined;
-  const key = presented === undefined ? undefined : deps.apiKeys.authenticate(presented);
-  const tier = key === undefined ? undefined : deps.tiers.find(key.tier);
-  if (key === undefined || tier === undefined) {
+  const holder = presented === undefined ? undefined : authenticate(deps.archive, presented);
+  if (holder === undefined) {
     const allowance = deps.addressWindows.charge(
       addressOf(request, server),
       ADDRESS_REQUESTS_PER_MINUTE,
@@ -149,11 +146,21 @@ function admit(
     if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests without a valid key');
     throw new DomainError('unauthenticated', KEY_WANTED);
   }
+  const { key, tier } = holder;
   const limit = key.requestsPerMinute ?? tier.requestsPerMinute;
   const allowance = deps.keyWindows.charge(key.id, limit, deps.clocks());
   describeAllowance(headers, allowance);
   if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests with this key');
   return tier;
+}
+
+/** Asked anew with every request, apart from what the request reads later: a revocation bites at once. */
+function authenticate({ database, apiKeys, tiers }: AccessDeps['archive'], presented: string) {
+  return database.read(() => {
+    const key = apiKeys.authenticate(presented);
+    const tier = key === undefined ? undefined : tiers.find(key.tier);
+    return key === undefined || tier === undefined ? undefined : { key, tier };
+  });
 }
 
 function rateLimited(headers: ResponseHeaders, allowance: Allowance, what: string): DomainError {

@@ -40,8 +40,7 @@ const SUBJECTS_MAX = 65_536;
 /** The whole service as one router. It owns its rate windows and nothing else. */
 export function createApp({ archive, version, clocks, isDraining, logError }: AppDeps) {
   const accessDeps: AccessDeps = {
-    apiKeys: archive.apiKeys,
-    tiers: archive.tiers,
+    archive,
     keyWindows: new RateWindows(SUBJECTS_MAX),
     addressWindows: new RateWindows(SUBJECTS_MAX),
     clocks,

@@ -6,8 +6,29 @@ import { ROUTES } from './routes.ts';
 
 const SCRIPT_PATH = '/docs/reference.js';
 
-/** No fonts and no telemetry from elsewhere. The plugin's types do not know all that the reference takes. */
-const REFERENCE = { withDefaultFonts: false, telemetry: false, spec: { url: ROUTES.openapi.path } };
+/** Nothing that would ask a foreign host: no fonts, telemetry, assistants. The plugin's types do not know all of this. */
+const REFERENCE = {
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  spec: { url: ROUTES.openapi.path },
+};
+
+/** The browser holds the page to it. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
 
 /**
  * The API reference and its document. The page and all it needs are in the executable: it works with no network. The
@@ -15,6 +36,9 @@ const REFERENCE = { withDefaultFonts: false, telemetry: false, spec: { url: ROUT
  */
 export function docsController(version: string) {
   return new Elysia({ name: 'docs' })
+    .onBeforeHandle(({ set }) => {
+      set.headers['content-security-policy'] = CONTENT_SECURITY_POLICY;
+    })
     .get(SCRIPT_PATH, () => {
       const headers = { 'content-type': 'text/javascript; charset=utf-8', 'cache-control': 'max-age=86400' };
       return new Response(Bun.file(scalarPath), { headers });
