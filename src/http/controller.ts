@@ -37,29 +37,30 @@ export function parametersOf<T>(
   return asked;
 }
 
-/** An answer about one market: found, asked whether the client has it already, and only then made. */
-export interface MarketAnswer {
-  readonly market: StoredMarket;
+/** The form of an answer about one market. */
+export interface AnswerForm {
   readonly negotiated: Negotiated;
   readonly etag: string | undefined;
 }
 
 /**
  * Answers about one market from one consistent view of the archive. `question` says what was asked beside the market, in
- * canonical words; `answer` makes the response when the client's copy will not do.
+ * canonical words; `prepare` refuses what does not fit the market, and what it returns makes the response when the client's
+ * copy will not do: a request that would be refused is refused whatever copy the client holds (RFC 9110, 13.2.1).
  */
 export function answerAboutMarket(
   { archive, responder }: ControllerDeps,
   request: Request,
   params: { readonly coin: string; readonly conditionId: string },
   question: string,
-  answer: (about: MarketAnswer) => Response,
+  prepare: (market: StoredMarket) => (form: AnswerForm) => Response,
 ): Response {
   return archive.database.read(() => {
     const market = requireMarket(archive, params.coin, params.conditionId);
+    const answer = prepare(market);
     const negotiated = negotiate(request);
     const etag = responder.entityTag(market, question, negotiated);
-    return responder.notModified(request, etag) ?? answer({ market, negotiated, etag });
+    return responder.notModified(request, etag) ?? answer({ negotiated, etag });
   });
 }
 

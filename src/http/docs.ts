@@ -2,9 +2,7 @@ import { swagger } from '@elysiajs/swagger';
 import { Elysia } from 'elysia';
 import scalarPath from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js' with { type: 'file' };
 import { openApiDocument } from './openapi.ts';
-import { ROUTES } from './routes.ts';
-
-const SCRIPT_PATH = '/docs/reference.js';
+import { ROUTES, routerPath } from './routes.ts';
 
 /** Nothing that would ask a foreign host: no fonts, telemetry, assistants. The plugin's types do not know all of this. */
 const REFERENCE = {
@@ -39,7 +37,7 @@ export function docsController(version: string) {
     .onBeforeHandle(({ set }) => {
       set.headers['content-security-policy'] = CONTENT_SECURITY_POLICY;
     })
-    .get(SCRIPT_PATH, () => {
+    .get(routerPath('reference'), () => {
       const headers = { 'content-type': 'text/javascript; charset=utf-8', 'cache-control': 'max-age=86400' };
       return new Response(Bun.file(scalarPath), { headers });
     })
@@ -50,7 +48,7 @@ export function docsController(version: string) {
         exclude: [/./],
         // Typed for OpenAPI 3.0; what it serves is what it is given.
         documentation: JSON.parse(JSON.stringify(openApiDocument(version))),
-        scalarCDN: SCRIPT_PATH,
+        scalarCDN: ROUTES.reference.path,
         scalarConfig: REFERENCE,
       }),
     );

@@ -26,8 +26,14 @@ export function marketsController(deps: ControllerDeps) {
     })
     .get(routerPath('market'), ({ params, request, set }) => {
       parametersOf({ request, set }, ROUTES.market, () => undefined);
-      return answerAboutMarket(deps, request, params, 'market', ({ market, negotiated, etag }) =>
-        responder.document({ data: marketResource(market) }, negotiated, etag),
+      return answerAboutMarket(
+        deps,
+        request,
+        params,
+        'market',
+        (market) =>
+          ({ negotiated, etag }) =>
+            responder.document({ data: marketResource(market) }, negotiated, etag),
       );
     });
 }

@@ -104,6 +104,13 @@ const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     answer: undefined,
     contentType: 'text/html',
   },
+  reference: {
+    summary: 'Script of the API reference',
+    description: 'What /docs runs; part of the executable.',
+    tag: 'service',
+    answer: undefined,
+    contentType: 'text/javascript',
+  },
   healthz: { summary: 'Liveness', description: 'The process lives.', tag: 'service', answer: state },
   readyz: {
     summary: 'Readiness',

@@ -16,11 +16,13 @@ export function pricesController(deps: ControllerDeps) {
     .get(routerPath('marketPrices'), ({ params, request, set }) => {
       const asked = parametersOf({ request, set }, ROUTES.marketPrices, (parameters) => parameters.series());
       const question = JSON.stringify(['prices', asked]);
-      return answerAboutMarket(deps, request, params, question, ({ market, negotiated, etag }) => {
+      return answerAboutMarket(deps, request, params, question, (market) => {
         const { query, scope } = pageOf(asked, `prices ${market.conditionId}`);
-        const page = archive.prices.page(market, asked.outcomes, query);
-        const data = page.records.map((record) => priceResource(market, record));
-        return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+        return ({ negotiated, etag }) => {
+          const page = archive.prices.page(market, asked.outcomes, query);
+          const data = page.records.map((record) => priceResource(market, record));
+          return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+        };
       });
     })
     .get(routerPath('coinPrices'), ({ params, request, set }) => {

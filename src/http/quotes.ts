@@ -12,11 +12,13 @@ export function quotesController(deps: ControllerDeps) {
   return new Elysia({ name: 'quotes' }).get(routerPath('quotes'), ({ params, request, set }) => {
     const asked = parametersOf({ request, set }, ROUTES.quotes, (parameters) => parameters.series());
     const question = JSON.stringify(['quotes', asked]);
-    return answerAboutMarket(deps, request, params, question, ({ market, negotiated, etag }) => {
+    return answerAboutMarket(deps, request, params, question, (market) => {
       const { query, scope } = pageOf(asked, `quotes ${market.conditionId}`);
-      const page = archive.quotes.page(market, asked.outcomes, query);
-      const data = page.records.map((record) => quoteResource(market, record));
-      return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+      return ({ negotiated, etag }) => {
+        const page = archive.quotes.page(market, asked.outcomes, query);
+        const data = page.records.map((record) => quoteResource(market, record));
+        return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+      };
     });
   });
 }

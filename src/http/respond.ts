@@ -28,17 +28,21 @@ export function negotiate(request: Request): Negotiated {
 
 /** msgpack when it is named and not liked less than JSON; anything else is JSON. */
 function formatOf(accept: string): Format {
-  if (!accept.includes('msgpack')) return 'json';
+  if (!/msgpack/i.test(accept)) return 'json';
   const quality = qualities(accept);
   const msgpack = quality.get(MSGPACK_TYPE) ?? 0;
   return msgpack > 0 && msgpack >= (quality.get(JSON_TYPE) ?? 0) ? 'msgpack' : 'json';
 }
 
+/** What the client likes best; of what it likes equally, the smallest. */
 function encodingOf(accept: string): Encoding {
   if (accept === '') return 'identity';
   const quality = qualities(accept);
-  if ((quality.get('zstd') ?? 0) > 0) return 'zstd';
-  return (quality.get('gzip') ?? 0) > 0 ? 'gzip' : 'identity';
+  const [zstd = 0, gzip = 0, identity = 0] = ['zstd', 'gzip', 'identity'].map((name) => quality.get(name));
+  const best = Math.max(zstd, gzip, identity);
+  if (best === 0) return 'identity';
+  if (zstd === best) return 'zstd';
+  return gzip === best ? 'gzip' : 'identity';
 }
 
 function qualities(header: string): Map<string, number> {

@@ -35,6 +35,7 @@ export const ROUTES = {
   home: { path: '/', grant: undefined, query: [] },
   openapi: { path: '/openapi.json', grant: undefined, query: [] },
   docs: { path: '/docs', grant: undefined, query: [] },
+  reference: { path: '/docs/reference.js', grant: undefined, query: [] },
   healthz: { path: '/healthz', grant: undefined, query: [] },
   readyz: { path: '/readyz', grant: undefined, query: [] },
 } as const satisfies Record<string, Route>;

@@ -34,20 +34,22 @@ export function snapshotsController(deps: ControllerDeps) {
     .get(routerPath('snapshots'), ({ params, request, set }) => {
       const asked = parametersOf({ request, set }, ROUTES.snapshots, (parameters) => parameters.series());
       const question = JSON.stringify(['snapshots', asked]);
-      return answerAboutMarket(deps, request, params, question, ({ market, negotiated, etag }) => {
+      return answerAboutMarket(deps, request, params, question, (market) => {
         const { query, scope } = pageOf(asked, `snapshots ${market.conditionId}`);
-        const page = archive.snapshots.page(market, asked.outcomes, query);
-        const cursor = nextCursor(page.plan.next, scope);
-        if (negotiated.format === 'msgpack') {
-          const data = snapshotResources(market, page, query.order);
-          return responder.document({ data, nextCursor: cursor }, negotiated, etag);
-        }
-        out.clear();
-        out.append(DATA_OPENS);
-        if (query.order === 'asc') writeAscending(desk, market, page);
-        else writeDescending(desk, market, page);
-        out.append(encoder.encode(`],"nextCursor":${JSON.stringify(cursor)}}`));
-        return responder.json(out.view(), negotiated.encoding, etag);
+        return ({ negotiated, etag }) => {
+          const page = archive.snapshots.page(market, asked.outcomes, query);
+          const cursor = nextCursor(page.plan.next, scope);
+          if (negotiated.format === 'msgpack') {
+            const data = snapshotResources(market, page, query.order);
+            return responder.document({ data, nextCursor: cursor }, negotiated, etag);
+          }
+          out.clear();
+          out.append(DATA_OPENS);
+          if (query.order === 'asc') writeAscending(desk, market, page);
+          else writeDescending(desk, market, page);
+          out.append(encoder.encode(`],"nextCursor":${JSON.stringify(cursor)}}`));
+          return responder.json(out.view(), negotiated.encoding, etag);
+        };
       });
     })
     .get(routerPath('nearest'), ({ params, request, set }) => {
@@ -56,7 +58,7 @@ export function snapshotsController(deps: ControllerDeps) {
         outcomes: parameters.outcomes(),
       }));
       const question = JSON.stringify(['nearest', timestampMs, outcomes]);
-      return answerAboutMarket(deps, request, params, question, ({ market, negotiated, etag }) => {
+      return answerAboutMarket(deps, request, params, question, (market) => ({ negotiated, etag }) => {
         const found = nearestOfEach(outcomes, timestampMs, (outcome) =>
           archive.snapshots.nearest(market, outcome, timestampMs),
         );

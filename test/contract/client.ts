@@ -1,0 +1,118 @@
+import { expect } from 'bun:test';
+
+/** One answer, as bytes and as what they say. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  json<T>(): T;
+}
+
+interface Asked {
+  /** null sends none; left out sends the client's own. */
+  readonly key?: string | null;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface ProblemDocument {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly error: string;
+  readonly requestId: string;
+  readonly issues?: readonly { readonly in: string; readonly name: string; readonly message: string }[];
+}
+
+/** What would speak of the inside: SQL, files, stacks, schemas, engines. */
+const INTERNAL =
+  /sqlite|\bselect\b.*\bfrom\b|\binsert into\b|node_modules|\.ts\b|\.js:\d|bunfs|\/tmp\/|\/home\/|\/work\/|\bat \S+ \(|typebox|elysia|undefined|\[object /i;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const PROBLEM_KEYS = ['type', 'title', 'status', 'detail', 'error', 'requestId'];
+
+export type Client = (path: string, asked?: Asked) => Promise<Reply>;
+
+/**
+ * A client of one service. Every answer it gets is held against what the contract says of all answers. Nothing is
+ * decompressed: bytes are the bytes that were sent.
+ */
+export function clientOf(origin: string, ownKey: string | null = null): Client {
+  return async (path, { key = ownKey, method = 'GET', headers = {}, body } = {}) => {
+    const authorization: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+    const response = await fetch(`${origin}${path}`, {
+      method,
+      headers: { accept: 'application/json', 'accept-encoding': 'identity', ...authorization, ...headers },
+      decompress: false,
+      redirect: 'manual',
+      ...(body === undefined ? {} : { body }),
+    });
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const text = new TextDecoder().decode(bytes);
+    const reply: Reply = {
+      status: response.status,
+      headers: response.headers,
+      bytes,
+      text,
+      json: <T>() => JSON.parse(text) as T,
+    };
+    expectTrueOfEveryAnswer(reply, method, `${method} ${path.slice(0, 200)}`);
+    return reply;
+  };
+}
+
+/** A problem without what differs from request to request. */
+export function withoutRequestId(reply: Reply): unknown {
+  const { requestId: _, ...rest } = reply.json<ProblemDocument>();
+  return rest;
+}
+
+function expectTrueOfEveryAnswer(reply: Reply, method: string, what: string): void {
+  const { status, headers, text } = reply;
+  const label = `${what} → ${status} ${text.slice(0, 300)}`;
+  expect(headers.get('x-request-id'), label).toMatch(UUID);
+  expectAllowance(headers, label);
+  expect(headers.get('www-authenticate'), label).toBe(status === 401 ? 'Bearer' : null);
+  expect(headers.has('retry-after'), label).toBe(status === 429);
+  expect(status, label).toBeLessThan(500);
+  if (status === 429) {
+    const seconds = Number(headers.get('retry-after'));
+    expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60, label).toBe(true);
+    expect(headers.get('x-ratelimit-remaining'), label).toBe('0');
+  }
+  if (status === 405) expect(headers.get('allow'), label).toBe('GET, HEAD, OPTIONS');
+  if (method === 'HEAD' || status === 204 || status === 304) expect(text, label).toBe('');
+  else if (status >= 400) expectProblem(reply, label);
+  const isPage = /html|javascript/.test(headers.get('content-type') ?? '');
+  if (!isPage) expect(text, label).not.toMatch(INTERNAL);
+}
+
+function expectAllowance(headers: Headers, label: string): void {
+  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => {
+    const value = headers.get(`x-ratelimit-${name}`);
+    expect(value, label).toMatch(/^\d+$/);
+    return Number(value);
+  });
+  expect(limit, label).toBeGreaterThanOrEqual(1);
+  expect(remaining, label).toBeLessThanOrEqual(limit!);
+  const nowSeconds = Date.now() / 1000;
+  expect(reset! >= nowSeconds - 1 && reset! <= nowSeconds + 61, label).toBe(true);
+}
+
+function expectProblem(reply: Reply, label: string): void {
+  expect(reply.headers.get('content-type'), label).toBe('application/problem+json');
+  const problem = reply.json<ProblemDocument>();
+  const keys = problem.issues === undefined ? PROBLEM_KEYS : [...PROBLEM_KEYS, 'issues'];
+  expect(Object.keys(problem).sort(), label).toEqual([...keys].sort());
+  expect(problem.type, label).toMatch(/^urn:bookreel:problem:[a-z-]+$/);
+  expect(problem.status, label).toBe(reply.status);
+  expect(problem.error, label).toBe(problem.detail);
+  expect(problem.detail.length, label).toBeGreaterThan(10);
+  expect(problem.requestId, label).toBe(reply.headers.get('x-request-id')!);
+  for (const issue of problem.issues ?? []) {
+    expect(Object.keys(issue).sort(), label).toEqual(['in', 'message', 'name']);
+    expect(['path', 'query'], label).toContain(issue.in);
+  }
+}

@@ -1,0 +1,225 @@
+import { expect, test } from 'bun:test';
+import { unpack } from 'msgpackr';
+import type { Client, ProblemDocument, Reply } from './client.ts';
+import { BOOKS, EMPTY, RECORDED, SOL, T0 } from './recording.ts';
+import type { Suite } from './suite.ts';
+
+const market = `/v1/btc/markets/${BOOKS.conditionId}`;
+/** One question of every kind, large and small. */
+const QUESTIONS: readonly string[] = [
+  '/v1/billing/tiers',
+  '/v1/btc/markets',
+  market,
+  `${market}/snapshots`,
+  `${market}/snapshots?order=desc&limit=7&outcome=down`,
+  `${market}/snapshots/at/${T0 + 5000}`,
+  `${market}/snapshots/at/${T0 + 5000}?outcome=down`,
+  `${market}/prices`,
+  `${market}/quotes?limit=1000`,
+  `/v1/btc/markets/${EMPTY.conditionId}/snapshots`,
+  `/v1/btc/markets/${RECORDED.conditionId}/prices?order=desc`,
+  `/v1/sol/markets/${SOL.conditionId}/snapshots`,
+  '/v1/btc/prices?limit=20',
+];
+const ABOUT_RESOLVED = QUESTIONS.filter((path) => path.startsWith(market) || path.includes(EMPTY.conditionId));
+const NOT_ABOUT_RESOLVED = QUESTIONS.filter((path) => !ABOUT_RESOLVED.includes(path));
+/** Headers that say when and to whom, not what. */
+const PER_REQUEST = ['date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'connection'];
+
+function headersOf({ headers }: Reply): [string, string][] {
+  return [...headers].filter(([name]) => !PER_REQUEST.includes(name)).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Representations: msgpack, compression, entity tags, HEAD and OPTIONS. */
+export function formatTests(suite: Suite): void {
+  const get: Client = (...asked) => suite.client(...asked);
+  const tagOf = async (path: string, headers: Record<string, string> = {}) =>
+    (await get(path, { headers })).headers.get('etag');
+
+  test.each(QUESTIONS)('%s as msgpack is the same document', async (path) => {
+    const json = await get(path);
+    const packed = await get(path, { headers: { accept: 'application/msgpack' } });
+    expect(packed.status).toBe(200);
+    expect(packed.headers.get('content-type')).toBe('application/msgpack');
+    expect(unpack(packed.bytes) as unknown).toEqual(json.json<unknown>());
+    expect(packed.headers.get('vary')?.toLowerCase()).toContain('accept');
+  });
+
+  test.each([
+    ['application/msgpack', true],
+    ['Application/MsgPack', true],
+    ['text/html, application/msgpack', true],
+    ['application/json;q=0.5, application/msgpack', true],
+    ['application/msgpack; q=0.9', true],
+    ['application/json, application/msgpack;q=0.5', false],
+    ['application/msgpack;q=0', false],
+    ['application/msgpackish', false],
+    ['application/json', false],
+    ['text/html', false],
+    ['image/png', false],
+    ['*/*', false],
+    ['', false],
+  ])('Accept: %s gets msgpack: %p', async (accept, isPacked) => {
+    const reply = await get(market, { headers: { accept } });
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('content-type')).toBe(isPacked ? 'application/msgpack' : 'application/json');
+  });
+
+  test('a problem is problem+json whatever was accepted', async () => {
+    const headers = { accept: 'application/msgpack', 'accept-encoding': 'zstd, gzip' };
+    expect((await get('/v1/btc/markets?limit=0', { headers })).status).toBe(400);
+    expect((await get('/v1/nothing', { headers })).status).toBe(404);
+  });
+
+  const decoders = { zstd: Bun.zstdDecompressSync, gzip: (bytes: Uint8Array<ArrayBuffer>) => Bun.gunzipSync(bytes) };
+  test.each(QUESTIONS)('%s compressed decodes to the plain bytes', async (path) => {
+    for (const accept of ['application/json', 'application/msgpack']) {
+      const plain = await get(path, { headers: { accept } });
+      expect(plain.headers.has('content-encoding')).toBe(false);
+      for (const encoding of ['zstd', 'gzip'] as const) {
+        const reply = await get(path, { headers: { accept, 'accept-encoding': encoding } });
+        const sent = reply.headers.get('content-encoding');
+        expect(sent === null || sent === encoding).toBe(true);
+        if (plain.bytes.length > 4096) expect(sent).toBe(encoding);
+        const decoded = sent === null ? reply.bytes : decoders[encoding](new Uint8Array(reply.bytes));
+        expect(Buffer.from(decoded).equals(Buffer.from(plain.bytes))).toBe(true);
+        if (sent !== null) expect(reply.bytes.length).toBeLessThan(plain.bytes.length);
+        expect(reply.headers.get('vary')?.toLowerCase()).toContain('accept-encoding');
+      }
+    }
+  });
+
+  test.each([
+    ['zstd', 'zstd'],
+    ['gzip', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['gzip, deflate, br, zstd', 'zstd'],
+    ['gzip;q=1.0, zstd;q=0', 'gzip'],
+    ['zstd;q=0.5, gzip', 'gzip'],
+    ['gzip;q=0', null],
+    ['br', null],
+    ['identity', null],
+    ['identity, gzip;q=0.5', null],
+    ['', null],
+  ])('Accept-Encoding: %s gets %p', async (accepted, encoding) => {
+    const reply = await get(`${market}/snapshots`, { headers: { 'accept-encoding': accepted } });
+    expect(reply.headers.get('content-encoding')).toBe(encoding);
+  });
+
+  test.each(ABOUT_RESOLVED)('%s has a strong entity tag, and the copy it names is not sent again', async (path) => {
+    const first = await get(path);
+    const etag = first.headers.get('etag')!;
+    expect(etag).toMatch(/^"[\x21\x23-\x7e]+"$/);
+    expect(await tagOf(path)).toBe(etag);
+    for (const held of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
+      const reply = await get(path, { headers: { 'if-none-match': held } });
+      expect(reply.status, held).toBe(304);
+      expect(reply.headers.get('etag')).toBe(etag);
+    }
+    for (const other of ['"other"', 'W/"other"', etag.slice(1, -1), '""']) {
+      const reply = await get(path, { headers: { 'if-none-match': other } });
+      expect(reply.status, other).toBe(200);
+      expect(reply.text).toBe(first.text);
+    }
+  });
+
+  test('answers that differ have tags that differ', async () => {
+    const forms = [
+      {},
+      { accept: 'application/msgpack' },
+      { 'accept-encoding': 'gzip' },
+      { 'accept-encoding': 'zstd' },
+    ] as const;
+    const tags = new Map<string, string>();
+    for (const path of ABOUT_RESOLVED) {
+      for (const form of forms) {
+        const reply = await get(path, { headers: form });
+        const etag = reply.headers.get('etag')!;
+        const body = Buffer.from(reply.bytes).toString('base64');
+        expect(tags.get(etag) ?? body).toBe(body);
+        tags.set(etag, body);
+      }
+    }
+    expect(tags.size).toBeGreaterThanOrEqual(ABOUT_RESOLVED.length);
+  });
+
+  test.each(NOT_ABOUT_RESOLVED)('%s may change and has no entity tag', async (path) => {
+    expect(await tagOf(path)).toBeNull();
+    expect((await get(path, { headers: { 'if-none-match': '*' } })).status).toBe(200);
+  });
+
+  test.each([
+    [`${market}/snapshots?limit=0`, 400],
+    [`${market}/snapshots?cursor=${'A'.repeat(28)}`, 400],
+    [`/v1/btc/markets/0x99`, 404],
+    ['/v1/nothing', 404],
+  ])('%s is refused with or without If-None-Match', async (path, status) => {
+    for (const held of ['*', '"x"']) {
+      expect((await get(path, { headers: { 'if-none-match': held } })).status).toBe(status);
+    }
+  });
+
+  test.each([
+    ...QUESTIONS,
+    `${market}/snapshots?from=5`,
+    '/v1/btc/markets?limit=0',
+    '/v1/btc/markets/0x99',
+    '/v1/nothing',
+  ])('HEAD %s has the headers of GET and no body', async (path) => {
+    for (const headers of [{}, { 'accept-encoding': 'zstd' }, { accept: 'application/msgpack' }] as const) {
+      const whole = await get(path, { headers });
+      const head = await get(path, { headers, method: 'HEAD' });
+      expect(head.status).toBe(whole.status);
+      expect(headersOf(head)).toEqual(headersOf(whole));
+      expect(head.headers.get('content-length')).toBe(String(whole.bytes.length));
+      expect(head.bytes.length).toBe(0);
+    }
+  });
+
+  test('HEAD with a held entity tag is a 304 as well', async () => {
+    const etag = (await tagOf(market))!;
+    expect((await get(market, { method: 'HEAD', headers: { 'if-none-match': etag } })).status).toBe(304);
+  });
+
+  test.each([...QUESTIONS, '/', '/healthz', '/openapi.json', '/docs'])(
+    'OPTIONS %s is 204 and says what works',
+    async (path) => {
+      const reply = await get(path, { method: 'OPTIONS' });
+      expect(reply.status).toBe(204);
+      expect(reply.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+    },
+  );
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s is 405 on every path that exists', async (method) => {
+    for (const path of [...QUESTIONS, '/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/reference.js']) {
+      const reply = await get(path, { method, ...(method === 'DELETE' ? {} : { body: '{"a":' }) });
+      expect(reply.status, path).toBe(405);
+      expect(reply.json<ProblemDocument>().type).toBe('urn:bookreel:problem:method-not-allowed');
+    }
+    expect((await get('/v1/nothing', { method })).status).toBe(404);
+    expect((await get('/nothing', { method })).status).toBe(404);
+  });
+
+  test('an entity tag changes when a record of its market is imported late', async () => {
+    const late = (outcome: string, bid: string) => ({
+      type: 'snapshot',
+      conditionId: EMPTY.conditionId,
+      outcome,
+      timestamp: T0 + 1,
+      bids: [{ price: bid, size: 1 }],
+      asks: [],
+    });
+    const path = `/v1/btc/markets/${EMPTY.conditionId}/snapshots`;
+    const elsewhere = await tagOf(market);
+    const before = (await tagOf(path))!;
+    await suite.target.importRecords([late('up', '0.4')]);
+    const changed = await get(path, { headers: { 'if-none-match': before } });
+    expect(changed.status).toBe(200);
+    expect(changed.json<{ data: unknown[] }>().data.length).toBe(1);
+    expect(changed.headers.get('etag')).not.toBe(before);
+    await suite.target.importRecords([late('down', '0.5')]);
+    expect((await get(path)).json<{ data: unknown[] }>().data.length).toBe(2);
+    expect(new Set([before, changed.headers.get('etag'), await tagOf(path)]).size).toBe(3);
+    expect(await tagOf(market)).toBe(elsewhere);
+  });
+}

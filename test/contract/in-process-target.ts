@@ -1,0 +1,56 @@
+import { createKey } from '../../src/cli/key.ts';
+import { createApp } from '../../src/http/app.ts';
+import type { Archive } from '../../src/store/archive.ts';
+import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
+import type { Target } from './target.ts';
+
+/** The service in this process, on a free port, over an archive of its own. */
+export async function openInProcess(records: readonly object[]): Promise<Target> {
+  const held = temporaryArchive();
+  const { archive } = held;
+  await importCleanly(archive, records);
+  const app = createApp({
+    archive,
+    version: '0.0.0-test',
+    clocks: () => ({ monotonicMs: performance.now(), wallMs: Date.now() }),
+    isDraining: () => false,
+    logError: (line) => {
+      throw new Error(`the service logged a fault: ${line}`);
+    },
+  }).listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
+  return {
+    origin: `http://127.0.0.1:${app.server!.port}`,
+    async makeKey(tier, { rpm } = {}) {
+      const request = { account: 'test@localhost', name: undefined, tier, requestsPerMinute: rpm };
+      const { apiKey, key } = createKey(archive, NOW_MS, request);
+      return { id: apiKey.id, key };
+    },
+    async rotateKey(id) {
+      return archive.database.write(() => archive.apiKeys.rotate(id, NOW_MS)).key;
+    },
+    async revokeKey(id) {
+      archive.database.write(() => archive.apiKeys.revoke(id, NOW_MS));
+    },
+    async setTier(id, { rpm, coins, routes }) {
+      archive.database.write(() => {
+        const tier = archive.tiers.find(id)!;
+        archive.tiers.update({
+          ...tier,
+          requestsPerMinute: rpm ?? tier.requestsPerMinute,
+          coins: coins === undefined ? tier.coins : (coins ?? undefined),
+          routes: routes === undefined ? tier.routes : (routes ?? undefined),
+        });
+      });
+    },
+    importRecords: (late) => importCleanly(archive, late),
+    async [Symbol.asyncDispose]() {
+      await app.stop(true);
+      held[Symbol.dispose]();
+    },
+  };
+}
+
+async function importCleanly(archive: Archive, records: readonly object[]): Promise<void> {
+  const report = await importRecords(archive, records);
+  if (report.total.stored !== records.length) throw new Error(`not all was stored: ${JSON.stringify(report)}`);
+}

@@ -1,0 +1,148 @@
+import { expect, test } from 'bun:test';
+import type { Client, ProblemDocument } from './client.ts';
+import { PARAMETER_ROWS } from './parameter-table.ts';
+import { BOOKS, T0 } from './recording.ts';
+import type { Suite } from './suite.ts';
+
+const market = `/v1/btc/markets/${BOOKS.conditionId}`;
+const PATHS: readonly { readonly path: string; readonly allowed: readonly string[] }[] = [
+  { path: '/v1/billing/tiers', allowed: [] },
+  { path: '/v1/btc/markets', allowed: ['tf', 'limit', 'skip'] },
+  { path: market, allowed: [] },
+  { path: `${market}/snapshots`, allowed: ['from', 'to', 'limit', 'cursor', 'outcome', 'order'] },
+  { path: `${market}/snapshots/at/${T0}`, allowed: ['outcome'] },
+  { path: `${market}/prices`, allowed: ['from', 'to', 'limit', 'cursor', 'outcome', 'order'] },
+  { path: `${market}/quotes`, allowed: ['from', 'to', 'limit', 'cursor', 'outcome', 'order'] },
+  { path: '/v1/btc/prices', allowed: ['from', 'to', 'limit', 'cursor', 'order'] },
+];
+const EVERY_NAME = ['tf', 'limit', 'skip', 'from', 'to', 'cursor', 'outcome', 'order', 'access_token', 'Limit', 'x'];
+const VALUES: Readonly<Record<string, string>> = {
+  tf: '5m',
+  limit: '5',
+  skip: '0',
+  from: String(T0),
+  to: String(T0),
+  outcome: 'up',
+  order: 'asc',
+};
+
+/** Parameters: each spelling is taken literally, and what is refused is named. */
+export function parameterTests(suite: Suite): void {
+  const get: Client = (...asked) => suite.client(...asked);
+
+  test('the table of spellings is as large as it means to be', () => {
+    const accepted = PARAMETER_ROWS.filter(({ status }) => status === 200);
+    expect(PARAMETER_ROWS.length).toBeGreaterThan(1500);
+    expect(accepted.length).toBeGreaterThan(150);
+  });
+
+  for (const parameter of new Set(PARAMETER_ROWS.map((row) => row.parameter))) {
+    test(`${parameter}: every spelling is accepted or refused as the contract says`, async () => {
+      const wrong: string[] = [];
+      for (const { spelling, path, status } of PARAMETER_ROWS.filter((row) => row.parameter === parameter)) {
+        const reply = await get(path);
+        if (reply.status !== status) wrong.push(`${JSON.stringify(spelling)}: ${reply.status} for ${status}`);
+        if (reply.status !== 400) continue;
+        const name = parameter.split(' ')[0]!;
+        const { issues, type } = reply.json<ProblemDocument>();
+        expect(type).toBe('urn:bookreel:problem:invalid-parameter');
+        expect(issues).toMatchObject([{ in: name === 'ts' ? 'path' : 'query', name }]);
+      }
+      expect(wrong).toEqual([]);
+    });
+  }
+
+  test.each(PATHS)(
+    '$path takes its own parameters and names them when asked with another',
+    async ({ path, allowed }) => {
+      for (const name of EVERY_NAME) {
+        const reply = await get(`${path}?${name}=${VALUES[name] ?? 'x'}`);
+        if (allowed.includes(name) && name !== 'cursor') {
+          expect(reply.status, name).toBe(200);
+          continue;
+        }
+        expect(reply.status, name).toBe(400);
+        const { detail, issues } = reply.json<ProblemDocument>();
+        expect(issues).toMatchObject([{ in: 'query', name }]);
+        if (!allowed.includes(name)) for (const right of allowed) expect(detail).toContain(right);
+      }
+    },
+  );
+
+  test.each(PATHS.filter(({ allowed }) => allowed.length > 0))(
+    '$path refuses a parameter given twice, also with one value',
+    async ({ path, allowed }) => {
+      for (const name of allowed) {
+        const value = VALUES[name] ?? 'A'.repeat(28);
+        const reply = await get(`${path}?${name}=${value}&${name}=${value}`);
+        expect(reply.status, name).toBe(400);
+        const { detail, issues } = reply.json<ProblemDocument>();
+        expect(issues?.some((issue) => issue.name === name && issue.message.includes('more than once'))).toBe(true);
+        for (const right of allowed) expect(detail).toContain(right);
+      }
+    },
+  );
+
+  test('all that is wrong is said at once', async () => {
+    const reply = await get(`${market}/snapshots?limit=0&order=up&outcome=left&from=x&cursor=&y=1`);
+    const { issues } = reply.json<ProblemDocument>();
+    expect(issues?.map(({ name }) => name).sort()).toEqual(['cursor', 'from', 'limit', 'order', 'outcome', 'y']);
+  });
+
+  test.each([
+    [`from=${T0 + 1}&to=${T0}`, 400],
+    [`from=${T0}&to=${T0}`, 200],
+    ['from=2026-04-17&to=2026-04-16', 400],
+    ['to=0&from=1', 400],
+  ])('%s: from later than to is refused, and equal ones are not', async (query, status) => {
+    for (const path of [`${market}/snapshots`, `${market}/prices`, `${market}/quotes`, '/v1/btc/prices']) {
+      expect((await get(`${path}?${query}`)).status).toBe(status);
+    }
+  });
+
+  test.each([
+    ['', 0],
+    ['?skip=', 0],
+    ['?skip=null', 0],
+    ['?skip=0', 0],
+    ['?skip', 0],
+    ['?skip=2', 2],
+    ['?skip=9007199254740991', Number.MAX_SAFE_INTEGER],
+  ])('/v1/btc/markets%s skips %d', async (query, skip) => {
+    const { pagination } = (await get(`/v1/btc/markets${query}`)).json<{ pagination: { skip: number } }>();
+    expect(pagination.skip).toBe(skip);
+  });
+
+  test('an escaped spelling means what it decodes to', async () => {
+    const plain = await get(`${market}/snapshots?outcome=up&limit=2`);
+    const escaped = await get(`${market}/snapshots?%6futcome=%75P&limi%74=%32`);
+    expect(escaped.text).toBe(plain.text);
+    expect((await get(`${market}/snapshots?`)).status).toBe(200);
+    expect((await get(`${market}/snapshots?&limit=2&`)).status).toBe(200);
+  });
+
+  test.each([
+    ['from=1776323400', 'from'],
+    ['to=99999999999', 'to'],
+    ['from=0', 'from'],
+    ['from=1&to=2', 'to'],
+    ['from=100000000000', null],
+    [`from=${T0}&to=${T0}`, null],
+    ['from=1970-01-01T00:00:01Z', null],
+    ['limit=5', null],
+  ])('%s is served as it stands, and a value like seconds is pointed out (%p)', async (query, named) => {
+    const reply = await get(`${market}/snapshots?${query}`);
+    expect(reply.status).toBe(200);
+    const warning = reply.headers.get('x-bookreel-warning');
+    if (named === null) expect(warning).toBeNull();
+    else expect(warning).toContain(named);
+  });
+
+  test('a time like seconds in the path is pointed out too, and is not multiplied', async () => {
+    const reply = await get(`${market}/snapshots/at/${T0 / 1000}`);
+    expect(reply.headers.get('x-bookreel-warning')).toContain(`${T0 / 1000}`);
+    const first = await get(`${market}/snapshots/at/0`);
+    expect(reply.text).toBe(first.text);
+    expect((await get(`${market}/snapshots/at/${T0}`)).headers.has('x-bookreel-warning')).toBe(false);
+  });
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Client, clientOf } from './client.ts';
+import { openExecutable } from './executable-target.ts';
+import { openInProcess } from './in-process-target.ts';
+import { PARAMETER_ROWS } from './parameter-table.ts';
+import { BOOKS, ETH, MARKETS, RECORDED, RECORDS, SOL, T0 } from './recording.ts';
+import { AMPLE_RPM, type Target } from './target.ts';
+
+setDefaultTimeout(60_000);
+
+const KINDS = ['', '/snapshots?limit=1000', `/snapshots/at/${T0 + 3000}`, '/quotes?order=desc', '/prices?outcome=up'];
+const QUESTIONS: readonly string[] = [
+  ...[BOOKS, RECORDED, ETH, SOL].flatMap((market) =>
+    KINDS.map((kind) => `/v1/${market.symbol}/markets/${market.conditionId}${kind}`),
+  ),
+  ...['btc', 'eth', 'sol', 'xrp', 'nosuch'].flatMap((coin) => [`/v1/${coin}/markets`, `/v1/${coin}/prices?limit=7`]),
+  '/v1/billing/tiers',
+  '/v1/nothing',
+  '/nothing',
+  '/healthz',
+  '/readyz',
+  '/v1/btc/markets?limit=1&limit=2',
+  '/v1/btc/markets?unknown=1',
+  '/v1/btc/markets?limit=%ZZ',
+  `/v1/btc/markets/${BOOKS.conditionId}/snapshots?from=2&to=1`,
+];
+
+/**
+ * The executable is minified and bundled: what it answers must be what the sources answer, byte for byte. The contract
+ * suite says what is right; this says that there is one service.
+ */
+const targets: Target[] = [];
+let clients: readonly Client[] = [];
+
+beforeAll(async () => {
+  targets.push(await openInProcess(RECORDS), await openExecutable(RECORDS));
+  clients = await Promise.all(
+    targets.map(async (target) =>
+      clientOf(target.origin, (await target.makeKey('enterprise', { rpm: AMPLE_RPM })).key),
+    ),
+  );
+});
+
+afterAll(async () => {
+  for (const target of targets) await target[Symbol.asyncDispose]();
+});
+
+async function answersTo(path: string, accept: string): Promise<unknown[]> {
+  const replies = await Promise.all(clients.map((get) => get(path, { headers: { accept } })));
+  return replies.map(({ status, headers, bytes, text }) => [
+    path,
+    status,
+    headers.get('content-type'),
+    headers.get('x-bookreel-warning'),
+    headers.get('content-type') === 'application/msgpack'
+      ? Buffer.from(bytes).toString('base64')
+      : text.replace(/"requestId":"[^"]*"/, ''),
+  ]);
+}
+
+test('every spelling of every parameter gets the same answer from the executable as in process', async () => {
+  for (const { path } of PARAMETER_ROWS) {
+    const [inProcess, executable] = await answersTo(path, 'application/json');
+    expect(executable).toEqual(inProcess);
+  }
+});
+
+test.each(['application/json', 'application/msgpack'])(
+  'every kind of record as %s is the same bytes from both',
+  async (accept) => {
+    expect(MARKETS.length).toBeGreaterThan(10);
+    for (const path of QUESTIONS) {
+      const [inProcess, executable] = await answersTo(path, accept);
+      expect(executable).toEqual(inProcess);
+    }
+  },
+);

@@ -1,0 +1,54 @@
+import { connect } from 'node:net';
+
+const ANSWER_BYTES_MAX = 1 << 20;
+
+/** What came back over a socket, byte for byte. */
+export interface RawReply {
+  /** 0: the connection was closed without an answer. */
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** Sends bytes as they are, which no HTTP library would, and reads until the server closes or has answered. */
+export async function exchange(origin: string, request: string): Promise<RawReply> {
+  const { hostname, port } = new URL(origin);
+  const received = await new Promise<string>((resolve) => {
+    let text = '';
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.setEncoding('latin1');
+    socket.on('connect', () => socket.write(request, 'latin1'));
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+      if (text.length > ANSWER_BYTES_MAX || isWhole(text)) socket.destroy();
+    });
+    // A reset is an answer too: what had come before it counts.
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(text));
+  });
+  return parse(received);
+}
+
+/** A request with the headers given, lines ended as HTTP has it. */
+export function requestOf(target: string, headers: readonly string[], method = 'GET'): string {
+  return [`${method} ${target} HTTP/1.1`, ...headers, 'Connection: close', '', ''].join('\r\n');
+}
+
+function isWhole(text: string): boolean {
+  const { headers, body } = parse(text);
+  const length = headers.get('content-length');
+  return length !== undefined && body.length >= Number(length);
+}
+
+function parse(text: string): RawReply {
+  const end = text.indexOf('\r\n\r\n');
+  if (end < 0) return { status: 0, headers: new Map(), body: '' };
+  const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n');
+  const headers = new Map(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+    }),
+  );
+  return { status: Number(statusLine.split(' ')[1]), headers, body: text.slice(end + 4) };
+}

@@ -1,0 +1,183 @@
+import { expect, test } from 'bun:test';
+import { ROUTES } from '../../src/http/routes.ts';
+import { type Client, clientOf } from './client.ts';
+import { BOOKS, T0 } from './recording.ts';
+import { SHAPES } from './resources.ts';
+import type { Suite } from './suite.ts';
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required: boolean;
+}
+
+interface Operation {
+  readonly parameters: readonly Parameter[];
+  readonly responses: Readonly<Record<string, unknown>>;
+  readonly security?: readonly unknown[];
+}
+
+interface ApiDocument {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { properties: Record<string, unknown>; required: string[] }>>;
+  };
+}
+
+const PATH_VALUES: Readonly<Record<string, string>> = { coin: 'btc', conditionId: BOOKS.conditionId, ts: String(T0) };
+const QUERY_VALUES: Readonly<Record<string, string>> = {
+  tf: '5m',
+  limit: '3',
+  skip: '1',
+  from: String(T0),
+  to: new Date(T0 + 60_000).toISOString(),
+  outcome: 'down',
+  order: 'desc',
+};
+
+/** What stands outside /v1: no key is asked for. */
+export function siteTests(suite: Suite): void {
+  const get: Client = (...asked) => clientOf(suite.target.origin)(...asked);
+  const document = async () => (await get('/openapi.json')).json<ApiDocument>();
+  const filled = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => PATH_VALUES[name]!);
+
+  test('/ says what this is, and its links lead somewhere', async () => {
+    const home = (await get('/')).json<{ name: string; links: Record<string, string> }>();
+    expect(home.name).toBe('bookreel');
+    expect(Object.values(home.links).length).toBeGreaterThan(3);
+    for (const link of Object.values(home.links)) {
+      expect((await suite.client(filled(link))).status, link).toBe(200);
+    }
+  });
+
+  test('/healthz and /readyz answer 200 without a key', async () => {
+    expect((await get('/healthz')).json<unknown>()).toEqual({ status: 'ok' });
+    const ready = await get('/readyz');
+    expect(ready.status).toBe(200);
+    expect(ready.json<unknown>()).toEqual({ status: 'ready' });
+  });
+
+  test('/docs is a page whose every reference stays on this host', async () => {
+    const page = await get('/docs');
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toStartWith('text/html');
+    const loaded = [...page.text.matchAll(/\b(?:src|href|action|data|poster)\s*=\s*["']?([^"'\s>]*)/gi)].map(
+      (match) => match[1]!,
+    );
+    expect(loaded).toContain('/docs/reference.js');
+    const foreign = [
+      ...loaded,
+      ...[...page.text.matchAll(/(?:url\(|@import\s*)["']?([^"')]+)/gi)].map((match) => match[1]!),
+    ];
+    expect(foreign.filter((reference) => /^(?:[a-z]+:)?\/\//i.test(reference))).toEqual([]);
+    expect(page.text).not.toMatch(/https?:\/\//);
+    for (const path of loaded.filter((reference) => reference.startsWith('/'))) {
+      expect((await get(path)).status, path).toBe(200);
+    }
+    expect(page.text).toContain('/openapi.json');
+    expect(page.text).toMatch(/withDefaultFonts(?:"|&quot;|&#34;)?\s*:\s*false/);
+  });
+
+  test('the script of the page is served whole', async () => {
+    const script = await get('/docs/reference.js');
+    expect(script.status).toBe(200);
+    expect(script.headers.get('content-type')).toStartWith('text/javascript');
+    expect(script.bytes.length).toBeGreaterThan(1_000_000);
+  });
+
+  test('the API document has the routes of the service and no others', async () => {
+    const { openapi, paths } = await document();
+    expect(openapi).toStartWith('3.1');
+    expect(Object.keys(paths).sort()).toEqual(
+      Object.values(ROUTES)
+        .map(({ path }) => path)
+        .sort(),
+    );
+    for (const { path, query } of Object.values(ROUTES)) {
+      const { parameters, security } = paths[path]!.get;
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+      const described = (where: string) =>
+        parameters.filter((parameter) => parameter.in === where).map(({ name }) => name);
+      expect(described('query').sort()).toEqual([...query].sort());
+      expect(described('path').sort()).toEqual(inPath.sort());
+      expect(security?.length === 0, path).toBe(!path.startsWith('/v1/'));
+    }
+  });
+
+  test('the document says with which statuses each path refuses', async () => {
+    const { paths } = await document();
+    for (const [path, { get: operation }] of Object.entries(paths)) {
+      const statuses = Object.keys(operation.responses);
+      const expected = !path.startsWith('/v1/')
+        ? ['200', ...(path === '/readyz' ? ['503'] : [])]
+        : [
+            '200',
+            ...(path.includes('{conditionId}') ? ['304'] : []),
+            '400',
+            '401',
+            ...(path.includes('{coin}') ? ['403', '404'] : []),
+            '429',
+            '500',
+            '503',
+          ];
+      expect(statuses.sort(), path).toEqual(expected);
+    }
+  });
+
+  test('every path of the document answers, with and without each documented parameter', async () => {
+    const { paths } = await document();
+    for (const [path, { get: operation }] of Object.entries(paths)) {
+      expect((await suite.client(filled(path))).status, path).toBe(200);
+      for (const { name, in: where } of operation.parameters) {
+        if (where === 'path') continue;
+        const question = `${filled(path)}?${name}=${QUERY_VALUES[name] ?? ''}`;
+        // There is no cursor to be had without asking first.
+        const value = name === 'cursor' ? await cursorFor(filled(path)) : '';
+        expect((await suite.client(`${question}${value}`)).status, question).toBe(200);
+      }
+      const outside = !path.startsWith('/v1/');
+      expect((await get(filled(path))).status, path).toBe(outside ? 200 : 401);
+    }
+  });
+
+  const cursorFor = async (path: string) => {
+    const { nextCursor } = (await suite.client(`${path}?limit=1`)).json<{ nextCursor: string }>();
+    return nextCursor;
+  };
+
+  test('the document describes the records as they are served', async () => {
+    const { components } = await document();
+    for (const [name, shape] of Object.entries(SHAPES)) {
+      const schema = components.schemas[name]!;
+      expect(Object.keys(schema.properties).sort()).toEqual(Object.keys(shape).sort());
+      expect([...schema.required].sort()).toEqual(Object.keys(shape).sort());
+    }
+  });
+
+  test.each(['/nothing', '/v2/btc/markets', '/favicon.ico', '/docs/nothing.js', '/.env', '/bookreel.db', '/v1x'])(
+    '%s is not found',
+    async (path) => {
+      expect((await get(path)).status).toBe(404);
+    },
+  );
+
+  test.each(['/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/reference.js'])(
+    '%s works for HEAD, and with a trailing slash',
+    async (path) => {
+      const whole = await get(path);
+      const head = await get(path, { method: 'HEAD' });
+      expect(head.status).toBe(200);
+      expect(head.headers.get('content-type')).toBe(whole.headers.get('content-type'));
+      expect(head.headers.get('content-length')).toBe(String(whole.bytes.length));
+      if (path !== '/') expect((await get(`${path}/`)).status).toBe(200);
+    },
+  );
+
+  test('answers outside /v1 cost nobody anything', async () => {
+    const remaining = async () => Number((await get('/healthz')).headers.get('x-ratelimit-remaining'));
+    const before = await remaining();
+    for (const path of ['/', '/docs', '/nothing', '/openapi.json']) await get(path);
+    expect(await remaining()).toBe(before);
+  });
+}

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
+import { accessTests } from './access.ts';
+import { type Client, clientOf } from './client.ts';
+import { formatTests } from './formats.ts';
+import { malformedHttpTests } from './malformed-http.ts';
+import { parameterTests } from './parameters.ts';
+import { RECORDS } from './recording.ts';
+import { resourceTests } from './resources.ts';
+import { seriesTests } from './series.ts';
+import { siteTests } from './site.ts';
+import { AMPLE_RPM, type OpenTarget, type Target } from './target.ts';
+
+/** Tests that walk through everything make thousands of requests. */
+setDefaultTimeout(60_000);
+
+/** What the parts of the suite share: one service with the recording in it. Its members exist while tests run. */
+export interface Suite {
+  readonly target: Target;
+  /** Asks with a key that may see everything, as often as it likes. */
+  readonly client: Client;
+  readonly ampleKey: string;
+  /** Another service, for tests that use up what all requests share. */
+  readonly open: OpenTarget;
+}
+
+/** The HTTP interface of the contract, held against the service that `open` starts. */
+export function contractSuite(name: string, open: OpenTarget): void {
+  describe(name, () => {
+    let target: Target;
+    let ampleKey: string;
+    let client: Client;
+    beforeAll(async () => {
+      target = await open(RECORDS);
+      ampleKey = (await target.makeKey('enterprise', { rpm: AMPLE_RPM })).key;
+      client = clientOf(target.origin, ampleKey);
+    });
+    afterAll(async () => {
+      await target[Symbol.asyncDispose]();
+    });
+    const suite: Suite = {
+      get target() {
+        return target;
+      },
+      get client() {
+        return client;
+      },
+      get ampleKey() {
+        return ampleKey;
+      },
+      open,
+    };
+    describe('records and markets', () => resourceTests(suite));
+    describe('time series', () => seriesTests(suite));
+    describe('parameters', () => parameterTests(suite));
+    describe('formats', () => formatTests(suite));
+    describe('outside /v1', () => siteTests(suite));
+    describe('malformed HTTP', () => malformedHttpTests(suite));
+    describe('access', () => accessTests(suite));
+  });
+}

@@ -1,0 +1,28 @@
+import type { TierId } from './recording.ts';
+
+interface IssuedKey {
+  readonly id: string;
+  readonly key: string;
+}
+
+interface TierChange {
+  readonly rpm?: number;
+  /** null grants all. */
+  readonly coins?: readonly string[] | null;
+  readonly routes?: readonly string[] | null;
+}
+
+/** A running service with a recording in it, and what its operator can do beside it. */
+export interface Target extends AsyncDisposable {
+  readonly origin: string;
+  makeKey(tier: TierId, options?: { readonly rpm?: number }): Promise<IssuedKey>;
+  rotateKey(id: string): Promise<string>;
+  revokeKey(id: string): Promise<void>;
+  setTier(id: TierId, change: TierChange): Promise<void>;
+  importRecords(records: readonly object[]): Promise<void>;
+}
+
+export type OpenTarget = (records: readonly object[]) => Promise<Target>;
+
+/** More requests a minute than any suite makes. */
+export const AMPLE_RPM = 1_000_000;

@@ -1,0 +1,93 @@
+import { expect, test } from 'bun:test';
+import { NOW_MS } from '../support/archive.ts';
+import { type Service, startService } from './service.ts';
+
+const LIMIT = 10;
+const TIERS = '/v1/billing/tiers';
+
+const ask = ({ origin }: Service, key: string | null, path = TIERS) =>
+  fetch(`${origin}${path}`, key === null ? {} : { headers: { authorization: `Bearer ${key}` } });
+
+async function useUp(service: Service): Promise<void> {
+  for (let i = 0; i < LIMIT; i += 1) expect((await ask(service, service.key)).status).toBe(200);
+}
+
+const header = (response: Response, name: string) => Number(response.headers.get(name));
+
+test('a window of a minute begins with a key’s first request, and a whole budget with the next window', async () => {
+  await using service = startService();
+  service.passTime(12_345);
+  await useUp(service);
+  service.passTime(59_999);
+  expect((await ask(service, service.key)).status).toBe(429);
+  service.passTime(1);
+  const renewed = await ask(service, service.key);
+  expect(renewed.status).toBe(200);
+  expect(header(renewed, 'x-ratelimit-remaining')).toBe(LIMIT - 1);
+});
+
+test('Retry-After counts down to the window’s end, and waiting for so long is enough', async () => {
+  await using service = startService();
+  await useUp(service);
+  for (const [passes, seconds] of [
+    [0, 60],
+    [1, 60],
+    [999, 59],
+    [30_500, 29],
+    [28_499, 1],
+  ] as const) {
+    service.passTime(passes);
+    const refused = await ask(service, service.key);
+    expect(refused.status).toBe(429);
+    expect(header(refused, 'retry-after')).toBe(seconds);
+    expect(header(refused, 'x-ratelimit-reset')).toBe((NOW_MS + 60_000) / 1000);
+  }
+  service.passTime(1000);
+  expect((await ask(service, service.key)).status).toBe(200);
+});
+
+test('setting the wall clock neither frees nor locks anybody', async () => {
+  await using service = startService();
+  await useUp(service);
+  for (const wallMs of [NOW_MS + 86_400_000, NOW_MS - 86_400_000]) {
+    service.setWallClock(wallMs);
+    const refused = await ask(service, service.key);
+    expect(refused.status).toBe(429);
+    expect(header(refused, 'x-ratelimit-reset')).toBe((wallMs + 60_000) / 1000);
+  }
+  service.passTime(60_000);
+  expect((await ask(service, service.key)).status).toBe(200);
+});
+
+test('an address without a valid key has its own window, which ends as well', async () => {
+  await using service = startService();
+  for (let i = 0; i < 600; i += 1) expect((await ask(service, null)).status).toBe(401);
+  const refused = await ask(service, null);
+  expect(refused.status).toBe(429);
+  expect(refused.headers.has('www-authenticate')).toBe(false);
+  expect((await ask(service, service.key)).status).toBe(200);
+  service.passTime(60_000);
+  expect((await ask(service, null)).status).toBe(401);
+});
+
+test('rotating a key is no way around its limit', async () => {
+  await using service = startService();
+  await useUp(service);
+  const { archive } = service;
+  const { id } = archive.apiKeys.list()[0]!;
+  const rotated = archive.database.write(() => archive.apiKeys.rotate(id, NOW_MS)).key;
+  // The window is the key's, not the secret's: rotating is no way around a limit.
+  expect((await ask(service, rotated)).status).toBe(429);
+  expect((await ask(service, service.key)).status).toBe(401);
+});
+
+test('a refused request costs nothing: what a limit is raised by is there at once, whole', async () => {
+  await using service = startService();
+  await useUp(service);
+  for (let i = 0; i < 5; i += 1) expect((await ask(service, service.key)).status).toBe(429);
+  const { archive } = service;
+  archive.database.write(() => archive.tiers.update({ ...archive.tiers.find('free')!, requestsPerMinute: LIMIT + 2 }));
+  const statuses = [];
+  for (let i = 0; i < 3; i += 1) statuses.push((await ask(service, service.key)).status);
+  expect(statuses).toEqual([200, 200, 429]);
+});

@@ -1,0 +1,58 @@
+import { createKey } from '../../src/cli/key.ts';
+import { createApp } from '../../src/http/app.ts';
+import type { Archive } from '../../src/store/archive.ts';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+
+/** The service on a free port, with the strings in hand that its operator and its host pull. */
+export interface Service extends AsyncDisposable {
+  readonly archive: Archive;
+  readonly app: ReturnType<typeof createApp>;
+  readonly origin: string;
+  readonly key: string;
+  /** What was logged so far. */
+  readonly log: readonly string[];
+  /** Lets the clocks say that so much time has gone by. */
+  passTime(ms: number): void;
+  /** Sets the wall clock, and that one only. */
+  setWallClock(ms: number): void;
+  drain(): void;
+}
+
+export function startService(): Service {
+  const held = temporaryArchive();
+  const { archive } = held;
+  const log: string[] = [];
+  let monotonicMs = 1000;
+  let wallMs = NOW_MS;
+  let draining = false;
+  const app = createApp({
+    archive,
+    version: '0.0.0-test',
+    clocks: () => ({ monotonicMs, wallMs }),
+    isDraining: () => draining,
+    logError: (line) => log.push(line),
+  });
+  app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
+  const request = { account: 'test@localhost', name: undefined, tier: 'free', requestsPerMinute: undefined };
+  return {
+    archive,
+    app,
+    origin: `http://127.0.0.1:${app.server!.port}`,
+    key: createKey(archive, NOW_MS, request).key,
+    log,
+    passTime(ms) {
+      monotonicMs += ms;
+      wallMs += ms;
+    },
+    setWallClock(ms) {
+      wallMs = ms;
+    },
+    drain() {
+      draining = true;
+    },
+    async [Symbol.asyncDispose]() {
+      await app.stop(true);
+      held[Symbol.dispose]();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Importer } from '../../src/recording/importer.ts';
+import type { ImportReport } from '../../src/recording/report.ts';
+import { sourcesOf } from '../../src/recording/source.ts';
+import { type Archive, openArchive } from '../../src/store/archive.ts';
+
+/** What tests take for now, unless they say otherwise: 2026-06-01T00:00:00Z. */
+export const NOW_MS = 1_780_272_000_000;
+
+/** A directory that exists until `Symbol.dispose`. */
+export function temporaryDirectory(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'bookreel-test-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** An archive in a directory of its own, both gone at `Symbol.dispose`. */
+export function temporaryArchive(): Disposable & { readonly archive: Archive; readonly path: string } {
+  const directory = temporaryDirectory();
+  const archive = openArchive(directory.path, NOW_MS, { create: true });
+  return {
+    archive,
+    path: directory.path,
+    [Symbol.dispose]: () => {
+      archive.database.close();
+      directory[Symbol.dispose]();
+    },
+  };
+}
+
+export async function importPaths(archive: Archive, ...paths: string[]): Promise<ImportReport> {
+  return await new Importer(archive, { clock: () => NOW_MS }).run(sourcesOf(paths));
+}
+
+/** Imports records as if they stood in a file of the own format. */
+export async function importRecords(archive: Archive, records: readonly object[]): Promise<ImportReport> {
+  return await importBytes(archive, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+}
+
+/** Imports what a file of the own format holds, `records.ndjson` in a directory of its own. */
+export async function importBytes(archive: Archive, bytes: string | Uint8Array): Promise<ImportReport> {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'records.ndjson');
+  writeFileSync(path, bytes);
+  return await importPaths(archive, path);
+}

@@ -1,0 +1,64 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface ChildOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A process whose output goes to files, so that it never waits for a reader and everything it said can be searched. */
+export interface Child extends AsyncDisposable {
+  readonly pid: number;
+  readonly exited: Promise<number>;
+  /** Undefined while it runs. */
+  readonly code: number | undefined;
+  stdout(): string;
+  stderr(): string;
+  /** Waits until its standard output matches; throws when it ends before. */
+  said(pattern: RegExp): Promise<RegExpExecArray>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+const POLL_MS = 5;
+
+/** Starts `command`; settings of the surrounding environment do not reach it. */
+export function startChild(command: readonly string[], options: ChildOptions = {}): Child {
+  const directory = mkdtempSync(join(tmpdir(), 'bookreel-child-'));
+  const out = join(directory, 'stdout');
+  const err = join(directory, 'stderr');
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('BOOKREEL_'));
+  const child = Bun.spawn([...command], {
+    env: { ...Object.fromEntries(inherited), ...options.env },
+    stdin: 'ignore',
+    stdout: Bun.file(out),
+    stderr: Bun.file(err),
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  const stdout = () => readFileSync(out, 'utf8');
+  const stderr = () => readFileSync(err, 'utf8');
+  return {
+    pid: child.pid,
+    exited: child.exited,
+    get code() {
+      return child.exitCode ?? undefined;
+    },
+    stdout,
+    stderr,
+    said: async (pattern) => {
+      for (;;) {
+        const ended = child.exitCode !== null || child.signalCode !== null;
+        const found = pattern.exec(stdout());
+        if (found !== null) return found;
+        if (ended) throw new Error(`the process ended without ${pattern}: ${stdout()}${stderr()}`);
+        await Bun.sleep(POLL_MS);
+      }
+    },
+    kill: (signal) => child.kill(signal),
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL');
+      await child.exited;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { BookRecord } from '../../src/book/book-segment.ts';
+import type { PriceRecord } from '../../src/book/price-segment.ts';
+import type { QuoteRecord } from '../../src/book/quote-segment.ts';
+import { midOf, type Quote } from '../../src/domain/quote.ts';
+
+/** The quotes that a whole series of snapshots implies, by comparing each with the one before. */
+export function quotesImpliedBy(snapshots: readonly BookRecord[]): QuoteRecord[] {
+  const text = (record: BookRecord) => {
+    const { bidPrice = null, bidSize = null, askPrice = null, askSize = null } = topOf(record);
+    return JSON.stringify([bidPrice, bidSize, askPrice, askSize]);
+  };
+  return snapshots
+    .filter((record, i) => i === 0 || text(record) !== text(snapshots[i - 1]!))
+    .map((record) => ({ timestampMs: record.timestampMs, id: record.id, quote: topOf(record) }));
+}
+
+/** Likewise the mids: one wherever a two-sided book's mid is not that of the snapshot before. */
+export function midsImpliedBy(snapshots: readonly BookRecord[]): PriceRecord[] {
+  return snapshots.flatMap((record, i) => {
+    const mid = midOf(topOf(record));
+    const before = i === 0 ? undefined : midOf(topOf(snapshots[i - 1]!));
+    if (mid === undefined || mid === before) return [];
+    return [{ timestampMs: record.timestampMs, id: record.id, price: mid }];
+  });
+}
+
+function topOf({ book }: BookRecord): Quote {
+  return {
+    bidPrice: book.bidPrices[0],
+    bidSize: book.bidSizes[0],
+    askPrice: book.askPrices[0],
+    askSize: book.askSizes[0],
+  };
+}

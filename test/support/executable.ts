@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dir, '..', '..');
+
+/** The executable under test: `make build` leaves it there; BOOKREEL_BINARY names another. */
+export const EXECUTABLE = process.env.BOOKREEL_BINARY ?? join(ROOT, 'dist', 'bookreel');
+
+if (!existsSync(EXECUTABLE)) throw new Error(`there is no executable at ${EXECUTABLE}: run 'make build' first`);
+
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string | Uint8Array;
+}
+
+/** Runs one command of the executable to its end. Settings of the surrounding environment do not reach it. */
+export async function runExecutable(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const process = Bun.spawn([EXECUTABLE, ...args], {
+    cwd: options.cwd ?? ROOT,
+    env: environment(options.env),
+    stdin: options.stdin === undefined ? 'ignore' : Buffer.from(options.stdin),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(process.stdout).text(),
+    new Response(process.stderr).text(),
+    process.exited,
+  ]);
+  return { code, stdout, stderr };
+}
+
+export interface RunningServer extends AsyncDisposable {
+  readonly origin: string;
+  readonly pid: number;
+  /** Sends a signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<number>;
+}
+
+/** Starts `serve` on a free port and waits until it says where it listens. */
+export async function startServer(data: string, args: readonly string[] = []): Promise<RunningServer> {
+  const server = Bun.spawn([EXECUTABLE, 'serve', '--data', data, '--port', '0', '--json', ...args], {
+    env: environment(),
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  let printed = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of server.stdout) {
+    printed += decoder.decode(chunk, { stream: true });
+    if (printed.trimEnd().endsWith('}')) break;
+  }
+  if (printed === '') throw new Error(`serve did not start: ${await new Response(server.stderr).text()}`);
+  const { address } = JSON.parse(printed) as { address: string };
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    server.kill(signal);
+    return await server.exited;
+  };
+  return { origin: address, pid: server.pid, stop, [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')) };
+}
+
+function environment(extra: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const inherited = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith('BOOKREEL_'),
+  );
+  return { ...Object.fromEntries(inherited), ...extra };
+}

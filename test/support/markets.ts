@@ -1,0 +1,16 @@
+import type { MarketStatement } from '../../src/store/markets.ts';
+
+/** What a recording says at least of a market; `number` keeps several apart. */
+export function marketStatement(number: number, said: Partial<MarketStatement> = {}): MarketStatement {
+  const startMs = 1_776_323_400_000 + number * 300_000;
+  return {
+    conditionId: `0x${number.toString(16).padStart(64, '0')}`,
+    slug: `btc-updown-5m-${startMs / 1000}`,
+    symbol: 'btc',
+    timeframe: '5m',
+    clobTokenIds: [`${number}1`, `${number}2`],
+    startMs,
+    endMs: startMs + 300_000,
+    ...said,
+  };
+}

@@ -1,0 +1,27 @@
+import { createApp } from '../../src/http/app.ts';
+import type { Archive } from '../../src/store/archive.ts';
+import { NOW_MS } from './archive.ts';
+
+/** The service over an archive, in process, asked with a key that may see everything as often as it likes. */
+export interface Service {
+  readonly app: ReturnType<typeof createApp>;
+  readonly key: string;
+  /** The answer to a GET of a path below `/v1`. */
+  get(path: string): Promise<Response>;
+}
+
+export function serviceOf(archive: Archive): Service {
+  const app = createApp({
+    archive,
+    version: '0.0.0',
+    clocks: () => ({ monotonicMs: performance.now(), wallMs: NOW_MS }),
+    isDraining: () => false,
+    logError: (line) => {
+      throw new Error(line);
+    },
+  });
+  const request = { account: 'test@localhost', name: undefined, tier: 'enterprise', requestsPerMinute: 1_000_000_000 };
+  const { key } = archive.database.write(() => archive.apiKeys.create(request, NOW_MS));
+  const headers = { authorization: `Bearer ${key}` };
+  return { app, key, get: async (path) => await app.handle(new Request(`http://localhost/v1${path}`, { headers })) };
+}

@@ -1,0 +1,58 @@
+import { Database } from 'bun:sqlite';
+import { join } from 'node:path';
+
+/** How many records of one series a data directory holds, and the times of the first and the last. */
+export interface StoredSeries {
+  readonly kind: string;
+  readonly outcome: string | null;
+  readonly records: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** What stands in a data directory, read with SQLite alone. */
+export interface Stored {
+  readonly integrity: string;
+  readonly markets: number;
+  readonly series: readonly StoredSeries[];
+  readonly givenIds: readonly { readonly first: number; readonly last: number }[];
+}
+
+export function storedIn(data: string): Stored {
+  using database = open(data);
+  const all = <Row>(sql: string) => database.query<Row, []>(sql).all();
+  return {
+    integrity: all<{ integrity_check: string }>('PRAGMA integrity_check')
+      .map((row) => row.integrity_check)
+      .join('; '),
+    markets: all('SELECT condition_id FROM markets').length,
+    series: all<StoredSeries>(
+      `SELECT kind, outcome, SUM(records) AS records, MIN(first_ms) AS firstMs, MAX(last_ms) AS lastMs
+       FROM segments JOIN series USING (series_id) GROUP BY series_id ORDER BY kind, outcome`,
+    ),
+    givenIds: all('SELECT first_id AS first, last_id AS last FROM given_ids ORDER BY first_id'),
+  };
+}
+
+/** A digest over every row of every table: equal for two archives that say the same. */
+export function contentDigest(data: string): string {
+  using database = open(data);
+  const hasher = new Bun.CryptoHasher('sha256');
+  const tables = database
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    .all();
+  for (const { name } of tables) {
+    const rows = database.query<Record<string, unknown>, []>(`SELECT * FROM "${name}"`).all();
+    const texts = rows.map((row) =>
+      JSON.stringify(row, (_, value: unknown) =>
+        value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
+      ),
+    );
+    hasher.update(`${name}\n${texts.sort().join('\n')}\n`);
+  }
+  return hasher.digest('hex');
+}
+
+function open(data: string): Database {
+  return new Database(join(data, 'bookreel.db'), { readwrite: true });
+}
