@@ -9,8 +9,11 @@ export const DOUBLES = 31;
 
 /** A mid has one decimal more than the prices it lies between. */
 const SCALE_MAX = DECIMAL_PLACES_MAX + 1;
-/** Differences of scaled values are written too, and take one bit more than the values. */
-const SCALED_MAX = 2 ** 52;
+/**
+ * Where `value · 10^scale` rounds to the right integer: the double and the product are each off by up to 2^-53 of it,
+ * which is half a unit from 2^51 on. (A difference of two such integers fits 53 bits as well.)
+ */
+const SCALED_MAX = 2 ** 51;
 
 /** At least `places`, and as many as `value` has. */
 export function placesAtLeast(places: number, value: number): number {

@@ -77,7 +77,7 @@ export function isExactDecimal(value: number): boolean {
   return decimalPlaces(value) !== undefined;
 }
 
-/** `value · 10^scale` as an integer. `value` must have at most `scale` decimals and the result be below 2^53. */
+/** `value · 10^scale` as an integer. `value` must have at most `scale` decimals and the result be below 2^51. */
 export function toScaled(value: number, scale: number): number {
   return Math.round(value * POWERS_OF_TEN[scale]!);
 }

@@ -1,5 +1,5 @@
 import { SQLiteError, Database as Sqlite, type Statement } from 'bun:sqlite';
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { MIGRATIONS, SCHEMA_VERSION } from './migrations/list.ts';
@@ -41,7 +41,7 @@ export class Database {
   /** Throws DomainError 'unavailable' (cannot be opened, not ours, damaged) or 'conflict' (a newer schema). */
   static open(directory: string, options: OpenOptions): Database {
     const path = join(directory, DATABASE_FILE);
-    if (!options.create && !existsSync(path)) {
+    if (!options.create && isMissing(path)) {
       throw new DomainError(
         'unavailable',
         `there is no archive in '${directory}': run 'bookreel serve' or 'bookreel import' first, or name another with --data`,
@@ -51,7 +51,6 @@ export class Database {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true });
       try {
-        chmodSync(path, 0o600);
         prepare(sqlite, path);
         return new Database(sqlite);
       } catch (error) {
@@ -82,9 +81,14 @@ export class Database {
     return steps.map((step) => step.detail);
   }
 
-  /** Brings the write-ahead log into the database file, as far as running readers allow. */
+  /** Brings the write-ahead log into the database file, as far as running readers and the disk allow. */
   checkpoint(): void {
-    this.#sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    try {
+      this.#sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      // What stays in the log is as safe there; a failure must not hide why, or that, the work before it ended.
+      if (!(error instanceof SQLiteError)) throw error;
+    }
   }
 
   get path(): string {
@@ -111,6 +115,16 @@ export class Database {
   }
 }
 
+/** A path that may not be looked at is not missing. */
+function isMissing(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+  }
+}
+
 /** The version of the SQLite inside this program. */
 export function sqliteVersion(): string {
   const memory = new Sqlite(':memory:');
@@ -129,6 +143,8 @@ function prepare(sqlite: Sqlite, path: string): void {
     throw new DomainError('unavailable', `'${path}' belongs to another program: name another directory with --data`);
   }
   refuseNewer(sqlite, path);
+  // It is ours, or about to be; the files of the write-ahead log take its mode over.
+  chmodSync(path, 0o600);
   sqlite.run('PRAGMA journal_mode = WAL');
   // What was reported as stored is on disk, also after a loss of power.
   sqlite.run('PRAGMA synchronous = FULL');
@@ -179,7 +195,7 @@ function pragma(sqlite: Sqlite, name: 'user_version' | 'application_id'): number
 }
 
 /** Runs `work` and turns what SQLite and the file system throw into one sentence for whoever runs the program. */
-function explained<T>(path: string, work: () => T): T {
+export function explained<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -197,7 +213,8 @@ function explained<T>(path: string, work: () => T): T {
 
 function sentenceFor(error: SQLiteError, path: string): string {
   const code = error.code ?? '';
-  if (code.startsWith('SQLITE_FULL')) {
+  // The second is what a full disk says to the index of the write-ahead log.
+  if (code.startsWith('SQLITE_FULL') || code === 'SQLITE_IOERR_SHMSIZE') {
     return `the disk is full, '${path}' cannot grow: free some space and run this again (what was reported as stored is kept)`;
   }
   if (code.startsWith('SQLITE_BUSY')) return `another command is writing to '${path}': run this again when it is done`;

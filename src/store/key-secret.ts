@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 
 export const KEY_SECRET_FILE = 'key-secret';
 const SECRET_BYTES = 32;
+const SECRET_TEXT = /^[0-9a-f]{64}$/;
 
 /** The secret that keys are digested with: a file beside the database, so that neither alone says anything of a key. */
 export class KeySecret {
@@ -46,11 +47,11 @@ function readSecret(path: string): Uint8Array | undefined {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw new DomainError('unavailable', `'${path}' cannot be read: check its permissions`, { cause: error });
   }
-  const secret = Buffer.from(text.trim(), 'hex');
-  if (secret.length !== SECRET_BYTES) {
+  // Buffer.from would read hexadecimal digits up to the first other character, and be content.
+  if (!SECRET_TEXT.test(text.trim())) {
     throw new DomainError('unavailable', `'${path}' is damaged: restore it from a backup of this directory`);
   }
-  return secret;
+  return Buffer.from(text.trim(), 'hex');
 }
 
 /** Written beside and linked into place: two first commands agree on one secret, and a crash leaves none or a whole one. */
@@ -69,5 +70,12 @@ function createSecret(path: string): void {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   } finally {
     rmSync(draft, { force: true });
+  }
+  // The name is on disk before the first key that needs it.
+  const directory = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
   }
 }

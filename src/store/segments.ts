@@ -176,10 +176,9 @@ export class Segments {
     codec: RunCodec<R>,
   ): void {
     const { rows, atEnd } = this.#rowsBetween(seriesId, first, last);
-    const kept = this.#decode(rows, codec).filter(
-      (record) => comparePlaces(record, first) < 0 || comparePlaces(record, last) > 0,
-    );
-    if (rows.length === 0 && records.length === 0) return;
+    const present = this.#decode(rows, codec);
+    const kept = present.filter((record) => comparePlaces(record, first) < 0 || comparePlaces(record, last) > 0);
+    if (kept.length === present.length && records.length === 0) return;
     this.#rewrite(seriesId, rows, [...kept, ...records].sort(comparePlaces), codec, atEnd);
   }
 
@@ -212,7 +211,9 @@ export class Segments {
       rows.push(row);
       row = this.#next.get(seriesId, row.last_ms, row.last_id);
     }
-    if (rows.length > 0 || row !== null) return { rows, atEnd: row === null };
+    if (rows.length > 0) return { rows, atEnd: row === null };
+    // Between two segments: the one behind takes what comes, or every such stretch would leave a short one there.
+    if (row !== null) return { rows: [row], atEnd: this.#next.get(seriesId, row.last_ms, row.last_id) === null };
     // Behind everything: the last segment goes on.
     const open = this.#previous.get(seriesId, first.timestampMs, first.id);
     return { rows: open === null ? [] : [open], atEnd: true };
@@ -220,8 +221,7 @@ export class Segments {
 
   #decode<R extends Place>(rows: readonly SegmentRow[], codec: RunCodec<R>): R[] {
     return rows.flatMap((row) => {
-      // What is about to be written again under a new digest must be what was written before.
-      if (!digestOf(row.payload).equals(row.digest)) throw damaged();
+      refuseDamaged(row);
       return codec.decode(row.payload);
     });
   }
@@ -304,7 +304,14 @@ function encodeRuns<R extends Place>(records: readonly R[], codec: RunCodec<R>, 
 }
 
 function segment(row: SegmentRow | null): Segment | undefined {
-  return row === null ? undefined : { payload: row.payload, head: readRunHead(row.payload) };
+  if (row === null) return undefined;
+  refuseDamaged(row);
+  return { payload: row.payload, head: readRunHead(row.payload) };
+}
+
+/** A book that nobody recorded is never served, nor written again under a new digest. */
+function refuseDamaged(row: SegmentRow): void {
+  if (!digestOf(row.payload).equals(row.digest)) throw damaged();
 }
 
 function firstPlace(row: SegmentRow): Place {
@@ -312,7 +319,7 @@ function firstPlace(row: SegmentRow): Place {
 }
 
 function digestOf(payload: Uint8Array): Buffer {
-  return new Bun.CryptoHasher('sha256').update(payload).digest();
+  return Buffer.from(Bun.SHA256.hash(payload).buffer);
 }
 
 function nearestWalk(walks: readonly SeriesWalk[], query: PageQuery): number {

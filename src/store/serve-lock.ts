@@ -2,6 +2,7 @@ import { Database, SQLiteError } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { explained } from './database.ts';
 
 /**
  * One server per data directory. The lock is an exclusive transaction on a database of its own: the operating system
@@ -14,10 +15,17 @@ export class ServeLock {
     this.#sqlite = sqlite;
   }
 
-  /** Throws DomainError 'in-use' when another server holds the directory. */
+  /** Throws DomainError 'in-use' when another server holds the directory, 'unavailable' when it cannot be written. */
   static take(directory: string): ServeLock {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const sqlite = new Database(join(directory, 'serve.lock'), { create: true, readwrite: true });
+    const path = join(directory, 'serve.lock');
+    return explained(path, () => {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      return ServeLock.#lock(directory, path);
+    });
+  }
+
+  static #lock(directory: string, path: string): ServeLock {
+    const sqlite = new Database(path, { create: true, readwrite: true });
     try {
       sqlite.run('PRAGMA busy_timeout = 0');
       sqlite.run('PRAGMA locking_mode = EXCLUSIVE');

@@ -1,4 +1,4 @@
-import type { MarketStatement } from '../../src/store/markets.ts';
+import type { MarketStatement } from '../../src/domain/market-statement.ts';
 
 /** What a recording says at least of a market; `number` keeps several apart. */
 export function marketStatement(number: number, said: Partial<MarketStatement> = {}): MarketStatement {

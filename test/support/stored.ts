@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 
 /** How many records of one series a data directory holds, and the times of the first and the last. */
-export interface StoredSeries {
+interface StoredSeries {
   readonly kind: string;
   readonly outcome: string | null;
   readonly records: number;

@@ -30,6 +30,8 @@ CREATE TABLE markets (
   price_end REAL,
   created_ms INTEGER NOT NULL,
   updated_ms INTEGER NOT NULL,
+  -- updated_ms as a recording said it; NULL where none did and updated_ms is when the archive heard of the change.
+  stated_updated_ms INTEGER,
   -- Counts every change to the market or to a record of it.
   revision INTEGER NOT NULL
 ) STRICT;

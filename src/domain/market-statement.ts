@@ -1,0 +1,143 @@
+import { DomainError } from './errors.ts';
+import type { InstantMs } from './instant.ts';
+import type { Market } from './market.ts';
+
+type IdentifyingField = 'conditionId' | 'slug' | 'symbol' | 'timeframe' | 'clobTokenIds' | 'startMs' | 'endMs';
+
+/** What a recording says about a market: what identifies it, and of the rest what it knows. */
+export type MarketStatement = Pick<Market, IdentifyingField> & {
+  readonly [Field in Exclude<keyof Market, IdentifyingField>]?: Market[Field] | undefined;
+};
+
+/** A market put together from statements. */
+export interface StatedMarket extends Market {
+  /** The latest statement's own time; undefined when it had none, and updatedMs is when the archive heard of it. */
+  readonly statedUpdatedMs: InstantMs | undefined;
+}
+
+/** A market that is known from one statement: what that leaves open is what is true of an unresolved market. */
+export function firstStated(said: MarketStatement, nowMs: InstantMs): StatedMarket {
+  return {
+    ...said,
+    marketId: said.marketId ?? '0',
+    eventId: said.eventId ?? '0',
+    active: said.active ?? true,
+    closed: said.closed ?? false,
+    winner: said.winner,
+    volume: said.volume ?? 0,
+    liquidity: said.liquidity ?? 0,
+    resolvedMs: said.resolvedMs,
+    priceStart: said.priceStart,
+    priceEnd: said.priceEnd,
+    createdMs: said.createdMs ?? nowMs,
+    updatedMs: said.updatedMs ?? nowMs,
+    statedUpdatedMs: said.updatedMs,
+  };
+}
+
+/**
+ * What is known of a market after one more statement; `held` itself when that adds nothing. A statement that knows the
+ * winner outranks one that does not; of two alike the one with the later updatedMs, and any time outranks none.
+ *
+ *   higher rank   what it says replaces what is held
+ *   equal rank    unknown fields are filled; volume and liquidity take the larger, a market that either calls closed or
+ *                 inactive is so: whichever came first, and however often, the result is the same
+ *   lower rank    unknown fields are filled
+ *
+ * Of two times of creation the earlier one holds, whatever the ranks.
+ *
+ * Throws DomainError 'rejected-record' when the statement contradicts what identifies the market, or its winner.
+ */
+export function afterStatement(held: StatedMarket, said: MarketStatement, nowMs: InstantMs): StatedMarket {
+  refuseContradiction(held, said);
+  const rank = compareRank(held, said);
+  const filled = withUnknownFilled(held, said);
+  const merged = rank > 0 ? replaced(filled, said) : rank === 0 ? joined(filled, said) : filled;
+  if (isSame(held, merged)) return held;
+  if (rank > 0) return { ...merged, updatedMs: said.updatedMs ?? nowMs, statedUpdatedMs: said.updatedMs };
+  return { ...merged, updatedMs: held.statedUpdatedMs ?? nowMs };
+}
+
+/** Positive when the statement outranks what is held. */
+function compareRank(held: StatedMarket, said: MarketStatement): number {
+  const resolved = Number(said.winner !== undefined) - Number(held.winner !== undefined);
+  return resolved || (said.updatedMs ?? -1) - (held.statedUpdatedMs ?? -1);
+}
+
+function withUnknownFilled(held: StatedMarket, said: MarketStatement): StatedMarket {
+  return {
+    ...held,
+    marketId: knownId(held.marketId, said.marketId),
+    eventId: knownId(held.eventId, said.eventId),
+    clobTokenIds: knownTokenIds(held.clobTokenIds, said.clobTokenIds),
+    resolvedMs: held.resolvedMs ?? said.resolvedMs,
+    priceStart: held.priceStart ?? said.priceStart,
+    priceEnd: held.priceEnd ?? said.priceEnd,
+    createdMs: Math.min(held.createdMs, said.createdMs ?? held.createdMs),
+  };
+}
+
+function joined(filled: StatedMarket, said: MarketStatement): StatedMarket {
+  return {
+    ...filled,
+    active: filled.active && said.active !== false,
+    closed: filled.closed || said.closed === true,
+    volume: Math.max(filled.volume, said.volume ?? 0),
+    liquidity: Math.max(filled.liquidity, said.liquidity ?? 0),
+  };
+}
+
+function replaced(filled: StatedMarket, said: MarketStatement): StatedMarket {
+  return {
+    ...filled,
+    marketId: knownId(said.marketId ?? '0', filled.marketId),
+    eventId: knownId(said.eventId ?? '0', filled.eventId),
+    active: said.active ?? filled.active,
+    closed: said.closed ?? filled.closed,
+    winner: said.winner ?? filled.winner,
+    volume: said.volume ?? filled.volume,
+    liquidity: said.liquidity ?? filled.liquidity,
+    resolvedMs: said.resolvedMs ?? filled.resolvedMs,
+    priceStart: said.priceStart ?? filled.priceStart,
+    priceEnd: said.priceEnd ?? filled.priceEnd,
+    statedUpdatedMs: said.updatedMs,
+  };
+}
+
+function knownId(id: string, other: string | undefined): string {
+  return id === '0' ? (other ?? '0') : id;
+}
+
+/** Of two lists of asset ids the known ones; `first` decides where both know one. */
+export function knownTokenIds(first: Market['clobTokenIds'], second: Market['clobTokenIds']): Market['clobTokenIds'] {
+  return [knownId(first[0], second[0]), knownId(first[1], second[1])];
+}
+
+function refuseContradiction(held: Market, said: MarketStatement): void {
+  const refuse = (field: string, before: string | number, after: string | number) => {
+    if (before === after) return;
+    throw new DomainError(
+      'rejected-record',
+      `market ${said.conditionId} is held with ${field} ${before}, and this record says ${after}: one of the two recordings is wrong`,
+    );
+  };
+  refuse('slug', held.slug, said.slug);
+  refuse('symbol', held.symbol, said.symbol);
+  refuse('timeframe', held.timeframe, said.timeframe);
+  refuse('startTime', held.startMs, said.startMs);
+  refuse('endTime', held.endMs, said.endMs);
+  if (held.winner !== undefined && said.winner !== undefined) refuse('winner', held.winner, said.winner);
+  for (const index of [0, 1] as const) {
+    const [before, after] = [held.clobTokenIds[index], said.clobTokenIds[index]];
+    if (before !== '0' && after !== '0') refuse('clobTokenIds', before, after);
+    // Each may name one outcome only, and both the same asset.
+    const other = said.clobTokenIds[1 - index]!;
+    if (other !== '0' && other === before) refuse('clobTokenIds', held.clobTokenIds.join(), said.clobTokenIds.join());
+  }
+}
+
+function isSame(a: StatedMarket, b: StatedMarket): boolean {
+  return (Object.keys(b) as (keyof StatedMarket)[]).every((field) =>
+    field === 'clobTokenIds' ? a[field][0] === b[field][0] && a[field][1] === b[field][1] : a[field] === b[field],
+  );
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { type BookRecord, bookCodec } from '../../src/book/book-segment.ts';
+import { KEYFRAMES_PER_RUN, RUN_PAYLOAD_BYTES, RUN_RECORDS_MAX, readRunHead } from '../../src/book/run.ts';
+import type { OrderBook } from '../../src/domain/orderbook.ts';
+import { ascendingPlaces } from '../support/places.ts';
+import { type BookStyle, randomBooks } from '../support/random-books.ts';
+import { decodeAll, encodeAll } from './round-trip.ts';
+
+const RUNS = { seed: 20260416, numRuns: 150 };
+const EMPTY: OrderBook = { bidPrices: [], bidSizes: [], askPrices: [], askSizes: [] };
+
+const style: fc.Arbitrary<BookStyle> = fc.record({
+  priceScale: fc.constantFrom(0, 1, 2, 3, 4, 12),
+  sizes: fc.constantFrom('whole', 'cents', 'millionths', 'mixed', 'extremes'),
+  levelsMax: fc.constantFrom(1, 5, 40, 150),
+  changesMax: fc.constantFrom(0, 1, 3, 20),
+});
+
+const run = fc
+  .tuple(fc.integer({ min: 1, max: 200 }), fc.nat(), style)
+  .chain(([count, seed, bookStyle]) =>
+    ascendingPlaces(count).map((places): BookRecord[] =>
+      randomBooks(seed, count, bookStyle).map((book, i) => ({ ...places[i]!, book })),
+    ),
+  );
+
+function recordsOf(books: readonly OrderBook[]): BookRecord[] {
+  return books.map((book, i) => ({ timestampMs: 1_776_323_400_000 + i * 100, id: i + 1, book }));
+}
+
+/** A book of `levels` on each side, in ticks of 10^-4; `shift` moves every price by so many ticks. */
+function largeBook(levels: number, shift: number, size: number): OrderBook {
+  const bidPrices = Array.from({ length: levels }, (_, i) => (4999 - 2 * i - shift) / 1e4).filter(
+    (price) => price >= 0,
+  );
+  const askPrices = Array.from({ length: levels }, (_, i) => (5001 + 2 * i + shift) / 1e4).filter(
+    (price) => price <= 1,
+  );
+  return {
+    bidPrices,
+    bidSizes: bidPrices.map((_, i) => size + i),
+    askPrices,
+    askSizes: askPrices.map((_, i) => size + i / 4),
+  };
+}
+
+describe('a run of books', () => {
+  test('is exactly what it was after the way through segments of any length', () => {
+    fc.assert(
+      fc.property(run, fc.constantFrom(1, 2, 7, 64, RUN_RECORDS_MAX, 10_000), (records, countMax) => {
+        expect(decodeAll(bookCodec, encodeAll(bookCodec, records, countMax))).toEqual(records);
+      }),
+      RUNS,
+    );
+  });
+
+  test('encodes from any record on without regard to those in front', () => {
+    fc.assert(
+      fc.property(run, fc.nat(), (records, at) => {
+        const from = at % records.length;
+        const here = bookCodec.encode(records, from, 5);
+        const alone = bookCodec.encode(records.slice(from), 0, 5);
+        expect(here.payload).toEqual(alone.payload);
+      }),
+      RUNS,
+    );
+  });
+
+  test('survives every level changing: more than 256 edits a side', () => {
+    const books = Array.from({ length: 12 }, (_, i) => largeBook(1200, i % 2, 10 + i));
+    const records = recordsOf([...books, EMPTY, largeBook(1200, 0, 5), EMPTY, EMPTY]);
+    expect(decodeAll(bookCodec, encodeAll(bookCodec, records, RUN_RECORDS_MAX))).toEqual(records);
+  });
+
+  test.each<[string, readonly OrderBook[]]>([
+    ['empty books only', [EMPTY, EMPTY, EMPTY]],
+    ['an empty book that fills', [EMPTY, { ...EMPTY, bidPrices: [0.5], bidSizes: [1] }, EMPTY]],
+    ['prices 0 and 1', [{ bidPrices: [1, 0], bidSizes: [1, 2], askPrices: [0, 1], askSizes: [3, 4] }]],
+    ['a crossed book', [{ bidPrices: [0.6], bidSizes: [1], askPrices: [0.4], askSizes: [1] }]],
+    ['12 decimals', [{ bidPrices: [0.999999999999], bidSizes: [1e-12], askPrices: [1], askSizes: [0.1] }]],
+    ['10^14 beside 10^-12', [{ bidPrices: [0.5, 0.4], bidSizes: [1e14, 1e-12], askPrices: [], askSizes: [] }]],
+    [
+      '10^14 and 10^-12 in different books',
+      [
+        { ...EMPTY, bidPrices: [0.5], bidSizes: [1e14] },
+        { ...EMPTY, bidPrices: [0.5], bidSizes: [1e-12] },
+      ],
+    ],
+    ['15 digits', [{ bidPrices: [0.5], bidSizes: [999_999_999_999_999], askPrices: [0.6], askSizes: [0.5] }]],
+    [
+      // 4456987501.85 · 10^6 is not a whole number in doubles: a column up to there must not be scaled.
+      'large sizes beside sizes of 6 decimals',
+      [
+        {
+          bidPrices: [0.5, 0.4],
+          bidSizes: [4_456_987_501.85, 0.000001],
+          askPrices: [0.6],
+          askSizes: [4_458_264_477.64],
+        },
+      ],
+    ],
+  ])('keeps %s', (_, books) => {
+    const records = recordsOf(books);
+    expect(decodeAll(bookCodec, encodeAll(bookCodec, records, RUN_RECORDS_MAX))).toEqual(records);
+  });
+
+  test('keeps large sizes beside fine ones, wherever the scale of their segment ends', () => {
+    // Sizes of 2 decimals up to where their digits at `scale` decimals reach 2^53, and one that needs the scale.
+    const sizesUpToTheEnd = fc.integer({ min: 3, max: 12 }).chain((scale) => {
+      const centsMax = Math.floor(Number.MAX_SAFE_INTEGER / 10 ** (scale - 2));
+      const cents = fc.integer({ min: Math.floor(centsMax / 8), max: centsMax }).map((digits) => digits / 100);
+      return fc.tuple(fc.array(cents, { minLength: 1, maxLength: 8 }), fc.constant(Number(`1e-${scale}`)));
+    });
+    fc.assert(
+      fc.property(sizesUpToTheEnd, ([large, small]) => {
+        const sizes = [...large, small].filter((size) => size > 0);
+        const bidPrices = sizes.map((_, i) => (99 - i) / 100);
+        const records = recordsOf([{ ...EMPTY, bidPrices, bidSizes: sizes }]);
+        expect(decodeAll(bookCodec, encodeAll(bookCodec, records, RUN_RECORDS_MAX))).toEqual(records);
+      }),
+      { ...RUNS, numRuns: 3000 },
+    );
+  });
+});
+
+describe('a segment', () => {
+  test('holds at most the named number of records', () => {
+    const records = recordsOf(randomBooks(1, 500, { priceScale: 2, sizes: 'whole', levelsMax: 3, changesMax: 1 }));
+    expect(bookCodec.encode(records, 0, 10_000).count).toBe(RUN_RECORDS_MAX);
+    expect(bookCodec.encode(records, 0, 5).count).toBe(5);
+    expect(bookCodec.encode(records, 498, 5).count).toBe(2);
+  });
+
+  test('closes at its number of bytes when books are small', () => {
+    const records = recordsOf(randomBooks(2, 400, { priceScale: 2, sizes: 'cents', levelsMax: 40, changesMax: 30 }));
+    const payloads = encodeAll(bookCodec, records, RUN_RECORDS_MAX);
+    expect(payloads.length).toBeGreaterThan(4);
+    for (const payload of payloads) expect(payload.length).toBeLessThanOrEqual(RUN_PAYLOAD_BYTES + 20);
+  });
+
+  test('takes a few books when one alone is larger than that', () => {
+    const books = Array.from({ length: 40 }, (_, i) => largeBook(1500, i % 2, 1000 + i));
+    const alone = bookCodec.encode(recordsOf(books.slice(0, 1)), 0, 1).payload.length;
+    expect(alone).toBeGreaterThan(RUN_PAYLOAD_BYTES);
+    const { payload, count } = bookCodec.encode(recordsOf(books), 0, RUN_RECORDS_MAX);
+    expect(count).toBeGreaterThan(1);
+    expect(payload.length).toBeLessThanOrEqual(KEYFRAMES_PER_RUN * alone + 100);
+  });
+
+  test('tells its places without its books', () => {
+    fc.assert(
+      fc.property(run, (records) => {
+        const { payload, count } = bookCodec.encode(records, 0, RUN_RECORDS_MAX);
+        const head = readRunHead(payload);
+        expect(head.count).toBe(count);
+        expect([...head.timestamps]).toEqual(records.slice(0, count).map((record) => record.timestampMs));
+        expect([...head.ids]).toEqual(records.slice(0, count).map((record) => record.id));
+      }),
+      RUNS,
+    );
+  });
+
+  test('is far smaller than its books when little changes', () => {
+    const records = recordsOf(randomBooks(3, 128, { priceScale: 2, sizes: 'cents', levelsMax: 60, changesMax: 2 }));
+    const bytes = encodeAll(bookCodec, records, RUN_RECORDS_MAX).reduce((sum, payload) => sum + payload.length, 0);
+    expect(bytes).toBeLessThan(JSON.stringify(records).length / 10);
+  });
+});
+
+test('books are the same when every level is', () => {
+  const record = recordsOf([{ bidPrices: [0.5], bidSizes: [1], askPrices: [0.6, 0.7], askSizes: [2, 3] }])[0]!;
+  expect(bookCodec.same(record, { ...record, id: 99 })).toBe(true);
+  for (const book of [
+    { ...record.book, bidPrices: [0.4] },
+    { ...record.book, bidSizes: [2] },
+    { ...record.book, askPrices: [0.6, 0.8] },
+    { ...record.book, askSizes: [2, 4] },
+    { ...record.book, askPrices: [0.6], askSizes: [2] },
+    { ...record.book, bidPrices: [], bidSizes: [] },
+    EMPTY,
+  ]) {
+    expect(bookCodec.same(record, { ...record, book })).toBe(false);
+    expect(bookCodec.same({ ...record, book }, record)).toBe(false);
+  }
+});

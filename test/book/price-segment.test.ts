@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { type PriceRecord, priceCodec } from '../../src/book/price-segment.ts';
+import { RUN_RECORDS_MAX } from '../../src/book/run.ts';
+import { midOf } from '../../src/domain/quote.ts';
+import { ascendingPlaces } from '../support/places.ts';
+import { decodeAll, encodeAll } from './round-trip.ts';
+
+const RUNS = { seed: 20260416, numRuns: 300 };
+
+const decimalOf = (digitsMax: number) =>
+  fc
+    .integer({ min: 0, max: 12 })
+    .chain((scale) => fc.integer({ min: 0, max: digitsMax }).map((digits) => Number(`${digits}e-${scale}`)));
+
+/** The midpoint of two prices of 12 decimals has 13. */
+const fineMid = fc
+  .tuple(fc.integer({ min: 0, max: 1e12 }), fc.integer({ min: 0, max: 1e12 }))
+  .map(([bid, ask]) => midOf({ bidPrice: bid / 1e12, bidSize: 1, askPrice: ask / 1e12, askSize: 1 })!);
+
+const prices = fc.constantFrom<fc.Arbitrary<number>[]>(
+  fc.integer({ min: 0, max: 100 }).map((cents) => cents / 100),
+  fc.integer({ min: 1, max: 99_999_999 }).map((cents) => cents / 100),
+  decimalOf(999_999_999_999_999),
+  fineMid,
+  fc.oneof(fineMid, fc.constantFrom(0, 1, 0.5)),
+  fc.constantFrom(1e14, 1e-12, 0, 1),
+  fc.oneof(
+    fc.integer({ min: 1, max: 999_999_999_999 }).map((cents) => cents / 100),
+    fc.constantFrom(0.000001, 0.00000001),
+  ),
+);
+
+const run = fc
+  .tuple(prices, fc.integer({ min: 1, max: 300 }))
+  .chain(([price, count]) =>
+    fc
+      .tuple(fc.array(price, { minLength: count, maxLength: count }), ascendingPlaces(count))
+      .map(([values, places]): PriceRecord[] => values.map((value, i) => ({ ...places[i]!, price: value }))),
+  );
+
+test('a run of prices is exactly what it was after the way through segments of any length', () => {
+  fc.assert(
+    fc.property(run, fc.constantFrom(1, 2, 7, RUN_RECORDS_MAX, 10_000), (records, countMax) => {
+      expect(decodeAll(priceCodec, encodeAll(priceCodec, records, countMax))).toEqual(records);
+    }),
+    RUNS,
+  );
+});
+
+test('a segment holds at most the named number of prices', () => {
+  const records = Array.from({ length: 300 }, (_, i) => ({ timestampMs: i, id: i + 1, price: i / 100 }));
+  expect(priceCodec.encode(records, 0, 10_000).count).toBe(RUN_RECORDS_MAX);
+  expect(priceCodec.encode(records, 0, 3).count).toBe(3);
+  expect(priceCodec.encode(records, 299, 3).count).toBe(1);
+});
+
+test('prices are the same when they are one number', () => {
+  expect(priceCodec.same({ timestampMs: 1, id: 1, price: 0.5 }, { timestampMs: 1, id: 2, price: 0.5 })).toBe(true);
+  expect(priceCodec.same({ timestampMs: 1, id: 1, price: 0.5 }, { timestampMs: 1, id: 1, price: 0.6 })).toBe(false);
+});

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { decodeCursor, encodeCursor, isCursorShaped } from '../../src/domain/cursor.ts';
+import { INSTANT_MAX_MS } from '../../src/domain/instant.ts';
+
+const RUNS = { seed: 20260416, numRuns: 1000 };
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+const place = fc.record({ timestampMs: fc.integer({ min: 0, max: INSTANT_MAX_MS }), id: fc.maxSafeNat() });
+
+test('a cursor gives its place back to the scope it was given for', () => {
+  fc.assert(
+    fc.property(place, fc.string(), (given, scope) => {
+      const cursor = encodeCursor(given, scope);
+      expect(cursor).toMatch(/^[A-Za-z0-9_-]{28}$/);
+      expect(isCursorShaped(cursor)).toBe(true);
+      expect(decodeCursor(cursor, scope)).toEqual(given);
+    }),
+    RUNS,
+  );
+});
+
+test.each([
+  { timestampMs: 0, id: 0 },
+  { timestampMs: 0, id: 1 },
+  { timestampMs: INSTANT_MAX_MS, id: Number.MAX_SAFE_INTEGER },
+  { timestampMs: 1_776_323_404_123, id: 2 ** 48 - 1 },
+  { timestampMs: 1_776_323_404_123, id: 2 ** 48 },
+  { timestampMs: 1_776_323_404_123, id: 2 ** 32 },
+])('the place %j survives', (given) => {
+  expect(decodeCursor(encodeCursor(given, 'scope'), 'scope')).toEqual(given);
+});
+
+test('a cursor with any one character changed is refused', () => {
+  const cursor = encodeCursor({ timestampMs: 1_776_323_404_123, id: 4711 }, 'scope');
+  for (let at = 0; at < cursor.length; at += 1) {
+    for (const character of ALPHABET) {
+      if (character === cursor[at]) continue;
+      expect(decodeCursor(cursor.slice(0, at) + character + cursor.slice(at + 1), 'scope')).toBeUndefined();
+    }
+  }
+});
+
+test('a cursor of one scope is refused in another', () => {
+  fc.assert(
+    fc.property(place, fc.string(), fc.string(), (given, scope, other) => {
+      fc.pre(scope !== other);
+      expect(decodeCursor(encodeCursor(given, scope), other)).toBeUndefined();
+    }),
+    RUNS,
+  );
+});
+
+test('two places, or two scopes, never share a cursor', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(place, { selector: (given) => `${given.timestampMs}/${given.id}` }), (places) => {
+      const cursors = places.flatMap((given) => ['a', 'b'].map((scope) => encodeCursor(given, scope)));
+      expect(new Set(cursors).size).toBe(places.length * 2);
+    }),
+    { ...RUNS, numRuns: 100 },
+  );
+});
+
+describe('other spellings of a cursor are refused', () => {
+  const cursor = encodeCursor({ timestampMs: 1_776_323_404_123, id: 4711 }, 'scope');
+  test.each([
+    ['nothing', ''],
+    ['padding', `${cursor}=`],
+    ['a blank behind', `${cursor} `],
+    ['a newline behind', `${cursor}\n`],
+    ['a blank in front', ` ${cursor}`],
+    ['percent signs', encodeURIComponent(`${cursor}=`)],
+    ['one character less', cursor.slice(0, -1)],
+    ['one character more', `${cursor}A`],
+    ['twice', cursor + cursor],
+    ['quotes', `"${cursor}"`],
+    ['the standard alphabet', cursor.replace(/./, '+')],
+  ])('%s', (_, text) => {
+    expect(isCursorShaped(text)).toBe(false);
+    expect(decodeCursor(text, 'scope')).toBeUndefined();
+  });
+
+  test('junk of the right shape', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[A-Za-z0-9_-]{28}$/), (text) => {
+        expect(isCursorShaped(text)).toBe(true);
+        expect(decodeCursor(text, 'scope')).toBeUndefined();
+      }),
+      RUNS,
+    );
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import {
+  afterStatement,
+  firstStated,
+  type MarketStatement,
+  type StatedMarket,
+} from '../../src/domain/market-statement.ts';
+import { NOW_MS } from '../support/archive.ts';
+import { marketStatement } from '../support/markets.ts';
+
+/** Statements about one market that may say or leave out anything; all name the same winner. */
+const statement: fc.Arbitrary<MarketStatement> = fc
+  .record(
+    {
+      active: fc.boolean(),
+      closed: fc.boolean(),
+      winner: fc.constant('up' as const),
+      volume: fc.integer({ min: 0, max: 5 }),
+      liquidity: fc.integer({ min: 0, max: 5 }),
+      priceStart: fc.integer({ min: 1, max: 3 }),
+      marketId: fc.constantFrom('0', '7'),
+      createdMs: fc.integer({ min: 1, max: 5 }),
+      updatedMs: fc.integer({ min: 1, max: 4 }),
+      clobTokenIds: fc.constantFrom<MarketStatement['clobTokenIds']>(['11', '22'], ['11', '0'], ['0', '22']),
+    },
+    { requiredKeys: ['clobTokenIds'] },
+  )
+  .map((said) => marketStatement(1, said));
+
+function afterAll(statements: readonly MarketStatement[], held?: StatedMarket): StatedMarket {
+  return statements.reduce<StatedMarket | undefined>(
+    (market, said) => (market === undefined ? firstStated(said, NOW_MS) : afterStatement(market, said, NOW_MS)),
+    held,
+  )!;
+}
+
+describe('statements about one market', () => {
+  test('that were all heard change nothing when they are heard again', () => {
+    fc.assert(
+      fc.property(fc.array(statement, { minLength: 1, maxLength: 8 }), (statements) => {
+        const once = afterAll(statements);
+        expect(afterAll(statements, once)).toBe(once);
+      }),
+      { seed: 20261120, numRuns: 500 },
+    );
+  });
+
+  test('never take back a winner, a volume of the same rank, or an asset', () => {
+    fc.assert(
+      fc.property(fc.array(statement, { minLength: 1, maxLength: 6 }), statement, (statements, last) => {
+        const before = afterAll(statements);
+        const after = afterStatement(before, last, NOW_MS);
+        if (before.winner !== undefined) expect(after.winner).toBe(before.winner);
+        if (last.updatedMs === before.statedUpdatedMs && last.winner === before.winner) {
+          expect(after.volume).toBeGreaterThanOrEqual(before.volume);
+        }
+        for (const index of [0, 1] as const) {
+          if (before.clobTokenIds[index] !== '0') expect(after.clobTokenIds[index]).toBe(before.clobTokenIds[index]);
+        }
+      }),
+      { seed: 20261121, numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { type ClockReading, RateWindows, WINDOW_MS } from '../../src/domain/rate-window.ts';
+
+const RUNS = { seed: 20260416, numRuns: 300 };
+const HOUR_MS = 3_600_000;
+const EPOCH_MS = 1_776_323_400_000;
+
+/** Both clocks, `ms` after the start, the wall clock set forward by `stepMs`. */
+function at(ms: number, stepMs = 0): ClockReading {
+  return { monotonicMs: 5_000 + ms, wallMs: EPOCH_MS + ms + stepMs };
+}
+
+const request = fc.record({
+  waitMs: fc.oneof(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 2 * WINDOW_MS })),
+  subject: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+});
+
+test('a request is allowed exactly while fewer than the limit were allowed in its subject’s open minute', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 6 }), fc.array(request, { maxLength: 120 }), (limit, requests) => {
+      const windows = new RateWindows(100);
+      // The model keeps every allowed request; a window is what lies within a minute of its first one.
+      const allowedAt = new Map<string, number[]>();
+      let ms = 0;
+      for (const { waitMs, subject } of requests) {
+        ms += waitMs;
+        let times = allowedAt.get(subject) ?? [];
+        if (times[0] === undefined || ms - times[0] >= 60_000) times = [];
+        allowedAt.set(subject, times);
+        const allowed = times.length < limit;
+        if (allowed) times.push(ms);
+        const endMs = times[0]! + 60_000;
+        const expected = {
+          allowed,
+          limit,
+          remaining: limit - times.length,
+          resetEpochSeconds: Math.ceil((EPOCH_MS + endMs) / 1000),
+          retryAfterSeconds: Math.ceil((endMs - ms) / 1000),
+        };
+        expect(windows.charge(subject, limit, at(ms))).toEqual(expected);
+        // Looking changes nothing.
+        expect(windows.peek(subject, limit, at(ms))).toEqual({ ...expected, allowed: times.length < limit });
+      }
+    }),
+    RUNS,
+  );
+});
+
+test('the window ends a minute after its first request, to the millisecond', () => {
+  const windows = new RateWindows(10);
+  expect(windows.charge('a', 1, at(0)).allowed).toBe(true);
+  expect(windows.charge('a', 1, at(WINDOW_MS - 1))).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
+  expect(windows.charge('a', 1, at(WINDOW_MS))).toMatchObject({ allowed: true, remaining: 0, retryAfterSeconds: 60 });
+});
+
+test('a refused request is not counted', () => {
+  const windows = new RateWindows(10);
+  windows.charge('a', 1, at(0));
+  for (let i = 0; i < 5; i += 1) expect(windows.charge('a', 1, at(i)).allowed).toBe(false);
+  // The limit was raised: had the refused ones counted, nothing would be left.
+  expect(windows.charge('a', 2, at(10))).toMatchObject({ allowed: true, remaining: 0 });
+});
+
+test('a limit that was lowered below what is used leaves nothing, and never less than nothing', () => {
+  const windows = new RateWindows(10);
+  for (let i = 0; i < 5; i += 1) windows.charge('a', 10, at(i));
+  expect(windows.charge('a', 3, at(6))).toMatchObject({ allowed: false, limit: 3, remaining: 0 });
+});
+
+test('looking at a subject that never asked opens no window', () => {
+  const windows = new RateWindows(10);
+  expect(windows.peek('a', 3, at(0))).toMatchObject({ allowed: true, remaining: 3, retryAfterSeconds: 60 });
+  expect(windows.size).toBe(0);
+});
+
+describe('a step of the wall clock', () => {
+  test.each([HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS, 61_000, -61_000])('by %p ms frees nobody', (stepMs) => {
+    const windows = new RateWindows(10);
+    windows.charge('a', 1, at(0));
+    expect(windows.charge('a', 1, at(1000, stepMs)).allowed).toBe(false);
+    expect(windows.charge('a', 1, at(WINDOW_MS - 1, stepMs)).allowed).toBe(false);
+  });
+
+  test.each([HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS])('by %p ms locks nobody', (stepMs) => {
+    const windows = new RateWindows(10);
+    windows.charge('a', 1, at(0));
+    expect(windows.charge('a', 1, at(WINDOW_MS, stepMs)).allowed).toBe(true);
+  });
+
+  test.each([HOUR_MS, -24 * HOUR_MS])('by %p ms is followed by the reset that is announced', (stepMs) => {
+    const windows = new RateWindows(10);
+    windows.charge('a', 1, at(0));
+    const expected = (EPOCH_MS + WINDOW_MS + stepMs) / 1000;
+    expect(windows.charge('a', 1, at(1000, stepMs)).resetEpochSeconds).toBe(expected);
+    expect(windows.peek('a', 1, at(2000, stepMs)).resetEpochSeconds).toBe(expected);
+  });
+});
+
+test('the announced reset stays the same through a window although the two clocks drift a little', () => {
+  const readings = fc.array(
+    fc.record({ ms: fc.integer({ min: 0, max: WINDOW_MS - 1 }), driftMs: fc.integer({ min: -400, max: 400 }) }),
+    { minLength: 1, maxLength: 50 },
+  );
+  fc.assert(
+    fc.property(fc.nat({ max: 999 }), readings, (offsetMs, unsorted) => {
+      const windows = new RateWindows(10);
+      const first = windows.charge('a', 3, at(0, offsetMs));
+      for (const { ms, driftMs } of [...unsorted].sort((a, b) => a.ms - b.ms)) {
+        const { resetEpochSeconds } = windows.charge('a', 3, at(ms, offsetMs + driftMs));
+        expect(resetEpochSeconds).toBe(first.resetEpochSeconds);
+      }
+    }),
+    RUNS,
+  );
+});
+
+describe('more subjects than windows', () => {
+  test('keep the number of windows bounded and nobody above the limit', () => {
+    const many = fc.array(
+      fc.record({ waitMs: fc.integer({ min: 0, max: 20_000 }), subject: fc.integer({ min: 0, max: 30 }).map(String) }),
+      { maxLength: 200 },
+    );
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 4 }),
+        many,
+        (subjectsMax, limit, requests) => {
+          const windows = new RateWindows(subjectsMax);
+          const allowedAt = new Map<string, number[]>();
+          let ms = 0;
+          for (const { waitMs, subject } of requests) {
+            ms += waitMs;
+            const times = allowedAt.get(subject) ?? [];
+            allowedAt.set(subject, times);
+            if (windows.charge(subject, limit, at(ms)).allowed) times.push(ms);
+            expect(windows.size).toBeLessThanOrEqual(subjectsMax);
+            // Fixed windows: a minute that is cut anywhere touches two of them.
+            expect(times.filter((time) => time > ms - WINDOW_MS).length).toBeLessThanOrEqual(2 * limit);
+          }
+        },
+      ),
+      RUNS,
+    );
+  });
+
+  test('share one window, and get their own when one is free again', () => {
+    const windows = new RateWindows(2);
+    windows.charge('a', 2, at(0));
+    windows.charge('b', 2, at(30_000));
+    expect(windows.charge('c', 2, at(31_000))).toMatchObject({ allowed: true, remaining: 1 });
+    expect(windows.charge('d', 2, at(32_000))).toMatchObject({ allowed: true, remaining: 0 });
+    expect(windows.charge('e', 2, at(33_000)).allowed).toBe(false);
+    // Those who have a window are not touched.
+    expect(windows.charge('b', 2, at(34_000))).toMatchObject({ allowed: true, remaining: 0 });
+    expect(windows.charge('e', 2, at(60_000))).toMatchObject({ allowed: true, remaining: 1 });
+    expect(windows.size).toBe(2);
+  });
+
+  test('a thousand of them that never come back are forgotten', () => {
+    const windows = new RateWindows(1000);
+    for (let i = 0; i < 1000; i += 1) windows.charge(`old-${i}`, 1, at(i));
+    windows.charge('new', 1, at(WINDOW_MS + 1000));
+    expect(windows.size).toBe(1);
+  });
+});

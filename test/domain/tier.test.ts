@@ -1,0 +1,80 @@
+import { expect, test } from 'bun:test';
+import { DEFAULT_TIERS, GRANTS, grantsCoin, grantsRoute, type Tier, tierResource } from '../../src/domain/tier.ts';
+
+function tier(id: string): Tier {
+  return DEFAULT_TIERS.find((candidate) => candidate.id === id)!;
+}
+
+test('the catalog that an archive starts with, as it is written', () => {
+  expect(DEFAULT_TIERS.map(tierResource)).toEqual([
+    {
+      id: 'free',
+      name: 'Free',
+      coins: ['btc'],
+      routes: ['markets', 'prices'],
+      requestsPerMinute: 10,
+      monthlyPriceUsd: 0,
+      priceNote: null,
+    },
+    {
+      id: 'starter',
+      name: 'Starter',
+      coins: ['btc', 'eth'],
+      routes: ['markets', 'prices', 'snapshots', 'quotes'],
+      requestsPerMinute: 60,
+      monthlyPriceUsd: null,
+      priceNote: 'to be determined',
+    },
+    {
+      id: 'pro',
+      name: 'Pro',
+      coins: ['btc', 'eth', 'sol', 'xrp'],
+      routes: null,
+      requestsPerMinute: 300,
+      monthlyPriceUsd: null,
+      priceNote: 'to be determined',
+    },
+    {
+      id: 'enterprise',
+      name: 'Enterprise',
+      coins: null,
+      routes: null,
+      requestsPerMinute: 1000,
+      monthlyPriceUsd: null,
+      priceNote: 'custom',
+    },
+  ]);
+});
+
+test.each<[string, string, boolean]>([
+  ['free', 'btc', true],
+  ['free', 'eth', false],
+  ['free', 'BTC', false],
+  ['free', '', false],
+  ['starter', 'eth', true],
+  ['starter', 'sol', false],
+  ['pro', 'xrp', true],
+  ['pro', 'doge', false],
+  ['enterprise', 'btc', true],
+  ['enterprise', 'doge', true],
+])('%s and the coin %j: %p', (id, coin, granted) => {
+  expect(grantsCoin(tier(id), coin)).toBe(granted);
+});
+
+test.each<[string, readonly string[]]>([
+  ['free', ['markets', 'prices']],
+  ['starter', ['markets', 'prices', 'snapshots', 'quotes']],
+  ['pro', ['markets', 'prices', 'snapshots', 'quotes']],
+  ['enterprise', ['markets', 'prices', 'snapshots', 'quotes']],
+])('%s grants the routes %j', (id, routes) => {
+  expect(GRANTS.filter((grant) => grantsRoute(tier(id), grant))).toEqual(
+    GRANTS.filter((grant) => routes.includes(grant)),
+  );
+});
+
+test('a tier without coins or routes grants none: only a missing list grants all', () => {
+  const nothing: Tier = { ...tier('free'), coins: [], routes: [] };
+  expect(grantsCoin(nothing, 'btc')).toBe(false);
+  expect(grantsRoute(nothing, 'markets')).toBe(false);
+  expect(tierResource(nothing)).toMatchObject({ coins: [], routes: [] });
+});

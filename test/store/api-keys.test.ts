@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { generateKey } from '../../src/domain/api-key.ts';
+import type { NewKey } from '../../src/store/api-keys.ts';
+import { openArchive } from '../../src/store/archive.ts';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+
+const REQUEST: NewKey = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
+
+test('a key is recognised as what it was created as, and only the whole key', () => {
+  using held = temporaryArchive();
+  const { database, apiKeys } = held.archive;
+  expect(apiKeys.isEmpty).toBe(true);
+  const named = { ...REQUEST, name: 'bot', requestsPerMinute: 5000 };
+  const { apiKey, key } = database.write(() => apiKeys.create(named, NOW_MS));
+  expect(apiKey).toEqual({
+    ...named,
+    id: expect.stringMatching(/^key_[a-z2-7]{10}$/),
+    prefix: key.slice(0, 14),
+    createdMs: NOW_MS,
+    rotatedMs: undefined,
+    revokedMs: undefined,
+  });
+  expect(apiKeys.isEmpty).toBe(false);
+  expect(apiKeys.authenticate(key)).toEqual(apiKey);
+  for (const other of ['', key.slice(0, -1), `${key} `, key.toUpperCase(), apiKey.prefix, apiKey.id, generateKey()]) {
+    expect(apiKeys.authenticate(other)).toBeUndefined();
+  }
+});
+
+test('an account may hold many keys, whatever the case of its address', () => {
+  using held = temporaryArchive();
+  const { database, apiKeys } = held.archive;
+  const issued = ['ann@example.com', 'ANN@example.com', 'bob@example.com'].map((account, i) =>
+    database.write(() => apiKeys.create({ ...REQUEST, account }, NOW_MS + i)),
+  );
+  expect(issued.map(({ apiKey }) => apiKey.account)).toEqual(['ann@example.com', 'ann@example.com', 'bob@example.com']);
+  expect(apiKeys.list()).toEqual(issued.map(({ apiKey }) => apiKey));
+  for (const { apiKey, key } of issued) expect(apiKeys.authenticate(key)).toEqual(apiKey);
+});
+
+describe('rotating a key', () => {
+  test('refuses the old one and keeps everything else', () => {
+    using held = temporaryArchive();
+    const { database, apiKeys } = held.archive;
+    const { apiKey, key } = database.write(() => apiKeys.create(REQUEST, NOW_MS));
+    const rotated = database.write(() => apiKeys.rotate(apiKey.id, NOW_MS + 5));
+    expect(rotated.key).not.toBe(key);
+    expect(rotated.apiKey).toEqual({ ...apiKey, prefix: rotated.key.slice(0, 14), rotatedMs: NOW_MS + 5 });
+    expect(apiKeys.authenticate(key)).toBeUndefined();
+    expect(apiKeys.authenticate(rotated.key)).toEqual(rotated.apiKey);
+  });
+
+  test('is refused for a revoked key and for an id that does not exist', () => {
+    using held = temporaryArchive();
+    const { database, apiKeys } = held.archive;
+    const { apiKey } = database.write(() => apiKeys.create(REQUEST, NOW_MS));
+    database.write(() => apiKeys.revoke(apiKey.id, NOW_MS + 1));
+    expect(() => database.write(() => apiKeys.rotate(apiKey.id, NOW_MS + 2))).toThrow('was revoked');
+    expect(() => database.write(() => apiKeys.rotate('key_none', NOW_MS))).toThrow("there is no key 'key_none'");
+  });
+});
+
+describe('revoking a key', () => {
+  test('refuses it from then on, and a second time changes nothing', () => {
+    using held = temporaryArchive();
+    const { database, apiKeys } = held.archive;
+    const { apiKey, key } = database.write(() => apiKeys.create(REQUEST, NOW_MS));
+    const other = database.write(() => apiKeys.create(REQUEST, NOW_MS + 1));
+    const revoked = database.write(() => apiKeys.revoke(apiKey.id, NOW_MS + 5));
+    expect(revoked).toEqual({ ...apiKey, revokedMs: NOW_MS + 5 });
+    expect(database.write(() => apiKeys.revoke(apiKey.id, NOW_MS + 9))).toEqual(revoked);
+    expect(apiKeys.authenticate(key)).toBeUndefined();
+    expect(apiKeys.authenticate(other.key)).toEqual(other.apiKey);
+    expect(apiKeys.list()).toEqual([revoked, other.apiKey]);
+  });
+
+  test('of an id that does not exist is an error', () => {
+    using held = temporaryArchive();
+    const { database, apiKeys } = held.archive;
+    expect(() => database.write(() => apiKeys.revoke('key_none', NOW_MS))).toThrow("there is no key 'key_none'");
+  });
+});
+
+test('what another process rotates or revokes is refused at once', () => {
+  using held = temporaryArchive();
+  const { database, apiKeys } = held.archive;
+  const other = openArchive(held.path, NOW_MS, { create: false });
+  const issued = database.write(() => apiKeys.create(REQUEST, NOW_MS));
+  expect(other.apiKeys.authenticate(issued.key)).toEqual(issued.apiKey);
+  const rotated = other.database.write(() => other.apiKeys.rotate(issued.apiKey.id, NOW_MS));
+  expect(apiKeys.authenticate(issued.key)).toBeUndefined();
+  expect(apiKeys.authenticate(rotated.key)).toEqual(rotated.apiKey);
+  other.database.write(() => other.apiKeys.revoke(issued.apiKey.id, NOW_MS));
+  expect(apiKeys.authenticate(rotated.key)).toBeUndefined();
+  other.database.close();
+});
+
+test('no file of the data directory holds a key, its secret part, or a digest that needs no secret', () => {
+  using held = temporaryArchive();
+  const { database, apiKeys } = held.archive;
+  const first = database.write(() => apiKeys.create(REQUEST, NOW_MS));
+  const rotated = database.write(() => apiKeys.rotate(first.apiKey.id, NOW_MS));
+  const second = database.write(() => apiKeys.create(REQUEST, NOW_MS));
+  database.write(() => apiKeys.revoke(second.apiKey.id, NOW_MS));
+  const search = () => {
+    const names = readdirSync(held.path);
+    const bytes = Buffer.concat(names.map((name) => readFileSync(join(held.path, name))));
+    // What may be shown is there: the search does look at the right bytes.
+    expect(bytes.includes(second.apiKey.prefix)).toBe(true);
+    for (const { key } of [first, rotated, second]) {
+      expect(bytes.includes(key)).toBe(false);
+      expect(bytes.includes(key.slice(14, 30))).toBe(false);
+      expect(bytes.includes(key.slice(30, 48))).toBe(false);
+      expect(bytes.includes(createHash('sha256').update(key).digest())).toBe(false);
+      expect(bytes.includes(createHash('sha256').update(key).digest('hex'))).toBe(false);
+    }
+    return names;
+  };
+  expect(search()).toContain('bookreel.db-wal');
+  database.checkpoint();
+  search();
+});
+
+test('a key of a tier that does not exist is not created', () => {
+  using held = temporaryArchive();
+  const { database, apiKeys } = held.archive;
+  expect(() => database.write(() => apiKeys.create({ ...REQUEST, tier: 'gold' }, NOW_MS))).toThrow();
+  expect(apiKeys.isEmpty).toBe(true);
+});

@@ -1,0 +1,260 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DomainError } from '../../src/domain/errors.ts';
+import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
+import { openArchive } from '../../src/store/archive.ts';
+import { DATABASE_FILE, type Database } from '../../src/store/database.ts';
+import { SCHEMA_VERSION } from '../../src/store/migrations/list.ts';
+import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
+import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+
+const CREATE = { create: true };
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+function pragma(database: Database, name: string): unknown {
+  return Object.values(database.query<Record<string, unknown>, []>(`PRAGMA ${name}`).get()!)[0];
+}
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8);
+}
+
+/** Runs statements on the file behind the program's back. */
+function tamper(directory: string, ...statements: string[]): void {
+  const sqlite = new Sqlite(join(directory, DATABASE_FILE), { create: true, readwrite: true });
+  for (const statement of statements) sqlite.run(statement);
+  sqlite.close();
+}
+
+describe('a new database', () => {
+  test('has strict tables only, at the newest schema', () => {
+    using held = temporaryArchive();
+    const { database } = held.archive;
+    const tables = database
+      .query<{ name: string; strict: number }, []>(
+        "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+      )
+      .all();
+    expect(tables.map(({ name }) => name)).toEqual([
+      'accounts',
+      'api_keys',
+      'archive',
+      'gaps',
+      'given_ids',
+      'markets',
+      'segments',
+      'series',
+      'tiers',
+    ]);
+    expect(tables.filter(({ strict }) => strict !== 1)).toEqual([]);
+    expect(pragma(database, 'user_version')).toBe(SCHEMA_VERSION);
+    expect(pragma(database, 'application_id')).toBe(0x62_6b_72_6c);
+  });
+
+  test('writes ahead, waits for the disk, checks references, and waits for other writers', () => {
+    using held = temporaryArchive();
+    const { database } = held.archive;
+    expect(pragma(database, 'journal_mode')).toBe('wal');
+    expect(pragma(database, 'synchronous')).toBe(2);
+    expect(pragma(database, 'foreign_keys')).toBe(1);
+    expect(pragma(database, 'busy_timeout')).toBeGreaterThan(1000);
+    expect(pragma(database, 'page_size')).toBe(8192);
+    expect(pragma(database, 'integrity_check')).toBe('ok');
+  });
+
+  test('is for its owner only, whatever the umask', () => {
+    const umask = process.umask(0);
+    try {
+      using parent = temporaryDirectory();
+      const directory = join(parent.path, 'deep', 'data');
+      const archive = openArchive(directory, NOW_MS, CREATE);
+      archive.database.write(() => archive.tiers.update(archive.tiers.list()[0]!));
+      expect(modeOf(directory)).toBe('700');
+      expect(readdirSync(directory).sort()).toEqual([
+        'bookreel.db',
+        'bookreel.db-shm',
+        'bookreel.db-wal',
+        'key-secret',
+      ]);
+      for (const name of readdirSync(directory)) expect([name, modeOf(join(directory, name))]).toEqual([name, '600']);
+      archive.database.close();
+    } finally {
+      process.umask(umask);
+    }
+  });
+
+  test('knows itself again when it is opened a second time', () => {
+    using directory = temporaryDirectory();
+    const ids = [1, 2].map(() => {
+      const archive = openArchive(directory.path, NOW_MS, CREATE);
+      archive.database.close();
+      return archive.archiveId;
+    });
+    expect(ids[0]).toMatch(/^[0-9a-f]{32}$/);
+    expect(ids[1]).toBe(ids[0]!);
+  });
+
+  test('is not made where none was asked for', () => {
+    using directory = temporaryDirectory();
+    const error = thrownBy(() => openArchive(directory.path, NOW_MS, { create: false }));
+    expect(error).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('bookreel import') });
+    expect(readdirSync(directory.path)).toEqual([]);
+  });
+});
+
+describe('a database that cannot be used is refused with what to do', () => {
+  test.each<[string, string[], { kind: string; message: unknown }]>([
+    [
+      'a newer schema',
+      [`PRAGMA user_version = ${SCHEMA_VERSION + 1}`],
+      { kind: 'conflict', message: expect.stringContaining(`has schema ${SCHEMA_VERSION + 1}`) },
+    ],
+    [
+      'another program’s file',
+      ['PRAGMA application_id = 1196444487'],
+      { kind: 'unavailable', message: expect.stringContaining('another program') },
+    ],
+  ])('%s', (_, statements, expected) => {
+    using directory = temporaryDirectory();
+    openArchive(directory.path, NOW_MS, CREATE).database.close();
+    tamper(directory.path, ...statements);
+    const before = Bun.hash(readBytes(directory.path));
+    const error = thrownBy(() => openArchive(directory.path, NOW_MS, CREATE));
+    expect(error).toBeInstanceOf(DomainError);
+    expect(error).toMatchObject(expected);
+    expect(Bun.hash(readBytes(directory.path))).toBe(before);
+  });
+
+  test('a file that is no database', () => {
+    using directory = temporaryDirectory();
+    writeFileSync(join(directory.path, DATABASE_FILE), 'this is a letter, not a database. '.repeat(500));
+    const error = thrownBy(() => openArchive(directory.path, NOW_MS, CREATE));
+    expect(error).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('not a SQLite database') });
+  });
+
+  test('a directory in the place of the file, and a file in the place of the directory', () => {
+    using directory = temporaryDirectory();
+    mkdirSync(join(directory.path, DATABASE_FILE));
+    expect(thrownBy(() => openArchive(directory.path, NOW_MS, CREATE))).toMatchObject({ kind: 'unavailable' });
+    const file = join(directory.path, 'file');
+    writeFileSync(file, '');
+    expect(thrownBy(() => openArchive(file, NOW_MS, CREATE))).toMatchObject({ kind: 'unavailable' });
+    expect(thrownBy(() => openArchive(join(file, 'below'), NOW_MS, CREATE))).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test.skipIf(process.getuid?.() === 0)('a directory that may not be written (not as root, who may)', () => {
+    using directory = temporaryDirectory();
+    const locked = join(directory.path, 'locked');
+    mkdirSync(locked);
+    chmodSync(locked, 0o500);
+    const error = thrownBy(() => openArchive(join(locked, 'data'), NOW_MS, CREATE));
+    expect(error).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('permissions') });
+  });
+});
+
+test('tables of somebody else in the file are left alone', () => {
+  using directory = temporaryDirectory();
+  openArchive(directory.path, NOW_MS, CREATE).database.close();
+  tamper(directory.path, 'CREATE TABLE notes (text)', "INSERT INTO notes VALUES ('mine')");
+  const archive = openArchive(directory.path, NOW_MS, CREATE);
+  expect(archive.database.query<{ text: string }, []>('SELECT text FROM notes').all()).toEqual([{ text: 'mine' }]);
+  expect(archive.tiers.list().length).toBe(4);
+  archive.database.close();
+});
+
+describe('a write', () => {
+  test('that fails leaves nothing behind, and the next one works', () => {
+    using held = temporaryArchive();
+    const { database, gaps, markets } = held.archive;
+    const count = () => database.query<{ n: number }, []>('SELECT COUNT(*) AS n FROM accounts').get()!.n;
+    const insert = (email: string) =>
+      database.query<never, [string, number]>('INSERT INTO accounts (email, created_ms) VALUES (?, ?)').run(email, 1);
+    expect(() =>
+      database.write(() => {
+        insert('a@example.com');
+        throw new Error('stop');
+      }),
+    ).toThrow('stop');
+    expect(count()).toBe(0);
+    const refused = thrownBy(() =>
+      database.write(() => {
+        insert('a@example.com');
+        insert('A@EXAMPLE.COM');
+      }),
+    );
+    expect(refused).toMatchObject({ name: 'DomainError', kind: 'unavailable' });
+    expect(count()).toBe(0);
+    database.write(() => insert('a@example.com'));
+    expect(count()).toBe(1);
+    // References are checked: there is no market 99.
+    expect(thrownBy(() => database.write(() => gaps.add(99, { fromMs: 1, toMs: 2, reason: 'x' })))).toMatchObject({
+      kind: 'unavailable',
+    });
+    expect(markets.list('btc', undefined, 10, 0)).toEqual([]);
+  });
+
+  test('is seen by another connection once it has returned, not before', () => {
+    using held = temporaryArchive();
+    const other = openArchive(held.path, NOW_MS, { create: false });
+    const { database, tiers } = held.archive;
+    const free = tiers.find('free')!;
+    database.write(() => {
+      tiers.update({ ...free, requestsPerMinute: 11 });
+      expect(other.tiers.find('free')!.requestsPerMinute).toBe(10);
+    });
+    expect(other.tiers.find('free')!.requestsPerMinute).toBe(11);
+    other.database.close();
+  });
+
+  test('does not change what a reading in progress sees', () => {
+    using held = temporaryArchive();
+    const other = openArchive(held.path, NOW_MS, { create: false });
+    const { database, tiers } = held.archive;
+    const free = tiers.find('free')!;
+    other.database.read(() => {
+      expect(other.tiers.find('free')!.requestsPerMinute).toBe(10);
+      database.write(() => tiers.update({ ...free, requestsPerMinute: 11 }));
+      expect(other.tiers.find('free')!.requestsPerMinute).toBe(10);
+    });
+    expect(other.tiers.find('free')!.requestsPerMinute).toBe(11);
+    other.database.close();
+  });
+});
+
+test('the log is empty after a checkpoint, and everything still there', () => {
+  using held = temporaryArchive();
+  const { database, tiers } = held.archive;
+  expect(statSync(`${database.path}-wal`).size).toBeGreaterThan(0);
+  database.checkpoint();
+  expect(statSync(`${database.path}-wal`).size).toBe(0);
+  expect(tiers.list().length).toBe(4);
+});
+
+test.each([
+  ['FIND_SERIES', FIND_SERIES, ['SEARCH series USING COVERING INDEX series_by_market']],
+  ['FIND_COIN_SERIES', FIND_COIN_SERIES, ['SEARCH series USING COVERING INDEX series_by_coin']],
+  [
+    'FIND_KEY_BY_DIGEST',
+    FIND_KEY_BY_DIGEST,
+    ['SEARCH api_keys USING INDEX', 'SEARCH accounts USING INTEGER PRIMARY KEY'],
+  ],
+])('%s only searches, without sorting', (_, sql, steps) => {
+  using held = temporaryArchive();
+  const plan = held.archive.database.planOf(sql);
+  expect(plan).toEqual(steps.map((step) => expect.stringContaining(step)));
+  expect(plan.filter((step) => /SCAN|TEMP B-TREE/.test(step))).toEqual([]);
+});
+
+function readBytes(directory: string): Buffer {
+  return readFileSync(join(directory, DATABASE_FILE));
+}

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'bun:test';
+import { createHmac } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openArchive } from '../../src/store/archive.ts';
+import { KEY_SECRET_FILE, KeySecret } from '../../src/store/key-secret.ts';
+import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
+
+const REQUEST = { account: 'a@example.com', name: undefined, tier: 'free', requestsPerMinute: undefined };
+
+const always = () => true;
+const never = () => false;
+
+test('the secret is made once, for its owner only, and used from then on', () => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, KEY_SECRET_FILE);
+  const made = KeySecret.open(directory.path, always).digest('key');
+  const text = readFileSync(path, 'utf8');
+  expect(text).toMatch(/^[0-9a-f]{64}\n$/);
+  expect((statSync(path).mode & 0o777).toString(8)).toBe('600');
+  expect(readdirSync(directory.path)).toEqual([KEY_SECRET_FILE]);
+  expect(KeySecret.open(directory.path, always).digest('key')).toEqual(made);
+  expect(KeySecret.open(directory.path, never).digest('key')).toEqual(made);
+  expect(readFileSync(path, 'utf8')).toBe(text);
+});
+
+test('a digest is HMAC-SHA-256 of the key, so each directory has its own', () => {
+  using one = temporaryDirectory();
+  using two = temporaryDirectory();
+  const digest = Buffer.from(KeySecret.open(one.path, always).digest('key'));
+  const secret = Buffer.from(readFileSync(join(one.path, KEY_SECRET_FILE), 'utf8').trim(), 'hex');
+  expect(digest.toString('hex')).toBe(createHmac('sha256', secret).update('key').digest('hex'));
+  expect(Buffer.from(KeySecret.open(two.path, always).digest('key')).equals(digest)).toBe(false);
+});
+
+test('a secret that is missing although keys were given out is an error, and none is made', () => {
+  using directory = temporaryDirectory();
+  const archive = openArchive(directory.path, NOW_MS, { create: true });
+  archive.database.write(() => archive.apiKeys.create(REQUEST, NOW_MS));
+  archive.database.close();
+  rmSync(join(directory.path, KEY_SECRET_FILE));
+  for (let i = 0; i < 2; i += 1) {
+    expect(() => openArchive(directory.path, NOW_MS, { create: true })).toThrow('is missing');
+  }
+  expect(readdirSync(directory.path)).not.toContain(KEY_SECRET_FILE);
+});
+
+test('a secret that is missing before any key was given out is made', () => {
+  using directory = temporaryDirectory();
+  openArchive(directory.path, NOW_MS, { create: true }).database.close();
+  rmSync(join(directory.path, KEY_SECRET_FILE));
+  openArchive(directory.path, NOW_MS, { create: true }).database.close();
+  expect(readdirSync(directory.path)).toContain(KEY_SECRET_FILE);
+});
+
+describe('a damaged secret is an error', () => {
+  test.each([
+    ['empty', ''],
+    ['short', `${'ab'.repeat(31)}\n`],
+    ['long', `${'ab'.repeat(33)}\n`],
+    ['not hexadecimal', `${'zz'.repeat(32)}\n`],
+    ['hexadecimal and something more', `${'ab'.repeat(32)}zz\n`],
+    ['binary', '\u0000\u0001\u0002'],
+  ])('%s', (_, text) => {
+    using directory = temporaryDirectory();
+    writeFileSync(join(directory.path, KEY_SECRET_FILE), text);
+    expect(() => KeySecret.open(directory.path, always)).toThrow('is damaged');
+    expect(readFileSync(join(directory.path, KEY_SECRET_FILE), 'utf8')).toBe(text);
+  });
+});

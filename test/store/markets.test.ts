@@ -1,0 +1,301 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { DomainError } from '../../src/domain/errors.ts';
+import type { MarketStatement } from '../../src/domain/market-statement.ts';
+import { TIMEFRAMES } from '../../src/domain/timeframe.ts';
+import {
+  FIND_MARKET,
+  FIND_MARKET_BY_SLUG,
+  KNOWS_COIN,
+  LIST_MARKETS,
+  LIST_MARKETS_OF_TIMEFRAME,
+  type StoredMarket,
+} from '../../src/store/markets.ts';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { marketStatement } from '../support/markets.ts';
+
+const RUNS = { seed: 20260416, numRuns: 25 };
+const LATER_MS = NOW_MS + 60_000;
+
+/** Puts statements one after another into an empty archive, the clock a minute on each time. */
+function putAll(...statements: MarketStatement[]): { market: StoredMarket; changed: boolean }[] {
+  using held = temporaryArchive();
+  const { database, markets } = held.archive;
+  return database.write(() => statements.map((statement, i) => markets.put(statement, NOW_MS + i * 60_000)));
+}
+
+const RESOLUTION = {
+  active: false,
+  closed: true,
+  winner: 'up',
+  resolvedMs: 1_776_324_000_000,
+  priceStart: 76_211.8,
+  priceEnd: 76_212,
+  volume: 1234.56,
+  liquidity: 0,
+} as const;
+
+describe('a market record', () => {
+  test('that is new is stored, and what it leaves open is what is true of an unresolved market', () => {
+    const [put] = putAll(marketStatement(1));
+    expect(put!.changed).toBe(true);
+    expect(put!.market).toEqual({
+      ...marketStatement(1),
+      key: 1,
+      revision: 1,
+      marketId: '0',
+      eventId: '0',
+      active: true,
+      closed: false,
+      winner: undefined,
+      volume: 0,
+      liquidity: 0,
+      resolvedMs: undefined,
+      priceStart: undefined,
+      priceEnd: undefined,
+      createdMs: NOW_MS,
+      updatedMs: NOW_MS,
+      statedUpdatedMs: undefined,
+    });
+  });
+
+  test('that states everything is stored as it stands', () => {
+    const full = { ...marketStatement(1), ...RESOLUTION, marketId: '7', eventId: '8', createdMs: 5, updatedMs: 6 };
+    expect(putAll(full)[0]!.market).toEqual({ ...full, key: 1, revision: 1, statedUpdatedMs: 6 });
+  });
+
+  test.each<[string, MarketStatement]>([
+    ['with little', marketStatement(1)],
+    [
+      'with everything',
+      { ...marketStatement(1), ...RESOLUTION, marketId: '7', eventId: '8', createdMs: 5, updatedMs: 6 },
+    ],
+  ])('that comes again %s changes nothing', (_, statement) => {
+    const [first, again] = putAll(statement, statement);
+    expect(again).toEqual({ market: first!.market, changed: false });
+  });
+
+  const cases: [string, Partial<MarketStatement>[], Partial<StoredMarket>][] = [
+    ['resolved after unresolved', [{}, RESOLUTION], { ...RESOLUTION, revision: 2, updatedMs: LATER_MS }],
+    ['unresolved after resolved', [RESOLUTION, {}], { ...RESOLUTION, revision: 1, updatedMs: NOW_MS }],
+    [
+      'unresolved after resolved, although it bears a later time',
+      [
+        { ...RESOLUTION, updatedMs: 10 },
+        { active: true, closed: false, volume: 1, updatedMs: 20 },
+      ],
+      { ...RESOLUTION, updatedMs: 10 },
+    ],
+    [
+      'resolved after unresolved, although what is held bears the time of its import only',
+      [{}, { ...RESOLUTION, updatedMs: 1000 }],
+      { ...RESOLUTION, updatedMs: 1000 },
+    ],
+    [
+      'a newer volume',
+      [
+        { volume: 1, updatedMs: 10 },
+        { volume: 2, updatedMs: 20 },
+      ],
+      { volume: 2, updatedMs: 20 },
+    ],
+    [
+      'an older volume',
+      [
+        { volume: 2, updatedMs: 20 },
+        { volume: 1, updatedMs: 10 },
+      ],
+      { volume: 2, updatedMs: 20 },
+    ],
+    [
+      'a volume without a time beside one with',
+      [{ volume: 1, updatedMs: 10 }, { volume: 2 }],
+      { volume: 1, updatedMs: 10 },
+    ],
+    ['two volumes without a time', [{ volume: 1 }, { volume: 2 }], { volume: 2, updatedMs: LATER_MS }],
+    ['two volumes without a time, the larger first', [{ volume: 2 }, { volume: 1 }], { volume: 2, revision: 1 }],
+    [
+      'a statement with an old time, although what is held are defaults from its import',
+      [{}, { volume: 5, liquidity: 7, updatedMs: 1000 }],
+      { volume: 5, liquidity: 7, updatedMs: 1000, revision: 2 },
+    ],
+    [
+      'an older statement that knows more',
+      [
+        { ...RESOLUTION, priceStart: undefined, updatedMs: 20 },
+        { ...RESOLUTION, volume: 1, marketId: '7', updatedMs: 10 },
+      ],
+      { ...RESOLUTION, marketId: '7', updatedMs: 20, revision: 2 },
+    ],
+    ['an id that was not known', [{ marketId: '0' }, { marketId: '7', eventId: '8' }], { marketId: '7', eventId: '8' }],
+    [
+      'an id that is not known any more',
+      [{ marketId: '7', eventId: '8' }, { marketId: '0' }],
+      { marketId: '7', eventId: '8' },
+    ],
+    [
+      'assets one by one',
+      [{ clobTokenIds: ['0', '22'] }, { clobTokenIds: ['11', '0'] }],
+      { clobTokenIds: ['11', '22'] },
+    ],
+    [
+      'assets in a stale record',
+      [
+        { clobTokenIds: ['11', '0'], updatedMs: 20 },
+        { clobTokenIds: ['0', '22'], updatedMs: 10 },
+      ],
+      { clobTokenIds: ['11', '22'] },
+    ],
+    [
+      'assets that are not known any more',
+      [{ clobTokenIds: ['11', '22'] }, { clobTokenIds: ['0', '0'] }],
+      { clobTokenIds: ['11', '22'], revision: 1 },
+    ],
+  ];
+  test.each(cases)('%s', (_, said, expected) => {
+    const results = putAll(...said.map((fields) => marketStatement(1, fields)));
+    expect(results.at(-1)!.market).toMatchObject(expected);
+  });
+
+  test.each<[string, Partial<MarketStatement>]>([
+    ['slug', { slug: 'another' }],
+    ['symbol', { symbol: 'eth' }],
+    ['timeframe', { timeframe: '1h' }],
+    ['startTime', { startMs: 5 }],
+    ['endTime', { endMs: 5 }],
+    ['winner', { winner: 'down' }],
+    ['clobTokenIds', { clobTokenIds: ['99', '12'] }],
+    ['clobTokenIds', { clobTokenIds: ['11', '99'] }],
+    ['clobTokenIds', { clobTokenIds: ['12', '11'] }],
+  ])('that contradicts the held %s is rejected, and changes nothing', (field, said) => {
+    using held = temporaryArchive();
+    const { database, markets } = held.archive;
+    database.write(() => markets.put(marketStatement(1, RESOLUTION), NOW_MS));
+    const before = markets.findByConditionId(marketStatement(1).conditionId);
+    let thrown: unknown;
+    try {
+      database.write(() => markets.put(marketStatement(1, said), NOW_MS));
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(DomainError);
+    expect(thrown).toMatchObject({ kind: 'rejected-record', message: expect.stringContaining(field) });
+    expect(markets.findByConditionId(marketStatement(1).conditionId)).toEqual(before);
+  });
+
+  test('is of a later revision once a record of the market was added', () => {
+    using held = temporaryArchive();
+    const { database, markets } = held.archive;
+    const { market } = database.write(() => markets.put(marketStatement(1), NOW_MS));
+    database.write(() => markets.touch(market.key));
+    expect(markets.findByConditionId(market.conditionId)).toEqual({ ...market, revision: 2 });
+  });
+});
+
+describe('lists of markets', () => {
+  const statements = fc
+    .array(
+      fc.record({
+        number: fc.integer({ min: 0, max: 1e6 }),
+        symbol: fc.constantFrom('btc', 'eth'),
+        timeframe: fc.constantFrom(...TIMEFRAMES),
+        // Few starts, so that ties are frequent.
+        start: fc.integer({ min: 0, max: 6 }),
+      }),
+      { maxLength: 40 },
+    )
+    .map((all) => [...new Map(all.map((it) => [it.number, it])).values()])
+    .map((all) =>
+      all.map(({ number, symbol, timeframe, start }) =>
+        marketStatement(number, { symbol, timeframe, startMs: start * 1000, endMs: start * 1000 + 1 }),
+      ),
+    );
+
+  test('have the latest window first, ties by descending conditionId, and every market on one page', () => {
+    fc.assert(
+      fc.property(statements, fc.integer({ min: 1, max: 7 }), (all, limit) => {
+        using held = temporaryArchive();
+        const { database, markets } = held.archive;
+        database.write(() => {
+          for (const statement of all) markets.put(statement, NOW_MS);
+        });
+        for (const symbol of ['btc', 'eth', 'sol']) {
+          expect(markets.knowsCoin(symbol)).toBe(all.some((it) => it.symbol === symbol));
+          for (const timeframe of [undefined, ...TIMEFRAMES]) {
+            const expected = all
+              .filter((it) => it.symbol === symbol && (timeframe === undefined || it.timeframe === timeframe))
+              .sort((a, b) => b.startMs - a.startMs || (a.conditionId < b.conditionId ? 1 : -1))
+              .map((it) => it.conditionId);
+            const seen: string[] = [];
+            for (let skip = 0; skip <= expected.length; skip += limit) {
+              const page = markets.list(symbol, timeframe, limit, skip);
+              expect(page.length).toBe(Math.min(limit, expected.length - skip));
+              seen.push(...page.map((it) => it.conditionId));
+            }
+            expect(seen).toEqual(expected);
+          }
+        }
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe('finding a market', () => {
+  using held = temporaryArchive();
+  const { database, markets } = held.archive;
+  const conditionId = `0x${'AbCdEf09'.repeat(8)}`.toLowerCase();
+  database.write(() => {
+    markets.put(marketStatement(1, { conditionId, slug: 'BTC-Updown-X' }), NOW_MS);
+    markets.put(marketStatement(2, { slug: 'repeated', startMs: 1000, endMs: 2000 }), NOW_MS);
+    markets.put(marketStatement(3, { slug: 'Repeated', startMs: 9000, endMs: 9900 }), NOW_MS);
+    markets.put(marketStatement(4, { slug: 'repeated', startMs: 5000, endMs: 5500 }), NOW_MS);
+    markets.put(marketStatement(5, { slug: 'repeated', symbol: 'eth', startMs: 99_000, endMs: 99_900 }), NOW_MS);
+  });
+  const found = [
+    ['its conditionId', 'btc', conditionId],
+    ['its conditionId in upper case', 'btc', conditionId.toUpperCase()],
+    ['its slug', 'btc', 'BTC-Updown-X'],
+    ['its slug in lower case', 'btc', 'btc-updown-x'],
+    ['its slug in upper case', 'btc', 'BTC-UPDOWN-X'],
+  ].map(([how, symbol, name]) => [how, markets.find(symbol!, name!)?.conditionId] as const);
+  const latest = markets.find('btc', 'REPEATED')?.startMs;
+  const ofEth = markets.find('eth', 'repeated')?.startMs;
+  const missing = [
+    ['another coin', markets.find('eth', conditionId)],
+    ['a coin in upper case', markets.find('BTC', conditionId)],
+    ['part of a conditionId', markets.find('btc', conditionId.slice(0, -1))],
+    ['a pattern', markets.find('btc', 'btc-updown-%')],
+    ['an empty name', markets.find('btc', '')],
+    ['a quote', markets.find('btc', "' OR 1=1 --")],
+  ] as const;
+
+  test.each(found)('works by %s', (_, it) => {
+    expect(it).toBe(conditionId);
+  });
+
+  test('by a slug that several have gives the latest of the coin', () => {
+    expect([latest, ofEth]).toEqual([9000, 99_000]);
+  });
+
+  test.each(missing)('by %s fails', (_, it) => {
+    expect(it).toBeUndefined();
+  });
+});
+
+test.each([
+  ['LIST_MARKETS', 'markets_by_coin', LIST_MARKETS],
+  ['LIST_MARKETS_OF_TIMEFRAME', 'markets_by_coin_and_timeframe', LIST_MARKETS_OF_TIMEFRAME],
+  ['FIND_MARKET', 'sqlite_autoindex_markets_1', FIND_MARKET],
+  ['FIND_MARKET_BY_SLUG', 'markets_by_slug', FIND_MARKET_BY_SLUG],
+])('%s is one search of %s, without sorting', (_, index, sql) => {
+  using held = temporaryArchive();
+  expect(held.archive.database.planOf(sql)).toEqual([expect.stringContaining(`SEARCH markets USING INDEX ${index} (`)]);
+});
+
+test('KNOWS_COIN is one search of an index alone', () => {
+  using held = temporaryArchive();
+  expect(held.archive.database.planOf(KNOWS_COIN)).toEqual([
+    expect.stringMatching(/^SEARCH markets USING COVERING INDEX markets_by_coin/),
+  ]);
+});

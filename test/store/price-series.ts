@@ -1,0 +1,109 @@
+import type { PriceRecord } from '../../src/book/price-segment.ts';
+import { priceCodec } from '../../src/book/price-segment.ts';
+import type { PageQuery, Place } from '../../src/domain/page.ts';
+import type { Database } from '../../src/store/database.ts';
+import { recordsOf } from '../../src/store/record-page.ts';
+import type { MergeOutcome, Segments } from '../../src/store/segments.ts';
+
+/** A record and the series it is of, by the series' index. */
+interface Served extends PriceRecord {
+  readonly series: number;
+}
+
+export interface Page {
+  readonly records: readonly Served[];
+  readonly next: Place | undefined;
+}
+
+const EVERYTHING: PageQuery = {
+  fromMs: 0,
+  toMs: Number.MAX_SAFE_INTEGER,
+  order: 'asc',
+  after: undefined,
+  limit: 1_000_000,
+};
+
+export function pageOf(segments: Segments, seriesIds: readonly number[], query: PageQuery): Page {
+  const plan = segments.plan(seriesIds, query);
+  const records = recordsOf(plan, query.order, priceCodec, (record, series) => ({ ...record, series }));
+  return { records, next: plan.next };
+}
+
+/** What stands in a series, in order. */
+export function recordsIn(segments: Segments, seriesId: number): PriceRecord[] {
+  return pageOf(segments, [seriesId], EVERYTHING).records.map(({ timestampMs, id, price }) => ({
+    timestampMs,
+    id,
+    price,
+  }));
+}
+
+/** A series as a plain array: what the store must always say. */
+export class SeriesModel {
+  readonly #records: PriceRecord[] = [];
+
+  /** Ascending by (timestamp, id). */
+  get records(): readonly PriceRecord[] {
+    return [...this.#records].sort((a, b) => a.timestampMs - b.timestampMs || a.id - b.id);
+  }
+
+  /** Those of `batch` that are new, in order, each with the id that `giveId` gave. */
+  merge(batch: readonly PriceRecord[], giveId: (record: PriceRecord) => PriceRecord): PriceRecord[] {
+    const fresh: PriceRecord[] = [];
+    for (const record of batch) {
+      const known = this.#records.some((it) => it.timestampMs === record.timestampMs && it.price === record.price);
+      if (known) continue;
+      const given = giveId(record);
+      this.#records.push(given);
+      fresh.push(given);
+    }
+    return fresh;
+  }
+}
+
+/** Merges a batch of any order, as an import does. */
+export function mergeBatch(
+  segments: Segments,
+  seriesId: number,
+  batch: readonly PriceRecord[],
+  giveId: (record: PriceRecord) => PriceRecord,
+): MergeOutcome<PriceRecord> {
+  return segments.merge(seriesId, inTimeOrder(batch), priceCodec, giveId);
+}
+
+export function inTimeOrder<R extends Place>(batch: readonly R[]): R[] {
+  return [...batch].sort((a, b) => a.timestampMs - b.timestampMs);
+}
+
+/** Throws when the rows of a series are not what they say they are: ordered, apart, of allowed length, with digests. */
+export function checkRows(database: Database, seriesId: number): { rows: number; records: number } {
+  interface Row {
+    readonly first_ms: number;
+    readonly first_id: number;
+    readonly last_ms: number;
+    readonly last_id: number;
+    readonly records: number;
+    readonly digest: Uint8Array;
+    readonly payload: Uint8Array;
+  }
+  const rows = database
+    .query<Row, [number]>(
+      `SELECT first_ms, first_id, last_ms, last_id, records, digest, payload FROM segments
+       WHERE series_id = ? ORDER BY last_ms, last_id`,
+    )
+    .all(seriesId);
+  let records = 0;
+  let before: Row | undefined;
+  for (const row of rows) {
+    if (before !== undefined) {
+      const behind =
+        row.first_ms > before.last_ms || (row.first_ms === before.last_ms && row.first_id > before.last_id);
+      if (!behind) throw new Error('two segments overlap');
+    }
+    const digest = new Bun.CryptoHasher('sha256').update(row.payload).digest('hex');
+    if (digest !== Buffer.from(row.digest).toString('hex')) throw new Error('a digest is not that of its payload');
+    records += row.records;
+    before = row;
+  }
+  return { rows: rows.length, records };
+}
