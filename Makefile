@@ -5,6 +5,7 @@ BINARY := dist/bookreel
 DATA ?= bookreel-data
 HOST ?= 127.0.0.1
 PORT ?= 8080
+TEST_TIMEOUT_MS := 120000
 
 # --minify-identifiers would switch the router's own checks off; .env and bunfig.toml of a working directory are not ours.
 BUILD_FLAGS := --compile --minify-whitespace --minify-syntax --no-compile-autoload-dotenv --no-compile-autoload-bunfig
@@ -34,7 +35,7 @@ run: build ## seed the fixtures, serve on 127.0.0.1:8080, print a curl line that
 	@exec $(BINARY) serve --demo --data $(DATA) --host $(HOST) --port $(PORT)
 
 test: build ## run every test, in process and against the executable
-	$(BUN) test
+	$(BUN) test --timeout $(TEST_TIMEOUT_MS)
 
 check: install ## check format, lint, layers, types and dead code
 	$(BUN) run check

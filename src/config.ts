@@ -19,12 +19,12 @@ export const SETTINGS = {
 
 export function dataOption(): Option {
   const { flag, about, env, fallback } = SETTINGS.data;
-  return new Option(flag, about).env(env).default(fallback);
+  return new Option(flag, about).env(env).default(fallback).argParser(notEmpty);
 }
 
 export function hostOption(): Option {
   const { flag, about, env, fallback } = SETTINGS.host;
-  return new Option(flag, about).env(env).default(fallback);
+  return new Option(flag, about).env(env).default(fallback).argParser(notEmpty);
 }
 
 export function portOption(): Option {
@@ -67,6 +67,12 @@ function listOrAll(text: string, accepts: (item: string) => boolean, wanted: str
   const items = canonical.split(',').map((item) => item.trim());
   if (!items.every(accepts)) throw new InvalidArgumentError(`It must be a comma-separated list of ${wanted}.`);
   return [...new Set(items)];
+}
+
+/** What is empty is a mistake in a script or a unit file: as a host it would mean every address of the machine. */
+function notEmpty(text: string): string {
+  if (text === '') throw new InvalidArgumentError('It must not be empty.');
+  return text;
 }
 
 function integer(text: string, min: number, max: number): number {

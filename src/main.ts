@@ -5,14 +5,20 @@ const OWNER_ONLY = 0o077;
 
 async function main(): Promise<void> {
   process.umask(OWNER_ONLY);
-  // A reader that has had enough (`| head`) is no failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader that has had enough (`| head`) is no failure.
+    if (error.code === 'EPIPE') process.exit(0);
+    process.stderr.write(`bookreel: standard output cannot be written (${error.code}): the output above is lost\n`);
+    process.exit(1);
+  });
   const code = await run(process.argv.slice(2), {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
     errIsTerminal: process.stderr.isTTY === true,
     clock: () => Date.now(),
   });
+  // A pipe takes what was written at its reader's pace; what is not flushed would be lost with the process.
+  await new Promise<void>((resolve) => process.stdout.end(() => resolve()));
   process.exit(code);
 }
 

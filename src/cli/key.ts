@@ -19,7 +19,9 @@ interface CreateOptions extends GlobalOptions {
 }
 
 export function keyCommand(terminal: Terminal): Command {
-  const key = new Command('key').description('create, list, rotate and revoke API keys');
+  const key = new Command('key')
+    .description('create, list, rotate and revoke API keys')
+    .addHelpText('after', '\nExamples:\n  $ bookreel key create --tier pro\n  $ bookreel key list');
   key
     .command('create')
     .description('create a key and print it, once, alone on stdout')

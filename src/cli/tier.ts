@@ -15,7 +15,9 @@ interface SetOptions extends GlobalOptions {
 }
 
 export function tierCommand(terminal: Terminal): Command {
-  const tier = new Command('tier').description('read and change the tier catalog');
+  const tier = new Command('tier')
+    .description('read and change the tier catalog')
+    .addHelpText('after', '\nExamples:\n  $ bookreel tier list\n  $ bookreel tier set starter --rpm 120');
   tier
     .command('list')
     .description('list the tiers, the cheapest first')

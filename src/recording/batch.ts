@@ -2,15 +2,23 @@ import type { BookRecord } from '../book/book-segment.ts';
 import type { PriceRecord } from '../book/price-segment.ts';
 import type { QuoteRecord } from '../book/quote-segment.ts';
 import { DomainError } from '../domain/errors.ts';
+import { knownTokenIds, type MarketStatement } from '../domain/market-statement.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
 import type { Place } from '../domain/page.ts';
 import type { Archive } from '../store/archive.ts';
 import type { Gap } from '../store/gaps.ts';
-import type { MarketStatement, StoredMarket } from '../store/markets.ts';
+import type { StoredMarket } from '../store/markets.ts';
 import { rejected } from './fields.ts';
 import type { RecordedItem, TokenIds } from './record.ts';
 import type { FileTally } from './report.ts';
+
+/**
+ * One transaction takes this many records, or records with this many levels in all: large enough that fsync does not
+ * count, small enough to hold in memory.
+ */
+export const BATCH_RECORDS = 8192;
+const BATCH_LEVELS = 4_000_000;
 
 /** One item of the input and what becomes of it. */
 interface Entry {
@@ -56,14 +64,20 @@ export class Batch {
   readonly #statements: { readonly statement: MarketStatement; readonly entry: Entry }[] = [];
   readonly #markets = new Map<string, MarketLanes>();
   readonly #coins = new Map<string, CoinLane>();
+  #levels = 0;
 
   constructor(archive: Archive, tokens: Map<string, TokenIds>) {
     this.#archive = archive;
     this.#tokens = tokens;
   }
 
-  get size(): number {
-    return this.#entries.length;
+  /** Whether it is time to commit. */
+  get isFull(): boolean {
+    return this.#entries.length >= BATCH_RECORDS || this.#levels >= BATCH_LEVELS;
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.length === 0;
   }
 
   /** Throws DomainError 'rejected-record' when the item's market is unknown or contradicts it. */
@@ -101,11 +115,11 @@ export class Batch {
   }
 
   #addMarket(statement: MarketStatement, entry: Entry): void {
+    const { conditionId, clobTokenIds } = statement;
     this.#statements.push({ statement, entry });
-    // Of a market that is held already, what is held decides; a contradiction is found when the statement is stored.
-    if (this.#tokensOf(statement.conditionId) === undefined) {
-      this.#tokens.set(statement.conditionId, statement.clobTokenIds);
-    }
+    // Of a market that is held already, what is held decides, and the statement adds what was not known; a contradiction
+    // is found when the statement is stored.
+    this.#tokens.set(conditionId, knownTokenIds(this.#tokensOf(conditionId) ?? clobTokenIds, clobTokenIds));
   }
 
   #addCoinPrice(item: Extract<RecordedItem, { type: 'coinPrice' }>, entry: Entry): void {
@@ -124,6 +138,7 @@ export class Batch {
       const lane = laneOf(lanes, { series: 'book', outcome, records: [] });
       this.#push(lane.records, { timestampMs, id, book: item.book }, entry);
       entry.tally.droppedLevels += item.droppedLevels;
+      this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {
       const lane = laneOf(lanes, { series: 'quote', outcome, records: [] });
       this.#push(lane.records, { timestampMs, id, quote: item.quote }, entry);
@@ -169,6 +184,10 @@ export class Batch {
     } catch (error) {
       if (!(error instanceof DomainError) || error.kind !== 'rejected-record') throw error;
       entry.refusal = error.message;
+      this.#tokens.set(
+        statement.conditionId,
+        this.#archive.markets.findByConditionId(statement.conditionId)!.clobTokenIds,
+      );
     }
   }
 

@@ -49,11 +49,16 @@ export function coinField(fields: Fields): string {
   return coin;
 }
 
+/** A field that holds one of the words that `parse` knows; `wanted` names them. */
+export function wordField<T>(fields: Fields, name: string, parse: (text: string) => T | undefined, wanted: string): T {
+  const value = fields[name];
+  const word = typeof value === 'string' ? parse(value) : undefined;
+  if (word === undefined) throw rejected(`${name} is ${wanted}`);
+  return word;
+}
+
 export function outcomeField(fields: Fields): Outcome {
-  const value = fields.outcome;
-  const outcome = typeof value === 'string' ? parseOutcome(value) : undefined;
-  if (outcome === undefined) throw rejected('outcome is neither "up" nor "down"');
-  return outcome;
+  return wordField(fields, 'outcome', parseOutcome, 'neither "up" nor "down"');
 }
 
 /** ISO 8601 with a zone, or integer Unix milliseconds; between 1970 and 9999. */

@@ -9,9 +9,6 @@ import type { RecordedItem, TokenIds } from './record.ts';
 import { FileTally, type ImportReport, REJECTIONS_SHOWN, type Rejection, totalOf } from './report.ts';
 import { decompressed, type Format, formatOf, type Source } from './source.ts';
 
-/** One transaction takes this many records: large enough that fsync does not count, small enough to hold in memory. */
-export const BATCH_RECORDS = 8192;
-
 export interface ImportOptions {
   readonly clock: () => number;
   /** Called after every commit with what is stored for good, and after every file. */
@@ -142,13 +139,13 @@ export class Importer {
       tally.rejected += 1;
       this.#reject({ path: tally.path, line, reason: error.message });
     }
-    if (this.#batch.size >= BATCH_RECORDS) this.#commit();
+    if (this.#batch.isFull) this.#commit();
   }
 
   #commit(): void {
     const batch = this.#batch;
     this.#batch = new Batch(this.#archive, this.#tokens);
-    if (batch.size === 0) return;
+    if (batch.isEmpty) return;
     for (const { tally, line, reason } of batch.commit(this.#options.clock())) {
       this.#reject({ path: tally.path, line, reason });
     }

@@ -1,9 +1,9 @@
 import { parseDecimal } from '../domain/decimal.ts';
+import type { MarketStatement } from '../domain/market-statement.ts';
 import { parseOutcome } from '../domain/outcome.ts';
 import { parsePriceKind } from '../domain/price.ts';
 import type { Quote } from '../domain/quote.ts';
-import { parseTimeframe } from '../domain/timeframe.ts';
-import type { MarketStatement } from '../store/markets.ts';
+import { parseTimeframe, TIMEFRAMES } from '../domain/timeframe.ts';
 import {
   bookFields,
   coinField,
@@ -19,12 +19,14 @@ import {
   rejected,
   stated,
   textField,
+  wordField,
 } from './fields.ts';
 import type { RecordedItem } from './record.ts';
 
 /** bookreel's own recording format: one JSON object a line, `type` says what it is, the fields are those of the API. */
 export const RECORD_TYPES = ['market', 'snapshot', 'quote', 'price', 'coinPrice', 'gap'] as const;
 
+const OUTCOMES_WANTED = 'not up and down';
 const SLUG = /^[A-Za-z0-9._-]{1,200}$/;
 /** A number in a place where JSON has one that is long enough, or written so, that a double may not be what it says. */
 const PERHAPS_INEXACT = /[:,[\s]-?(?:\d[\d.]{15,}|\d[\d.]*[eE])/;
@@ -99,8 +101,7 @@ function quoteSide(fields: Fields, side: 'bid' | 'ask'): [number, number] | [und
 }
 
 function priceFields(fields: Fields) {
-  const kind = parsePriceKind(String(fields.kind));
-  if (kind === undefined) throw rejected('kind is neither "mid" nor "trade"');
+  const kind = wordField(fields, 'kind', parsePriceKind, 'neither "mid" nor "trade"');
   return { kind, price: priceWithinOne(fields.price, 'price') };
 }
 
@@ -112,8 +113,7 @@ function gapFields(fields: Fields) {
 }
 
 function marketStatement(fields: Fields): MarketStatement {
-  const timeframe = parseTimeframe(String(fields.timeframe));
-  if (timeframe === undefined) throw rejected('timeframe is not one of 5m, 15m, 1h, 4h, 24h');
+  const timeframe = wordField(fields, 'timeframe', parseTimeframe, `not one of ${TIMEFRAMES.join(', ')}`);
   const slug = textField(fields, 'slug');
   if (!SLUG.test(slug) || /^0x[0-9a-f]+$/i.test(slug)) {
     throw rejected('slug is not made of letters, digits, ".", "_" and "-", or looks like a conditionId');
@@ -150,9 +150,10 @@ function tokenIds(fields: Fields): readonly [string, string] {
   const tokens = fields.clobTokenIds;
   if (!Array.isArray(outcomes) || outcomes.length !== 2) throw rejected('outcomes is not an array of two labels');
   if (!Array.isArray(tokens) || tokens.length !== 2) throw rejected('clobTokenIds is not an array of two asset ids');
-  const first = parseOutcome(String(outcomes[0]));
-  const second = parseOutcome(String(outcomes[1]));
-  if (first === undefined || second === undefined || first === second) throw rejected('outcomes are not up and down');
+  const [first, second] = outcomes.map((outcome) =>
+    wordField({ outcomes: outcome }, 'outcomes', parseOutcome, OUTCOMES_WANTED),
+  );
+  if (first === second) throw rejected(`outcomes is ${OUTCOMES_WANTED}`);
   const ids = [0, 1].map((index) => numericField({ clobTokenIds: tokens[index] }, 'clobTokenIds'));
   if (ids[0] === ids[1] && ids[0] !== '0') throw rejected('clobTokenIds names one asset twice');
   return first === 'up' ? [ids[0]!, ids[1]!] : [ids[1]!, ids[0]!];
@@ -169,9 +170,7 @@ function booleanField(fields: Fields, name: string): boolean {
 }
 
 function winnerField(fields: Fields, name: string) {
-  const winner = parseOutcome(String(fields[name]));
-  if (winner === undefined) throw rejected(`${name} is neither "up" nor "down" nor null`);
-  return winner;
+  return wordField(fields, name, parseOutcome, 'neither "up" nor "down" nor null');
 }
 
 function nonNegativeField(fields: Fields, name: string): number {

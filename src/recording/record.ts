@@ -1,10 +1,10 @@
 import type { Market } from '../domain/market.ts';
+import type { MarketStatement } from '../domain/market-statement.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { PriceKind } from '../domain/price.ts';
 import type { Quote } from '../domain/quote.ts';
 import type { Gap } from '../store/gaps.ts';
-import type { MarketStatement } from '../store/markets.ts';
 
 /** Fields of a record about one outcome of a market. */
 interface OutcomeRecord {

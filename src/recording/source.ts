@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { ReadableStream } from 'node:stream/web';
 import { createGunzip } from 'node:zlib';
 import { DomainError } from '../domain/errors.ts';
 import { linesOf } from './lines.ts';
@@ -43,7 +44,7 @@ export function sourcesOf(paths: readonly string[]): Source[] {
   for (const path of paths) {
     if (path === '-') {
       add({ path, name: 'standard input', named: true });
-    } else if (statOf(path).isDirectory()) {
+    } else if (accessible(path, () => statSync(path)).isDirectory()) {
       for (const found of filesIn(path)) add({ path: found, name: found, named: false });
     } else {
       for (const beside of path.endsWith('.parquet') ? marketsBeside(path) : [])
@@ -54,18 +55,22 @@ export function sourcesOf(paths: readonly string[]): Source[] {
   return sources;
 }
 
-function statOf(path: string) {
+/** Errors of the file system as DomainError 'unreadable'. */
+function accessible<T>(path: string, look: () => T): T {
   try {
-    return statSync(path);
+    return look();
   } catch (error) {
-    throw new DomainError('unreadable', `'${path}' cannot be read: check the path and its permissions`, {
-      cause: error,
-    });
+    throw inaccessible(path, error);
   }
 }
 
+function inaccessible(path: string, cause: unknown): DomainError {
+  return new DomainError('unreadable', `'${path}' cannot be read: check the path and its permissions`, { cause });
+}
+
 function filesIn(directory: string): string[] {
-  const entries = readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const entries = accessible(directory, () => readdirSync(directory, { withFileTypes: true }));
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   const markets = entries.filter((entry) => MARKETS_FILE.test(entry.name));
   const rest = entries.filter((entry) => !MARKETS_FILE.test(entry.name));
   return [...markets, ...rest].flatMap((entry) => {
@@ -77,14 +82,14 @@ function filesIn(directory: string): string[] {
 
 function marketsBeside(path: string): string[] {
   const directory = dirname(path);
-  return readdirSync(directory)
+  return accessible(directory, () => readdirSync(directory))
     .filter((name) => MARKETS_FILE.test(name))
     .map((name) => join(directory, name));
 }
 
 /** What a file holds, by its content first and its name second; undefined when it is no recording known here. */
 export async function formatOf(path: string): Promise<Format | undefined> {
-  const head = new Uint8Array(await Bun.file(path).slice(0, 4).arrayBuffer());
+  const head = await headOf(path);
   if (startsWith(head, PARQUET)) return 'parquet';
   if (RECORDING_NAME.test(basename(path))) return 'ndjson';
   try {
@@ -99,6 +104,14 @@ export async function formatOf(path: string): Promise<Format | undefined> {
     if (!(error instanceof DomainError)) throw error;
   }
   return undefined;
+}
+
+async function headOf(path: string): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await Bun.file(path).slice(0, 4).arrayBuffer());
+  } catch (error) {
+    throw inaccessible(path, error);
+  }
 }
 
 /** The bytes of a file or of standard input, with gzip or zstd taken off. Errors as DomainError 'unreadable'. */

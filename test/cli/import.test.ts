@@ -1,0 +1,282 @@
+import { describe, expect, test } from 'bun:test';
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { temporaryDirectory } from '../support/archive.ts';
+import { startChild } from '../support/child.ts';
+import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
+import {
+  LIGHT_CONDITION_ID,
+  LIGHT_MARKET,
+  lightNdjson,
+  lightSnapshot,
+  writeLightRecording,
+} from '../support/light-recording.ts';
+import { REAL_BOOKS } from '../support/real-recordings.ts';
+import { contentDigest, storedIn } from '../support/stored.ts';
+
+interface Report {
+  readonly files: readonly { readonly path: string; readonly error?: string }[];
+  readonly total: {
+    readonly read: number;
+    readonly stored: number;
+    readonly duplicate: number;
+    readonly rejected: number;
+  };
+  readonly rejections: readonly { readonly path: string; readonly line: number; readonly reason: string }[];
+  readonly skipped: readonly string[];
+}
+
+describe('seed', () => {
+  test('run twice changes nothing', async () => {
+    using directory = temporaryDirectory();
+    const seed = ['seed', '--json', '--data', directory.path];
+    const first = await runExecutable(seed);
+    expect(first.code).toBe(0);
+    const before = contentDigest(directory.path);
+    const second = await runExecutable(seed);
+    expect(second.code).toBe(0);
+    expect(contentDigest(directory.path)).toBe(before);
+    const [{ total }, again] = [JSON.parse(first.stdout) as Report, JSON.parse(second.stdout) as Report];
+    expect(total).toMatchObject({ stored: total.read, duplicate: 0, rejected: 0 });
+    expect(again.total).toMatchObject({ read: total.read, stored: 0, duplicate: total.read, rejected: 0 });
+    // What else the digest would say of a change.
+    await runExecutable(['tier', 'set', 'free', '--rpm', '11', '--data', directory.path]);
+    expect(contentDigest(directory.path)).not.toBe(before);
+  });
+
+  test('does not undo what tier set changed', async () => {
+    using directory = temporaryDirectory();
+    const data = ['--data', directory.path];
+    await runExecutable(['tier', 'set', 'free', '--rpm', '77', '--coins', 'eth', '--price', '3', ...data]);
+    await runExecutable(['seed', ...data]);
+    const tiers = JSON.parse((await runExecutable(['tier', 'list', '--json', ...data])).stdout) as { id: string }[];
+    expect(tiers[0]).toMatchObject({ id: 'free', requestsPerMinute: 77, coins: ['eth'], monthlyPriceUsd: 3 });
+    expect(tiers).toHaveLength(4);
+  });
+
+  test('--fixtures loads the recordings of a directory instead', async () => {
+    using directory = temporaryDirectory();
+    const recordings = join(directory.path, 'recordings');
+    mkdirSync(recordings);
+    writeLightRecording(join(recordings, 'one.ndjson'), 20);
+    const data = join(directory.path, 'data');
+    const { code, stdout } = await runExecutable(['seed', '--fixtures', recordings, '--data', data]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('21 stored') });
+    expect(storedIn(data).markets).toBe(1);
+  });
+});
+
+describe('import', () => {
+  test.each([
+    ['plain', (text: string) => Buffer.from(text)],
+    ['.gz', (text: string) => gzipSync(text)],
+    ['.zst', (text: string) => zstdCompressSync(text)],
+    ['.gz of two members', (text: string) => Buffer.concat([gzipSync(text.slice(0, 999)), gzipSync(text.slice(999))])],
+  ])('reads standard input, %s', async (_, packed) => {
+    using directory = temporaryDirectory();
+    const stdin = packed(lightNdjson(500));
+    const { code, stdout, stderr } = await runExecutable(['import', '-', '--data', directory.path], { stdin });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^501 records read from 1 files: 501 stored, 0 duplicate, 0 rejected \(\d+ records\/s\)\n$/);
+    expect(storedIn(directory.path).series).toContainEqual(
+      expect.objectContaining({ kind: 'book', outcome: 'up', records: 250 }),
+    );
+  });
+
+  test('an empty standard input is an empty recording', async () => {
+    using directory = temporaryDirectory();
+    const finished = await runExecutable(['import', '-', '--data', directory.path], { stdin: '' });
+    expect({ code: finished.code, stderr: finished.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(finished.stdout).toContain('0 records read');
+  });
+
+  test('records that cannot be kept are named by file and line, the others load, and the exit code is 1', async () => {
+    using directory = temporaryDirectory();
+    const good = (index: number) => JSON.stringify(lightSnapshot(index));
+    const lines = [
+      JSON.stringify(LIGHT_MARKET),
+      good(0),
+      'not json',
+      good(1),
+      '',
+      JSON.stringify({ ...lightSnapshot(2), bids: [{ price: 1.5, size: 1 }] }),
+      good(3),
+      JSON.stringify({ ...lightSnapshot(4), conditionId: '0xffff' }),
+      JSON.stringify({ ...lightSnapshot(5), timestamp: '2026-02-30T00:00:00Z' }),
+      JSON.stringify({ type: 'rumour' }),
+    ];
+    const path = join(directory.path, 'mixed.ndjson');
+    writeFileSync(path, lines.join('\n'));
+    const data = join(directory.path, 'data');
+    const text = await runExecutable(['import', path, '--data', data]);
+    expect(text.code).toBe(1);
+    expect(text.stdout).toStartWith('9 records read from 1 files: 4 stored, 0 duplicate, 5 rejected');
+    const refused = [3, 6, 8, 9, 10];
+    const said = text.stderr.trimEnd().split('\n');
+    expect(said.map((line) => line.slice(0, `${path}:10:`.length).replace(/: .*$/, ''))).toEqual(
+      refused.map((line) => expect.stringContaining(`${path}:${line}`)),
+    );
+    expect(storedIn(data).series.filter(({ kind }) => kind === 'book')).toEqual([
+      expect.objectContaining({ outcome: 'down', records: 2 }),
+      expect.objectContaining({ outcome: 'up', records: 1 }),
+    ]);
+    const again = await runExecutable(['import', path, '--data', data, '--json']);
+    expect(again.code).toBe(1);
+    const report = JSON.parse(again.stdout) as Report;
+    expect(report.total).toMatchObject({ read: 9, stored: 0, duplicate: 4, rejected: 5 });
+    expect(report.rejections.map(({ path: name, line }) => [name, line])).toEqual(refused.map((line) => [path, line]));
+    // Both forms of the report give the same reasons.
+    expect(said).toEqual(report.rejections.map(({ path: name, line, reason }) => `${name}:${line}: ${reason}`));
+  });
+
+  test('more rejections than anybody reads are counted, not listed', async () => {
+    using directory = temporaryDirectory();
+    const stdin = Array.from({ length: 500 }, (_, index) => `bad ${index}\n`).join('');
+    const { code, stdout, stderr } = await runExecutable(['import', '-', '--data', directory.path], { stdin });
+    expect(code).toBe(1);
+    expect(stdout).toContain('500 rejected');
+    const lines = stderr.trimEnd().split('\n');
+    const listed = lines.filter((line) => line.startsWith('standard input:'));
+    expect(listed.length).toBeLessThan(100);
+    expect(lines.at(-1)).toBe(`… and ${500 - listed.length} more rejected records`);
+  });
+
+  test('a named file that is no recording is a failure; one found in a directory is skipped', async () => {
+    using directory = temporaryDirectory();
+    const recordings = join(directory.path, 'recordings');
+    mkdirSync(recordings);
+    writeLightRecording(join(recordings, 'one.ndjson'), 3);
+    writeFileSync(join(recordings, 'notes.txt'), 'call the venue\n');
+    const data = join(directory.path, 'data');
+    const all = await runExecutable(['import', recordings, '--data', data]);
+    expect(all.code).toBe(0);
+    expect(all.stderr).toBe(`${join(recordings, 'notes.txt')}: skipped, not a recording\n`);
+    const named = await runExecutable(['import', join(recordings, 'notes.txt'), '--data', data]);
+    expect({ code: named.code, stdout: named.stdout }).toEqual({ code: 1, stdout: '' });
+    expect(named.stderr).toContain("notes.txt' is not a recording");
+  });
+
+  test('--markets is read first', async () => {
+    using directory = temporaryDirectory();
+    const markets = join(directory.path, 'markets-elsewhere.ndjson');
+    writeFileSync(markets, `${JSON.stringify(LIGHT_MARKET)}\n`);
+    const books = join(directory.path, 'books.ndjson');
+    writeFileSync(books, `${JSON.stringify(lightSnapshot(0))}\n${JSON.stringify(lightSnapshot(1))}\n`);
+    const data = join(directory.path, 'data');
+    const without = await runExecutable(['import', books, '--data', data]);
+    expect(without.code).toBe(1);
+    expect(without.stderr).toContain(`${books}:1: market ${LIGHT_CONDITION_ID} is neither known`);
+    const withMarkets = await runExecutable(['import', books, '--markets', markets, '--data', data]);
+    expect(withMarkets.code).toBe(0);
+    expect(withMarkets.stdout).toContain('3 stored');
+  });
+
+  test.skipIf(REAL_BOOKS === undefined)(
+    '--markets says which outcome an asset of a Parquet recording is (needs real recordings)',
+    async () => {
+      using directory = temporaryDirectory();
+      const name = readdirSync(REAL_BOOKS!).find((file) => file.endsWith('.parquet'))!;
+      const books = join(directory.path, name);
+      cpSync(join(REAL_BOOKS!, name), books);
+      const data = join(directory.path, 'data');
+      const without = await runExecutable(['import', books, '--data', data]);
+      expect({ code: without.code, stdout: without.stdout }).toEqual({ code: 1, stdout: '' });
+      expect(without.stderr).toContain('name one with --markets');
+      const markets = join(REAL_BOOKS!, 'markets.ndjson');
+      const withMarkets = await runExecutable(['import', books, '--markets', markets, '--data', data, '--json']);
+      expect(withMarkets.code).toBe(0);
+      expect((JSON.parse(withMarkets.stdout) as Report).total.rejected).toBe(0);
+    },
+  );
+
+  test('on a terminal progress is one line that is rewritten and gone at the end', async () => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'light.ndjson');
+    writeLightRecording(path, 40_000);
+    let screen = '';
+    const decoder = new TextDecoder();
+    const terminal = {
+      cols: 200,
+      rows: 20,
+      data: (_: unknown, bytes: Uint8Array) => {
+        screen += decoder.decode(bytes, { stream: true });
+      },
+    };
+    const child = Bun.spawn([EXECUTABLE, 'import', 'light.ndjson', '--data', 'data'], {
+      cwd: directory.path,
+      terminal,
+    });
+    expect(await child.exited).toBe(0);
+    child.terminal?.close();
+    const drawn = screen.split('\r\u001b[K');
+    expect(drawn.length).toBeGreaterThan(1);
+    expect(drawn.slice(1, -1)).toEqual(
+      drawn
+        .slice(1, -1)
+        .map(() => expect.stringMatching(/^file 1 of 1 \(light\.ndjson\): \d+ records read, \d+ stored$/)),
+    );
+    expect(drawn.at(-1)).toContain('40001 records read');
+  });
+});
+
+interface Snapshot {
+  readonly id: string;
+  readonly timestamp: string;
+}
+
+describe('import beside a server', () => {
+  test('pages walked meanwhile hold every record that was there exactly once, in order', async () => {
+    using directory = temporaryDirectory();
+    const data = join(directory.path, 'data');
+    const base = join(directory.path, 'base.ndjson');
+    writeLightRecording(base, 2000, 500);
+    await runExecutable(['import', base, '--data', data]);
+    // Into every gap of what is there, in front of it and behind it.
+    const added = join(directory.path, 'added.ndjson');
+    const lines: string[] = [];
+    for (const offsetMs of [5, 2, 7, 3, 1, 9, 4, 8, 6]) {
+      for (let index = 0; index < 3000; index += 1) lines.push(JSON.stringify(lightSnapshot(index, 2, offsetMs)));
+    }
+    writeFileSync(added, lines.join('\n'));
+    const create = ['key', 'create', '--tier', 'enterprise', '--rpm', '1000000', '--data', data];
+    const key = (await runExecutable(create)).stdout.trim();
+    await using server = await startServer(data);
+
+    const walk = async (): Promise<Snapshot[]> => {
+      const found: Snapshot[] = [];
+      let cursor: string | null = null;
+      do {
+        const query: string = cursor === null ? 'limit=400' : `limit=400&cursor=${cursor}`;
+        const url = `${server.origin}/v1/btc/markets/${LIGHT_CONDITION_ID}/snapshots?${query}`;
+        const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+        if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+        const page = (await response.json()) as { data: Snapshot[]; nextCursor: string | null };
+        found.push(...page.data.map(({ id, timestamp }) => ({ id, timestamp })));
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+      return found;
+    };
+
+    const before = await walk();
+    expect(before).toHaveLength(2000);
+    const held = new Set(before.map(({ id }) => id));
+    await using importing = startChild([EXECUTABLE, 'import', added, '--data', data, '--json']);
+    const walks: Snapshot[][] = [];
+    while (importing.code === undefined) walks.push(await walk());
+    expect(await importing.exited).toBe(0);
+    walks.push(await walk());
+    expect(walks.at(-1)).toHaveLength(2000 + lines.length);
+    // Or nothing was walked while records came.
+    expect(walks.some((found) => found.length > 2000 && found.length < 2000 + lines.length)).toBe(true);
+    for (const found of walks) {
+      expect(found.filter(({ id }) => held.has(id))).toEqual(before);
+      const places = found.map(({ timestamp, id }) => [timestamp, Number(id)] as const);
+      const inOrder = places.every(([timestamp, id], index) => {
+        const previous = places[index - 1];
+        return previous === undefined || previous[0] < timestamp || (previous[0] === timestamp && previous[1] < id);
+      });
+      expect(inOrder).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,231 @@
+import { describe, expect, test } from 'bun:test';
+import { temporaryDirectory } from '../support/archive.ts';
+import { type Finished, runExecutable, startServer } from '../support/executable.ts';
+
+const KEY = /br_live_[a-z2-7]{47}/;
+
+interface KeyDocument {
+  readonly id: string;
+  readonly prefix: string;
+  readonly tier: string;
+  readonly requestsPerMinute: number | null;
+  readonly account: string;
+  readonly name: string | null;
+  readonly createdAt: string;
+  readonly rotatedAt: string | null;
+  readonly revokedAt: string | null;
+  readonly key?: string;
+}
+
+interface TierDocument {
+  readonly id: string;
+  readonly coins: readonly string[] | null;
+  readonly routes: readonly string[] | null;
+  readonly requestsPerMinute: number;
+  readonly monthlyPriceUsd: number | null;
+  readonly priceNote: string | null;
+}
+
+/** Commands on one data directory. */
+function commandsOn(data: string) {
+  const run = (...args: string[]): Promise<Finished> => runExecutable([...args, '--data', data]);
+  return {
+    run,
+    json: async <T>(...args: string[]): Promise<T> => JSON.parse((await run(...args, '--json')).stdout) as T,
+  };
+}
+
+async function statusOf(origin: string, key: string, path = '/v1/billing/tiers'): Promise<number> {
+  const response = await fetch(`${origin}${path}`, { headers: { authorization: `Bearer ${key}` } });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+describe('key', () => {
+  test('create prints the key alone on stdout, and everything about it on stderr', async () => {
+    using directory = temporaryDirectory();
+    const { run } = commandsOn(directory.path);
+    const { code, stdout, stderr } = await run('key', 'create', '--tier', 'free');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^${KEY.source}\n$`));
+    expect(stderr).toMatch(/^key_[a-z2-7]{10} \(free, owner@localhost\) is created;.*\n$/);
+    expect(stderr).not.toMatch(KEY);
+  });
+
+  test('create keeps what was asked for, and list says it without the key', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    const asked = ['--tier', 'enterprise', '--account', 'desk@example.com', '--name', 'back tests', '--rpm', '5000'];
+    const created = await json<KeyDocument>('key', 'create', ...asked);
+    expect(created).toMatchObject({
+      tier: 'enterprise',
+      account: 'desk@example.com',
+      name: 'back tests',
+      requestsPerMinute: 5000,
+      rotatedAt: null,
+      revokedAt: null,
+    });
+    const { key, ...listed } = created;
+    expect(key).toMatch(KEY);
+    expect(await json<KeyDocument[]>('key', 'list')).toEqual([listed]);
+    for (const args of [
+      ['key', 'list'],
+      ['key', 'list', '--json'],
+    ]) {
+      const { stdout, stderr } = await run(...args);
+      expect(stdout).toContain(created.id);
+      expect(stdout).toContain(created.prefix);
+      expect(stderr).toBe('');
+      // No more of the key than its public prefix, in whatever form.
+      expect(stdout).not.toContain(key!.slice(0, created.prefix.length + 1));
+      expect(stdout).not.toContain(key!.slice(created.prefix.length));
+    }
+  });
+
+  test('an account may hold many keys, each its own', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    const keys = new Set<string>();
+    for (let i = 0; i < 3; i += 1) keys.add((await run('key', 'create', '--tier', 'pro')).stdout);
+    expect(keys.size).toBe(3);
+    const listed = await json<KeyDocument[]>('key', 'list');
+    expect(new Set(listed.map((key) => key.id)).size).toBe(3);
+    expect(new Set(listed.map((key) => key.account))).toEqual(new Set(['owner@localhost']));
+  });
+
+  test('first commands that race for one new data directory all succeed', async () => {
+    using directory = temporaryDirectory();
+    const data = `${directory.path}/new`;
+    const { run, json } = commandsOn(data);
+    const racers = await Promise.all(Array.from({ length: 5 }, () => run('key', 'create', '--tier', 'pro')));
+    expect(racers.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
+    expect(await json<KeyDocument[]>('key', 'list')).toHaveLength(5);
+    await using server = await startServer(data);
+    for (const { stdout } of racers) expect(await statusOf(server.origin, stdout.trim())).toBe(200);
+  });
+
+  test('rotate prints the new key alone; the id stays; a revoked key cannot be rotated', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    const created = await json<KeyDocument>('key', 'create', '--tier', 'free');
+    const rotated = await run('key', 'rotate', created.id);
+    expect(rotated.code).toBe(0);
+    expect(rotated.stdout).toMatch(new RegExp(`^${KEY.source}\n$`));
+    expect(rotated.stdout.trim()).not.toBe(created.key!);
+    const again = await json<KeyDocument>('key', 'rotate', created.id);
+    expect(again).toMatchObject({ id: created.id, rotatedAt: expect.any(String), key: expect.stringMatching(KEY) });
+    const revoked = await run('key', 'revoke', created.id);
+    expect({ code: revoked.code, stdout: revoked.stdout }).toEqual({ code: 0, stdout: '' });
+    const first = await json<KeyDocument>('key', 'revoke', created.id);
+    expect(first.revokedAt).not.toBeNull();
+    // Revoking twice changes nothing.
+    expect(await json<KeyDocument>('key', 'revoke', created.id)).toEqual(first);
+    const refused = await run('key', 'rotate', created.id);
+    expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('was revoked');
+  });
+
+  test('rotation and revocation by another process bite on the next request of a running server', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    const created = await json<KeyDocument>('key', 'create', '--tier', 'enterprise');
+    const other = (await run('key', 'create', '--tier', 'enterprise')).stdout.trim();
+    await using server = await startServer(directory.path);
+    let held = created.key!;
+    for (let round = 0; round < 3; round += 1) {
+      expect(await statusOf(server.origin, held)).toBe(200);
+      const next = (await run('key', 'rotate', created.id)).stdout.trim();
+      expect(await statusOf(server.origin, held)).toBe(401);
+      expect(await statusOf(server.origin, next)).toBe(200);
+      held = next;
+    }
+    await run('key', 'revoke', created.id);
+    expect(await statusOf(server.origin, held)).toBe(401);
+    expect(await statusOf(server.origin, other)).toBe(200);
+    // A key made while the server runs is as good as an older one.
+    const late = (await run('key', 'create', '--tier', 'free')).stdout.trim();
+    expect(await statusOf(server.origin, late)).toBe(200);
+  });
+});
+
+describe('tier', () => {
+  test('list shows the catalog, the cheapest first', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    await run('key', 'create', '--tier', 'free');
+    const tiers = await json<TierDocument[]>('tier', 'list');
+    expect(tiers.map(({ id, requestsPerMinute }) => [id, requestsPerMinute])).toEqual([
+      ['free', 10],
+      ['starter', 60],
+      ['pro', 300],
+      ['enterprise', 1000],
+    ]);
+    const { stdout, stderr } = await run('tier', 'list');
+    expect(stderr).toBe('');
+    expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual([
+      'ID',
+      'free',
+      'starter',
+      'pro',
+      'enterprise',
+      '',
+    ]);
+  });
+
+  const changes: readonly (readonly [readonly string[], Partial<TierDocument>])[] = [
+    [['--rpm', '120'], { requestsPerMinute: 120 }],
+    [['--rpm', '1000000'], { requestsPerMinute: 1_000_000 }],
+    [['--coins', 'btc,doge'], { coins: ['btc', 'doge'] }],
+    [['--coins', 'BTC, Eth,btc'], { coins: ['btc', 'eth'] }],
+    [['--coins', 'all'], { coins: null }],
+    [['--routes', 'markets,quotes'], { routes: ['markets', 'quotes'] }],
+    [['--routes', 'ALL'], { routes: null }],
+    [['--price', '29'], { monthlyPriceUsd: 29, priceNote: null }],
+    [['--price', '49.50'], { monthlyPriceUsd: 49.5, priceNote: null }],
+    [['--price', '0'], { monthlyPriceUsd: 0, priceNote: null }],
+    [
+      ['--rpm', '7', '--coins', 'sol', '--routes', 'prices', '--price', '1.05'],
+      { requestsPerMinute: 7, coins: ['sol'], routes: ['prices'], monthlyPriceUsd: 1.05, priceNote: null },
+    ],
+  ];
+
+  test.each(changes)('set starter %j changes that and nothing else', async (args, change) => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    await run('key', 'create', '--tier', 'free');
+    const before = await json<TierDocument[]>('tier', 'list');
+    const expected = before.map((tier) => (tier.id === 'starter' ? { ...tier, ...change } : tier));
+    expect(await json<TierDocument[]>('tier', 'set', 'starter', ...args)).toEqual([expected[1]!]);
+    expect(await json<TierDocument[]>('tier', 'list')).toEqual(expected);
+  });
+
+  test('a refused change leaves the catalog as it was', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    await run('key', 'create', '--tier', 'free');
+    const before = await json<TierDocument[]>('tier', 'list');
+    expect((await run('tier', 'set', 'free', '--rpm', '20', '--coins', '?')).code).toBe(2);
+    expect((await run('tier', 'set', 'free', '--rpm', '20', '--price', 'much')).code).toBe(2);
+    expect(await json<TierDocument[]>('tier', 'list')).toEqual(before);
+  });
+
+  test('a running server follows with the next request: limit, coins, routes and the catalog it serves', async () => {
+    using directory = temporaryDirectory();
+    const { run } = commandsOn(directory.path);
+    expect((await run('seed')).code).toBe(0);
+    const key = (await run('key', 'create', '--tier', 'starter')).stdout.trim();
+    await using server = await startServer(directory.path);
+    const get = (path: string) => fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await get('/v1/sol/markets')).status).toBe(403);
+    await run('tier', 'set', 'starter', '--coins', 'all', '--rpm', '77');
+    const allowed = await get('/v1/sol/markets');
+    expect([allowed.status, allowed.headers.get('x-ratelimit-limit')]).toEqual([200, '77']);
+    await run('tier', 'set', 'starter', '--routes', 'prices');
+    expect((await get('/v1/sol/markets')).status).toBe(403);
+    await run('tier', 'set', 'starter', '--price', '12.34', '--rpm', '5');
+    const catalog = (await (await get('/v1/billing/tiers')).json()) as { data: TierDocument[] };
+    expect(catalog.data[1]).toMatchObject({ id: 'starter', monthlyPriceUsd: 12.34, requestsPerMinute: 5 });
+    // Four were charged above, this is the fifth, and then the lowered limit is used up.
+    expect([(await get('/v1/billing/tiers')).status, (await get('/v1/billing/tiers')).status]).toEqual([200, 429]);
+  });
+});

@@ -1,0 +1,369 @@
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { temporaryDirectory } from '../support/archive.ts';
+import { startChild } from '../support/child.ts';
+import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
+import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot, writeLightRecording } from '../support/light-recording.ts';
+
+const LISTENING = /serves '.*' on (http:\/\/\S+) /;
+const CURL_LINE = /^curl .*$/m;
+
+async function createKey(data: string, ...args: string[]): Promise<string> {
+  const created = await runExecutable(['key', 'create', '--tier', 'enterprise', '--data', data, ...args]);
+  expect(created.code).toBe(0);
+  return created.stdout.trim();
+}
+
+function get(origin: string, path: string, key: string): Promise<Response> {
+  return fetch(`${origin}${path}`, { headers: { authorization: `Bearer ${key}` } });
+}
+
+describe('a second server', () => {
+  test('on the same data exits with 4 and names the directory, however it is spelled', async () => {
+    using directory = temporaryDirectory();
+    const data = join(directory.path, 'data');
+    await using server = await startServer(data);
+    for (const [spelled, cwd] of [
+      [data, directory.path],
+      ['data', directory.path],
+      ['../data/.', data],
+    ] as const) {
+      const second = await runExecutable(['serve', '--port', '0', '--data', spelled], { cwd });
+      expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 4, stdout: '' });
+      expect(second.stderr).toBe(
+        `bookreel: '${spelled}' is being served by another bookreel: stop that one, or name another directory with --data\n`,
+      );
+    }
+    // The first one never noticed, and every other command works beside it.
+    expect((await fetch(`${server.origin}/readyz`)).status).toBe(200);
+    for (const args of [['seed'], ['key', 'create', '--tier', 'free'], ['key', 'list'], ['tier', 'list']]) {
+      expect((await runExecutable([...args, '--data', data])).code).toBe(0);
+    }
+    expect(await server.stop()).toBe(0);
+    await using next = await startServer(data);
+    expect((await fetch(`${next.origin}/readyz`)).status).toBe(200);
+  });
+
+  test('on the same port with other data exits non-zero and names the port', async () => {
+    using directory = temporaryDirectory();
+    await using server = await startServer(join(directory.path, 'one'));
+    const port = new URL(server.origin).port;
+    const other = join(directory.path, 'other');
+    const second = await runExecutable(['serve', '--port', port, '--data', other]);
+    expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 1, stdout: '' });
+    expect(second.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: another program listens there`);
+    // And it gave its data back.
+    await using third = await startServer(other);
+    expect((await fetch(`${third.origin}/readyz`)).status).toBe(200);
+  });
+});
+
+describe('serve', () => {
+  test('makes and migrates a data directory that is missing, and says where it serves', async () => {
+    using directory = temporaryDirectory();
+    const data = join(directory.path, 'a', 'b');
+    await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', data]);
+    const [, origin] = await server.said(LISTENING);
+    expect(server.stdout()).toBe(
+      `bookreel ${versionIn(server.stdout())} serves '${data}' on ${origin} (reference: ${origin}/docs)\n`,
+    );
+    expect(server.stderr()).toBe('');
+    expect((await fetch(`${origin}/readyz`)).status).toBe(200);
+    expect((await fetch(`${origin}/docs`)).status).toBe(200);
+  });
+
+  test('--json prints the same as one document', async () => {
+    using directory = temporaryDirectory();
+    await using server = startChild([EXECUTABLE, 'serve', '--json', '--port', '0', '--data', directory.path]);
+    await server.said(/\}\n$/);
+    const document = JSON.parse(server.stdout()) as Record<string, unknown>;
+    expect(document).toEqual({
+      address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      data: directory.path,
+      key: null,
+      curl: null,
+    });
+  });
+});
+
+describe('serve --demo', () => {
+  test.skipIf(Bun.which('curl') === null)(
+    'prints a line that works when it is pasted into a shell (needs curl)',
+    async () => {
+      using directory = temporaryDirectory();
+      await using server = startChild([EXECUTABLE, 'serve', '--demo', '--port', '0', '--data', directory.path]);
+      const [line] = await server.said(CURL_LINE);
+      const pasted = startChild(['sh', '-c', `${line.replace(/^curl/, 'curl -sS')}`]);
+      expect(await pasted.exited).toBe(0);
+      const { data } = JSON.parse(pasted.stdout()) as { data: { symbol: string }[] };
+      expect(data.map(({ symbol }) => symbol)).toEqual(['btc', 'btc']);
+      await pasted[Symbol.asyncDispose]();
+    },
+  );
+
+  test('gives a new key that works with each start, the earlier ones fail, and the data stays', async () => {
+    using directory = temporaryDirectory();
+    const demo = [EXECUTABLE, 'serve', '--demo', '--json', '--port', '0', '--data', directory.path];
+    const keys: string[] = [];
+    let first: { data: unknown[] } | undefined;
+    for (let start = 0; start < 3; start += 1) {
+      await using server = startChild(demo);
+      await server.said(/\}\n$/);
+      const { address, key, curl } = JSON.parse(server.stdout()) as Record<'address' | 'key' | 'curl', string>;
+      expect(curl).toContain(key);
+      for (const old of keys) expect((await get(address, '/v1/btc/markets', old)).status).toBe(401);
+      const answer = await get(address, '/v1/btc/markets?limit=1000', key);
+      expect(answer.status).toBe(200);
+      const document = (await answer.json()) as { data: unknown[] };
+      expect(document.data.length).toBeGreaterThan(0);
+      first ??= document;
+      expect(document).toEqual(first);
+      expect(keys).not.toContain(key);
+      keys.push(key);
+      server.kill('SIGTERM');
+      expect(await server.exited).toBe(0);
+    }
+    const listed = await runExecutable(['key', 'list', '--json', '--data', directory.path]);
+    expect(JSON.parse(listed.stdout)).toHaveLength(1);
+  });
+});
+
+/** Much more than socket buffers hold, so that a client that does not read keeps a request under way. */
+const LARGE_PAGES = 6;
+
+describe('stopping', () => {
+  test.each([['SIGTERM'], ['SIGINT']] as const)(
+    '%s lets the requests under way finish, then exits with 0',
+    async (signal) => {
+      using directory = temporaryDirectory();
+      const recording = join(directory.path, 'wide.ndjson');
+      const snapshots = Array.from({ length: 1000 }, (_, index) => lightSnapshot(index, 100));
+      writeFileSync(recording, [LIGHT_MARKET, ...snapshots].map((record) => JSON.stringify(record)).join('\n'));
+      const data = join(directory.path, 'data');
+      await runExecutable(['import', recording, '--data', data]);
+      const key = await createKey(data);
+      await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', data]);
+      const [, origin] = await server.said(LISTENING);
+      const path = `/v1/btc/markets/${LIGHT_CONDITION_ID}/snapshots?limit=1000`;
+      const whole = await (await get(origin!, path, key)).text();
+      const clients = Array.from({ length: LARGE_PAGES }, () => new SlowClient(origin!, path, key));
+      await Promise.all(clients.map((client) => client.begun));
+      server.kill(signal);
+      await stoppedListening(origin!);
+      expect(server.code).toBeUndefined();
+      for (const client of clients) expect(await client.rest()).toBe(whole);
+      expect(await server.exited).toBe(0);
+      expect(server.stderr()).toBe('stopping: waiting for the requests under way\n');
+    },
+  );
+
+  test('connections that only stand open do not keep it', async () => {
+    using directory = temporaryDirectory();
+    await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', directory.path]);
+    const [, origin] = await server.said(LISTENING);
+    const { hostname, port } = new URL(origin!);
+    const idle = connect(Number(port), hostname);
+    await new Promise((resolve) => idle.once('connect', resolve));
+    await (await fetch(`${origin}/healthz`)).text();
+    server.kill('SIGTERM');
+    expect(await server.exited).toBe(0);
+    idle.destroy();
+  });
+
+  test('a second signal ends it at once', async () => {
+    using directory = temporaryDirectory();
+    const data = join(directory.path, 'data');
+    const recording = join(directory.path, 'wide.ndjson');
+    const snapshots = Array.from({ length: 1000 }, (_, index) => lightSnapshot(index, 100));
+    writeFileSync(recording, [LIGHT_MARKET, ...snapshots].map((record) => JSON.stringify(record)).join('\n'));
+    await runExecutable(['import', recording, '--data', data]);
+    const key = await createKey(data);
+    await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', data]);
+    const [, origin] = await server.said(LISTENING);
+    const path = `/v1/btc/markets/${LIGHT_CONDITION_ID}/snapshots?limit=1000`;
+    const clients = Array.from({ length: LARGE_PAGES }, () => new SlowClient(origin!, path, key));
+    await Promise.all(clients.map((client) => client.begun));
+    server.kill('SIGTERM');
+    await stoppedListening(origin!);
+    server.kill('SIGTERM');
+    expect(await server.exited).not.toBe(0);
+    for (const client of clients) client.leave();
+  });
+
+  test('a reader of its messages that has gone does not keep it from stopping in order', async () => {
+    using directory = temporaryDirectory();
+    const server = Bun.spawn([EXECUTABLE, 'serve', '--json', '--port', '0', '--data', directory.path], {
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    await server.stderr.cancel();
+    const reader = server.stdout.getReader();
+    await reader.read();
+    await reader.cancel();
+    server.kill('SIGTERM');
+    expect(await server.exited).toBe(0);
+  });
+});
+
+describe('rate limits', () => {
+  test('64 clients at once get exactly what the key allows, and a restarted server starts afresh', async () => {
+    using directory = temporaryDirectory();
+    const limit = 97;
+    const key = await createKey(directory.path, '--rpm', String(limit));
+    for (let start = 0; start < 2; start += 1) {
+      await using server = await startServer(directory.path);
+      const client = async () => {
+        const seen: { status: number; remaining: string | null; retryAfter: string | null }[] = [];
+        for (let i = 0; i < 4; i += 1) {
+          const response = await get(server.origin, '/v1/billing/tiers', key);
+          await response.arrayBuffer();
+          const { headers } = response;
+          seen.push({
+            status: response.status,
+            remaining: headers.get('x-ratelimit-remaining'),
+            retryAfter: headers.get('retry-after'),
+          });
+        }
+        return seen;
+      };
+      const answers = (await Promise.all(Array.from({ length: 64 }, client))).flat();
+      const served = answers.filter(({ status }) => status === 200);
+      const refused = answers.filter(({ status }) => status === 429);
+      expect([served.length, refused.length]).toEqual([limit, 64 * 4 - limit]);
+      // Every one of the served took one request off the same budget.
+      const remaining = served.map((answer) => Number(answer.remaining)).sort((a, b) => b - a);
+      expect(remaining).toEqual(Array.from({ length: limit }, (_, index) => limit - 1 - index));
+      expect(refused.every((answer) => answer.remaining === '0' && Number(answer.retryAfter) > 0)).toBe(true);
+      expect(await server.stop()).toBe(0);
+    }
+  });
+});
+
+describe('permissions', () => {
+  test.each([
+    ['000', []],
+    ['022', []],
+    ['000', ['--demo']],
+  ])(
+    'with umask %s of the shell, serve %j keeps everything in the data directory for the owner alone',
+    async (umask, args) => {
+      using directory = temporaryDirectory();
+      const data = join(directory.path, 'data');
+      const script = `umask ${umask}; exec "$@"`;
+      const words = ['serve', '--port', '0', '--data', data, ...args];
+      await using server = startChild(['sh', '-c', script, 'sh', EXECUTABLE, ...words]);
+      const [, origin] = await server.said(LISTENING);
+      const create = startChild([
+        'sh',
+        '-c',
+        script,
+        'sh',
+        EXECUTABLE,
+        'key',
+        'create',
+        '--tier',
+        'pro',
+        '--data',
+        data,
+      ]);
+      expect(await create.exited).toBe(0);
+      await create[Symbol.asyncDispose]();
+      const recording = join(directory.path, 'light.ndjson');
+      writeLightRecording(recording, 100);
+      const importing = startChild(['sh', '-c', script, 'sh', EXECUTABLE, 'import', recording, '--data', data]);
+      expect(await importing.exited).toBe(0);
+      await importing[Symbol.asyncDispose]();
+      await (await fetch(`${origin}/readyz`)).text();
+      expect(modesIn(data)).toEqual(ownerOnly(data));
+      expect(readdirSync(data)).toEqual(expect.arrayContaining(['bookreel.db', 'bookreel.db-wal', 'key-secret']));
+      server.kill('SIGTERM');
+      expect(await server.exited).toBe(0);
+      expect(modesIn(data)).toEqual(ownerOnly(data));
+    },
+  );
+
+  test('a data directory that was made by hand keeps its mode, its files are for the owner alone', async () => {
+    using directory = temporaryDirectory();
+    const data = join(directory.path, 'data');
+    mkdirSync(data);
+    chmodSync(data, 0o755);
+    await createKey(data);
+    expect(modesIn(data)).toEqual({ ...ownerOnly(data), '.': '755' });
+  });
+});
+
+function modesIn(data: string): Record<string, string> {
+  const mode = (path: string) => (lstatSync(path).mode & 0o777).toString(8);
+  const files = readdirSync(data).map((name) => [name, mode(join(data, name))]);
+  return { '.': mode(data), ...Object.fromEntries(files) };
+}
+
+function ownerOnly(data: string): Record<string, string> {
+  return { '.': '700', ...Object.fromEntries(readdirSync(data).map((name) => [name, '600'])) };
+}
+
+function versionIn(line: string): string {
+  return line.split(' ')[1] ?? '';
+}
+
+/** Waits until nobody takes new connections at `origin`. */
+async function stoppedListening(origin: string): Promise<void> {
+  const { hostname, port } = new URL(origin);
+  for (;;) {
+    const refused = await new Promise<boolean>((resolve) => {
+      const socket = connect(Number(port), hostname);
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve(false);
+      });
+      socket.once('error', () => resolve(true));
+    });
+    if (refused) return;
+    await Bun.sleep(5);
+  }
+}
+
+/** Asks for a page and reads no more than its beginning until it is told to. */
+class SlowClient {
+  /** Settles when the answer has begun. */
+  readonly begun: Promise<void>;
+  readonly #socket: Socket;
+  readonly #chunks: Buffer[] = [];
+
+  constructor(origin: string, path: string, key: string) {
+    const { hostname, port } = new URL(origin);
+    this.#socket = connect(Number(port), hostname);
+    this.#socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
+    );
+    this.begun = new Promise((resolve, reject) => {
+      this.#socket.once('error', reject);
+      this.#socket.once('data', (chunk: Buffer) => {
+        this.#socket.pause();
+        this.#chunks.push(chunk);
+        resolve();
+      });
+    });
+  }
+
+  /** Reads on to the end; the body. */
+  async rest(): Promise<string> {
+    const ended = new Promise((resolve, reject) => {
+      this.#socket.once('end', resolve);
+      this.#socket.once('error', reject);
+    });
+    this.#socket.on('data', (chunk: Buffer) => this.#chunks.push(chunk));
+    this.#socket.resume();
+    await ended;
+    const answer = Buffer.concat(this.#chunks).toString();
+    return answer.slice(answer.indexOf('\r\n\r\n') + 4);
+  }
+
+  leave(): void {
+    this.#socket.removeAllListeners('error').on('error', () => undefined);
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,323 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { createProgram } from '../../src/cli/program.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+
+const silent = () => true;
+const program = createProgram({ out: silent, err: silent, errIsTerminal: false, clock: () => 0 });
+
+/** Every command there is, as the words that call it. */
+const COMMANDS: readonly string[][] = commandsBelow(program, []);
+
+function commandsBelow(command: Command, words: readonly string[]): string[][] {
+  return [[...words], ...command.commands.flatMap((child) => commandsBelow(child, [...words, child.name()]))];
+}
+
+/** One sentence on stderr, nothing on stdout, and nothing of the program's inside. */
+function expectSentence(stderr: string, stdout: string): void {
+  expect(stdout).toBe('');
+  expect(stderr.trim()).not.toBe('');
+  // commander adds a suggestion on a line of its own.
+  expect(
+    stderr
+      .trim()
+      .split('\n')
+      .filter((line) => !line.startsWith('(Did you mean')),
+  ).toHaveLength(1);
+  expect(stderr).not.toContain('defect');
+}
+
+describe('help', () => {
+  test('there is a command for every noun of the interface', () => {
+    expect(COMMANDS.map((words) => words.join(' '))).toEqual(
+      expect.arrayContaining([
+        ...['serve', 'seed', 'import', 'openapi', 'version', 'tier list', 'tier set'],
+        ...['key create', 'key list', 'key rotate', 'key revoke'],
+      ]),
+    );
+  });
+
+  test.each(COMMANDS.map((words) => [words.join(' '), words] as const))(
+    "'bookreel %s --help' explains itself on stdout, with examples",
+    async (name, words) => {
+      const { code, stdout, stderr } = await runExecutable([...words, '--help']);
+      expect(code).toBe(0);
+      expect(stderr).toBe('');
+      expect(stdout).toStartWith(`Usage: ${['bookreel', ...words].join(' ')}`);
+      expect(stdout).toContain('\nExamples:\n');
+      expect(stdout).toContain(`  $ bookreel ${name}`.trimEnd());
+      expect(stdout).toContain('--data <dir>');
+      expect(stdout).toContain('--json');
+    },
+  );
+
+  test.each([[[]], [['key']], [['tier']]])(
+    '%j without a command shows the help on stderr and is a usage error',
+    async (words) => {
+      const { code, stdout, stderr } = await runExecutable(words);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain('Examples:');
+    },
+  );
+});
+
+describe('usage errors', () => {
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [['nonsense'], "unknown command 'nonsense'"],
+    [['key', 'lst'], "unknown command 'lst'"],
+    [['tier', 'drop'], "unknown command 'drop'"],
+    [['--jsn', 'version'], "unknown option '--jsn'"],
+    [['key', 'list', '--all'], "unknown option '--all'"],
+    [['version', 'extra'], 'too many arguments'],
+    [['seed', 'extra'], 'too many arguments'],
+    [['serve', 'extra'], 'too many arguments'],
+    [['key', 'revoke', 'a', 'b'], 'too many arguments'],
+    [['import'], "missing required argument 'path'"],
+    [['key', 'rotate'], "missing required argument 'id'"],
+    [['key', 'revoke'], "missing required argument 'id'"],
+    [['tier', 'set'], "missing required argument 'id'"],
+    [['key', 'create'], '--tier'],
+    [['key', 'create', '--tier'], '--tier'],
+    [['key', 'create', '--tier', 'gold'], 'free, starter, pro, enterprise'],
+    [['key', 'create', '--tier', 'free', '--account', 'nobody'], 'not an e-mail address'],
+    [['key', 'create', '--tier', 'free', '--rpm', '0'], 'integer from 1 to 1000000'],
+    [['key', 'create', '--tier', 'free', '--rpm', '1e3'], 'integer from 1 to 1000000'],
+    [['key', 'create', '--tier', 'free', '--rpm', '-5'], 'integer from 1 to 1000000'],
+    [['key', 'create', '--tier', 'free', '--rpm', '1000001'], 'integer from 1 to 1000000'],
+    [['tier', 'set', 'free'], 'nothing to change'],
+    [['tier', 'set', 'gold', '--rpm', '5'], "there is no tier 'gold'"],
+    [['tier', 'set', 'free', '--rpm', '010'], 'integer from 1 to 1000000'],
+    [['tier', 'set', 'free', '--rpm', '5.0'], 'integer from 1 to 1000000'],
+    [['tier', 'set', 'free', '--coins', ''], 'coin codes'],
+    [['tier', 'set', 'free', '--coins', 'btc,,eth'], 'coin codes'],
+    [['tier', 'set', 'free', '--coins', 'b/c'], 'coin codes'],
+    [['tier', 'set', 'free', '--routes', 'everything'], 'markets, prices, snapshots, quotes'],
+    [['tier', 'set', 'free', '--price', '-1'], 'amount in USD'],
+    [['tier', 'set', 'free', '--price', '1.999'], 'amount in USD'],
+    [['tier', 'set', 'free', '--price', '1e3'], 'amount in USD'],
+    [['serve', '--port', '65536'], 'integer from 0 to 65535'],
+    [['serve', '--port', '80a'], 'integer from 0 to 65535'],
+    [['serve', '--port', ''], 'integer from 0 to 65535'],
+    [['serve', '--host', ''], 'must not be empty'],
+    [['key', 'list', '--data', ''], 'must not be empty'],
+  ];
+
+  test.each(cases)('%j is refused with exit code 2 and one sentence', async (args, reason) => {
+    using directory = temporaryDirectory();
+    const { code, stdout, stderr } = await runExecutable(args, { cwd: directory.path });
+    expect(code).toBe(2);
+    expectSentence(stderr, stdout);
+    expect(stderr).toContain(reason);
+  });
+
+  test.each([
+    ['BOOKREEL_PORT', 'http', 'integer from 0 to 65535'],
+    ['BOOKREEL_HOST', '', 'must not be empty'],
+    ['BOOKREEL_DATA', '', 'must not be empty'],
+  ])('a bad %s=%j of the environment is refused under its name', async (name, value, reason) => {
+    using directory = temporaryDirectory();
+    const finished = await runExecutable(['serve'], { cwd: directory.path, env: { [name]: value } });
+    expect(finished.code).toBe(2);
+    expectSentence(finished.stderr, finished.stdout);
+    expect(finished.stderr).toContain(reason);
+    expect(finished.stderr).toContain(name);
+    expect(readdirSync(directory.path)).toEqual([]);
+  });
+});
+
+describe('failures', () => {
+  test.each([
+    [['key', 'list']],
+    [['key', 'rotate', 'key_aaaaaaaaaa']],
+    [['key', 'revoke', 'key_aaaaaaaaaa']],
+    [['tier', 'list']],
+  ])('%j without a data directory says so and creates nothing', async (args) => {
+    using directory = temporaryDirectory();
+    for (const data of ['missing', join('deeply', 'missing')]) {
+      const { code, stdout, stderr } = await runExecutable([...args, '--data', data], { cwd: directory.path });
+      expect(code).toBe(1);
+      expectSentence(stderr, stdout);
+      expect(stderr).toContain(`there is no archive in '${data}'`);
+    }
+    expect(readdirSync(directory.path)).toEqual([]);
+  });
+
+  test.each([[['key', 'rotate']], [['key', 'revoke']]])('%j of an id that nobody has is a failure', async (args) => {
+    using directory = temporaryDirectory();
+    await runExecutable(['key', 'create', '--tier', 'free', '--data', directory.path]);
+    const finished = await runExecutable([...args, 'key_nobody', '--data', directory.path]);
+    expect(finished.code).toBe(1);
+    expectSentence(finished.stderr, finished.stdout);
+    expect(finished.stderr).toContain("there is no key 'key_nobody'");
+  });
+
+  test('a path that does not exist is named, and no data directory is made for it', async () => {
+    using directory = temporaryDirectory();
+    const finished = await runExecutable(['import', 'nowhere.ndjson', '--data', 'data'], { cwd: directory.path });
+    expect(finished.code).toBe(1);
+    expectSentence(finished.stderr, finished.stdout);
+    expect(finished.stderr).toContain("'nowhere.ndjson' cannot be read");
+    expect(existsSync(join(directory.path, 'data'))).toBe(false);
+  });
+
+  test.each([[['serve', '--port', '0']], [['seed']], [['key', 'create', '--tier', 'free']]])(
+    '%j with a file in place of the data directory is a failure that names it',
+    async (args) => {
+      using directory = temporaryDirectory();
+      await Bun.write(join(directory.path, 'data'), 'a file');
+      const finished = await runExecutable([...args, '--data', 'data'], { cwd: directory.path });
+      expect(finished.code).toBe(1);
+      expectSentence(finished.stderr, finished.stdout);
+      expect(finished.stderr).toContain("'data/");
+    },
+  );
+
+  test('an address that is not of this machine is a failure that names it', async () => {
+    using directory = temporaryDirectory();
+    const args = ['serve', '--data', directory.path, '--host', '203.0.113.1', '--port', '0'];
+    const finished = await runExecutable(args);
+    expect(finished.code).toBe(1);
+    expectSentence(finished.stderr, finished.stdout);
+    expect(finished.stderr).toContain('203.0.113.1');
+  });
+});
+
+describe('settings', () => {
+  test('the data directory is the flag, else BOOKREEL_DATA, else bookreel-data in the working directory', async () => {
+    using directory = temporaryDirectory();
+    const cwd = directory.path;
+    const env = { BOOKREEL_DATA: 'by-environment' };
+    const create = ['key', 'create', '--tier', 'free'];
+    expect((await runExecutable(create, { cwd })).code).toBe(0);
+    expect(readdirSync(cwd)).toEqual(['bookreel-data']);
+    expect((await runExecutable(create, { cwd, env })).code).toBe(0);
+    expect(readdirSync(cwd).sort()).toEqual(['bookreel-data', 'by-environment']);
+    expect((await runExecutable([...create, '--data', 'by-flag'], { cwd, env })).code).toBe(0);
+    expect((await runExecutable(['--data', 'before-the-command', ...create], { cwd, env })).code).toBe(0);
+    expect(readdirSync(cwd).sort()).toEqual(['before-the-command', 'bookreel-data', 'by-environment', 'by-flag']);
+    const keys = async (data: string) =>
+      JSON.parse((await runExecutable(['key', 'list', '--json', '--data', data], { cwd })).stdout) as unknown[];
+    for (const data of readdirSync(cwd)) expect(await keys(data)).toHaveLength(1);
+  });
+
+  test('host and port are the flags, else BOOKREEL_HOST and BOOKREEL_PORT', async () => {
+    using directory = temporaryDirectory();
+    await using first = await occupiedPort();
+    await using second = await occupiedPort();
+    const env = { BOOKREEL_DATA: directory.path, BOOKREEL_PORT: String(first.port), BOOKREEL_HOST: '127.0.0.1' };
+    const byEnvironment = await runExecutable(['serve'], { env });
+    expect(byEnvironment.code).toBe(1);
+    expect(byEnvironment.stderr).toContain(`127.0.0.1 port ${first.port}`);
+    const byFlag = await runExecutable(['serve', '--port', String(second.port)], { env });
+    expect(byFlag.stderr).toContain(`127.0.0.1 port ${second.port}`);
+    const hostByFlag = await runExecutable(['serve', '--host', 'localhost'], { env });
+    expect(hostByFlag.stderr).toContain(`localhost port ${first.port}`);
+  });
+
+  test('the defaults are a loopback address and port 8080', async () => {
+    const { stdout } = await runExecutable(['serve', '--help']);
+    expect(stdout.replace(/\s+/g, ' ')).toContain('(default: "127.0.0.1", env: BOOKREEL_HOST)');
+    expect(stdout.replace(/\s+/g, ' ')).toContain('(default: 8080, env: BOOKREEL_PORT)');
+  });
+});
+
+describe('version and openapi', () => {
+  test('version names the program, Bun, SQLite and the schema', async () => {
+    const { code, stdout, stderr } = await runExecutable(['version']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^bookreel \d+\.\d+\.\d+ \(Bun \d+\.\d+\.\d+, SQLite \d+\.\d+\.\d+, schema \d+\)\n$/);
+    const versions = JSON.parse((await runExecutable(['version', '--json'])).stdout) as Record<string, unknown>;
+    expect(stdout).toBe(
+      `bookreel ${versions.bookreel} (Bun ${versions.bun}, SQLite ${versions.sqlite}, schema ${versions.schema})\n`,
+    );
+  });
+
+  test('openapi prints a document, the same with and without --json', async () => {
+    const plain = await runExecutable(['openapi']);
+    expect({ code: plain.code, stderr: plain.stderr }).toEqual({ code: 0, stderr: '' });
+    const document = JSON.parse(plain.stdout) as { openapi: string; paths: Record<string, unknown> };
+    expect(document.openapi).toMatch(/^3\./);
+    expect(Object.keys(document.paths)).toContain('/v1/{coin}/markets');
+    expect((await runExecutable(['openapi', '--json'])).stdout).toBe(plain.stdout);
+  });
+
+  test('they need no data directory and leave none behind', async () => {
+    using directory = temporaryDirectory();
+    await runExecutable(['version'], { cwd: directory.path });
+    await runExecutable(['openapi'], { cwd: directory.path });
+    expect(readdirSync(directory.path)).toEqual([]);
+  });
+});
+
+describe('standard output', () => {
+  test('a reader that takes its time gets every byte of an output larger than a pipe', async () => {
+    const whole = (await runExecutable(['openapi'])).stdout;
+    // More than a pipe holds, or this says nothing.
+    expect(whole.length).toBeGreaterThan(65_536);
+    const slow = Bun.spawnSync(['sh', '-c', '"$0" openapi | { sleep 0.4; cat; }', EXECUTABLE]);
+    expect(slow.stdout.toString()).toBe(whole);
+  });
+
+  test.each([['head -n 1'], ['true']])("'openapi | %s' ends quietly", (reader) => {
+    const script = `{ "$0" openapi; echo "exit $?" >&2; } | ${reader}`;
+    const { stderr } = Bun.spawnSync(['sh', '-c', script, EXECUTABLE]);
+    expect(stderr.toString()).toBe('exit 0\n');
+  });
+
+  test.skipIf(!existsSync('/dev/full'))(
+    'an output that cannot be written (needs /dev/full) is a failure that says so',
+    () => {
+      const { exitCode, stderr } = Bun.spawnSync(['sh', '-c', '"$0" version > /dev/full', EXECUTABLE]);
+      expect(exitCode).toBe(1);
+      expect(stderr.toString()).toContain('standard output cannot be written (ENOSPC)');
+    },
+  );
+});
+
+describe('working directory', () => {
+  const planted = {
+    '.env': 'BOOKREEL_DATA=planted-data\nBOOKREEL_PORT=planted\n',
+    '.env.production': 'BOOKREEL_DATA=planted-data\n',
+    'bunfig.toml': 'preload = ["./planted.ts"]\n[run]\npreload = ["./planted.ts"]\n',
+    'planted.ts': "require('node:fs').writeFileSync('code-ran', '');\n",
+    'tsconfig.json': '{"compilerOptions":{"paths":{"*":["./planted.ts"]}}}',
+    'package.json': '{"name":"planted","main":"planted.ts","imports":{"#*":"./planted.ts"}',
+  };
+
+  test('nothing that was planted in it is loaded', async () => {
+    using directory = temporaryDirectory();
+    const cwd = directory.path;
+    for (const [name, content] of Object.entries(planted)) await Bun.write(join(cwd, name), content);
+    const version = await runExecutable(['version'], { cwd });
+    expect({ code: version.code, stderr: version.stderr }).toEqual({ code: 0, stderr: '' });
+    expect((await runExecutable(['key', 'create', '--tier', 'free'], { cwd })).code).toBe(0);
+    expect((await runExecutable(['serve', '--host', '203.0.113.1'], { cwd })).stderr).toContain('port 8080');
+    expect(readdirSync(cwd).sort()).toEqual([...Object.keys(planted), 'bookreel-data'].sort());
+  });
+
+  test('one that is empty and read-only will do, with the data elsewhere', async () => {
+    using directory = temporaryDirectory();
+    const cwd = join(directory.path, 'read-only');
+    mkdirSync(cwd, { mode: 0o555 });
+    const data = join(directory.path, 'data');
+    expect((await runExecutable(['seed', '--data', data], { cwd })).code).toBe(0);
+    expect((await runExecutable(['key', 'create', '--tier', 'free', '--data', data], { cwd })).code).toBe(0);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+});
+
+/** A port that another program listens on. */
+async function occupiedPort(): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    port: address.port,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}

@@ -1,0 +1,312 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import { temporaryDirectory } from '../support/archive.ts';
+import { EXECUTABLE, type Finished, runExecutable } from '../support/executable.ts';
+import { LIGHT_START_MS, lightNdjson, writeLightRecording } from '../support/light-recording.ts';
+import { ORDINARY_USER } from '../support/ordinary-user.ts';
+import { REAL_BOOKS } from '../support/real-recordings.ts';
+import { storedIn } from '../support/stored.ts';
+
+/** Commands that open a data directory. */
+const OPENING = [
+  ['serve', '--port', '0'],
+  ['import', 'light.ndjson'],
+  ['seed'],
+  ['key', 'list'],
+  ['key', 'create', '--tier', 'free'],
+  ['tier', 'list'],
+] as const;
+
+/** Exit code 1, nothing on stdout, and one sentence that holds `reason`. */
+function expectFailure({ code, stdout, stderr }: Finished, reason: string): void {
+  expect(stderr).toContain(reason);
+  expect(stderr).not.toContain('defect');
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+}
+
+/** A working directory with a recording and, in `data`, an archive of it that has a key. */
+async function workingDirectory(): Promise<Disposable & { readonly path: string; readonly data: string }> {
+  const directory = temporaryDirectory();
+  writeLightRecording(join(directory.path, 'light.ndjson'), 3000);
+  const cwd = directory.path;
+  expect((await runExecutable(['import', 'light.ndjson', '--data', 'data'], { cwd })).code).toBe(0);
+  expect((await runExecutable(['key', 'create', '--tier', 'free', '--data', 'data'], { cwd })).code).toBe(0);
+  return {
+    path: cwd,
+    data: join(cwd, 'data'),
+    [Symbol.dispose]: () => directory[Symbol.dispose](),
+  };
+}
+
+describe('a recording that ends before its time', () => {
+  const SNAPSHOTS = 30_000;
+  const whole = lightNdjson(SNAPSHOTS);
+
+  test.each([
+    ['.gz', gzipSync(whole)],
+    ['.zst', zstdCompressSync(whole)],
+  ])(
+    '%s: what stands in front of the end is stored, the report says so, the whole file adds the rest',
+    async (suffix, packed) => {
+      using directory = temporaryDirectory();
+      const cwd = directory.path;
+      const name = `cut.ndjson${suffix}`;
+      for (const kept of [0.95, 0.5]) {
+        rmSync(join(cwd, 'data'), { recursive: true, force: true });
+        writeFileSync(join(cwd, name), packed.subarray(0, Math.floor(packed.length * kept)));
+        const cut = await runExecutable(['import', name, '--data', 'data'], { cwd });
+        expect(cut.code).toBe(1);
+        expect(cut.stderr).toMatch(
+          new RegExp(
+            `^'${name}' cannot be read to its end \\(.*\\): it is damaged or cut off; what stands in front of the damage is stored\n$`,
+          ),
+        );
+        const { integrity, series } = storedIn(join(cwd, 'data'));
+        expect(integrity).toBe('ok');
+        const books = series.filter(({ kind }) => kind === 'book');
+        const stored = books.reduce((sum, { records }) => sum + records, 0);
+        expect(stored).toBeGreaterThan(0);
+        expect(stored).toBeLessThan(SNAPSHOTS);
+        expect(cut.stdout).toContain(`${stored + 1} stored`);
+        // A beginning of the input: as many as there is time between the first and the last.
+        expect(Math.max(...books.map(({ lastMs }) => lastMs))).toBe(LIGHT_START_MS + (stored - 1) * 10);
+        writeFileSync(join(cwd, name), packed);
+        const complete = await runExecutable(['import', name, '--data', 'data'], { cwd });
+        expect(complete.code).toBe(0);
+        expect(complete.stdout).toContain(`${SNAPSHOTS - stored} stored, ${stored + 1} duplicate`);
+      }
+    },
+  );
+
+  test.each([
+    ['.gz', gzipSync(whole)],
+    ['.zst', zstdCompressSync(whole, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })],
+  ])('%s with a wrong byte in its middle is found out', async (suffix, packed) => {
+    using directory = temporaryDirectory();
+    const cwd = directory.path;
+    const name = `garbled.ndjson${suffix}`;
+    const garbled = Buffer.from(packed);
+    garbled[Math.floor(garbled.length / 2)]! ^= 0xff;
+    writeFileSync(join(cwd, name), garbled);
+    const finished = await runExecutable(['import', name, '--data', 'data'], { cwd });
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain('it is damaged or cut off');
+    expect(storedIn(join(cwd, 'data')).integrity).toBe('ok');
+  });
+
+  test('the files behind a damaged one are read all the same', async () => {
+    using directory = temporaryDirectory();
+    const cwd = directory.path;
+    const packed = gzipSync(lightNdjson(100));
+    writeFileSync(join(cwd, 'a.ndjson.gz'), packed.subarray(0, 60));
+    writeFileSync(join(cwd, 'b.ndjson.gz'), packed);
+    const finished = await runExecutable(['import', 'a.ndjson.gz', 'b.ndjson.gz', '--data', 'data', '--json'], { cwd });
+    expect(finished.code).toBe(1);
+    const report = JSON.parse(finished.stdout) as { files: { path: string; error?: string }[] };
+    expect(report.files.map(({ path, error }) => [path, error !== undefined])).toEqual([
+      ['a.ndjson.gz', true],
+      ['b.ndjson.gz', false],
+    ]);
+    expect(storedIn(join(cwd, 'data')).series.filter(({ kind }) => kind === 'book')).toHaveLength(2);
+  });
+});
+
+describe('a Parquet recording', () => {
+  test.each([
+    ['only its first four bytes', Buffer.from('PAR1')],
+    ['nonsense between its marks', Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(500, 7), Buffer.from('PAR1')])],
+    ['a footer longer than itself', Buffer.from('PAR1....\xff\xff\xff\x7fPAR1', 'latin1')],
+  ])('that is %s is damaged, and the exit code is 1', async (_, bytes) => {
+    using directory = temporaryDirectory();
+    const cwd = directory.path;
+    writeFileSync(join(cwd, 'books.parquet'), bytes);
+    const finished = await runExecutable(['import', 'books.parquet', '--data', 'data'], { cwd });
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain("'books.parquet' cannot be read as Parquet: it is damaged or cut off");
+    expect(finished.stderr).not.toContain('defect');
+    expect(finished.stdout).toContain(' 0 stored');
+  });
+
+  describe.skipIf(REAL_BOOKS === undefined)('of real books (needs real recordings)', () => {
+    const real = REAL_BOOKS ?? '';
+    const name = REAL_BOOKS === undefined ? '' : readdirSync(real).find((file) => file.endsWith('.parquet'))!;
+
+    async function importChanged(change: (bytes: Buffer) => Buffer): Promise<Finished> {
+      using directory = temporaryDirectory();
+      const cwd = directory.path;
+      copyFileSync(join(real, 'markets.ndjson'), join(cwd, 'markets.ndjson'));
+      writeFileSync(join(cwd, 'books.parquet'), change(readFileSync(join(real, name))));
+      return await runExecutable(['import', 'books.parquet', '--data', 'data'], { cwd });
+    }
+
+    test('imports as it is', async () => {
+      const { code, stderr } = await importChanged((bytes) => bytes);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    });
+
+    test('that was cut off is damaged', async () => {
+      const { code, stderr } = await importChanged((bytes) => bytes.subarray(0, bytes.length - 1000));
+      expect(code).toBe(1);
+      expect(stderr).toContain('it is damaged or cut off');
+      expect(stderr).not.toContain('defect');
+    });
+
+    test('whose pages are overwritten, its footer intact, does not pass, and nothing breaks', async () => {
+      const { code, stderr } = await importChanged((bytes) => {
+        const footerBytes = bytes.readUInt32LE(bytes.length - 8);
+        return bytes.fill(0x5a, 1000, bytes.length - 8 - footerBytes);
+      });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/damaged or cut off|books\.parquet:\d+: /);
+      expect(stderr).not.toContain('defect');
+    });
+
+    test('without the column raw_data says which column it misses', async () => {
+      const { code, stderr } = await importChanged((bytes) =>
+        Buffer.from(bytes.toString('latin1').replaceAll('raw_data', 'row_data'), 'latin1'),
+      );
+      expect(code).toBe(1);
+      expect(stderr).toContain("'books.parquet' is a Parquet file without the column raw_data");
+    });
+  });
+});
+
+describe('a recording that may not be read', () => {
+  test.skipIf(ORDINARY_USER === undefined)(
+    'is named, be it a file, a directory, or one in a directory (needs an ordinary user)',
+    async () => {
+      using directory = temporaryDirectory();
+      const cwd = directory.path;
+      chmodSync(cwd, 0o777);
+      for (const name of ['closed', 'half-open', join('half-open', 'closed')]) mkdirSync(join(cwd, name));
+      for (const name of ['light.ndjson', join('half-open', 'light.txt')]) {
+        writeLightRecording(join(cwd, name), 5);
+        chmodSync(join(cwd, name), 0o000);
+      }
+      chmodSync(join(cwd, 'closed'), 0o000);
+      chmodSync(join(cwd, 'half-open', 'closed'), 0o000);
+      for (const [path, named] of [
+        ['light.ndjson', 'light.ndjson'],
+        ['closed', 'closed'],
+        ['half-open', 'half-open/closed'],
+        ['half-open/light.txt', 'half-open/light.txt'],
+        ['closed/inside.ndjson', 'closed/inside.ndjson'],
+      ] as const) {
+        expectFailure(asOrdinaryUser(['import', path, '--data', 'data'], cwd), `'${named}' cannot be read`);
+      }
+    },
+  );
+});
+
+describe('a data directory', () => {
+  test('of a newer version is refused by every command, and its database stays as it is', async () => {
+    using directory = await workingDirectory();
+    const path = join(directory.data, 'bookreel.db');
+    using database = new Database(path);
+    database.run('PRAGMA user_version = 99');
+    database.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    database.close();
+    const before = readFileSync(path);
+    for (const command of OPENING) {
+      const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
+      expectFailure(finished, "'data/bookreel.db' has schema 99, and this bookreel knows schemas up to");
+      expect(finished.stderr).toContain('use the newer bookreel that wrote it');
+      expect(readFileSync(path).equals(before)).toBe(true);
+    }
+  });
+
+  test('with something else in place of the database is refused by every command, and that stays as it is', async () => {
+    using directory = await workingDirectory();
+    const path = join(directory.data, 'bookreel.db');
+    const letter = Buffer.from('To whom it may concern, '.repeat(1000));
+    writeFileSync(path, letter);
+    for (const command of OPENING) {
+      const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
+      expectFailure(finished, "'data/bookreel.db' is not a SQLite database");
+      expect(readFileSync(path).equals(letter)).toBe(true);
+    }
+  });
+
+  test("with another program's SQLite database is refused by every command, and that stays as it is", async () => {
+    using directory = await workingDirectory();
+    rmSync(directory.data, { recursive: true });
+    mkdirSync(directory.data);
+    const path = join(directory.data, 'bookreel.db');
+    using database = new Database(path);
+    database.run('PRAGMA application_id = 1234');
+    database.run('CREATE TABLE recipes (name TEXT)');
+    database.close();
+    const before = readFileSync(path);
+    for (const command of OPENING) {
+      const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
+      expectFailure(finished, "'data/bookreel.db' belongs to another program");
+      expect(readFileSync(path).equals(before)).toBe(true);
+    }
+  });
+
+  test('with damaged pages is said to be damaged', async () => {
+    using directory = await workingDirectory();
+    const path = join(directory.data, 'bookreel.db');
+    const bytes = readFileSync(path);
+    for (let page = 8192; page < bytes.length; page += 8192) bytes.fill(0xff, page, page + 200);
+    writeFileSync(path, bytes);
+    for (const command of OPENING) {
+      const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
+      expectFailure(finished, "'data/bookreel.db' is damaged: restore it from a backup");
+    }
+  });
+
+  test('that lost its key secret says so as long as it has keys, and gets a new one when it has none', async () => {
+    using directory = await workingDirectory();
+    const secret = join(directory.data, 'key-secret');
+    rmSync(secret);
+    for (const command of OPENING) {
+      const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
+      expectFailure(finished, "'data/key-secret' is missing");
+      expect(readdirSync(directory.data)).not.toContain('key-secret');
+    }
+    writeFileSync(secret, 'shortened');
+    expectFailure(await runExecutable(['key', 'list', '--data', 'data'], { cwd: directory.path }), 'is damaged');
+    const keyless = join(directory.path, 'keyless');
+    await runExecutable(['import', 'light.ndjson', '--data', 'keyless'], { cwd: directory.path });
+    rmSync(join(keyless, 'key-secret'));
+    expect((await runExecutable(['tier', 'list', '--data', 'keyless'], { cwd: directory.path })).code).toBe(0);
+    expect(readdirSync(keyless)).toContain('key-secret');
+  });
+
+  test.skipIf(ORDINARY_USER === undefined)(
+    'that may not be written, or not be looked into, is a failure that names it (needs an ordinary user)',
+    async () => {
+      using directory = await workingDirectory();
+      const cwd = directory.path;
+      chmodSync(cwd, 0o755);
+      // As a backup on a read-only medium has them: readable for all, writable for nobody.
+      const archive = join(cwd, 'archive');
+      cpSync(directory.data, archive, { recursive: true });
+      for (const name of readdirSync(archive)) chmodSync(join(archive, name), 0o444);
+      chmodSync(archive, 0o555);
+      const closed = join(cwd, 'closed');
+      mkdirSync(closed);
+      chmodSync(closed, 0o000);
+      for (const command of OPENING) {
+        for (const data of ['archive', 'closed']) {
+          const finished = asOrdinaryUser([...command, '--data', data], cwd);
+          expectFailure(finished, `'${data}/`);
+          expect(finished.stderr).toMatch(/check (?:the directory|its permissions)/);
+          expect(finished.stderr).not.toContain('there is no archive');
+        }
+      }
+      const new_ = asOrdinaryUser(['seed', '--data', 'archive/new'], cwd);
+      expectFailure(new_, "'archive/new/");
+    },
+  );
+});
+
+function asOrdinaryUser(args: readonly string[], cwd: string): Finished {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...(ORDINARY_USER ?? []), EXECUTABLE, ...args], { cwd });
+  return { code: exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
+}
