@@ -1,0 +1,291 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { Archive } from '../../src/store/archive.ts';
+import { importPaths, importRecords, temporaryArchive } from '../support/archive.ts';
+import {
+  CONDITION_ID,
+  START_MS,
+  sampleCoinPrice,
+  sampleGap,
+  sampleMarket,
+  samplePrice,
+  sampleQuote,
+  sampleSnapshot,
+} from '../support/sample-records.ts';
+import { serviceOf } from '../support/service.ts';
+
+const RUNS = { numRuns: 40, seed: 20_260_416 };
+const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures');
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** A whole series by its cursor. */
+async function walked(archive: Archive, path: string): Promise<Row[]> {
+  const service = serviceOf(archive);
+  const rows: Row[] = [];
+  for (let cursor = ''; ; ) {
+    const answer = await service.get(`${path}?limit=1000${cursor}`);
+    const page = (await answer.json()) as { data: Row[]; nextCursor: string | null };
+    if (answer.status === 404) return [];
+    rows.push(...page.data);
+    if (page.nextCursor === null) return rows;
+    cursor = `&cursor=${page.nextCursor}`;
+  }
+}
+
+/** All that the service says about one market and its coin. */
+async function served(archive: Archive, conditionId = CONDITION_ID) {
+  const path = `/btc/markets/${conditionId}`;
+  const [snapshots, quotes, prices, coinPrices] = await Promise.all(
+    [`${path}/snapshots`, `${path}/quotes`, `${path}/prices`, '/btc/prices'].map((series) => walked(archive, series)),
+  );
+  const { key } = archive.markets.findByConditionId(conditionId)!;
+  return {
+    snapshots: snapshots!,
+    quotes: quotes!,
+    prices: prices!,
+    coinPrices: coinPrices!,
+    gaps: archive.gaps.list(key),
+  };
+}
+
+/** Rows without their ids, in an order of their own: what was said, whatever it was numbered. */
+function said(rows: readonly Row[]): string[] {
+  return rows.map(({ id: _, ...row }) => JSON.stringify(row)).sort();
+}
+
+/** Few times and few values, so that repeats, ties and returns to an earlier book all happen. */
+const second = fc.integer({ min: 0, max: 30 }).map((n) => START_MS + n * 1000);
+const outcome = fc.constantFrom('up', 'down');
+const cents = fc.integer({ min: 1, max: 99 }).map((n) => n / 100);
+const side = fc.uniqueArray(fc.record({ price: cents, size: fc.integer({ min: 1, max: 3 }) }), {
+  maxLength: 4,
+  selector: ({ price }) => price,
+});
+const record = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ timestamp: second, outcome, bids: side, asks: side }).map(sampleSnapshot) },
+  fc.record({ timestamp: second, outcome, bidPrice: cents }).map(sampleQuote),
+  fc.record({ timestamp: second, outcome, price: cents, kind: fc.constantFrom('mid', 'trade') }).map(samplePrice),
+  fc.record({ timestamp: second, source: fc.constantFrom('chainlink', 'binance'), price: cents }).map(sampleCoinPrice),
+  fc
+    .record({ from: second, reason: fc.constantFrom('restart', 'network') })
+    .map((gap) => sampleGap({ ...gap, to: START_MS + 40_000 })),
+);
+const recording = fc.array(record, { minLength: 1, maxLength: 120 });
+
+/** The order of a book's levels says nothing: the same book in another order is the same record. */
+function essence(entry: Row): string {
+  const sorted = (levels: unknown) => (levels as { price: number }[]).toSorted((a, b) => a.price - b.price);
+  return JSON.stringify(
+    entry.type === 'snapshot' ? { ...entry, bids: sorted(entry.bids), asks: sorted(entry.asks) } : entry,
+  );
+}
+
+function chunks<T>(values: readonly T[], sizes: readonly number[]): T[][] {
+  const pieces: T[][] = [];
+  for (let from = 0, i = 0; from < values.length; i += 1) {
+    const size = sizes[i % sizes.length]!;
+    pieces.push(values.slice(from, from + size));
+    from += size;
+  }
+  return pieces;
+}
+
+describe('importing', () => {
+  test('stores each record once, however often and in whatever pieces and order it comes', async () => {
+    const shuffled = recording.chain((records) =>
+      fc.tuple(
+        fc.constant(records),
+        fc.shuffledSubarray(records, { minLength: records.length, maxLength: records.length }),
+        fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 }),
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(shuffled, async ([records, reordered, sizes]) => {
+        const distinct = new Set(records.map(essence)).size;
+        using whole = temporaryArchive();
+        using pieces = temporaryArchive();
+        const report = await importRecords(whole.archive, [sampleMarket(), ...records]);
+        expect(report.total).toMatchObject({ read: records.length + 1, stored: distinct + 1, rejected: 0 });
+        const before = await served(whole.archive);
+
+        const again = await importRecords(whole.archive, [sampleMarket(), ...reordered]);
+        expect(again.total).toMatchObject({ stored: 0, duplicate: records.length + 1, rejected: 0 });
+        expect(await served(whole.archive)).toEqual(before);
+
+        let stored = 0;
+        for (const piece of chunks(reordered, sizes)) {
+          stored += (await importRecords(pieces.archive, [sampleMarket(), ...piece])).total.stored;
+        }
+        expect(stored).toBe(distinct + 1);
+        const after = await served(pieces.archive);
+        expect(said(after.snapshots)).toEqual(said(before.snapshots));
+        expect(said(after.coinPrices)).toEqual(said(before.coinPrices));
+        expect(after.gaps).toEqual(before.gaps);
+        for (const { snapshots, coinPrices } of [before, after]) {
+          const ids = [...snapshots, ...coinPrices].map(({ id }) => id);
+          expect(new Set(ids).size).toBe(ids.length);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  test('of snapshots with ids comes to the same answers in every order, derived quotes and midpoints included', async () => {
+    const snapshots = fc
+      .uniqueArray(fc.record({ timestamp: second, outcome, bids: side, asks: side }).map(sampleSnapshot), {
+        minLength: 1,
+        maxLength: 80,
+        selector: essence,
+      })
+      .map((records) => records.map((entry, i) => ({ ...entry, id: String(1 + i * 3) })));
+    const cases = snapshots.chain((records) =>
+      fc.tuple(
+        fc.constant(records),
+        fc.shuffledSubarray(records, { minLength: records.length, maxLength: records.length }),
+        fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 }),
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(cases, async ([records, reordered, sizes]) => {
+        using whole = temporaryArchive();
+        using pieces = temporaryArchive();
+        await importRecords(whole.archive, [sampleMarket(), ...records]);
+        for (const piece of chunks(reordered, sizes)) await importRecords(pieces.archive, [sampleMarket(), ...piece]);
+        const answers = await served(whole.archive);
+        expect(await served(pieces.archive)).toEqual(answers);
+        expect(new Set(answers.snapshots.map(({ id }) => id))).toEqual(new Set(records.map(({ id }) => id)));
+        expect(answers.quotes.map(quoteOf)).toEqual(derivedQuotes(answers.snapshots));
+      }),
+      RUNS,
+    );
+  });
+
+  test('gives equal archives for equal input', async () => {
+    using one = temporaryArchive();
+    using other = temporaryArchive();
+    await importPaths(one.archive, FIXTURES);
+    await importPaths(other.archive, FIXTURES);
+    expect(contentOf(one.archive)).toEqual(contentOf(other.archive));
+  });
+
+  test('the fixtures again changes not a byte of what is stored', async () => {
+    using place = temporaryArchive();
+    const first = await importPaths(place.archive, FIXTURES);
+    const before = contentOf(place.archive);
+    const again = await importPaths(place.archive, FIXTURES);
+    expect(again.total).toMatchObject({ stored: 0, duplicate: first.total.read });
+    expect(contentOf(place.archive)).toEqual(before);
+  });
+});
+
+function quoteOf({ timestamp, outcome: of, bidPrice, askPrice, id }: Row) {
+  return [timestamp, id, of, bidPrice, askPrice];
+}
+
+/** One quote per change of the top of an outcome's book. */
+function derivedQuotes(snapshots: readonly Row[]) {
+  const tops = new Map<unknown, string>();
+  return snapshots.flatMap((row) => {
+    const [bid, ask] = [row.bids, row.asks].map((levels) => (levels as { price: number; size: number }[])[0]);
+    const top = JSON.stringify([bid, ask]);
+    if (tops.get(row.outcome) === top) return [];
+    tops.set(row.outcome, top);
+    return [[row.timestamp, row.id, row.outcome, bid?.price ?? null, ask?.price ?? null]];
+  });
+}
+
+/** Every row of every table that holds recordings; blobs as their bytes. */
+function contentOf(archive: Archive): Record<string, unknown[]> {
+  const sqlite = new Database(archive.database.path, { readonly: true });
+  try {
+    const tables = ['markets', 'series', 'segments', 'given_ids', 'gaps'];
+    return Object.fromEntries(
+      tables.map((table) => [table, sqlite.query<Row, []>(`SELECT * FROM ${table} ORDER BY 1, 2`).all()]),
+    );
+  } finally {
+    sqlite.close();
+  }
+}
+
+describe('the ids of records', () => {
+  const snapshotAt = (offsetMs: number, id: number | string | undefined) =>
+    sampleSnapshot({ timestamp: START_MS + offsetMs, ...(id === undefined ? {} : { id }) });
+  const idsOf = async (archive: Archive) => (await served(archive)).snapshots.map(({ id }) => id);
+
+  test('are those the records bring along when these are free', async () => {
+    using place = temporaryArchive();
+    await importRecords(place.archive, [
+      sampleMarket(),
+      snapshotAt(0, 900),
+      snapshotAt(1, '7'),
+      snapshotAt(2, Number.MAX_SAFE_INTEGER),
+    ]);
+    expect(await idsOf(place.archive)).toEqual(['900', '7', String(Number.MAX_SAFE_INTEGER)]);
+  });
+
+  test('are new where they are taken or not given, and none is given twice', async () => {
+    using place = temporaryArchive();
+    await importRecords(place.archive, [sampleMarket(), snapshotAt(0, 5), snapshotAt(1, 5), snapshotAt(2, undefined)]);
+    await importRecords(place.archive, [
+      snapshotAt(3, 5),
+      snapshotAt(4, undefined),
+      sampleCoinPrice({ id: 5 }),
+      samplePrice({ id: 6 }),
+    ]);
+    const { snapshots, coinPrices, prices } = await served(place.archive);
+    expect(snapshots[0]!.id).toBe('5');
+    // Derived midpoints have the ids of their snapshots.
+    const trades = prices.filter(({ kind }) => kind === 'trade');
+    const ids = [...snapshots, ...coinPrices, ...trades].map(({ id }) => String(id));
+    expect(new Set(ids).size).toBe(7);
+    for (const id of ids) expect(id).toMatch(/^[1-9]\d*$/);
+  });
+
+  test('never change, also when the record comes again with another one', async () => {
+    using place = temporaryArchive();
+    await importRecords(place.archive, [sampleMarket(), snapshotAt(0, 5), snapshotAt(2, 9)]);
+    const report = await importRecords(place.archive, [snapshotAt(0, 77), snapshotAt(1, 6), snapshotAt(2, undefined)]);
+    expect(report.total).toMatchObject({ stored: 1, duplicate: 2 });
+    expect(await idsOf(place.archive)).toEqual(['5', '6', '9']);
+  });
+
+  test('are still given out when the largest possible one is taken', async () => {
+    using place = temporaryArchive();
+    await importRecords(place.archive, [sampleMarket(), snapshotAt(0, Number.MAX_SAFE_INTEGER)]);
+    await importRecords(place.archive, [snapshotAt(1, undefined), snapshotAt(2, undefined), snapshotAt(3, 2)]);
+    const ids = await idsOf(place.archive);
+    expect(ids.slice(0, 3)).toEqual([String(Number.MAX_SAFE_INTEGER), '1', '2']);
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  test('of what the service says of the fixtures are the same in an archive that was filled from its answers', async () => {
+    using first = temporaryArchive();
+    using second = temporaryArchive();
+    await importPaths(first.archive, join(FIXTURES, 'btc.ndjson.zst'));
+    const markets = (await (await serviceOf(first.archive).get('/btc/markets?limit=1000')).json()) as { data: Row[] };
+    const records: object[] = [];
+    const withType = (type: string, rows: readonly Row[]) => rows.map((row) => ({ type, ...row }));
+    for (const market of markets.data) {
+      const { snapshots, quotes, prices } = await served(first.archive, String(market.conditionId));
+      // What was derived from a snapshot has its id, and is derived again.
+      const ids = new Set(snapshots.map(({ id }) => id));
+      const recorded = (rows: readonly Row[]) => rows.filter(({ id }) => !ids.has(id));
+      records.push({ type: 'market', ...market }, ...withType('snapshot', snapshots));
+      records.push(...withType('quote', recorded(quotes)), ...withType('price', recorded(prices)));
+    }
+    records.push(...withType('coinPrice', await walked(first.archive, '/btc/prices')));
+
+    const report = await importRecords(second.archive, records);
+    expect(report.total).toMatchObject({ stored: records.length, duplicate: 0, rejected: 0 });
+    for (const market of markets.data) {
+      const conditionId = String(market.conditionId);
+      const [a, b] = [await served(first.archive, conditionId), await served(second.archive, conditionId)];
+      expect({ ...b, gaps: [] }).toEqual({ ...a, gaps: [] });
+      const answer = await serviceOf(second.archive).get(`/btc/markets/${conditionId}`);
+      expect(await answer.json()).toEqual({ data: market });
+    }
+  });
+});
