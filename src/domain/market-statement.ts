@@ -9,29 +9,55 @@ export type MarketStatement = Pick<Market, IdentifyingField> & {
   readonly [Field in Exclude<keyof Market, IdentifyingField>]?: Market[Field] | undefined;
 };
 
+/** Fields that a market always has a value for, stated or not. */
+export type DefaultedField = 'active' | 'closed' | 'volume' | 'liquidity';
+
+/** What is true of an unresolved market that nobody said more of. */
+const UNSTATED: Pick<Market, DefaultedField> = { active: true, closed: false, volume: 0, liquidity: 0 };
+
 /** A market put together from statements. */
 export interface StatedMarket extends Market {
+  /** Which of the defaulted fields were stated, and as what. */
+  readonly stated: { readonly [Field in DefaultedField]: Market[Field] | undefined };
   /** The latest statement's own time; undefined when it had none, and updatedMs is when the archive heard of it. */
   readonly statedUpdatedMs: InstantMs | undefined;
 }
 
 /** A market that is known from one statement: what that leaves open is what is true of an unresolved market. */
 export function firstStated(said: MarketStatement, nowMs: InstantMs): StatedMarket {
-  return {
-    ...said,
+  const { active, closed, volume, liquidity } = said;
+  return withDefaults({
+    conditionId: said.conditionId,
+    slug: said.slug,
+    symbol: said.symbol,
+    timeframe: said.timeframe,
+    clobTokenIds: said.clobTokenIds,
+    startMs: said.startMs,
+    endMs: said.endMs,
     marketId: said.marketId ?? '0',
     eventId: said.eventId ?? '0',
-    active: said.active ?? true,
-    closed: said.closed ?? false,
     winner: said.winner,
-    volume: said.volume ?? 0,
-    liquidity: said.liquidity ?? 0,
     resolvedMs: said.resolvedMs,
     priceStart: said.priceStart,
     priceEnd: said.priceEnd,
     createdMs: said.createdMs ?? nowMs,
     updatedMs: said.updatedMs ?? nowMs,
     statedUpdatedMs: said.updatedMs,
+    stated: { active, closed, volume, liquidity },
+  });
+}
+
+/** A market whose defaulted fields follow from what was stated. */
+export function withDefaults<M extends Omit<StatedMarket, DefaultedField>>(
+  market: M,
+): M & Pick<Market, DefaultedField> {
+  const { active, closed, volume, liquidity } = market.stated;
+  return {
+    ...market,
+    active: active ?? UNSTATED.active,
+    closed: closed ?? UNSTATED.closed,
+    volume: volume ?? UNSTATED.volume,
+    liquidity: liquidity ?? UNSTATED.liquidity,
   };
 }
 
@@ -52,7 +78,7 @@ export function afterStatement(held: StatedMarket, said: MarketStatement, nowMs:
   refuseContradiction(held, said);
   const rank = compareRank(held, said);
   const filled = withUnknownFilled(held, said);
-  const merged = rank > 0 ? replaced(filled, said) : rank === 0 ? joined(filled, said) : filled;
+  const merged = withDefaults(rank > 0 ? replaced(filled, said) : rank === 0 ? joined(filled, said) : filled);
   if (isSame(held, merged)) return held;
   if (rank > 0) return { ...merged, updatedMs: said.updatedMs ?? nowMs, statedUpdatedMs: said.updatedMs };
   return { ...merged, updatedMs: held.statedUpdatedMs ?? nowMs };
@@ -74,33 +100,49 @@ function withUnknownFilled(held: StatedMarket, said: MarketStatement): StatedMar
     priceStart: held.priceStart ?? said.priceStart,
     priceEnd: held.priceEnd ?? said.priceEnd,
     createdMs: Math.min(held.createdMs, said.createdMs ?? held.createdMs),
+    stated: {
+      active: held.stated.active ?? said.active,
+      closed: held.stated.closed ?? said.closed,
+      volume: held.stated.volume ?? said.volume,
+      liquidity: held.stated.liquidity ?? said.liquidity,
+    },
   };
 }
 
 function joined(filled: StatedMarket, said: MarketStatement): StatedMarket {
+  const { active, closed, volume, liquidity } = filled.stated;
   return {
     ...filled,
-    active: filled.active && said.active !== false,
-    closed: filled.closed || said.closed === true,
-    volume: Math.max(filled.volume, said.volume ?? 0),
-    liquidity: Math.max(filled.liquidity, said.liquidity ?? 0),
+    stated: {
+      active: said.active === false ? false : active,
+      closed: said.closed === true ? true : closed,
+      volume: larger(volume, said.volume),
+      liquidity: larger(liquidity, said.liquidity),
+    },
   };
 }
 
+function larger(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
+}
+
 function replaced(filled: StatedMarket, said: MarketStatement): StatedMarket {
+  const { stated } = filled;
   return {
     ...filled,
     marketId: knownId(said.marketId ?? '0', filled.marketId),
     eventId: knownId(said.eventId ?? '0', filled.eventId),
-    active: said.active ?? filled.active,
-    closed: said.closed ?? filled.closed,
     winner: said.winner ?? filled.winner,
-    volume: said.volume ?? filled.volume,
-    liquidity: said.liquidity ?? filled.liquidity,
     resolvedMs: said.resolvedMs ?? filled.resolvedMs,
     priceStart: said.priceStart ?? filled.priceStart,
     priceEnd: said.priceEnd ?? filled.priceEnd,
     statedUpdatedMs: said.updatedMs,
+    stated: {
+      active: said.active ?? stated.active,
+      closed: said.closed ?? stated.closed,
+      volume: said.volume ?? stated.volume,
+      liquidity: said.liquidity ?? stated.liquidity,
+    },
   };
 }
 
@@ -137,7 +179,12 @@ function refuseContradiction(held: Market, said: MarketStatement): void {
 }
 
 function isSame(a: StatedMarket, b: StatedMarket): boolean {
-  return (Object.keys(b) as (keyof StatedMarket)[]).every((field) =>
-    field === 'clobTokenIds' ? a[field][0] === b[field][0] && a[field][1] === b[field][1] : a[field] === b[field],
-  );
+  return (Object.keys(b) as (keyof StatedMarket)[]).every((field) => {
+    if (field === 'clobTokenIds') return a[field][0] === b[field][0] && a[field][1] === b[field][1];
+    if (field === 'stated') {
+      const fields = Object.keys(UNSTATED) as DefaultedField[];
+      return fields.every((defaulted) => a.stated[defaulted] === b.stated[defaulted]);
+    }
+    return a[field] === b[field];
+  });
 }

@@ -13,7 +13,7 @@ export interface OrderBook {
   readonly askSizes: readonly number[];
 }
 
-export const LevelResource = Type.Object({
+const LevelResource = Type.Object({
   price: Type.Number({ minimum: 0, maximum: 1 }),
   size: Type.Number({ exclusiveMinimum: 0 }),
 });

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { OUTCOME_FIELDS } from './orderbook.ts';
 
 /** What a market price is: the midpoint of a two-sided book, or a trade. */
-export const PRICE_KINDS = ['mid', 'trade'] as const;
+const PRICE_KINDS = ['mid', 'trade'] as const;
 export type PriceKind = (typeof PRICE_KINDS)[number];
 
 export function parsePriceKind(text: string): PriceKind | undefined {

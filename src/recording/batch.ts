@@ -45,10 +45,16 @@ interface MarketLanes {
   readonly gaps: { readonly gap: Gap; readonly entry: Entry }[];
 }
 
-export interface Refusal {
+interface Refusal {
   readonly tally: FileTally;
   readonly line: number;
   readonly reason: string;
+}
+
+export interface CommitOutcome {
+  readonly stored: number;
+  /** Market records that contradict what is held. */
+  readonly refusals: readonly Refusal[];
 }
 
 /**
@@ -91,10 +97,12 @@ export class Batch {
   }
 
   /** Stores everything in one transaction and, once that is on disk, counts it in the files' tallies. */
-  commit(nowMs: number): Refusal[] {
+  commit(nowMs: number): CommitOutcome {
     const { database, givenIds } = this.#archive;
     database.write(() => {
       givenIds.load();
+      // Records that bring an id come first in getting it, wherever they stand in the batch.
+      for (const { id } of this.#entryOf.keys()) if (id !== 0) givenIds.reserve(id);
       for (const { statement, entry } of this.#statements) this.#putMarket(statement, entry, nowMs);
       for (const [conditionId, { lanes, gaps }] of this.#markets) {
         const market = this.#archive.markets.findByConditionId(conditionId)!;
@@ -208,19 +216,21 @@ export class Batch {
     return { ...record, id: this.#archive.givenIds.take(record.id === 0 ? undefined : record.id) };
   };
 
-  #settle(): Refusal[] {
+  #settle(): CommitOutcome {
     const refusals: Refusal[] = [];
+    let total = 0;
     for (const { tally, line, stored, refusal } of this.#entries) {
       if (refusal !== undefined) {
         tally.rejected += 1;
         refusals.push({ tally, line, reason: refusal });
       } else if (stored) {
         tally.stored += 1;
+        total += 1;
       } else {
         tally.duplicate += 1;
       }
     }
-    return refusals;
+    return { stored: total, refusals };
   }
 }
 

@@ -39,7 +39,6 @@ export class ApiKeys {
   readonly #findByDigest;
   readonly #find;
   readonly #list;
-  readonly #count;
   readonly #addAccount;
   readonly #insert;
   readonly #rotate;
@@ -50,7 +49,6 @@ export class ApiKeys {
     this.#findByDigest = database.query<KeyRow, [Uint8Array]>(FIND_KEY_BY_DIGEST);
     this.#find = database.query<KeyRow, [string]>(`${SELECT} WHERE key_id = ?`);
     this.#list = database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`);
-    this.#count = database.query<{ keys: number }, []>('SELECT COUNT(*) AS keys FROM api_keys');
     this.#addAccount = database.query<never, [string, number]>(
       'INSERT INTO accounts (email, created_ms) VALUES (?, ?) ON CONFLICT (email) DO NOTHING',
     );
@@ -82,10 +80,6 @@ export class ApiKeys {
   /** Oldest first, the revoked ones included. */
   list(): ApiKey[] {
     return this.#list.all().map(toApiKey);
-  }
-
-  get isEmpty(): boolean {
-    return this.#count.get()!.keys === 0;
   }
 
   /** Creates a key, and its account when it is new. Within a write transaction. */

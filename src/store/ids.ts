@@ -1,95 +1,104 @@
 import type { Database } from './database.ts';
 
-interface Range {
-  first: number;
-  last: number;
+interface RangeRow {
+  readonly first_id: number;
+  readonly last_id: number;
 }
+
+/** The range that grows at the moment; `limit` is where the next stored one begins. */
+interface OpenRange {
+  readonly first: number;
+  last: number;
+  readonly limit: number;
+}
+
+export const RANGE_AT_OR_BEFORE =
+  'SELECT first_id, last_id FROM given_ids WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1';
+export const RANGE_BEHIND = 'SELECT first_id, last_id FROM given_ids WHERE first_id > ? ORDER BY first_id LIMIT 1';
 
 /**
  * Gives out record ids: below 2^53, each once per archive, for ever. An id that a recording brings along is kept when
  * it is free, so that importing an export into an empty archive restores every id.
  *
- * Used within one write transaction: load, take as often as needed, save.
+ * Used within one write transaction: load, reserve what is wanted, take as often as needed, save. Only the range that
+ * grows is held in memory, however many there are.
  */
 export class GivenIds {
-  readonly #select;
+  readonly #atOrBefore;
+  readonly #behind;
   readonly #delete;
-  readonly #insert;
-  #ranges: Range[] = [];
-  #dirty = new Map<number, number | undefined>();
+  readonly #put;
+  readonly #reserved = new Set<number>();
+  #open: OpenRange | undefined;
+  #highest = 0;
 
   constructor(database: Database) {
-    this.#select = database.query<{ first_id: number; last_id: number }, []>(
-      'SELECT first_id, last_id FROM given_ids ORDER BY first_id',
-    );
+    this.#atOrBefore = database.query<RangeRow, [number]>(RANGE_AT_OR_BEFORE);
+    this.#behind = database.query<RangeRow, [number]>(RANGE_BEHIND);
     this.#delete = database.query<never, [number]>('DELETE FROM given_ids WHERE first_id = ?');
-    this.#insert = database.query<never, [number, number]>('INSERT INTO given_ids (first_id, last_id) VALUES (?, ?)');
+    this.#put = database.query<never, [number, number]>(
+      'INSERT INTO given_ids (first_id, last_id) VALUES (?, ?) ON CONFLICT (first_id) DO UPDATE SET last_id = excluded.last_id',
+    );
   }
 
   load(): void {
-    this.#ranges = this.#select.all().map((row) => ({ first: row.first_id, last: row.last_id }));
-    this.#dirty.clear();
+    this.#reserved.clear();
+    this.#open = undefined;
+    this.#highest = this.#atOrBefore.get(Number.MAX_SAFE_INTEGER)?.last_id ?? 0;
+  }
+
+  /** Keeps `id` for the record that brings it: until the next `load` it is given to no other. */
+  reserve(id: number): void {
+    this.#reserved.add(id);
   }
 
   /** `wanted` when it is free, else the next id behind all that were given. */
   take(wanted: number | undefined): number {
-    if (wanted !== undefined && this.#add(wanted)) return wanted;
-    const next = (this.#ranges.at(-1)?.last ?? 0) + 1;
-    if (Number.isSafeInteger(next)) {
-      this.#add(next);
-      return next;
-    }
-    return this.#takeLowest();
+    if (wanted !== undefined && this.#claim(wanted)) return wanted;
+    let next = this.#highest + 1;
+    while (this.#reserved.has(next)) next += 1;
+    // A recording may bring 2^53-1; ids are then taken from the lowest gap.
+    if (!Number.isSafeInteger(next)) next = this.#lowestFree();
+    this.#claim(next);
+    return next;
   }
 
   save(): void {
-    for (const first of this.#dirty.keys()) this.#delete.run(first);
-    for (const [first, last] of this.#dirty) if (last !== undefined) this.#insert.run(first, last);
-    this.#dirty.clear();
-  }
-
-  /** A recording may claim 2^53-1; ids are then taken from the lowest gap. */
-  #takeLowest(): number {
-    const lowest = this.#ranges[0]!.first > 1 ? 1 : this.#ranges[0]!.last + 1;
-    this.#add(lowest);
-    return lowest;
-  }
-
-  #add(id: number): boolean {
-    const at = this.#positionOf(id);
-    const before = this.#ranges[at - 1];
-    const behind = this.#ranges[at];
-    if (before !== undefined && id <= before.last) return false;
-    const joinsBefore = before !== undefined && before.last + 1 === id;
-    const joinsBehind = behind !== undefined && behind.first - 1 === id;
-    if (joinsBefore && joinsBehind) {
-      this.#ranges.splice(at, 1);
-      this.#dirty.set(behind.first, undefined);
-      before.last = behind.last;
-      this.#dirty.set(before.first, before.last);
-    } else if (joinsBefore) {
-      before.last = id;
-      this.#dirty.set(before.first, id);
-    } else if (joinsBehind) {
-      this.#dirty.set(behind.first, undefined);
-      behind.first = id;
-      this.#dirty.set(id, behind.last);
-    } else {
-      this.#ranges.splice(at, 0, { first: id, last: id });
-      this.#dirty.set(id, id);
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined) return;
+    const { first, last, limit } = open;
+    if (last + 1 !== limit) {
+      this.#put.run(first, last);
+      return;
     }
+    const joined = this.#atOrBefore.get(limit)!;
+    this.#delete.run(joined.first_id);
+    this.#put.run(first, joined.last_id);
+  }
+
+  #claim(id: number): boolean {
+    if (this.#open === undefined || id !== this.#open.last + 1 || id >= this.#open.limit) {
+      this.save();
+      const before = this.#atOrBefore.get(id);
+      if (before !== null && id <= before.last_id) return false;
+      const first = before !== null && before.last_id + 1 === id ? before.first_id : id;
+      this.#open = { first, last: id, limit: this.#behind.get(id)?.first_id ?? Number.POSITIVE_INFINITY };
+    } else {
+      this.#open.last = id;
+    }
+    if (id > this.#highest) this.#highest = id;
     return true;
   }
 
-  /** Index of the first range that begins behind `id`. */
-  #positionOf(id: number): number {
-    let low = 0;
-    let high = this.#ranges.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#ranges[middle]!.first > id) high = middle;
-      else low = middle + 1;
+  #lowestFree(): number {
+    this.save();
+    let free = 1;
+    for (;;) {
+      const range = this.#atOrBefore.get(free);
+      if (range !== null && range.last_id >= free) free = range.last_id + 1;
+      else if (this.#reserved.has(free)) free += 1;
+      else return free;
     }
-    return low;
   }
 }

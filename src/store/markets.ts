@@ -1,4 +1,10 @@
-import { afterStatement, firstStated, type MarketStatement, type StatedMarket } from '../domain/market-statement.ts';
+import {
+  afterStatement,
+  firstStated,
+  type MarketStatement,
+  type StatedMarket,
+  withDefaults,
+} from '../domain/market-statement.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Database } from './database.ts';
@@ -7,7 +13,7 @@ import type { Database } from './database.ts';
 export interface StoredMarket extends StatedMarket {
   /** This archive's own handle. */
   readonly key: number;
-  /** Grows with every change to the market or to a record of it. */
+  /** Another number after every change to the market or to a record of it. */
   readonly revision: number;
 }
 
@@ -21,13 +27,13 @@ interface MarketRow {
   readonly timeframe: Timeframe;
   readonly up_asset_id: string;
   readonly down_asset_id: string;
-  readonly active: number;
-  readonly closed: number;
+  readonly active: number | null;
+  readonly closed: number | null;
   readonly winner: Outcome | null;
   readonly start_ms: number;
   readonly end_ms: number;
-  readonly volume: number;
-  readonly liquidity: number;
+  readonly volume: number | null;
+  readonly liquidity: number | null;
   readonly resolved_ms: number | null;
   readonly price_start: number | null;
   readonly price_end: number | null;
@@ -40,6 +46,9 @@ interface MarketRow {
 const COLUMNS = `market_key, condition_id, venue_market_id, venue_event_id, slug, symbol, timeframe, up_asset_id,
   down_asset_id, active, closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end,
   created_ms, updated_ms, stated_updated_ms, revision`;
+
+/** 53 random bits. */
+const NEW_REVISION = '(random() & 9007199254740991)';
 
 export const LIST_MARKETS = `SELECT ${COLUMNS} FROM markets WHERE symbol = ?
   ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?`;
@@ -72,16 +81,16 @@ export class Markets {
       `INSERT INTO markets (condition_id, venue_market_id, venue_event_id, slug, symbol, timeframe, up_asset_id,
          down_asset_id, active, closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end,
          created_ms, updated_ms, stated_updated_ms, revision)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${NEW_REVISION})
        RETURNING ${COLUMNS}`,
     );
     this.#update = database.query<MarketRow, (string | number | null)[]>(
       `UPDATE markets SET venue_market_id = ?, venue_event_id = ?, up_asset_id = ?, down_asset_id = ?, active = ?,
          closed = ?, winner = ?, volume = ?, liquidity = ?, resolved_ms = ?, price_start = ?, price_end = ?,
-         created_ms = ?, updated_ms = ?, stated_updated_ms = ?, revision = revision + 1
+         created_ms = ?, updated_ms = ?, stated_updated_ms = ?, revision = ${NEW_REVISION}
        WHERE market_key = ? RETURNING ${COLUMNS}`,
     );
-    this.#touch = database.query<never, [number]>('UPDATE markets SET revision = revision + 1 WHERE market_key = ?');
+    this.#touch = database.query<never, [number]>(`UPDATE markets SET revision = ${NEW_REVISION} WHERE market_key = ?`);
   }
 
   /** A coin's markets, the latest window first, ties by conditionId descending; `timeframe` undefined takes all. */
@@ -161,12 +170,12 @@ function columnsOf(market: StatedMarket) {
     marketId: market.marketId,
     eventId: market.eventId,
     clobTokenIds: market.clobTokenIds,
-    active: market.active ? 1 : 0,
-    closed: market.closed ? 1 : 0,
+    active: bit(market.stated.active),
+    closed: bit(market.stated.closed),
     winner: market.winner ?? null,
     tail: [
-      market.volume,
-      market.liquidity,
+      market.stated.volume ?? null,
+      market.stated.liquidity ?? null,
       market.resolvedMs ?? null,
       market.priceStart ?? null,
       market.priceEnd ?? null,
@@ -177,8 +186,12 @@ function columnsOf(market: StatedMarket) {
   };
 }
 
+function bit(value: boolean | undefined): number | null {
+  return value === undefined ? null : Number(value);
+}
+
 function toMarket(row: MarketRow): StoredMarket {
-  return {
+  return withDefaults({
     key: row.market_key,
     revision: row.revision,
     conditionId: row.condition_id,
@@ -187,19 +200,21 @@ function toMarket(row: MarketRow): StoredMarket {
     slug: row.slug,
     symbol: row.symbol,
     timeframe: row.timeframe,
-    clobTokenIds: [row.up_asset_id, row.down_asset_id],
-    active: row.active === 1,
-    closed: row.closed === 1,
+    clobTokenIds: [row.up_asset_id, row.down_asset_id] as const,
     winner: row.winner ?? undefined,
     startMs: row.start_ms,
     endMs: row.end_ms,
-    volume: row.volume,
-    liquidity: row.liquidity,
     resolvedMs: row.resolved_ms ?? undefined,
     priceStart: row.price_start ?? undefined,
     priceEnd: row.price_end ?? undefined,
     createdMs: row.created_ms,
     updatedMs: row.updated_ms,
     statedUpdatedMs: row.stated_updated_ms ?? undefined,
-  };
+    stated: {
+      active: row.active === null ? undefined : row.active === 1,
+      closed: row.closed === null ? undefined : row.closed === 1,
+      volume: row.volume ?? undefined,
+      liquidity: row.liquidity ?? undefined,
+    },
+  });
 }

@@ -5,13 +5,19 @@ import type { PriceKind } from '../domain/price.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordsOf } from './record-page.ts';
 import type { Segments } from './segments.ts';
-import type { SeriesCatalog } from './series.ts';
+import type { MarketSeriesKind, SeriesCatalog } from './series.ts';
 import type { AddOutcome } from './snapshots.ts';
 
 export interface OutcomePrice extends Place {
   readonly outcome: Outcome;
   readonly kind: PriceKind;
   readonly price: number;
+}
+
+export interface PriceSource {
+  readonly outcome: Outcome;
+  readonly kind: MarketSeriesKind;
+  readonly seriesId: number;
 }
 
 export interface CoinPrice extends Place {
@@ -53,23 +59,27 @@ export class Prices {
     return this.#segments.merge(this.#series.ensureCoin(symbol, source), records, priceCodec, giveId);
   }
 
-  page(market: StoredMarket, outcomes: readonly Outcome[], query: PageQuery): RecordPage<OutcomePrice> {
-    const served: { outcome: Outcome; kind: PriceKind; seriesId: number }[] = [];
-    for (const outcome of outcomes) {
-      const mid =
-        this.#series.find(market.key, outcome, 'mid') ?? this.#series.find(market.key, outcome, 'derived-mid');
-      if (mid !== undefined) served.push({ outcome, kind: 'mid', seriesId: mid });
-      const trade = this.#series.find(market.key, outcome, 'trade');
-      if (trade !== undefined) served.push({ outcome, kind: 'trade', seriesId: trade });
-    }
+  /** Where each outcome's prices come from; what an outcome has none of is left out. */
+  sources(market: StoredMarket, outcomes: readonly Outcome[]): PriceSource[] {
+    return outcomes.flatMap((outcome) => {
+      const find = (kind: MarketSeriesKind) => {
+        const seriesId = this.#series.find(market.key, outcome, kind);
+        return seriesId === undefined ? [] : [{ outcome, kind, seriesId }];
+      };
+      const recorded = find('mid');
+      return [...(recorded.length > 0 ? recorded : find('derived-mid')), ...find('trade')];
+    });
+  }
+
+  page(sources: readonly PriceSource[], query: PageQuery): RecordPage<OutcomePrice> {
     const plan = this.#segments.plan(
-      served.map(({ seriesId }) => seriesId),
+      sources.map(({ seriesId }) => seriesId),
       query,
     );
     const records = recordsOf(plan, query.order, priceCodec, (record, series) => ({
       ...record,
-      outcome: served[series]!.outcome,
-      kind: served[series]!.kind,
+      outcome: sources[series]!.outcome,
+      kind: sources[series]!.kind === 'trade' ? ('trade' as const) : ('mid' as const),
     }));
     return { records, next: plan.next };
   }

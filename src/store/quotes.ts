@@ -5,12 +5,18 @@ import type { Quote } from '../domain/quote.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordsOf } from './record-page.ts';
 import type { Segments } from './segments.ts';
-import type { SeriesCatalog } from './series.ts';
+import type { MarketSeriesKind, SeriesCatalog } from './series.ts';
 import type { AddOutcome } from './snapshots.ts';
 
 export interface OutcomeQuote extends Place {
   readonly outcome: Outcome;
   readonly quote: Quote;
+}
+
+export interface QuoteSource {
+  readonly outcome: Outcome;
+  readonly kind: MarketSeriesKind;
+  readonly seriesId: number;
 }
 
 /** Tops of books: those a recording brought along, and for outcomes without any, those derived from its snapshots. */
@@ -33,20 +39,25 @@ export class Quotes {
     return this.#segments.merge(this.#series.ensure(market.key, outcome, 'quote'), records, quoteCodec, giveId);
   }
 
-  page(market: StoredMarket, outcomes: readonly Outcome[], query: PageQuery): RecordPage<OutcomeQuote> {
-    const served: { outcome: Outcome; seriesId: number }[] = [];
-    for (const outcome of outcomes) {
-      const seriesId =
-        this.#series.find(market.key, outcome, 'quote') ?? this.#series.find(market.key, outcome, 'derived-quote');
-      if (seriesId !== undefined) served.push({ outcome, seriesId });
-    }
+  /** Where each outcome's quotes come from; outcomes without any are left out. */
+  sources(market: StoredMarket, outcomes: readonly Outcome[]): QuoteSource[] {
+    return outcomes.flatMap((outcome) => {
+      for (const kind of ['quote', 'derived-quote'] as const) {
+        const seriesId = this.#series.find(market.key, outcome, kind);
+        if (seriesId !== undefined) return [{ outcome, kind, seriesId }];
+      }
+      return [];
+    });
+  }
+
+  page(sources: readonly QuoteSource[], query: PageQuery): RecordPage<OutcomeQuote> {
     const plan = this.#segments.plan(
-      served.map(({ seriesId }) => seriesId),
+      sources.map(({ seriesId }) => seriesId),
       query,
     );
     const records = recordsOf(plan, query.order, quoteCodec, (record, series) => ({
       ...record,
-      outcome: served[series]!.outcome,
+      outcome: sources[series]!.outcome,
     }));
     return { records, next: plan.next };
   }

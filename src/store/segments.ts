@@ -57,6 +57,13 @@ interface Stored {
   readonly atEnd: boolean;
 }
 
+/**
+ * A page ends early where its records would come to more than this, each counted as its whole segment: a segment holds
+ * at least one full book, so an answer stays below about 64 MB of JSON whatever the books are. Books of the usual size (a
+ * hundred levels, 4 kB a segment) take half of it at the largest limit.
+ */
+const PAGE_PAYLOAD_BYTES = 8 * 1024 * 1024;
+
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 const COLUMNS = 'segment_id, first_ms, first_id, last_ms, last_id, digest, payload';
 
@@ -95,13 +102,17 @@ export class Segments {
     const walks = seriesIds.map((seriesId) => new SeriesWalk(source, seriesId, query));
     const sequence: number[] = [];
     let last: Place | undefined;
-    while (sequence.length < query.limit) {
-      const nearest = nearestWalk(walks, query);
-      const place = walks[nearest]?.place;
-      if (place === undefined) break;
-      last = place;
-      sequence.push(nearest);
-      walks[nearest]!.take();
+    let budget = PAGE_PAYLOAD_BYTES;
+    while (sequence.length < query.limit && budget > 0) {
+      const index = nearestWalk(walks, query);
+      const walk = walks[index];
+      if (walk?.place === undefined) break;
+      // Alone, a series is taken segment by segment; among others, record by record.
+      const affordable = Math.max(1, Math.floor(budget / walk.payloadBytes));
+      const count = walks.length > 1 ? 1 : walk.remaining(Math.min(query.limit - sequence.length, affordable));
+      budget -= count * walk.payloadBytes;
+      last = walk.takeMany(count);
+      for (let i = 0; i < count; i += 1) sequence.push(index);
     }
     const more = walks.some((walk) => walk.place !== undefined);
     return { slices: walks.map((walk) => walk.slices()), sequence, next: more ? last : undefined };
@@ -131,11 +142,6 @@ export class Segments {
     const target = { timestampMs: place.timestampMs, id: place.id - 1 };
     const found = this.#lastAtOrBefore(seriesId, target, this.#segmentBehind(seriesId, target));
     return found === undefined ? undefined : codec.decode(found.payload)[found.index];
-  }
-
-  /** Whether the series has any record. */
-  isEmpty(seriesId: number): boolean {
-    return this.#next.get(seriesId, -1, -1) === null;
   }
 
   /**

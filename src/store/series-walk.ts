@@ -32,11 +32,30 @@ export class SeriesWalk {
     else this.#startBackwards();
   }
 
-  /** Takes the record at `place` and moves on. */
-  take(): void {
-    this.#taken += 1;
-    this.#index += this.#query.order === 'asc' ? 1 : -1;
+  /** Payload bytes of the segment that `place` lies in: how costly one record of it is to answer with, at the most. */
+  get payloadBytes(): number {
+    return this.#segment?.payload.length ?? 0;
+  }
+
+  /** How many records from `place` on the segment holds that the query takes, at most `count`. */
+  remaining(count: number): number {
+    const { head } = this.#segment!;
+    if (this.#query.order === 'asc') {
+      const end = firstBehind(head, { timestampMs: this.#query.toMs, id: ID_MAX });
+      return Math.min(count, end - this.#index);
+    }
+    const start = firstBehind(head, { timestampMs: this.#query.fromMs, id: -1 });
+    return Math.min(count, this.#index - start + 1);
+  }
+
+  /** Takes `count` records of one segment, as `remaining` allows, moves on, and returns the last one's place. */
+  takeMany(count: number): Place {
+    const forwards = this.#query.order === 'asc';
+    const last = placeAt(this.#segment!, forwards ? this.#index + count - 1 : this.#index - count + 1);
+    this.#taken += count;
+    this.#index += forwards ? count : -count;
     this.#settle();
+    return last;
   }
 
   /** What was taken so far: ascending within each slice, the slices in the walk's order. */

@@ -163,12 +163,62 @@ describe('importing', () => {
     );
   });
 
+  test('comes to the same answers when the pieces fall between and into segments that are full', async () => {
+    // Few tops of book, so that quotes appear and vanish when a snapshot comes between two others.
+    const prices = fc.array(fc.integer({ min: 48, max: 50 }), { minLength: 300, maxLength: 600 });
+    const cases = fc.tuple(
+      prices,
+      fc.infiniteStream(fc.nat()),
+      fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 2, maxLength: 6 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(cases, async ([tops, ranks, sizes]) => {
+        const records = tops.map((top, i) =>
+          sampleSnapshot({ id: i + 1, timestamp: START_MS + i * 100, bids: [{ price: top / 100, size: 1 }], asks: [] }),
+        );
+        const ranked = chunks(records, sizes).map((piece) => ({ piece, rank: ranks.next().value ?? 0 }));
+        const reordered = ranked.toSorted((a, b) => a.rank - b.rank).map(({ piece }) => piece);
+        using whole = temporaryArchive();
+        using pieces = temporaryArchive();
+        await importRecords(whole.archive, [sampleMarket(), ...records]);
+        for (const piece of reordered) await importRecords(pieces.archive, [sampleMarket(), ...piece]);
+        const answers = await served(whole.archive);
+        expect(answers.snapshots.length).toBe(records.length);
+        expect(answers.quotes.map(quoteOf)).toEqual(derivedQuotes(answers.snapshots));
+        expect(await served(pieces.archive)).toEqual(answers);
+      }),
+      { ...RUNS, numRuns: 6 },
+    );
+  });
+
+  test('derives a quote again behind a full segment that got a later record at its last timestamp', async () => {
+    using place = temporaryArchive();
+    const records = Array.from({ length: 1000 }, (_, i) =>
+      sampleSnapshot({
+        id: i + 1,
+        timestamp: START_MS + Math.floor(i / 2) * 100,
+        bids: [{ price: i % 2 === 0 ? 0.5 : 0.4, size: 1 }],
+        asks: [],
+      }),
+    );
+    await importRecords(place.archive, [sampleMarket(), ...records.filter((_, i) => i % 2 === 0)]);
+    await importRecords(place.archive, [sampleMarket(), ...records.filter((_, i) => i % 2 === 1)]);
+    const { quotes, snapshots } = await served(place.archive);
+    expect(quotes.length).toBe(records.length);
+    expect(quotes.map(quoteOf)).toEqual(derivedQuotes(snapshots));
+  });
+
   test('gives equal archives for equal input', async () => {
     using one = temporaryArchive();
     using other = temporaryArchive();
     await importPaths(one.archive, FIXTURES);
     await importPaths(other.archive, FIXTURES);
-    expect(contentOf(one.archive)).toEqual(contentOf(other.archive));
+    // Revisions are random: two archives are never of one revision.
+    const dated = ({ markets, ...rest }: Record<string, unknown[]>) => ({
+      ...rest,
+      markets: (markets as Row[]).map((market) => ({ ...market, revision: undefined })),
+    });
+    expect(dated(contentOf(one.archive))).toEqual(dated(contentOf(other.archive)));
   });
 
   test('the fixtures again changes not a byte of what is stored', async () => {
@@ -257,8 +307,8 @@ describe('the ids of records', () => {
     await importRecords(place.archive, [sampleMarket(), snapshotAt(0, Number.MAX_SAFE_INTEGER)]);
     await importRecords(place.archive, [snapshotAt(1, undefined), snapshotAt(2, undefined), snapshotAt(3, 2)]);
     const ids = await idsOf(place.archive);
-    expect(ids.slice(0, 3)).toEqual([String(Number.MAX_SAFE_INTEGER), '1', '2']);
-    expect(new Set(ids).size).toBe(4);
+    // The record that brings the 2 gets it, although others came before.
+    expect(ids).toEqual([String(Number.MAX_SAFE_INTEGER), '1', '3', '2']);
   });
 
   test('of what the service says of the fixtures are the same in an archive that was filled from its answers', async () => {

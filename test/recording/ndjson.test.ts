@@ -457,3 +457,8 @@ describe('refused, with a reason that names the field', () => {
     },
   );
 });
+
+test.each([1_776_323_400, '1776323400'])('an integer time in seconds is rejected: %p', (timestamp) => {
+  expect(refusalOf(JSON.stringify(sampleSnapshot({ timestamp })))).toContain('looks like Unix seconds');
+  expect(refusalOf(JSON.stringify(sampleSnapshot({ timestamp: 1000 })))).toBeUndefined();
+});

@@ -6,6 +6,7 @@ import { DomainError } from '../../src/domain/errors.ts';
 import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
 import { openArchive } from '../../src/store/archive.ts';
 import { DATABASE_FILE, type Database } from '../../src/store/database.ts';
+import { RANGE_AT_OR_BEFORE, RANGE_BEHIND } from '../../src/store/ids.ts';
 import { SCHEMA_VERSION } from '../../src/store/migrations/list.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
@@ -242,6 +243,8 @@ test('the log is empty after a checkpoint, and everything still there', () => {
 
 test.each([
   ['FIND_SERIES', FIND_SERIES, ['SEARCH series USING COVERING INDEX series_by_market']],
+  ['RANGE_AT_OR_BEFORE', RANGE_AT_OR_BEFORE, ['SEARCH given_ids USING INTEGER PRIMARY KEY (rowid<?)']],
+  ['RANGE_BEHIND', RANGE_BEHIND, ['SEARCH given_ids USING INTEGER PRIMARY KEY (rowid>?)']],
   ['FIND_COIN_SERIES', FIND_COIN_SERIES, ['SEARCH series USING COVERING INDEX series_by_coin']],
   [
     'FIND_KEY_BY_DIGEST',

@@ -362,13 +362,6 @@ describe('replacing a stretch', () => {
   });
 });
 
-test('a series knows whether it is empty', () => {
-  const empty = newSeries();
-  expect(segments.isEmpty(empty)).toBe(true);
-  const { seriesId } = build({ seed: 1, count: 1, spanMs: 3, batchMax: 1, arrival: 'in order', ids: 'any' });
-  expect(segments.isEmpty(seriesId)).toBe(false);
-});
-
 test.each([
   ['the segment behind a place', NEXT_SEGMENT],
   ['the segment before a place', PREVIOUS_SEGMENT],

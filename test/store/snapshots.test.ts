@@ -56,10 +56,10 @@ function rowsOf(market: StoredMarket): Record<string, { rows: number; records: n
 
 function expectDerivedInStep(market: StoredMarket): void {
   const books = storedBooks(market);
-  expect(quotes.page(market, OUTCOMES, ALL).records).toEqual(
+  expect(quotes.page(quotes.sources(market, OUTCOMES), ALL).records).toEqual(
     quotesImpliedBy(books).map((quote) => ({ ...quote, outcome: 'up' })),
   );
-  expect(prices.page(market, OUTCOMES, ALL).records).toEqual(
+  expect(prices.page(prices.sources(market, OUTCOMES), ALL).records).toEqual(
     midsImpliedBy(books).map((mid) => ({ ...mid, outcome: 'up', kind: 'mid' })),
   );
 }
@@ -118,10 +118,12 @@ describe('quotes and mids derived from snapshots', () => {
     const market = newMarket();
     add(market, [{ timestampMs: 5, id: 0, book: topBook(0.4, 0.6) }], 'up');
     add(market, [{ timestampMs: 6, id: 0, book: topBook(0.1, 0.3) }], 'down');
-    expect(quotes.page(market, ['down'], ALL).records.map(({ outcome, quote }) => [outcome, quote.bidPrice])).toEqual([
-      ['down', 0.1],
-    ]);
-    expect(prices.page(market, OUTCOMES, ALL).records.map(({ outcome, price }) => [outcome, price])).toEqual([
+    expect(
+      quotes.page(quotes.sources(market, ['down']), ALL).records.map(({ outcome, quote }) => [outcome, quote.bidPrice]),
+    ).toEqual([['down', 0.1]]);
+    expect(
+      prices.page(prices.sources(market, OUTCOMES), ALL).records.map(({ outcome, price }) => [outcome, price]),
+    ).toEqual([
       ['up', 0.5],
       ['down', 0.2],
     ]);
@@ -131,8 +133,8 @@ describe('quotes and mids derived from snapshots', () => {
     const market = newMarket();
     add(market, [{ timestampMs: 5, id: 0, book: topBook(0.4, 0.6) }]);
     const { id } = storedBooks(market)[0]!;
-    expect(quotes.page(market, OUTCOMES, ALL).records.map((quote) => quote.id)).toEqual([id]);
-    expect(prices.page(market, OUTCOMES, ALL).records.map((mid) => mid.id)).toEqual([id]);
+    expect(quotes.page(quotes.sources(market, OUTCOMES), ALL).records.map((quote) => quote.id)).toEqual([id]);
+    expect(prices.page(prices.sources(market, OUTCOMES), ALL).records.map((mid) => mid.id)).toEqual([id]);
   });
 
   test('give way to recorded ones', () => {
@@ -144,8 +146,10 @@ describe('quotes and mids derived from snapshots', () => {
       prices.add(market, 'up', 'mid', [{ timestampMs: 8, id: 0, price: 0.25 }], (it) => ({ ...it, id: 999_002 }));
       prices.add(market, 'up', 'trade', [{ timestampMs: 6, id: 0, price: 0.75 }], (it) => ({ ...it, id: 999_003 }));
     });
-    expect(quotes.page(market, OUTCOMES, ALL).records).toEqual([{ timestampMs: 7, id: 999_001, quote, outcome: 'up' }]);
-    expect(prices.page(market, OUTCOMES, ALL).records).toEqual([
+    expect(quotes.page(quotes.sources(market, OUTCOMES), ALL).records).toEqual([
+      { timestampMs: 7, id: 999_001, quote, outcome: 'up' },
+    ]);
+    expect(prices.page(prices.sources(market, OUTCOMES), ALL).records).toEqual([
       { timestampMs: 6, id: 999_003, price: 0.75, outcome: 'up', kind: 'trade' },
       { timestampMs: 8, id: 999_002, price: 0.25, outcome: 'up', kind: 'mid' },
     ]);

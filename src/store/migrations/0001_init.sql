@@ -18,13 +18,14 @@ CREATE TABLE markets (
   timeframe TEXT NOT NULL,
   up_asset_id TEXT NOT NULL,
   down_asset_id TEXT NOT NULL,
-  active INTEGER NOT NULL CHECK (active IN (0, 1)),
-  closed INTEGER NOT NULL CHECK (closed IN (0, 1)),
+  -- NULL in active, closed, volume, liquidity: no recording said so (domain/market-statement.ts has the defaults).
+  active INTEGER CHECK (active IN (0, 1)),
+  closed INTEGER CHECK (closed IN (0, 1)),
   winner TEXT CHECK (winner IN ('up', 'down')),
   start_ms INTEGER NOT NULL,
   end_ms INTEGER NOT NULL,
-  volume REAL NOT NULL,
-  liquidity REAL NOT NULL,
+  volume REAL,
+  liquidity REAL,
   resolved_ms INTEGER,
   price_start REAL,
   price_end REAL,
@@ -32,7 +33,8 @@ CREATE TABLE markets (
   updated_ms INTEGER NOT NULL,
   -- updated_ms as a recording said it; NULL where none did and updated_ms is when the archive heard of the change.
   stated_updated_ms INTEGER,
-  -- Counts every change to the market or to a record of it.
+  -- A new random number with every change to the market or to a record of it: copies of one archive that went
+  -- different ways never agree on one.
   revision INTEGER NOT NULL
 ) STRICT;
 
