@@ -1,4 +1,6 @@
 const INITIAL_BYTES = 64 * 1024;
+/** A buffer that one answer made larger than this is not kept for the next. */
+const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 
 /** A buffer that grows and is used again for one answer after another. */
 export class ByteBuffer {
@@ -6,6 +8,7 @@ export class ByteBuffer {
   length = 0;
 
   clear(): void {
+    if (this.bytes.length > KEPT_BYTES_MAX) this.bytes = new Uint8Array(INITIAL_BYTES);
     this.length = 0;
   }
 

@@ -8,7 +8,7 @@ import type { Archive } from '../store/archive.ts';
 import { ALLOWED_METHODS, isKnownPath, routeOf } from './routes.ts';
 
 /** Requests a minute that one client address has without a valid key. */
-export const ADDRESS_REQUESTS_PER_MINUTE = 600;
+const ADDRESS_REQUESTS_PER_MINUTE = 600;
 
 export interface AccessDeps {
   readonly archive: Pick<Archive, 'database' | 'apiKeys' | 'tiers'>;
@@ -80,20 +80,22 @@ export function addressOf(request: Request, server: AddressSource | null): strin
   return server?.requestIP(request)?.address ?? 'unknown';
 }
 
-export function describeAllowance(headers: ResponseHeaders, allowance: Allowance): void {
+function describeAllowance(headers: ResponseHeaders, allowance: Allowance): void {
   headers['x-ratelimit-limit'] = String(allowance.limit);
   headers['x-ratelimit-remaining'] = String(allowance.remaining);
   headers['x-ratelimit-reset'] = String(allowance.resetEpochSeconds);
 }
 
-/** Answers outside /v1, and those to requests that never got to a key, speak of the address's budget without using it. */
+/** Sets the headers that speak of the address's budget, without using any of it. */
 export function describeAddress(headers: ResponseHeaders, address: string, deps: AccessDeps): void {
   describeAllowance(headers, deps.addressWindows.peek(address, ADDRESS_REQUESTS_PER_MINUTE, deps.clocks()));
 }
 
-/** Malformed requests have no key that could be charged: the address is. */
+/** Counts a request without a valid key against its address; throws 'rate-limited' when that has had enough. */
 export function chargeAddress(headers: ResponseHeaders, address: string, deps: AccessDeps): void {
-  describeAllowance(headers, deps.addressWindows.charge(address, ADDRESS_REQUESTS_PER_MINUTE, deps.clocks()));
+  const allowance = deps.addressWindows.charge(address, ADDRESS_REQUESTS_PER_MINUTE, deps.clocks());
+  describeAllowance(headers, allowance);
+  if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests without a valid key');
 }
 
 /**
@@ -136,14 +138,8 @@ function admit(
   const presented = AUTHORIZATION.test(request.headers.get('authorization') ?? '') ? token : undefined;
   const holder = presented === undefined ? undefined : authenticate(deps.archive, presented);
   if (holder === undefined) {
-    const allowance = deps.addressWindows.charge(
-      addressOf(request, server),
-      ADDRESS_REQUESTS_PER_MINUTE,
-      deps.clocks(),
-    );
-    describeAllowance(headers, allowance);
+    chargeAddress(headers, addressOf(request, server), deps);
     headers['www-authenticate'] = 'Bearer';
-    if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests without a valid key');
     throw new DomainError('unauthenticated', KEY_WANTED);
   }
   const { key, tier } = holder;
@@ -164,7 +160,6 @@ function authenticate({ database, apiKeys, tiers }: AccessDeps['archive'], prese
 }
 
 function rateLimited(headers: ResponseHeaders, allowance: Allowance, what: string): DomainError {
-  delete headers['www-authenticate'];
   headers['retry-after'] = String(allowance.retryAfterSeconds);
   const { limit, retryAfterSeconds } = allowance;
   return new DomainError(

@@ -20,7 +20,7 @@ import { pricesController } from './prices.ts';
 import { isOurs, problemResponse } from './problem.ts';
 import { quotesController } from './quotes.ts';
 import { Responder } from './respond.ts';
-import { ALLOWED_METHODS, isKnownPath } from './routes.ts';
+import { ALLOWED_METHODS, isKnownPath, ROUTES } from './routes.ts';
 import { siteController } from './site.ts';
 import { snapshotsController } from './snapshots.ts';
 import { tiersController } from './tiers.ts';
@@ -36,6 +36,9 @@ export interface AppDeps {
 
 /** Keys and addresses whose windows are counted apart; further ones share one window. */
 const SUBJECTS_MAX = 65_536;
+
+/** What watches over a server must always get through. */
+const UNCOUNTED: ReadonlySet<string> = new Set([ROUTES.healthz.path, ROUTES.readyz.path]);
 
 /** The whole service as one router. It owns its rate windows and nothing else. */
 export function createApp({ archive, version, clocks, isDraining, logError }: AppDeps) {
@@ -66,23 +69,19 @@ export function createApp({ archive, version, clocks, isDraining, logError }: Ap
       })
       .onError(({ error, request, set, server }) => {
         const headers = set.headers as ResponseHeaders;
-        if (error instanceof DomainError && error.kind === 'malformed-request') {
-          chargeAddress(headers, addressOf(request, server), accessDeps);
-        } else if (headers['x-ratelimit-limit'] === undefined) {
-          describeAddress(headers, addressOf(request, server), accessDeps);
-        }
-        const requestId = String(headers['x-request-id'] ?? '');
-        const problem = isUnrouted(error) ? unroutedProblem(request, headers) : error;
+        const problem = problemOf(error, request, headers, addressOf(request, server), accessDeps);
         if (problem === undefined) return options();
+        const requestId = String(headers['x-request-id'] ?? '');
         if (isOurs(problem)) logError(`${requestId} ${request.method} ${pathOf(request)}: ${causeOf(problem)}`);
         return problemResponse(problem, requestId);
       })
       .use(v1)
       // From here on: outside /v1, no key.
-      .onBeforeHandle(({ request, set, server }) => {
+      .onBeforeHandle(({ request, set, server, route }) => {
         const headers = set.headers as ResponseHeaders;
-        if (headers['x-ratelimit-limit'] === undefined)
-          describeAddress(headers, addressOf(request, server), accessDeps);
+        if (headers['x-ratelimit-limit'] !== undefined) return;
+        const budget = UNCOUNTED.has(route) ? describeAddress : chargeAddress;
+        budget(headers, addressOf(request, server), accessDeps);
       })
       .use(siteController({ archive, version, isDraining }))
       .use(docsController(version))
@@ -94,8 +93,26 @@ function isUnrouted(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'NOT_FOUND' && !(error instanceof DomainError);
 }
 
-/** Undefined for OPTIONS on a path that exists. */
-function unroutedProblem(request: Request, headers: ResponseHeaders): DomainError | undefined {
+/**
+ * What an error is answered with; undefined for OPTIONS on a path that exists. Requests that never came to a key are
+ * counted against their address here, whatever is wrong with them.
+ */
+function problemOf(
+  error: unknown,
+  request: Request,
+  headers: ResponseHeaders,
+  address: string,
+  accessDeps: AccessDeps,
+): unknown {
+  if (headers['x-ratelimit-limit'] === undefined) {
+    try {
+      chargeAddress(headers, address, accessDeps);
+    } catch (limited) {
+      // A malformed request stays one, over the limit or not: that is found out first.
+      if (isUnrouted(error)) return limited;
+    }
+  }
+  if (!isUnrouted(error)) return error;
   if (!isKnownPath(pathOf(request))) {
     return new DomainError('not-found', 'there is no such path: /openapi.json lists those that exist');
   }

@@ -77,6 +77,14 @@ export function outcomeFields(market: StoredMarket, outcome: Outcome, place: Pla
   };
 }
 
+/**
+ * The series a page is made of, for the scope of its cursor: when an import brings recorded quotes in place of derived
+ * ones, a walk under way is refused instead of ending early.
+ */
+export function namesOf(sources: readonly { readonly outcome: Outcome; readonly kind: string }[]): string {
+  return sources.map(({ outcome, kind }) => `${outcome}:${kind}`).join();
+}
+
 export function nextCursor(next: Place | undefined, scope: string): string | null {
   return next === undefined ? null : encodeCursor(next, scope);
 }

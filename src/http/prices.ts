@@ -3,7 +3,14 @@ import { formatInstant } from '../domain/instant.ts';
 import type { CoinPriceResource, PriceResource } from '../domain/price.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import type { CoinPrice, OutcomePrice } from '../store/prices.ts';
-import { answerAboutMarket, type ControllerDeps, nextCursor, outcomeFields, parametersOf } from './controller.ts';
+import {
+  answerAboutMarket,
+  type ControllerDeps,
+  namesOf,
+  nextCursor,
+  outcomeFields,
+  parametersOf,
+} from './controller.ts';
 import { requireCoin } from './lookup.ts';
 import { pageOf } from './params.ts';
 import { negotiate } from './respond.ts';
@@ -17,9 +24,10 @@ export function pricesController(deps: ControllerDeps) {
       const asked = parametersOf({ request, set }, ROUTES.marketPrices, (parameters) => parameters.series());
       const question = JSON.stringify(['prices', asked]);
       return answerAboutMarket(deps, request, params, question, (market) => {
-        const { query, scope } = pageOf(asked, `prices ${market.conditionId}`);
+        const sources = archive.prices.sources(market, asked.outcomes);
+        const { query, scope } = pageOf(asked, `prices ${market.conditionId} ${namesOf(sources)}`);
         return ({ negotiated, etag }) => {
-          const page = archive.prices.page(market, asked.outcomes, query);
+          const page = archive.prices.page(sources, query);
           const data = page.records.map((record) => priceResource(market, record));
           return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
         };
@@ -29,7 +37,7 @@ export function pricesController(deps: ControllerDeps) {
       const asked = parametersOf({ request, set }, ROUTES.coinPrices, (parameters) => parameters.series());
       return archive.database.read(() => {
         const coin = requireCoin(archive, params.coin);
-        const { query, scope } = pageOf(asked, `prices ${coin}`);
+        const { query, scope } = pageOf(asked, `coin-prices ${coin}`);
         const page = archive.prices.pageOfCoin(coin, query);
         const data = page.records.map((record) => coinPriceResource(coin, record));
         return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiate(request));

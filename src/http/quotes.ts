@@ -2,7 +2,14 @@ import { Elysia } from 'elysia';
 import { midOf, type QuoteResource, spreadOf } from '../domain/quote.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import type { OutcomeQuote } from '../store/quotes.ts';
-import { answerAboutMarket, type ControllerDeps, nextCursor, outcomeFields, parametersOf } from './controller.ts';
+import {
+  answerAboutMarket,
+  type ControllerDeps,
+  namesOf,
+  nextCursor,
+  outcomeFields,
+  parametersOf,
+} from './controller.ts';
 import { pageOf } from './params.ts';
 import { ROUTES, routerPath } from './routes.ts';
 
@@ -13,9 +20,10 @@ export function quotesController(deps: ControllerDeps) {
     const asked = parametersOf({ request, set }, ROUTES.quotes, (parameters) => parameters.series());
     const question = JSON.stringify(['quotes', asked]);
     return answerAboutMarket(deps, request, params, question, (market) => {
-      const { query, scope } = pageOf(asked, `quotes ${market.conditionId}`);
+      const sources = archive.quotes.sources(market, asked.outcomes);
+      const { query, scope } = pageOf(asked, `quotes ${market.conditionId} ${namesOf(sources)}`);
       return ({ negotiated, etag }) => {
-        const page = archive.quotes.page(market, asked.outcomes, query);
+        const page = archive.quotes.page(sources, query);
         const data = page.records.map((record) => quoteResource(market, record));
         return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
       };

@@ -10,7 +10,7 @@ const GZIP_LEVEL = 1;
 const JSON_TYPE = 'application/json';
 const MSGPACK_TYPE = 'application/msgpack';
 
-export type Format = 'json' | 'msgpack';
+type Format = 'json' | 'msgpack';
 type Encoding = 'zstd' | 'gzip' | 'identity';
 
 /** How one request wants its answer. */

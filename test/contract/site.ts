@@ -174,10 +174,13 @@ export function siteTests(suite: Suite): void {
     },
   );
 
-  test('answers outside /v1 cost nobody anything', async () => {
+  test('answers outside /v1 count against their address, but for those that watch over the service', async () => {
     const remaining = async () => Number((await get('/healthz')).headers.get('x-ratelimit-remaining'));
     const before = await remaining();
-    for (const path of ['/', '/docs', '/nothing', '/openapi.json']) await get(path);
+    for (const path of ['/healthz', '/readyz']) await get(path);
     expect(await remaining()).toBe(before);
+    const counted = ['/', '/docs', '/nothing', '/openapi.json'];
+    for (const path of counted) await get(path);
+    expect(await remaining()).toBe(before - counted.length);
   });
 }
