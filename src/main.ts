@@ -11,6 +11,8 @@ async function main(): Promise<void> {
     process.stderr.write(`bookreel: standard output cannot be written (${error.code}): the output above is lost\n`);
     process.exit(1);
   });
+  // A server whose log reader went away goes on serving; there is nobody left to tell.
+  process.stderr.on('error', () => undefined);
   const code = await run(process.argv.slice(2), {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
@@ -19,6 +21,7 @@ async function main(): Promise<void> {
   });
   // A pipe takes what was written at its reader's pace; what is not flushed would be lost with the process.
   await new Promise<void>((resolve) => process.stdout.end(() => resolve()));
+  await new Promise<void>((resolve) => process.stderr.end(() => resolve()));
   process.exit(code);
 }
 

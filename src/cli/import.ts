@@ -37,26 +37,36 @@ Examples:
       const options = command.optsWithGlobals<ImportCommandOptions>();
       const sources = sourcesOf(options.markets === undefined ? paths : [options.markets, ...paths]);
       const report = await withArchive(terminal, options, { create: true }, (archive) =>
-        importSources(terminal, archive, sources),
+        importSources(terminal, options, archive, sources),
       );
       printReport(terminal, options, report);
       if (!isClean(report)) throw new ExitWith(EXIT.failure);
     });
 }
 
-/** Imports with progress on stderr. */
+/** Imports with progress on stderr; a run that fails reports what it had stored before it says why. */
 export async function importSources(
   terminal: Terminal,
+  options: GlobalOptions,
   archive: Archive,
   sources: readonly Source[],
 ): Promise<ImportReport> {
-  const showProgress = progressPrinter(terminal);
-  const importer = new Importer(archive, { clock: terminal.clock, onProgress: showProgress });
+  const importer = new Importer(archive, { clock: terminal.clock, onProgress: progressPrinter(terminal) });
+  const endProgress = () => {
+    if (terminal.errIsTerminal) terminal.err('\r\u001b[K');
+  };
   try {
-    return await importer.run(sources);
+    const report = await importer.run(sources);
+    endProgress();
+    return report;
+  } catch (error) {
+    endProgress();
+    const report = importer.report();
+    const { stored, duplicate, rejected } = report.total;
+    if (stored + duplicate + rejected > 0) printReport(terminal, options, report);
+    throw error;
   } finally {
     archive.database.checkpoint();
-    if (terminal.errIsTerminal) terminal.err('\r\u001b[K');
   }
 }
 
@@ -70,6 +80,8 @@ export function printReport(terminal: Terminal, options: GlobalOptions, report: 
   terminal.out(
     `${total.read} records read from ${files.length} files: ${total.stored} stored, ${total.duplicate} duplicate, ${total.rejected} rejected (${rate} records/s)\n`,
   );
+  const open = total.read - total.stored - total.duplicate - total.rejected;
+  if (open > 0) terminal.err(`${open} records were read and not stored: run the import again to store them\n`);
   if (total.droppedLevels > 0) terminal.err(`${total.droppedLevels} levels of size 0 were left out\n`);
   for (const path of skipped) terminal.err(`${path}: skipped, not a recording\n`);
   for (const { path, line, reason } of rejections) terminal.err(`${path}:${line}: ${reason}\n`);

@@ -9,7 +9,9 @@ import { json, type Terminal, table } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 const DEFAULT_ACCOUNT = 'owner@localhost';
-const EMAIL = /^[^\s@]+@[^\s@]+$/;
+const EMAIL = /^[\x21-\x3f\x41-\x7e]{1,64}@[\x21-\x3f\x41-\x7e]{1,190}$/;
+/** What can be printed in a table: no control characters, no line breaks. */
+const NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,100}$/u;
 
 interface CreateOptions extends GlobalOptions {
   readonly tier: string;
@@ -83,13 +85,16 @@ export function keyCommand(terminal: Terminal): Command {
   return key;
 }
 
-/** Throws 'invalid-parameter' for a tier that does not exist or an account that is no e-mail address. */
+/** Throws 'invalid-parameter' for a tier that does not exist, an account that is no e-mail address, an odd name. */
 export function createKey(archive: Archive, nowMs: number, request: NewKey): IssuedKey {
   if (!EMAIL.test(request.account)) {
     throw new DomainError(
       'invalid-parameter',
       `--account '${request.account}' is not an e-mail address: give one like you@example.com`,
     );
+  }
+  if (request.name !== undefined && !NAME.test(request.name)) {
+    throw new DomainError('invalid-parameter', '--name is not 1 to 100 printable characters: choose another name');
   }
   return archive.database.write(() => {
     if (archive.tiers.find(request.tier) === undefined) {

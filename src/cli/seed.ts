@@ -38,7 +38,7 @@ Examples:
     .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<SeedOptions>();
       const report = await withArchive(terminal, options, { create: true }, (archive) =>
-        seed(terminal, archive, options.fixtures),
+        seed(terminal, options, archive, options.fixtures),
       );
       printReport(terminal, options, report);
       if (!isClean(report)) throw new ExitWith(EXIT.failure);
@@ -46,7 +46,12 @@ Examples:
 }
 
 /** Adds the tiers and recordings that are missing. */
-export async function seed(terminal: Terminal, archive: Archive, directory?: string): Promise<ImportReport> {
+export async function seed(
+  terminal: Terminal,
+  options: GlobalOptions,
+  archive: Archive,
+  directory?: string,
+): Promise<ImportReport> {
   archive.database.write(() => archive.tiers.addDefaults());
-  return await importSources(terminal, archive, directory === undefined ? FIXTURES : sourcesOf([directory]));
+  return await importSources(terminal, options, archive, directory === undefined ? FIXTURES : sourcesOf([directory]));
 }

@@ -51,7 +51,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   try {
     const archive = openArchive(options.data, terminal.clock(), { create: true });
     try {
-      const demoKey = options.demo === true ? await prepareDemo(terminal, archive) : undefined;
+      const demoKey = options.demo === true ? await prepareDemo(terminal, options, archive) : undefined;
       await listenUntilStopped(terminal, options, archive, demoKey);
     } finally {
       archive.database.close();
@@ -143,8 +143,8 @@ function announce(terminal: Terminal, options: ServeOptions, origin: string, dem
 }
 
 /** Seeds, and gives the demo's key a new secret: earlier ones are no longer of use. */
-async function prepareDemo(terminal: Terminal, archive: Archive): Promise<string> {
-  await seed(terminal, archive);
+async function prepareDemo(terminal: Terminal, options: ServeOptions, archive: Archive): Promise<string> {
+  await seed(terminal, options, archive);
   const nowMs = terminal.clock();
   const held = archive.apiKeys
     .list()

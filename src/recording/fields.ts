@@ -61,14 +61,24 @@ export function outcomeField(fields: Fields): Outcome {
   return wordField(fields, 'outcome', parseOutcome, 'neither "up" nor "down"');
 }
 
-/** ISO 8601 with a zone, or integer Unix milliseconds; between 1970 and 9999. */
+/**
+ * ISO 8601 with a zone, or integer Unix milliseconds; between 1970 and 9999. Integers that are a date of 2001 to 2286 as
+ * seconds, and one of early 1970 as milliseconds, are refused: stored, the mistake would be permanent.
+ */
 export function instantField(fields: Fields, name: string): number {
   const value = fields[name];
+  if ((typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value))) && isInSeconds(Number(value))) {
+    throw rejected(`${name} ${value} looks like Unix seconds: write milliseconds`);
+  }
   const instantMs = typeof value === 'string' ? parseInstant(value) : typeof value === 'number' ? value : Number.NaN;
   if (instantMs === undefined || !isInstant(instantMs)) {
     throw rejected(`${name} is missing or not a time (ISO 8601 with a zone, or integer Unix milliseconds)`);
   }
   return instantMs;
+}
+
+function isInSeconds(value: number): boolean {
+  return value >= 1e9 && value < 1e10;
 }
 
 /** An id of decimal digits that is only compared, never calculated with. */
@@ -89,7 +99,7 @@ export function recordIdField(fields: Fields): number | undefined {
 }
 
 /** A JSON number or a decimal string, kept exactly or refused. */
-export function decimal(value: unknown, name: string): number {
+function decimal(value: unknown, name: string): number {
   if (typeof value === 'number' && isExactDecimal(value)) return value;
   const parsed = typeof value === 'string' ? parseDecimal(value) : undefined;
   if (parsed !== undefined) return parsed;

@@ -13,8 +13,6 @@ export interface ImportOptions {
   readonly clock: () => number;
   /** Called after every commit with what is stored for good, and after every file. */
   readonly onProgress?: (progress: ImportProgress) => void;
-  /** Called for every refused record, in order of the input. */
-  readonly onRejection?: (rejection: Rejection) => void;
 }
 
 export interface ImportProgress {
@@ -38,6 +36,10 @@ export class Importer {
   readonly #skipped: string[] = [];
   #batch: Batch;
   #files = 0;
+  #startedMs = 0;
+  #read = 0;
+  /** Committed. */
+  #stored = 0;
 
   constructor(archive: Archive, options: ImportOptions) {
     this.#archive = archive;
@@ -52,36 +54,48 @@ export class Importer {
    * committed before stays.
    */
   async run(sources: readonly Source[]): Promise<ImportReport> {
-    const startedMs = this.#options.clock();
+    this.#startedMs = this.#options.clock();
     this.#files = sources.length;
-    for (const source of sources) {
-      const format = source.path === '-' ? 'ndjson' : await formatOf(source.path);
-      if (format === undefined) this.#skip(source);
-      else await this.#read(source, format);
+    // Named files that are no recordings are found out before anything is read.
+    const formats: (Format | undefined)[] = [];
+    for (const source of sources) formats.push(await this.#formatOf(source));
+    try {
+      for (const [index, source] of sources.entries()) {
+        const format = formats[index];
+        if (format === undefined) this.#skipped.push(source.path);
+        else await this.#readSource(source, format);
+      }
+    } catch (error) {
+      // What was read in front of the obstacle is good, unless it is the database that failed.
+      if (error instanceof DomainError && error.kind === 'not-found') this.#commit();
+      throw error;
     }
     this.#commit();
+    return this.report();
+  }
+
+  /** What was done so far; of a run that threw, what was committed before. */
+  report(): ImportReport {
     const files = this.#tallies.map((tally) => tally.report());
     return {
       files,
       total: totalOf(files),
       rejections: this.#rejections,
       skipped: this.#skipped,
-      elapsedMs: this.#options.clock() - startedMs,
+      elapsedMs: this.#options.clock() - this.#startedMs,
     };
   }
 
-  #skip(source: Source): void {
-    if (!source.named) {
-      this.#skipped.push(source.path);
-      return;
-    }
+  async #formatOf(source: Source): Promise<Format | undefined> {
+    const format = source.path === '-' ? 'ndjson' : await formatOf(source.path);
+    if (format !== undefined || !source.named) return format;
     throw new DomainError(
       'unreadable',
       `'${source.path}' is not a recording that is known here (bookreel's NDJSON, plain, .gz or .zst; Parquet of book messages)`,
     );
   }
 
-  async #read({ path, name }: Source, format: Format): Promise<void> {
+  async #readSource({ path, name }: Source, format: Format): Promise<void> {
     const tally = new FileTally(name);
     this.#tallies.push(tally);
     try {
@@ -132,6 +146,7 @@ export class Importer {
 
   #take(tally: FileTally, line: number, parse: () => RecordedItem): void {
     tally.read += 1;
+    this.#read += 1;
     try {
       this.#batch.add(parse(), tally, line);
     } catch (error) {
@@ -146,25 +161,23 @@ export class Importer {
     const batch = this.#batch;
     this.#batch = new Batch(this.#archive, this.#tokens);
     if (batch.isEmpty) return;
-    for (const { tally, line, reason } of batch.commit(this.#options.clock())) {
-      this.#reject({ path: tally.path, line, reason });
-    }
+    const { stored, refusals } = batch.commit(this.#options.clock());
+    this.#stored += stored;
+    for (const { tally, line, reason } of refusals) this.#reject({ path: tally.path, line, reason });
     this.#progress();
   }
 
   #reject(rejection: Rejection): void {
     if (this.#rejections.length < REJECTIONS_SHOWN) this.#rejections.push(rejection);
-    this.#options.onRejection?.(rejection);
   }
 
   #progress(): void {
-    const total = totalOf(this.#tallies.map((tally) => tally.report()));
     this.#options.onProgress?.({
       file: this.#tallies.at(-1)?.path ?? '',
       fileNumber: this.#tallies.length,
       files: this.#files,
-      read: total.read,
-      stored: total.stored,
+      read: this.#read,
+      stored: this.#stored,
     });
   }
 }

@@ -24,7 +24,7 @@ import {
 import type { RecordedItem } from './record.ts';
 
 /** bookreel's own recording format: one JSON object a line, `type` says what it is, the fields are those of the API. */
-export const RECORD_TYPES = ['market', 'snapshot', 'quote', 'price', 'coinPrice', 'gap'] as const;
+const RECORD_TYPES = ['market', 'snapshot', 'quote', 'price', 'coinPrice', 'gap'] as const;
 
 const OUTCOMES_WANTED = 'not up and down';
 const SLUG = /^[A-Za-z0-9._-]{1,200}$/;

@@ -1,4 +1,5 @@
-import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { asyncBufferFromFile, type Compressors, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { DomainError } from '../domain/errors.ts';
 import { bookFields, conditionIdField, type Fields, instantField, isFields, numericField, rejected } from './fields.ts';
 import { parseJsonExactly } from './ndjson.ts';
@@ -10,6 +11,12 @@ import { parseJsonExactly } from './ndjson.ts';
  * Rows stand in the order of arrival.
  */
 const COLUMNS = ['raw_data'];
+
+/** Beside snappy, which the reader brings along. Both stop at the size that the page states. */
+const COMPRESSORS: Compressors = {
+  GZIP: (bytes, outputLength) => gunzipSync(bytes, { maxOutputLength: outputLength }),
+  ZSTD: (bytes, outputLength) => zstdDecompressSync(bytes, { maxOutputLength: outputLength }),
+};
 
 /** A book message; whose outcome it is, the recording does not say. */
 export interface VenueBook {
@@ -42,7 +49,9 @@ export async function* parquetRows(path: string): AsyncGenerator<ParquetRow> {
   let rowStart = 0;
   for (const group of metadata.row_groups) {
     const rowEnd = rowStart + Number(group.num_rows);
-    const rows = await readable(path, () => parquetReadObjects({ file, metadata, columns: COLUMNS, rowStart, rowEnd }));
+    const rows = await readable(path, () =>
+      parquetReadObjects({ file, metadata, columns: COLUMNS, rowStart, rowEnd, compressors: COMPRESSORS }),
+    );
     for (const [index, row] of rows.entries()) {
       yield { number: rowStart + index + 1, parse: () => venueBook(row) };
     }
@@ -68,8 +77,8 @@ async function readable<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    throw new DomainError('unreadable', `'${path}' cannot be read as Parquet: it is damaged or cut off`, {
-      cause: error,
-    });
+    const codec = /unsupported compression codec: (\w+)/.exec(String(error))?.[1];
+    const reason = codec === undefined ? 'it is damaged or cut off' : `its compression ${codec} is not known here`;
+    throw new DomainError('unreadable', `'${path}' cannot be read as Parquet: ${reason}`, { cause: error });
   }
 }

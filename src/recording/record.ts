@@ -17,25 +17,25 @@ interface OutcomeRecord {
   readonly assetId: string | undefined;
 }
 
-export interface SnapshotRecord extends OutcomeRecord {
+interface SnapshotRecord extends OutcomeRecord {
   readonly type: 'snapshot';
   readonly book: OrderBook;
   /** Levels of size 0 that were left out. */
   readonly droppedLevels: number;
 }
 
-export interface QuoteRecord extends OutcomeRecord {
+interface QuoteRecord extends OutcomeRecord {
   readonly type: 'quote';
   readonly quote: Quote;
 }
 
-export interface PriceRecord extends OutcomeRecord {
+interface PriceRecord extends OutcomeRecord {
   readonly type: 'price';
   readonly kind: PriceKind;
   readonly price: number;
 }
 
-export interface CoinPriceRecord {
+interface CoinPriceRecord {
   readonly type: 'coinPrice';
   readonly symbol: string;
   readonly source: string;
@@ -44,13 +44,13 @@ export interface CoinPriceRecord {
   readonly price: number;
 }
 
-export interface GapRecord {
+interface GapRecord {
   readonly type: 'gap';
   readonly conditionId: string;
   readonly gap: Gap;
 }
 
-export interface MarketRecord {
+interface MarketRecord {
   readonly type: 'market';
   readonly statement: MarketStatement;
 }

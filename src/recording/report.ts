@@ -30,7 +30,8 @@ export interface ImportReport {
   readonly elapsedMs: number;
 }
 
-export const REJECTIONS_SHOWN = 20;
+/** Beyond this a report only counts: it has to stay readable, and in memory. */
+export const REJECTIONS_SHOWN = 1000;
 
 /** The running count of one file. What a batch stores is counted when the batch is committed, not before. */
 export class FileTally {

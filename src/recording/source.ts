@@ -89,6 +89,8 @@ function marketsBeside(path: string): string[] {
 
 /** What a file holds, by its content first and its name second; undefined when it is no recording known here. */
 export async function formatOf(path: string): Promise<Format | undefined> {
+  // What was read from a pipe to recognise it would be missing afterwards.
+  if (isPipe(path)) return 'ndjson';
   const head = await headOf(path);
   if (startsWith(head, PARQUET)) return 'parquet';
   if (RECORDING_NAME.test(basename(path))) return 'ndjson';
@@ -104,6 +106,12 @@ export async function formatOf(path: string): Promise<Format | undefined> {
     if (!(error instanceof DomainError)) throw error;
   }
   return undefined;
+}
+
+function isPipe(path: string): boolean {
+  // What is embedded in the executable has no entry in the file system.
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat !== undefined && (stat.isFIFO() || stat.isCharacterDevice() || stat.isSocket());
 }
 
 async function headOf(path: string): Promise<Uint8Array> {

@@ -229,3 +229,13 @@ describe('tier', () => {
     expect([(await get('/v1/billing/tiers')).status, (await get('/v1/billing/tiers')).status]).toEqual([200, 429]);
   });
 });
+
+test.each(['\u001b[31mred', 'two\nlines', 'x'.repeat(101), ''])(
+  'a name that would spoil the list is refused: %j',
+  async (name) => {
+    using directory = temporaryDirectory();
+    const finished = await runExecutable(['key', 'create', '--tier', 'free', '--name', name, '--data', directory.path]);
+    expect({ code: finished.code, stdout: finished.stdout }).toEqual({ code: 2, stdout: '' });
+    expect(finished.stderr).toContain('--name');
+  },
+);

@@ -47,6 +47,14 @@ function expectFailure({ code, stdout, stderr }: Finished): void {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
 }
 
+/** An import that stops half way reports what it had stored before it says why. */
+function expectStopped({ code, stdout, stderr }: Finished): void {
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^(?:\d+ records read .*\n)?$/);
+  expect(stderr).not.toContain('defect');
+  expect(stderr.trimEnd().split('\n').at(-1)).toStartWith('bookreel: ');
+}
+
 describe('a disk that fills up', () => {
   test.skipIf(!canMount())(
     'ends an import with the advice to free space, keeps what was committed, and more space completes it (needs to mount a tmpfs)',
@@ -58,10 +66,11 @@ describe('a disk that fills up', () => {
       const data = join(disk!.path, 'data');
       const importing = ['import', 'light.ndjson', '--data', data];
       const full = await runExecutable(importing, { cwd });
-      expectFailure(full);
+      expectStopped(full);
       expect(full.stderr).toMatch(FREE_SPACE);
       disk!.resize('64m');
       const kept = recordsIn(data);
+      expect(full.stdout === '' ? 0 : Number(/(\d+) stored/.exec(full.stdout)?.[1])).toBe(kept);
       expect(kept).toBeGreaterThan(0);
       expect(kept).toBeLessThan(RECORDS);
       const again = await runExecutable(importing, { cwd });
@@ -100,7 +109,7 @@ describe('a disk that fills up', () => {
     writeLightRecording(join(cwd, 'light.ndjson'), SNAPSHOTS);
     const script = 'trap \'\' XFSZ; ulimit -f 2000; exec "$0" import light.ndjson --data data';
     const limited = Bun.spawnSync(['sh', '-c', script, EXECUTABLE], { cwd });
-    expectFailure({
+    expectStopped({
       code: limited.exitCode,
       stdout: limited.stdout.toString(),
       stderr: limited.stderr.toString(),
