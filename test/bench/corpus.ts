@@ -1,0 +1,121 @@
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import type { StoredMarket } from '../../src/store/markets.ts';
+import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+import { REAL_BOOKS } from '../support/real-recordings.ts';
+import { type Service, serviceOf } from '../support/service.ts';
+
+const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures');
+/** Baselines and imports take the largest markets only: all of them would fill the disk with JSON. */
+const LARGE_MARKETS = 4;
+
+/** A snapshot as the service sends it. */
+export interface SnapshotRow {
+  readonly id: string;
+  readonly conditionId: string;
+  readonly outcome: Outcome;
+  readonly timestamp: string;
+}
+
+/** One of the largest markets. Its snapshots are not kept in memory: what lives there slows every collection. */
+interface LargeMarket {
+  readonly market: StoredMarket;
+  /** Of every snapshot, ascending. */
+  readonly timestampsMs: readonly number[];
+  /** Of all snapshots, as the service sends them. */
+  readonly jsonBytes: number;
+}
+
+/** What is measured: recordings in an archive of their own. */
+export interface Corpus extends Disposable {
+  readonly description: string;
+  readonly place: ReturnType<typeof temporaryArchive>;
+  readonly service: Service;
+  readonly markets: number;
+  readonly snapshots: number;
+  readonly large: readonly LargeMarket[];
+  /** One market's recording in a directory of its own, to be imported again and again. */
+  readonly books: string | undefined;
+  readonly ndjson: string;
+}
+
+export async function openCorpus(): Promise<Corpus> {
+  const place = temporaryArchive();
+  const files = temporaryDirectory();
+  const parquet = temporaryDirectory();
+  await importPaths(place.archive, REAL_BOOKS ?? FIXTURES);
+  const service = serviceOf(place.archive);
+  const all = ['btc', 'eth', 'sol', 'xrp'].flatMap((coin) => place.archive.markets.list(coin, undefined, 1000, 0));
+  const counted: LargeMarket[] = [];
+  for (const market of all) {
+    const timestampsMs: number[] = [];
+    let jsonBytes = 0;
+    for await (const row of snapshotsOf(service, market)) {
+      timestampsMs.push(Date.parse(row.timestamp));
+      jsonBytes += JSON.stringify(row).length;
+    }
+    counted.push({ market, timestampsMs, jsonBytes });
+  }
+  const snapshots = counted.reduce((sum, { timestampsMs }) => sum + timestampsMs.length, 0);
+  const large = counted.toSorted((a, b) => b.timestampsMs.length - a.timestampsMs.length).slice(0, LARGE_MARKETS);
+  const ndjson = join(files.path, 'one-market.ndjson');
+  await writeNdjson(ndjson, service, large[0]!.market);
+  const kind = REAL_BOOKS === undefined ? 'the simulated fixtures' : 'real books of 5m markets, imported from Parquet';
+  return {
+    description: `${kind}: ${all.length} markets, ${snapshots} snapshots`,
+    place,
+    service,
+    markets: all.length,
+    snapshots,
+    large,
+    books: REAL_BOOKS === undefined ? undefined : booksOf(REAL_BOOKS, large[0]!.market.slug, parquet.path),
+    ndjson,
+    [Symbol.dispose]: () => {
+      place[Symbol.dispose]();
+      files[Symbol.dispose]();
+      parquet[Symbol.dispose]();
+    },
+  };
+}
+
+/** A market's snapshots as the service sends them, in order. */
+export async function* snapshotsOf(service: Service, market: StoredMarket): AsyncGenerator<SnapshotRow> {
+  for (let cursor = ''; ; ) {
+    const answer = await service.get(`/${market.symbol}/markets/${market.conditionId}/snapshots?limit=1000${cursor}`);
+    const page = (await answer.json()) as { data: SnapshotRow[]; nextCursor: string | null };
+    yield* page.data;
+    if (page.nextCursor === null) return;
+    cursor = `&cursor=${page.nextCursor}`;
+  }
+}
+
+async function writeNdjson(path: string, service: Service, market: StoredMarket): Promise<void> {
+  const record = {
+    type: 'market',
+    conditionId: market.conditionId,
+    slug: market.slug,
+    symbol: market.symbol,
+    timeframe: market.timeframe,
+    outcomes: ['up', 'down'],
+    clobTokenIds: market.clobTokenIds,
+    startTime: market.startMs,
+    endTime: market.endMs,
+  };
+  const lines = [JSON.stringify(record)];
+  for await (const row of snapshotsOf(service, market)) lines.push(JSON.stringify({ type: 'snapshot', ...row }));
+  writeFileSync(path, `${lines.join('\n')}\n`);
+}
+
+/** A directory with the Parquet files of one market, and all market records. */
+function booksOf(directory: string, slug: string, parent: string): string {
+  for (const name of readdirSync(directory)) {
+    if (name.startsWith(`${slug}_`)) symlinkSync(join(directory, name), join(parent, name));
+  }
+  writeFileSync(join(parent, 'markets.ndjson'), readFileSync(join(directory, 'markets.ndjson')));
+  return parent;
+}
+
+export function bytesOf(path: string): number {
+  return statSync(path).size;
+}

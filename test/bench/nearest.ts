@@ -1,0 +1,76 @@
+import { BookReader, bookOf } from '../../src/book/book-segment.ts';
+import type { Corpus } from './corpus.ts';
+import { percentile, ROUNDS, type Spread, spreadOf } from './rounds.ts';
+
+const LOOKUPS = 2000;
+const OUTCOMES = ['up', 'down'] as const;
+
+export interface Latency {
+  readonly median: Spread;
+  readonly p99: Spread;
+}
+
+/** Times anywhere in the windows of the corpus' markets, always the same ones. */
+function randomTargets(corpus: Corpus, count: number) {
+  let state = 0x2545f491;
+  const random = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+  return Array.from({ length: count }, () => {
+    const { market } = corpus.large[Math.floor(random() * corpus.large.length)]!;
+    const timestampMs = Math.floor(market.startMs + random() * (market.endMs - market.startMs));
+    return { market, timestampMs, path: `/${market.symbol}/markets/${market.conditionId}/snapshots/at/${timestampMs}` };
+  });
+}
+
+type Target = ReturnType<typeof randomTargets>[number];
+
+export function nearestPaths(corpus: Corpus, count: number): string[] {
+  return randomTargets(corpus, count).map(({ path }) => path);
+}
+
+/** Microseconds of one look-up, each timed by itself, in interleaved rounds; without `outcome`: both outcomes are asked. */
+export async function measureNearest(corpus: Corpus): Promise<Map<string, Latency>> {
+  const { archive } = corpus.place;
+  const targets = randomTargets(corpus, LOOKUPS);
+  const find = ({ market, timestampMs }: Target) =>
+    archive.database.read(() => OUTCOMES.map((outcome) => archive.snapshots.nearest(market, outcome, timestampMs)));
+  const ways: Record<string, (target: Target) => unknown> = {
+    'store: find the record': find,
+    'store: find it and decode the book': (target) =>
+      find(target).map((found) => {
+        if (found === undefined) return undefined;
+        const reader = new BookReader(found.payload, found.head);
+        reader.advanceTo(found.index);
+        return bookOf(reader);
+      }),
+    'the whole request through app.handle': async ({ path }) => await (await corpus.service.get(path)).arrayBuffer(),
+  };
+  const rounds = new Map(
+    Object.keys(ways).map((name): [string, { medians: number[]; p99s: number[] }] => [name, { medians: [], p99s: [] }]),
+  );
+  for (let round = -1; round < ROUNDS; round += 1) {
+    for (const [name, way] of Object.entries(ways)) {
+      const sorted = (await timedEach(targets, way)).sort((a, b) => a - b);
+      // The round before the first warms up.
+      if (round < 0) continue;
+      rounds.get(name)!.medians.push(percentile(sorted, 0.5));
+      rounds.get(name)!.p99s.push(percentile(sorted, 0.99));
+    }
+  }
+  return new Map(
+    [...rounds].map(([name, { medians, p99s }]) => [name, { median: spreadOf(medians), p99: spreadOf(p99s) }]),
+  );
+}
+
+async function timedEach(targets: readonly Target[], way: (target: Target) => unknown): Promise<number[]> {
+  const micros: number[] = [];
+  for (const target of targets) {
+    const started = Bun.nanoseconds();
+    const result = way(target);
+    if (result instanceof Promise) await result;
+    micros.push((Bun.nanoseconds() - started) / 1000);
+  }
+  return micros;
+}

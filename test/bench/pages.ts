@@ -1,0 +1,95 @@
+import { BookReader, bookOf } from '../../src/book/book-segment.ts';
+import { formatInstant, INSTANT_MAX_MS } from '../../src/domain/instant.ts';
+import { assetIdOf } from '../../src/domain/market.ts';
+import type { Archive } from '../../src/store/archive.ts';
+import type { StoredMarket } from '../../src/store/markets.ts';
+import type { Slice } from '../../src/store/segments.ts';
+import type { Baselines } from './baselines.ts';
+import type { Corpus } from './corpus.ts';
+import { type Contender, measure, type Spread } from './rounds.ts';
+
+const PAGES = 12;
+const OUTCOMES = ['up', 'down'] as const;
+
+interface AskedPage {
+  readonly market: StoredMarket;
+  readonly fromMs: number;
+  readonly path: string;
+  readonly nextCursor: string | null;
+}
+
+/** A page of `limit` snapshots made four ways; all must give the same value before any is measured. */
+export async function measurePages(corpus: Corpus, baselines: Baselines, limit: number): Promise<Map<string, Spread>> {
+  const { service } = corpus;
+  const { archive } = corpus.place;
+  const pages: AskedPage[] = [];
+  for (const { market, timestampsMs } of corpus.large) {
+    for (let i = 0; i < PAGES / corpus.large.length; i += 1) {
+      const start = Math.floor((Math.max(0, timestampsMs.length - limit - 1) * i) / (PAGES / corpus.large.length));
+      const fromMs = timestampsMs[start]!;
+      const path = `/${market.symbol}/markets/${market.conditionId}/snapshots?limit=${limit}&from=${fromMs}`;
+      const { nextCursor } = (await (await service.get(path)).json()) as { nextCursor: string | null };
+      pages.push({ market, fromMs, path, nextCursor });
+    }
+  }
+  const ways = {
+    'bookreel: the whole request through app.handle': async ({ path }: AskedPage) =>
+      await (await service.get(path)).arrayBuffer(),
+    'segments → objects → JSON.stringify': ({ market, fromMs, nextCursor }: AskedPage) =>
+      bodyOf(JSON.stringify({ data: decodedPage(archive, market, fromMs, limit), nextCursor })),
+    'rows of JSON text → JSON.parse → JSON.stringify': ({ market, fromMs, nextCursor }: AskedPage) =>
+      bodyOf(baselines.jsonPage(market.conditionId, fromMs, limit, nextCursor)),
+    'rows of msgpack → unpack → JSON.stringify': ({ market, fromMs, nextCursor }: AskedPage) =>
+      bodyOf(baselines.msgpackPage(market.conditionId, fromMs, limit, nextCursor)),
+  };
+  for (const page of pages) {
+    const values = await Promise.all(
+      Object.values(ways).map(async (way): Promise<unknown> => JSON.parse(Buffer.from(await way(page)).toString())),
+    );
+    if (values.some((value) => !Bun.deepEquals(value, values[0], true)))
+      throw new Error(`answers differ: ${page.path}`);
+  }
+  const contenders = Object.entries(ways).map(
+    ([name, way]): Contender => ({ name, times: 2 * PAGES, run: (nth) => way(pages[nth % pages.length]!) }),
+  );
+  return await measure(contenders);
+}
+
+/** The bytes a client would be sent; the service's own answer is read in the same way. */
+async function bodyOf(json: string): Promise<ArrayBuffer> {
+  return await new Response(json).arrayBuffer();
+}
+
+/** The page as objects of the API, from our own segments. */
+function decodedPage(archive: Archive, market: StoredMarket, fromMs: number, limit: number): object[] {
+  return archive.database.read(() => {
+    const query = { fromMs, toMs: INSTANT_MAX_MS, order: 'asc', after: undefined, limit } as const;
+    const { outcomes, plan } = archive.snapshots.page(market, OUTCOMES, query);
+    const streams = outcomes.map((outcome, series) =>
+      plan.slices[series]!.flatMap((slice) => decodedSlice(market, outcome, slice)),
+    );
+    const positions = streams.map(() => 0);
+    return plan.sequence.map((series) => streams[series]![positions[series]!++]!);
+  });
+}
+
+function decodedSlice(market: StoredMarket, outcome: (typeof OUTCOMES)[number], slice: Slice): object[] {
+  const reader = new BookReader(slice.payload, slice.head);
+  const objects: object[] = [];
+  for (let index = slice.from; index < slice.to; index += 1) {
+    reader.advanceTo(index);
+    const { bidPrices, bidSizes, askPrices, askSizes } = bookOf(reader);
+    objects.push({
+      id: String(slice.head.ids[index]!),
+      assetId: assetIdOf(market, outcome),
+      conditionId: market.conditionId,
+      symbol: market.symbol,
+      outcome,
+      timeframe: market.timeframe,
+      timestamp: formatInstant(slice.head.timestamps[index]!),
+      bids: bidPrices.map((price, i) => ({ price, size: bidSizes[i]! })),
+      asks: askPrices.map((price, i) => ({ price, size: askSizes[i]! })),
+    });
+  }
+  return objects;
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createProgram } from '../src/cli/program.ts';
+import { SETTINGS } from '../src/config.ts';
+import { DEFAULT_TIERS } from '../src/domain/tier.ts';
+import { ROUTES } from '../src/http/routes.ts';
+import { NOW_MS } from './support/archive.ts';
+
+const ROOT = join(import.meta.dir, '..');
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+
+const program = createProgram({
+  out: () => undefined,
+  err: () => undefined,
+  errIsTerminal: false,
+  clock: () => NOW_MS,
+});
+
+test('is for reading: under 300 lines, and so is the page about the rooms', () => {
+  expect(README.split('\n').length).toBeLessThan(300);
+  expect(readFileSync(join(ROOT, 'src/README.md'), 'utf8').split('\n').length).toBeLessThan(100);
+});
+
+test('has every setting with its variable and default', () => {
+  for (const { flag, env, fallback } of Object.values(SETTINGS)) {
+    expect(README).toContain(`| \`${flag}\` | \`${env}\` | \`${fallback}\` |`);
+  }
+});
+
+test('has every path with its route and parameters', () => {
+  for (const [name, { path, grant, query }] of Object.entries(ROUTES)) {
+    if (name === 'reference') continue;
+    const row = README.split('\n').find((line) => line.startsWith('| `') && line.includes(`\`${path}\``));
+    expect({ path, row }).toEqual({ path, row: expect.any(String) });
+    if (grant !== undefined) expect(row).toContain(`| ${grant} |`);
+    const named = query.every((parameter) => row!.includes(`\`${parameter}\``));
+    expect({ path, described: named || row!.includes('as snapshots') }).toEqual({ path, described: true });
+  }
+});
+
+test('names commands and options that exist', () => {
+  const commands = new Set(program.commands.map((command) => command.name()));
+  const used = [...README.matchAll(/dist\/bookreel (\w+)/g)].map(([, noun]) => noun!);
+  expect(used.length).toBeGreaterThan(3);
+  for (const noun of used) expect([...commands]).toContain(noun);
+});
+
+test('every decision names a test that exists', () => {
+  const rows = [...README.matchAll(/^\| .* \| `(test\/[^`]+)`: (.+) \|$/gm)];
+  expect(rows.length).toBeGreaterThan(15);
+  for (const [, file, name] of rows) {
+    expect({ file, exists: existsSync(join(ROOT, file!)) }).toEqual({ file, exists: true });
+    expect({ name, found: readFileSync(join(ROOT, file!), 'utf8').includes(name!) }).toEqual({ name, found: true });
+  }
+});
+
+test('the tiers that a new archive has are those of the interface', () => {
+  expect(DEFAULT_TIERS.map(({ id, requestsPerMinute }) => [id, requestsPerMinute])).toEqual([
+    ['free', 10],
+    ['starter', 60],
+    ['pro', 300],
+    ['enterprise', 1000],
+  ]);
+});
