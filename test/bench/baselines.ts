@@ -5,17 +5,19 @@ import { type Corpus, snapshotsOf } from './corpus.ts';
 
 /** Other ways to keep the same snapshots in SQLite: a row each, with the whole record as JSON text or as msgpack. */
 export interface Baselines extends Disposable {
+  /** The database, for a server of its own. */
+  readonly path: string;
   /** Rows of JSON text: parsed into objects, and the page written with JSON.stringify. */
   jsonPage(conditionId: string, fromMs: number, limit: number, nextCursor: string | null): string;
   /** Rows of msgpack: unpacked into objects, and the page written with JSON.stringify. */
   msgpackPage(conditionId: string, fromMs: number, limit: number, nextCursor: string | null): string;
 }
 
-export async function openBaselines(directory: string, { service, large }: Corpus): Promise<Baselines> {
-  const sqlite = new Database(join(directory, 'baselines.db'), { create: true, strict: true });
+export async function createBaselines(directory: string, { service, large }: Corpus): Promise<Baselines> {
+  const path = join(directory, 'baselines.db');
+  using sqlite = new Database(path, { create: true, strict: true });
   sqlite.run('PRAGMA journal_mode = WAL');
   sqlite.run('PRAGMA page_size = 8192');
-  sqlite.run('PRAGMA cache_size = -65536');
   for (const [table, type] of [
     ['json_rows', 'TEXT'],
     ['msgpack_rows', 'BLOB'],
@@ -36,12 +38,19 @@ export async function openBaselines(directory: string, { service, large }: Corpu
     }
   }
   sqlite.run('COMMIT');
+  return openBaselines(path);
+}
+
+export function openBaselines(path: string): Baselines {
+  const sqlite = new Database(path, { readonly: true, strict: true });
+  sqlite.run('PRAGMA cache_size = -65536');
   const where = 'WHERE condition_id = ? AND timestamp_ms >= ? ORDER BY timestamp_ms, id LIMIT ?';
   const json = sqlite.query<{ body: string }, [string, number, number]>(`SELECT body FROM json_rows ${where}`);
   const msgpack = sqlite.query<{ body: Uint8Array }, [string, number, number]>(
     `SELECT body FROM msgpack_rows ${where}`,
   );
   return {
+    path,
     jsonPage: (conditionId, fromMs, limit, nextCursor) => {
       const data = json.all(conditionId, fromMs, limit).map(({ body }): unknown => JSON.parse(body));
       return JSON.stringify({ data, nextCursor });
