@@ -5,6 +5,7 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { Place } from '../domain/page.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
+import type { MarketSeries } from '../store/series.ts';
 import { type ResponseHeaders, searchOf } from './access.ts';
 import { requireMarket } from './lookup.ts';
 import { Parameters } from './params.ts';
@@ -81,7 +82,7 @@ export function outcomeFields(market: StoredMarket, outcome: Outcome, place: Pla
  * The series a page is made of, for the scope of its cursor: when an import brings recorded quotes in place of derived
  * ones, a walk under way is refused instead of ending early.
  */
-export function namesOf(sources: readonly { readonly outcome: Outcome; readonly kind: string }[]): string {
+export function namesOf(sources: readonly MarketSeries[]): string {
   return sources.map(({ outcome, kind }) => `${outcome}:${kind}`).join();
 }
 

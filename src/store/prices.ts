@@ -5,19 +5,13 @@ import type { PriceKind } from '../domain/price.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordsOf } from './record-page.ts';
 import type { Segments } from './segments.ts';
-import type { MarketSeriesKind, SeriesCatalog } from './series.ts';
+import type { MarketSeries, SeriesCatalog } from './series.ts';
 import type { AddOutcome } from './snapshots.ts';
 
 export interface OutcomePrice extends Place {
   readonly outcome: Outcome;
   readonly kind: PriceKind;
   readonly price: number;
-}
-
-export interface PriceSource {
-  readonly outcome: Outcome;
-  readonly kind: MarketSeriesKind;
-  readonly seriesId: number;
 }
 
 export interface CoinPrice extends Place {
@@ -60,18 +54,14 @@ export class Prices {
   }
 
   /** Where each outcome's prices come from; what an outcome has none of is left out. */
-  sources(market: StoredMarket, outcomes: readonly Outcome[]): PriceSource[] {
-    return outcomes.flatMap((outcome) => {
-      const find = (kind: MarketSeriesKind) => {
-        const seriesId = this.#series.find(market.key, outcome, kind);
-        return seriesId === undefined ? [] : [{ outcome, kind, seriesId }];
-      };
-      const recorded = find('mid');
-      return [...(recorded.length > 0 ? recorded : find('derived-mid')), ...find('trade')];
-    });
+  sources(market: StoredMarket, outcomes: readonly Outcome[]): MarketSeries[] {
+    return outcomes.flatMap((outcome) => [
+      ...this.#series.firstOf(market.key, outcome, 'mid', 'derived-mid'),
+      ...this.#series.firstOf(market.key, outcome, 'trade'),
+    ]);
   }
 
-  page(sources: readonly PriceSource[], query: PageQuery): RecordPage<OutcomePrice> {
+  page(sources: readonly MarketSeries[], query: PageQuery): RecordPage<OutcomePrice> {
     const plan = this.#segments.plan(
       sources.map(({ seriesId }) => seriesId),
       query,

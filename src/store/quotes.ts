@@ -5,18 +5,12 @@ import type { Quote } from '../domain/quote.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordsOf } from './record-page.ts';
 import type { Segments } from './segments.ts';
-import type { MarketSeriesKind, SeriesCatalog } from './series.ts';
+import type { MarketSeries, SeriesCatalog } from './series.ts';
 import type { AddOutcome } from './snapshots.ts';
 
 export interface OutcomeQuote extends Place {
   readonly outcome: Outcome;
   readonly quote: Quote;
-}
-
-export interface QuoteSource {
-  readonly outcome: Outcome;
-  readonly kind: MarketSeriesKind;
-  readonly seriesId: number;
 }
 
 /** Tops of books: those a recording brought along, and for outcomes without any, those derived from its snapshots. */
@@ -40,17 +34,11 @@ export class Quotes {
   }
 
   /** Where each outcome's quotes come from; outcomes without any are left out. */
-  sources(market: StoredMarket, outcomes: readonly Outcome[]): QuoteSource[] {
-    return outcomes.flatMap((outcome) => {
-      for (const kind of ['quote', 'derived-quote'] as const) {
-        const seriesId = this.#series.find(market.key, outcome, kind);
-        if (seriesId !== undefined) return [{ outcome, kind, seriesId }];
-      }
-      return [];
-    });
+  sources(market: StoredMarket, outcomes: readonly Outcome[]): MarketSeries[] {
+    return outcomes.flatMap((outcome) => this.#series.firstOf(market.key, outcome, 'quote', 'derived-quote'));
   }
 
-  page(sources: readonly QuoteSource[], query: PageQuery): RecordPage<OutcomeQuote> {
+  page(sources: readonly MarketSeries[], query: PageQuery): RecordPage<OutcomeQuote> {
     const plan = this.#segments.plan(
       sources.map(({ seriesId }) => seriesId),
       query,

@@ -4,6 +4,13 @@ import type { Database } from './database.ts';
 /** Recorded and derived records of one kind are two series: which one is served is decided when reading. */
 export type MarketSeriesKind = 'book' | 'quote' | 'derived-quote' | 'mid' | 'derived-mid' | 'trade';
 
+/** One time series of a market. */
+export interface MarketSeries {
+  readonly outcome: Outcome;
+  readonly kind: MarketSeriesKind;
+  readonly seriesId: number;
+}
+
 export const FIND_SERIES = 'SELECT series_id FROM series WHERE market_key = ? AND outcome = ? AND kind = ?';
 export const FIND_COIN_SERIES = 'SELECT series_id, source FROM series WHERE symbol = ? ORDER BY source';
 
@@ -27,6 +34,15 @@ export class SeriesCatalog {
 
   find(marketKey: number, outcome: Outcome, kind: MarketSeriesKind): number | undefined {
     return this.#find.get(marketKey, outcome, kind)?.series_id;
+  }
+
+  /** The series of the first of `kinds` that the outcome has, if any: one or none. */
+  firstOf(marketKey: number, outcome: Outcome, ...kinds: readonly MarketSeriesKind[]): MarketSeries[] {
+    for (const kind of kinds) {
+      const seriesId = this.find(marketKey, outcome, kind);
+      if (seriesId !== undefined) return [{ outcome, kind, seriesId }];
+    }
+    return [];
   }
 
   ensure(marketKey: number, outcome: Outcome, kind: MarketSeriesKind): number {

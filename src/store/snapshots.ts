@@ -43,15 +43,12 @@ export class Snapshots {
   }
 
   page(market: StoredMarket, outcomes: readonly Outcome[], query: PageQuery): OutcomePage {
-    const present: Outcome[] = [];
-    const seriesIds: number[] = [];
-    for (const outcome of outcomes) {
-      const series = this.#series.find(market.key, outcome, 'book');
-      if (series === undefined) continue;
-      present.push(outcome);
-      seriesIds.push(series);
-    }
-    return { outcomes: present, plan: this.#segments.plan(seriesIds, query) };
+    const series = outcomes.flatMap((outcome) => this.#series.firstOf(market.key, outcome, 'book'));
+    const plan = this.#segments.plan(
+      series.map(({ seriesId }) => seriesId),
+      query,
+    );
+    return { outcomes: series.map(({ outcome }) => outcome), plan };
   }
 
   /** See Segments.nearest; undefined when the outcome has no snapshots. */
