@@ -4,7 +4,7 @@ import { BookReader, type EditLog } from './book-segment.ts';
 import type { ByteBuffer } from './byte-buffer.ts';
 import { DECIMAL_TEXT_MAX, writeDecimal, writeInteger, writeText, writeThreeDigits } from './decimal-text.ts';
 import type { Ladder } from './ladder.ts';
-import type { RunHead } from './run.ts';
+import type { RunSlice } from './run.ts';
 
 /** What a snapshot's JSON says beside its own id, time and levels. */
 export interface SnapshotLabels {
@@ -13,14 +13,6 @@ export interface SnapshotLabels {
   readonly symbol: string;
   readonly outcome: Outcome;
   readonly timeframe: string;
-}
-
-/** Records of one segment to be written: `from` … `to` - 1. */
-export interface SnapshotRun {
-  readonly payload: Uint8Array;
-  readonly head: RunHead;
-  readonly from: number;
-  readonly to: number;
 }
 
 const encoder = new TextEncoder();
@@ -67,7 +59,7 @@ export class SnapshotJsonWriter {
   }
 
   /** Begins with the record at `run.from`; `writeNext` then writes one record after another. */
-  open(run: SnapshotRun): void {
+  open(run: RunSlice): void {
     this.#reader = new BookReader(run.payload, run.head);
     // The books in front of the first one are read, not written.
     this.#reader.advanceTo(run.from - 1);

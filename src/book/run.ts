@@ -30,6 +30,18 @@ export interface RunHead {
   readonly bodyOffset: number;
 }
 
+/** A segment's payload with its head read. */
+export interface Run {
+  readonly payload: Uint8Array;
+  readonly head: RunHead;
+}
+
+/** Consecutive records of a run: `from` … `to` - 1, ascending. */
+export interface RunSlice extends Run {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** How records of one kind become segments and come back. `R` carries its place. */
 export interface RunCodec<R extends Place> {
   /** Encodes as many of `records` from `from` on as one segment takes, at least one, at most `countMax`. */

@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia';
 import { BookReader, bookOf } from '../book/book-segment.ts';
 import { ByteBuffer } from '../book/byte-buffer.ts';
-import { PriceTexts, SnapshotJsonWriter, type SnapshotRun } from '../book/json.ts';
+import { PriceTexts, SnapshotJsonWriter } from '../book/json.ts';
+import type { RunSlice } from '../book/run.ts';
 import { assetIdOf } from '../domain/market.ts';
 import type { OrderBook, SnapshotResource } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
@@ -134,7 +135,7 @@ function writeDescending({ out, scratch, prices }: Desk, market: StoredMarket, {
   }
 }
 
-function writeSlice(scratch: ByteBuffer, writer: SnapshotJsonWriter, slice: SnapshotRun) {
+function writeSlice(scratch: ByteBuffer, writer: SnapshotJsonWriter, slice: RunSlice) {
   writer.open(slice);
   const written: { start: number; end: number }[] = [];
   for (let left = slice.to - slice.from; left > 0; left -= 1) {
@@ -156,7 +157,7 @@ function snapshotResources(market: StoredMarket, { outcomes, plan }: OutcomePage
   return plan.sequence.map((series) => streams[series]![positions[series]!++]!);
 }
 
-function sliceResources(market: StoredMarket, outcome: Outcome, slice: SnapshotRun): SnapshotResource[] {
+function sliceResources(market: StoredMarket, outcome: Outcome, slice: RunSlice): SnapshotResource[] {
   const reader = new BookReader(slice.payload, slice.head);
   reader.advanceTo(slice.from - 1);
   const resources: SnapshotResource[] = [];
@@ -181,7 +182,7 @@ function foundResource(market: StoredMarket, outcome: Outcome, record: Found): S
   return sliceResources(market, outcome, runOfOne(record))[0]!;
 }
 
-function runOfOne({ payload, head, index }: Found): SnapshotRun {
+function runOfOne({ payload, head, index }: Found): RunSlice {
   return { payload, head, from: index, to: index + 1 };
 }
 

@@ -1,4 +1,4 @@
-import { type EncodedRun, firstBehind, type RunCodec, type RunHead, readRunHead } from '../book/run.ts';
+import { type EncodedRun, firstBehind, type Run, type RunCodec, type RunSlice, readRunHead } from '../book/run.ts';
 import { damaged } from '../book/varint.ts';
 import { comparePlaces, type PageQuery, type Place } from '../domain/page.ts';
 import type { Database } from './database.ts';
@@ -14,27 +14,15 @@ interface SegmentRow {
   readonly payload: Uint8Array;
 }
 
-/** A segment with its head read: where its records stand in time. */
-export interface Segment {
-  readonly payload: Uint8Array;
-  readonly head: RunHead;
-}
-
-/** Consecutive records of one segment: `from` … `to` - 1, ascending. */
-export interface Slice extends Segment {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** One record of a segment. */
-export interface Found extends Segment {
+export interface Found extends Run {
   readonly index: number;
 }
 
 /** A page over several series, planned by places alone: no record has been decoded yet. */
 export interface PagePlan {
   /** Per series its slices, in the order in which the page takes them. */
-  readonly slices: readonly (readonly Slice[])[];
+  readonly slices: readonly (readonly RunSlice[])[];
   /** For each record of the page, in order, the index of its series. */
   readonly sequence: readonly number[];
   /** The page's last record when more follow, else undefined. */
@@ -269,7 +257,7 @@ export class Segments {
     return stretch;
   }
 
-  #lastAtOrBefore(seriesId: number, place: Place, segmentBehind: Segment | undefined): Found | undefined {
+  #lastAtOrBefore(seriesId: number, place: Place, segmentBehind: Run | undefined): Found | undefined {
     if (segmentBehind !== undefined) {
       const index = firstBehind(segmentBehind.head, place) - 1;
       if (index >= 0) return { ...segmentBehind, index };
@@ -279,12 +267,12 @@ export class Segments {
   }
 
   /** The first segment whose last record stands behind `place`. */
-  #segmentBehind(seriesId: number, place: Place): Segment | undefined {
+  #segmentBehind(seriesId: number, place: Place): Run | undefined {
     return segment(this.#next.get(seriesId, place.timestampMs, place.id));
   }
 
   /** The last segment whose last record stands before `place`. */
-  #segmentBefore(seriesId: number, place: Place): Segment | undefined {
+  #segmentBefore(seriesId: number, place: Place): Run | undefined {
     return segment(this.#previous.get(seriesId, place.timestampMs, place.id));
   }
 }
@@ -309,7 +297,7 @@ function encodeRuns<R extends Place>(records: readonly R[], codec: RunCodec<R>, 
   return runs;
 }
 
-function segment(row: SegmentRow | null): Segment | undefined {
+function segment(row: SegmentRow | null): Run | undefined {
   if (row === null) return undefined;
   refuseDamaged(row);
   return { payload: row.payload, head: readRunHead(row.payload) };

@@ -1,13 +1,12 @@
-import { firstBehind } from '../book/run.ts';
+import { firstBehind, type Run, type RunSlice } from '../book/run.ts';
 import { comparePlaces, type PageQuery, type Place } from '../domain/page.ts';
-import type { Segment, Slice } from './segments.ts';
 
 /** Where a walk gets its segments from, one seek each. */
 export interface SegmentSource {
   /** The first segment whose last record stands behind `place`. */
-  following(seriesId: number, place: Place): Segment | undefined;
+  following(seriesId: number, place: Place): Run | undefined;
   /** The last segment whose last record stands before `place`. */
-  preceding(seriesId: number, place: Place): Segment | undefined;
+  preceding(seriesId: number, place: Place): Run | undefined;
 }
 
 const ID_MAX = Number.MAX_SAFE_INTEGER;
@@ -17,8 +16,8 @@ export class SeriesWalk {
   readonly #source: SegmentSource;
   readonly #seriesId: number;
   readonly #query: PageQuery;
-  readonly #slices: Slice[] = [];
-  #segment: Segment | undefined;
+  readonly #slices: RunSlice[] = [];
+  #segment: Run | undefined;
   #index = 0;
   #taken = 0;
   /** The place the walk stands at; undefined behind the last one that the query takes. */
@@ -59,7 +58,7 @@ export class SeriesWalk {
   }
 
   /** What was taken so far: ascending within each slice, the slices in the walk's order. */
-  slices(): readonly Slice[] {
+  slices(): readonly RunSlice[] {
     this.#closeSlice();
     return this.#slices;
   }
@@ -106,7 +105,7 @@ export class SeriesWalk {
     if (place.timestampMs >= fromMs && place.timestampMs <= toMs) this.place = place;
   }
 
-  #enter(segment: Segment | undefined, index: number): void {
+  #enter(segment: Run | undefined, index: number): void {
     this.#closeSlice();
     this.#segment = segment;
     this.#index = index;
@@ -122,6 +121,6 @@ export class SeriesWalk {
   }
 }
 
-function placeAt(segment: Segment, index: number): Place {
+function placeAt(segment: Run, index: number): Place {
   return { timestampMs: segment.head.timestamps[index]!, id: segment.head.ids[index]! };
 }

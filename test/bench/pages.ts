@@ -1,9 +1,9 @@
 import { BookReader, bookOf } from '../../src/book/book-segment.ts';
+import type { RunSlice } from '../../src/book/run.ts';
 import { formatInstant, INSTANT_MAX_MS } from '../../src/domain/instant.ts';
 import { assetIdOf } from '../../src/domain/market.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
-import type { Slice } from '../../src/store/segments.ts';
 import type { Baselines } from './baselines.ts';
 import type { Corpus } from './corpus.ts';
 import { type Contender, measure, type Spread } from './rounds.ts';
@@ -73,7 +73,7 @@ function decodedPage(archive: Archive, market: StoredMarket, fromMs: number, lim
   });
 }
 
-function decodedSlice(market: StoredMarket, outcome: (typeof OUTCOMES)[number], slice: Slice): object[] {
+function decodedSlice(market: StoredMarket, outcome: (typeof OUTCOMES)[number], slice: RunSlice): object[] {
   const reader = new BookReader(slice.payload, slice.head);
   const objects: object[] = [];
   for (let index = slice.from; index < slice.to; index += 1) {
