@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createProgram } from '../src/cli/program.ts';
 import { SETTINGS } from '../src/config.ts';
-import { DEFAULT_TIERS } from '../src/domain/tier.ts';
 import { ROUTES } from '../src/http/routes.ts';
 import { NOW_MS } from './support/archive.ts';
 
@@ -53,13 +52,4 @@ test('every decision names a test that exists', () => {
     expect({ file, exists: existsSync(join(ROOT, file!)) }).toEqual({ file, exists: true });
     expect({ name, found: readFileSync(join(ROOT, file!), 'utf8').includes(name!) }).toEqual({ name, found: true });
   }
-});
-
-test('the tiers that a new archive has are those of the interface', () => {
-  expect(DEFAULT_TIERS.map(({ id, requestsPerMinute }) => [id, requestsPerMinute])).toEqual([
-    ['free', 10],
-    ['starter', 60],
-    ['pro', 300],
-    ['enterprise', 1000],
-  ]);
 });

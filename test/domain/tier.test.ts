@@ -5,47 +5,6 @@ function tier(id: string): Tier {
   return DEFAULT_TIERS.find((candidate) => candidate.id === id)!;
 }
 
-test('the catalog that an archive starts with, as it is written', () => {
-  expect(DEFAULT_TIERS.map(tierResource)).toEqual([
-    {
-      id: 'free',
-      name: 'Free',
-      coins: ['btc'],
-      routes: ['markets', 'prices'],
-      requestsPerMinute: 10,
-      monthlyPriceUsd: 0,
-      priceNote: null,
-    },
-    {
-      id: 'starter',
-      name: 'Starter',
-      coins: ['btc', 'eth'],
-      routes: ['markets', 'prices', 'snapshots', 'quotes'],
-      requestsPerMinute: 60,
-      monthlyPriceUsd: null,
-      priceNote: 'to be determined',
-    },
-    {
-      id: 'pro',
-      name: 'Pro',
-      coins: ['btc', 'eth', 'sol', 'xrp'],
-      routes: null,
-      requestsPerMinute: 300,
-      monthlyPriceUsd: null,
-      priceNote: 'to be determined',
-    },
-    {
-      id: 'enterprise',
-      name: 'Enterprise',
-      coins: null,
-      routes: null,
-      requestsPerMinute: 1000,
-      monthlyPriceUsd: null,
-      priceNote: 'custom',
-    },
-  ]);
-});
-
 test.each<[string, string, boolean]>([
   ['free', 'btc', true],
   ['free', 'eth', false],
