@@ -6,6 +6,8 @@
 export const DECIMAL_PLACES_MAX = 12;
 export const SIGNIFICANT_DIGITS_MAX = 15;
 
+/** Longer texts are no decimals that anybody wrote: reading their digits would take ever longer. */
+const DECIMAL_CHARS_MAX = 400;
 const DECIMAL_TEXT = /^(-?)(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
 const POINT = 46;
 const ZERO = 48;
@@ -42,6 +44,7 @@ function isPlainDecimal(text: string): boolean {
 }
 
 function parseAnyDecimal(text: string): number | undefined {
+  if (text.length > DECIMAL_CHARS_MAX) return undefined;
   const match = DECIMAL_TEXT.exec(text);
   if (match === null) return undefined;
   const [, sign, whole = '', fraction = '', exponentText = '0'] = match;
@@ -75,6 +78,29 @@ export function decimalPlaces(value: number): number | undefined {
 /** Whether a parsed JSON number is a decimal that this program keeps: see `decimalPlaces`. */
 export function isExactDecimal(value: number): boolean {
   return decimalPlaces(value) !== undefined;
+}
+
+/**
+ * Reads a figure that its publisher computed in binary floating point: a reference price, a volume, a liquidity. It is kept
+ * when a double carries it unchanged: its shortest text is the decimal that was written, which 15 significant digits
+ * always are and 16 or 17 often. Undefined when it would have to be rounded, or is no decimal.
+ */
+export function parseFigure(text: string): number | undefined {
+  const decimal = parseDecimal(text);
+  if (decimal !== undefined || text.length > DECIMAL_CHARS_MAX) return decimal;
+  const match = DECIMAL_TEXT.exec(text);
+  if (match === null || (match[2] === '' && match[3] === undefined) || /^-?0\d/.test(text)) return undefined;
+  const value = Number(text);
+  return Number.isFinite(value) && significantOf(text) === significantOf(String(value)) ? value : undefined;
+}
+
+/** Sign, significant digits and the power of ten that they are counted in: equal texts are equal decimals. */
+function significantOf(text: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = DECIMAL_TEXT.exec(text) ?? [];
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  const power = Number(exponent) - fraction.length + (digits.length - significant.length);
+  return significant === '' ? '0' : `${sign}${significant}e${power}`;
 }
 
 /** `value · 10^scale` as an integer. `value` must have at most `scale` decimals and the result be below 2^51. */

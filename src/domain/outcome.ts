@@ -2,6 +2,10 @@
 export const OUTCOMES = ['up', 'down'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
+export function otherOutcome(outcome: Outcome): Outcome {
+  return outcome === 'up' ? 'down' : 'up';
+}
+
 /** Compared in lower case, as the contract's canonical names are; undefined when it is neither. */
 export function parseOutcome(text: string): Outcome | undefined {
   const canonical = text.toLowerCase();

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 /** What a tier can grant: every `/v1` path belongs to one of these. `billing` needs only a valid key. */
-export const GRANTS = ['markets', 'prices', 'snapshots', 'quotes'] as const;
+export const GRANTS = ['markets', 'prices', 'snapshots', 'quotes', 'export'] as const;
 export type Grant = (typeof GRANTS)[number];
 
 /** A row of the live tier catalog. */

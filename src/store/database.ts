@@ -1,6 +1,7 @@
-import { SQLiteError, Database as Sqlite, type Statement } from 'bun:sqlite';
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { constants, SQLiteError, Database as Sqlite, type Statement } from 'bun:sqlite';
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
 import { MIGRATIONS, SCHEMA_VERSION } from './migrations/list.ts';
 
@@ -24,13 +25,16 @@ export interface OpenOptions {
  * here is a DomainError that says what to do.
  */
 export class Database {
+  readonly path: string;
   readonly #sqlite: Sqlite;
   readonly #begin: Statement;
   readonly #beginImmediate: Statement;
   readonly #commit: Statement;
   readonly #rollback: Statement;
+  #rehearsing = false;
 
-  private constructor(sqlite: Sqlite) {
+  private constructor(sqlite: Sqlite, path: string) {
+    this.path = path;
     this.#sqlite = sqlite;
     this.#begin = sqlite.query('BEGIN');
     this.#beginImmediate = sqlite.query('BEGIN IMMEDIATE');
@@ -41,23 +45,55 @@ export class Database {
   /** Throws DomainError 'unavailable' (cannot be opened, not ours, damaged) or 'conflict' (a newer schema). */
   static open(directory: string, options: OpenOptions): Database {
     const path = join(directory, DATABASE_FILE);
-    if (!options.create && isMissing(path)) {
-      throw new DomainError(
-        'unavailable',
-        `there is no archive in '${directory}': run 'bookreel serve' or 'bookreel import' first, or name another with --data`,
-      );
-    }
+    if (!options.create && isMissing(path)) throw noArchive(directory);
     return explained(path, () => {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true });
       try {
         prepare(sqlite, path);
-        return new Database(sqlite);
+        return new Database(sqlite, path);
       } catch (error) {
         sqlite.close();
         throw error;
       }
     });
+  }
+
+  /**
+   * Opens a database file to look at it only: nothing is created, migrated or changed, an older schema stays what it is.
+   * Works beside a server and on a read-only medium. Throws as `open` does.
+   */
+  static openToRead(path: string): Database {
+    if (isMissing(path)) throw noArchive(dirname(path));
+    return explained(path, () => {
+      const sqlite = connectToRead(path);
+      try {
+        refuseForeign(sqlite, path);
+        refuseNewer(sqlite, path);
+        return new Database(sqlite, path);
+      } catch (error) {
+        sqlite.close();
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Makes a database that nobody uses one file again, so that it can be moved. Throws DomainError 'in-use' when somebody does;
+   * what is too damaged for it stays as it is.
+   */
+  static settle(path: string): void {
+    const sqlite = explained(path, () => new Sqlite(path, { readwrite: true, strict: true }));
+    try {
+      sqlite.run('PRAGMA journal_mode = DELETE');
+    } catch (error) {
+      if (!(error instanceof SQLiteError)) throw error;
+      if (/^SQLITE_(?:BUSY|LOCKED)/.test(error.code ?? '')) {
+        throw new DomainError('in-use', `'${path}' is being used by another command: run this again when it is done`);
+      }
+    } finally {
+      sqlite.close();
+    }
   }
 
   /** A prepared statement. Rows come back as `Row`, parameters are bound by position. */
@@ -73,6 +109,53 @@ export class Database {
   /** One consistent view for all that `work` reads. */
   read<T>(work: () => T): T {
     return this.#within(this.#begin, work);
+  }
+
+  /**
+   * From here to `Symbol.dispose` everything is written and read as usual, and then nothing of it is kept. Other processes
+   * cannot write meanwhile.
+   */
+  rehearse(): Disposable {
+    explained(this.path, () => this.#beginImmediate.run());
+    this.#rehearsing = true;
+    return {
+      [Symbol.dispose]: () => {
+        this.#rehearsing = false;
+        // Some errors (a full disk) have rolled back already.
+        if (this.#sqlite.inTransaction) this.#rollback.run();
+      },
+    };
+  }
+
+  /**
+   * One consistent view for everything that is read from here to `Symbol.dispose`, also across awaits; meanwhile neither
+   * `read` nor `write` of this connection may be called. What others write collects in the write-ahead log until then.
+   */
+  beginView(): Disposable {
+    explained(this.path, () => {
+      this.#begin.run();
+      // The view is taken by the first look, not by BEGIN.
+      this.#sqlite.query('SELECT COUNT(*) FROM sqlite_schema').get();
+    });
+    return {
+      [Symbol.dispose]: () => {
+        // Some errors have ended it already.
+        if (this.#sqlite.inTransaction) this.#commit.run();
+      },
+    };
+  }
+
+  /**
+   * As `read`, for work that lets others run in between: only for a connection that nobody else uses meanwhile. Held long,
+   * it keeps the write-ahead log from being brought in.
+   */
+  async readSlowly<T>(work: () => Promise<T>): Promise<T> {
+    explained(this.path, () => this.#begin.run());
+    try {
+      return await work();
+    } finally {
+      if (this.#sqlite.inTransaction) this.#rollback.run();
+    }
   }
 
   /** The plan SQLite chooses for a statement, one line a step, for the tests that hot statements only search. */
@@ -91,8 +174,28 @@ export class Database {
     }
   }
 
-  get path(): string {
-    return this.#sqlite.filename;
+  /**
+   * Writes all of the archive, as it stands at one moment, to a file that is missing or empty; others may go on writing.
+   * The copy needs no files beside it.
+   */
+  copyInto(path: string): void {
+    // A connection that only reads would refuse this too, though its own database stays as it is.
+    const { query_only } = this.#sqlite.query<{ query_only: number }, []>('PRAGMA query_only').get()!;
+    try {
+      this.#sqlite.run('PRAGMA query_only = OFF');
+      this.#sqlite.query<never, [string]>('VACUUM INTO ?').run(path);
+    } catch (error) {
+      if (!(error instanceof SQLiteError)) throw error;
+      const about = saysDamaged(error) ? this.path : path;
+      throw new DomainError('unavailable', sentenceFor(error, about), { cause: error });
+    } finally {
+      this.#sqlite.run(`PRAGMA query_only = ${query_only}`);
+    }
+  }
+
+  /** Another number whenever another connection has changed the archive since. */
+  get version(): number {
+    return this.#sqlite.query<{ data_version: number }, []>('PRAGMA data_version').get()!.data_version;
   }
 
   close(): void {
@@ -100,6 +203,7 @@ export class Database {
   }
 
   #within<T>(begin: Statement, work: () => T): T {
+    if (this.#rehearsing) return this.#withinRehearsal(work);
     return explained(this.path, () => {
       begin.run();
       try {
@@ -113,6 +217,31 @@ export class Database {
       }
     });
   }
+
+  /** All of `work` or nothing, inside of the transaction that is to be rolled back. */
+  #withinRehearsal<T>(work: () => T): T {
+    return explained(this.path, () => {
+      this.#sqlite.run('SAVEPOINT step');
+      try {
+        const result = work();
+        this.#sqlite.run('RELEASE step');
+        return result;
+      } catch (error) {
+        if (this.#sqlite.inTransaction) {
+          this.#sqlite.run('ROLLBACK TO step');
+          this.#sqlite.run('RELEASE step');
+        }
+        throw error;
+      }
+    });
+  }
+}
+
+function noArchive(directory: string): DomainError {
+  return new DomainError(
+    'unavailable',
+    `there is no archive in '${directory}': run 'bookreel serve' or 'bookreel import' first, or name another with --data`,
+  );
 }
 
 /** A path that may not be looked at is not missing. */
@@ -123,6 +252,16 @@ function isMissing(path: string): boolean {
   } catch (error) {
     return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
   }
+}
+
+/**
+ * Whether an error of a `Database`, or of a statement within its `read`, says that the file's content is wrong, and not that
+ * the disk is full, the file in use or out of reach.
+ */
+export function saysDamaged(error: unknown): boolean {
+  const cause = error instanceof DomainError ? error.cause : error;
+  if (!(cause instanceof SQLiteError)) return false;
+  return !/^SQLITE_(?:BUSY|CANTOPEN|FULL|IOERR|LOCKED|NOMEM|PERM|READONLY)/.test(cause.code ?? '');
 }
 
 /** The version of the SQLite inside this program. */
@@ -138,10 +277,7 @@ export function sqliteVersion(): string {
 function prepare(sqlite: Sqlite, path: string): void {
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   sqlite.run(`PRAGMA page_size = ${PAGE_BYTES}`);
-  const foreign = pragma(sqlite, 'application_id');
-  if (foreign !== 0 && foreign !== APPLICATION_ID) {
-    throw new DomainError('unavailable', `'${path}' belongs to another program: name another directory with --data`);
-  }
+  refuseForeign(sqlite, path);
   refuseNewer(sqlite, path);
   // It is ours, or about to be; the files of the write-ahead log take its mode over.
   chmodSync(path, 0o600);
@@ -151,6 +287,44 @@ function prepare(sqlite: Sqlite, path: string): void {
   sqlite.run('PRAGMA foreign_keys = ON');
   sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
   while (pragma(sqlite, 'user_version') < SCHEMA_VERSION) migrateOnce(sqlite, path);
+}
+
+/**
+ * A connection that reads and leaves no trace. Where a write-ahead log lies beside the database, another process keeps it,
+ * or a killed one left it there: it is read as it is. Without one, a connection that could write takes the files it needs
+ * away again when it is closed, which a read-only one does not.
+ */
+function connectToRead(path: string): Sqlite {
+  if (existsSync(`${path}-wal`)) return probed(new Sqlite(path, { readonly: true, strict: true }));
+  try {
+    return probed(new Sqlite(path, { readwrite: true, strict: true }));
+  } catch (error) {
+    // On a read-only medium nobody writes.
+    if (!(error instanceof SQLiteError) || !/^SQLITE_(?:CANTOPEN|READONLY)/.test(error.code ?? '')) throw error;
+    const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
+    return probed(new Sqlite(`${pathToFileURL(path).href}?immutable=1`, flags));
+  }
+}
+
+function probed(sqlite: Sqlite): Sqlite {
+  try {
+    sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    sqlite.run('PRAGMA query_only = ON');
+    sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
+    sqlite.query('SELECT COUNT(*) FROM sqlite_schema').get();
+    return sqlite;
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+}
+
+function refuseForeign(sqlite: Sqlite, path: string): void {
+  const owner = pragma(sqlite, 'application_id');
+  if (owner === APPLICATION_ID) return;
+  // Most programs do not sign their databases; ours are signed with their first table.
+  if (owner === 0 && sqlite.query('SELECT name FROM sqlite_schema LIMIT 1').get() === null) return;
+  throw new DomainError('unavailable', `'${path}' belongs to another program: name another directory with --data`);
 }
 
 function refuseNewer(sqlite: Sqlite, path: string): void {

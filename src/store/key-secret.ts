@@ -39,7 +39,8 @@ export class KeySecret {
   }
 }
 
-function readSecret(path: string): Uint8Array | undefined {
+/** The secret in a file, undefined when there is none; throws DomainError 'unavailable' when it is none, or out of reach. */
+export function readSecret(path: string): Uint8Array | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');

@@ -1,3 +1,4 @@
+import { isStandIn, standInConditionId } from '../domain/condition-id.ts';
 import {
   afterStatement,
   firstStated,
@@ -57,6 +58,14 @@ export const LIST_MARKETS_OF_TIMEFRAME = `SELECT ${COLUMNS} FROM markets WHERE s
 export const FIND_MARKET = `SELECT ${COLUMNS} FROM markets WHERE condition_id = ?`;
 export const FIND_MARKET_BY_SLUG = `SELECT ${COLUMNS} FROM markets WHERE slug = ? AND symbol = ?
   ORDER BY start_ms DESC LIMIT 1`;
+export const FIND_MARKET_BY_UP_ASSET = `SELECT ${COLUMNS} FROM markets WHERE up_asset_id = ? AND up_asset_id <> '0'`;
+export const FIND_MARKET_BY_DOWN_ASSET = `SELECT ${COLUMNS} FROM markets
+  WHERE down_asset_id = ? AND down_asset_id <> '0'`;
+export const NEXT_MARKET = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? AND (start_ms, condition_id) > (?, ?)
+  ORDER BY start_ms, condition_id LIMIT 1`;
+export const NEXT_MARKET_BY_KEY = `SELECT ${COLUMNS} FROM markets NOT INDEXED WHERE market_key > ?
+  ORDER BY market_key LIMIT 1`;
+export const LIST_MARKETS_OF_SLUG = `SELECT ${COLUMNS} FROM markets WHERE slug = ? ORDER BY symbol, start_ms`;
 export const KNOWS_COIN = 'SELECT 1 AS known FROM markets WHERE symbol = ? LIMIT 1';
 
 const CONDITION_ID = /^0x[0-9a-f]+$/;
@@ -66,6 +75,12 @@ export class Markets {
   readonly #listOfTimeframe;
   readonly #find;
   readonly #findBySlug;
+  readonly #findByUpAsset;
+  readonly #findByDownAsset;
+  readonly #next;
+  readonly #coins;
+  readonly #nextByKey;
+  readonly #listOfSlug;
   readonly #knowsCoin;
   readonly #insert;
   readonly #update;
@@ -76,6 +91,12 @@ export class Markets {
     this.#listOfTimeframe = database.query<MarketRow, [string, Timeframe, number, number]>(LIST_MARKETS_OF_TIMEFRAME);
     this.#find = database.query<MarketRow, [string]>(FIND_MARKET);
     this.#findBySlug = database.query<MarketRow, [string, string]>(FIND_MARKET_BY_SLUG);
+    this.#findByUpAsset = database.query<MarketRow, [string]>(FIND_MARKET_BY_UP_ASSET);
+    this.#findByDownAsset = database.query<MarketRow, [string]>(FIND_MARKET_BY_DOWN_ASSET);
+    this.#next = database.query<MarketRow, [string, number, string]>(NEXT_MARKET);
+    this.#coins = database.query<{ symbol: string }, []>('SELECT DISTINCT symbol FROM markets ORDER BY symbol');
+    this.#nextByKey = database.query<MarketRow, [number]>(NEXT_MARKET_BY_KEY);
+    this.#listOfSlug = database.query<MarketRow, [string]>(LIST_MARKETS_OF_SLUG);
     this.#knowsCoin = database.query<{ known: number }, [string]>(KNOWS_COIN);
     this.#insert = database.query<MarketRow, (string | number | null)[]>(
       `INSERT INTO markets (condition_id, venue_market_id, venue_event_id, slug, symbol, timeframe, up_asset_id,
@@ -85,7 +106,7 @@ export class Markets {
        RETURNING ${COLUMNS}`,
     );
     this.#update = database.query<MarketRow, (string | number | null)[]>(
-      `UPDATE markets SET venue_market_id = ?, venue_event_id = ?, up_asset_id = ?, down_asset_id = ?, active = ?,
+      `UPDATE markets SET condition_id = ?, venue_market_id = ?, venue_event_id = ?, up_asset_id = ?, down_asset_id = ?, active = ?,
          closed = ?, winner = ?, volume = ?, liquidity = ?, resolved_ms = ?, price_start = ?, price_end = ?,
          created_ms = ?, updated_ms = ?, stated_updated_ms = ?, revision = ${NEW_REVISION}
        WHERE market_key = ? RETURNING ${COLUMNS}`,
@@ -114,21 +135,68 @@ export class Markets {
     return row === null || row.symbol !== symbol ? undefined : toMarket(row);
   }
 
+  /** A market of any coin by its slug, in lower case; of markets with one slug the one that starts at `startMs`, else the latest. */
+  findBySlug(slug: string, startMs?: number): StoredMarket | undefined {
+    const rows = this.#listOfSlug.all(slug);
+    const wantedMs = startMs ?? Math.max(...rows.map((row) => row.start_ms));
+    const row = rows.find((candidate) => candidate.start_ms === wantedMs);
+    return row === undefined ? undefined : toMarket(row);
+  }
+
+  /** The market that an asset belongs to, as up or as down. */
+  findByAsset(assetId: string): StoredMarket | undefined {
+    const row = this.#findByUpAsset.get(assetId) ?? this.#findByDownAsset.get(assetId);
+    return row === null ? undefined : toMarket(row);
+  }
+
+  /** A coin's markets one after another by (startMs, conditionId): the one behind `previous`, or the first. */
+  after(symbol: string, previous: StoredMarket | undefined): StoredMarket | undefined {
+    const row = this.#next.get(symbol, previous?.startMs ?? -1, previous?.conditionId ?? '');
+    return row === null ? undefined : toMarket(row);
+  }
+
+  /** Coins with markets, by name. */
+  coins(): string[] {
+    return this.#coins.all().map((row) => row.symbol);
+  }
+
+  /** The market stored behind the one with `key`, in the order in which they came; 0 for the first. */
+  behindKey(key: number): StoredMarket | undefined {
+    const row = this.#nextByKey.get(key);
+    return row === null ? undefined : toMarket(row);
+  }
+
+  /** Markets of any coin by conditionId or slug, neither with regard to case. */
+  named(conditionIdOrSlug: string): StoredMarket[] {
+    const name = conditionIdOrSlug.toLowerCase();
+    const row = CONDITION_ID.test(name) ? this.#find.get(name) : null;
+    return row === null ? this.#listOfSlug.all(name).map(toMarket) : [toMarket(row)];
+  }
+
   /** Whether any market of the coin was ever recorded. */
   knowsCoin(symbol: string): boolean {
     return this.#knowsCoin.get(symbol) !== null;
   }
 
   /**
-   * Adds a market, or brings a known one up to date: see `afterStatement`, whose 'rejected-record' this throws.
+   * Adds a market, or brings a known one up to date: see `afterStatement`, whose 'rejected-record' this throws. A market that
+   * is held under a stand-in for its conditionId (domain/condition-id.ts) gets the real one from the first record that has it.
    * Within a write transaction.
    */
   put(statement: MarketStatement, nowMs: number): { market: StoredMarket; changed: boolean } {
-    const held = this.findByConditionId(statement.conditionId);
+    const held = this.findByConditionId(statement.conditionId) ?? this.#standInOrReal(statement);
     if (held === undefined) return { market: this.#add(firstStated(statement, nowMs)), changed: true };
     const next = afterStatement(held, statement, nowMs);
-    if (next === held) return { market: held, changed: false };
-    return { market: this.#change(held.key, next), changed: true };
+    const named = isStandIn(held.conditionId) ? statement.conditionId : held.conditionId;
+    if (next === held && named === held.conditionId) return { market: held, changed: false };
+    return { market: this.#change(held.key, { ...next, conditionId: named }), changed: true };
+  }
+
+  /** The market of the same slug and window, where one of the two has a stand-in for its conditionId. */
+  #standInOrReal({ conditionId, slug, symbol, startMs }: MarketStatement): StoredMarket | undefined {
+    if (!isStandIn(conditionId)) return this.findByConditionId(standInConditionId(slug, startMs));
+    const row = this.#listOfSlug.all(slug).find((held) => held.symbol === symbol && held.start_ms === startMs);
+    return row === undefined ? undefined : toMarket(row);
   }
 
   /** Notes that a record of the market was added. */
@@ -159,7 +227,17 @@ export class Markets {
 
   #change(key: number, market: StatedMarket): StoredMarket {
     const { marketId, eventId, clobTokenIds, active, closed, winner, tail } = columnsOf(market);
-    const row = this.#update.get(marketId, eventId, ...clobTokenIds, active, closed, winner, ...tail, key);
+    const row = this.#update.get(
+      market.conditionId,
+      marketId,
+      eventId,
+      ...clobTokenIds,
+      active,
+      closed,
+      winner,
+      ...tail,
+      key,
+    );
     return toMarket(row!);
   }
 }

@@ -1,4 +1,5 @@
 import { type PriceRecord, priceCodec } from '../book/price-segment.ts';
+import type { RunSlice } from '../book/run.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { PageQuery, Place } from '../domain/page.ts';
 import type { PriceKind } from '../domain/price.ts';
@@ -33,22 +34,22 @@ export class Prices {
   }
 
   /** Adds recorded prices of one kind (ascending by timestamp); runs within a write transaction. */
-  add(
+  add<I extends PriceRecord>(
     market: StoredMarket,
     outcome: Outcome,
     kind: PriceKind,
-    records: readonly PriceRecord[],
-    giveId: (record: PriceRecord) => PriceRecord,
+    records: readonly I[],
+    giveId: (record: I) => PriceRecord,
   ): AddOutcome {
     return this.#segments.merge(this.#series.ensure(market.key, outcome, kind), records, priceCodec, giveId);
   }
 
   /** Adds a coin's prices from one source (ascending by timestamp); runs within a write transaction. */
-  addOfCoin(
+  addOfCoin<I extends PriceRecord>(
     symbol: string,
     source: string,
-    records: readonly PriceRecord[],
-    giveId: (record: PriceRecord) => PriceRecord,
+    records: readonly I[],
+    giveId: (record: I) => PriceRecord,
   ): AddOutcome {
     return this.#segments.merge(this.#series.ensureCoin(symbol, source), records, priceCodec, giveId);
   }
@@ -59,6 +60,20 @@ export class Prices {
       ...this.#series.firstOf(market.key, outcome, 'mid', 'derived-mid'),
       ...this.#series.firstOf(market.key, outcome, 'trade'),
     ]);
+  }
+
+  /** Every recorded price of one kind of an outcome between two times, see Segments.slices. */
+  slices(market: StoredMarket, outcome: Outcome, kind: PriceKind, fromMs: number, toMs: number): Iterable<RunSlice> {
+    const series = this.#series.find(market.key, outcome, kind);
+    return series === undefined ? [] : this.#segments.slices(series, fromMs, toMs);
+  }
+
+  /** Every price of a coin between two times, by source. */
+  slicesOfCoin(symbol: string, fromMs: number, toMs: number): { source: string; slices: Iterable<RunSlice> }[] {
+    return this.#series.ofCoin(symbol).map(({ seriesId, source }) => ({
+      source,
+      slices: this.#segments.slices(seriesId, fromMs, toMs),
+    }));
   }
 
   page(sources: readonly MarketSeries[], query: PageQuery): RecordPage<OutcomePrice> {
@@ -85,6 +100,11 @@ export class Prices {
       source: sources[series]!.source,
     }));
     return { records, next: plan.next };
+  }
+
+  /** Coins with prices of their own, by name. */
+  coins(): string[] {
+    return this.#series.coins();
   }
 
   /** Whether any price of the coin was ever recorded. */

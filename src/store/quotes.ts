@@ -1,4 +1,5 @@
 import { type QuoteRecord, quoteCodec } from '../book/quote-segment.ts';
+import type { RunSlice } from '../book/run.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { PageQuery, Place } from '../domain/page.ts';
 import type { Quote } from '../domain/quote.ts';
@@ -24,11 +25,11 @@ export class Quotes {
   }
 
   /** Adds recorded quotes (ascending by timestamp); runs within a write transaction. */
-  add(
+  add<I extends QuoteRecord>(
     market: StoredMarket,
     outcome: Outcome,
-    records: readonly QuoteRecord[],
-    giveId: (record: QuoteRecord) => QuoteRecord,
+    records: readonly I[],
+    giveId: (record: I) => QuoteRecord,
   ): AddOutcome {
     return this.#segments.merge(this.#series.ensure(market.key, outcome, 'quote'), records, quoteCodec, giveId);
   }
@@ -36,6 +37,12 @@ export class Quotes {
   /** Where each outcome's quotes come from; outcomes without any are left out. */
   sources(market: StoredMarket, outcomes: readonly Outcome[]): MarketSeries[] {
     return outcomes.flatMap((outcome) => this.#series.firstOf(market.key, outcome, 'quote', 'derived-quote'));
+  }
+
+  /** Every recorded quote of an outcome between two times, see Segments.slices. */
+  slices(market: StoredMarket, outcome: Outcome, fromMs: number, toMs: number): Iterable<RunSlice> {
+    const series = this.#series.find(market.key, outcome, 'quote');
+    return series === undefined ? [] : this.#segments.slices(series, fromMs, toMs);
   }
 
   page(sources: readonly MarketSeries[], query: PageQuery): RecordPage<OutcomeQuote> {

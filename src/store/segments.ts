@@ -70,6 +70,7 @@ export class Segments {
   readonly #previous;
   readonly #insert;
   readonly #delete;
+  readonly #clear;
 
   constructor(database: Database) {
     this.#next = database.query<SegmentRow, [number, number, number]>(NEXT_SEGMENT);
@@ -78,6 +79,7 @@ export class Segments {
       `INSERT INTO segments (series_id, first_ms, first_id, last_ms, last_id, records, digest, payload)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
+    this.#clear = database.query<never, [number]>('DELETE FROM segments WHERE series_id = ?');
     this.#delete = database.query<never, [number]>('DELETE FROM segments WHERE segment_id = ?');
   }
 
@@ -124,6 +126,25 @@ export class Segments {
     return this.#lastAtOrBefore(seriesId, after, this.#segmentBehind(seriesId, after));
   }
 
+  /**
+   * Every record of a series between `fromMs` and `toMs`, both inclusive, ascending, one segment at a time: what takes
+   * the whole of a series holds one segment of it.
+   */
+  *slices(seriesId: number, fromMs: number, toMs: number): Generator<RunSlice> {
+    const end = { timestampMs: toMs, id: ID_MAX };
+    let place: Place = { timestampMs: fromMs, id: -1 };
+    for (;;) {
+      const run = this.#segmentBehind(seriesId, place);
+      if (run === undefined) return;
+      const from = firstBehind(run.head, place);
+      const to = firstBehind(run.head, end);
+      if (from < to) yield { ...run, from, to };
+      const { count, timestamps, ids } = run.head;
+      if (to < count) return;
+      place = { timestampMs: timestamps[count - 1]!, id: ids[count - 1]! };
+    }
+  }
+
   /** The last record that stands before `place`, decoded. */
   recordBefore<R extends Place>(seriesId: number, place: Place, codec: RunCodec<R>): R | undefined {
     // (t, id-1) is the greatest place before (t, id).
@@ -136,11 +157,11 @@ export class Segments {
    * Adds `incoming` (ascending by timestamp, those of one timestamp in the order in which they came) and drops what the
    * series already says at the same timestamp. `giveId` is asked once per record that stays, in order.
    */
-  merge<R extends Place>(
+  merge<R extends Place, I extends R>(
     seriesId: number,
-    incoming: readonly R[],
+    incoming: readonly I[],
     codec: RunCodec<R>,
-    giveId: (record: R) => R,
+    giveId: (record: I) => R,
   ): MergeOutcome<R> {
     let stored = 0;
     let duplicates = 0;
@@ -154,11 +175,16 @@ export class Segments {
       from = to;
       if (fresh.length === 0) continue;
       const given = fresh.map(giveId);
-      const merged = [...present, ...given].sort(comparePlaces);
+      const merged = inPlaceOrder([...present, ...given]);
       this.#rewrite(seriesId, rows, merged, codec, atEnd);
       changes.push(this.#stretch(seriesId, merged, given, codec));
     }
     return { stored, duplicates, changes };
+  }
+
+  /** Takes every record of a series away. Within a write transaction. */
+  clear(seriesId: number): void {
+    this.#clear.run(seriesId);
   }
 
   /** Replaces what stands between `first` and `last` (both inclusive) by `records`, ascending and within them. */
@@ -173,7 +199,7 @@ export class Segments {
     const present = this.#decode(rows, codec);
     const kept = present.filter((record) => comparePlaces(record, first) < 0 || comparePlaces(record, last) > 0);
     if (kept.length === present.length && records.length === 0) return;
-    this.#rewrite(seriesId, rows, [...kept, ...records].sort(comparePlaces), codec, atEnd);
+    this.#rewrite(seriesId, rows, inPlaceOrder([...kept, ...records]), codec, atEnd);
   }
 
   /**
@@ -247,12 +273,17 @@ export class Segments {
   }
 
   #stretch<R extends Place>(seriesId: number, merged: readonly R[], given: readonly R[], codec: RunCodec<R>): R[] {
-    const fresh = new Set<R>(given);
-    const first = merged.findIndex((record) => fresh.has(record));
-    const last = merged.findLastIndex((record) => fresh.has(record));
-    const stretch = merged.slice(first, last + 2);
-    if (last + 1 < merged.length) return stretch;
-    const following = this.#segmentBehind(seriesId, merged[last]!);
+    // Given in the order of time, but ids of one timestamp may come in any order.
+    let first = given[0]!;
+    let last = first;
+    for (const record of given) {
+      if (comparePlaces(record, first) < 0) first = record;
+      if (comparePlaces(record, last) > 0) last = record;
+    }
+    const behind = merged.lastIndexOf(last) + 1;
+    const stretch = merged.slice(merged.indexOf(first), behind + 1);
+    if (behind < merged.length) return stretch;
+    const following = this.#segmentBehind(seriesId, last);
     if (following !== undefined) stretch.push(codec.decode(following.payload)[0]!);
     return stretch;
   }
@@ -332,9 +363,19 @@ function nearestWalk(walks: readonly SeriesWalk[], query: PageQuery): number {
   return nearest;
 }
 
+/** Sorts what is not in order yet; most of what is imported comes behind everything that is stored. */
+function inPlaceOrder<R extends Place>(records: R[]): R[] {
+  const inOrder = records.every((record, i) => i === 0 || comparePlaces(records[i - 1]!, record) < 0);
+  return inOrder ? records : records.sort(comparePlaces);
+}
+
 /** `incoming` without what `present`, or an earlier one of `incoming`, says at the same timestamp. */
-function withoutRepeats<R extends Place>(present: readonly R[], incoming: readonly R[], codec: RunCodec<R>): R[] {
-  const fresh: R[] = [];
+function withoutRepeats<R extends Place, I extends R>(
+  present: readonly R[],
+  incoming: readonly I[],
+  codec: RunCodec<R>,
+): I[] {
+  const fresh: I[] = [];
   let p = 0;
   for (const record of incoming) {
     while (p < present.length && present[p]!.timestampMs < record.timestampMs) p += 1;

@@ -12,23 +12,32 @@ export interface MarketSeries {
 }
 
 export const FIND_SERIES = 'SELECT series_id FROM series WHERE market_key = ? AND outcome = ? AND kind = ?';
+const FIND_BOOKS = "SELECT series_id, mirrored FROM series WHERE market_key = ? AND outcome = ? AND kind = 'book'";
 export const FIND_COIN_SERIES = 'SELECT series_id, source FROM series WHERE symbol = ? ORDER BY source';
 
 /** Which time series exist, and under which id their segments stand. */
 export class SeriesCatalog {
   readonly #find;
   readonly #add;
+  readonly #findBooks;
+  readonly #mark;
   readonly #ofCoin;
   readonly #addCoin;
+  readonly #coins;
 
   constructor(database: Database) {
     this.#find = database.query<{ series_id: number }, [number, Outcome, MarketSeriesKind]>(FIND_SERIES);
     this.#add = database.query<{ series_id: number }, [number, Outcome, MarketSeriesKind]>(
       'INSERT INTO series (market_key, outcome, kind) VALUES (?, ?, ?) RETURNING series_id',
     );
+    this.#findBooks = database.query<{ series_id: number; mirrored: number }, [number, Outcome]>(FIND_BOOKS);
+    this.#mark = database.query<never, [number, number]>('UPDATE series SET mirrored = ? WHERE series_id = ?');
     this.#ofCoin = database.query<{ series_id: number; source: string }, [string]>(FIND_COIN_SERIES);
     this.#addCoin = database.query<{ series_id: number }, [string, string]>(
       "INSERT INTO series (kind, symbol, source) VALUES ('coin-price', ?, ?) RETURNING series_id",
+    );
+    this.#coins = database.query<{ symbol: string }, []>(
+      'SELECT DISTINCT symbol FROM series WHERE symbol IS NOT NULL ORDER BY symbol',
     );
   }
 
@@ -49,9 +58,25 @@ export class SeriesCatalog {
     return this.find(marketKey, outcome, kind) ?? this.#add.get(marketKey, outcome, kind)!.series_id;
   }
 
+  /** The outcome's books: recorded, or made from the other outcome's. */
+  books(marketKey: number, outcome: Outcome): { seriesId: number; mirrored: boolean } | undefined {
+    const row = this.#findBooks.get(marketKey, outcome);
+    return row === null ? undefined : { seriesId: row.series_id, mirrored: row.mirrored === 1 };
+  }
+
+  /** Says of an outcome's books whether they were made from the other outcome's. */
+  markMirrored(seriesId: number, mirrored: boolean): void {
+    this.#mark.run(Number(mirrored), seriesId);
+  }
+
   /** A coin's price series, one per source, by source. */
   ofCoin(symbol: string): { seriesId: number; source: string }[] {
     return this.#ofCoin.all(symbol).map((row) => ({ seriesId: row.series_id, source: row.source }));
+  }
+
+  /** Coins that have price series, by name. */
+  coins(): string[] {
+    return this.#coins.all().map((row) => row.symbol);
   }
 
   ensureCoin(symbol: string, source: string): number {

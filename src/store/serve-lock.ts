@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { explained } from './database.ts';
 
+export const LOCK_FILE = 'serve.lock';
+
 /**
  * One server per data directory. The lock is an exclusive transaction on a database of its own: the operating system
  * drops it with the process, also after kill -9, so it is never stale.
@@ -17,7 +19,7 @@ export class ServeLock {
 
   /** Throws DomainError 'in-use' when another server holds the directory, 'unavailable' when it cannot be written. */
   static take(directory: string): ServeLock {
-    const path = join(directory, 'serve.lock');
+    const path = join(directory, LOCK_FILE);
     return explained(path, () => {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       return ServeLock.#lock(directory, path);

@@ -2,6 +2,7 @@ import { type BookRecord, bookCodec } from '../book/book-segment.ts';
 import { deriveMids, deriveQuotes } from '../book/derive.ts';
 import { priceCodec } from '../book/price-segment.ts';
 import { quoteCodec } from '../book/quote-segment.ts';
+import type { RunSlice } from '../book/run.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { PageQuery, Place } from '../domain/page.ts';
 import type { StoredMarket } from './markets.ts';
@@ -29,17 +30,50 @@ export class Snapshots {
     this.#series = series;
   }
 
-  /** Adds `records` (ascending by timestamp, ties in the order they came); runs within a write transaction. */
-  add(
+  /**
+   * Adds recorded snapshots (ascending by timestamp, ties in the order they came); runs within a write transaction. They
+   * take the place of mirrored ones, all of them.
+   */
+  add<I extends BookRecord>(
     market: StoredMarket,
     outcome: Outcome,
-    records: readonly BookRecord[],
-    giveId: (record: BookRecord) => BookRecord,
+    records: readonly I[],
+    giveId: (record: I) => BookRecord,
   ): AddOutcome {
-    const series = this.#series.ensure(market.key, outcome, 'book');
-    const { stored, duplicates, changes } = this.#segments.merge(series, records, bookCodec, giveId);
-    for (const stretch of changes) this.#derive(market, outcome, stretch);
-    return { stored, duplicates };
+    const held = this.#series.books(market.key, outcome);
+    if (held?.mirrored === true) this.#clear(market, outcome, held.seriesId);
+    return this.#merge(market, outcome, records, giveId);
+  }
+
+  /**
+   * Adds snapshots that were made from the other outcome's, as `add` does. An outcome with recorded ones takes none: they
+   * count as duplicates.
+   */
+  addMirrored<I extends BookRecord>(
+    market: StoredMarket,
+    outcome: Outcome,
+    records: readonly I[],
+    giveId: (record: I) => BookRecord,
+  ): AddOutcome {
+    if (this.isRecorded(market, outcome)) return { stored: 0, duplicates: records.length };
+    this.#series.markMirrored(this.#series.ensure(market.key, outcome, 'book'), true);
+    return this.#merge(market, outcome, records, giveId);
+  }
+
+  /** Whether the outcome has books, and they were recorded. */
+  isRecorded(market: StoredMarket, outcome: Outcome): boolean {
+    return this.#series.books(market.key, outcome)?.mirrored === false;
+  }
+
+  /** Whether the outcome has books that were made from the other outcome's. */
+  isMirrored(market: StoredMarket, outcome: Outcome): boolean {
+    return this.#series.books(market.key, outcome)?.mirrored === true;
+  }
+
+  /** Every snapshot of an outcome between two times, see Segments.slices. */
+  slices(market: StoredMarket, outcome: Outcome, fromMs: number, toMs: number): Iterable<RunSlice> {
+    const series = this.#series.find(market.key, outcome, 'book');
+    return series === undefined ? [] : this.#segments.slices(series, fromMs, toMs);
   }
 
   page(market: StoredMarket, outcomes: readonly Outcome[], query: PageQuery): OutcomePage {
@@ -55,6 +89,27 @@ export class Snapshots {
   nearest(market: StoredMarket, outcome: Outcome, timestampMs: number): Found | undefined {
     const series = this.#series.find(market.key, outcome, 'book');
     return series === undefined ? undefined : this.#segments.nearest(series, timestampMs);
+  }
+
+  #merge<I extends BookRecord>(
+    market: StoredMarket,
+    outcome: Outcome,
+    records: readonly I[],
+    giveId: (record: I) => BookRecord,
+  ): AddOutcome {
+    const series = this.#series.ensure(market.key, outcome, 'book');
+    const { stored, duplicates, changes } = this.#segments.merge(series, records, bookCodec, giveId);
+    for (const stretch of changes) this.#derive(market, outcome, stretch);
+    return { stored, duplicates };
+  }
+
+  #clear(market: StoredMarket, outcome: Outcome, books: number): void {
+    this.#segments.clear(books);
+    this.#series.markMirrored(books, false);
+    for (const kind of ['derived-quote', 'derived-mid'] as const) {
+      const derived = this.#series.find(market.key, outcome, kind);
+      if (derived !== undefined) this.#segments.clear(derived);
+    }
   }
 
   /** Derives again what lies between the first and the last snapshot of a stretch that changed. */

@@ -5,10 +5,14 @@ import type { MarketStatement } from '../../src/domain/market-statement.ts';
 import { TIMEFRAMES } from '../../src/domain/timeframe.ts';
 import {
   FIND_MARKET,
+  FIND_MARKET_BY_DOWN_ASSET,
   FIND_MARKET_BY_SLUG,
+  FIND_MARKET_BY_UP_ASSET,
   KNOWS_COIN,
   LIST_MARKETS,
+  LIST_MARKETS_OF_SLUG,
   LIST_MARKETS_OF_TIMEFRAME,
+  NEXT_MARKET,
   type StoredMarket,
 } from '../../src/store/markets.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
@@ -300,6 +304,10 @@ test.each([
   ['LIST_MARKETS_OF_TIMEFRAME', 'markets_by_coin_and_timeframe', LIST_MARKETS_OF_TIMEFRAME],
   ['FIND_MARKET', 'sqlite_autoindex_markets_1', FIND_MARKET],
   ['FIND_MARKET_BY_SLUG', 'markets_by_slug', FIND_MARKET_BY_SLUG],
+  ['LIST_MARKETS_OF_SLUG', 'markets_by_slug', LIST_MARKETS_OF_SLUG],
+  ['FIND_MARKET_BY_UP_ASSET', 'markets_by_up_asset', FIND_MARKET_BY_UP_ASSET],
+  ['FIND_MARKET_BY_DOWN_ASSET', 'markets_by_down_asset', FIND_MARKET_BY_DOWN_ASSET],
+  ['NEXT_MARKET', 'markets_by_coin', NEXT_MARKET],
 ])('%s is one search of %s, without sorting', (_, index, sql) => {
   using held = temporaryArchive();
   expect(held.archive.database.planOf(sql)).toEqual([expect.stringContaining(`SEARCH markets USING INDEX ${index} (`)]);
