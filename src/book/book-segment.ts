@@ -40,11 +40,6 @@ const SET = 0;
 const REMOVE = 1;
 const INSERT = 2;
 
-interface Scales {
-  readonly price: number;
-  readonly size: number;
-}
-
 export const bookCodec: RunCodec<BookRecord> = {
   encode: encodeBooks,
   decode: decodeBooks,
@@ -53,19 +48,34 @@ export const bookCodec: RunCodec<BookRecord> = {
 
 function encodeBooks(records: readonly BookRecord[], from: number, countMax: number): EncodedRun {
   const candidates = Math.min(records.length - from, countMax, RUN_RECORDS_MAX);
-  const scales = scalesOf(records, from, candidates);
+  const first = records[from]!.book;
+  const scales = new ColumnScales();
+  scales.cover(first.bidPrices, first.bidSizes);
+  scales.cover(first.askPrices, first.askSizes);
+  const bids = new SideEdits(-1);
+  const asks = new SideEdits(1);
   const body = new VarintWriter();
-  body.unsigned(scales.price);
-  body.unsigned(scales.size);
-  writeKeyframe(body, records[from]!.book, scales);
-  const bytesMax = Math.max(RUN_PAYLOAD_BYTES, KEYFRAMES_PER_RUN * body.length);
+  let bytesMax = writeKeyframe(body, first, scales);
   let count = 1;
   while (count < candidates) {
-    const before = body.length;
-    writeDelta(body, records[from + count - 1]!.book, records[from + count]!.book, scales);
+    const before = records[from + count - 1]!.book;
+    const after = records[from + count]!.book;
+    bids.find(before.bidPrices, before.bidSizes, after.bidPrices, after.bidSizes);
+    asks.find(before.askPrices, before.askSizes, after.askPrices, after.askSizes);
+    // What was not edited has been covered already. A finer scale, which few segments need twice, changes all that was written.
+    const finer =
+      scales.cover(bids.prices, bids.sizes, bids.levels) || scales.cover(asks.prices, asks.sizes, asks.levels);
+    if (finer) {
+      bytesMax = writeKeyframe(body, first, scales);
+      count = 1;
+      continue;
+    }
+    const length = body.length;
+    bids.write(body, scales);
+    asks.write(body, scales);
     // The head takes 3 to 4 bytes a record; times and ids are written once the count is known.
     if (body.length + 4 * count > bytesMax) {
-      body.truncate(before);
+      body.truncate(length);
       break;
     }
     count += 1;
@@ -76,42 +86,50 @@ function encodeBooks(records: readonly BookRecord[], from: number, countMax: num
   return { payload: writer.view().slice(), count };
 }
 
-function scalesOf(records: readonly BookRecord[], from: number, count: number): Scales {
-  let price = 0;
-  let size = 0;
-  let sizeLargest = 0;
-  for (let i = from; i < from + count; i += 1) {
-    const { bidPrices, bidSizes, askPrices, askSizes } = records[i]!.book;
-    for (const prices of [bidPrices, askPrices]) for (const value of prices) price = placesAtLeast(price, value);
-    for (const sizes of [bidSizes, askSizes]) {
-      for (const value of sizes) {
-        size = placesAtLeast(size, value);
-        if (value > sizeLargest) sizeLargest = value;
-      }
+/** The scales of a run's columns, as fine as the values that they have met so far need. */
+class ColumnScales {
+  price = 0;
+  size = 0;
+  #sizePlaces = 0;
+  #sizeLargest = 0;
+
+  /** Takes the first `count` levels into account, and says whether a scale has become another one. */
+  cover(prices: readonly number[], sizes: readonly number[], count: number = prices.length): boolean {
+    const { price, size } = this;
+    for (let i = 0; i < count; i += 1) {
+      this.price = placesAtLeast(this.price, prices[i]!);
+      this.#sizePlaces = placesAtLeast(this.#sizePlaces, sizes[i]!);
+      if (sizes[i]! > this.#sizeLargest) this.#sizeLargest = sizes[i]!;
     }
+    this.size = columnScale(this.#sizePlaces, this.#sizeLargest);
+    return this.price !== price || this.size !== size;
   }
-  return { price, size: columnScale(size, sizeLargest) };
 }
 
-function writeKeyframe(writer: VarintWriter, book: OrderBook, scales: Scales): void {
-  writeSide(writer, book.bidPrices, book.bidSizes, scales, -1);
-  writeSide(writer, book.askPrices, book.askSizes, scales, 1);
+/** Writes the scales and the first book, and answers how many bytes the body of its run may come to. */
+function writeKeyframe(body: VarintWriter, book: OrderBook, scales: ColumnScales): number {
+  body.truncate(0);
+  body.unsigned(scales.price);
+  body.unsigned(scales.size);
+  writeSide(body, book.bidPrices, book.bidSizes, scales, -1);
+  writeSide(body, book.askPrices, book.askSizes, scales, 1);
+  return Math.max(RUN_PAYLOAD_BYTES, KEYFRAMES_PER_RUN * body.length);
 }
 
 /** `away` is the direction in which prices leave the best one: -1 for bids, 1 for asks. */
 function writeSide(
-  writer: VarintWriter,
+  body: VarintWriter,
   prices: readonly number[],
   sizes: readonly number[],
-  scales: Scales,
+  scales: ColumnScales,
   away: -1 | 1,
 ): void {
-  writer.unsigned(prices.length);
+  body.unsigned(prices.length);
   let before = outside(scales.price, away);
   for (let i = 0; i < prices.length; i += 1) {
     const price = toScaled(prices[i]!, scales.price);
-    writer.unsigned((price - before) * away);
-    writeScaled(writer, sizes[i]!, scales.size);
+    body.unsigned((price - before) * away);
+    writeScaled(body, sizes[i]!, scales.size);
     before = price;
   }
 }
@@ -120,75 +138,97 @@ function outside(priceScale: number, away: -1 | 1): number {
   return away === 1 ? -1 : powerOfTen(priceScale) + 1;
 }
 
-function writeDelta(writer: VarintWriter, before: OrderBook, after: OrderBook, scales: Scales): void {
-  writeSideDelta(writer, before.bidPrices, before.bidSizes, after.bidPrices, after.bidSizes, scales, -1);
-  writeSideDelta(writer, before.askPrices, before.askSizes, after.askPrices, after.askSizes, scales, 1);
-}
+/** The edits that make one side out of what it was in the book before. Used for one pair of books after another. */
+class SideEdits {
+  readonly #away: -1 | 1;
+  #count = 0;
+  readonly #codes: number[] = [];
+  /** How many levels the edits write: of the SETs and INSERTs, in order. */
+  levels = 0;
+  readonly prices: number[] = [];
+  readonly sizes: number[] = [];
+  /** The price in front of each of those levels; NaN in front of the best one. */
+  readonly #pricesBefore: number[] = [];
 
-function writeSideDelta(
-  writer: VarintWriter,
-  oldPrices: readonly number[],
-  oldSizes: readonly number[],
-  newPrices: readonly number[],
-  newSizes: readonly number[],
-  scales: Scales,
-  away: -1 | 1,
-): void {
-  writer.unsigned(countEdits(oldPrices, oldSizes, newPrices, newSizes, away));
-  let skip = 0;
-  let o = 0;
-  let n = 0;
-  while (o < oldPrices.length || n < newPrices.length) {
-    const order = compareLevels(oldPrices[o], newPrices[n], away);
-    if (order === 0 && oldSizes[o] === newSizes[n]) {
-      skip += 1;
-      o += 1;
-      n += 1;
-      continue;
-    }
-    if (order === 0) {
-      writer.unsigned(skip * 4 + SET);
-      writeScaled(writer, newSizes[n]!, scales.size);
-      o += 1;
-      n += 1;
-    } else if (order < 0) {
-      writer.unsigned(skip * 4 + REMOVE);
-      o += 1;
-    } else {
-      writer.unsigned(skip * 4 + INSERT);
-      const previous = n === 0 ? outside(scales.price, away) : toScaled(newPrices[n - 1]!, scales.price);
-      writer.unsigned((toScaled(newPrices[n]!, scales.price) - previous) * away);
-      writeScaled(writer, newSizes[n]!, scales.size);
-      n += 1;
-    }
-    skip = 0;
+  constructor(away: -1 | 1) {
+    this.#away = away;
   }
-}
 
-function countEdits(
-  oldPrices: readonly number[],
-  oldSizes: readonly number[],
-  newPrices: readonly number[],
-  newSizes: readonly number[],
-  away: -1 | 1,
-): number {
-  let edits = 0;
-  let o = 0;
-  let n = 0;
-  while (o < oldPrices.length || n < newPrices.length) {
-    const order = compareLevels(oldPrices[o], newPrices[n], away);
-    if (order !== 0 || oldSizes[o] !== newSizes[n]) edits += 1;
-    if (order <= 0) o += 1;
-    if (order >= 0) n += 1;
+  find(
+    oldPrices: readonly number[],
+    oldSizes: readonly number[],
+    newPrices: readonly number[],
+    newSizes: readonly number[],
+  ): void {
+    this.#count = 0;
+    this.levels = 0;
+    // Books that were read one after another share what did not change, which most prices did not.
+    if (oldPrices === newPrices) this.#findSizes(oldSizes, newPrices, newSizes);
+    else this.#findLevels(oldPrices, oldSizes, newPrices, newSizes);
   }
-  return edits;
-}
 
-/** Which of two levels is nearer to the best price: negative for `a`; a level that is missing stands behind all. */
-function compareLevels(a: number | undefined, b: number | undefined, away: -1 | 1): number {
-  if (a === undefined) return 1;
-  if (b === undefined) return -1;
-  return (a - b) * away;
+  #findSizes(oldSizes: readonly number[], prices: readonly number[], newSizes: readonly number[]): void {
+    if (oldSizes === newSizes) return;
+    let kept = 0;
+    for (let i = 0; i < newSizes.length; i += 1) {
+      if (oldSizes[i] === newSizes[i]) continue;
+      this.#codes[this.#count] = (i - kept) * 4 + SET;
+      this.#count += 1;
+      this.prices[this.levels] = prices[i]!;
+      this.sizes[this.levels] = newSizes[i]!;
+      this.levels += 1;
+      kept = i + 1;
+    }
+  }
+
+  #findLevels(
+    oldPrices: readonly number[],
+    oldSizes: readonly number[],
+    newPrices: readonly number[],
+    newSizes: readonly number[],
+  ): void {
+    const oldCount = oldPrices.length;
+    const newCount = newPrices.length;
+    let o = 0;
+    let n = 0;
+    let kept = 0;
+    for (;;) {
+      while (o < oldCount && n < newCount && oldPrices[o] === newPrices[n] && oldSizes[o] === newSizes[n]) {
+        o += 1;
+        n += 1;
+      }
+      if (o === oldCount && n === newCount) return;
+      const order = n === newCount ? -1 : o === oldCount ? 1 : (oldPrices[o]! - newPrices[n]!) * this.#away;
+      this.#codes[this.#count] = (o - kept) * 4 + (order === 0 ? SET : order < 0 ? REMOVE : INSERT);
+      this.#count += 1;
+      if (order >= 0) {
+        this.#pricesBefore[this.levels] = n === 0 ? Number.NaN : newPrices[n - 1]!;
+        this.prices[this.levels] = newPrices[n]!;
+        this.sizes[this.levels] = newSizes[n]!;
+        this.levels += 1;
+        n += 1;
+      }
+      if (order <= 0) o += 1;
+      kept = o;
+    }
+  }
+
+  write(body: VarintWriter, scales: ColumnScales): void {
+    body.unsigned(this.#count);
+    let level = 0;
+    for (let i = 0; i < this.#count; i += 1) {
+      const code = this.#codes[i]!;
+      body.unsigned(code);
+      if (code % 4 === REMOVE) continue;
+      if (code % 4 === INSERT) {
+        const before = this.#pricesBefore[level]!;
+        const from = Number.isNaN(before) ? outside(scales.price, this.#away) : toScaled(before, scales.price);
+        body.unsigned((toScaled(this.prices[level]!, scales.price) - from) * this.#away);
+      }
+      writeScaled(body, this.sizes[level]!, scales.size);
+      level += 1;
+    }
+  }
 }
 
 /** The edits that led to a side's present state, for writers that copy what did not change. */

@@ -6,8 +6,11 @@ const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 export class ByteBuffer {
   bytes = new Uint8Array(INITIAL_BYTES);
   length = 0;
+  /** Goes up whenever what was written is given up: who copies from it sees that it is gone. */
+  clears = 0;
 
   clear(): void {
+    this.clears += 1;
     if (this.bytes.length > KEPT_BYTES_MAX) this.bytes = new Uint8Array(INITIAL_BYTES);
     this.length = 0;
   }

@@ -1,4 +1,5 @@
-import { midOf, type Quote, sameQuote, topOfBook } from '../domain/quote.ts';
+import type { OrderBook } from '../domain/orderbook.ts';
+import { midOf, type Quote, topOfBook } from '../domain/quote.ts';
 import type { BookRecord } from './book-segment.ts';
 import type { PriceRecord } from './price-segment.ts';
 import type { QuoteRecord } from './quote-segment.ts';
@@ -11,10 +12,9 @@ export function deriveQuotes(before: Quote | undefined, snapshots: readonly Book
   const quotes: QuoteRecord[] = [];
   let current = before;
   for (const { timestampMs, id, book } of snapshots) {
-    const quote = topOfBook(book);
-    if (current !== undefined && sameQuote(current, quote)) continue;
-    quotes.push({ timestampMs, id, quote });
-    current = quote;
+    if (current !== undefined && hasTop(book, current)) continue;
+    current = topOfBook(book);
+    quotes.push({ timestampMs, id, quote: current });
   }
   return quotes;
 }
@@ -25,11 +25,27 @@ export function deriveQuotes(before: Quote | undefined, snapshots: readonly Book
  */
 export function deriveMids(before: Quote | undefined, snapshots: readonly BookRecord[]): PriceRecord[] {
   const mids: PriceRecord[] = [];
+  let bidPrice = before?.bidPrice;
+  let askPrice = before?.askPrice;
   let current = before === undefined ? undefined : midOf(before);
   for (const { timestampMs, id, book } of snapshots) {
-    const mid = midOf(topOfBook(book));
+    // Between most snapshots the best prices stay, and so does what lies between them.
+    if (book.bidPrices[0] === bidPrice && book.askPrices[0] === askPrice) continue;
+    const quote = topOfBook(book);
+    const mid = midOf(quote);
     if (mid !== undefined && mid !== current) mids.push({ timestampMs, id, price: mid });
     current = mid;
+    bidPrice = quote.bidPrice;
+    askPrice = quote.askPrice;
   }
   return mids;
+}
+
+function hasTop({ bidPrices, bidSizes, askPrices, askSizes }: OrderBook, top: Quote): boolean {
+  return (
+    bidPrices[0] === top.bidPrice &&
+    bidSizes[0] === top.bidSize &&
+    askPrices[0] === top.askPrice &&
+    askSizes[0] === top.askSize
+  );
 }

@@ -15,8 +15,21 @@ export interface SnapshotLabels {
   readonly timeframe: string;
 }
 
+/** What a snapshot's line in a recording says instead: the rest follows from the market's own line. */
+export interface RecordingLabels {
+  readonly type: 'snapshot';
+  readonly conditionId: string;
+  readonly outcome: Outcome;
+  /** True where the snapshots were made from the other outcome's; else left out. */
+  readonly mirrored?: boolean;
+}
+
+/** In the order in which they are written. */
+const LABELS: readonly string[] = ['assetId', 'conditionId', 'symbol', 'outcome', 'timeframe', 'mirrored'];
+
 const encoder = new TextEncoder();
-const ID_OPENS = encoder.encode('{"id":"');
+const RECORD_OPENS = '{"id":"';
+const RECORDING_OPENS = '{"type":"snapshot","id":"';
 const BIDS_OPEN = encoder.encode('Z","bids":[');
 const ASKS_OPEN = encoder.encode(',"asks":[');
 const PRICE_OPENS = encoder.encode('{"price":');
@@ -32,27 +45,33 @@ const INITIAL_LEVELS = 128;
 const REMEMBERED_SCALE_MAX = 4;
 /** `2026-04-16T07:10:04.`: all of an instant but its milliseconds. */
 const SECOND_CHARS = 20;
+/** Beyond these, moving what stands behind a patch would cost more than it saves. */
+const PATCHES_MAX = 24;
+const PATCHED_BYTES_MAX = 8192;
+/** No buffer was cleared so often. */
+const NOT_WRITTEN = -1;
 
 /**
  * Writes the snapshots of one outcome as JSON, in order, straight from a segment's integers. A snapshot is the bytes of
  * the one before with only the changed levels rendered again; nothing is made per level. Writers of several outcomes may
- * take turns in one buffer, which must not be cleared in between.
+ * take turns in one buffer. Behind a `clear` of the buffer the next snapshot is rendered whole.
  */
 export class SnapshotJsonWriter {
   readonly #out: ByteBuffer;
+  readonly #opening: Uint8Array;
   readonly #labels: Uint8Array;
   readonly #bids: SideJson;
   readonly #asks: SideJson;
   #reader: BookReader | undefined;
-  /** Whether the previous snapshot of the reader is in the buffer, to be copied from. */
-  #copies = false;
+  /** The state of the buffer in which the previous snapshot of the reader stands, to be copied from. */
+  #writtenAt = NOT_WRITTEN;
   #second = Number.NaN;
   #secondText = '';
 
-  constructor(out: ByteBuffer, labels: SnapshotLabels, prices: PriceTexts) {
+  constructor(out: ByteBuffer, labels: SnapshotLabels | RecordingLabels, prices: PriceTexts) {
     this.#out = out;
-    const { assetId, conditionId, symbol, outcome, timeframe } = labels;
-    const text = JSON.stringify({ assetId, conditionId, symbol, outcome, timeframe });
+    this.#opening = encoder.encode('type' in labels ? RECORDING_OPENS : RECORD_OPENS);
+    const text = JSON.stringify(labels, [...LABELS]);
     this.#labels = encoder.encode(`",${text.slice(1, -1)},"timestamp":"`);
     this.#bids = new SideJson(out, prices);
     this.#asks = new SideJson(out, prices);
@@ -63,7 +82,7 @@ export class SnapshotJsonWriter {
     this.#reader = new BookReader(run.payload, run.head);
     // The books in front of the first one are read, not written.
     this.#reader.advanceTo(run.from - 1);
-    this.#copies = false;
+    this.#writtenAt = NOT_WRITTEN;
   }
 
   writeNext(): void {
@@ -71,17 +90,18 @@ export class SnapshotJsonWriter {
     reader.advance();
     const { head, index } = reader;
     const out = this.#out;
+    const copies = this.#writtenAt === out.clears;
     out.reserve(RECORD_BYTES_BESIDE_LEVELS + this.#labels.length);
-    out.append(ID_OPENS);
+    out.append(this.#opening);
     out.length = writeInteger(out.bytes, out.length, head.ids[index]!);
     out.append(this.#labels);
     this.#writeInstant(head.timestamps[index]!);
     out.append(BIDS_OPEN);
-    this.#bids.write(reader, reader.bids, reader.bidEdits, this.#copies);
+    this.#bids.write(reader, reader.bids, reader.bidEdits, copies);
     out.append(ASKS_OPEN);
-    this.#asks.write(reader, reader.asks, reader.askEdits, this.#copies);
+    this.#asks.write(reader, reader.asks, reader.askEdits, copies);
     out.byte(BRACE_CLOSES);
-    this.#copies = true;
+    this.#writtenAt = out.clears;
   }
 
   /** Up to the milliseconds; neighbours mostly share their second. */
@@ -147,11 +167,16 @@ class SideJson {
     this.#makeRoom(side.length + 1);
     out.reserve((this.#levels === 0 ? 0 : this.#offsets[this.#levels]!) + rendered * LEVEL_BYTES_MAX + 2);
     const start = out.length;
-    const end = copies ? this.#splice(reader, side, edits) : this.#renderAll(reader, side);
-    this.#next[side.length] = end - start;
+    let end: number;
+    if (copies && this.#canPatch(edits)) {
+      end = this.#patch(reader, side, edits);
+    } else {
+      end = copies ? this.#splice(reader, side, edits) : this.#renderAll(reader, side);
+      this.#next[side.length] = end - start;
+      [this.#offsets, this.#next] = [this.#next, this.#offsets];
+    }
     this.#start = start;
     this.#levels = side.length;
-    [this.#offsets, this.#next] = [this.#next, this.#offsets];
     // Every level brought a comma; the last one's gives way to the bracket.
     out.bytes[side.length > 0 ? end - 1 : end] = BRACKET_CLOSES;
     out.length = side.length > 0 ? end : end + 1;
@@ -170,6 +195,50 @@ class SideJson {
       at = closeLevel(bytes, at + opening.length, values[2 * i + 1]!, sizeScale);
     }
     return at;
+  }
+
+  /** Whether few levels of a side that is not large got a new size, and nothing else happened to it. */
+  #canPatch({ length, consumes, produces }: EditLog): boolean {
+    if (length > PATCHES_MAX || this.#offsets[this.#levels]! > PATCHED_BYTES_MAX) return false;
+    for (let i = 0; i < length; i += 1) if (consumes[i] === 0 || produces[i] === 0) return false;
+    return true;
+  }
+
+  /**
+   * The previous side copied as a whole, and the new sizes written into it: most are as long as those they replace. Returns
+   * the position behind the side's last level.
+   */
+  #patch({ priceScale, sizeScale }: BookReader, side: Ladder, edits: EditLog): number {
+    const { bytes, length: start } = this.#out;
+    const { values } = side;
+    const { skips } = edits;
+    const offsets = this.#offsets;
+    const levels = this.#levels;
+    const openings = this.#prices.ofScale(priceScale);
+    let end = this.#copy(0, levels === 0 ? 0 : offsets[levels]!, start);
+    if (edits.length === 0) return end;
+    // The previous side's last level ends in its bracket.
+    bytes[end - 1] = COMMA;
+    let position = 0;
+    for (let i = 0; i < edits.length; i += 1) {
+      position += skips[i]!;
+      const price = values[2 * position]!;
+      const opening = openings[price] ?? this.#prices.opening(price, priceScale);
+      const at = start + offsets[position]! + opening.length;
+      const behind = start + offsets[position + 1]!;
+      // Written behind everything first: only then it is known how long it is.
+      const length = closeLevel(bytes, end, values[2 * position + 1]!, sizeScale) - end;
+      const by = length - (behind - at);
+      if (by !== 0) {
+        // Along with what is moved goes the new size behind it.
+        bytes.copyWithin(behind + by, behind, end + length);
+        end += by;
+        for (let level = position + 1; level <= levels; level += 1) offsets[level] = offsets[level]! + by;
+      }
+      for (let k = 0; k < length; k += 1) bytes[at + k] = bytes[end + k]!;
+      position += 1;
+    }
+    return end;
   }
 
   /** Returns the position behind the side's last level. */

@@ -15,17 +15,24 @@ const SCALE_MAX = DECIMAL_PLACES_MAX + 1;
  */
 const SCALED_MAX = 2 ** 51;
 
+/** What `placesAtLeast` says of a value that no scale makes an integer: its column is written as doubles. */
+const NO_SCALE = 22;
+
 /** At least `places`, and as many as `value` has. */
 export function placesAtLeast(places: number, value: number): number {
+  if (places === NO_SCALE) return NO_SCALE;
   const power = powerOfTen(places);
   // Most values fit the scale found so far: one multiplication tells.
   if (Math.round(value * power) / power === value) return places;
-  return Math.max(places, decimalPlaces(value) ?? SCALE_MAX);
+  const own = decimalPlaces(value);
+  if (own !== undefined) return Math.max(places, own);
+  const finest = powerOfTen(SCALE_MAX);
+  return Math.round(value * finest) / finest === value && value * finest < SCALED_MAX ? SCALE_MAX : NO_SCALE;
 }
 
 /** The scale for a column whose values have up to `places` decimals and are at most `largest`. */
 export function columnScale(places: number, largest: number): number {
-  return largest * powerOfTen(places) < SCALED_MAX ? places : DOUBLES;
+  return places !== NO_SCALE && largest * powerOfTen(places) < SCALED_MAX ? places : DOUBLES;
 }
 
 export function writeScaled(writer: VarintWriter, value: number, scale: number): void {

@@ -124,6 +124,47 @@ describe('a run of books', () => {
   });
 });
 
+describe('encoding', () => {
+  test('gives the same bytes for books that share what did not change as for books that share nothing', () => {
+    fc.assert(
+      fc.property(run, (records) => {
+        const held: OrderBook[] = [];
+        const shared = records.map((record): BookRecord => {
+          const before = held.at(-1);
+          const same = (name: keyof OrderBook) =>
+            before !== undefined && Bun.deepEquals(before[name], record.book[name]) ? before[name] : record.book[name];
+          const book: OrderBook = {
+            bidPrices: same('bidPrices'),
+            bidSizes: same('bidSizes'),
+            askPrices: same('askPrices'),
+            askSizes: same('askSizes'),
+          };
+          held.push(book);
+          return { ...record, book };
+        });
+        const apart = records.map((record) => ({ ...record, book: structuredClone(record.book) }));
+        expect(encodeAll(bookCodec, shared, RUN_RECORDS_MAX)).toEqual(encodeAll(bookCodec, apart, RUN_RECORDS_MAX));
+      }),
+      RUNS,
+    );
+  });
+
+  test('begins a run again, as often as need be, when a later book needs a finer scale', () => {
+    // Every book refines the sizes of the one before; the last ones leave no scale that fits all.
+    const sizes = [5, 0.5, 0.25, 0.125, 0.0625, 0.000001, 1e-9, 1e-12, 1e11, 1e14, 7];
+    const books = sizes.map((size, i) => ({
+      bidPrices: [0.5, i % 2 === 0 ? 0.4 : 0.4321],
+      bidSizes: [size, 3],
+      askPrices: i < 4 ? [0.75] : [0.75, 0.923456789],
+      askSizes: i < 4 ? [1] : [1, 2],
+    }));
+    const records = recordsOf([...books, ...books.slice(0, 4), ...books]);
+    const payloads = encodeAll(bookCodec, records, RUN_RECORDS_MAX);
+    expect(payloads.length).toBe(1);
+    expect(decodeAll(bookCodec, payloads)).toEqual(records);
+  });
+});
+
 describe('a segment', () => {
   test('holds at most the named number of records', () => {
     const records = recordsOf(randomBooks(1, 500, { priceScale: 2, sizes: 'whole', levelsMax: 3, changesMax: 1 }));
