@@ -1,47 +1,175 @@
-import { Command } from 'commander';
-import { Importer, type ImportProgress } from '../recording/importer.ts';
-import type { ImportReport } from '../recording/report.ts';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { DomainError } from '../domain/errors.ts';
+import { Importer, type ImportOptions, type ImportProgress } from '../recording/importer.ts';
+import type { FileReport, ImportReport, Rejection } from '../recording/report.ts';
 import { type Source, sourcesOf } from '../recording/source.ts';
+import { parsePace, type SnapshotPace } from '../recording/venue/venue-pace.ts';
 import type { Archive } from '../store/archive.ts';
+import { DATABASE_FILE } from '../store/database.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { json, type Terminal } from './terminal.ts';
+import { json, printable, type Terminal, table } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface ImportCommandOptions extends GlobalOptions {
   readonly markets?: string;
+  readonly every: SnapshotPace;
+  readonly mirror?: boolean;
+  readonly rejects?: string;
+  readonly dryRun?: boolean;
 }
+
+/** What an import is asked for beside its sources. */
+type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal'>;
 
 const PROGRESS_EVERY_MS = 3000;
 const PROGRESS_ON_TERMINAL_EVERY_MS = 100;
+const BAR_CHARS = 24;
 
 export function importCommand(terminal: Terminal): Command {
   return new Command('import')
     .argument('<path...>', 'recordings: files, directories, or - for standard input')
-    .description("load recordings: bookreel's NDJSON (plain, .gz, .zst), Parquet of the venue's book messages")
+    .description('load recordings; their format is recognised by content')
     .option(
       '--markets <file>',
       'market records to read first, for recordings that do not say which outcome an asset is',
     )
+    .addOption(
+      new Option('--every <pace>', 'how densely recorded changes become snapshots: change, 100ms, 1s, …')
+        .argParser(paceOption)
+        .default('change'),
+    )
+    .option('--mirror', 'complete markets recorded on one outcome only from that outcome’s books')
+    .option('--rejects <file>', 'write every rejected record there, one JSON object a line')
+    .option('--dry-run', 'do everything but store')
     .addHelpText(
       'after',
       `
+Formats: bookreel's NDJSON and msgpack, the venue's WebSocket frames and market objects, Parquet of book messages and of
+PMXT, CSV of best quotes and of reference prices, snapshots a second. Plain, .gz or .zst.
+
 Records that cannot be kept are reported with file and line, the others load; the exit code is then 1.
-Importing anything again stores nothing. A running server serves what is stored at once.
+Importing anything again stores nothing. Ctrl-C stops at the end of a batch: the same command goes on from there.
+A running server serves what is stored at once.
 
 Examples:
   $ bookreel import recordings/
-  $ bookreel import books.parquet --markets markets.ndjson
-  $ zstdcat monday.ndjson.zst | bookreel import -`,
+  $ bookreel import capture.jsonl.gz --markets markets.json --every 1s
+  $ bookreel import books.parquet --mirror --rejects rejects.ndjson
+  $ zstdcat monday.ndjson.zst | bookreel import - --dry-run`,
     )
     .action(async (paths: readonly string[], _, command: Command) => {
       const options = command.optsWithGlobals<ImportCommandOptions>();
       const sources = sourcesOf(options.markets === undefined ? paths : [options.markets, ...paths]);
-      const report = await withArchive(terminal, options, { create: true }, (archive) =>
-        importSources(terminal, options, archive, sources),
+      if (options.rejects !== undefined) refuseOverwriting(options.rejects, options.data, sources);
+      using rejects = options.rejects === undefined ? undefined : RejectsFile.open(options.rejects);
+      using interruption = interruptible(terminal);
+      const request: ImportRequest = {
+        every: options.every,
+        mirror: options.mirror === true,
+        dryRun: options.dryRun === true,
+        signal: interruption.signal,
+        ...(rejects === undefined ? {} : { onReject: (rejection: Rejection) => rejects.add(rejection) }),
+      };
+      const report = await withArchiveOrRehearsal(terminal, options, (archive) =>
+        importSources(terminal, options, archive, sources, request),
       );
       printReport(terminal, options, report);
       if (!isClean(report)) throw new ExitWith(EXIT.failure);
     });
+}
+
+function paceOption(text: string): SnapshotPace {
+  const pace = parsePace(text);
+  if (pace === undefined) throw new InvalidArgumentError('It is change, or a duration like 100ms or 1s.');
+  return pace;
+}
+
+/** A rehearsal on an archive that does not exist yet leaves none behind. */
+async function withArchiveOrRehearsal(
+  terminal: Terminal,
+  options: ImportCommandOptions,
+  work: (archive: Archive) => Promise<ImportReport>,
+): Promise<ImportReport> {
+  if (options.dryRun !== true || existsSync(join(options.data, DATABASE_FILE))) {
+    return await withArchive(terminal, options, { create: true }, work);
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'bookreel-dry-run-'));
+  try {
+    return await withArchive(terminal, { ...options, data: directory }, { create: true }, work);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** A slip in the command must not cost a recording, or the archive. */
+function refuseOverwriting(rejects: string, data: string, sources: readonly Source[]): void {
+  const target = statSync(rejects, { throwIfNoEntry: false });
+  if (target === undefined || target.isCharacterDevice()) return;
+  const isTarget = (path: string) => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return stat?.dev === target.dev && stat.ino === target.ino;
+  };
+  if (![join(data, DATABASE_FILE), ...sources.map(({ path }) => path)].some(isTarget)) return;
+  throw new DomainError(
+    'invalid-parameter',
+    `'${rejects}' is imported, or the archive itself: name another file for the rejected records`,
+  );
+}
+
+/** Rejections as lines of JSON, complete also when the import does not come to its end. */
+class RejectsFile {
+  readonly #path: string;
+  readonly #descriptor: number;
+
+  private constructor(path: string, descriptor: number) {
+    this.#path = path;
+    this.#descriptor = descriptor;
+  }
+
+  static open(path: string): RejectsFile {
+    return new RejectsFile(
+      path,
+      writable(path, () => openSync(path, 'w')),
+    );
+  }
+
+  add(rejection: Rejection): void {
+    writable(this.#path, () => writeSync(this.#descriptor, `${JSON.stringify(rejection)}\n`));
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#descriptor);
+  }
+}
+
+function writable<T>(path: string, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    throw new DomainError('unavailable', `'${path}' cannot be written: check the path, its permissions and the disk`, {
+      cause: error,
+    });
+  }
+}
+
+/** The first SIGINT or SIGTERM asks the import to stop; a second one ends the process, as it would without us. */
+function interruptible(terminal: Terminal): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  const stop = () => {
+    release();
+    terminal.err(`${terminal.errIsTerminal ? '\n' : ''}stopping at the end of this batch (once more ends at once)\n`);
+    controller.abort();
+  };
+  const release = () => {
+    process.off('SIGINT', stop);
+    process.off('SIGTERM', stop);
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  return { signal: controller.signal, [Symbol.dispose]: release };
 }
 
 /** Imports with progress on stderr; a run that fails reports what it had stored before it says why. */
@@ -50,8 +178,9 @@ export async function importSources(
   options: GlobalOptions,
   archive: Archive,
   sources: readonly Source[],
+  request: ImportRequest = {},
 ): Promise<ImportReport> {
-  const importer = new Importer(archive, { clock: terminal.clock, onProgress: progressPrinter(terminal) });
+  const importer = new Importer(archive, { ...request, clock: terminal.clock, onProgress: progressPrinter(terminal) });
   const endProgress = () => {
     if (terminal.errIsTerminal) terminal.err('\r\u001b[K');
   };
@@ -77,32 +206,80 @@ export function printReport(terminal: Terminal, options: GlobalOptions, report: 
   }
   const { total, files, rejections, skipped, elapsedMs } = report;
   const rate = Math.round((total.read / Math.max(1, elapsedMs)) * 1000);
+  const word = report.dryRun ? 'would be stored' : 'stored';
   terminal.out(
-    `${total.read} records read from ${files.length} files: ${total.stored} stored, ${total.duplicate} duplicate, ${total.rejected} rejected (${rate} records/s)\n`,
+    `${total.read} records read from ${files.length} files: ${total.stored} ${word}, ${total.duplicate} duplicate, ${total.rejected} rejected, ${total.gaps} gaps opened (${rate} records/s)\n`,
   );
-  const open = total.read - total.stored - total.duplicate - total.rejected;
-  if (open > 0) terminal.err(`${open} records were read and not stored: run the import again to store them\n`);
+  if (files.length > 0) terminal.out(table(HEADINGS, files.flatMap(rowsOf)));
+  if (report.dryRun) terminal.err('dry run: nothing was stored\n');
+  if (report.mirrored > 0) terminal.err(`${report.mirrored} snapshots mirrored from the other outcome\n`);
+  if (report.stopped) {
+    terminal.err('stopped: what is counted as stored is kept; run the same command again to go on\n');
+  } else {
+    const open = total.read - total.stored - total.duplicate - total.rejected;
+    if (open > 0) terminal.err(`${open} records were read and not stored: run the import again to store them\n`);
+  }
   if (total.droppedLevels > 0) terminal.err(`${total.droppedLevels} levels of size 0 were left out\n`);
-  for (const path of skipped) terminal.err(`${path}: skipped, not a recording\n`);
-  for (const { path, line, reason } of rejections) terminal.err(`${path}:${line}: ${reason}\n`);
+  for (const note of report.notes) terminal.err(`${printable(note)}\n`);
+  for (const path of skipped) terminal.err(`${printable(path)}: skipped, not a recording\n`);
+  for (const { path, line, reason } of rejections) {
+    terminal.err(`${printable(path)}:${line}: ${printable(reason)}\n`);
+  }
   const silent = total.rejected - rejections.length;
-  if (silent > 0) terminal.err(`… and ${silent} more rejected records\n`);
-  for (const { error } of files)
-    if (error !== undefined) terminal.err(`${error}; what stands in front of the damage is stored\n`);
+  if (silent > 0) terminal.err(`… and ${silent} more rejected records (--rejects FILE has them all)\n`);
+  for (const { error, read } of files) {
+    if (error === undefined) continue;
+    terminal.err(`${printable(error)}${read > 0 ? '; what stands in front of the damage is stored' : ''}\n`);
+  }
+}
+
+const HEADINGS = ['file', 'format', 'kind', 'read', 'stored', 'duplicate', 'rejected', 'ignored', 'gaps'];
+
+/** A row a kind; the file's name stands at the first. */
+function rowsOf({ path, format, kinds, gaps }: FileReport): string[][] {
+  const none = { kind: '', read: 0, stored: 0, duplicate: 0, rejected: 0, ignored: 0 };
+  return (kinds.length === 0 ? [none] : kinds).map(({ kind, read, stored, duplicate, rejected, ignored }, index) => [
+    ...(index === 0 ? [printable(path), format] : ['', '']),
+    kind,
+    ...[read, stored, duplicate, rejected, ignored].map(String),
+    index === 0 ? String(gaps) : '',
+  ]);
 }
 
 export function isClean(report: ImportReport): boolean {
-  return report.total.rejected === 0 && report.files.every((file) => file.error === undefined);
+  return report.total.rejected === 0 && !report.stopped && report.files.every((file) => file.error === undefined);
 }
 
 /** On a terminal one line that is rewritten, elsewhere a line every few seconds. */
 function progressPrinter(terminal: Terminal): (progress: ImportProgress) => void {
   const everyMs = terminal.errIsTerminal ? PROGRESS_ON_TERMINAL_EVERY_MS : PROGRESS_EVERY_MS;
-  let saidMs = terminal.clock();
-  return ({ file, fileNumber, files, read, stored }) => {
-    if (terminal.clock() - saidMs < everyMs) return;
-    saidMs = terminal.clock();
-    const line = `file ${fileNumber} of ${files} (${file}): ${read} records read, ${stored} stored`;
-    terminal.err(terminal.errIsTerminal ? `\r\u001b[K${line.slice(0, 120)}` : `${line}\n`);
+  const startedMs = terminal.clock();
+  let saidMs = startedMs;
+  return (progress) => {
+    const nowMs = terminal.clock();
+    if (nowMs - saidMs < everyMs) return;
+    saidMs = nowMs;
+    const line = progressLine(progress, nowMs - startedMs, terminal.errIsTerminal);
+    terminal.err(terminal.errIsTerminal ? `\r\u001b[K${line.slice(0, 160)}` : `${line}\n`);
   };
+}
+
+function progressLine(progress: ImportProgress, elapsedMs: number, withBar: boolean): string {
+  const file = printable(progress.file);
+  const { fileNumber, files, read, stored, bytesRead, bytesTotal } = progress;
+  const rate = Math.round((read / Math.max(1, elapsedMs)) * 1000);
+  const counts = `${read} records read, ${stored} stored, ${rate} records/s`;
+  if (bytesTotal === undefined || bytesTotal === 0) {
+    return `${megabytes(bytesRead)}: ${counts}: file ${fileNumber} of ${files} (${file})`;
+  }
+  const done = Math.min(1, bytesRead / bytesTotal);
+  const bar = `[${'#'.repeat(Math.floor(done * BAR_CHARS)).padEnd(BAR_CHARS, '.')}] `;
+  const leftS = done === 0 ? undefined : Math.ceil((elapsedMs * (1 / done - 1)) / 1000);
+  const left = leftS === undefined ? '' : `, ${leftS} s left`;
+  const share = `${Math.floor(done * 100)} % of ${megabytes(bytesTotal)}`;
+  return `${withBar ? bar : ''}${share}: ${counts}${left}: file ${fileNumber} of ${files} (${file})`;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
 }

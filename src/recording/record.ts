@@ -1,4 +1,3 @@
-import type { Market } from '../domain/market.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -22,6 +21,8 @@ interface SnapshotRecord extends OutcomeRecord {
   readonly book: OrderBook;
   /** Levels of size 0 that were left out. */
   readonly droppedLevels: number;
+  /** Made from the other outcome's book, not recorded. */
+  readonly mirrored?: boolean;
 }
 
 interface QuoteRecord extends OutcomeRecord {
@@ -57,5 +58,3 @@ interface MarketRecord {
 
 /** What every codec turns a recording into. */
 export type RecordedItem = MarketRecord | SnapshotRecord | QuoteRecord | PriceRecord | CoinPriceRecord | GapRecord;
-
-export type TokenIds = Market['clobTokenIds'];

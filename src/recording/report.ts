@@ -1,12 +1,26 @@
-/** What became of one file of an import. read = stored + duplicate + rejected. */
-export interface FileReport {
-  readonly path: string;
+/** What became of the units of one kind in one file. read = stored + duplicate + rejected once an import has ended. */
+export interface KindReport {
+  /** What the units are in their format: `snapshot`, `price_change`, `row`. */
+  readonly kind: string;
   readonly read: number;
-  /** New in the archive and committed. */
+  /** A record made of the unit is new in the archive and committed. */
   readonly stored: number;
-  /** Already there (or repeated within the import). */
+  /** It said nothing that is not there already (or was repeated within the import). */
   readonly duplicate: number;
   readonly rejected: number;
+  /** Holds no record by its nature (`PONG`): not among those read. */
+  readonly ignored: number;
+}
+
+type Counts = Omit<KindReport, 'kind'>;
+
+/** What became of one file of an import. */
+export interface FileReport extends Counts {
+  readonly path: string;
+  readonly format: string;
+  readonly kinds: readonly KindReport[];
+  /** Gap records that are new in the archive. */
+  readonly gaps: number;
   /** Levels of size 0 left out of snapshots. */
   readonly droppedLevels: number;
   /** Why the file was not read to its end, if it was not. */
@@ -17,50 +31,97 @@ export interface Rejection {
   readonly path: string;
   /** Line, or row of a Parquet file; counted from 1. */
   readonly line: number;
+  readonly kind: string;
   readonly reason: string;
 }
 
+/** Records new in the archive, by their type in bookreel's own format. */
+type StoredByType = Readonly<Record<string, number>>;
+
 export interface ImportReport {
   readonly files: readonly FileReport[];
-  readonly total: Omit<FileReport, 'path' | 'error'>;
+  readonly total: Counts & Pick<FileReport, 'gaps' | 'droppedLevels'>;
+  readonly records: StoredByType;
+  /** Snapshots made for outcomes that nobody recorded, from the other outcome's. */
+  readonly mirrored: number;
   /** The first REJECTIONS_SHOWN of them. */
   readonly rejections: readonly Rejection[];
   /** Files found in directories that are no recordings. */
   readonly skipped: readonly string[];
+  /** What is odd about what was imported, one sentence each. */
+  readonly notes: readonly string[];
+  /** Told to stop before everything was read. */
+  readonly stopped: boolean;
+  readonly dryRun: boolean;
   readonly elapsedMs: number;
 }
 
 /** Beyond this a report only counts: it has to stay readable, and in memory. */
 export const REJECTIONS_SHOWN = 1000;
 
-/** The running count of one file. What a batch stores is counted when the batch is committed, not before. */
-export class FileTally {
-  readonly path: string;
+/** The running count of one kind. What a batch stores is counted when the batch is committed, not before. */
+export class KindTally {
+  readonly kind: string;
   read = 0;
   stored = 0;
-  rejected = 0;
   duplicate = 0;
+  rejected = 0;
+  ignored = 0;
+
+  constructor(kind: string) {
+    this.kind = kind;
+  }
+
+  report(): KindReport {
+    const { kind, read, stored, duplicate, rejected, ignored } = this;
+    return { kind, read, stored, duplicate, rejected, ignored };
+  }
+}
+
+/** The running count of one file. */
+export class FileTally {
+  readonly path: string;
+  readonly format: string;
+  readonly #kinds = new Map<string, KindTally>();
+  gaps = 0;
   droppedLevels = 0;
   error: string | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, format: string) {
     this.path = path;
+    this.format = format;
+  }
+
+  kind(name: string): KindTally {
+    const known = this.#kinds.get(name);
+    if (known !== undefined) return known;
+    const tally = new KindTally(name);
+    this.#kinds.set(name, tally);
+    return tally;
   }
 
   report(): FileReport {
-    const { path, read, stored, duplicate, rejected, droppedLevels, error } = this;
-    return { path, read, stored, duplicate, rejected, droppedLevels, error };
+    const { path, format, gaps, droppedLevels, error } = this;
+    const kinds = [...this.#kinds.values()].map((kind) => kind.report());
+    return { path, format, ...sumOf(kinds), kinds, gaps, droppedLevels, error };
   }
 }
 
 export function totalOf(files: readonly FileReport[]): ImportReport['total'] {
-  const sum = (field: 'read' | 'stored' | 'duplicate' | 'rejected' | 'droppedLevels') =>
-    files.reduce((total, file) => total + file[field], 0);
+  return {
+    ...sumOf(files),
+    gaps: files.reduce((total, file) => total + file.gaps, 0),
+    droppedLevels: files.reduce((total, file) => total + file.droppedLevels, 0),
+  };
+}
+
+function sumOf(counts: readonly Counts[]): Counts {
+  const sum = (field: keyof Counts) => counts.reduce((total, count) => total + count[field], 0);
   return {
     read: sum('read'),
     stored: sum('stored'),
     duplicate: sum('duplicate'),
     rejected: sum('rejected'),
-    droppedLevels: sum('droppedLevels'),
+    ignored: sum('ignored'),
   };
 }

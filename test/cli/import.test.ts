@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { temporaryDirectory } from '../support/archive.ts';
@@ -78,7 +78,12 @@ describe('import', () => {
     const stdin = packed(lightNdjson(500));
     const { code, stdout, stderr } = await runExecutable(['import', '-', '--data', directory.path], { stdin });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/^501 records read from 1 files: 501 stored, 0 duplicate, 0 rejected \(\d+ records\/s\)\n$/);
+    expect(stdout).toMatch(
+      /^501 records read from 1 files: 501 stored, 0 duplicate, 0 rejected, 0 gaps opened \(\d+ records\/s\)\n/,
+    );
+    expect(stdout).toMatch(
+      /^standard input +bookreel NDJSON +market +1 +1 +0 +0 +0 +0\n +snapshot +500 +500 +0 +0 +0\n$/m,
+    );
     expect(storedIn(directory.path).series).toContainEqual(
       expect.objectContaining({ kind: 'book', outcome: 'up', records: 250 }),
     );
@@ -139,7 +144,7 @@ describe('import', () => {
     const lines = stderr.trimEnd().split('\n');
     const listed = lines.filter((line) => line.startsWith('standard input:'));
     expect(listed.length).toBe(1000);
-    expect(lines.at(-1)).toBe('… and 500 more rejected records');
+    expect(lines.at(-1)).toBe('… and 500 more rejected records (--rejects FILE has them all)');
   });
 
   test('a named file that is no recording is a failure; one found in a directory is skipped', async () => {
@@ -202,7 +207,7 @@ describe('import', () => {
       cpSync(join(REAL_BOOKS!, name), books);
       const data = join(directory.path, 'data');
       const without = await runExecutable(['import', books, '--data', data]);
-      expect({ code: without.code, stdout: without.stdout }).toEqual({ code: 1, stdout: '' });
+      expect(without).toMatchObject({ code: 1, stdout: expect.stringContaining(' 0 stored') });
       expect(without.stderr).toContain('name one with --markets');
       const markets = join(REAL_BOOKS!, 'markets.ndjson');
       const withMarkets = await runExecutable(['import', books, '--markets', markets, '--data', data, '--json']);
@@ -210,6 +215,117 @@ describe('import', () => {
       expect((JSON.parse(withMarkets.stdout) as Report).total.rejected).toBe(0);
     },
   );
+
+  test('--rejects writes every rejected record, also those that the report only counts', async () => {
+    using directory = temporaryDirectory();
+    const rejects = join(directory.path, 'rejects.ndjson');
+    const stdin = [JSON.stringify(LIGHT_MARKET), ...Array.from({ length: 1500 }, () => 'bad'), ''].join('\n');
+    const data = join(directory.path, 'data');
+    const { code } = await runExecutable(['import', '-', '--data', data, '--rejects', rejects], { stdin });
+    expect(code).toBe(1);
+    const lines = readFileSync(rejects, 'utf8').trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      Array.from({ length: 1500 }, (_, index) => ({
+        path: 'standard input',
+        line: index + 2,
+        kind: 'unknown',
+        reason: 'the line is not JSON',
+      })),
+    );
+    const nowhere = await runExecutable(['import', '-', '--data', data, '--rejects', directory.path], { stdin });
+    expect(nowhere).toMatchObject({ code: 1, stdout: '' });
+    expect(nowhere.stderr).toContain('cannot be written');
+  });
+
+  test('--rejects never takes the place of what is imported, or of the archive', async () => {
+    using directory = temporaryDirectory();
+    const recording = join(directory.path, 'light.ndjson');
+    writeLightRecording(recording, 3);
+    const before = readFileSync(recording);
+    const data = join(directory.path, 'data');
+    const args = ['import', recording, '--data', data, '--rejects'];
+    expect((await runExecutable([...args, join(directory.path, 'rejects')])).code).toBe(0);
+    const archived = contentDigest(data);
+    for (const path of [recording, join(data, 'bookreel.db')]) {
+      const { code, stderr } = await runExecutable([...args, path]);
+      expect(code).toBe(2);
+      expect(stderr).toContain('name another file for the rejected records');
+    }
+    expect(readFileSync(recording)).toEqual(before);
+    expect(contentDigest(data)).toBe(archived);
+  });
+
+  test('--dry-run reports what an import would do, and stores nothing', async () => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'light.ndjson');
+    // More than a batch, so that what a later one finds depends on an earlier one.
+    const lines = lightNdjson(9000);
+    writeFileSync(path, lines + lines);
+    const data = join(directory.path, 'data');
+    const rehearse = ['import', path, '--data', data, '--dry-run', '--json'];
+    const unborn = await runExecutable(rehearse);
+    expect(unborn.code).toBe(0);
+    expect(existsSync(data)).toBe(false);
+    const imported = await runExecutable(['import', path, '--data', data, '--json']);
+    const [would, did] = [JSON.parse(unborn.stdout) as Report, JSON.parse(imported.stdout) as Report];
+    expect(would.total).toEqual(did.total);
+    expect(would.total).toMatchObject({ read: 18_002, stored: 9001, duplicate: 9001 });
+    const before = contentDigest(data);
+    const more = join(directory.path, 'more.ndjson');
+    writeFileSync(more, `${JSON.stringify(lightSnapshot(1, 2, 5))}\n${JSON.stringify(lightSnapshot(0))}\n`);
+    const again = await runExecutable(['import', more, '--data', data, '--dry-run']);
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('1 would be stored, 1 duplicate') });
+    expect(contentDigest(data)).toBe(before);
+  });
+
+  test('SIGINT stops at the end of a batch, keeps what is counted as stored, and the same command goes on', async () => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'light.ndjson');
+    writeLightRecording(path, 400_000);
+    const data = join(directory.path, 'data');
+    const command = [EXECUTABLE, 'import', path, '--data', data, '--json'];
+    await using child = startChild(command);
+    await waitUntil(() => child.code !== undefined || storedRecords(data) > 0);
+    child.kill('SIGINT');
+    expect(await child.exited).toBe(1);
+    expect(child.stderr()).toContain('stopping at the end of this batch');
+    const stopped = JSON.parse(child.stdout()) as Report & { stopped: boolean };
+    expect(stopped).toMatchObject({ stopped: true, total: { rejected: 0, duplicate: 0 } });
+    expect(stopped.total.stored).toBeGreaterThan(0);
+    expect(stopped.total.stored).toBeLessThan(400_001);
+    // The market record is among those counted.
+    expect(storedRecords(data)).toBe(stopped.total.stored - 1);
+    const again = await runExecutable(command.slice(1));
+    expect(again.code).toBe(0);
+    const rest = JSON.parse(again.stdout) as Report;
+    expect(rest.total.duplicate).toBe(stopped.total.stored);
+    expect(rest.total.stored).toBe(400_001 - stopped.total.stored);
+  });
+
+  test('a pipe that nothing comes from ends with SIGINT too', async () => {
+    using directory = temporaryDirectory();
+    const data = join(directory.path, 'data');
+    const rejects = join(directory.path, 'rejects.ndjson');
+    const child = Bun.spawn([EXECUTABLE, 'import', '-', '--data', data, '--json', '--rejects', rejects], {
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'ignore',
+    });
+    child.stdin.write(`${JSON.stringify(LIGHT_MARKET)}\n${JSON.stringify(lightSnapshot(0))}\nbad\n`);
+    await child.stdin.flush();
+    // The refusal of the last line says that the others are in.
+    await waitUntil(() => existsSync(rejects) && readFileSync(rejects, 'utf8') !== '');
+    child.kill('SIGINT');
+    const report = JSON.parse(await new Response(child.stdout).text()) as Report;
+    expect(await child.exited).toBe(1);
+    expect(report.total).toMatchObject({ read: 3, stored: 2, rejected: 1 });
+  });
+
+  test('a pace that is none is a usage error', async () => {
+    const { code, stderr } = await runExecutable(['import', '-', '--every', 'often'], { stdin: '' });
+    expect(code).toBe(2);
+    expect(stderr).toContain('100ms');
+  });
 
   test('on a terminal progress is one line that is rewritten and gone at the end', async () => {
     using directory = temporaryDirectory();
@@ -235,11 +351,26 @@ describe('import', () => {
     expect(drawn.slice(1, -1)).toEqual(
       drawn
         .slice(1, -1)
-        .map(() => expect.stringMatching(/^file 1 of 1 \(light\.ndjson\): \d+ records read, \d+ stored$/)),
+        .map(() =>
+          expect.stringMatching(
+            /^\[[#.]{24}\] \d+ % of \d+\.\d MB: \d+ records read, \d+ stored, \d+ records\/s(?:, \d+ s left)?: file [01] of 1 \((?:light\.ndjson)?\)$/,
+          ),
+        ),
     );
     expect(drawn.at(-1)).toContain('40001 records read');
   });
 });
+
+async function waitUntil(happened: () => boolean): Promise<void> {
+  while (!happened()) await Bun.sleep(5);
+}
+
+/** Recorded snapshots, as another process sees them at the moment; none before the archive is made. */
+function storedRecords(data: string): number {
+  if (!existsSync(join(data, 'key-secret'))) return 0;
+  const books = storedIn(data).series.filter(({ kind }) => kind === 'book');
+  return books.reduce((total, { records }) => total + records, 0);
+}
 
 interface Snapshot {
   readonly id: string;

@@ -175,7 +175,7 @@ test('quotes, prices and market numbers come back as the decimal they were writt
   );
 });
 
-test('a decimal with one digit too many is refused, never rounded', async () => {
+test('a size with one digit too many is refused, never rounded', async () => {
   const tooLong = fc.oneof(
     fc.tuple(fc.bigInt(10n ** 15n, 10n ** 20n), decimals).map(([digits, places]) => ({ digits, decimals: places })),
     fc
@@ -188,11 +188,29 @@ test('a decimal with one digit too many is refused, never rounded', async () => 
     fc.asyncProperty(fc.array(fc.tuple(odd, form), { minLength: 1, maxLength: 20 }), async (values) => {
       using place = temporaryArchive();
       const lines = values.map(([decimal, write]) =>
-        withLiterals(sampleCoinPrice({ price: '@a' }), { a: write(decimal) }),
+        withLiterals(sampleSnapshot({ bids: [{ price: 0.5, size: '@a' }] }), { a: write(decimal) }),
       );
-      const report = await importBytes(place.archive, lines.join('\n'));
-      expect(report.total).toMatchObject({ read: values.length, rejected: values.length, stored: 0 });
+      const report = await importBytes(place.archive, [JSON.stringify(sampleMarket()), ...lines].join('\n'));
+      expect(report.total).toMatchObject({ read: values.length + 1, rejected: values.length, stored: 1 });
     }),
     RUNS,
   );
+});
+
+test('a reference price is kept with as many digits as a double carries, and refused with more', async () => {
+  using place = temporaryArchive();
+  const kept = ['63304.20030119507', '76211.80016560019', '0.1234567890123456', '1e-20', '30335.869374999984'];
+  const refused = ['63304.200301195075', '123456789012345678', '0.1000000000000000055', '1e-400'];
+  const lines = [...kept, ...refused].flatMap((literal, second) =>
+    [literal, `"${literal}"`].map((form, index) =>
+      withLiterals(sampleCoinPrice({ source: `s${index}`, timestamp: 1_780_000_000_000 + second, price: '@a' }), {
+        a: form,
+      }),
+    ),
+  );
+  const report = await importBytes(place.archive, lines.join('\n'));
+  expect(report.total).toMatchObject({ stored: 2 * kept.length, rejected: 2 * refused.length });
+  const query = { fromMs: 0, toMs: 2e12, order: 'asc', after: undefined, limit: 100 } as const;
+  const { records } = place.archive.prices.pageOfCoin('btc', query);
+  expect(records.map(({ price }) => price)).toEqual(kept.flatMap((literal) => [Number(literal), Number(literal)]));
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LINE_BYTES_MAX } from '../../src/recording/lines.ts';
+import { LINE_BYTES_MAX } from '../../src/recording/formats/lines.ts';
 import type { ImportReport } from '../../src/recording/report.ts';
 import { REJECTIONS_SHOWN } from '../../src/recording/report.ts';
 import {
@@ -57,16 +57,16 @@ describe('records that cannot be kept', () => {
     const report = await importPaths(place.archive, first, second);
 
     expect(report.rejections).toEqual([
-      { path: first, line: 3, reason: 'the line is not JSON' },
-      { path: first, line: 6, reason: 'the line is not a JSON object' },
-      { path: second, line: 1, reason: expect.stringContaining('type is not one of') },
-      { path: second, line: 4, reason: 'the line is not JSON' },
+      { path: first, line: 3, kind: 'unknown', reason: 'the line is not JSON' },
+      { path: first, line: 6, kind: 'unknown', reason: 'the record is not an object' },
+      { path: second, line: 1, kind: 'unknown', reason: expect.stringContaining('type is not one of') },
+      { path: second, line: 4, kind: 'unknown', reason: 'the line is not JSON' },
     ]);
-    expect(report.files).toEqual([
-      { path: first, read: 5, stored: 3, duplicate: 0, rejected: 2, droppedLevels: 0, error: undefined },
-      { path: second, read: 4, stored: 1, duplicate: 1, rejected: 2, droppedLevels: 0, error: undefined },
+    expect(report.files).toMatchObject([
+      { path: first, read: 5, stored: 3, duplicate: 0, rejected: 2, ignored: 0, droppedLevels: 0, error: undefined },
+      { path: second, read: 4, stored: 1, duplicate: 1, rejected: 2, ignored: 0, droppedLevels: 0, error: undefined },
     ]);
-    expect(report.total).toEqual({ read: 9, stored: 4, duplicate: 1, rejected: 4, droppedLevels: 0 });
+    expect(report.total).toMatchObject({ read: 9, stored: 4, duplicate: 1, rejected: 4, ignored: 0, droppedLevels: 0 });
     expect(await secondsStored(place.archive)).toEqual([1, 2, 3]);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import { formatOf, sourcesOf } from '../../src/recording/source.ts';
+import { sourcesOf } from '../../src/recording/source.ts';
 import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { CONDITION_ID, START_MS, sampleMarket, samplePrice, sampleSnapshot } from '../support/sample-records.ts';
 
@@ -66,8 +66,8 @@ describe('a recording is known by what is in it', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, name);
     writeFileSync(path, content);
-    expect(await formatOf(path)).toBe('ndjson');
-    const { total } = await importPaths(place.archive, path);
+    const { files, total } = await importPaths(place.archive, path);
+    expect(files[0]!.format).toBe('bookreel NDJSON');
     expect(total).toMatchObject({ stored: 2, rejected: name === 'behind-a-line-of-something-else' ? 1 : 0 });
   });
 
@@ -103,7 +103,7 @@ describe('a recording is known by what is in it', () => {
     const path = join(directory.path, 'monday.ndjson');
     writeFileSync(path, 'Just some words.\n');
     const report = await importPaths(place.archive, path);
-    expect(report.rejections).toEqual([{ path, line: 1, reason: 'the line is not JSON' }]);
+    expect(report.rejections).toEqual([{ path, line: 1, kind: 'unknown', reason: 'the line is not JSON' }]);
   });
 
   test('a file with the magic of Parquet and nothing else of it is reported as damaged', async () => {
@@ -162,7 +162,7 @@ describe('a recording that was cut off or damaged', () => {
     const path = join(directory.path, 'a.ndjson');
     writeFileSync(path, PLAIN.subarray(0, -10));
     const report = await importPaths(place.archive, path);
-    expect(report.rejections).toEqual([{ path, line: 2, reason: 'the line is not JSON' }]);
+    expect(report.rejections).toEqual([{ path, line: 2, kind: 'unknown', reason: 'the line is not JSON' }]);
     expect(report.total.stored).toBe(1);
   });
 });
@@ -184,8 +184,8 @@ describe('a directory', () => {
     expect(found.map(({ path }) => relative(directory.path, path))).toEqual([
       'markets.ndjson',
       'markets.ndjson.zst',
-      'B.ndjson',
       'a.ndjson',
+      'B.ndjson',
       'markets/markets.ndjson.gz',
       'markets/deeper/a.ndjson',
       'markets/x.ndjson',
@@ -260,4 +260,11 @@ describe('a path', () => {
       expect(importPaths(place.archive, path)).rejects.toMatchObject({ kind: 'unreadable' });
     },
   );
+});
+
+test('the parts of a capture are read in the order of their numbers', () => {
+  using directory = temporaryDirectory();
+  write(directory.path, { 'capture-10.jsonl': '', 'capture-9.jsonl': '', 'capture-1.jsonl': '', B: '', a: '' });
+  const names = sourcesOf([directory.path]).map(({ path }) => relative(directory.path, path));
+  expect(names).toEqual(['a', 'B', 'capture-1.jsonl', 'capture-9.jsonl', 'capture-10.jsonl']);
 });

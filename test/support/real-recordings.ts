@@ -11,3 +11,9 @@ const books = join(DIRECTORY, 'books-5m-parquet');
 
 /** Parquet of real book messages of 16 BTC 5m markets, with a markets.ndjson beside them. */
 export const REAL_BOOKS: string | undefined = existsSync(join(books, 'markets.ndjson')) ? books : undefined;
+
+/** A file or directory among the real recordings; undefined where there are none. */
+export function realRecording(name: string): string | undefined {
+  const path = join(DIRECTORY, name);
+  return existsSync(path) ? path : undefined;
+}

@@ -1,9 +1,9 @@
-import { isCoin } from '../domain/coin.ts';
-import { isExactDecimal, parseDecimal } from '../domain/decimal.ts';
-import { DomainError } from '../domain/errors.ts';
-import { isInstant, parseInstant, parsePlainInteger } from '../domain/instant.ts';
-import type { OrderBook } from '../domain/orderbook.ts';
-import { type Outcome, parseOutcome } from '../domain/outcome.ts';
+import { isCoin } from '../../domain/coin.ts';
+import { isExactDecimal, parseDecimal, parseFigure } from '../../domain/decimal.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { isInstant, parseInstant, parsePlainInteger } from '../../domain/instant.ts';
+import type { OrderBook } from '../../domain/orderbook.ts';
+import { type Outcome, parseOutcome } from '../../domain/outcome.ts';
 
 /** A parsed JSON object, nothing known about its fields yet. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -32,6 +32,8 @@ export function textField(fields: Fields, name: string): string {
   const value = fields[name];
   if (typeof value !== 'string' || value === '') throw rejected(`${name} is missing or not a text`);
   if (value.length > TEXT_CHARS_MAX) throw rejected(`${name} is longer than ${TEXT_CHARS_MAX} characters`);
+  // Half of a character cannot be written as UTF-8: it would be kept as something else.
+  if (!value.isWellFormed()) throw rejected(`${name} holds half of a surrogate pair`);
   return value;
 }
 
@@ -111,6 +113,19 @@ function decimal(value: unknown, name: string): number {
 
 export function nonNegative(value: unknown, name: string): number {
   const number = decimal(value, name);
+  if (number < 0) throw rejected(`${name} ${number} is negative`);
+  return number;
+}
+
+/**
+ * A figure that its publisher computed in floating point (a reference price, a volume): kept when a double carries it
+ * unchanged, see parseFigure. A JSON number was found exact when it was parsed.
+ */
+export function figure(value: unknown, name: string): number {
+  const number = typeof value === 'string' ? parseFigure(value) : value;
+  if (typeof number !== 'number' || !Number.isFinite(number)) {
+    throw rejected(`${name} is missing, not a number, or has more digits than can be kept exactly`);
+  }
   if (number < 0) throw rejected(`${name} ${number} is negative`);
   return number;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { DomainError } from '../../src/domain/errors.ts';
-import { LEVELS_MAX } from '../../src/recording/fields.ts';
-import { parseRecordLine } from '../../src/recording/ndjson.ts';
-import type { RecordedItem } from '../../src/recording/record.ts';
+import { DomainError } from '../../../src/domain/errors.ts';
+import { LEVELS_MAX } from '../../../src/recording/formats/fields.ts';
+import { parseJsonExactly, parseRecord } from '../../../src/recording/formats/ndjson.ts';
+import type { RecordedItem } from '../../../src/recording/record.ts';
 import {
   CONDITION_ID,
   DOWN_ASSET,
@@ -14,7 +14,12 @@ import {
   sampleQuote,
   sampleSnapshot,
   UP_ASSET,
-} from '../support/sample-records.ts';
+} from '../../support/sample-records.ts';
+
+/** What the importer makes of a line. */
+function parseRecordLine(line: string): RecordedItem {
+  return parseRecord(parseJsonExactly(line));
+}
 
 /** JSON of `record` in which the text "@" stands for a literal that JavaScript could not have written so. */
 function withLiteral(record: object, literal: string): string {
@@ -99,6 +104,7 @@ describe('a record of each type says the same parsed as written', () => {
       assetId: UP_ASSET,
       book: { bidPrices: [0.51, 0.5], bidSizes: [120.5, 30], askPrices: [0.52], askSizes: [7.25] },
       droppedLevels: 0,
+      mirrored: false,
     });
   });
 
@@ -447,7 +453,7 @@ describe('refused, with a reason that names the field', () => {
   });
 
   test.each(['[]', '"snapshot"', '1', 'null', 'true'])('%s is no record', (line) => {
-    expect(refusalOf(line)).toBe('the line is not a JSON object');
+    expect(refusalOf(line)).toBe('the record is not an object');
   });
 
   test.each(['{', '{"type":"snapshot"', 'type: snapshot', '{"type":"gap"} {"type":"gap"}', "{'type':'gap'}"])(

@@ -1,14 +1,18 @@
-import { parseDecimal } from '../domain/decimal.ts';
-import type { MarketStatement } from '../domain/market-statement.ts';
-import { parseOutcome } from '../domain/outcome.ts';
-import { parsePriceKind } from '../domain/price.ts';
-import type { Quote } from '../domain/quote.ts';
-import { parseTimeframe, TIMEFRAMES } from '../domain/timeframe.ts';
+import type { MarketStatement } from '../../domain/market-statement.ts';
+import { parseOutcome } from '../../domain/outcome.ts';
+import { parsePriceKind } from '../../domain/price.ts';
+import type { Quote } from '../../domain/quote.ts';
+import { parseTimeframe, TIMEFRAMES } from '../../domain/timeframe.ts';
+import type { Codec } from '../codec.ts';
+import type { Intake } from '../intake.ts';
+import type { RecordedItem } from '../record.ts';
+import { BookScanner } from './book-scanner.ts';
 import {
   bookFields,
   coinField,
   conditionIdField,
   type Fields,
+  figure,
   instantField,
   isFields,
   nonNegative,
@@ -21,39 +25,84 @@ import {
   textField,
   wordField,
 } from './fields.ts';
-import type { RecordedItem } from './record.ts';
+import { refuseInexactNumbers, refuseTooManyValues } from './json-extent.ts';
+import { type Line, visitLines } from './lines.ts';
 
 /** bookreel's own recording format: one JSON object a line, `type` says what it is, the fields are those of the API. */
 const RECORD_TYPES = ['market', 'snapshot', 'quote', 'price', 'coinPrice', 'gap'] as const;
 
+/** The kind of what is too damaged to say its type. */
+export const UNKNOWN_KIND = 'unknown';
 const OUTCOMES_WANTED = 'not up and down';
 const SLUG = /^[A-Za-z0-9._-]{1,200}$/;
 /** A number in a place where JSON has one that is long enough, or written so, that a double may not be what it says. */
 const PERHAPS_INEXACT = /[:,[\s]-?(?:\d[\d.]{15,}|\d[\d.]*[eE])/;
 
-/** Throws DomainError 'rejected-record' with the reason when the line is not a record that can be kept. */
-export function parseRecordLine(line: string): RecordedItem {
-  return parseRecord(parseJsonExactly(line));
+/**
+ * The format as lines of JSON. A file called `.ndjson` is one, whatever is wrong with its first lines, and so is a pipe that
+ * begins like nothing else.
+ */
+export function ownNdjson(): Codec {
+  return {
+    format: 'bookreel NDJSON',
+    statesMarkets: false,
+    recognises: ({ name, lines, piped }) => lines.some(looksLikeRecord) || /\.ndjson$/i.test(name) || piped,
+    read: async (file, intake) => {
+      const scanner = new BookScanner();
+      await visitLines(file.bytes(), (line) => {
+        const snapshot = scanner.scan(line);
+        if (snapshot === undefined) takeLine(line, intake);
+        else intake.take(snapshot.type, line.number, () => [snapshot]);
+      });
+    },
+  };
+}
+
+function takeLine(line: Line, intake: Intake): void {
+  let kind = UNKNOWN_KIND;
+  let value: unknown;
+  let unreadable: unknown;
+  try {
+    value = parseJsonExactly(line.text());
+    kind = kindOf(value);
+  } catch (error) {
+    unreadable = error;
+  }
+  intake.take(kind, line.number, () => {
+    if (unreadable !== undefined) throw unreadable;
+    return [parseRecord(value)];
+  });
 }
 
 /** Whether `line` is a record of this format, good or not: what a file is recognised by. */
-export function looksLikeRecord(line: string): boolean {
+function looksLikeRecord(line: string): boolean {
   try {
-    const value: unknown = JSON.parse(line);
-    return isFields(value) && RECORD_TYPES.some((type) => type === value.type);
+    return kindOf(JSON.parse(line)) !== UNKNOWN_KIND;
   } catch {
     // Not JSON is an answer here, not an error.
     return false;
   }
 }
 
-function parseRecord(value: unknown): RecordedItem {
-  if (!isFields(value)) throw rejected('the line is not a JSON object');
+/** The type that a record says it has, for the report. */
+export function kindOf(value: unknown): string {
+  const type = isFields(value) ? value.type : undefined;
+  return RECORD_TYPES.find((known) => known === type) ?? UNKNOWN_KIND;
+}
+
+/** Throws DomainError 'rejected-record' with the reason when the fields are not a record that can be kept. */
+export function parseRecord(value: unknown): RecordedItem {
+  if (!isFields(value)) throw rejected('the record is not an object');
   switch (value.type) {
     case 'market':
       return { type: 'market', statement: marketStatement(value) };
     case 'snapshot':
-      return { type: 'snapshot', ...outcomeFields(value), ...bookFields(value) };
+      return {
+        type: 'snapshot',
+        ...outcomeFields(value),
+        ...bookFields(value),
+        mirrored: optional(value, 'mirrored', booleanField) ?? false,
+      };
     case 'quote':
       return { type: 'quote', ...outcomeFields(value), quote: quoteFields(value) };
     case 'price':
@@ -65,7 +114,7 @@ function parseRecord(value: unknown): RecordedItem {
         source: textField(value, 'source'),
         timestampMs: instantField(value, 'timestamp'),
         id: recordIdField(value),
-        price: nonNegative(value.price, 'price'),
+        price: figure(value.price, 'price'),
       };
     case 'gap':
       return { type: 'gap', conditionId: conditionIdField(value), gap: gapFields(value) };
@@ -134,11 +183,11 @@ function marketStatement(fields: Fields): MarketStatement {
     active: optional(fields, 'active', booleanField),
     closed: optional(fields, 'closed', booleanField),
     winner: optional(fields, 'winner', winnerField),
-    volume: optional(fields, 'volume', nonNegativeField),
-    liquidity: optional(fields, 'liquidity', nonNegativeField),
+    volume: optional(fields, 'volume', figureField),
+    liquidity: optional(fields, 'liquidity', figureField),
     resolvedMs: optional(fields, 'resolvedAt', instantField),
-    priceStart: optional(fields, 'priceStart', nonNegativeField),
-    priceEnd: optional(fields, 'priceEnd', nonNegativeField),
+    priceStart: optional(fields, 'priceStart', figureField),
+    priceEnd: optional(fields, 'priceEnd', figureField),
     createdMs: optional(fields, 'createdAt', instantField),
     updatedMs: optional(fields, 'updatedAt', instantField),
   };
@@ -173,27 +222,23 @@ function winnerField(fields: Fields, name: string) {
   return wordField(fields, name, parseOutcome, 'neither "up" nor "down" nor null');
 }
 
-function nonNegativeField(fields: Fields, name: string): number {
-  return nonNegative(fields[name], name);
+function figureField(fields: Fields, name: string): number {
+  return figure(fields[name], name);
 }
 
-/** JSON whose numbers are what they say: one that a double would round is refused, not rounded. */
+/**
+ * JSON whose numbers are what they say: one that a double would round is refused, not rounded. How many digits a price or
+ * size of a book may have is asked where it is read.
+ */
 export function parseJsonExactly(text: string): unknown {
+  refuseTooManyValues(text);
   try {
-    return PERHAPS_INEXACT.test(text) ? JSON.parse(text, refuseInexact) : JSON.parse(text);
+    if (PERHAPS_INEXACT.test(text)) refuseInexactNumbers(text);
+    return JSON.parse(text);
   } catch (error) {
     if (error instanceof SyntaxError) throw rejected('the line is not JSON');
+    // What recursion has no room for.
+    if (error instanceof RangeError) throw rejected('the JSON is nested too deeply');
     throw error;
   }
-}
-
-function refuseInexact(key: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number') return value;
-  const source = context?.source ?? '';
-  // Ids and times are integers of up to 16 digits; whether a size may have so many is asked where sizes are read.
-  const exact = /^\d+$/.test(source) && Number.isSafeInteger(value) ? value : parseDecimal(source);
-  if (exact === undefined) {
-    throw rejected(`${key} ${source.slice(0, 40)} is not a decimal of at most 12 decimals and 15 significant digits`);
-  }
-  return exact;
 }

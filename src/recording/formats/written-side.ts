@@ -1,0 +1,160 @@
+import type { LevelForm } from './level-form.ts';
+import type { LineCursor } from './line-cursor.ts';
+
+const COMMA = 44;
+const BRACKET_OPENS = 91;
+const BRACKET_CLOSES = 93;
+const INITIAL_LEVELS = 64;
+
+/** One side of a book as a line wrote it, and where among the line's bytes each level ends. */
+export class WrittenSide {
+  /** Best level first, as a book has them. Never changed once they are made: books share what stays the same. */
+  prices: readonly number[] = [];
+  sizes: readonly number[] = [];
+  /** The same in the line's order: the same arrays where that is best first. */
+  #linePrices: readonly number[] = [];
+  #lineSizes: readonly number[] = [];
+  /** Counted from the start of the line: where the first level begins, and what follows each one's closing brace. */
+  #begin = 0;
+  #ends = new Int32Array(INITIAL_LEVELS);
+  /**
+   * Where levels are put together when there are others than before. Filled with fractions: an engine keeps arrays of doubles
+   * otherwise than such of integers, and copies them faster.
+   */
+  readonly #newPrices: number[] = new Array<number>(INITIAL_LEVELS).fill(0.5);
+  readonly #newSizes: number[] = new Array<number>(INITIAL_LEVELS).fill(0.5);
+  #newLevels = 0;
+
+  /**
+   * Takes a side from the cursor, with `before` as the same side of the line before it, of which `text` has the bytes: a level
+   * written with the same bytes is not read again. False when there is something that only the slow way can judge: what is no
+   * plain level, a size of 0, prices that neither ascend nor descend. `away`: the direction in which prices leave the best one,
+   * -1 for bids and 1 for asks.
+   */
+  take(cursor: LineCursor, form: LevelForm, before: WrittenSide, text: DataView, away: -1 | 1): boolean {
+    if (!cursor.take(BRACKET_OPENS)) return false;
+    this.#begin = cursor.at - cursor.start;
+    const isEmpty = cursor.bytes[cursor.at] === BRACKET_CLOSES;
+    const taken = isEmpty ? this.#settle(before, [], [], away) : this.#takeLevels(cursor, form, before, text, away);
+    if (!taken || cursor.bytes[cursor.at] !== BRACKET_CLOSES) return false;
+    cursor.at += 1;
+    return true;
+  }
+
+  /** Nine sides out of ten differ from the one before in some sizes: as long as prices stay in their places, none is copied. */
+  #takeLevels(cursor: LineCursor, form: LevelForm, before: WrittenSide, text: DataView, away: -1 | 1): boolean {
+    const prices = before.#linePrices;
+    const endsBefore = before.#ends;
+    this.#reserve(prices.length);
+    const ends = this.#ends;
+    let sizes = before.#lineSizes;
+    let newSizes: number[] | undefined;
+    // How far `text` was gone through: to the end of a level, at first to where the first one begins.
+    let from = before.#begin;
+    for (let i = 0; ; i += 1) {
+      const shift = cursor.at - from;
+      for (; i < prices.length && cursor.has(text, from, endsBefore[i]!, shift); i += 1) {
+        from = endsBefore[i]!;
+        ends[i] = from + shift - cursor.start;
+      }
+      cursor.at = from + shift;
+      if (i > 0 && !cursor.take(COMMA)) {
+        const isWhole = i === prices.length;
+        return this.#settle(before, isWhole ? prices : prices.slice(0, i), isWhole ? sizes : sizes.slice(0, i), away);
+      }
+      if (!takeLevel(cursor, form)) return false;
+      if (i === prices.length || form.price !== prices[i]) {
+        this.#copy(prices, sizes, i);
+        return this.#takeOtherLevels(cursor, form, before, text, away);
+      }
+      newSizes ??= sizes.slice();
+      newSizes[i] = form.size;
+      sizes = newSizes;
+      from = endsBefore[i]!;
+      ends[i] = cursor.at - cursor.start;
+    }
+  }
+
+  /** Goes on with the level that `form` has just taken, from where prices came or went, or stand in no order. */
+  #takeOtherLevels(cursor: LineCursor, form: LevelForm, before: WrittenSide, text: DataView, away: -1 | 1): boolean {
+    const prices = before.#linePrices;
+    const endsBefore = before.#ends;
+    // Where `before` stands: at its first level that was not passed yet.
+    let old = this.#newLevels;
+    do {
+      this.#add(form.price, form.size, cursor.at - cursor.start);
+      old = before.#firstBehind(old, form.price);
+      if (old > 0) {
+        const shift = cursor.at - endsBefore[old - 1]!;
+        for (; old < prices.length && cursor.has(text, endsBefore[old - 1]!, endsBefore[old]!, shift); old += 1) {
+          this.#add(prices[old]!, before.#lineSizes[old]!, endsBefore[old]! + shift - cursor.start);
+        }
+        cursor.at = endsBefore[old - 1]! + shift;
+      }
+      if (!cursor.take(COMMA)) return this.#settleNew(before, away);
+    } while (takeLevel(cursor, form));
+    return false;
+  }
+
+  #copy(prices: readonly number[], sizes: readonly number[], levels: number): void {
+    this.#newLevels = levels;
+    for (let i = 0; i < levels; i += 1) {
+      this.#newPrices[i] = prices[i]!;
+      this.#newSizes[i] = sizes[i]!;
+    }
+  }
+
+  #add(price: number, size: number, end: number): void {
+    const at = this.#newLevels;
+    this.#reserve(at + 1);
+    this.#newPrices[at] = price;
+    this.#newSizes[at] = size;
+    this.#ends[at] = end;
+    this.#newLevels = at + 1;
+  }
+
+  /** The first level from `from` on that stands behind `price`, in the direction of this side. */
+  #firstBehind(from: number, price: number): number {
+    const prices = this.#linePrices;
+    const direction = prices.length > 1 && prices[1]! < prices[0]! ? -1 : 1;
+    let at = from;
+    while (at < prices.length && (prices[at]! - price) * direction <= 0) at += 1;
+    return at;
+  }
+
+  #settleNew(before: WrittenSide, away: -1 | 1): boolean {
+    const levels = this.#newLevels;
+    const prices = this.#newPrices;
+    const direction = levels > 1 && prices[1]! < prices[0]! ? -1 : 1;
+    for (let i = 1; i < levels; i += 1) if ((prices[i]! - prices[i - 1]!) * direction <= 0) return false;
+    return this.#settle(before, prices.slice(0, levels), this.#newSizes.slice(0, levels), away);
+  }
+
+  #settle(before: WrittenSide, linePrices: readonly number[], lineSizes: readonly number[], away: -1 | 1): boolean {
+    this.#linePrices = linePrices;
+    this.#lineSizes = lineSizes;
+    if (linePrices.length < 2 || (linePrices[1]! - linePrices[0]!) * away > 0) {
+      this.prices = linePrices;
+      this.sizes = lineSizes;
+    } else {
+      this.prices = linePrices === before.#linePrices ? before.prices : linePrices.toReversed();
+      this.sizes = lineSizes === before.#lineSizes ? before.sizes : lineSizes.toReversed();
+    }
+    return true;
+  }
+
+  #reserve(levels: number): void {
+    if (levels <= this.#ends.length) return;
+    const ends = new Int32Array(Math.max(levels, 2 * this.#ends.length));
+    ends.set(this.#ends);
+    this.#ends = ends;
+    while (this.#newPrices.length < ends.length) {
+      this.#newPrices.push(0.5);
+      this.#newSizes.push(0.5);
+    }
+  }
+}
+
+function takeLevel(cursor: LineCursor, form: LevelForm): boolean {
+  return form.take(cursor) && form.price <= 1 && form.size > 0;
+}

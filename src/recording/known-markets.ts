@@ -1,0 +1,109 @@
+import { isStandIn } from '../domain/condition-id.ts';
+import { knownTokenIds, type MarketStatement } from '../domain/market-statement.ts';
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import type { Archive } from '../store/archive.ts';
+
+/** What identifies a market, as the archive or the input so far states it. */
+export type KnownMarket = Pick<
+  MarketStatement,
+  'conditionId' | 'slug' | 'symbol' | 'timeframe' | 'clobTokenIds' | 'startMs' | 'endMs'
+>;
+
+/** Whose asset an asset id is. */
+export interface KnownAsset {
+  readonly market: KnownMarket;
+  readonly outcome: Outcome;
+}
+
+/** So many markets are remembered between two batches; the archive knows the others. */
+const REMEMBERED_MAX = 20_000;
+
+/** The markets that records of the input may be about: those of the archive, and those the input stated before. */
+export class KnownMarkets {
+  readonly #archive: Archive;
+  readonly #byConditionId = new Map<string, KnownMarket>();
+  readonly #byAsset = new Map<string, KnownAsset>();
+  /** By slug the latest, and every one by slug and start. */
+  readonly #bySlug = new Map<string, KnownMarket>();
+  /** Real conditionIds by the stand-ins that they replaced. */
+  readonly #realOf = new Map<string, string>();
+
+  constructor(archive: Archive) {
+    this.#archive = archive;
+  }
+
+  /** Also by a stand-in that a real conditionId replaced during this import. */
+  byConditionId(stated: string): KnownMarket | undefined {
+    const conditionId = this.#realOf.get(stated) ?? stated;
+    return this.#byConditionId.get(conditionId) ?? this.#remember(this.#archive.markets.findByConditionId(conditionId));
+  }
+
+  /** Undefined for an asset that no market record names; which outcome it is, is never guessed. */
+  byAsset(assetId: string): KnownAsset | undefined {
+    const known = this.#byAsset.get(assetId);
+    if (known !== undefined || assetId === '0') return known;
+    this.#remember(this.#archive.markets.findByAsset(assetId));
+    return this.#byAsset.get(assetId);
+  }
+
+  /**
+   * Of markets with one slug the one whose window begins at `startMs`, or the latest where that is not said: slugs without a
+   * year come again the year after.
+   */
+  bySlug(slug: string, startMs?: number): KnownMarket | undefined {
+    const name = slug.toLowerCase();
+    const held = this.#bySlug.get(startMs === undefined ? name : windowName(name, startMs));
+    return held ?? this.#remember(this.#archive.markets.findBySlug(name, startMs));
+  }
+
+  /** Takes a market record of the input into account. Of a market that is known already, what is known decides. */
+  learn(statement: MarketStatement): void {
+    const held = this.byConditionId(statement.conditionId) ?? this.#standInOrReal(statement);
+    const known = held ?? statement;
+    const conditionId = isStandIn(known.conditionId) ? statement.conditionId : known.conditionId;
+    for (const replaced of [known.conditionId, statement.conditionId]) {
+      if (replaced !== conditionId) this.#realOf.set(replaced, conditionId);
+    }
+    const clobTokenIds = knownTokenIds(known.clobTokenIds, statement.clobTokenIds);
+    this.#remember({ ...known, conditionId, clobTokenIds });
+  }
+
+  /** The market of the same slug and window, where one of the two has a stand-in for its conditionId. */
+  #standInOrReal({ conditionId, slug, symbol, startMs }: MarketStatement): KnownMarket | undefined {
+    const other = this.bySlug(slug, startMs);
+    if (other === undefined || other.symbol !== symbol) return undefined;
+    return isStandIn(conditionId) || isStandIn(other.conditionId) ? other : undefined;
+  }
+
+  /** Takes over what the archive made of a market record. */
+  replace(market: KnownMarket): void {
+    this.#remember(market);
+  }
+
+  /** To be called when everything that was learned is in the archive: keeps memory bounded. */
+  settle(): void {
+    if (this.#byConditionId.size <= REMEMBERED_MAX) return;
+    this.#byConditionId.clear();
+    this.#byAsset.clear();
+    this.#bySlug.clear();
+  }
+
+  #remember(market: KnownMarket | undefined): KnownMarket | undefined {
+    if (market === undefined) return undefined;
+    const { conditionId, slug, symbol, timeframe, clobTokenIds, startMs, endMs } = market;
+    const known = { conditionId, slug, symbol, timeframe, clobTokenIds, startMs, endMs };
+    this.#byConditionId.set(conditionId, known);
+    const name = slug.toLowerCase();
+    this.#bySlug.set(windowName(name, startMs), known);
+    if ((this.#bySlug.get(name)?.startMs ?? -1) <= startMs) this.#bySlug.set(name, known);
+    for (const [index, assetId] of clobTokenIds.entries()) {
+      if (assetId !== '0') this.#byAsset.set(assetId, { market: known, outcome: OUTCOMES[index]! });
+    }
+    return known;
+  }
+}
+
+/** No slug has a blank. */
+function windowName(slug: string, startMs: number): string {
+  return `${slug} ${startMs}`;
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import type { OrderBook } from '../../domain/orderbook.ts';
+import { type Fields, isFields } from '../formats/fields.ts';
+
+/**
+ * The venue's hash of a book: SHA-1 over compact JSON with these keys in this order, levels as `{"price","size"}` with the
+ * best one last (py-clob-client, utilities.py, generate_orderbook_summary_hash):
+ *
+ *   market, asset_id, timestamp, hash: "", bids, asks, min_order_size, tick_size, neg_risk, last_trade_price
+ */
+export interface HashedBook {
+  readonly market: string;
+  readonly assetId: string;
+  /** Unix milliseconds in digits. */
+  readonly timestamp: string;
+  /** Levels as compact JSON, without the brackets. */
+  readonly bids: string;
+  readonly asks: string;
+  readonly minOrderSize: string;
+  readonly negRisk: boolean;
+}
+
+/** What a hash depends on beside the book and is not said with it: the last trade's price, and the tick. */
+export interface HashTail {
+  readonly tickSize: string;
+  readonly lastTradePrice: string;
+}
+
+/** A book that is being hashed: everything in front of the tick is hashed once, however many tails are tried. */
+export class BookHasher {
+  readonly #head;
+  readonly #negRisk: boolean;
+
+  constructor(book: HashedBook) {
+    const { market, assetId, timestamp, bids, asks, minOrderSize, negRisk } = book;
+    this.#negRisk = negRisk;
+    this.#head = createHash('sha1').update(
+      `{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[${bids}],"asks":[${asks}],"min_order_size":${JSON.stringify(minOrderSize)},"tick_size":`,
+    );
+  }
+
+  /** In hex. */
+  digest({ tickSize, lastTradePrice }: HashTail): string {
+    const tail = `${JSON.stringify(tickSize)},"neg_risk":${this.#negRisk},"last_trade_price":${JSON.stringify(lastTradePrice)}}`;
+    return this.#head.copy().update(tail).digest('hex');
+  }
+}
+
+/** The levels of a book in the venue's order and words. */
+export function hashedLevels(book: OrderBook): Pick<HashedBook, 'bids' | 'asks'> {
+  return { bids: sideText(book.bidPrices, book.bidSizes), asks: sideText(book.askPrices, book.askSizes) };
+}
+
+function sideText(prices: readonly number[], sizes: readonly number[]): string {
+  let text = '';
+  for (let i = prices.length - 1; i >= 0; i -= 1) {
+    text += `{"price":"${prices[i]}","size":"${sizes[i]}"}${i > 0 ? ',' : ''}`;
+  }
+  return text;
+}
+
+/** The levels as a message writes them; undefined when they are not in the venue's form. */
+export function statedLevels(levels: unknown): string | undefined {
+  if (!Array.isArray(levels)) return undefined;
+  const texts: string[] = [];
+  for (const level of levels) {
+    if (!isFields(level)) return undefined;
+    texts.push(`{"price":${quoted(level, 'price')},"size":${quoted(level, 'size')}}`);
+  }
+  return texts.join(',');
+}
+
+function quoted(level: Fields, name: string): string {
+  return JSON.stringify(String(level[name]));
+}
+
+/** The price of a trade as the hash has it: three decimals. */
+export function tradePriceText(price: number): string {
+  return price.toFixed(3);
+}

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'bun:test';
+import { isStandIn, standInConditionId } from '../../src/domain/condition-id.ts';
+import { importRecords, temporaryArchive } from '../support/archive.ts';
+import { CONDITION_ID, START_MS, sampleMarket, sampleQuote } from '../support/sample-records.ts';
+
+const SLUG = 'btc-updown-5m-1776323400';
+const STAND_IN = standInConditionId(SLUG, START_MS);
+const REAL = sampleMarket({ slug: SLUG, startTime: START_MS, marketId: '77' });
+const UNNAMED = sampleMarket({ slug: SLUG, startTime: START_MS, conditionId: STAND_IN });
+const quoteAt = (second: number, conditionId: string) =>
+  sampleQuote({ conditionId, timestamp: START_MS + second * 1000 });
+
+describe('a stand-in for a conditionId', () => {
+  test('is the same for every recording of the market, and no other market’s', () => {
+    expect(STAND_IN).toMatch(/^0x0{24}[0-9a-f]{40}$/);
+    expect(standInConditionId(SLUG.toUpperCase(), START_MS)).toBe(STAND_IN);
+    expect(standInConditionId(SLUG, START_MS + 1)).not.toBe(STAND_IN);
+    expect(isStandIn(STAND_IN)).toBe(true);
+    expect(isStandIn(CONDITION_ID)).toBe(false);
+  });
+
+  const orders: [string, object[][]][] = [
+    [
+      'in a later import',
+      [
+        [UNNAMED, quoteAt(1, STAND_IN), quoteAt(2, STAND_IN)],
+        [REAL, quoteAt(3, CONDITION_ID)],
+      ],
+    ],
+    ['in the same import', [[UNNAMED, quoteAt(1, STAND_IN), REAL, quoteAt(2, STAND_IN), quoteAt(3, CONDITION_ID)]]],
+    [
+      'before it',
+      [
+        [REAL, quoteAt(1, CONDITION_ID)],
+        [UNNAMED, quoteAt(2, STAND_IN), quoteAt(3, STAND_IN)],
+      ],
+    ],
+    [
+      'before it, in the same import',
+      [[REAL, quoteAt(1, CONDITION_ID), UNNAMED, quoteAt(2, STAND_IN), quoteAt(3, STAND_IN)]],
+    ],
+  ];
+  test.each(orders)(
+    'gives way to the real one that arrives %s, and every record stays with the market',
+    async (_, imports) => {
+      using place = temporaryArchive();
+      for (const records of imports) {
+        const report = await importRecords(place.archive, records);
+        expect(report.rejections).toEqual([]);
+      }
+      const { markets, quotes } = place.archive;
+      expect(markets.list('btc', undefined, 10, 0).map(({ conditionId, marketId }) => [conditionId, marketId])).toEqual(
+        [[CONDITION_ID, '77']],
+      );
+      const market = markets.findByConditionId(CONDITION_ID)!;
+      const query = { fromMs: 0, toMs: 2e12, order: 'asc', after: undefined, limit: 10 } as const;
+      const { records } = quotes.page(quotes.sources(market, ['up']), query);
+      expect(records.map(({ timestampMs }) => (timestampMs - START_MS) / 1000)).toEqual([1, 2, 3]);
+    },
+  );
+
+  test.each(orders)('does so %s also where the market of that name of the year after is known', async (_, imports) => {
+    using place = temporaryArchive();
+    const yearMs = 365 * 86_400_000;
+    const yearAfter = sampleMarket({
+      ...{ slug: SLUG, conditionId: '0xab', clobTokenIds: ['71', '72'] },
+      ...{ startTime: START_MS + yearMs, endTime: START_MS + yearMs + 300_000 },
+    });
+    for (const records of [[imports[0]![0]!], [yearAfter], ...imports, [yearAfter]]) {
+      expect((await importRecords(place.archive, records)).rejections).toEqual([]);
+    }
+    const { markets } = place.archive;
+    expect(markets.list('btc', undefined, 10, 0).map(({ conditionId }) => conditionId)).toEqual(['0xab', CONDITION_ID]);
+  });
+
+  test('stays where the record with a real one is of another window of that name', async () => {
+    using place = temporaryArchive();
+    const other = sampleMarket({ slug: SLUG, startTime: START_MS + 3_600_000, endTime: START_MS + 3_900_000 });
+    await importRecords(place.archive, [UNNAMED, { ...other, clobTokenIds: ['0', '0'] }]);
+    expect(place.archive.markets.list('btc', undefined, 10, 0).map(({ conditionId }) => conditionId)).toEqual([
+      CONDITION_ID,
+      STAND_IN,
+    ]);
+  });
+});

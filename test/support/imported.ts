@@ -1,0 +1,76 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bookCodec } from '../../src/book/book-segment.ts';
+import { priceCodec } from '../../src/book/price-segment.ts';
+import { quoteCodec } from '../../src/book/quote-segment.ts';
+import type { RunSlice } from '../../src/book/run.ts';
+import type { MarketStatement } from '../../src/domain/market-statement.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import type { FileReport, ImportReport } from '../../src/recording/report.ts';
+import type { Archive } from '../../src/store/archive.ts';
+import type { StoredMarket } from '../../src/store/markets.ts';
+import { importPaths, temporaryArchive, temporaryDirectory } from './archive.ts';
+
+/** Imports a file that is called `name`. */
+export async function importFile(archive: Archive, name: string, content: string | Uint8Array): Promise<ImportReport> {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, name);
+  writeFileSync(path, content);
+  return await importPaths(archive, path);
+}
+
+/** Why the only line of a file, or the one behind `before`, is refused; undefined when it is not. */
+export async function refusalOf(name: string, line: string, before = ''): Promise<string | undefined> {
+  using place = temporaryArchive();
+  const report = await importFile(place.archive, name, `${before}${line}\n`);
+  const [rejection] = report.rejections;
+  if ((rejection === undefined) !== (report.total.rejected === 0)) throw new Error('rejected without a reason');
+  if (report.rejections.length > 1)
+    throw new Error(`rejected for more than one reason: ${JSON.stringify(report.rejections)}`);
+  return rejection?.reason;
+}
+
+/** What a report says of files, without what most tests do not ask. */
+export function countsOf({
+  read,
+  stored,
+  duplicate,
+  rejected,
+  ignored,
+}: Omit<FileReport, 'path' | 'format' | 'kinds' | 'error'>) {
+  return { read, stored, duplicate, rejected, ignored };
+}
+
+export function marketOf(archive: Archive, slug: string): StoredMarket {
+  const market = archive.markets.findBySlug(slug);
+  if (market === undefined) throw new Error(`no market ${slug}`);
+  return market;
+}
+
+/** What a market is known to be, as statements name it. */
+export function factsOf(archive: Archive, slug: string): MarketStatement {
+  const { key: _key, revision: _revision, stated: _stated, statedUpdatedMs: _, ...facts } = marketOf(archive, slug);
+  return facts;
+}
+
+const EVER = [0, Number.MAX_SAFE_INTEGER] as const;
+
+/** Time and price, in order. */
+export function coinPricesOf(archive: Archive, symbol: string, source: string): (readonly [number, number])[] {
+  const series = archive.prices.slicesOfCoin(symbol, ...EVER).find((candidate) => candidate.source === source);
+  return decoded(series?.slices ?? [], priceCodec.decode).map(
+    ({ timestampMs, price }) => [timestampMs, price] as const,
+  );
+}
+
+export function quotesOf(archive: Archive, slug: string, outcome: Outcome) {
+  return decoded(archive.quotes.slices(marketOf(archive, slug), outcome, ...EVER), quoteCodec.decode);
+}
+
+export function booksOf(archive: Archive, slug: string, outcome: Outcome) {
+  return decoded(archive.snapshots.slices(marketOf(archive, slug), outcome, ...EVER), bookCodec.decode);
+}
+
+function decoded<R>(slices: Iterable<RunSlice>, decode: (payload: Uint8Array) => R[]): R[] {
+  return [...slices].flatMap(({ payload, from, to }) => decode(payload).slice(from, to));
+}
