@@ -1,0 +1,137 @@
+import { tmpdir } from 'node:os';
+import { dirname } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { canonicalCoin, isCoin } from '../domain/coin.ts';
+import { DomainError } from '../domain/errors.ts';
+import { parseInstant } from '../domain/instant.ts';
+import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import type { Compression } from '../recording/export/compression.ts';
+import { ExportTally } from '../recording/export/export.ts';
+import { type ByteSink, exportedBytes, send } from '../recording/export/export-bytes.ts';
+import { EXPORT_FORMATS, type ExportFormat } from '../recording/export/export-format.ts';
+import { selectionOf } from '../recording/export/export-selection.ts';
+import { type Manifest, manifestOf } from '../recording/export/manifest.ts';
+import { NewFile } from '../recording/export/new-file.ts';
+import type { Archive } from '../store/archive.ts';
+import { json, type Terminal } from './terminal.ts';
+import { VERSION } from './version.ts';
+import { type GlobalOptions, withArchive } from './with-archive.ts';
+
+interface ExportOptions extends GlobalOptions {
+  readonly coin?: readonly string[];
+  readonly market?: readonly string[];
+  readonly tf?: readonly Timeframe[];
+  readonly from?: number;
+  readonly to?: number;
+  readonly format: ExportFormat;
+  readonly output: string;
+  readonly zstd?: boolean;
+  readonly gzip?: boolean;
+  readonly force?: boolean;
+}
+
+const STDOUT = '-';
+const MANIFEST_SUFFIX = '.manifest.json';
+const INSTANT_FORMS = 'It must be Unix milliseconds, or an ISO 8601 date or time with Z or an offset.';
+
+export function exportCommand(terminal: Terminal): Command {
+  return new Command('export')
+    .description('write recordings out: all, or those of some coins, markets and times')
+    .addOption(new Option('--coin <list>', 'only these coins, like btc,eth').argParser(coins))
+    .addOption(
+      new Option('--market <name>', 'only this market, by conditionId or slug; may be repeated').argParser(market),
+    )
+    .addOption(
+      new Option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`).argParser(timeframes),
+    )
+    .addOption(new Option('--from <time>', 'earliest timestamp, inclusive').argParser(instant))
+    .addOption(new Option('--to <time>', 'latest timestamp, inclusive').argParser(instant))
+    .addOption(new Option('--format <name>', 'what to write').choices(EXPORT_FORMATS).default('ndjson'))
+    .option('-o, --output <file>', 'where to write; - is standard output', STDOUT)
+    .addOption(new Option('--zstd', 'compress with zstd').conflicts('gzip'))
+    .addOption(new Option('--gzip', 'compress with gzip'))
+    .option('--force', 'replace the file if it is there')
+    .addHelpText(
+      'after',
+      `
+ndjson and msgpack can be imported again, to the same bytes; csv and parquet are one flat table for pandas or DuckDB,
+sqlite is a database of plain tables. The same data gives the same bytes. A manifest (counts, first and last timestamp,
+SHA-256) is written beside the file as <file>${MANIFEST_SUFFIX}, with standard output to standard error.
+
+Reference prices of the coins belong to an export unless --market or --tf narrows it. With --from or --to, markets that
+have nothing in that time are left out, unless --market names them.
+
+Examples:
+  $ bookreel export -o archive.ndjson.zst --zstd
+  $ bookreel export --coin btc --tf 5m,15m --from 2026-04-16 --format parquet -o btc.parquet
+  $ bookreel export --market btc-updown-5m-1776323400 | head -n 3`,
+    )
+    .action(async (_, command: Command) => {
+      const options = command.optsWithGlobals<ExportOptions>();
+      if ((options.from ?? 0) > (options.to ?? Number.MAX_SAFE_INTEGER)) {
+        throw new DomainError('invalid-parameter', '--from must not be later than --to');
+      }
+      await withArchive(terminal, options, { create: false }, (archive) => exportTo(terminal, options, archive));
+    });
+}
+
+async function exportTo(terminal: Terminal, options: ExportOptions, archive: Archive): Promise<void> {
+  if (options.output === STDOUT) {
+    const manifest = await exportInto(options, archive, terminal.write);
+    terminal.err(`${JSON.stringify(manifest)}\n`);
+    return;
+  }
+  using file = NewFile.begin(options.output, options.force === true);
+  using beside = NewFile.begin(`${options.output}${MANIFEST_SUFFIX}`, options.force === true);
+  const manifest = await exportInto(options, archive, (bytes) => file.write(bytes));
+  beside.write(Buffer.from(json(manifest)));
+  // In this order a file is never beside the manifest of another one, whenever this is killed.
+  beside.withdraw();
+  file.commit();
+  beside.commit();
+  terminal.out(options.json === true ? json(manifest) : `${summaryOf(manifest)} written to '${options.output}'\n`);
+}
+
+async function exportInto(options: ExportOptions, archive: Archive, sink: ByteSink): Promise<Manifest> {
+  const { coin, market: markets, tf, from: fromMs, to: toMs, format } = options;
+  const compression: Compression | undefined =
+    options.zstd === true ? 'zstd' : options.gzip === true ? 'gzip' : undefined;
+  const scratch = options.output === STDOUT ? tmpdir() : dirname(options.output);
+  const tally = new ExportTally();
+  using _view = archive.database.beginView();
+  const selection = selectionOf(archive, { coins: coin, markets, timeframes: tf, fromMs, toMs });
+  const { content, written } = await send(exportedBytes(archive, selection, format, tally, scratch), compression, sink);
+  return manifestOf(format, compression, VERSION, tally, content, written);
+}
+
+function summaryOf({ counts, bytes }: Manifest): string {
+  const { market: markets, snapshot, quote, price, coinPrice, gap } = counts;
+  const records = snapshot + quote + price + coinPrice + gap;
+  return `${markets} markets with ${records} records (${snapshot} snapshots), ${bytes} bytes,`;
+}
+
+function coins(text: string, previous: readonly string[] = []): readonly string[] {
+  const named = text.split(',').map((item) => canonicalCoin(item.trim()));
+  if (!named.every(isCoin)) throw new InvalidArgumentError('It must be coin codes like btc,eth.');
+  return [...previous, ...named];
+}
+
+function market(text: string, previous: readonly string[] = []): readonly string[] {
+  if (text === '') throw new InvalidArgumentError('It must be a conditionId or a slug.');
+  return [...previous, text];
+}
+
+function timeframes(text: string, previous: readonly Timeframe[] = []): readonly Timeframe[] {
+  const named = text.split(',').map((item) => {
+    const timeframe = parseTimeframe(item.trim());
+    if (timeframe === undefined) throw new InvalidArgumentError(`It must be some of ${TIMEFRAMES.join(', ')}.`);
+    return timeframe;
+  });
+  return [...previous, ...named];
+}
+
+function instant(text: string): number {
+  const instantMs = parseInstant(text);
+  if (instantMs === undefined) throw new InvalidArgumentError(INSTANT_FORMS);
+  return instantMs;
+}

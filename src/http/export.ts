@@ -1,0 +1,131 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Elysia } from 'elysia';
+import { ByteBuffer } from '../book/byte-buffer.ts';
+import { PriceTexts } from '../book/json.ts';
+import { DomainError } from '../domain/errors.ts';
+import { compressed } from '../recording/export/compression.ts';
+import { ExportTally, exportSteps } from '../recording/export/export.ts';
+import { fileKindOf, type StreamedFormat, writerOf } from '../recording/export/export-format.ts';
+import { type ExportSelection, selectionOfMarket } from '../recording/export/export-selection.ts';
+import type { Archive } from '../store/archive.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import { answerAboutMarket, type ControllerDeps, parametersOf } from './controller.ts';
+import { ROUTES, routerPath } from './routes.ts';
+
+/** Exports under way at once. Each holds a step's bytes, and where it is compressed a few MB of the compressor's. */
+export const EXPORTS_MAX = 64;
+
+/** What exports are written with, one step at a time. */
+interface Desk {
+  readonly out: ByteBuffer;
+  readonly prices: PriceTexts;
+}
+
+/** One whole market as a recording, streamed. `logCut` hears why one that broke off for a fault of ours did. */
+export function exportController(deps: ControllerDeps, logCut: (error: unknown, request: Request) => void) {
+  const { archive, responder } = deps;
+  // A step is written and copied out before another one begins: one desk serves all exports.
+  const desk: Desk = { out: new ByteBuffer(), prices: new PriceTexts() };
+  let underWay = 0;
+  return new Elysia({ name: 'export' }).get(routerPath('export'), ({ params, request, set }) => {
+    const asked = parametersOf({ request, set }, ROUTES.export, (parameters) => parameters.exported());
+    const question = JSON.stringify(['export', asked]);
+    return answerAboutMarket(deps, request, params, question, (market) => ({ negotiated: { encoding }, etag }) => {
+      const headers = headersOf(market, asked.format);
+      if (etag !== undefined) headers.etag = etag;
+      if (encoding !== 'identity') headers['content-encoding'] = encoding;
+      if (request.method === 'HEAD') return responder.stream(null, headers);
+      if (underWay >= EXPORTS_MAX) throw new DomainError('unavailable', `${EXPORTS_MAX} exports are under way already`);
+      const selection = selectionOfMarket(market, asked.fromMs, asked.toMs);
+      const steps = marketSteps(archive, desk, market, selection, asked.format);
+      const chunks = encoding === 'identity' ? steps : compressed(steps, encoding, 'send');
+      underWay += 1;
+      const body = streamOf(chunks, (error) => {
+        underWay -= 1;
+        if (error !== undefined && !isOvertaken(error)) logCut(error, request);
+      });
+      return responder.stream(body, headers);
+    });
+  });
+}
+
+function headersOf(market: StoredMarket, format: StreamedFormat): Record<string, string> {
+  const { mediaType, suffix } = fileKindOf(format);
+  return {
+    'content-type': mediaType,
+    // A slug is made of letters, digits, ".", "_" and "-" (recording/formats/ndjson.ts).
+    'content-disposition': `attachment; filename="${market.slug}.${suffix}"`,
+  };
+}
+
+/**
+ * The market's export, a step at a time: each is a read transaction of its own, which begins with a look whether the market
+ * is still in the state that the export began with. Throws 'conflict' when it is not: a recording put together from two
+ * states would look whole.
+ */
+async function* marketSteps(
+  archive: Archive,
+  { out, prices }: Desk,
+  market: StoredMarket,
+  selection: ExportSelection,
+  format: StreamedFormat,
+): AsyncGenerator<Uint8Array> {
+  const { database, markets } = archive;
+  const steps = exportSteps(archive, selection, writerOf(format, out, prices), new ExportTally());
+  for (;;) {
+    // Requests that came meanwhile are served in between.
+    await nextTurn();
+    out.clear();
+    const done = database.read(() => {
+      if (markets.findByConditionId(market.conditionId)?.revision !== market.revision) {
+        throw new DomainError('conflict', `market ${market.conditionId} changed while it was exported`);
+      }
+      return steps.next().done === true;
+    });
+    if (out.length > 0) yield out.view().slice();
+    if (done) return;
+  }
+}
+
+function isOvertaken(error: unknown): boolean {
+  return error instanceof DomainError && error.kind === 'conflict';
+}
+
+/**
+ * `chunks` at the pace at which the client reads, one at a time. An error cuts the connection off, so that nobody takes
+ * what came for the whole. `ended` is called once, with the error if there was one.
+ */
+function streamOf(chunks: AsyncGenerator<Uint8Array>, ended: (error?: unknown) => void): ReadableStream<Uint8Array> {
+  let isOpen = true;
+  const end = (error?: unknown) => {
+    isOpen = false;
+    ended(error);
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const next = await chunks.next();
+          // The client may have left while this was made.
+          if (!isOpen) return;
+          if (next.done !== true) {
+            controller.enqueue(next.value);
+            return;
+          }
+          controller.close();
+          end();
+        } catch (error) {
+          if (!isOpen) return;
+          // With a reason the server would print it, source and all.
+          controller.error();
+          end(error);
+        }
+      },
+      async cancel() {
+        end();
+        await chunks.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,109 @@
+import type { BookReader } from '../../book/book-segment.ts';
+import type { ByteBuffer } from '../../book/byte-buffer.ts';
+import { DECIMAL_TEXT_MAX, writeDecimal, writeInteger } from '../../book/decimal-text.ts';
+import type { Ladder } from '../../book/ladder.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import type { FlatTable } from './export-flat.ts';
+import { STEP_BYTES } from './export-writer.ts';
+import { FLAT_COLUMNS, type FlatRow, type FlatType } from './flat.ts';
+
+const COMMA = 44;
+const POINT = 46;
+const ZERO = 48;
+/** e, as in 1e-7. */
+const EXPONENT = 101;
+const NEEDS_QUOTES = /[",\r\n]/;
+const INDEX_MAX_CHARS = 10;
+const encoder = new TextEncoder();
+const BID = encoder.encode('bid,');
+const ASK = encoder.encode('ask,');
+
+/** Where a level's own columns stand: side, level, price, size. */
+const LEVEL_FROM = FLAT_COLUMNS.findIndex(({ name }) => name === 'side');
+const LEVEL_TO = FLAT_COLUMNS.findIndex(({ name }) => name === 'size') + 1;
+
+/**
+ * The flat schema as CSV (RFC 4180, with line feeds): a header, instants as ISO 8601 UTC, flags as true and false, nulls
+ * as nothing. A decimal always has a point, so that readers who guess a column's type from its first rows guess right.
+ */
+export class CsvTable implements FlatTable {
+  readonly out: ByteBuffer;
+  readonly stepBytes = STEP_BYTES;
+  #begun = false;
+
+  constructor(out: ByteBuffer) {
+    this.out = out;
+  }
+
+  row(row: FlatRow): void {
+    this.#begin();
+    this.out.append(encoder.encode(`${cells(row, 0, FLAT_COLUMNS.length)}\n`));
+  }
+
+  levels(row: FlatRow, { bids, asks, priceScale, sizeScale }: BookReader): void {
+    this.#begin();
+    const opening = encoder.encode(`${cells(row, 0, LEVEL_FROM)},`);
+    const ending = encoder.encode(`,${cells(row, LEVEL_TO, FLAT_COLUMNS.length)}\n`);
+    this.#side(concatenated(opening, BID), bids, priceScale, sizeScale, ending);
+    this.#side(concatenated(opening, ASK), asks, priceScale, sizeScale, ending);
+  }
+
+  close(): void {
+    this.#begin();
+  }
+
+  /** An export of nothing is a table without rows. */
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.out.append(encoder.encode(`${FLAT_COLUMNS.map(({ name }) => name).join()}\n`));
+  }
+
+  #side(opening: Uint8Array, side: Ladder, priceScale: number, sizeScale: number, ending: Uint8Array): void {
+    const { out } = this;
+    out.reserve(side.length * (opening.length + INDEX_MAX_CHARS + 2 * (DECIMAL_TEXT_MAX + 3) + ending.length));
+    const { bytes } = out;
+    let at = out.length;
+    for (let i = 0; i < side.length; i += 1) {
+      bytes.set(opening, at);
+      at = writeInteger(bytes, at + opening.length, i + 1);
+      bytes[at++] = COMMA;
+      at = writePointed(bytes, at, side.values[2 * i]!, priceScale);
+      bytes[at++] = COMMA;
+      at = writePointed(bytes, at, side.values[2 * i + 1]!, sizeScale);
+      bytes.set(ending, at);
+      at += ending.length;
+    }
+    out.length = at;
+  }
+}
+
+function writePointed(bytes: Uint8Array, position: number, value: number, scale: number): number {
+  const end = writeDecimal(bytes, position, value, scale);
+  for (let i = position; i < end; i += 1) if (bytes[i] === POINT || bytes[i] === EXPONENT) return end;
+  bytes[end] = POINT;
+  bytes[end + 1] = ZERO;
+  return end + 2;
+}
+
+function concatenated(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const both = new Uint8Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}
+
+/** The cells of columns `from` to `to` - 1. */
+function cells(row: FlatRow, from: number, to: number): string {
+  return FLAT_COLUMNS.slice(from, to)
+    .map(({ name, type }) => cell(row[name], type))
+    .join();
+}
+
+function cell(value: string | number | boolean | undefined, type: FlatType): string {
+  if (value === undefined) return '';
+  if (typeof value === 'number' && type === 'instant') return formatInstant(value);
+  const text = String(value);
+  if (type === 'decimal') return /[.e]/.test(text) ? text : `${text}.0`;
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

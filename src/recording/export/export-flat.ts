@@ -1,0 +1,135 @@
+import { BookReader } from '../../book/book-segment.ts';
+import type { ByteBuffer } from '../../book/byte-buffer.ts';
+import { type PriceRecord, priceCodec } from '../../book/price-segment.ts';
+import { type QuoteRecord, quoteCodec } from '../../book/quote-segment.ts';
+import type { RunSlice } from '../../book/run.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import type { Place } from '../../domain/page.ts';
+import type { PriceKind } from '../../domain/price.ts';
+import type { Gap } from '../../store/gaps.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import { DecodedSeries, type ExportWriter, type SeriesWriter } from './export-writer.ts';
+import type { FlatRow } from './flat.ts';
+
+/** A file of rows of the flat schema. */
+export interface FlatTable {
+  readonly out: ByteBuffer;
+  readonly stepBytes: number;
+  row(row: FlatRow): void;
+  /** A row per level of the book that `reader` stands at, bids first; `row` says the rest of each. */
+  levels(row: FlatRow, reader: BookReader): void;
+  close(): void;
+}
+
+/** Exports as rows of the flat schema (flat.ts), whatever file they stand in. */
+export class FlatWriter implements ExportWriter {
+  readonly #table: FlatTable;
+
+  constructor(table: FlatTable) {
+    this.#table = table;
+  }
+
+  get out(): ByteBuffer {
+    return this.#table.out;
+  }
+
+  get stepBytes(): number {
+    return this.#table.stepBytes;
+  }
+
+  /** What was stated, as in the own format. */
+  market(market: StoredMarket): void {
+    const { marketId, eventId, stated } = market;
+    this.#table.row({
+      type: 'market',
+      symbol: market.symbol,
+      conditionId: market.conditionId,
+      timestamp: market.startMs,
+      endTime: market.endMs,
+      slug: market.slug,
+      timeframe: market.timeframe,
+      clobTokenIds: market.clobTokenIds.join(';'),
+      marketId: marketId === '0' ? undefined : marketId,
+      eventId: eventId === '0' ? undefined : eventId,
+      active: stated.active,
+      closed: stated.closed,
+      winner: market.winner,
+      volume: stated.volume,
+      liquidity: stated.liquidity,
+      resolvedAt: market.resolvedMs,
+      priceStart: market.priceStart,
+      priceEnd: market.priceEnd,
+      createdAt: market.createdMs,
+      updatedAt: market.statedUpdatedMs,
+    });
+  }
+
+  gap({ symbol, conditionId }: StoredMarket, { fromMs, toMs, reason }: Gap): void {
+    this.#table.row({ type: 'gap', symbol, conditionId, timestamp: fromMs, endTime: toMs, reason });
+  }
+
+  snapshots(market: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter {
+    return new SnapshotRows(this.#table, (place) => ({
+      type: 'snapshot',
+      ...outcomeColumns(market, outcome, place),
+      mirrored: mirrored ? true : undefined,
+    }));
+  }
+
+  quotes(market: StoredMarket, outcome: Outcome): SeriesWriter {
+    return new DecodedSeries(quoteCodec, (record) => this.#quote(market, outcome, record));
+  }
+
+  prices(market: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter {
+    return new DecodedSeries(priceCodec, (record) =>
+      this.#table.row({ type: 'price', ...outcomeColumns(market, outcome, record), price: record.price, kind }),
+    );
+  }
+
+  coinPrices(symbol: string, source: string): SeriesWriter {
+    return new DecodedSeries(priceCodec, ({ timestampMs: timestamp, id, price }: PriceRecord) =>
+      this.#table.row({ type: 'coinPrice', symbol, timestamp, id, price, source }),
+    );
+  }
+
+  close(): void {
+    this.#table.close();
+  }
+
+  #quote(market: StoredMarket, outcome: Outcome, record: QuoteRecord): void {
+    const { bidPrice, bidSize, askPrice, askSize } = record.quote;
+    const row = { type: 'quote', ...outcomeColumns(market, outcome, record) };
+    if (bidPrice !== undefined) this.#table.row({ ...row, side: 'bid', level: 1, price: bidPrice, size: bidSize });
+    if (askPrice !== undefined) this.#table.row({ ...row, side: 'ask', level: 1, price: askPrice, size: askSize });
+    if (bidPrice === undefined && askPrice === undefined) this.#table.row(row);
+  }
+}
+
+function outcomeColumns({ symbol, conditionId }: StoredMarket, outcome: Outcome, { timestampMs, id }: Place) {
+  return { symbol, conditionId, outcome, timestamp: timestampMs, id };
+}
+
+class SnapshotRows implements SeriesWriter {
+  readonly #table: FlatTable;
+  readonly #rowOf: (place: Place) => FlatRow;
+  #reader: BookReader | undefined;
+
+  constructor(table: FlatTable, rowOf: (place: Place) => FlatRow) {
+    this.#table = table;
+    this.#rowOf = rowOf;
+  }
+
+  open(slice: RunSlice): void {
+    this.#reader = new BookReader(slice.payload, slice.head);
+    this.#reader.advanceTo(slice.from - 1);
+  }
+
+  writeNext(): void {
+    const reader = this.#reader!;
+    reader.advance();
+    const { head, index, bids, asks } = reader;
+    const row = this.#rowOf({ timestampMs: head.timestamps[index]!, id: head.ids[index]! });
+    if (bids.length === 0 && asks.length === 0) this.#table.row(row);
+    else this.#table.levels(row, reader);
+  }
+}

@@ -1,0 +1,41 @@
+import type { ByteBuffer } from '../../book/byte-buffer.ts';
+import type { PriceTexts } from '../../book/json.ts';
+import { CsvTable } from './export-csv.ts';
+import { FlatWriter } from './export-flat.ts';
+import { MsgpackWriter } from './export-msgpack.ts';
+import { NdjsonWriter } from './export-ndjson.ts';
+import { ParquetTable } from './export-parquet.ts';
+import type { ExportWriter } from './export-writer.ts';
+
+/** Formats that can be written from front to back, with what files of them are called. */
+const STREAMED = {
+  ndjson: { mediaType: 'application/x-ndjson', suffix: 'ndjson' },
+  msgpack: { mediaType: 'application/x-msgpack-stream', suffix: 'msgpack' },
+  csv: { mediaType: 'text/csv; charset=utf-8', suffix: 'csv' },
+  parquet: { mediaType: 'application/vnd.apache.parquet', suffix: 'parquet' },
+} as const;
+
+export type StreamedFormat = keyof typeof STREAMED;
+/** sqlite is made in a file first: a database is not written from front to back. */
+export type ExportFormat = StreamedFormat | 'sqlite';
+
+export const STREAMED_FORMATS = Object.keys(STREAMED) as StreamedFormat[];
+export const EXPORT_FORMATS: readonly ExportFormat[] = [...STREAMED_FORMATS, 'sqlite'];
+
+export function fileKindOf(format: StreamedFormat): { readonly mediaType: string; readonly suffix: string } {
+  return STREAMED[format];
+}
+
+/** `out` and `prices` may serve other writers in between; see `exportSteps`. */
+export function writerOf(format: StreamedFormat, out: ByteBuffer, prices: PriceTexts): ExportWriter {
+  switch (format) {
+    case 'ndjson':
+      return new NdjsonWriter(out, prices);
+    case 'msgpack':
+      return new MsgpackWriter(out);
+    case 'csv':
+      return new FlatWriter(new CsvTable(out));
+    case 'parquet':
+      return new FlatWriter(new ParquetTable(out));
+  }
+}

@@ -1,0 +1,76 @@
+import type { PriceRecord } from '../../book/price-segment.ts';
+import type { QuoteRecord } from '../../book/quote-segment.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
+import type { Place } from '../../domain/page.ts';
+import type { PriceKind } from '../../domain/price.ts';
+import type { Gap } from '../../store/gaps.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+
+/**
+ * Records as the own format says them: the API's names in the API's order behind `type`, without what follows from the
+ * market (assetId, symbol, timeframe) or from the values (mid, spread). Fields that are undefined are left out.
+ */
+export type RecordFields = Readonly<Record<string, string | number | boolean | null | readonly string[] | undefined>>;
+
+/** Of a market only what was stated: defaults, and when this archive heard of it, are no part of the recording. */
+export function marketFields(market: StoredMarket): RecordFields {
+  const { stated } = market;
+  return {
+    type: 'market',
+    conditionId: market.conditionId,
+    marketId: knownId(market.marketId),
+    eventId: knownId(market.eventId),
+    slug: market.slug,
+    symbol: market.symbol,
+    timeframe: market.timeframe,
+    outcomes: OUTCOMES,
+    clobTokenIds: market.clobTokenIds,
+    active: stated.active,
+    closed: stated.closed,
+    winner: market.winner,
+    startTime: formatInstant(market.startMs),
+    endTime: formatInstant(market.endMs),
+    volume: stated.volume,
+    liquidity: stated.liquidity,
+    resolvedAt: instant(market.resolvedMs),
+    priceStart: market.priceStart,
+    priceEnd: market.priceEnd,
+    createdAt: formatInstant(market.createdMs),
+    updatedAt: instant(market.statedUpdatedMs),
+  };
+}
+
+export function gapFields({ conditionId }: StoredMarket, { fromMs, toMs, reason }: Gap): RecordFields {
+  return { type: 'gap', conditionId, from: formatInstant(fromMs), to: formatInstant(toMs), reason };
+}
+
+export function quoteFields(market: StoredMarket, outcome: Outcome, record: QuoteRecord): RecordFields {
+  const { bidPrice = null, bidSize = null, askPrice = null, askSize = null } = record.quote;
+  return { type: 'quote', ...outcomeFields(market, outcome, record), bidPrice, bidSize, askPrice, askSize };
+}
+
+export function priceFields(
+  market: StoredMarket,
+  outcome: Outcome,
+  kind: PriceKind,
+  record: PriceRecord,
+): RecordFields {
+  return { type: 'price', ...outcomeFields(market, outcome, record), price: record.price, kind };
+}
+
+export function coinPriceFields(symbol: string, source: string, { id, timestampMs, price }: PriceRecord): RecordFields {
+  return { type: 'coinPrice', id: String(id), symbol, source, timestamp: formatInstant(timestampMs), price };
+}
+
+function outcomeFields({ conditionId }: StoredMarket, outcome: Outcome, { id, timestampMs }: Place) {
+  return { id: String(id), conditionId, outcome, timestamp: formatInstant(timestampMs) };
+}
+
+function knownId(id: string): string | undefined {
+  return id === '0' ? undefined : id;
+}
+
+function instant(instantMs: number | undefined): string | undefined {
+  return instantMs === undefined ? undefined : formatInstant(instantMs);
+}

@@ -1,0 +1,353 @@
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { temporaryDirectory } from '../support/archive.ts';
+import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import {
+  LIGHT_CONDITION_ID,
+  LIGHT_MARKET,
+  LIGHT_START_MS,
+  lightNdjson,
+  writeLightRecording,
+} from '../support/light-recording.ts';
+
+setDefaultTimeout(120_000);
+
+const FORMATS = ['ndjson', 'msgpack', 'csv', 'parquet', 'sqlite'] as const;
+const SNAPSHOTS = 2000;
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+interface Manifest {
+  readonly format: string;
+  readonly compression: string | null;
+  readonly bookreel: string;
+  readonly counts: Record<string, number>;
+  readonly first: string | null;
+  readonly last: string | null;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly contentBytes: number;
+  readonly contentSha256: string;
+}
+
+/** Standard output as bytes. */
+async function exported(data: string, args: readonly string[] = []) {
+  const process = Bun.spawn([EXECUTABLE, 'export', '--data', data, ...args], { stdout: 'pipe', stderr: 'pipe' });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(process.stdout).bytes(),
+    new Response(process.stderr).text(),
+    process.exited,
+  ]);
+  return { stdout, stderr, code };
+}
+
+const directory = temporaryDirectory();
+const data = join(directory.path, 'data');
+const place = (name: string) => join(directory.path, name);
+
+beforeAll(async () => {
+  const recording = place('light.ndjson');
+  writeLightRecording(recording, SNAPSHOTS);
+  const prices = [0, 1, 2].map((i) => ({
+    type: 'coinPrice',
+    symbol: 'btc',
+    source: 'x',
+    timestamp: LIGHT_START_MS + i,
+    price: 7 + i,
+  }));
+  const other = {
+    ...LIGHT_MARKET,
+    conditionId: `0x${'cd'.repeat(32)}`,
+    slug: 'eth-updown-5m-1',
+    symbol: 'eth',
+    timeframe: '5m',
+    clobTokenIds: ['21', '22'],
+  };
+  const gap = {
+    type: 'gap',
+    conditionId: other.conditionId,
+    from: LIGHT_START_MS,
+    to: LIGHT_START_MS + 5,
+    reason: 'restarted',
+  };
+  writeFileSync(place('more.ndjson'), [...prices, other, gap].map((record) => JSON.stringify(record)).join('\n'));
+  const { code, stderr } = await runExecutable(['import', recording, place('more.ndjson'), '--data', data]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+});
+
+describe('to standard output', () => {
+  test('come the records alone; the manifest is one line of JSON on stderr', async () => {
+    const { stdout, stderr, code } = await exported(data);
+    expect(code).toBe(0);
+    const lines = Buffer.from(stdout).toString().trimEnd().split('\n');
+    expect(lines.length).toBe(3 + 1 + SNAPSHOTS + 2);
+    expect(stderr.split('\n').length).toBe(2);
+    expect(JSON.parse(stderr) as Manifest).toEqual({
+      format: 'ndjson',
+      compression: null,
+      bookreel: JSON.parse(readFileSync(join(import.meta.dir, '..', '..', 'package.json'), 'utf8')).version,
+      counts: { market: 2, gap: 1, snapshot: SNAPSHOTS, quote: 0, price: 0, coinPrice: 3 },
+      first: new Date(LIGHT_START_MS).toISOString(),
+      last: new Date(LIGHT_START_MS + (SNAPSHOTS - 1) * 10).toISOString(),
+      bytes: stdout.length,
+      sha256: sha256(stdout),
+      contentBytes: stdout.length,
+      contentSha256: sha256(stdout),
+    });
+    expect(Buffer.from((await exported(data, ['-o', '-'])).stdout).equals(Buffer.from(stdout))).toBe(true);
+  });
+
+  test('a reader that takes its time gets every byte', async () => {
+    const { stdout } = await exported(data, ['--format', 'csv']);
+    expect(stdout.length).toBeGreaterThan(1_000_000);
+    const slow = Bun.spawnSync([
+      'sh',
+      '-c',
+      '"$0" export --format csv --data "$1" 2>/dev/null | { sleep 0.5; cat; }',
+      EXECUTABLE,
+      data,
+    ]);
+    expect(sha256(slow.stdout)).toBe(sha256(stdout));
+  });
+
+  test('a reader that has had enough is no failure', () => {
+    const script = '{ "$0" export --data "$1" 2>/dev/null; echo "exit $?" >&2; } | head -n 1';
+    const { stdout, stderr } = Bun.spawnSync(['sh', '-c', script, EXECUTABLE, data]);
+    expect(stderr.toString()).toBe('exit 0\n');
+    expect(JSON.parse(stdout.toString())).toMatchObject({ type: 'coinPrice' });
+  });
+
+  test.skipIf(!existsSync('/dev/full'))(
+    'an output that cannot be written (needs /dev/full) is a failure that says so',
+    () => {
+      const { exitCode, stderr } = Bun.spawnSync(['sh', '-c', '"$0" export --data "$1" > /dev/full', EXECUTABLE, data]);
+      expect(exitCode).toBe(1);
+      expect(stderr.toString()).toContain('standard output cannot be written (ENOSPC)');
+    },
+  );
+
+  test('an export can be piped into an import', async () => {
+    const again = place('piped');
+    const script =
+      '"$0" export --data "$1" --zstd 2>/dev/null | "$0" import - --data "$2" > /dev/null && "$0" export --data "$2" 2>/dev/null';
+    const { stdout } = Bun.spawnSync(['sh', '-c', script, EXECUTABLE, data, again]);
+    expect(sha256(stdout)).toBe(sha256((await exported(data)).stdout));
+  });
+});
+
+describe('to a file', () => {
+  test.each(FORMATS)('%s is what standard output gets, with the manifest beside it', async (format) => {
+    const path = place(`whole.${format}`);
+    const { code, stdout, stderr } = await runExecutable([
+      'export',
+      '--data',
+      data,
+      '--format',
+      format,
+      '-o',
+      path,
+      '--json',
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const written = readFileSync(path);
+    const streamed = await exported(data, ['--format', format]);
+    expect(written.equals(Buffer.from(streamed.stdout))).toBe(true);
+    const manifest = JSON.parse(readFileSync(`${path}.manifest.json`, 'utf8')) as Manifest;
+    expect(manifest).toEqual(JSON.parse(streamed.stderr) as Manifest);
+    expect(JSON.parse(stdout) as Manifest).toEqual(manifest);
+    expect(manifest).toMatchObject({
+      format,
+      bytes: written.length,
+      sha256: sha256(written),
+      contentSha256: sha256(written),
+    });
+  });
+
+  test.each([
+    ['--zstd', 'zstd', (bytes: Buffer) => Buffer.from(Bun.zstdDecompressSync(bytes))],
+    ['--gzip', 'gzip', (bytes: Buffer) => gunzipSync(bytes)],
+  ] as const)('%s compresses it, to the same bytes every time', async (flag, compression, unpacked) => {
+    const plain = (await exported(data)).stdout;
+    const [first, second] = [place(`packed-1.${compression}`), place(`packed-2.${compression}`)];
+    for (const path of [first, second]) {
+      expect((await runExecutable(['export', '--data', data, flag, '-o', path])).code).toBe(0);
+    }
+    const written = readFileSync(first);
+    expect(readFileSync(second).equals(written)).toBe(true);
+    expect(Buffer.from((await exported(data, [flag])).stdout).equals(written)).toBe(true);
+    expect(unpacked(written).equals(Buffer.from(plain))).toBe(true);
+    expect(JSON.parse(readFileSync(`${first}.manifest.json`, 'utf8'))).toMatchObject({
+      compression,
+      bytes: written.length,
+      sha256: sha256(written),
+      contentBytes: plain.length,
+      contentSha256: sha256(plain),
+    });
+    expect(readFileSync(`${first}.manifest.json`, 'utf8')).toBe(readFileSync(`${second}.manifest.json`, 'utf8'));
+  });
+
+  test('what was exported can be imported again, to the same bytes', async () => {
+    for (const format of ['ndjson', 'msgpack']) {
+      const path = place(`again.${format}.zst`);
+      await runExecutable(['export', '--data', data, '--format', format, '--zstd', '-o', path]);
+      const again = place(`again-${format}`);
+      expect((await runExecutable(['import', path, '--data', again])).code).toBe(0);
+      expect((await exported(again, ['--format', format, '--zstd'])).stdout).toEqual(
+        new Uint8Array(readFileSync(path)),
+      );
+    }
+  });
+
+  test('one that is there is not touched without --force, and replaced with it', async () => {
+    const path = place('taken');
+    writeFileSync(path, 'mine');
+    const refused = await runExecutable(['export', '--data', data, '-o', path]);
+    expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain(`'${path}' is there already: name another file or say --force`);
+    expect(readFileSync(path, 'utf8')).toBe('mine');
+    expect(existsSync(`${path}.manifest.json`)).toBe(false);
+    expect((await runExecutable(['export', '--data', data, '-o', path, '--force'])).code).toBe(0);
+    expect((await runExecutable(['export', '--data', data, '--coin', 'eth', '-o', path, '--force'])).code).toBe(0);
+    const manifest = JSON.parse(readFileSync(`${path}.manifest.json`, 'utf8')) as Manifest;
+    expect(manifest.sha256).toBe(sha256(readFileSync(path)));
+    expect(manifest.counts.snapshot).toBe(0);
+  });
+
+  test.each([
+    ['a directory', 'a-directory', 'is no ordinary file'],
+    ['a directory that is missing', join('nowhere', 'file'), 'cannot be written (ENOENT)'],
+    ['a file in place of a directory', join('light.ndjson', 'file'), 'cannot be written (ENOTDIR)'],
+  ])('%s is refused in one sentence, and nothing is left', async (_, name, reason) => {
+    mkdirSync(place('a-directory'), { recursive: true });
+    const before = readdirSync(directory.path).sort();
+    const { code, stdout, stderr } = await runExecutable(['export', '--data', data, '-o', place(name), '--force']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr.trimEnd().split('\n').length).toBe(1);
+    expect(stderr).toContain(reason);
+    expect(readdirSync(directory.path).sort()).toEqual(before);
+  });
+
+  test('an export that fails leaves neither file nor manifest nor scratch behind', async () => {
+    using damaged = temporaryDirectory();
+    writeLightRecording(join(damaged.path, 'light.ndjson'), SNAPSHOTS);
+    const archive = join(damaged.path, 'data');
+    await runExecutable(['import', join(damaged.path, 'light.ndjson'), '--data', archive]);
+    const { Database } = await import('bun:sqlite');
+    using database = new Database(join(archive, 'bookreel.db'));
+    database.run(
+      "UPDATE segments SET digest = zeroblob(32) WHERE segment_id = (SELECT MAX(segment_id) FROM segments JOIN series USING (series_id) WHERE kind = 'book')",
+    );
+    for (const format of FORMATS) {
+      const path = join(damaged.path, 'out');
+      const { code, stderr } = await runExecutable(['export', '--data', archive, '--format', format, '-o', path]);
+      expect(code).toBe(1);
+      expect(stderr).toContain('damaged');
+      expect(readdirSync(damaged.path).sort()).toEqual(['data', 'light.ndjson']);
+    }
+    const before = readdirSync(tmpdir()).filter((name) => name.startsWith('.bookreel-export-'));
+    expect((await exported(archive, ['--format', 'sqlite'])).code).toBe(1);
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith('.bookreel-export-'))).toEqual(before);
+  });
+
+  test('it is for its owner only', async () => {
+    const path = place('private');
+    await runExecutable(['export', '--data', data, '--coin', 'eth', '-o', path]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(`${path}.manifest.json`).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('what is exported', () => {
+  const types = async (...args: string[]) => {
+    const { stdout, code, stderr } = await exported(data, args);
+    expect(code, stderr).toBe(0);
+    const records = Buffer.from(stdout)
+      .toString()
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as { type: string; slug?: string });
+    return Object.fromEntries(
+      Object.entries(Object.groupBy(records, ({ type }) => type)).map(([type, of]) => [type, of!.length]),
+    );
+  };
+
+  test('can be narrowed by coin, timeframe, market and time, in lists and again and again', async () => {
+    const eth = { market: 1, gap: 1 };
+    const btc = { market: 1, snapshot: SNAPSHOTS };
+    expect(await types('--coin', 'ETH')).toEqual(eth);
+    expect(await types('--coin', 'btc')).toEqual({ ...btc, coinPrice: 3 });
+    expect(await types('--coin', 'btc,eth')).toEqual({ market: 2, gap: 1, snapshot: SNAPSHOTS, coinPrice: 3 });
+    expect(await types('--coin', 'btc', '--coin', 'eth')).toEqual(await types());
+    expect(await types('--tf', '5m')).toEqual(eth);
+    expect(await types('--tf', '5m,24h')).toEqual({ market: 2, gap: 1, snapshot: SNAPSHOTS });
+    expect(await types('--tf', '5m', '--tf', '24h')).toEqual(await types('--tf', '5m,24h'));
+    expect(await types('--tf', '4h')).toEqual({});
+    expect(await types('--market', 'ETH-updown-5m-1')).toEqual(eth);
+    expect(await types('--market', LIGHT_CONDITION_ID, '--market', 'eth-updown-5m-1')).toEqual({
+      market: 2,
+      gap: 1,
+      snapshot: SNAPSHOTS,
+    });
+    const [from, to] = [LIGHT_START_MS + 100, LIGHT_START_MS + 200];
+    expect(await types('--from', String(from), '--to', new Date(to).toISOString())).toEqual({
+      market: 1,
+      snapshot: 11,
+    });
+    expect(await types('--to', '2020-01-01')).toEqual({});
+  });
+
+  test('is one state of the archive, whatever is imported meanwhile', async () => {
+    using growing = temporaryDirectory();
+    const archive = join(growing.path, 'data');
+    await runExecutable(['import', '-', '--data', archive], { stdin: lightNdjson(3000) });
+    const before = sha256((await exported(archive)).stdout);
+    const script =
+      '"$0" export --data "$1" 2>/dev/null | { head -c 100000; "$0" import - --data "$1" < "$2" > /dev/null; cat; }';
+    writeFileSync(join(growing.path, 'more'), lightNdjson(500, 3000));
+    const { stdout } = Bun.spawnSync(['sh', '-c', script, EXECUTABLE, archive, join(growing.path, 'more')]);
+    expect(sha256(stdout)).toBe(before);
+    expect(sha256((await exported(archive)).stdout)).not.toBe(before);
+  });
+
+  test.each([
+    [['--coin', 'doge'], "nothing of the coin 'doge' is recorded here: there is btc, eth"],
+    [['--market', 'nope'], "no market of btc, eth has the conditionId or slug 'nope'"],
+    [
+      ['--coin', 'eth', '--market', LIGHT_CONDITION_ID],
+      `no market of eth has the conditionId or slug '${LIGHT_CONDITION_ID}'`,
+    ],
+  ])('%j is a failure in one sentence', async (args, reason) => {
+    const { code, stdout, stderr } = await exported(data, args);
+    expect({ code, length: stdout.length }).toEqual({ code: 1, length: 0 });
+    expect(stderr).toStartWith(`bookreel: ${reason}`);
+    expect(stderr.trimEnd().split('\n').length).toBe(1);
+  });
+
+  test.each([
+    [['--format', 'xml'], 'Allowed choices are ndjson, msgpack, csv, parquet, sqlite'],
+    [['--coin', 'b/c'], 'coin codes like btc,eth'],
+    [['--coin', ''], 'coin codes like btc,eth'],
+    [['--tf', '5m,10m'], 'It must be some of 5m, 15m, 1h, 4h, 24h'],
+    [['--from', 'yesterday'], 'It must be Unix milliseconds'],
+    [['--from', '2026-02-30'], 'It must be Unix milliseconds'],
+    [['--from', '2', '--to', '1'], '--from must not be later than --to'],
+    [['--zstd', '--gzip'], "option '--zstd' cannot be used with option '--gzip'"],
+    [['--market', ''], 'It must be a conditionId or a slug'],
+    [['extra'], 'too many arguments'],
+  ])('%j is a usage error in one sentence', async (args, reason) => {
+    const { code, stdout, stderr } = await exported(data, args);
+    expect({ code, length: stdout.length }).toEqual({ code: 2, length: 0 });
+    expect(stderr).toContain(reason);
+  });
+
+  test('without a data directory is a failure that creates none', async () => {
+    using empty = temporaryDirectory();
+    const { code, stderr } = await exported(join(empty.path, 'missing'));
+    expect(code).toBe(1);
+    expect(stderr).toContain('there is no archive in');
+    expect(readdirSync(empty.path)).toEqual([]);
+  });
+});

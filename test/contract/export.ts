@@ -1,0 +1,285 @@
+import { describe, expect, test } from 'bun:test';
+import { parquetReadObjects } from 'hyparquet';
+import { UnpackrStream } from 'msgpackr';
+import type { Client, ProblemDocument, Reply } from './client.ts';
+import { expectedMarket, expectedSnapshots } from './oracle.ts';
+import { BOOKS, EMPTY, type MarketRecord, NEAREST, PRICES, QUOTES, RECORDED, SOL, T0 } from './recording.ts';
+import type { Suite } from './suite.ts';
+
+const FORMATS = {
+  ndjson: 'application/x-ndjson',
+  msgpack: 'application/x-msgpack-stream',
+  csv: 'text/csv; charset=utf-8',
+  parquet: 'application/vnd.apache.parquet',
+} as const;
+type Format = keyof typeof FORMATS;
+const NAMES = Object.keys(FORMATS) as Format[];
+
+type Line = Readonly<Record<string, unknown>> & { readonly type: string; readonly timestamp?: string };
+
+const pathOf = ({ symbol, conditionId }: MarketRecord) => `/v1/${symbol}/markets/${conditionId}/export`;
+const linesOf = ({ text }: Reply) =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Line);
+
+/** What a market's export has to say: its record as it was stated, then what was recorded of it, by (timestamp, id). */
+function expectedLines(market: MarketRecord): Line[] {
+  const { type: _, ...stated } = market;
+  const { conditionId } = market;
+  const whole = expectedMarket(market);
+  const marketLine: Line = {
+    type: 'market',
+    ...Object.fromEntries(Object.entries(whole).filter(([name, value]) => name in stated && value !== null)),
+  };
+  const own = (record: { conditionId: string }) => record.conditionId === conditionId;
+  const about = ({ id, outcome, timestamp }: { id?: number; outcome: string; timestamp: number }) => ({
+    id: String(id),
+    conditionId: conditionId.toLowerCase(),
+    outcome,
+    timestamp: new Date(timestamp).toISOString(),
+  });
+  const number = (text: string | null) => (text === null ? null : Number(text));
+  const snapshots = expectedSnapshots(market).map(({ id, outcome, timestamp, bids, asks }) => ({
+    type: 'snapshot',
+    ...about({ id: Number(id), outcome, timestamp: Date.parse(timestamp) }),
+    bids,
+    asks,
+  }));
+  const quotes = QUOTES.filter(own).map((record) => ({
+    type: 'quote',
+    ...about(record),
+    bidPrice: number(record.bidPrice),
+    bidSize: number(record.bidSize),
+    askPrice: number(record.askPrice),
+    askSize: number(record.askSize),
+  }));
+  const prices = PRICES.filter(own).map((record) => ({
+    type: 'price',
+    ...about(record),
+    price: Number(record.price),
+    kind: record.kind,
+  }));
+  const records = [...snapshots, ...quotes, ...prices].sort(
+    (a, b) => Date.parse(a.timestamp) - Date.parse(b.timestamp) || Number(BigInt(a.id) - BigInt(b.id)),
+  );
+  return [marketLine, ...records];
+}
+
+async function unpackedStream(bytes: Uint8Array): Promise<unknown[]> {
+  const stream = new UnpackrStream({ useRecords: false, mapsAsObjects: true });
+  stream.end(Buffer.from(bytes));
+  const values: unknown[] = [];
+  for await (const value of stream) values.push(value);
+  return values;
+}
+
+/** One market as a recording, in one answer. */
+export function exportTests(suite: Suite): void {
+  const get: Client = (...asked) => suite.client(...asked);
+
+  test.each([[BOOKS], [RECORDED], [EMPTY], [NEAREST], [SOL]])(
+    '$slug is its market, then every record of it in order',
+    async (market) => {
+      const reply = await get(pathOf(market));
+      expect(reply.status).toBe(200);
+      expect(linesOf(reply)).toEqual(expectedLines(market));
+      expect(linesOf(reply).map((line) => Object.keys(line)[0])).toEqual(linesOf(reply).map(() => 'type'));
+    },
+  );
+
+  test('a slug, another case and a trailing slash are the same market', async () => {
+    const { text } = await get(pathOf(BOOKS));
+    for (const path of [
+      `/v1/BTC/markets/${BOOKS.slug.toUpperCase()}/export`,
+      `/v1/btc/markets/${BOOKS.conditionId.toUpperCase().replace('0X', '0x')}/export/`,
+      `${pathOf(BOOKS)}?format=ndjson`,
+    ]) {
+      expect((await get(path)).text === text, path).toBe(true);
+    }
+  });
+
+  test('msgpack is the same records', async () => {
+    for (const market of [BOOKS, RECORDED, EMPTY]) {
+      const { bytes } = await get(`${pathOf(market)}?format=msgpack`);
+      expect(await unpackedStream(bytes)).toEqual(linesOf(await get(pathOf(market))));
+    }
+  });
+
+  test('csv and parquet have a row per level, and at least one per record', async () => {
+    const lines = linesOf(await get(pathOf(RECORDED)));
+    const rowsOf = (line: Line) => {
+      if (line.type === 'quote') return Math.max(1, Number(line.bidPrice !== null) + Number(line.askPrice !== null));
+      if (line.type !== 'snapshot') return 1;
+      return Math.max(1, (line.bids as unknown[]).length + (line.asks as unknown[]).length);
+    };
+    const rows = lines.reduce((sum, line) => sum + rowsOf(line), 0);
+    const csv = await get(`${pathOf(RECORDED)}?format=csv`);
+    expect(csv.text.split('\n').length).toBe(rows + 2);
+    const parquet = await get(`${pathOf(RECORDED)}?format=parquet`);
+    const file = new Uint8Array(parquet.bytes).buffer;
+    const compressors = { ZSTD: (page: Uint8Array) => Bun.zstdDecompressSync(new Uint8Array(page)) };
+    const read = await parquetReadObjects({ file, compressors });
+    expect(read.length).toBe(rows);
+    expect([...new Set(read.map(({ type }) => type))].sort()).toEqual(['market', 'price', 'quote', 'snapshot']);
+  });
+
+  test('from and to narrow the records, both inclusive; the market stays', async () => {
+    const lines = expectedLines(RECORDED);
+    const times = [
+      ...new Set(lines.flatMap(({ timestamp }) => (timestamp === undefined ? [] : [Date.parse(timestamp)]))),
+    ].sort();
+    const middle = times[Math.floor(times.length / 2)]!;
+    const cases: readonly (readonly [string, number, number])[] = [
+      [`from=${middle}`, middle, Number.MAX_SAFE_INTEGER],
+      [`to=${new Date(middle).toISOString()}`, 0, middle],
+      [`from=${times[3]}&to=${middle}`, times[3]!, middle],
+      [`from=${middle + 1}`, middle + 1, Number.MAX_SAFE_INTEGER],
+      [`from=${times.at(-1)! + 1}`, times.at(-1)! + 1, Number.MAX_SAFE_INTEGER],
+    ];
+    for (const [query, from, to] of cases) {
+      const expected = lines.filter(({ timestamp }) => {
+        const ms = timestamp === undefined ? from : Date.parse(timestamp);
+        return ms >= from && ms <= to;
+      });
+      expect(linesOf(await get(`${pathOf(RECORDED)}?${query}`)), query).toEqual(expected);
+    }
+  });
+
+  test('a client that was cut off goes on from the last record it has, and lacks nothing', async () => {
+    const { text } = await get(pathOf(BOOKS));
+    const whole = text.split('\n').slice(0, -1);
+    for (const had of [2, 57, whole.length - 1]) {
+      const { timestamp } = JSON.parse(whole[had - 1]!) as Line;
+      const [, ...rest] = (await get(`${pathOf(BOOKS)}?from=${timestamp}`)).text.split('\n').slice(0, -1);
+      expect([...new Set([...whole.slice(0, had), ...rest])]).toEqual(whole);
+      const again = rest.filter((line) => whole.indexOf(line) < had);
+      for (const line of again) expect((JSON.parse(line) as Line).timestamp).toBe(timestamp!);
+    }
+  });
+
+  describe.each(NAMES)('%s', (format) => {
+    const path = `${pathOf(BOOKS)}?format=${format}`;
+
+    test('says what it is and under which name to keep it', async () => {
+      const { headers } = await get(path);
+      expect(headers.get('content-type')).toBe(FORMATS[format]);
+      expect(headers.get('content-disposition')).toBe(`attachment; filename="${BOOKS.slug}.${format}"`);
+      expect(headers.get('vary')?.toLowerCase()).toContain('accept-encoding');
+      expect(headers.get('cache-control')).toBe('private, no-cache');
+    });
+
+    test('is the same bytes every time, also compressed', async () => {
+      const { bytes } = await get(path);
+      expect(Buffer.from((await get(path)).bytes).equals(Buffer.from(bytes))).toBe(true);
+      const unpack = {
+        zstd: Bun.zstdDecompressSync,
+        gzip: (packed: Uint8Array<ArrayBuffer>) => Bun.gunzipSync(packed),
+      };
+      for (const encoding of ['zstd', 'gzip'] as const) {
+        const reply = await get(path, { headers: { 'accept-encoding': encoding } });
+        expect(reply.headers.get('content-encoding')).toBe(encoding);
+        expect(Buffer.from(unpack[encoding](new Uint8Array(reply.bytes))).equals(Buffer.from(bytes))).toBe(true);
+      }
+    });
+
+    test('has a strong entity tag once the market is resolved, and the copy it names is not sent again', async () => {
+      const etag = (await get(path)).headers.get('etag')!;
+      expect(etag).toMatch(/^"[\x21\x23-\x7e]+"$/);
+      expect((await get(path)).headers.get('etag')).toBe(etag);
+      for (const method of ['GET', 'HEAD']) {
+        const reply = await get(path, { method, headers: { 'if-none-match': etag } });
+        expect(reply.status).toBe(304);
+        expect(reply.headers.get('etag')).toBe(etag);
+      }
+      expect((await get(path, { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
+      expect((await get(`${pathOf(RECORDED)}?format=${format}`)).headers.has('etag')).toBe(false);
+    });
+
+    test('HEAD has the headers of GET, whose length is not known before', async () => {
+      for (const headers of [{}, { 'accept-encoding': 'zstd' }] as const) {
+        const whole = await get(path, { headers });
+        const head = await get(path, { method: 'HEAD', headers });
+        expect(head.status).toBe(200);
+        expect(head.bytes.length).toBe(0);
+        expect(head.headers.has('content-length')).toBe(false);
+        for (const name of [
+          'content-type',
+          'content-disposition',
+          'content-encoding',
+          'etag',
+          'vary',
+          'cache-control',
+        ]) {
+          expect(head.headers.get(name), name).toBe(whole.headers.get(name));
+        }
+      }
+    });
+  });
+
+  test('answers that differ have tags that differ', async () => {
+    const questions = [...NAMES.map((format) => `?format=${format}`), `?from=${T0 + 1}`, `?to=${T0 + 2}`];
+    const tags = new Set<string>();
+    for (const question of questions) {
+      for (const encoding of ['identity', 'gzip', 'zstd']) {
+        tags.add(
+          (await get(`${pathOf(BOOKS)}${question}`, { headers: { 'accept-encoding': encoding } })).headers.get('etag')!,
+        );
+      }
+    }
+    expect(tags.size).toBe(questions.length * 3);
+  });
+
+  test.each([
+    ['?format=xml', 400, 'format'],
+    ['?format=', 400, 'format'],
+    ['?format=sqlite', 400, 'format'],
+    ['?format=NDJSON', 400, 'format'],
+    ['?format=csv&format=csv', 400, 'format'],
+    ['?limit=5', 400, 'limit'],
+    ['?outcome=up', 400, 'outcome'],
+    [`?from=${T0 + 1}&to=${T0}`, 400, 'from'],
+  ])('%s is refused with %d', async (query, status, name) => {
+    for (const held of [{}, { 'if-none-match': '*' }]) {
+      const reply = await get(`${pathOf(BOOKS)}${query}`, { headers: held });
+      expect(reply.status).toBe(status);
+      expect(reply.json<ProblemDocument>().issues).toMatchObject([{ in: 'query', name }]);
+    }
+  });
+
+  test('a market that is not there is a 404, and OPTIONS works', async () => {
+    expect((await get('/v1/btc/markets/0x99/export')).status).toBe(404);
+    expect((await get('/v1/nosuch/markets/0x99/export')).status).toBe(404);
+    expect((await get(pathOf(BOOKS), { method: 'OPTIONS' })).status).toBe(204);
+    expect((await get(pathOf(BOOKS), { method: 'POST' })).status).toBe(405);
+  });
+
+  test('it needs a tier that grants export: those that grant all, and those that say so', async () => {
+    for (const [tier, status] of [
+      ['free', 403],
+      ['starter', 403],
+      ['pro', 200],
+      ['enterprise', 200],
+    ] as const) {
+      const { key } = await suite.target.makeKey(tier);
+      expect((await get(pathOf(BOOKS), { key })).status, tier).toBe(status);
+    }
+    expect((await get(pathOf(BOOKS), { key: null })).status).toBe(401);
+    const { key } = await suite.target.makeKey('starter', { rpm: 1000 });
+    await suite.target.setTier('starter', { routes: ['export'] });
+    try {
+      expect((await get(pathOf(BOOKS), { key })).status).toBe(200);
+      expect((await get(`/v1/btc/markets/${BOOKS.conditionId}/snapshots`, { key })).status).toBe(403);
+    } finally {
+      await suite.target.setTier('starter', { routes: ['markets', 'prices', 'snapshots', 'quotes'] });
+    }
+  });
+
+  test('an export counts as one request', async () => {
+    const { key } = await suite.target.makeKey('pro', { rpm: 100 });
+    const remaining = async () => Number((await get(pathOf(BOOKS), { key })).headers.get('x-ratelimit-remaining'));
+    expect(await remaining()).toBe(99);
+    expect(await remaining()).toBe(98);
+  });
+}

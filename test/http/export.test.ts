@@ -1,0 +1,226 @@
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createKey } from '../../src/cli/key.ts';
+import { EXPORTS_MAX } from '../../src/http/export.ts';
+import { importBytes, importRecords, NOW_MS, temporaryDirectory } from '../support/archive.ts';
+import { EXECUTABLE, type RunningServer, runExecutable, startServer } from '../support/executable.ts';
+import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
+import { type Service, startService } from './service.ts';
+
+setDefaultTimeout(120_000);
+
+const PATH = `/v1/btc/markets/${LIGHT_CONDITION_ID}/export`;
+const MB = 1024 * 1024;
+
+/** A market whose export is `count` times about 60 bytes a level. */
+function recording(count: number, levels: number): string {
+  const lines = [JSON.stringify(LIGHT_MARKET)];
+  for (let index = 0; index < count; index += 1) lines.push(JSON.stringify(lightSnapshot(index, levels)));
+  return `${lines.join('\n')}\n`;
+}
+
+/** A client that asks for the export and then reads only when it is told to. */
+interface Reader {
+  readonly socket: Socket;
+  /** Everything that came so far, headers and chunk sizes included. */
+  received(): number;
+  readonly text: () => string;
+  readonly closed: Promise<void>;
+}
+
+async function openReader(origin: string, key: string, query = '', kept = false): Promise<Reader> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect({ host: hostname, port: Number(port) });
+  let received = 0;
+  const chunks: Buffer[] = [];
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+  // A connection that is cut off is what some of the tests ask for.
+  socket.on('error', () => undefined);
+  const first = new Promise<void>((resolve) =>
+    socket.on('data', (chunk) => {
+      received += chunk.length;
+      if (kept) chunks.push(chunk);
+      resolve();
+    }),
+  );
+  socket.write(
+    `GET ${PATH}${query} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
+  );
+  await first;
+  socket.pause();
+  return { socket, received: () => received, text: () => Buffer.concat(chunks).toString('latin1'), closed };
+}
+
+/** The last chunk of a whole answer has no bytes. */
+const isWhole = (text: string) => text.endsWith('\r\n0\r\n\r\n');
+
+describe('a server with an export of more than 100 MB', () => {
+  const directory = temporaryDirectory();
+  const data = join(directory.path, 'data');
+  let server: RunningServer;
+  let key: string;
+  let whole: { bytes: number; sha256: string };
+  const get = async (query = '', headers: Record<string, string> = {}) =>
+    await fetch(`${server.origin}${PATH}${query}`, {
+      headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'identity', ...headers },
+    });
+  const rss = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) * 1024;
+
+  beforeAll(async () => {
+    const path = join(directory.path, 'large.ndjson');
+    writeFileSync(path, recording(9000, 220));
+    await runExecutable(['import', path, '--data', data]);
+    whole = JSON.parse(
+      (await runExecutable(['export', '--data', data, '-o', join(directory.path, 'whole'), '--json'])).stdout,
+    ) as typeof whole;
+    key = (
+      JSON.parse(
+        (await runExecutable(['key', 'create', '--tier', 'enterprise', '--rpm', '100000', '--data', data, '--json']))
+          .stdout,
+      ) as { key: string }
+    ).key;
+    server = await startServer(data);
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
+  });
+
+  test('sends what the command writes, byte for byte', async () => {
+    expect(whole.bytes).toBeGreaterThan(100 * MB);
+    const hash = createHash('sha256');
+    for await (const chunk of (await get()).body!) hash.update(chunk);
+    expect(hash.digest('hex')).toBe(whole.sha256);
+  });
+
+  test.skipIf(!existsSync('/proc/self/status'))('holds little for readers that do not read (needs /proc)', async () => {
+    // What the code itself takes is not the readers'.
+    await (await get()).arrayBuffer();
+    const before = rss();
+    const readers = await Promise.all(Array.from({ length: 10 }, () => openReader(server.origin, key)));
+    for (let turn = 0; turn < 10; turn += 1) {
+      await Bun.sleep(100);
+      for (const { socket } of readers) {
+        socket.resume();
+        await new Promise(setImmediate);
+        socket.pause();
+      }
+    }
+    await Bun.sleep(300);
+    expect(rss() - before).toBeLessThan(10 * 6 * MB);
+    for (const { socket } of readers) socket.destroy();
+  });
+
+  test('a reader that pauses gets the whole in the end', async () => {
+    const reader = await openReader(server.origin, key, '', true);
+    await Bun.sleep(500);
+    expect(reader.received()).toBeLessThan(30 * MB);
+    reader.socket.resume();
+    await reader.closed;
+    expect(isWhole(reader.text())).toBe(true);
+    expect(reader.received()).toBeGreaterThan(whole.bytes);
+  });
+
+  test('serves others meanwhile, takes no more than so many at once, and forgets readers that leave', async () => {
+    for (const query of ['', '?format=msgpack']) {
+      const readers = await Promise.all(
+        Array.from({ length: EXPORTS_MAX }, () => openReader(server.origin, key, query)),
+      );
+      const refused = await get();
+      expect(refused.status).toBe(503);
+      await refused.arrayBuffer();
+      expect((await fetch(`${server.origin}/healthz`)).status).toBe(200);
+      for (const { socket } of readers) socket.destroy();
+      let status = 503;
+      for (let tries = 0; status === 503 && tries < 200; tries += 1) {
+        await Bun.sleep(25);
+        const answer = await get();
+        status = answer.status;
+        await answer.body?.cancel();
+      }
+      expect(status).toBe(200);
+    }
+  });
+});
+
+describe('an export that is overtaken or cannot go on', () => {
+  async function withLargeMarket(work: (service: Service, key: string) => Promise<void>): Promise<void> {
+    await using service = startService();
+    await importBytes(service.archive, recording(3000, 150));
+    const request = { account: 'test@localhost', name: undefined, tier: 'enterprise', requestsPerMinute: undefined };
+    await work(service, createKey(service.archive, NOW_MS, request).key);
+  }
+
+  test('is cut off when a record of its market is imported meanwhile', async () => {
+    await withLargeMarket(async ({ origin, archive, log }, key) => {
+      for (const query of ['', '?format=msgpack', '?format=csv']) {
+        const reader = await openReader(origin, key, query, true);
+        await importRecords(archive, [lightSnapshot(5000 + query.length, 2)]);
+        reader.socket.resume();
+        await reader.closed;
+        expect(reader.text(), query).toStartWith('HTTP/1.1 200 OK');
+        expect(isWhole(reader.text()), query).toBe(false);
+      }
+      expect(log).toEqual([]);
+    });
+  });
+
+  test('is not cut off by records of another market', async () => {
+    await withLargeMarket(async ({ origin, archive }, key) => {
+      const other = { ...LIGHT_MARKET, conditionId: '0x77', slug: 'another', clobTokenIds: ['31', '32'] };
+      const reader = await openReader(origin, key, '', true);
+      await importRecords(archive, [other, { ...lightSnapshot(1), conditionId: '0x77' }]);
+      reader.socket.resume();
+      await reader.closed;
+      expect(isWhole(reader.text())).toBe(true);
+    });
+  });
+
+  test('is cut off, and the reason logged, where the archive is damaged', async () => {
+    await withLargeMarket(async ({ origin, archive, log }, key) => {
+      using database = new Database(archive.database.path);
+      database.run(`UPDATE segments SET digest = zeroblob(32) WHERE segment_id =
+        (SELECT MAX(segment_id) FROM segments JOIN series USING (series_id) WHERE kind = 'book')`);
+      const reader = await openReader(origin, key, '', true);
+      reader.socket.resume();
+      await reader.closed;
+      expect(reader.text()).toStartWith('HTTP/1.1 200 OK');
+      expect(isWhole(reader.text())).toBe(false);
+      expect(log.length).toBe(1);
+      expect(log[0]).toContain('damaged');
+      expect(log[0]).not.toContain(key);
+    });
+  });
+
+  test('says nothing about itself on the server’s standard error when it is cut off', async () => {
+    using directory = temporaryDirectory();
+    const data = join(directory.path, 'data');
+    writeFileSync(join(directory.path, 'large.ndjson'), recording(3000, 150));
+    await runExecutable(['import', join(directory.path, 'large.ndjson'), '--data', data]);
+    const { key } = JSON.parse(
+      (await runExecutable(['key', 'create', '--tier', 'enterprise', '--data', data, '--json'])).stdout,
+    ) as { key: string };
+    const server = Bun.spawn([EXECUTABLE, 'serve', '--data', data, '--port', '0', '--json'], {
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    let printed = '';
+    for await (const chunk of server.stdout) {
+      printed += Buffer.from(chunk).toString();
+      if (printed.trimEnd().endsWith('}')) break;
+    }
+    const { address } = JSON.parse(printed) as { address: string };
+    const reader = await openReader(address, key, '', true);
+    await runExecutable(['import', '-', '--data', data], { stdin: `${JSON.stringify(lightSnapshot(9000))}\n` });
+    reader.socket.resume();
+    await reader.closed;
+    expect(isWhole(reader.text())).toBe(false);
+    server.kill('SIGTERM');
+    await server.exited;
+    expect(await new Response(server.stderr).text()).toBe('stopping: waiting for the requests under way\n');
+  });
+});
