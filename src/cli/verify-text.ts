@@ -1,0 +1,151 @@
+import { lengthOf, type Stretch } from '../domain/coverage.ts';
+import { formatInstant, type InstantMs, isInstant } from '../domain/instant.ts';
+import type {
+  MarketObservations,
+  OutcomeObservations,
+  Problem,
+  Verification,
+} from '../recording/verify/verify-report.ts';
+
+/** One sentence with all that is known of where the problem is. */
+export function sentenceOf(problem: Problem): string {
+  const { slug, conditionId, outcome, series, symbol, source, segmentId, fromMs, toMs, what } = problem;
+  const market = slug === undefined ? undefined : `market ${slug} (${conditionId ?? 'no conditionId'})`;
+  const coin = symbol === undefined ? undefined : `${symbol} prices of ${source ?? 'no source'}`;
+  const place = [
+    market ?? coin,
+    [outcome, series].filter((word) => word !== undefined).join(' ') || undefined,
+    segmentId === undefined ? undefined : `segment ${segmentId}`,
+    fromMs === undefined
+      ? undefined
+      : fromMs === toMs
+        ? instantText(fromMs)
+        : `${instantText(fromMs)}–${instantText(toMs)}`,
+  ].filter((part) => part !== undefined);
+  return place.length === 0 ? what : `${place.join(', ')}: ${what}`;
+}
+
+export function problemDocument(problem: Problem) {
+  const { kind, slug, conditionId, outcome, series, symbol, source, segmentId, fromMs, toMs, what } = problem;
+  return {
+    kind,
+    slug: slug ?? null,
+    conditionId: conditionId ?? null,
+    outcome: outcome ?? null,
+    series: series ?? null,
+    symbol: symbol ?? null,
+    source: source ?? null,
+    segmentId: segmentId ?? null,
+    from: instantOrNull(fromMs),
+    to: instantOrNull(toMs),
+    what,
+    sentence: sentenceOf(problem),
+  };
+}
+
+export function marketDocument(market: MarketObservations) {
+  const { gaps, outcomes, winnerDoubt, ...rest } = market;
+  return {
+    ...rest,
+    winnerDoubt: winnerDoubt ?? null,
+    outcomes: outcomes.map(outcomeDocument),
+    gaps: gaps.map(({ fromMs, toMs, reason }) => ({ from: instantOrNull(fromMs), to: instantOrNull(toMs), reason })),
+  };
+}
+
+function outcomeDocument(observed: OutcomeObservations) {
+  const { firstMs, lastMs, longestSilence, frozen, frozenMs, longestFrozen, ...rest } = observed;
+  return {
+    ...rest,
+    first: instantOrNull(firstMs),
+    last: instantOrNull(lastMs),
+    longestSilence: stretchDocument(longestSilence),
+    frozen: { stretches: frozen, milliseconds: frozenMs, longest: stretchDocument(longestFrozen) },
+  };
+}
+
+function stretchDocument(stretch: Stretch | undefined) {
+  if (stretch === undefined) return null;
+  const { fromMs, toMs } = stretch;
+  return { from: instantOrNull(fromMs), to: instantOrNull(toMs), milliseconds: lengthOf(stretch) };
+}
+
+/** Snapshots by outcome, and what is remarkable about them; undefined when nothing is. */
+export function marketRow(market: MarketObservations): string[] | undefined {
+  const { slug, problems, outcomes } = market;
+  const notes = notesOf(market);
+  if (problems === 0 && notes.length === 0) return undefined;
+  const counts = outcomes.map(
+    ({ outcome, snapshots, mirrored }) => `${outcome} ${snapshots}${mirrored ? ' mirrored' : ''}`,
+  );
+  return [String(slug), counts.join(', '), String(problems), notes.join('; ')];
+}
+
+function notesOf(market: MarketObservations): string[] {
+  const { outcomes, gaps, unmirroredInstants, sharedInstants, mirrorMissing, neverClosed, winnerDoubt } = market;
+  const perOutcome = outcomes
+    .filter(({ snapshots }) => snapshots > 0)
+    .map((observed) => ({ outcome: observed.outcome, notes: outcomeNotes(observed) }))
+    .filter(({ notes }) => notes.length > 0);
+  return [
+    ...(gaps.length > 0 ? [countOf(gaps.length, 'gap')] : []),
+    ...perOutcome.map(({ outcome, notes }) => `${outcome}: ${notes.join(', ')}`),
+    ...(unmirroredInstants > 0 ? [`${unmirroredInstants} of ${sharedInstants} shared instants are no mirror`] : []),
+    ...(mirrorMissing > 0 ? [`${mirrorMissing} snapshots are not mirrored yet`] : []),
+    ...(neverClosed ? ['never closed'] : []),
+    ...(winnerDoubt === undefined ? [] : [winnerDoubt]),
+  ];
+}
+
+function outcomeNotes(observed: OutcomeObservations): string[] {
+  const { longestSilence, frozen, frozenMs, secondsWithout } = observed;
+  const counted: readonly (readonly [number, string])[] = [
+    [observed.crossed, 'crossed'],
+    [observed.oneSided, 'one-sided'],
+    [observed.empty, 'empty'],
+    [observed.placeholder, 'placeholder'],
+    [observed.before, 'before the window'],
+    [observed.behind, 'behind it'],
+    [secondsWithout, 'seconds without data'],
+  ];
+  const silenceMs = longestSilence === undefined ? 0 : lengthOf(longestSilence);
+  return [
+    ...counted.filter(([count]) => count > 0).map(([count, name]) => `${count} ${name}`),
+    // Without a whole second of it there is nothing to say.
+    ...(secondsWithout > 0 ? [`silent for up to ${seconds(silenceMs)}`] : []),
+    ...(frozen > 0 ? [`frozen for ${seconds(frozenMs)} in ${countOf(frozen, 'stretch', 'stretches')}`] : []),
+  ];
+}
+
+export function totalsLine({ totals, ok }: Verification): string {
+  const { markets, segments, records, snapshots, problems, elapsedMs } = totals;
+  const { winnersConfirmed, winnersContradicted, winnersUnjudged } = totals;
+  const winners = winnersConfirmed + winnersContradicted + winnersUnjudged;
+  const judged =
+    winners === 0
+      ? ''
+      : `of ${winners} winners the coin's prices confirm ${winnersConfirmed}, contradict ${winnersContradicted}, cannot judge ${winnersUnjudged}\n`;
+  const found = ok ? 'no problems' : countOf(problems, 'problem');
+  return `${judged}${countOf(markets, 'market')}, ${countOf(snapshots, 'snapshot')}, ${countOf(records, 'record')} in ${countOf(segments, 'segment')}: ${found} (${recordsPerSecond(records, elapsedMs)} records/s)\n`;
+}
+
+export function recordsPerSecond(records: number, elapsedMs: number): number {
+  return Math.round((records / Math.max(1, elapsedMs)) * 1000);
+}
+
+function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 100) / 10} s`;
+}
+
+/** A damaged row may say any time. */
+function instantText(ms: InstantMs | undefined): string {
+  return ms !== undefined && isInstant(ms) ? formatInstant(ms) : '?';
+}
+
+function instantOrNull(ms: InstantMs | undefined): string | null {
+  return ms !== undefined && isInstant(ms) ? formatInstant(ms) : null;
+}

@@ -1,0 +1,127 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { InstantMs } from './instant.ts';
+import { OUTCOMES, type Outcome } from './outcome.ts';
+import { TIMEFRAMES } from './timeframe.ts';
+
+/** A stretch of time; both ends are instants at which something is known, nothing is known between them. */
+export interface Stretch {
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+}
+
+/** What the snapshots of one outcome of a market come to. */
+export interface SnapshotCounts {
+  readonly snapshots: number;
+  readonly firstMs: InstantMs | undefined;
+  readonly lastMs: InstantMs | undefined;
+  /** Exactly one side has levels. */
+  readonly oneSided: number;
+  /** Neither side has. */
+  readonly empty: number;
+  /** Both have, and the best bid is at or above the best ask. */
+  readonly crossed: number;
+  /** Nobody trades in it: best bid at most 0.01, best ask at least 0.99 (the venue's ghost book). */
+  readonly placeholder: number;
+}
+
+export function lengthOf({ fromMs, toMs }: Stretch): number {
+  return toMs - fromMs;
+}
+
+/**
+ * Finds the longest stretch of a window without a snapshot: from its start, or a snapshot, to the next snapshot, or to where
+ * the window ends (or now is, while it is open). Of two as long the earlier one. Snapshots come in ascending order; those
+ * outside the window end or begin a stretch at its edge.
+ */
+export class SilenceWatch {
+  readonly #startMs: InstantMs;
+  readonly #endMs: InstantMs;
+  #heardMs: InstantMs;
+  #longest: Stretch | undefined;
+
+  constructor(startMs: InstantMs, endMs: InstantMs) {
+    this.#startMs = startMs;
+    this.#endMs = endMs;
+    this.#heardMs = startMs;
+  }
+
+  hear(timestampMs: InstantMs): void {
+    const atMs = Math.min(timestampMs, this.#endMs);
+    if (atMs <= this.#heardMs) return;
+    if (this.#longest === undefined || atMs - this.#heardMs > lengthOf(this.#longest)) {
+      this.#longest = { fromMs: this.#heardMs, toMs: atMs };
+    }
+    this.#heardMs = atMs;
+  }
+
+  /** With the silence from the last snapshot to `nowMs`, or to the window's end when that is over; undefined for none. */
+  longest(nowMs: InstantMs): Stretch | undefined {
+    const untilMs = Math.max(this.#startMs, Math.min(nowMs, this.#endMs));
+    const last = { fromMs: this.#heardMs, toMs: untilMs };
+    if (lengthOf(last) <= 0) return this.#longest;
+    return this.#longest === undefined || lengthOf(last) > lengthOf(this.#longest) ? last : this.#longest;
+  }
+}
+
+const instantOrNull = (description: string) =>
+  Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description });
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const OutcomeCoverage = Type.Object({
+  outcome: Type.Union(OUTCOMES.map((outcome) => Type.Literal(outcome))),
+  assetId: Type.String({ pattern: '^[0-9]+$', description: '"0" when never recorded.' }),
+  mirrored: Type.Boolean({
+    description: 'Whether the snapshots were made from the other outcome’s, which were recorded.',
+  }),
+  count: count('Snapshots.'),
+  first: instantOrNull('Of the first snapshot; null without any.'),
+  last: instantOrNull('Of the last snapshot; null without any.'),
+  oneSided: count('Snapshots of which exactly one side has levels.'),
+  crossed: count('Snapshots whose best bid is at or above the best ask.'),
+  empty: count('Snapshots without any level.'),
+  placeholder: count('Snapshots with a best bid of at most 0.01 and a best ask of at least 0.99.'),
+  longestSilence: Type.Union(
+    [
+      Type.Object({
+        from: Type.String({ format: 'date-time' }),
+        to: Type.String({ format: 'date-time' }),
+        milliseconds: Type.Integer({ minimum: 1 }),
+      }),
+      Type.Null(),
+    ],
+    {
+      description:
+        'The longest stretch of the window without a snapshot, its edges (or now, while it is open) counting as ends; null when the window has not begun.',
+    },
+  ),
+});
+
+/** What is recorded of a market, on the wire. */
+export const CoverageResource = Type.Object(
+  {
+    conditionId: Type.String({ pattern: '^0x[0-9a-f]+$' }),
+    slug: Type.String(),
+    symbol: Type.String({ description: 'Coin code, lower case.' }),
+    timeframe: Type.Union(TIMEFRAMES.map((timeframe) => Type.Literal(timeframe))),
+    startTime: Type.String({ format: 'date-time', description: 'Start of the window.' }),
+    endTime: Type.String({ format: 'date-time', description: 'End of the window.' }),
+    outcomes: Type.Array(OutcomeCoverage, { minItems: 2, maxItems: 2, description: 'up, then down.' }),
+    gaps: Type.Array(
+      Type.Object({
+        from: Type.String({ format: 'date-time' }),
+        to: Type.String({ format: 'date-time' }),
+        reason: Type.String(),
+      }),
+      { description: 'Stretches that a recording says it missed, both ends inclusive, ascending.' },
+    ),
+  },
+  { $id: 'Coverage', description: 'What is recorded of a market: to be read before a back-test trusts it.' },
+);
+export type CoverageResource = Static<typeof CoverageResource>;
+
+/** One outcome's part of a market's coverage. */
+export interface OutcomeCoverage extends SnapshotCounts {
+  readonly outcome: Outcome;
+  readonly mirrored: boolean;
+  readonly silence: SilenceWatch;
+}

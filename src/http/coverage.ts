@@ -1,0 +1,69 @@
+import { Elysia } from 'elysia';
+import type { CoverageResource, OutcomeCoverage } from '../domain/coverage.ts';
+import { lengthOf } from '../domain/coverage.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { assetIdOf } from '../domain/market.ts';
+import { Coverages, type MarketCoverage } from '../store/coverage.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import { type ControllerDeps, parametersOf } from './controller.ts';
+import { requireMarket } from './lookup.ts';
+import { negotiate } from './respond.ts';
+import { ROUTES, routerPath } from './routes.ts';
+
+/** What is recorded of a market. */
+export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs) {
+  const { archive, responder } = deps;
+  const coverages = new Coverages(archive.database.path);
+  return new Elysia({ name: 'coverage' }).get(routerPath('coverage'), async ({ params, request, set }) => {
+    parametersOf({ request, set }, ROUTES.coverage, () => undefined);
+    const market = archive.database.read(() => requireMarket(archive, params.coin, params.conditionId));
+    const negotiated = negotiate(request);
+    const tagOf = (of: StoredMarket) => responder.entityTag(of, 'coverage', negotiated);
+    const held = responder.notModified(request, tagOf(market));
+    if (held !== undefined) return held;
+    // An import may have changed the market meanwhile: the answer and its tag are of one state, the one that was counted.
+    const coverage = await coverages.of(market);
+    const data = coverageResource(coverage, nowMs());
+    return responder.document({ data }, negotiated, tagOf(coverage.market));
+  });
+}
+
+function coverageResource({ market, outcomes, gaps }: MarketCoverage, nowMs: InstantMs): CoverageResource {
+  // A resolved market is over, whatever the clock says: its answer never changes by itself.
+  const untilMs = market.winner === undefined ? nowMs : market.endMs;
+  return {
+    conditionId: market.conditionId,
+    slug: market.slug,
+    symbol: market.symbol,
+    timeframe: market.timeframe,
+    startTime: formatInstant(market.startMs),
+    endTime: formatInstant(market.endMs),
+    outcomes: outcomes.map((outcome) => outcomeResource(market, outcome, untilMs)),
+    gaps: gaps.map(({ fromMs, toMs, reason }) => ({ from: formatInstant(fromMs), to: formatInstant(toMs), reason })),
+  };
+}
+
+function outcomeResource(
+  market: StoredMarket,
+  counted: OutcomeCoverage,
+  untilMs: InstantMs,
+): CoverageResource['outcomes'][number] {
+  const { outcome, mirrored, snapshots, firstMs, lastMs, oneSided, crossed, empty, placeholder } = counted;
+  const silence = counted.silence.longest(untilMs);
+  return {
+    outcome,
+    assetId: assetIdOf(market, outcome),
+    mirrored,
+    count: snapshots,
+    first: firstMs === undefined ? null : formatInstant(firstMs),
+    last: lastMs === undefined ? null : formatInstant(lastMs),
+    oneSided,
+    crossed,
+    empty,
+    placeholder,
+    longestSilence:
+      silence === undefined
+        ? null
+        : { from: formatInstant(silence.fromMs), to: formatInstant(silence.toMs), milliseconds: lengthOf(silence) },
+  };
+}

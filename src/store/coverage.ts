@@ -1,0 +1,121 @@
+import { BookReader } from '../book/book-segment.ts';
+import { type OutcomeCoverage, SilenceWatch } from '../domain/coverage.ts';
+import { DomainError } from '../domain/errors.ts';
+import { INSTANT_MAX_MS } from '../domain/instant.ts';
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import { Database } from './database.ts';
+import { type Gap, Gaps } from './gaps.ts';
+import { Markets, type StoredMarket } from './markets.ts';
+import { Segments } from './segments.ts';
+import { SeriesCatalog } from './series.ts';
+import { SnapshotTally } from './snapshot-tally.ts';
+
+/** What is recorded of a market, as one state of the archive has it. */
+export interface MarketCoverage {
+  readonly market: StoredMarket;
+  /** Up, then down, with snapshots or without. */
+  readonly outcomes: readonly OutcomeCoverage[];
+  readonly gaps: readonly Gap[];
+}
+
+/** Markets whose coverage is remembered until they change; each takes about 2 kB. */
+const REMEMBERED_MAX = 1000;
+/** Markets that wait for their turn at the same time; further ones are turned away. */
+const WAITING_MAX = 100;
+/** Payload that is read before everybody else gets a turn: a few milliseconds of work. */
+const TURN_BYTES = 128 * 1024;
+
+/**
+ * Counts what the archive holds of a market. That means reading every book of it, so it is done in turns between which
+ * others are served, one market at a time, in a view of its own, and remembered until the market changes.
+ */
+export class Coverages {
+  readonly #path: string;
+  /** The least lately asked for comes first. */
+  readonly #remembered = new Map<string, MarketCoverage>();
+  readonly #underWay = new Map<string, Promise<MarketCoverage>>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** `path` names the database file. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * Of the market as it is by the time its turn comes. Throws DomainError 'unavailable' when a segment is damaged or too many
+   * wait, 'not-found' when the market is gone.
+   */
+  of(market: StoredMarket): Promise<MarketCoverage> {
+    const { conditionId } = market;
+    const held = this.#remembered.get(conditionId);
+    if (held !== undefined && held.market.revision === market.revision) {
+      this.#remember(held);
+      return Promise.resolve(held);
+    }
+    const state = `${conditionId} ${market.revision}`;
+    return this.#underWay.get(state) ?? this.#queue(state, conditionId);
+  }
+
+  #queue(state: string, conditionId: string): Promise<MarketCoverage> {
+    if (this.#underWay.size >= WAITING_MAX) {
+      throw new DomainError('unavailable', 'too many markets wait for their coverage: ask again later');
+    }
+    const turn = this.#last
+      .then(() => this.#walk(conditionId))
+      .then((coverage) => {
+        this.#remember(coverage);
+        return coverage;
+      })
+      .finally(() => this.#underWay.delete(state));
+    this.#underWay.set(state, turn);
+    // Whoever asked hears of a failure; the next one in the queue starts all the same.
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #remember(coverage: MarketCoverage): void {
+    this.#remembered.delete(coverage.market.conditionId);
+    this.#remembered.set(coverage.market.conditionId, coverage);
+    if (this.#remembered.size <= REMEMBERED_MAX) return;
+    const [oldest] = this.#remembered.keys();
+    this.#remembered.delete(oldest!);
+  }
+
+  async #walk(conditionId: string): Promise<MarketCoverage> {
+    const database = Database.openToRead(this.#path);
+    try {
+      return await database.readSlowly(async () => {
+        const market = new Markets(database).findByConditionId(conditionId);
+        if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');
+        const gaps = new Gaps(database).list(market.key);
+        const outcomes: OutcomeCoverage[] = [];
+        for (const outcome of OUTCOMES) outcomes.push(await outcomeCoverage(database, market, outcome));
+        return { market, outcomes, gaps };
+      });
+    } finally {
+      database.close();
+    }
+  }
+}
+
+async function outcomeCoverage(database: Database, market: StoredMarket, outcome: Outcome): Promise<OutcomeCoverage> {
+  const books = new SeriesCatalog(database).books(market.key, outcome);
+  const tally = new SnapshotTally();
+  const silence = new SilenceWatch(market.startMs, market.endMs);
+  let left = TURN_BYTES;
+  const slices = books === undefined ? [] : new Segments(database).slices(books.seriesId, 0, INSTANT_MAX_MS);
+  for (const { payload, head } of slices) {
+    const reader = new BookReader(payload, head);
+    while (reader.advance()) {
+      tally.add(reader);
+      silence.hear(head.timestamps[reader.index]!);
+    }
+    left -= payload.length;
+    if (left > 0) continue;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    left = TURN_BYTES;
+  }
+  const { snapshots, firstMs, lastMs, oneSided, empty, crossed, placeholder } = tally;
+  const mirrored = books?.mirrored === true;
+  return { outcome, mirrored, snapshots, firstMs, lastMs, oneSided, empty, crossed, placeholder, silence };
+}

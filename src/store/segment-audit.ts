@@ -1,0 +1,285 @@
+import { type Run, type RunHead, readRunHead } from '../book/run.ts';
+import { DomainError } from '../domain/errors.ts';
+import { isInstant } from '../domain/instant.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import { comparePlaces, type Place } from '../domain/page.ts';
+import type { Database } from './database.ts';
+import type { MarketSeriesKind } from './series.ts';
+
+/** A time series as an audit meets it. */
+export interface AuditedSeries {
+  readonly seriesId: number;
+  readonly kind: MarketSeriesKind | 'coin-price';
+  /** Undefined for a coin's prices. */
+  readonly outcome: Outcome | undefined;
+  /** Of a coin's prices only. */
+  readonly symbol: string | undefined;
+  readonly source: string | undefined;
+  /** Made from the market's other outcome. */
+  readonly mirrored: boolean;
+}
+
+/** A segment that holds what was written, its head read. */
+export interface SoundSegment extends Run {
+  readonly segmentId: number;
+  readonly fault: undefined;
+}
+
+/** A segment that does not; the times are those of its row, undefined where that says none. */
+interface FaultySegment {
+  readonly segmentId: number;
+  readonly firstMs: number | undefined;
+  readonly lastMs: number | undefined;
+  /** What is wrong, as the end of a sentence that begins with the segment. */
+  readonly fault: string;
+}
+
+export type AuditedSegment = SoundSegment | FaultySegment;
+
+/** Ids that were given out, both ends inclusive. */
+export interface IdRange {
+  readonly firstId: number;
+  readonly lastId: number;
+}
+
+/** Something that SQLite itself finds wrong; `segmentId` where it names a segment's row. */
+export interface DatabaseFault {
+  readonly what: string;
+  readonly segmentId: number | undefined;
+}
+
+/** A row of a damaged page can hold anything: nothing is believed before it was looked at. */
+type DoubtfulRow<Column extends string> = Readonly<Record<Column, unknown>>;
+type SegmentColumn = 'series_id' | 'first_ms' | 'first_id' | 'last_ms' | 'last_id' | 'records' | 'digest' | 'payload';
+
+/** Beyond this an audit lists no more of one kind; the first ones say enough. */
+const FAULTS_MAX = 100;
+/** Places of segments that are read at once. */
+const PLACES_MAX = 256;
+
+const SERIES_COLUMNS = 'series_id, kind, outcome, symbol, source';
+export const NEXT_PLACES = `SELECT segment_id, last_ms, last_id FROM segments INDEXED BY segments_by_place
+  WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT ${PLACES_MAX}`;
+const SEGMENT = `SELECT series_id, first_ms, first_id, last_ms, last_id, records, digest, payload
+  FROM segments NOT INDEXED WHERE segment_id = ?`;
+
+/**
+ * Reads what an archive holds without believing any of it: for verification, on a database that was opened to read. What a
+ * page of the database itself no longer says ends in the errors of `Database`.
+ */
+export class SegmentAudit {
+  readonly #database: Database;
+  readonly #ofMarket;
+  readonly #ofCoins;
+  readonly #places;
+  readonly #segment;
+  readonly #ranges;
+  readonly #rangeAt;
+
+  constructor(database: Database) {
+    this.#database = database;
+    // An archive of the first schema knows no mirrored series.
+    const knowsMirrored = database
+      .query<{ name: string }, []>("SELECT name FROM pragma_table_info('series') WHERE name = 'mirrored'")
+      .get();
+    const columns = `${SERIES_COLUMNS}, ${knowsMirrored === null ? '0 AS' : ''} mirrored`;
+    this.#ofMarket = database.query<DoubtfulRow<string>, [number]>(
+      `SELECT ${columns} FROM series WHERE market_key = ? ORDER BY outcome DESC, kind`,
+    );
+    this.#ofCoins = database.query<DoubtfulRow<string>, []>(
+      `SELECT ${columns} FROM series WHERE market_key IS NULL ORDER BY symbol, source`,
+    );
+    this.#places = database.query<DoubtfulRow<'segment_id' | 'last_ms' | 'last_id'>, [number, number, number]>(
+      NEXT_PLACES,
+    );
+    this.#segment = database.query<DoubtfulRow<SegmentColumn>, [number]>(SEGMENT);
+    this.#ranges = database.query<{ first_id: number; last_id: number }, [number, number]>(
+      'SELECT first_id, last_id FROM given_ids WHERE last_id >= ? ORDER BY first_id LIMIT ?',
+    );
+    this.#rangeAt = database.query<{ last_id: number }, [number]>(
+      'SELECT last_id FROM given_ids WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1',
+    );
+  }
+
+  /**
+   * What SQLite finds wrong with pages, indexes, constraints and references. Reads the whole file. Damage that stops the
+   * search itself is thrown as `Database` throws it.
+   */
+  databaseFaults(): DatabaseFault[] {
+    return this.#database.read(() => [
+      ...this.#database
+        .query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${FAULTS_MAX})`)
+        .all()
+        .flatMap(({ integrity_check: said }) => (said === 'ok' ? [] : integrityFaults(said))),
+      ...this.#brokenReferences(),
+      ...this.#touchingRanges(),
+    ]);
+  }
+
+  /** A market's series: up before down. */
+  seriesOf(marketKey: number): AuditedSeries[] {
+    return this.#ofMarket.all(marketKey).map(toSeries);
+  }
+
+  coinSeries(): AuditedSeries[] {
+    return this.#ofCoins.all().map(toSeries);
+  }
+
+  /** The segments of a series in its order, each checked by itself and against the one before; one is held at a time. */
+  *segments(seriesId: number): Generator<AuditedSegment> {
+    let indexed: Place = { timestampMs: -1, id: -1 };
+    let before: Place | undefined;
+    for (;;) {
+      const places = this.#places.all(seriesId, indexed.timestampMs, indexed.id);
+      for (const place of places) {
+        const { segment_id: segmentId, last_ms: timestampMs, last_id: id } = place;
+        // An index that does not ascend is damaged, which SQLite's own check has named.
+        if (!isCount(segmentId) || !isCount(timestampMs) || !isCount(id)) return;
+        if (comparePlaces({ timestampMs, id }, indexed) <= 0) return;
+        indexed = { timestampMs, id };
+        const segment = this.#audited(seriesId, segmentId, indexed, before);
+        if (segment.fault === undefined) before = lastPlace(segment.head);
+        yield segment;
+      }
+      if (places.length < PLACES_MAX) return;
+    }
+  }
+
+  /** The ranges of given ids that end at `fromId` or behind, ascending, at most `countMax`. */
+  givenRanges(fromId: number, countMax: number): IdRange[] {
+    return this.#ranges.all(fromId, countMax).map((row) => ({ firstId: row.first_id, lastId: row.last_id }));
+  }
+
+  /** Whether the id was ever given out, as the archive says now. */
+  isGiven(id: number): boolean {
+    const range = this.#rangeAt.get(id);
+    return range !== null && id <= range.last_id;
+  }
+
+  #audited(seriesId: number, segmentId: number, indexed: Place, before: Place | undefined): AuditedSegment {
+    const row = this.#segment.get(segmentId);
+    const firstMs = instantOr(row?.first_ms);
+    const lastMs = instantOr(row?.last_ms);
+    const faulty = (fault: string): FaultySegment => ({ segmentId, firstMs, lastMs, fault });
+    if (row === null) return faulty('is named by an index and does not exist');
+    const { payload, digest } = row;
+    if (!(payload instanceof Uint8Array)) return faulty('has no payload');
+    if (!(digest instanceof Uint8Array) || !matches(payload, digest)) {
+      return faulty('does not match its digest: its payload or its digest was changed after it was written');
+    }
+    const head = headOf(payload);
+    if (head === undefined) return faulty('cannot be decoded, though its payload matches its digest');
+    const wrong = wrongColumn(row, seriesId, head, indexed);
+    if (wrong !== undefined) return faulty(`says ${wrong} in its row, and its payload says otherwise`);
+    if (!ascends(head)) return faulty('holds records out of order, or with times or ids that cannot be');
+    if (before !== undefined && comparePlaces(firstPlace(head), before) <= 0) {
+      return faulty('begins before the segment in front of it ends');
+    }
+    return { segmentId, payload, head, fault: undefined };
+  }
+
+  #brokenReferences(): DatabaseFault[] {
+    const rows = this.#database
+      .query<{ table: string; rowid: number | null; parent: string }, []>('PRAGMA foreign_key_check')
+      .all();
+    return rows.slice(0, FAULTS_MAX).map(({ table, rowid, parent }) => ({
+      what: `row ${rowid ?? '?'} of table ${table} names a row of table ${parent} that does not exist`,
+      segmentId: table === 'segments' ? (rowid ?? undefined) : undefined,
+    }));
+  }
+
+  #touchingRanges(): DatabaseFault[] {
+    const rows = this.#database
+      .query<{ first_id: number }, [number]>(
+        `SELECT first_id FROM (SELECT first_id, last_id, LAG(last_id) OVER (ORDER BY first_id) AS before FROM given_ids)
+         WHERE last_id < first_id OR first_id < 0 OR first_id <= before + 1 ORDER BY first_id LIMIT ?`,
+      )
+      .all(FAULTS_MAX);
+    return rows.map(({ first_id }) => ({
+      what: `the range of given ids that begins with ${first_id} is empty, or touches the one in front of it`,
+      segmentId: undefined,
+    }));
+  }
+}
+
+/** `row 17 missing from index segments_by_place`: the number is a segment's id. One message may hold several lines. */
+function integrityFaults(said: string): DatabaseFault[] {
+  return said.split('\n').map((line) => {
+    const row = /\brow (\d+) missing from index segments_by_place\b/.exec(line);
+    return { what: `SQLite: ${line}`, segmentId: row === null ? undefined : Number(row[1]) };
+  });
+}
+
+function toSeries(row: DoubtfulRow<string>): AuditedSeries {
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  return {
+    seriesId: Number(row.series_id),
+    // Checked by the table's own constraints, which SQLite's check holds it against.
+    kind: String(row.kind) as AuditedSeries['kind'],
+    outcome: text(row.outcome) as Outcome | undefined,
+    symbol: text(row.symbol),
+    source: text(row.source),
+    mirrored: row.mirrored === 1,
+  };
+}
+
+function matches(payload: Uint8Array, digest: Uint8Array): boolean {
+  return Buffer.from(Bun.SHA256.hash(payload).buffer).equals(digest);
+}
+
+function headOf(payload: Uint8Array): RunHead | undefined {
+  try {
+    return readRunHead(payload);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return undefined;
+  }
+}
+
+/** The first column of a segment's row that does not say what its payload, its series or the index says. */
+function wrongColumn(
+  row: DoubtfulRow<SegmentColumn>,
+  seriesId: number,
+  head: RunHead,
+  indexed: Place,
+): string | undefined {
+  const [first, last] = [firstPlace(head), lastPlace(head)];
+  const expected: readonly (readonly [SegmentColumn, number])[] = [
+    ['series_id', seriesId],
+    ['first_ms', first.timestampMs],
+    ['first_id', first.id],
+    ['last_ms', last.timestampMs],
+    ['last_id', last.id],
+    ['records', head.count],
+    ['last_ms', indexed.timestampMs],
+    ['last_id', indexed.id],
+  ];
+  const wrong = expected.find(([column, value]) => row[column] !== value);
+  return wrong === undefined ? undefined : `${wrong[0]} ${String(row[wrong[0]])}`;
+}
+
+function ascends({ count, timestamps, ids }: RunHead): boolean {
+  for (let i = 0; i < count; i += 1) {
+    if (!isInstant(timestamps[i]!) || !Number.isSafeInteger(ids[i]!) || ids[i]! < 1) return false;
+    if (i === 0) continue;
+    const step = timestamps[i]! - timestamps[i - 1]! || ids[i]! - ids[i - 1]!;
+    if (step <= 0) return false;
+  }
+  return true;
+}
+
+function firstPlace({ timestamps, ids }: RunHead): Place {
+  return { timestampMs: timestamps[0]!, id: ids[0]! };
+}
+
+function lastPlace({ count, timestamps, ids }: RunHead): Place {
+  return { timestampMs: timestamps[count - 1]!, id: ids[count - 1]! };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function instantOr(value: unknown): number | undefined {
+  return typeof value === 'number' && isInstant(value) ? value : undefined;
+}

@@ -1,0 +1,420 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { temporaryDirectory } from '../support/archive.ts';
+import { EXECUTABLE, type Finished, runExecutable, startServer } from '../support/executable.ts';
+import { LIGHT_MARKET, lightNdjson, writeLightRecording } from '../support/light-recording.ts';
+import { randomsOf } from '../support/random-books.ts';
+import { contentDigest, storedIn } from '../support/stored.ts';
+
+/** A working directory with the archive `data` in it, `count` snapshots and one key. */
+interface Held extends Disposable {
+  readonly path: string;
+  readonly key: string;
+  run(...args: string[]): Promise<Finished>;
+  file(name: string): string;
+  names(directory?: string): string[];
+}
+
+async function archiveOf(count: number): Promise<Held> {
+  const directory = temporaryDirectory();
+  const cwd = directory.path;
+  const run = (...args: string[]) => runExecutable(args, { cwd });
+  const imported = await runExecutable(['import', '-', '--data', 'data'], { cwd, stdin: lightNdjson(count) });
+  if (imported.code !== 0) throw new Error(imported.stderr);
+  const key = (await run('key', 'create', '--tier', 'enterprise', '--data', 'data')).stdout.trim();
+  return {
+    path: cwd,
+    key,
+    run,
+    file: (name) => join(cwd, name),
+    names: (name = '.') => readdirSync(join(cwd, name)).sort(),
+    [Symbol.dispose]: () => directory[Symbol.dispose](),
+  };
+}
+
+/** One sentence on stderr, nothing on stdout. */
+function expectRefusal({ code, stdout, stderr }: Finished, expected: number, part: string): void {
+  expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  expect(stderr).toStartWith('bookreel: ');
+  expect(stderr).toContain(part);
+  expect(stderr).not.toContain('defect');
+}
+
+async function isServedTo(data: string, key: string): Promise<boolean> {
+  await using server = await startServer(data);
+  const headers = { authorization: `Bearer ${key}` };
+  const { status } = await fetch(`${server.origin}/v1/btc/markets/${LIGHT_MARKET.slug}/snapshots`, { headers });
+  return status === 200;
+}
+
+function flipSomeByte(path: string): void {
+  using database = new Database(path);
+  database.run(
+    "UPDATE segments SET payload = CAST(substr(payload, 1, 40) || x'ff' || substr(payload, 42) AS BLOB) WHERE segment_id = (SELECT MIN(segment_id) FROM segments)",
+  );
+}
+
+describe('backup and restore', () => {
+  test('give the whole archive back, with its keys, for its owner only', async () => {
+    using held = await archiveOf(500);
+    const backup = await held.run('backup', 'copy.db', '--data', 'data');
+    expect(backup).toMatchObject({ code: 0, stdout: `${held.file('copy.db')}\n` });
+    expect(backup.stderr).toMatch(/^\d+ bytes, verified; its key secret is .*copy\.db\.key-secret\n$/);
+    for (const name of ['copy.db', 'copy.db.key-secret']) expect(statSync(held.file(name)).mode & 0o777).toBe(0o600);
+    expect(held.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
+    expect(held.names('data')).toEqual(['bookreel.db', 'key-secret']);
+
+    const restored = await held.run('restore', 'copy.db', '--data', 'again');
+    expect(restored).toMatchObject({ code: 0, stdout: 'again\n' });
+    expect(contentDigest(held.file('again'))).toBe(contentDigest(held.file('data')));
+    expect(readFileSync(held.file('again/key-secret'), 'utf8')).toBe(
+      readFileSync(held.file('data/key-secret'), 'utf8'),
+    );
+    for (const name of ['again/bookreel.db', 'again/key-secret'])
+      expect(statSync(held.file(name)).mode & 0o777).toBe(0o600);
+    expect(statSync(held.file('again')).mode & 0o777).toBe(0o700);
+    expect(await isServedTo(held.file('again'), held.key)).toBe(true);
+    expect((await held.run('verify', '--data', 'again')).code).toBe(0);
+  });
+
+  test('say what they did as JSON', async () => {
+    using held = await archiveOf(5);
+    const backup = await held.run('backup', 'copy.db', '--data', 'data', '--json');
+    const { size } = statSync(held.file('copy.db'));
+    expect(JSON.parse(backup.stdout)).toEqual({
+      file: held.file('copy.db'),
+      bytes: size,
+      secretFile: held.file('copy.db.key-secret'),
+    });
+    const restored = await held.run('restore', 'copy.db', '--data', 'again', '--json');
+    expect(JSON.parse(restored.stdout)).toEqual({ data: 'again', bytes: expect.any(Number), keptAs: null });
+  });
+
+  test('work for an archive without keys or key secret', async () => {
+    using held = await archiveOf(5);
+    using database = new Database(held.file('data/bookreel.db'));
+    database.run('DELETE FROM api_keys');
+    database.close();
+    rmSync(held.file('data/key-secret'));
+    expect((await held.run('backup', 'copy.db', '--data', 'data')).code).toBe(0);
+    expect(held.names()).toEqual(['copy.db', 'data']);
+    expect((await held.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
+    expect((await held.run('key', 'create', '--tier', 'free', '--data', 'again')).code).toBe(0);
+  });
+});
+
+describe('backup', () => {
+  test('while a server serves and an import runs is a state of the archive that was', async () => {
+    using held = await archiveOf(1);
+    await using _server = await startServer(held.file('data'));
+    const count = 60_000;
+    writeLightRecording(held.file('light.ndjson'), count);
+    const importing = held.run('import', 'light.ndjson', '--data', 'data');
+    let done = false;
+    void importing.finally(() => (done = true));
+    const copies: string[] = [];
+    do {
+      const name = `copy-${copies.length}.db`;
+      expect(await held.run('backup', name, '--data', 'data')).toMatchObject({ code: 0 });
+      copies.push(name);
+    } while (!done && copies.length < 20);
+    expect((await importing).code).toBe(0);
+    const kept: number[] = [];
+    for (const [index, name] of copies.entries()) {
+      expect(await held.run('restore', name, '--data', `again-${index}`)).toMatchObject({ code: 0 });
+      const { integrity, series } = storedIn(held.file(`again-${index}`));
+      expect(integrity).toBe('ok');
+      kept.push(series.filter(({ kind }) => kind === 'book').reduce((sum, { records }) => sum + records, 0));
+    }
+    expect(kept).toEqual([...kept].sort((a, b) => a - b));
+    expect(kept.some((records) => records > 1 && records < count)).toBe(true);
+  }, 60_000);
+
+  test('replaces a file only with --force', async () => {
+    using held = await archiveOf(20);
+    await held.run('backup', 'copy.db', '--data', 'data');
+    const first = readFileSync(held.file('copy.db'));
+    await runExecutable(['import', '-', '--data', 'data'], { cwd: held.path, stdin: lightNdjson(500) });
+    expectRefusal(
+      await held.run('backup', 'copy.db', '--data', 'data'),
+      1,
+      'exists already: name another file, or replace it with --force',
+    );
+    expect(readFileSync(held.file('copy.db')).equals(first)).toBe(true);
+    expect((await held.run('backup', 'copy.db', '--force', '--data', 'data')).code).toBe(0);
+    expect(readFileSync(held.file('copy.db')).equals(first)).toBe(false);
+    expect(held.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
+    // A secret alone is somebody's secret too.
+    rmSync(held.file('copy.db'));
+    expectRefusal(await held.run('backup', 'copy.db', '--data', 'data'), 1, "copy.db.key-secret' exists already");
+  });
+
+  test('with --force replaces the secret of another archive together with it', async () => {
+    using held = await archiveOf(20);
+    using other = await archiveOf(3);
+    await held.run('backup', 'copy.db', '--data', 'data');
+    const old = readFileSync(held.file('copy.db.key-secret'), 'utf8');
+    expect((await held.run('backup', 'copy.db', '--force', '--data', other.file('data'))).code).toBe(0);
+    expect(readFileSync(held.file('copy.db.key-secret'), 'utf8')).not.toBe(old);
+    await held.run('restore', 'copy.db', '--data', 'again');
+    expect(await isServedTo(held.file('again'), other.key)).toBe(true);
+    expect(await isServedTo(held.file('again'), held.key)).toBe(false);
+  });
+
+  test('never goes into the data directory, by whatever name, and never over a directory', async () => {
+    using held = await archiveOf(3);
+    symlinkSync(held.file('data'), held.file('link'));
+    mkdirSync(held.file('folder'));
+    for (const name of [
+      'data/bookreel.db',
+      'data/key-secret',
+      'data/copy.db',
+      'link/bookreel.db',
+      './data/../data/x',
+    ]) {
+      expectRefusal(
+        await held.run('backup', name, '--force', '--data', 'data'),
+        2,
+        'lies in the data directory itself',
+      );
+    }
+    expectRefusal(
+      await held.run('backup', 'folder', '--force', '--data', 'data'),
+      1,
+      "folder' is a directory: name a file",
+    );
+    expectRefusal(await held.run('backup', 'nowhere/copy.db', '--data', 'data'), 1, 'nowhere');
+    expect(held.names('data')).toEqual(['bookreel.db', 'key-secret']);
+    expect(held.names('folder')).toEqual([]);
+  });
+
+  test('of a damaged archive is none: exit code 3, the segment named, and no file left', async () => {
+    using held = await archiveOf(300);
+    flipSomeByte(held.file('data/bookreel.db'));
+    const { code, stdout, stderr } = await held.run('backup', 'copy.db', '--data', 'data');
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toMatch(/segment \d+/);
+    expect(stderr).toContain("the copy of 'data' is not kept");
+    expect(held.names()).toEqual(['data']);
+    const bytes = readFileSync(held.file('data/bookreel.db'));
+    for (let page = 8192; page < bytes.length; page += 8192) bytes.fill(0xff, page, page + 200);
+    writeFileSync(held.file('data/bookreel.db'), bytes);
+    expectRefusal(await held.run('backup', 'copy.db', '--data', 'data'), 3, 'damaged: restore it from a backup');
+    expect(held.names()).toEqual(['data']);
+  });
+
+  test('of an archive whose recording contradicts itself is one: that is no damage', async () => {
+    using held = await archiveOf(3);
+    const market = { ...LIGHT_MARKET, winner: 'down', priceStart: 1, priceEnd: 2 };
+    await runExecutable(['import', '-', '--data', 'data'], { cwd: held.path, stdin: `${JSON.stringify(market)}\n` });
+    expect((await held.run('verify', '--data', 'data')).code).toBe(3);
+    expect((await held.run('backup', 'copy.db', '--data', 'data')).code).toBe(0);
+    expect((await held.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
+  });
+
+  test('of an archive that lost its key secret is refused', async () => {
+    using held = await archiveOf(3);
+    rmSync(held.file('data/key-secret'));
+    expectRefusal(await held.run('backup', 'copy.db', '--data', 'data'), 1, "key-secret' is missing");
+    expect(held.names()).toEqual(['data']);
+  });
+
+  test('that is killed leaves no file of that name, or a whole backup', async () => {
+    using held = await archiveOf(20_000);
+    const random = randomsOf(20_260_416);
+    let none = 0;
+    // However fast the machine is, some are killed in time.
+    for (let round = 0; round < 8 || (none < 3 && round < 60); round += 1) {
+      const name = `copy-${round}.db`;
+      const child = Bun.spawn([EXECUTABLE, 'backup', name, '--data', 'data'], {
+        cwd: held.path,
+        stdout: 'ignore',
+        stderr: 'ignore',
+      });
+      await Bun.sleep(20 + random() * 200);
+      child.kill('SIGKILL');
+      await child.exited;
+      if (!existsSync(held.file(name))) {
+        none += 1;
+        continue;
+      }
+      expect(await held.run('restore', name, '--data', `again-${round}`)).toMatchObject({ code: 0 });
+    }
+    expect(none).toBeGreaterThanOrEqual(3);
+    expect((await held.run('verify', '--data', 'data')).code).toBe(0);
+  }, 60_000);
+});
+
+describe('restore', () => {
+  /** An archive with a backup of it and a later one to be replaced. */
+  async function withBackup(count = 40): Promise<Held> {
+    const held = await archiveOf(count);
+    const { code, stderr } = await held.run('backup', 'copy.db', '--data', 'data');
+    if (code !== 0) throw new Error(stderr);
+    return held;
+  }
+
+  test('refuses a directory that holds an archive, and with --force keeps that one aside, whole', async () => {
+    using held = await withBackup();
+    await runExecutable(['import', '-', '--data', 'data'], { cwd: held.path, stdin: lightNdjson(900) });
+    const later = contentDigest(held.file('data'));
+    expectRefusal(await held.run('restore', 'copy.db', '--data', 'data'), 1, "'data' holds an archive");
+    expect(contentDigest(held.file('data'))).toBe(later);
+    for (const number of [1, 2]) {
+      const { code, stderr } = await held.run('restore', 'copy.db', '--force', '--data', 'data');
+      expect(code).toBe(0);
+      expect(stderr).toContain(`the archive that was there is data/bookreel.db.before-restore-${number}`);
+    }
+    expect(storedIn(held.file('data')).series.find(({ kind }) => kind === 'book')?.records).toBe(20);
+    // The secret is the same one: it is not put aside.
+    expect(held.names('data').filter((name) => !/-(?:wal|shm)$/.test(name))).toEqual([
+      ...['bookreel.db', 'bookreel.db.before-restore-1', 'bookreel.db.before-restore-2', 'key-secret', 'serve.lock'],
+    ]);
+    mkdirSync(held.file('old'));
+    renameSync(held.file('data/bookreel.db.before-restore-1'), held.file('old/bookreel.db'));
+    expect(contentDigest(held.file('old'))).toBe(later);
+  });
+
+  test('puts another archive’s key secret aside with it', async () => {
+    using held = await withBackup();
+    using other = await archiveOf(3);
+    expect((await held.run('restore', 'copy.db', '--force', '--data', other.file('data'))).code).toBe(0);
+    expect(other.names('data')).toContain('key-secret.before-restore-1');
+    expect(await isServedTo(other.file('data'), held.key)).toBe(true);
+    expect(await isServedTo(other.file('data'), other.key)).toBe(false);
+  });
+
+  test('refuses a directory that is being served, and one that another command is using, with exit code 4', async () => {
+    using held = await withBackup();
+    {
+      await using _server = await startServer(held.file('data'));
+      for (const force of [[], ['--force']]) {
+        expectRefusal(
+          await held.run('restore', 'copy.db', ...force, '--data', 'data'),
+          4,
+          'is being served by another bookreel',
+        );
+      }
+    }
+    using database = new Database(held.file('data/bookreel.db'));
+    database.query('SELECT COUNT(*) FROM markets').get();
+    expectRefusal(
+      await held.run('restore', 'copy.db', '--force', '--data', 'data'),
+      4,
+      'is being used by another command',
+    );
+    expect(held.names('data').filter((name) => name.includes('restore') || name.includes('partial'))).toEqual([]);
+  });
+
+  test('of a damaged backup is none: exit code 3, and no directory is made for it', async () => {
+    using held = await withBackup(300);
+    const whole = readFileSync(held.file('copy.db'));
+    flipSomeByte(held.file('copy.db'));
+    const { code, stdout, stderr } = await held.run('restore', 'copy.db', '--data', 'again');
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toMatch(/segment \d+/);
+    expect(stderr).toContain("the copy of 'copy.db' is not kept");
+    const pages = Buffer.from(whole);
+    for (let page = 8192; page < pages.length; page += 8192) pages.fill(0xff, page, page + 200);
+    for (const bytes of [pages, whole.subarray(0, 10_000), Buffer.from('a letter '.repeat(3000))]) {
+      writeFileSync(held.file('copy.db'), bytes);
+      expectRefusal(await held.run('restore', 'copy.db', '--data', 'again'), 3, 'copy.db');
+      const forced = await held.run('restore', 'copy.db', '--force', '--data', 'data');
+      expectRefusal(forced, 3, 'copy.db');
+    }
+    expect(held.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
+    expect((await held.run('verify', '--data', 'data')).code).toBe(0);
+    expect(held.names('data').filter((name) => name.includes('restore') || name.includes('partial'))).toEqual([]);
+  });
+
+  test('wants the key secret of a backup that has keys, and takes that of its directory when it stands there', async () => {
+    using held = await withBackup();
+    renameSync(held.file('copy.db.key-secret'), held.file('elsewhere'));
+    expectRefusal(await held.run('restore', 'copy.db', '--data', 'again'), 1, "copy.db.key-secret' is missing");
+    expect(held.names()).not.toContain('again');
+    rmSync(held.file('data/bookreel.db'));
+    expect((await held.run('restore', 'copy.db', '--data', 'data')).code).toBe(0);
+    expect(await isServedTo(held.file('data'), held.key)).toBe(true);
+    writeFileSync(held.file('copy.db.key-secret'), 'shortened');
+    expectRefusal(await held.run('restore', 'copy.db', '--data', 'again'), 1, 'is damaged');
+  });
+
+  test.each([
+    ['missing.db', "there is no backup 'missing.db'"],
+    ['data', 'data'],
+  ])('of %s is refused, and nothing is made', async (name, reason) => {
+    using held = await withBackup(3);
+    const { code, stderr } = await held.run('restore', name, '--data', 'again');
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(reason);
+    expect(stderr).not.toContain('defect');
+    expect(held.names()).not.toContain('again');
+  });
+
+  test('of what a newer bookreel wrote is refused', async () => {
+    using held = await withBackup(3);
+    using database = new Database(held.file('copy.db'));
+    database.run('PRAGMA user_version = 99');
+    database.close();
+    expectRefusal(await held.run('restore', 'copy.db', '--data', 'again'), 1, 'has schema 99');
+  });
+
+  test('takes away what a killed process left beside the archive, so that it never meets the new one', async () => {
+    using held = await withBackup();
+    mkdirSync(held.file('again'));
+    // The log of an archive that is gone.
+    const writer = Bun.spawn([EXECUTABLE, 'serve', '--port', '0', '--data', 'gone'], {
+      cwd: held.path,
+      stdout: 'pipe',
+      stderr: 'ignore',
+    });
+    for await (const _ of writer.stdout) break;
+    writer.kill('SIGKILL');
+    await writer.exited;
+    renameSync(held.file('gone/bookreel.db-wal'), held.file('again/bookreel.db-wal'));
+    expect((await held.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
+    expect(held.names('again')).toContain('bookreel.db.before-restore-1-wal');
+    expect((await held.run('verify', '--data', 'again')).code).toBe(0);
+    expect(storedIn(held.file('again')).markets).toBe(1);
+  });
+
+  test('that is killed leaves no archive or a whole one, and the one before it whole', async () => {
+    using held = await withBackup(20_000);
+    const random = randomsOf(7);
+    const before = contentDigest(held.file('data'));
+    let interrupted = 0;
+    for (let round = 0; round < 10 || (interrupted < 4 && round < 60); round += 1) {
+      const data = round % 2 === 0 ? `again-${round}` : 'data';
+      const args = ['restore', 'copy.db', '--data', data, ...(round % 2 === 0 ? [] : ['--force'])];
+      const child = Bun.spawn([EXECUTABLE, ...args], { cwd: held.path, stdout: 'ignore', stderr: 'ignore' });
+      await Bun.sleep(20 + random() * 160);
+      child.kill('SIGKILL');
+      if ((await child.exited) !== 0) interrupted += 1;
+      if (existsSync(held.file(`${data}/bookreel.db`))) {
+        expect(contentDigest(held.file(data))).toBe(before);
+      } else if (data === 'data') {
+        // It was put aside already: the restore is run again.
+        expect(held.names('data').some((name) => name.includes('before-restore'))).toBe(true);
+      }
+      if (!existsSync(held.file(`${data}/bookreel.db`))) {
+        expect(await held.run('restore', 'copy.db', '--data', data)).toMatchObject({ code: 0 });
+        expect(contentDigest(held.file(data))).toBe(before);
+      }
+    }
+    expect(interrupted).toBeGreaterThanOrEqual(4);
+    expect(await isServedTo(held.file('data'), held.key)).toBe(true);
+  }, 90_000);
+});

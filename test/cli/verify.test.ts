@@ -1,0 +1,210 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryDirectory } from '../support/archive.ts';
+import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
+import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightNdjson } from '../support/light-recording.ts';
+import { ORDINARY_USER } from '../support/ordinary-user.ts';
+
+interface VerifyDocument {
+  readonly ok: boolean;
+  readonly markets: readonly {
+    readonly slug: string;
+    readonly conditionId: string;
+    readonly outcomes: readonly object[];
+  }[];
+  readonly problems: readonly { readonly kind: string; readonly segmentId: number | null; readonly sentence: string }[];
+  readonly totals: Readonly<Record<string, number>>;
+}
+
+const verify = (data: string, ...args: string[]) => runExecutable(['verify', '--data', data, ...args]);
+
+/** A data directory with `count` snapshots of one market. */
+async function lightArchive(count: number): Promise<Disposable & { readonly data: string; readonly path: string }> {
+  const directory = temporaryDirectory();
+  const data = join(directory.path, 'data');
+  const { code, stderr } = await runExecutable(['import', '-', '--data', data], { stdin: lightNdjson(count) });
+  if (code !== 0) throw new Error(stderr);
+  return { data, path: join(data, 'bookreel.db'), [Symbol.dispose]: () => directory[Symbol.dispose]() };
+}
+
+function change(path: string, sql: string): void {
+  using database = new Database(path);
+  database.run(sql);
+}
+
+describe('verify', () => {
+  test('of the seeded archive finds nothing wrong, and prints a line a market that lacks something', async () => {
+    using directory = temporaryDirectory();
+    const data = join(directory.path, 'data');
+    await runExecutable(['seed', '--data', data]);
+    const { code, stdout, stderr } = await verify(data);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^MARKET +SNAPSHOTS +PROBLEMS +OBSERVATIONS$/);
+    expect(lines.at(-1)).toMatch(
+      /^60 markets, \d+ snapshots, \d+ records in \d+ segments: no problems \(\d+ records\/s\)$/,
+    );
+    expect(lines.filter((line) => /^simulated-\S+ +up \d+, down \d+ +0 +\S/.test(line)).length).toBeGreaterThan(40);
+  });
+
+  test('as JSON says the same of every market, and in one document', async () => {
+    using held = await lightArchive(300);
+    const { code, stdout, stderr } = await verify(held.data, '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { ok, markets, problems, totals } = JSON.parse(stdout) as VerifyDocument;
+    expect({ ok, problems }).toEqual({ ok: true, problems: [] });
+    expect(totals).toMatchObject({ markets: 1, snapshots: 300, problems: 0, damage: 0 });
+    expect(totals.recordsPerSecond).toBeGreaterThan(0);
+    expect(markets).toHaveLength(1);
+    expect(markets[0]).toMatchObject({
+      slug: LIGHT_MARKET.slug,
+      conditionId: LIGHT_CONDITION_ID,
+      problems: 0,
+      gaps: [],
+      neverClosed: true,
+      winnerDoubt: null,
+    });
+    expect(markets[0]!.outcomes).toMatchObject([
+      {
+        ...{ outcome: 'up', mirrored: false, snapshots: 150, crossed: 0, oneSided: 0, empty: 0, placeholder: 0 },
+        ...{ before: 0, behind: 0, first: '2026-04-16T07:10:00.000Z', last: '2026-04-16T07:10:02.980Z' },
+        ...{
+          secondsWithout: 86_397,
+          longestSilence: {
+            from: '2026-04-16T07:10:02.980Z',
+            to: '2026-04-17T07:10:00.000Z',
+            milliseconds: 86_397_020,
+          },
+        },
+        frozen: { stretches: 0, milliseconds: 0, longest: null },
+      },
+      { outcome: 'down', snapshots: 150 },
+    ]);
+  });
+
+  test('of an archive without markets is one document too', async () => {
+    using directory = temporaryDirectory();
+    await runExecutable(['key', 'create', '--tier', 'free', '--data', directory.path]);
+    const { code, stdout } = await verify(directory.path, '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, markets: [], problems: [] });
+    expect((await verify(directory.path)).stdout).toStartWith(
+      '0 markets, 0 snapshots, 0 records in 0 segments: no problems',
+    );
+  });
+
+  test('names a segment of which one byte was changed, and ends with exit code 3', async () => {
+    using held = await lightArchive(300);
+    change(
+      held.path,
+      "UPDATE segments SET payload = CAST(substr(payload, 1, 40) || x'ff' || substr(payload, 42) AS BLOB) WHERE segment_id = 2",
+    );
+    const { code, stdout, stderr } = await verify(held.data);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
+    const sentences = stdout.split('\n').filter((line) => line.includes('does not match its digest'));
+    expect(sentences).toHaveLength(1);
+    expect(sentences[0]).toMatch(
+      /^market btc-updown-24h-1776323400 \(0xabab.*\), (?:up|down) \S+, segment 2, 2026-04-16T07:10:0\S+Z–2026-04-16T07:10:0\S+Z: the segment does not match/,
+    );
+    expect(stdout).toMatch(/: 1 problem \(/);
+    const document = JSON.parse((await verify(held.data, '--json')).stdout) as VerifyDocument;
+    expect(document).toMatchObject({
+      ok: false,
+      problems: [{ kind: 'segment', segmentId: 2, sentence: sentences[0]! }],
+    });
+  });
+
+  test('of a file whose pages are damaged says so in one sentence, without a stack, exit code 3', async () => {
+    using held = await lightArchive(300);
+    const bytes = readFileSync(held.path);
+    for (let page = 8192; page < bytes.length; page += 8192) bytes.fill(0xff, page, page + 200);
+    const first = Buffer.from(bytes);
+    first.fill(0xff, 100, 300);
+    for (const damaged of [bytes, first, Buffer.from('To whom it may concern, '.repeat(1000))]) {
+      writeFileSync(held.path, damaged);
+      const { code, stdout, stderr } = await verify(held.data);
+      expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
+      expect(stdout).toMatch(/damaged|is not a SQLite database|malformed/);
+      expect(stdout).not.toMatch(/defect|\.ts\b|\bat \S+ \(|undefined/);
+    }
+  });
+
+  test('misses the key secret when there are keys', async () => {
+    using held = await lightArchive(3);
+    await runExecutable(['key', 'create', '--tier', 'free', '--data', held.data]);
+    rmSync(join(held.data, 'key-secret'));
+    const { code, stdout } = await verify(held.data);
+    expect(code).toBe(3);
+    expect(stdout).toContain("key-secret' is missing");
+    expect(readdirSync(held.data)).not.toContain('key-secret');
+  });
+
+  test('works beside a running server and changes nothing of its directory', async () => {
+    using held = await lightArchive(2000);
+    await using server = await startServer(held.data);
+    const names = () => readdirSync(held.data).sort();
+    const before = names();
+    const { code, stdout } = await verify(held.data);
+    expect(code).toBe(0);
+    expect(stdout).toContain('1 market, 2000 snapshots');
+    expect(names()).toEqual(before);
+    expect((await fetch(`${server.origin}/readyz`)).status).toBe(200);
+  });
+
+  test('with --market reads what is named, and names what nobody has', async () => {
+    using held = await lightArchive(30);
+    const named = JSON.parse(
+      (await verify(held.data, '--json', '--market', LIGHT_MARKET.slug, '--market', LIGHT_CONDITION_ID)).stdout,
+    ) as VerifyDocument;
+    expect(named.markets).toHaveLength(1);
+    const { code, stdout, stderr } = await verify(held.data, '--market', 'nobody');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe("bookreel: no market has the conditionId or slug 'nobody'\n");
+  });
+
+  test.each([[['verify']], [['verify', '--json']], [['backup', 'copy.db']]])(
+    '%j without an archive says so and creates nothing',
+    async (args) => {
+      using directory = temporaryDirectory();
+      const { code, stdout, stderr } = await runExecutable([...args, '--data', 'missing'], { cwd: directory.path });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toStartWith("bookreel: there is no archive in 'missing'");
+      expect(readdirSync(directory.path)).toEqual([]);
+    },
+  );
+
+  test('refuses what a newer bookreel wrote, and what is not an archive of ours', async () => {
+    using held = await lightArchive(3);
+    change(held.path, 'PRAGMA user_version = 99');
+    expect(await verify(held.data)).toMatchObject({ code: 1, stderr: expect.stringContaining('has schema 99') });
+    change(held.path, 'PRAGMA application_id = 1234');
+    expect(await verify(held.data)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('belongs to another program'),
+    });
+  });
+
+  test.skipIf(ORDINARY_USER === undefined)('works where nothing may be written (needs an ordinary user)', async () => {
+    using held = await lightArchive(200);
+    using directory = temporaryDirectory();
+    chmodSync(directory.path, 0o755);
+    const medium = join(directory.path, 'medium');
+    mkdirSync(medium);
+    for (const name of ['bookreel.db', 'key-secret']) cpSync(join(held.data, name), join(medium, name));
+    for (const name of readdirSync(medium)) chmodSync(join(medium, name), 0o444);
+    chmodSync(medium, 0o555);
+    const { exitCode, stdout, stderr } = Bun.spawnSync([
+      ...(ORDINARY_USER ?? []),
+      EXECUTABLE,
+      'verify',
+      '--data',
+      medium,
+    ]);
+    chmodSync(medium, 0o755);
+    expect({ exitCode, stderr: stderr.toString() }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout.toString()).toContain('200 snapshots');
+    expect(readdirSync(medium).sort()).toEqual(['bookreel.db', 'key-secret']);
+  });
+});

@@ -1,0 +1,121 @@
+import { expect, test } from 'bun:test';
+import type { Client } from './client.ts';
+import { expectedSnapshots, type WireSnapshot } from './oracle.ts';
+import { BOOKS, EMPTY, type MarketRecord, MINIMAL, NEAREST, type Outcome, RECORDED, SOL } from './recording.ts';
+import { isCoverage } from './resources.ts';
+import type { Suite } from './suite.ts';
+
+interface CoverageDocument {
+  readonly data: {
+    readonly outcomes: readonly Record<string, unknown>[];
+    readonly gaps: readonly { readonly from: string; readonly to: string; readonly reason: string }[];
+  };
+}
+
+const coveragePath = ({ symbol, conditionId }: MarketRecord) => `/v1/${symbol}/markets/${conditionId}/coverage`;
+const HAS_GAPS: MarketRecord = { ...MINIMAL, conditionId: `0x${'9a'.repeat(32)}`, slug: 'eth-gaps', symbol: 'eth' };
+
+/** What the answer about one outcome must be, counted on the snapshots as they are served. */
+function expectedOutcome(market: MarketRecord, outcome: Outcome, assetId: unknown): Record<string, unknown> {
+  const snapshots = expectedSnapshots(market).filter((snapshot) => snapshot.outcome === outcome);
+  const count = (holds: (snapshot: WireSnapshot) => boolean) => snapshots.filter(holds).length;
+  const best = (side: WireSnapshot['bids']) => side[0]?.price;
+  const [start, end] = [Date.parse(market.startTime), Date.parse(market.endTime)];
+  const inside = snapshots.map(({ timestamp }) => Date.parse(timestamp)).filter((at) => at > start && at < end);
+  // Every window of the recording is over by the day on which this runs, but for one that no test asks about.
+  const edges = [start, ...inside, end];
+  const steps = edges.slice(1).map((to, index) => ({ from: edges[index]!, to }));
+  const longest = steps.reduce((held, step) => (step.to - step.from > held.to - held.from ? step : held));
+  const iso = (ms: number) => new Date(ms).toISOString();
+  return {
+    outcome,
+    assetId,
+    mirrored: false,
+    count: snapshots.length,
+    first: snapshots[0]?.timestamp ?? null,
+    last: snapshots.at(-1)?.timestamp ?? null,
+    oneSided: count(({ bids, asks }) => (bids.length === 0) !== (asks.length === 0)),
+    crossed: count(({ bids, asks }) => (best(bids) ?? -1) >= (best(asks) ?? 2)),
+    empty: count(({ bids, asks }) => bids.length === 0 && asks.length === 0),
+    placeholder: count(({ bids, asks }) => (best(bids) ?? 2) <= 0.01 && (best(asks) ?? -1) >= 0.99),
+    longestSilence: { from: iso(longest.from), to: iso(longest.to), milliseconds: longest.to - longest.from },
+  };
+}
+
+/** What is recorded of a market. */
+export function coverageTests(suite: Suite): void {
+  const get: Client = (...asked) => suite.client(...asked);
+
+  test.each([
+    ['resolved, with books that are one-sided and empty', BOOKS],
+    ['with recorded quotes beside its books', RECORDED],
+    ['with books outside its window', NEAREST],
+    ['with crossed and placeholder books of one outcome', SOL],
+    ['resolved, without any record', EMPTY],
+  ])('of a market %s is what its snapshots come to', async (_, market) => {
+    const { clobTokenIds } = (await get(coveragePath(market).replace('/coverage', ''))).json<{
+      data: { clobTokenIds: string[] };
+    }>().data;
+    const { data } = (await get(coveragePath(market))).json<CoverageDocument>();
+    expect(isCoverage(data)).toBe(true);
+    expect(data).toMatchObject({
+      conditionId: market.conditionId.toLowerCase(),
+      slug: market.slug,
+      symbol: market.symbol,
+      timeframe: market.timeframe,
+      startTime: market.startTime,
+      endTime: market.endTime,
+      gaps: [],
+    });
+    expect(data.outcomes).toEqual([
+      expectedOutcome(market, 'up', clobTokenIds[0]),
+      expectedOutcome(market, 'down', clobTokenIds[1]),
+    ]);
+  });
+
+  test('the recording has books of every kind that is counted', () => {
+    const counted = [BOOKS, SOL].flatMap((market) => [
+      expectedOutcome(market, 'up', ''),
+      expectedOutcome(market, 'down', ''),
+    ]);
+    for (const field of ['oneSided', 'crossed', 'empty', 'placeholder']) {
+      expect(Math.max(...counted.map((outcome) => Number(outcome[field]))), field).toBeGreaterThan(0);
+    }
+  });
+
+  test('names gaps in order, and changes with the next import', async () => {
+    const gap = (from: string, to: string, reason: string) => ({
+      type: 'gap',
+      conditionId: HAS_GAPS.conditionId,
+      from,
+      to,
+      reason,
+    });
+    const later = gap('2026-04-16T09:00:00.000Z', '2026-04-16T09:00:00.000Z', 'recorder restarted');
+    const earlier = gap('2026-04-16T08:00:00.000Z', '2026-04-16T08:30:00.500Z', 'socket closed');
+    await suite.target.importRecords([HAS_GAPS, later]);
+    const gaps = async () => (await get(coveragePath(HAS_GAPS))).json<CoverageDocument>().data.gaps;
+    const { from, to, reason } = later;
+    expect(await gaps()).toEqual([{ from, to, reason }]);
+    await suite.target.importRecords([earlier]);
+    expect(await gaps()).toEqual([
+      { from: earlier.from, to: earlier.to, reason: earlier.reason },
+      { from, to, reason },
+    ]);
+  });
+
+  test('is the same document for a slug, and asked for many times at once', async () => {
+    const whole = await get(coveragePath(BOOKS));
+    const again = await Promise.all(
+      Array.from({ length: 20 }, () => get(`/v1/btc/markets/${BOOKS.slug.toUpperCase()}/coverage/`)),
+    );
+    for (const reply of again) expect(reply.json<unknown>()).toEqual(whole.json<unknown>());
+  });
+
+  test('needs a tier that grants snapshots', async () => {
+    const { key } = await suite.target.makeKey('free', { rpm: 100 });
+    expect((await get(coveragePath(BOOKS), { key })).status).toBe(403);
+    const starter = await suite.target.makeKey('starter', { rpm: 100 });
+    expect((await get(coveragePath(BOOKS), { key: starter.key })).status).toBe(200);
+  });
+}

@@ -1,0 +1,193 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { SilenceWatch, type Stretch } from '../../src/domain/coverage.ts';
+import type { OrderBook } from '../../src/domain/orderbook.ts';
+import { Coverages } from '../../src/store/coverage.ts';
+import type { StoredMarket } from '../../src/store/markets.ts';
+import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
+import { type BookStyle, randomBooks } from '../support/random-books.ts';
+import { CONDITION_ID, START_MS, sampleGap, sampleMarket } from '../support/sample-records.ts';
+
+const levels = (prices: readonly number[], sizes: readonly number[]) =>
+  prices.map((price, index) => ({ price, size: sizes[index]! }));
+
+const snapshotOf = (book: OrderBook, outcome: string, timestamp: number) => ({
+  type: 'snapshot',
+  conditionId: CONDITION_ID,
+  outcome,
+  timestamp,
+  bids: levels(book.bidPrices, book.bidSizes),
+  asks: levels(book.askPrices, book.askSizes),
+});
+
+/** Counted on the books as they were made. */
+function countsOf(books: readonly OrderBook[]) {
+  const count = (holds: (bid: number | undefined, ask: number | undefined) => boolean) =>
+    books.filter(({ bidPrices, askPrices }) => holds(bidPrices[0], askPrices[0])).length;
+  return {
+    snapshots: books.length,
+    oneSided: count((bid, ask) => (bid === undefined) !== (ask === undefined)),
+    empty: count((bid, ask) => bid === undefined && ask === undefined),
+    crossed: count((bid, ask) => bid !== undefined && ask !== undefined && bid >= ask),
+    placeholder: count((bid, ask) => bid !== undefined && ask !== undefined && bid <= 0.01 && ask >= 0.99),
+  };
+}
+
+function marketOf(archive: ReturnType<typeof temporaryArchive>['archive'], conditionId = CONDITION_ID): StoredMarket {
+  return archive.markets.findByConditionId(conditionId)!;
+}
+
+describe('coverage', () => {
+  test.each([
+    [1, { priceScale: 1, sizes: 'mixed', levelsMax: 3, changesMax: 2 }],
+    [2, { priceScale: 2, sizes: 'cents', levelsMax: 6, changesMax: 4 }],
+    [3, { priceScale: 4, sizes: 'extremes', levelsMax: 40, changesMax: 5 }],
+  ] as const satisfies readonly (readonly [number, BookStyle])[])(
+    'of random books (seed %d) counts what the books are',
+    async (seed, style) => {
+      using held = temporaryArchive();
+      const books = { up: randomBooks(seed, 700, style), down: randomBooks(seed + 100, 300, style) };
+      const records = (['up', 'down'] as const).flatMap((outcome) =>
+        books[outcome].map((book, index) => snapshotOf(book, outcome, START_MS + 1000 + index * 100)),
+      );
+      expect((await importRecords(held.archive, [sampleMarket(), ...records])).total.rejected).toBe(0);
+      const { outcomes } = await new Coverages(held.archive.database.path).of(marketOf(held.archive));
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual(['up', 'down']);
+      expect(outcomes[0]).toMatchObject({ ...countsOf(books.up), mirrored: false, firstMs: START_MS + 1000 });
+      expect(outcomes[1]).toMatchObject({ ...countsOf(books.down), lastMs: START_MS + 1000 + 299 * 100 });
+      for (const field of ['crossed', 'oneSided'] as const) expect(outcomes[0]![field]).toBeGreaterThan(0);
+    },
+  );
+
+  test('of a market without records has both outcomes, and its gaps', async () => {
+    using held = temporaryArchive();
+    await importRecords(held.archive, [sampleMarket(), sampleGap()]);
+    const { outcomes, gaps } = await new Coverages(held.archive.database.path).of(marketOf(held.archive));
+    expect(outcomes).toMatchObject([
+      { outcome: 'up', snapshots: 0, firstMs: undefined, mirrored: false },
+      { outcome: 'down', snapshots: 0, lastMs: undefined, mirrored: false },
+    ]);
+    expect(gaps).toEqual([{ fromMs: START_MS + 60_000, toMs: START_MS + 90_500, reason: 'recorder restarted' }]);
+  });
+
+  test('says which outcome was made from the other', async () => {
+    using held = temporaryArchive();
+    await importRecords(held.archive, [
+      LIGHT_MARKET,
+      ...Array.from({ length: 20 }, (_, index) => lightSnapshot(index)),
+    ]);
+    held.archive.database.write(() =>
+      held.archive.database.query("UPDATE series SET mirrored = 1 WHERE kind = 'book' AND outcome = 'down'").run(),
+    );
+    const { outcomes } = await new Coverages(held.archive.database.path).of(marketOf(held.archive, LIGHT_CONDITION_ID));
+    expect(outcomes.map(({ mirrored }) => mirrored)).toEqual([false, true]);
+  });
+
+  test('is remembered until the market changes, and read again then', async () => {
+    using held = temporaryArchive();
+    const { archive } = held;
+    await importRecords(archive, [LIGHT_MARKET, ...Array.from({ length: 200 }, (_, index) => lightSnapshot(index))]);
+    const coverages = new Coverages(archive.database.path);
+    const before = await coverages.of(marketOf(archive, LIGHT_CONDITION_ID));
+    // What is on disk is not looked at: nothing says that it changed.
+    using sqlite = new Database(archive.database.path);
+    sqlite.run('UPDATE segments SET payload = zeroblob(10)');
+    expect(await coverages.of(marketOf(archive, LIGHT_CONDITION_ID))).toBe(before);
+    archive.database.write(() => archive.markets.touch(before.market.key));
+    await expect(coverages.of(marketOf(archive, LIGHT_CONDITION_ID))).rejects.toThrow('a stored segment is damaged');
+  });
+
+  test('is one state of the market, whatever an import does while it is counted, and lets others run', async () => {
+    using held = temporaryArchive();
+    const { archive } = held;
+    const snapshots = (from: number, count: number) =>
+      Array.from({ length: count }, (_, index) => lightSnapshot(from + index, 12));
+    await importRecords(archive, [LIGHT_MARKET, ...snapshots(0, 20_000)]);
+    const before = marketOf(archive, LIGHT_CONDITION_ID);
+    let turns = 0;
+    let counting = true;
+    const others = (async () => {
+      while (counting) {
+        turns += 1;
+        if (turns === 2) await importRecords(archive, snapshots(20_000, 500));
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+    })();
+    const counted = await new Coverages(archive.database.path).of(before);
+    counting = false;
+    await others;
+    expect(turns).toBeGreaterThan(3);
+    expect(counted.market.revision).toBe(before.revision);
+    expect(counted.outcomes.map((outcome) => outcome.snapshots)).toEqual([10_000, 10_000]);
+    expect(marketOf(archive, LIGHT_CONDITION_ID).revision).not.toBe(before.revision);
+  });
+
+  test('asked for by many at once is counted once for all of them', async () => {
+    using held = temporaryArchive();
+    const { archive } = held;
+    await importRecords(archive, [LIGHT_MARKET, ...Array.from({ length: 50 }, (_, index) => lightSnapshot(index))]);
+    const coverages = new Coverages(archive.database.path);
+    const market = marketOf(archive, LIGHT_CONDITION_ID);
+    const answers = await Promise.all(Array.from({ length: 200 }, () => coverages.of(market)));
+    expect(new Set(answers).size).toBe(1);
+  });
+
+  test('turns further markets away when a hundred wait, and the one that failed holds nobody up', async () => {
+    using held = temporaryArchive();
+    const { archive } = held;
+    const markets = Array.from({ length: 101 }, (_, index) => ({
+      ...LIGHT_MARKET,
+      conditionId: `0x${(index + 1).toString(16).padStart(64, '0')}`,
+      slug: `market-${index}`,
+      clobTokenIds: [`${2 * index + 100}`, `${2 * index + 101}`],
+    }));
+    await importRecords(archive, markets);
+    const coverages = new Coverages(archive.database.path);
+    const stored = archive.markets.list('btc', undefined, 200, 0);
+    const gone = coverages.of({ ...stored[0]!, conditionId: '0xdead' }).catch((error: Error) => error.message);
+    const waiting = stored.slice(0, 99).map((market) => coverages.of(market));
+    expect(() => coverages.of(stored[99]!)).toThrow('too many markets wait');
+    expect(await gone).toContain('not recorded here');
+    expect(await Promise.all(waiting)).toHaveLength(99);
+    expect((await coverages.of(stored[99]!)).outcomes).toHaveLength(2);
+  });
+});
+
+describe('the longest silence', () => {
+  /** The longest step between the edges of the window and what lies inside; the earlier of two as long. */
+  function longestStep(times: readonly number[], startMs: number, endMs: number, nowMs: number): Stretch | undefined {
+    const until = Math.min(endMs, nowMs);
+    const points = [startMs, ...times.filter((at) => at > startMs).map((at) => Math.min(at, endMs)), until];
+    let longest: Stretch | undefined;
+    for (let i = 1; i < points.length; i += 1) {
+      const step = { fromMs: points[i - 1]!, toMs: points[i]! };
+      if (
+        step.toMs > step.fromMs &&
+        (longest === undefined || step.toMs - step.fromMs > longest.toMs - longest.fromMs)
+      ) {
+        longest = step;
+      }
+    }
+    return longest;
+  }
+
+  test('is the longest step between the edges of the window and its snapshots', () => {
+    const time = fc.integer({ min: 0, max: 60 });
+    fc.assert(
+      fc.property(fc.array(time, { maxLength: 12 }), time, time, time, (unsorted, a, b, nowMs) => {
+        const times = [...unsorted].sort((x, y) => x - y);
+        const [startMs, endMs] = [Math.min(a, b), Math.max(a, b)];
+        const watch = new SilenceWatch(startMs, endMs);
+        for (const at of times) watch.hear(at);
+        expect(watch.longest(nowMs)).toEqual(longestStep(times, startMs, endMs, nowMs));
+      }),
+      { seed: 20_260_416, numRuns: 2000 },
+    );
+  });
+
+  test('of a window that has not begun is none', () => {
+    expect(new SilenceWatch(NOW_MS + 1000, NOW_MS + 2000).longest(NOW_MS)).toBeUndefined();
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'bun:test';
+import { DomainError } from '../../src/domain/errors.ts';
+import { Database } from '../../src/store/database.ts';
+import { LIST_MARKETS_OF_SLUG, NEXT_MARKET_BY_KEY } from '../../src/store/markets.ts';
+import { NEXT_PLACES, SegmentAudit } from '../../src/store/segment-audit.ts';
+import { importRecords, temporaryArchive } from '../support/archive.ts';
+import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
+
+test.each([
+  [NEXT_PLACES, /^SEARCH segments USING COVERING INDEX segments_by_place/],
+  [NEXT_MARKET_BY_KEY, /^SEARCH markets USING INTEGER PRIMARY KEY/],
+  [LIST_MARKETS_OF_SLUG, /^SEARCH markets USING INDEX markets_by_slug/],
+])('%s searches and does not sort', (sql, plan) => {
+  using held = temporaryArchive();
+  expect(held.archive.database.planOf(sql)).toEqual([expect.stringMatching(plan)]);
+});
+
+describe('an audit', () => {
+  test('walks a series of many segments in its order, each once', async () => {
+    using held = temporaryArchive();
+    const { archive } = held;
+    // More segments than places are read at once: of large books, only few fit each.
+    const snapshots = Array.from({ length: 3600 }, (_, index) => lightSnapshot(index, 120));
+    await importRecords(archive, [LIGHT_MARKET, ...snapshots]);
+    const audit = new SegmentAudit(archive.database);
+    const market = archive.markets.findByConditionId(LIGHT_CONDITION_ID)!;
+    const books = audit.seriesOf(market.key).filter(({ kind }) => kind === 'book');
+    expect(books.map(({ outcome }) => outcome)).toEqual(['up', 'down']);
+    for (const { seriesId } of books) {
+      const segments = [...audit.segments(seriesId)];
+      expect(segments.length).toBeGreaterThan(256);
+      const times = segments.flatMap((segment) =>
+        segment.fault === undefined ? [...segment.head.timestamps] : [Number.NaN],
+      );
+      expect(times).toHaveLength(1800);
+      expect(times).toEqual([...times].sort((a, b) => a - b));
+    }
+  });
+});
+
+describe('a database opened to read', () => {
+  test('refuses every change', () => {
+    using held = temporaryArchive();
+    for (const isClosed of [false, true]) {
+      if (isClosed) held.archive.database.close();
+      const database = Database.openToRead(held.archive.database.path);
+      const write = () => database.write(() => database.query("UPDATE tiers SET name = 'x'").run());
+      expect(write).toThrow(DomainError);
+      database.close();
+    }
+  });
+});
