@@ -16,6 +16,7 @@ async function main(): Promise<void> {
   const code = await run(process.argv.slice(2), {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
+    write: (bytes) => new Promise((resolve) => process.stdout.write(bytes, () => resolve())),
     errIsTerminal: process.stderr.isTTY === true,
     clock: () => Date.now(),
   });

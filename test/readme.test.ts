@@ -12,6 +12,7 @@ const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const program = createProgram({
   out: () => undefined,
   err: () => undefined,
+  write: async () => undefined,
   errIsTerminal: false,
   clock: () => NOW_MS,
 });

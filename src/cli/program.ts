@@ -1,14 +1,18 @@
 import { Command, CommanderError } from 'commander';
 import { dataOption } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
+import { backupCommand } from './backup.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
+import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
 import { keyCommand } from './key.ts';
 import { openapiCommand } from './openapi.ts';
+import { restoreCommand } from './restore.ts';
 import { seedCommand } from './seed.ts';
 import { serveCommand } from './serve.ts';
-import type { Terminal } from './terminal.ts';
+import { printable, type Terminal } from './terminal.ts';
 import { tierCommand } from './tier.ts';
+import { verifyCommand } from './verify.ts';
 import { versionCommand } from './version.ts';
 
 /** The whole command line: `bookreel <noun> <verb>`. */
@@ -32,6 +36,10 @@ Examples:
   program.addCommand(keyCommand(terminal));
   program.addCommand(tierCommand(terminal));
   program.addCommand(importCommand(terminal));
+  program.addCommand(exportCommand(terminal));
+  program.addCommand(verifyCommand(terminal));
+  program.addCommand(backupCommand(terminal));
+  program.addCommand(restoreCommand(terminal));
   program.addCommand(openapiCommand(terminal));
   program.addCommand(versionCommand(terminal));
   for (const command of withDescendants(program)) {
@@ -49,7 +57,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     await createProgram(terminal).parseAsync([...argv], { from: 'user' });
     return EXIT.ok;
   } catch (error) {
-    if (error instanceof DomainError) terminal.err(`bookreel: ${error.message}\n`);
+    if (error instanceof DomainError) terminal.err(`bookreel: ${printable(error.message)}\n`);
     else if (!(error instanceof CommanderError) && !(error instanceof ExitWith)) {
       terminal.err(
         `bookreel: this is a defect, please report it: ${error instanceof Error ? error.stack : String(error)}\n`,

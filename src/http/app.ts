@@ -14,12 +14,14 @@ import {
   type ResponseHeaders,
   refuseMalformed,
 } from './access.ts';
+import { coverageController } from './coverage.ts';
 import { docsController } from './docs.ts';
+import { exportController } from './export.ts';
 import { marketsController } from './markets.ts';
 import { pricesController } from './prices.ts';
 import { isOurs, problemResponse } from './problem.ts';
 import { quotesController } from './quotes.ts';
-import { Responder } from './respond.ts';
+import { Responder, withoutLength } from './respond.ts';
 import { ALLOWED_METHODS, isKnownPath, ROUTES } from './routes.ts';
 import { siteController } from './site.ts';
 import { snapshotsController } from './snapshots.ts';
@@ -54,13 +56,22 @@ export function createApp({ archive, version, clocks, isDraining, logError }: Ap
     .use(tiersController(deps))
     .use(marketsController(deps))
     .use(snapshotsController(deps))
+    .use(coverageController(deps, () => clocks().wallMs))
     .use(pricesController(deps))
     .use(quotesController(deps))
+    .use(exportController(deps, (error, request) => logError(`export ${pathOf(request)} broke off: ${causeOf(error)}`)))
     // Whatever else is asked for under /v1 passes the gate too, which throws for all but OPTIONS.
     .all('/v1', () => options())
     .all('/v1/*', () => options());
   return (
     new Elysia({ name: 'bookreel', handler: { standardHostname: false } })
+      .wrap((handle, request) => {
+        if (request.method !== 'HEAD') return handle;
+        return async (...given: unknown[]) => {
+          const answer: unknown = await handle(...given);
+          return answer instanceof Response ? withoutLength(answer) : answer;
+        };
+      })
       .onRequest(({ request, set }) => {
         set.headers['x-request-id'] = randomUUID();
         set.headers['x-content-type-options'] = 'nosniff';

@@ -1,9 +1,11 @@
 import { type TSchema, Type } from '@sinclair/typebox';
+import { CoverageResource } from '../domain/coverage.ts';
 import { MarketResource } from '../domain/market.ts';
 import { SnapshotResource } from '../domain/orderbook.ts';
 import { CoinPriceResource, PriceResource } from '../domain/price.ts';
 import { QuoteResource } from '../domain/quote.ts';
 import { TierResource } from '../domain/tier.ts';
+import { fileKindOf, STREAMED_FORMATS } from '../recording/export/export-format.ts';
 import { instantSchema, QUERY_SCHEMAS, TIME_FORMS } from './params.ts';
 import { Problem } from './problem.ts';
 import { ROUTES, type Route, type RouteName } from './routes.ts';
@@ -19,6 +21,8 @@ interface Operation {
   readonly answer: TSchema | undefined;
   /** What answers that are no JSON are. */
   readonly contentType?: string;
+  /** Likewise, where there are several. */
+  readonly contentTypes?: readonly string[];
 }
 
 const list = (schema: TSchema) =>
@@ -30,6 +34,7 @@ const state = Type.Object({ status: Type.String() });
 const PAGED =
   'Repeat the request with cursor = nextCursor until that is null; from, to, outcome and order stay the same.';
 const TIES = 'Records ascend by (timestamp, id); order=desc turns them round. from and to are both inclusive.';
+const TIMES = 'from and to are both inclusive and narrow the records, and the gaps that reach into that time.';
 
 const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
   tiers: {
@@ -72,6 +77,13 @@ const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     tag: 'books',
     answer: Type.Object({ data: Type.Array(Type.Ref('Snapshot')) }),
   },
+  coverage: {
+    summary: 'What is recorded of a market',
+    description:
+      'Per outcome the first and last snapshot, how many there are, how many of them are one-sided, crossed, empty or a placeholder, and the longest silence; and the gaps that recordings speak of.',
+    tag: 'books',
+    answer: Type.Object({ data: Type.Ref('Coverage') }),
+  },
   marketPrices: {
     summary: 'Prices of a market’s outcomes',
     description: `Midpoints of two-sided books (one record per change) and trades. ${TIES} ${PAGED}`,
@@ -83,6 +95,13 @@ const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     description: `One record per change of the best bid or ask. ${TIES} ${PAGED}`,
     tag: 'books',
     answer: list(QuoteResource),
+  },
+  export: {
+    summary: 'A market as a recording',
+    description: `The market, its gaps and every recorded record of it in one answer, streamed; ndjson and msgpack can be imported again. A client that was cut off goes on with from = the timestamp of the last record it has: records of that millisecond come again, and an import drops them. ${TIMES} When a recording of the market is imported meanwhile the connection is cut: ask again.`,
+    tag: 'books',
+    answer: undefined,
+    contentTypes: STREAMED_FORMATS.map((format) => fileKindOf(format).mediaType),
   },
   coinPrices: {
     summary: 'Reference prices of a coin',
@@ -169,12 +188,11 @@ export function openApiDocument(version: string): JsonObject {
 }
 
 function operation(name: RouteName, route: Route): JsonObject {
-  const { summary, description, tag, answer, contentType = 'application/json' } = OPERATIONS[name];
+  const { summary, description, tag, answer, contentType = 'application/json', contentTypes } = OPERATIONS[name];
   const needsKey = route.path.startsWith('/v1/');
   const schema: Json = answer === undefined ? { type: 'string' } : plain(answer);
-  const content: JsonObject = needsKey
-    ? { 'application/json': { schema }, 'application/msgpack': { schema } }
-    : { [contentType]: { schema } };
+  const types = contentTypes ?? (needsKey ? ['application/json', 'application/msgpack'] : [contentType]);
+  const content: JsonObject = Object.fromEntries(types.map((type) => [type, { schema }]));
   const failures = needsKey ? keyedFailures(route) : name === 'readyz' ? { '503': ok('Not ready.', content) } : {};
   return {
     operationId: name,
@@ -226,6 +244,7 @@ function components(): JsonObject {
   const resources = [
     MarketResource,
     SnapshotResource,
+    CoverageResource,
     QuoteResource,
     PriceResource,
     CoinPriceResource,

@@ -4,6 +4,7 @@ import { type InstantMs, parseInstant, parsePlainInteger } from '../domain/insta
 import { OUTCOMES, type Outcome, parseOutcome } from '../domain/outcome.ts';
 import { type Order, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type PageQuery } from '../domain/page.ts';
 import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import { STREAMED_FORMATS, type StreamedFormat } from '../recording/export/export-format.ts';
 import type { QueryName, Route } from './routes.ts';
 
 /** An integer time below this is a date in 1973 as milliseconds, and today's as seconds. */
@@ -18,6 +19,13 @@ export interface SeriesQuery {
   /** The outcomes asked for: one, or both. */
   readonly outcomes: readonly Outcome[];
   readonly cursor: string | undefined;
+}
+
+export interface ExportQuery {
+  readonly format: StreamedFormat;
+  /** Both inclusive. */
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
 }
 
 export interface SeriesPage {
@@ -97,13 +105,20 @@ export class Parameters {
   }
 
   series(): SeriesQuery {
-    const fromMs = this.#instant('query', 'from', this.#values.get('from'), 0);
-    const toMs = this.#instant('query', 'to', this.#values.get('to'), Number.MAX_SAFE_INTEGER);
-    if (fromMs > toMs) this.#refuse('query', 'from', 'must not be later than to');
+    const { fromMs, toMs } = this.#window();
     const cursor = this.#values.get('cursor');
     if (cursor !== undefined && !isCursorShaped(cursor)) this.#refuse('query', 'cursor', CURSOR_WANTED);
     const range = { fromMs, toMs, order: this.#order(), limit: this.limit() };
     return { range, outcomes: this.outcomes(), cursor };
+  }
+
+  /** What an export takes and how it is written. */
+  exported(): ExportQuery {
+    const text = this.#values.get('format') ?? 'ndjson';
+    const format =
+      STREAMED_FORMATS.find((known) => known === text) ??
+      this.#refuse('query', 'format', `must be one of ${STREAMED_FORMATS.join(', ')}`, 'ndjson');
+    return { format, ...this.#window() };
   }
 
   /** The instant a path asks for. */
@@ -122,6 +137,13 @@ export class Parameters {
   warning(): string | undefined {
     if (this.#secondsLike.length === 0) return undefined;
     return `${this.#secondsLike.join(', ')} looks like seconds; integer times are Unix milliseconds`;
+  }
+
+  #window(): { fromMs: InstantMs; toMs: InstantMs } {
+    const fromMs = this.#instant('query', 'from', this.#values.get('from'), 0);
+    const toMs = this.#instant('query', 'to', this.#values.get('to'), Number.MAX_SAFE_INTEGER);
+    if (fromMs > toMs) this.#refuse('query', 'from', 'must not be later than to');
+    return { fromMs, toMs };
   }
 
   #order(): Order {
@@ -172,6 +194,10 @@ export const QUERY_SCHEMAS: Readonly<Record<QueryName, { description: string; sc
   order: {
     description: 'By (timestamp, id), ascending or descending.',
     schema: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+  },
+  format: {
+    description: 'What the recording is written as.',
+    schema: { type: 'string', enum: [...STREAMED_FORMATS], default: 'ndjson' },
   },
 };
 

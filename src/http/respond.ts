@@ -96,6 +96,11 @@ export class Responder {
     return matches ? new Response(null, { status: 304, headers: { etag, vary: VARY } }) : undefined;
   }
 
+  /** An answer that is read as it is made; null where only its headers are asked for, see `withoutLength`. */
+  stream(body: ReadableStream<Uint8Array> | null, headers: Record<string, string>): Response {
+    return new Response(body, { headers: { ...headers, vary: VARY, 'cache-control': 'private, no-cache' } });
+  }
+
   bytes(body: Uint8Array, type: string, encoding: Encoding, etag: string | undefined): Response {
     const headers: Record<string, string> = { 'content-type': type, vary: VARY, 'cache-control': 'private, no-cache' };
     if (etag !== undefined) headers.etag = etag;
@@ -107,6 +112,18 @@ export class Responder {
         : Bun.gzipSync(viewOf(body), { level: GZIP_LEVEL });
     return new Response(packed, { headers });
   }
+}
+
+/**
+ * The headers of an answer that would be streamed, for HEAD. The router gives it the length of the body it has, none; the
+ * length of what GET sends is not known (RFC 9110, 8.6: then there is no Content-Length).
+ */
+export function withoutLength(response: Response): Response {
+  if (!response.headers.has('content-disposition')) return response;
+  const headers = new Headers(response.headers);
+  headers.delete('content-length');
+  headers.set('transfer-encoding', 'chunked');
+  return new Response(null, { headers });
 }
 
 const VARY = 'Accept, Accept-Encoding';

@@ -1,7 +1,7 @@
 import type { Grant } from '../domain/tier.ts';
 
 /** A query parameter by name; params.ts says what each takes. */
-export type QueryName = 'tf' | 'limit' | 'skip' | 'from' | 'to' | 'cursor' | 'outcome' | 'order';
+export type QueryName = 'tf' | 'limit' | 'skip' | 'from' | 'to' | 'cursor' | 'outcome' | 'order' | 'format';
 
 /** One path of the service. The controllers mount these, the gate enforces them, the API document describes them. */
 export interface Route {
@@ -29,8 +29,10 @@ export const ROUTES = {
     grant: 'snapshots',
     query: ['outcome'],
   },
+  coverage: { path: '/v1/{coin}/markets/{conditionId}/coverage', grant: 'snapshots', query: [] },
   marketPrices: { path: '/v1/{coin}/markets/{conditionId}/prices', grant: 'prices', query: OUTCOME_SERIES_QUERY },
   quotes: { path: '/v1/{coin}/markets/{conditionId}/quotes', grant: 'quotes', query: OUTCOME_SERIES_QUERY },
+  export: { path: '/v1/{coin}/markets/{conditionId}/export', grant: 'export', query: ['format', 'from', 'to'] },
   coinPrices: { path: '/v1/{coin}/prices', grant: 'prices', query: SERIES_QUERY },
   home: { path: '/', grant: undefined, query: [] },
   openapi: { path: '/openapi.json', grant: undefined, query: [] },

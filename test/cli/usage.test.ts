@@ -8,7 +8,13 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 
 const silent = () => true;
-const program = createProgram({ out: silent, err: silent, errIsTerminal: false, clock: () => 0 });
+const program = createProgram({
+  out: silent,
+  err: silent,
+  write: async () => undefined,
+  errIsTerminal: false,
+  clock: () => 0,
+});
 
 /** Every command there is, as the words that call it. */
 const COMMANDS: readonly string[][] = commandsBelow(program, []);
@@ -35,7 +41,8 @@ describe('help', () => {
   test('there is a command for every noun of the interface', () => {
     expect(COMMANDS.map((words) => words.join(' '))).toEqual(
       expect.arrayContaining([
-        ...['serve', 'seed', 'import', 'openapi', 'version', 'tier list', 'tier set'],
+        ...['serve', 'seed', 'import', 'export', 'openapi', 'version', 'tier list', 'tier set'],
+        ...['verify', 'backup', 'restore'],
         ...['key create', 'key list', 'key rotate', 'key revoke'],
       ]),
     );
@@ -74,6 +81,12 @@ describe('usage errors', () => {
     [['key', 'list', '--all'], "unknown option '--all'"],
     [['version', 'extra'], 'too many arguments'],
     [['seed', 'extra'], 'too many arguments'],
+    [['verify', 'extra'], 'too many arguments'],
+    [['verify', '--market'], "option '--market <name>' argument missing"],
+    [['backup'], "missing required argument 'file'"],
+    [['backup', 'a', 'b'], 'too many arguments'],
+    [['restore'], "missing required argument 'file'"],
+    [['restore', 'a', '--now'], "unknown option '--now'"],
     [['serve', 'extra'], 'too many arguments'],
     [['key', 'revoke', 'a', 'b'], 'too many arguments'],
     [['import'], "missing required argument 'path'"],

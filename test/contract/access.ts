@@ -167,13 +167,20 @@ export function accessTests(suite: Suite): void {
   describe('tiers', () => {
     /** From the contract's table: what each tier may see. */
     const COINS = { free: ['btc'], starter: ['btc', 'eth'], pro: ['btc', 'eth', 'sol', 'xrp'], enterprise: null };
-    const GRANTS = { free: ['markets', 'prices'], starter: null, pro: null, enterprise: null };
+    const GRANTS = {
+      free: ['markets', 'prices'],
+      starter: ['markets', 'prices', 'snapshots', 'quotes'],
+      pro: null,
+      enterprise: null,
+    };
     const PATHS = [
       ['markets', (coin: string) => `/v1/${coin}/markets`],
       ['markets', (coin: string) => `/v1/${coin}/markets/0x1`],
       ['snapshots', (coin: string) => `/v1/${coin}/markets/0x1/snapshots`],
       ['snapshots', (coin: string) => `/v1/${coin}/markets/0x1/snapshots/at/${T0}`],
+      ['snapshots', (coin: string) => `/v1/${coin}/markets/0x1/coverage`],
       ['quotes', (coin: string) => `/v1/${coin}/markets/0x1/quotes`],
+      ['export', (coin: string) => `/v1/${coin}/markets/0x1/export`],
       ['prices', (coin: string) => `/v1/${coin}/markets/0x1/prices`],
       ['prices', (coin: string) => `/v1/${coin}/prices`],
     ] as const;

@@ -16,6 +16,8 @@ const QUESTIONS: readonly string[] = [
   `${market}/snapshots/at/${T0 + 5000}?outcome=down`,
   `${market}/prices`,
   `${market}/quotes?limit=1000`,
+  `${market}/coverage`,
+  `/v1/btc/markets/${EMPTY.conditionId}/coverage`,
   `/v1/btc/markets/${EMPTY.conditionId}/snapshots`,
   `/v1/btc/markets/${RECORDED.conditionId}/prices?order=desc`,
   `/v1/sol/markets/${SOL.conditionId}/snapshots`,

@@ -11,11 +11,26 @@ const PATHS: readonly { readonly path: string; readonly allowed: readonly string
   { path: market, allowed: [] },
   { path: `${market}/snapshots`, allowed: ['from', 'to', 'limit', 'cursor', 'outcome', 'order'] },
   { path: `${market}/snapshots/at/${T0}`, allowed: ['outcome'] },
+  { path: `${market}/coverage`, allowed: [] },
   { path: `${market}/prices`, allowed: ['from', 'to', 'limit', 'cursor', 'outcome', 'order'] },
   { path: `${market}/quotes`, allowed: ['from', 'to', 'limit', 'cursor', 'outcome', 'order'] },
+  { path: `${market}/export`, allowed: ['format', 'from', 'to'] },
   { path: '/v1/btc/prices', allowed: ['from', 'to', 'limit', 'cursor', 'order'] },
 ];
-const EVERY_NAME = ['tf', 'limit', 'skip', 'from', 'to', 'cursor', 'outcome', 'order', 'access_token', 'Limit', 'x'];
+const EVERY_NAME = [
+  'format',
+  'tf',
+  'limit',
+  'skip',
+  'from',
+  'to',
+  'cursor',
+  'outcome',
+  'order',
+  'access_token',
+  'Limit',
+  'x',
+];
 const VALUES: Readonly<Record<string, string>> = {
   tf: '5m',
   limit: '5',
@@ -24,6 +39,7 @@ const VALUES: Readonly<Record<string, string>> = {
   to: String(T0),
   outcome: 'up',
   order: 'asc',
+  format: 'csv',
 };
 
 /** Parameters: each spelling is taken literally, and what is refused is named. */

@@ -8,7 +8,16 @@ import { AMPLE_RPM, type Target } from './target.ts';
 
 setDefaultTimeout(60_000);
 
-const KINDS = ['', '/snapshots?limit=1000', `/snapshots/at/${T0 + 3000}`, '/quotes?order=desc', '/prices?outcome=up'];
+const KINDS = [
+  '',
+  '/snapshots?limit=1000',
+  `/snapshots/at/${T0 + 3000}`,
+  '/coverage',
+  '/export',
+  '/export?format=parquet',
+  '/quotes?order=desc',
+  '/prices?outcome=up',
+];
 const QUESTIONS: readonly string[] = [
   ...[BOOKS, RECORDED, ETH, SOL].flatMap((market) =>
     KINDS.map((kind) => `/v1/${market.symbol}/markets/${market.conditionId}${kind}`),

@@ -54,6 +54,21 @@ const OF_OUTCOME: Shape = {
   timestamp: 'instant',
 };
 
+const OUTCOME_COVERAGE: Shape = {
+  outcome: 'outcome',
+  assetId: 'digits',
+  mirrored: 'boolean',
+  count: 'number',
+  first: 'instant?',
+  last: 'instant?',
+  oneSided: 'number',
+  crossed: 'number',
+  empty: 'number',
+  placeholder: 'number',
+  longestSilence: (value: unknown) =>
+    value === null || hasShape(value, { from: 'instant', to: 'instant', milliseconds: 'number' }),
+};
+
 /** The records of the contract, field by field. The API document is held against the same table. */
 export const SHAPES = {
   Market: {
@@ -90,6 +105,16 @@ export const SHAPES = {
   },
   Price: { ...OF_OUTCOME, price: 'number', kind: (value: unknown) => value === 'mid' || value === 'trade' },
   CoinPrice: { id: 'digits', symbol: 'text', source: 'text', timestamp: 'instant', price: 'number' },
+  Coverage: {
+    conditionId: 'hex',
+    slug: 'text',
+    symbol: 'text',
+    timeframe: 'text',
+    startTime: 'instant',
+    endTime: 'instant',
+    outcomes: (value: unknown) => listOf((outcome) => hasShape(outcome, OUTCOME_COVERAGE))(value),
+    gaps: listOf((gap) => hasShape(gap, { from: 'instant', to: 'instant', reason: 'text' })),
+  },
   Tier: {
     id: 'text',
     name: 'text',
@@ -100,6 +125,27 @@ export const SHAPES = {
     priceNote: (value: unknown) => value === null || typeof value === 'string',
   },
 } satisfies Record<string, Shape>;
+
+/** Whether a value has the fields of a shape, and no others. */
+function hasShape(value: unknown, shape: Shape): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const fields = Object.entries(value);
+  if (
+    fields
+      .map(([field]) => field)
+      .sort()
+      .join() !== Object.keys(shape).sort().join()
+  )
+    return false;
+  return fields.every(([field, held]) => {
+    const kind = shape[field]!;
+    return (typeof kind === 'string' ? KINDS[kind] : kind)(held);
+  });
+}
+
+export function isCoverage(value: unknown): boolean {
+  return hasShape(value, SHAPES.Coverage);
+}
 
 function expectShape(records: readonly unknown[], name: keyof typeof SHAPES): void {
   expect(records.length).toBeGreaterThan(0);

@@ -34,6 +34,7 @@ const QUERY_VALUES: Readonly<Record<string, string>> = {
   to: new Date(T0 + 60_000).toISOString(),
   outcome: 'down',
   order: 'desc',
+  format: 'csv',
 };
 
 /** What stands outside /v1: no key is asked for. */

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
 import { accessTests } from './access.ts';
 import { type Client, clientOf } from './client.ts';
+import { coverageTests } from './coverage.ts';
+import { exportTests } from './export.ts';
 import { formatTests } from './formats.ts';
 import { malformedHttpTests } from './malformed-http.ts';
 import { parameterTests } from './parameters.ts';
@@ -51,6 +53,8 @@ export function contractSuite(name: string, open: OpenTarget): void {
     };
     describe('records and markets', () => resourceTests(suite));
     describe('time series', () => seriesTests(suite));
+    describe('coverage', () => coverageTests(suite));
+    describe('export', () => exportTests(suite));
     describe('parameters', () => parameterTests(suite));
     describe('formats', () => formatTests(suite));
     describe('outside /v1', () => siteTests(suite));
