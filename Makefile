@@ -13,12 +13,12 @@ BUILD_FLAGS := --compile --minify-whitespace --minify-syntax --no-compile-autolo
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run test check format fixtures bench clean
+.PHONY: help install build run test check format fixtures bench crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
-node_modules/.installed: package.json bun.lock bunfig.toml
+node_modules/.installed: package.json bun.lock bunfig.toml $(wildcard .patches/*)
 	@if [ -x $(BUN) ]; then $(BUN) install --frozen-lockfile; \
 	elif command -v bun >/dev/null 2>&1; then bun install --frozen-lockfile; \
 	else npx --yes bun@$(BUN_VERSION) install --frozen-lockfile; fi
@@ -48,6 +48,9 @@ fixtures: install ## make the simulated recordings again
 
 bench: build ## measure, and write test/bench/RESULTS.md
 	$(BUN) test/bench/run.ts
+
+crash: build ## kill 1,000 imports at random moments (CRASH_KILLS), and write test/crash/RESULTS.md
+	$(BUN) test/crash/run.ts
 
 clean: ## remove what was built and installed
 	rm -rf dist node_modules

@@ -165,19 +165,19 @@ describe('a Parquet recording', () => {
       expect(stderr).not.toContain('defect');
     });
 
-    test('without the column raw_data says which column it misses', async () => {
+    test('without the column raw_data is no recording that is known', async () => {
       const { code, stderr } = await importChanged((bytes) =>
         Buffer.from(bytes.toString('latin1').replaceAll('raw_data', 'row_data'), 'latin1'),
       );
       expect(code).toBe(1);
-      expect(stderr).toContain("'books.parquet' is a Parquet file without the column raw_data");
+      expect(stderr).toContain("'books.parquet' is not a recording that is known here");
     });
   });
 });
 
 describe('a recording that may not be read', () => {
   test.skipIf(ORDINARY_USER === undefined)(
-    'is named, be it a file, a directory, or one in a directory (needs an ordinary user)',
+    'is refused in one sentence when it is named, be it a file or a directory (needs an ordinary user)',
     async () => {
       using directory = temporaryDirectory();
       const cwd = directory.path;
@@ -192,7 +192,7 @@ describe('a recording that may not be read', () => {
       for (const [path, named] of [
         ['light.ndjson', 'light.ndjson'],
         ['closed', 'closed'],
-        ['half-open', 'half-open/closed'],
+        ['half-open/closed', 'half-open/closed'],
         ['half-open/light.txt', 'half-open/light.txt'],
         ['closed/inside.ndjson', 'closed/inside.ndjson'],
       ] as const) {

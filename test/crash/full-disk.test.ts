@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { EXECUTABLE, type Finished, runExecutable } from '../support/executable.ts';
-import { writeLightRecording } from '../support/light-recording.ts';
+import { startChild } from '../support/child.ts';
+import { EXECUTABLE, type Finished, runExecutable, startServer } from '../support/executable.ts';
+import { LIGHT_CONDITION_ID, LIGHT_START_MS, writeLightRecording } from '../support/light-recording.ts';
 import { storedIn } from '../support/stored.ts';
 
 const SNAPSHOTS = 60_000;
@@ -15,11 +16,12 @@ interface SmallDisk extends Disposable {
   resize(size: string): void;
 }
 
+const ran = (...command: string[]) => Bun.spawnSync(command, { stdout: 'ignore', stderr: 'ignore' }).exitCode === 0;
+
 /** A file system of a few pages, which only root may mount; undefined where it cannot be. */
 function smallDisk(parent: string, size: string): SmallDisk | undefined {
   const path = join(parent, 'disk');
   mkdirSync(path, { recursive: true });
-  const ran = (...command: string[]) => Bun.spawnSync(command, { stdout: 'ignore', stderr: 'ignore' }).exitCode === 0;
   if (process.getuid?.() !== 0 || Bun.which('mount') === null) return undefined;
   if (!ran('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path)) return undefined;
   return {
@@ -27,6 +29,48 @@ function smallDisk(parent: string, size: string): SmallDisk | undefined {
     resize: (to) => expect(ran('mount', '-o', `remount,size=${to}`, path)).toBe(true),
     [Symbol.dispose]: () => expect(ran('umount', path)).toBe(true),
   };
+}
+
+interface FailingDisk extends Disposable {
+  readonly path: string;
+  /** Whoever has files open there can read them, and no longer write. */
+  becomeReadOnly(): void;
+  /** Nobody may have files open. */
+  repair(): void;
+}
+
+/** An ext4 in a file, which its kernel can be told to find an error in; undefined where there is none to be had. */
+function failingDisk(parent: string): FailingDisk | undefined {
+  const path = join(parent, 'failing');
+  const image = join(parent, 'failing.img');
+  mkdirSync(path, { recursive: true });
+  if (process.getuid?.() !== 0 || Bun.which('mkfs.ext4') === null || Bun.which('findmnt') === null) return undefined;
+  const mounted = () => ran('mount', '-o', 'loop,errors=remount-ro', image, path);
+  if (!ran('truncate', '-s', '96M', image) || !ran('mkfs.ext4', '-q', '-F', image) || !mounted()) return undefined;
+  const device = Bun.spawnSync(['findmnt', '-n', '-o', 'SOURCE', path]).stdout.toString().trim();
+  const trigger = join('/sys/fs/ext4', basename(device), 'trigger_fs_error');
+  const disk = {
+    path,
+    becomeReadOnly: () => writeFileSync(trigger, 'test'),
+    repair: () => {
+      expect(ran('umount', path)).toBe(true);
+      // 1: errors were found and put right.
+      expect(
+        Bun.spawnSync(['e2fsck', '-p', '-f', image], { stdout: 'ignore', stderr: 'ignore' }).exitCode,
+      ).toBeLessThan(2);
+      expect(mounted()).toBe(true);
+    },
+    [Symbol.dispose]: () => expect(ran('umount', path)).toBe(true),
+  };
+  if (existsSync(trigger)) return disk;
+  disk[Symbol.dispose]();
+  return undefined;
+}
+
+function canFail(): boolean {
+  using directory = temporaryDirectory();
+  using disk = failingDisk(directory.path);
+  return disk !== undefined;
 }
 
 function canMount(): boolean {
@@ -50,7 +94,7 @@ function expectFailure({ code, stdout, stderr }: Finished): void {
 /** An import that stops half way reports what it had stored before it says why. */
 function expectStopped({ code, stdout, stderr }: Finished): void {
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^(?:\d+ records read .*\n)?$/);
+  expect(stdout).toMatch(/^(?:\d+ records read .*\n(?:.+\n)*)?$/);
   expect(stderr).not.toContain('defect');
   expect(stderr.trimEnd().split('\n').at(-1)).toStartWith('bookreel: ');
 }
@@ -122,3 +166,122 @@ describe('a disk that fills up', () => {
     expect(recordsIn(join(cwd, 'data'))).toBe(RECORDS);
   });
 });
+
+const EARLY_SNAPSHOTS = 2000;
+
+/** An archive with the recording's first snapshots and a server on it, which somebody asks for them without a pause. */
+async function askedServer(cwd: string, data: string) {
+  writeLightRecording(join(cwd, 'early.ndjson'), EARLY_SNAPSHOTS);
+  expect((await runExecutable(['import', 'early.ndjson', '--data', data], { cwd })).code).toBe(0);
+  const create = ['key', 'create', '--tier', 'enterprise', '--rpm', '1000000', '--data', data];
+  const key = (await runExecutable(create)).stdout.trim();
+  const server = await startServer(data);
+  const path = `/v1/btc/markets/${LIGHT_CONDITION_ID}/snapshots/at`;
+  const ask = async (timestampMs: number) => {
+    const response = await fetch(`${server.origin}${path}/${timestampMs}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const { data: found } = (await response.json()) as { data?: { timestamp: string }[] };
+    return { status: response.status, timestampMs: Date.parse(found?.[0]?.timestamp ?? '') };
+  };
+  let asking = true;
+  const answers: Awaited<ReturnType<typeof ask>>[] = [];
+  const reader = (async () => {
+    while (asking) answers.push(await ask(LIGHT_START_MS + (answers.length % EARLY_SNAPSHOTS) * 10));
+  })();
+  return {
+    ask,
+    /** Ends the asking: every question has got its answer. */
+    expectAllAnswered: async () => {
+      asking = false;
+      await reader;
+      expect(answers.length).toBeGreaterThan(10);
+      const expected = answers.map((_, index) => ({
+        status: 200,
+        timestampMs: LIGHT_START_MS + (index % EARLY_SNAPSHOTS) * 10,
+      }));
+      expect(answers).toEqual(expected);
+    },
+    [Symbol.asyncDispose]: async () => {
+      asking = false;
+      await reader.catch(() => undefined);
+      await server.stop();
+    },
+  };
+}
+
+const LAST_MS = LIGHT_START_MS + (SNAPSHOTS - 1) * 10;
+
+async function expectClean(data: string): Promise<void> {
+  const { code, stderr } = await runExecutable(['verify', '--data', data]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+}
+
+describe('a server whose disk fails while something is imported', () => {
+  test.skipIf(!canMount())(
+    'goes on reading when the disk is full, and serves the rest once there is space (needs to mount a tmpfs)',
+    async () => {
+      using directory = temporaryDirectory();
+      const cwd = directory.path;
+      writeLightRecording(join(cwd, 'light.ndjson'), SNAPSHOTS);
+      using disk = smallDisk(cwd, '2m');
+      const data = join(disk!.path, 'data');
+      await using server = await askedServer(cwd, data);
+      const importing = ['import', 'light.ndjson', '--data', data];
+      const full = await runExecutable(importing, { cwd });
+      expectStopped(full);
+      expect(full.stderr).toMatch(FREE_SPACE);
+      await server.expectAllAnswered();
+      disk!.resize('64m');
+      const kept = recordsIn(data);
+      expect(kept).toBeGreaterThan(EARLY_SNAPSHOTS);
+      expect(kept).toBeLessThan(RECORDS);
+      await expectClean(data);
+      expect((await runExecutable(importing, { cwd })).stdout).toContain(`${RECORDS - kept} stored, ${kept} duplicate`);
+      await expectClean(data);
+      expect(await server.ask(LAST_MS)).toEqual({ status: 200, timestampMs: LAST_MS });
+    },
+  );
+
+  test.skipIf(!canFail())(
+    'goes on reading when the file system becomes read-only, and all is sound once it is repaired (needs to mount an ext4)',
+    async () => {
+      using directory = temporaryDirectory();
+      const cwd = directory.path;
+      writeLightRecording(join(cwd, 'light.ndjson'), SNAPSHOTS);
+      using disk = failingDisk(cwd);
+      const data = join(disk!.path, 'data');
+      const importing = ['import', 'light.ndjson', '--data', data];
+      {
+        await using server = await askedServer(cwd, data);
+        await using importer = startChild([EXECUTABLE, ...importing], { cwd });
+        while (importer.code === undefined && recordsWithin(data) <= EARLY_SNAPSHOTS + 1) await Bun.sleep(1);
+        disk!.becomeReadOnly();
+        expectStopped({ code: await importer.exited, stdout: importer.stdout(), stderr: importer.stderr() });
+        expect(importer.stderr()).toMatch(
+          /cannot be (?:read or )?written(?: \(SQLITE_[A-Z_]+\))?: check .* its (?:disk|file system)$/m,
+        );
+        await server.expectAllAnswered();
+        expectFailure(await runExecutable(importing, { cwd }));
+        expect((await server.ask(LIGHT_START_MS)).status).toBe(200);
+      }
+      disk!.repair();
+      const kept = recordsIn(data);
+      expect(kept).toBeGreaterThan(EARLY_SNAPSHOTS);
+      expect(kept).toBeLessThan(RECORDS);
+      await expectClean(data);
+      expect((await runExecutable(importing, { cwd })).stdout).toContain(`${RECORDS - kept} stored, ${kept} duplicate`);
+      await expectClean(data);
+    },
+  );
+});
+
+/** As recordsIn, for an archive that somebody is writing to. */
+function recordsWithin(data: string): number {
+  try {
+    return recordsIn(data);
+  } catch {
+    // In use just now.
+    return 0;
+  }
+}

@@ -2,130 +2,58 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { BATCH_RECORDS } from '../../src/recording/batch.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
-import { LIGHT_START_MS, writeLightRecording } from '../support/light-recording.ts';
-import { type Stored, storedIn } from '../support/stored.ts';
+import { runExecutable, startServer } from '../support/executable.ts';
+import { writeLightRecording } from '../support/light-recording.ts';
+import { type KillTally, killImports, noKills, wholeImport } from './killed-import.ts';
+import { gatherRealRecordings, HAS_REAL_RECORDINGS } from './real-recording.ts';
 
-const SNAPSHOTS = 50_000;
-/** With the market. */
-const RECORDS = SNAPSHOTS + 1;
-const ROUNDS = 12;
 const SEED = 20_260_416;
-/** About as long as an import takes. */
-const KILL_WITHIN_MS = 400;
-
-interface KilledImport {
-  /** The most that a progress line said is stored. */
-  readonly reported: number;
-}
-
-/** Runs an import on a terminal, where it reports after nearly every batch, and kills it when `due` says so. */
-async function killImport(cwd: string, due: (reported: number) => boolean, delayMs: number): Promise<KilledImport> {
-  let screen = '';
-  const decoder = new TextDecoder();
-  const reported = () => Math.max(0, ...[...screen.matchAll(/(\d+) stored/g)].map((match) => Number(match[1])));
-  const terminal = {
-    cols: 200,
-    rows: 20,
-    data: (_: unknown, bytes: Uint8Array) => {
-      screen += decoder.decode(bytes, { stream: true });
-    },
-  };
-  const child = Bun.spawn([EXECUTABLE, 'import', 'light.ndjson', '--data', 'data'], { cwd, terminal });
-  while (child.exitCode === null && !due(reported())) await Bun.sleep(1);
-  await Bun.sleep(delayMs);
-  child.kill('SIGKILL');
-  await child.exited;
-  // What it wrote before the end may still be on its way through the terminal.
-  await Bun.sleep(20);
-  child.terminal?.close();
-  return { reported: reported() };
-}
-
-/** Records of the input that are stored: the market, and its snapshots. */
-function storedRecords({ markets, series }: Stored): number {
-  return markets + series.filter(({ kind }) => kind === 'book').reduce((sum, { records }) => sum + records, 0);
-}
-
-/** What an archive holds whose input was stored up to and with record `count`, and not one more. */
-function prefixOf(count: number): Pick<Stored, 'markets' | 'series' | 'givenIds'> {
-  if (count === 0) return { markets: 0, series: [], givenIds: [] };
-  const snapshots = count - 1;
-  const ofKind = (kind: string) =>
-    (['down', 'up'] as const).map((outcome) => {
-      const first = outcome === 'up' ? 0 : 1;
-      const records = Math.ceil((snapshots - first) / 2);
-      const firstMs = LIGHT_START_MS + first * 10;
-      return { kind, outcome, records, firstMs, lastMs: firstMs + (records - 1) * 20 };
-    });
-  // The midpoint never changes; the quote always does.
-  const mids = ofKind('derived-mid').map((mid) => ({ ...mid, records: 1, lastMs: mid.firstMs }));
-  return {
-    markets: 1,
-    series: [...ofKind('book'), ...mids, ...ofKind('derived-quote')],
-    givenIds: [{ first: 1, last: snapshots }],
-  };
-}
-
-function randomIntegers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
+const SNAPSHOTS = 20_000;
+const PARQUET_FILES = 30;
+/** Of 50 in all. */
+const KILLS_OF_REAL = HAS_REAL_RECORDINGS ? 8 : 0;
+const KILLS = 50 - KILLS_OF_REAL;
 
 describe('kill -9 of an import', () => {
-  test('leaves whole batches, with all that was reported, and running it again completes it', async () => {
-    using recordings = temporaryDirectory();
-    writeLightRecording(join(recordings.path, 'light.ndjson'), SNAPSHOTS);
-    const random = randomIntegers(SEED);
-    let interrupted = 0;
-    for (let round = 0; round < ROUNDS; round += 1) {
-      using directory = temporaryDirectory();
-      const cwd = directory.path;
-      const data = join(cwd, 'data');
-      await Bun.write(join(cwd, 'light.ndjson'), Bun.file(join(recordings.path, 'light.ndjson')));
-      // Every other round waits for a report first, so that there is something to keep.
-      const wanted = round % 2 === 0 ? 0 : 1 + random(SNAPSHOTS / 2);
-      const delayMs = round % 2 === 0 ? random(KILL_WITHIN_MS) : random(30);
-      let { reported } = await killImport(cwd, (stored) => stored >= wanted, delayMs);
-      if (round % 4 === 3) {
-        // Killed again on its way to completion.
-        const more = (await killImport(cwd, () => true, random(KILL_WITHIN_MS))).reported;
-        reported = Math.max(reported, more);
-      }
-      const created = await Bun.file(join(data, 'bookreel.db')).exists();
-      const kept = created ? keptIn(data) : 0;
-      expect(kept).toBeGreaterThanOrEqual(reported);
-      expect(kept === RECORDS || kept % BATCH_RECORDS === 0).toBe(true);
-      if (kept > 0 && kept < RECORDS) interrupted += 1;
+  test(`leaves whole batches with all that was reported, ${KILLS} times, and running it again completes it`, async () => {
+    using directory = temporaryDirectory();
+    const recording = join(directory.path, 'light.ndjson');
+    writeLightRecording(recording, SNAPSHOTS);
+    const whole = await wholeImport(recording);
+    // A record of the own format each: ids are given as they come.
+    expect([...whole.edges.keys()]).toEqual(edgesOf(SNAPSHOTS));
+    const tally = noKills();
+    await killImports({ whole, kills: KILLS, seed: SEED, restartEvery: 10 }, tally);
+    expectTelling(tally);
+  }, 240_000);
 
-      const again = await runExecutable(['import', 'light.ndjson', '--data', 'data', '--json'], { cwd });
-      expect({ code: again.code, stderr: again.stderr }).toEqual({ code: 0, stderr: '' });
-      expect(JSON.parse(again.stdout)).toMatchObject({
-        total: { read: RECORDS, stored: RECORDS - kept, duplicate: kept, rejected: 0 },
-      });
-      expect(storedIn(data)).toMatchObject({ integrity: 'ok', ...prefixOf(RECORDS) });
-    }
-    // Or the kills came too early or too late to say anything.
-    expect(interrupted).toBeGreaterThanOrEqual(ROUNDS / 4);
-  }, 120_000);
+  test.skipIf(!HAS_REAL_RECORDINGS)(
+    `leaves the same of real Parquet and WebSocket frames, ${KILLS_OF_REAL} times (needs the real recordings)`,
+    async () => {
+      using directory = temporaryDirectory();
+      const recording = join(directory.path, 'recording');
+      gatherRealRecordings(recording, PARQUET_FILES);
+      const whole = await wholeImport(recording);
+      const tally = noKills();
+      await killImports({ whole, kills: KILLS_OF_REAL, seed: SEED, restartEvery: 4 }, tally);
+      expectTelling(tally);
+    },
+    240_000,
+  );
 });
 
-/** Checks what a killed import left: sound, and the input's beginning exactly. How many records that is. */
-function keptIn(data: string): number {
-  let stored: Stored;
-  try {
-    stored = storedIn(data);
-  } catch (error) {
-    // Killed before its tables were there.
-    if (error instanceof Error && error.message.includes('no such table')) return 0;
-    throw error;
-  }
-  const kept = storedRecords(stored);
-  expect(stored).toMatchObject({ integrity: 'ok', ...prefixOf(kept) });
-  return kept;
+/** The ids given out after each batch of a market and `snapshots` snapshots. */
+function edgesOf(snapshots: number): number[] {
+  const edges = [0];
+  for (let records = BATCH_RECORDS; records <= snapshots; records += BATCH_RECORDS) edges.push(records - 1);
+  return [...edges, snapshots];
+}
+
+/** Or the kills came too early or too late to say anything. */
+function expectTelling({ kills, interrupted, completed, restartsMs }: KillTally): void {
+  expect(interrupted).toBeGreaterThanOrEqual(kills / 4);
+  expect(completed).toBeGreaterThan(0);
+  expect(restartsMs.length).toBeGreaterThan(0);
 }
 
 describe('kill -9 of a server', () => {

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Importer } from '../../src/recording/importer.ts';
+import { sourcesOf } from '../../src/recording/source.ts';
+import { openArchive } from '../../src/store/archive.ts';
+import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
+import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
+import { type Stored, storedIn } from '../support/stored.ts';
+
+/** What an uninterrupted import of a recording leaves, and passes through. */
+export interface WholeImport {
+  /** Where the recording lies; a file or a directory. */
+  readonly recording: string;
+  /** Units that were stored at each edge of a batch, by the highest id that was given out by then; 0 at the start. */
+  readonly edges: ReadonlyMap<number, number>;
+  /** Records that have an id, as an export writes them. */
+  readonly records: ReadonlyMap<number, string>;
+  /** Units that the recording is made of. */
+  readonly units: number;
+  /** How long the executable takes for it. */
+  readonly durationMs: number;
+}
+
+export interface KillTally {
+  /** Imports that were killed. */
+  kills: number;
+  /** Of those, the ones that had stored something, and not everything. */
+  interrupted: number;
+  /** Archives that were brought to completion after their kills. */
+  completed: number;
+  /** Records that were there after a kill and had to be, over all kills. */
+  records: number;
+  readonly restartsMs: number[];
+}
+
+export interface KillPlan {
+  readonly whole: WholeImport;
+  readonly kills: number;
+  readonly seed: number;
+  /** Starts a server after every so many kills. */
+  readonly restartEvery: number;
+}
+
+/** Beyond so many kills an import is let through to its end. */
+const KILLS_PER_ARCHIVE_MAX = 8;
+/** Kills come up to so many times of what an import takes by itself. */
+const KILL_WITHIN = 1.2;
+const READ = /(\d+) records read/g;
+const STORED = /(\d+) stored/g;
+const NO_TABLES = /no such table|unable to open database file/;
+
+export function noKills(): KillTally {
+  return { kills: 0, interrupted: 0, completed: 0, records: 0, restartsMs: [] };
+}
+
+/** Imports a recording without disturbing it, in this process to see every batch, and by the executable for its time. */
+export async function wholeImport(recording: string): Promise<WholeImport> {
+  using directory = temporaryDirectory();
+  const data = join(directory.path, 'data');
+  const edges = new Map([[0, 0]]);
+  const archive = openArchive(data, NOW_MS, { create: true });
+  let units = 0;
+  try {
+    const given = archive.database.query<{ last: number | null }, []>('SELECT MAX(last_id) AS last FROM given_ids');
+    const onProgress = ({ stored }: { stored: number }) => void edges.set(given.get()?.last ?? 0, stored);
+    const report = await new Importer(archive, { clock: () => NOW_MS, onProgress }).run(sourcesOf([recording]));
+    edges.set(given.get()?.last ?? 0, report.total.stored);
+    units = report.total.read;
+  } finally {
+    archive.database.close();
+  }
+  const startedMs = performance.now();
+  const timed = await runExecutable(['import', recording, '--data', join(directory.path, 'timed')]);
+  const durationMs = performance.now() - startedMs;
+  assert.equal(timed.code, 0, timed.stderr);
+  const records = await exported(data);
+  assert.equal(records.size, Math.max(...edges.keys()));
+  return { recording, edges, records, units, durationMs };
+}
+
+/**
+ * Kills imports at random moments of their life, again and again on the way to a complete archive, and checks after each
+ * kill what was left. Throws when something is missing, half, or damaged.
+ */
+export async function killImports(plan: KillPlan, tally: KillTally): Promise<void> {
+  const random = randomShares(plan.seed);
+  while (tally.kills < plan.kills) {
+    using directory = temporaryDirectory();
+    await killOnTheWay(plan, tally, join(directory.path, 'data'), random);
+  }
+}
+
+async function killOnTheWay(plan: KillPlan, tally: KillTally, data: string, random: () => number): Promise<void> {
+  const { whole } = plan;
+  const all = Math.max(...whole.edges.keys());
+  let kept = 0;
+  for (let kills = 0; kept < all && kills < KILLS_PER_ARCHIVE_MAX && tally.kills < plan.kills; kills += 1) {
+    const due = tally.kills % 2 === 0 ? afterTime(random(), whole) : afterUnits(random(), whole);
+    const { killed, reported } = await killImport(whole.recording, data, due);
+    const before = kept;
+    kept = await checked(data, whole, before);
+    const stored = whole.edges.get(kept)! - whole.edges.get(before)!;
+    assert.ok(kept >= before && stored >= reported, `${reported} were reported as stored, ${stored} are`);
+    if (!killed) break;
+    tally.kills += 1;
+    tally.records += kept;
+    if (kept > 0 && kept < all) tally.interrupted += 1;
+    if (tally.kills % plan.restartEvery === 0) await restart(data, tally);
+  }
+  const last = await runExecutable(['import', whole.recording, '--data', data, '--json']);
+  assert.equal(last.code, 0, last.stderr);
+  assert.equal(await checked(data, whole, 0), all);
+  tally.completed += 1;
+}
+
+interface KilledImport {
+  /** False when it ended before its time came. */
+  readonly killed: boolean;
+  /** The most that a progress line said is stored. */
+  readonly reported: number;
+}
+
+/** Whether it is time to kill, by how long the import has been running and how much it said it has read. */
+type Due = (elapsedMs: number, read: number) => boolean;
+
+function afterTime(share: number, { durationMs }: WholeImport): Due {
+  return (elapsedMs) => elapsedMs >= share * KILL_WITHIN * durationMs;
+}
+
+/** Wherever a machine that has other things to do as well lets the import be by then. */
+function afterUnits(share: number, { units }: WholeImport): Due {
+  return (_, read) => read >= share * units;
+}
+
+/** Runs an import on a terminal, where it says every 100 ms how far it is, and kills it. */
+async function killImport(recording: string, data: string, due: Due): Promise<KilledImport> {
+  let screen = '';
+  const decoder = new TextDecoder();
+  const terminal = {
+    cols: 200,
+    rows: 20,
+    data: (_: unknown, bytes: Uint8Array) => {
+      screen += decoder.decode(bytes, { stream: true });
+    },
+  };
+  const child = Bun.spawn([EXECUTABLE, 'import', recording, '--data', data], { terminal });
+  const startedMs = performance.now();
+  const mostOf = (word: RegExp) => Math.max(0, ...[...screen.matchAll(word)].map((match) => Number(match[1])));
+  while (child.exitCode === null && !due(performance.now() - startedMs, mostOf(READ))) await Bun.sleep(1);
+  child.kill('SIGKILL');
+  await child.exited;
+  // What it wrote before the end may still be on its way through the terminal.
+  await Bun.sleep(20);
+  child.terminal?.close();
+  return { killed: child.signalCode === 'SIGKILL', reported: mostOf(STORED) };
+}
+
+/**
+ * Checks what a killed import left: sound, whole batches, every record as it should be; these are compared unless the archive
+ * ends where it did `before`. The highest id that was given out.
+ */
+async function checked(data: string, { edges, records }: WholeImport, before: number): Promise<number> {
+  const stored = storedOrNone(data);
+  if (stored === undefined) return 0;
+  assert.equal(stored.integrity, 'ok');
+  const last = stored.givenIds.at(-1)?.last ?? 0;
+  assert.deepEqual(stored.givenIds, last === 0 ? [] : [{ first: 1, last }]);
+  assert.ok(edges.has(last), `${last} records are stored, which no edge of a batch has`);
+  const verified = await runExecutable(['verify', '--data', data]);
+  assert.equal(verified.code, 0, `${verified.stdout}${verified.stderr}`);
+  if (last === before) return last;
+  const held = await exported(data);
+  assert.equal(held.size, last);
+  for (const [id, record] of held) assert.equal(record, records.get(id));
+  return last;
+}
+
+/** Undefined where the kill came before there were tables. */
+function storedOrNone(data: string): Stored | undefined {
+  if (!existsSync(join(data, 'bookreel.db'))) return undefined;
+  try {
+    return storedIn(data);
+  } catch (error) {
+    if (error instanceof Error && NO_TABLES.test(error.message)) return undefined;
+    throw error;
+  }
+}
+
+/** The records of an archive by their ids, each as a line of the export. */
+async function exported(data: string): Promise<Map<number, string>> {
+  const { code, stdout, stderr } = await runExecutable(['export', '--data', data]);
+  assert.equal(code, 0, stderr);
+  const records = new Map<number, string>();
+  for (const line of stdout.split('\n')) {
+    const id = /^\{"type":"[a-zA-Z]+","id":"(\d+)"/.exec(line)?.[1];
+    // Markets and gaps have none.
+    if (id !== undefined) records.set(Number(id), String(Bun.hash(line)));
+  }
+  return records;
+}
+
+/** Starts a server on what a kill left, and measures the time to its first ready answer. */
+async function restart(data: string, tally: KillTally): Promise<void> {
+  const startedMs = performance.now();
+  await using server = await startServer(data);
+  while (!(await fetch(`${server.origin}/readyz`)).ok) await Bun.sleep(1);
+  tally.restartsMs.push(performance.now() - startedMs);
+  await server.stop();
+}
+
+/** Numbers from 0 to 1, exclusive. */
+function randomShares(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
