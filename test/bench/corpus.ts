@@ -35,8 +35,9 @@ export interface Corpus extends Disposable {
   readonly markets: number;
   readonly snapshots: number;
   readonly large: readonly LargeMarket[];
-  /** One market's recording in a directory of its own, to be imported again and again. */
+  /** The largest market's recording in a directory of its own, to be imported again and again. */
   readonly books: string | undefined;
+  /** The large markets in bookreel's own format, likewise. */
   readonly ndjson: string;
 }
 
@@ -59,8 +60,12 @@ export async function openCorpus(): Promise<Corpus> {
   }
   const snapshots = counted.reduce((sum, { timestampsMs }) => sum + timestampsMs.length, 0);
   const large = counted.toSorted((a, b) => b.timestampsMs.length - a.timestampsMs.length).slice(0, LARGE_MARKETS);
-  const ndjson = join(files.path, 'one-market.ndjson');
-  await writeNdjson(ndjson, service, large[0]!.market);
+  const ndjson = join(files.path, 'large-markets.ndjson');
+  await writeNdjson(
+    ndjson,
+    service,
+    large.map(({ market }) => market),
+  );
   const kind = REAL_BOOKS === undefined ? 'the simulated fixtures' : 'real books of 5m markets, imported from Parquet';
   return {
     description: `${kind}: ${all.length} markets, ${snapshots} snapshots`,
@@ -90,21 +95,27 @@ export async function* snapshotsOf(service: Service, market: StoredMarket): Asyn
   }
 }
 
-async function writeNdjson(path: string, service: Service, market: StoredMarket): Promise<void> {
-  const record = {
-    type: 'market',
-    conditionId: market.conditionId,
-    slug: market.slug,
-    symbol: market.symbol,
-    timeframe: market.timeframe,
-    outcomes: ['up', 'down'],
-    clobTokenIds: market.clobTokenIds,
-    startTime: market.startMs,
-    endTime: market.endMs,
-  };
-  const lines = [JSON.stringify(record)];
-  for await (const row of snapshotsOf(service, market)) lines.push(JSON.stringify({ type: 'snapshot', ...row }));
-  writeFileSync(path, `${lines.join('\n')}\n`);
+async function writeNdjson(path: string, service: Service, markets: readonly StoredMarket[]): Promise<void> {
+  const file = Bun.file(path).writer();
+  for (const market of markets) {
+    const record = {
+      type: 'market',
+      conditionId: market.conditionId,
+      slug: market.slug,
+      symbol: market.symbol,
+      timeframe: market.timeframe,
+      outcomes: ['up', 'down'],
+      clobTokenIds: market.clobTokenIds,
+      startTime: market.startMs,
+      endTime: market.endMs,
+    };
+    file.write(`${JSON.stringify(record)}\n`);
+    for await (const row of snapshotsOf(service, market)) {
+      file.write(`${JSON.stringify({ type: 'snapshot', ...row })}\n`);
+    }
+    await file.flush();
+  }
+  await file.end();
 }
 
 /** A directory with the Parquet files of one market, and all market records. */

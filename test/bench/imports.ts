@@ -1,37 +1,100 @@
-import type { ImportReport } from '../../src/recording/report.ts';
+import { fileChunks } from '../../src/recording/file-chunks.ts';
+import { linesOf } from '../../src/recording/formats/lines.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { bytesOf, type Corpus } from './corpus.ts';
 import { type Spread, spreadOf } from './rounds.ts';
 
 const IMPORT_ROUNDS = 7;
+/** So many lines are in memory at a time as texts. */
+const PARSED_LINES = 4096;
 
 export interface ImportRate {
   readonly records: number;
   readonly recordsPerSecond: Spread;
+  /** Against JSON.parse of the lines of the NDJSON, by medians of this run. */
+  readonly ofJsonParse: number;
 }
 
-/** One market's recording into a new archive, in interleaved rounds. */
-export async function measureImports(corpus: Corpus): Promise<Map<string, ImportRate>> {
-  const megabytes = Math.round(bytesOf(corpus.ndjson) / 1e6);
-  const inputs: [string, string][] = [[`NDJSON, ${megabytes} MB`, corpus.ndjson]];
-  if (corpus.books !== undefined) inputs.push(['Parquet of book messages', corpus.books]);
-  const rates = new Map(
-    inputs.map(([name]): [string, { records: number; rates: number[] }] => [name, { records: 0, rates: [] }]),
+type Rates = Map<string, ImportRate>;
+type Turn = () => Promise<{ records: number; seconds: number }>;
+
+/**
+ * Recordings into a new archive, beside JSON.parse of the same lines alone, in interleaved rounds. In a process of its own,
+ * as an import usually is: what else this one keeps in memory would be collected again and again.
+ */
+export async function measureImports(corpus: Corpus): Promise<Rates> {
+  const recordings = corpus.books === undefined ? [corpus.ndjson] : [corpus.ndjson, corpus.books];
+  const child = Bun.spawn([process.execPath, import.meta.path, ...recordings], { stdout: 'pipe', stderr: 'inherit' });
+  const printed = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error('the imports could not be measured');
+  return new Map(JSON.parse(printed) as [string, ImportRate][]);
+}
+
+async function measureHere(ndjson: string, books: string | undefined): Promise<Rates> {
+  const megabytes = Math.round(bytesOf(ndjson) / 1e6);
+  const turns: [string, Turn][] = [
+    [`JSON.parse of the lines alone, ${megabytes} MB`, () => parsed(ndjson)],
+    ['import of them', () => imported(ndjson)],
+  ];
+  if (books !== undefined) turns.push(['import of Parquet of book messages', () => imported(books)]);
+  const measured = new Map(
+    turns.map(([name]): [string, { records: number; rates: number[] }] => [name, { records: 0, rates: [] }]),
   );
   for (let round = -1; round < IMPORT_ROUNDS; round += 1) {
-    for (const [name, path] of inputs) {
-      using place = temporaryArchive();
-      const started = performance.now();
-      const { total }: ImportReport = await importPaths(place.archive, path);
-      const seconds = (performance.now() - started) / 1000;
-      if (total.rejected > 0) throw new Error(`${total.rejected} records of the corpus were rejected`);
+    for (const [name, turn] of turns) {
+      Bun.gc(true);
+      const { records, seconds } = await turn();
       // The round before the first warms up.
       if (round < 0) continue;
-      rates.get(name)!.records = total.read;
-      rates.get(name)!.rates.push(total.read / seconds);
+      measured.get(name)!.records = records;
+      measured.get(name)!.rates.push(records / seconds);
     }
   }
+  const spreads = [...measured].map(([name, { records, rates }]) => ({
+    name,
+    records,
+    recordsPerSecond: spreadOf(rates),
+  }));
+  const jsonParse = spreads[0]!.recordsPerSecond.median;
   return new Map(
-    [...rates].map(([name, { records, rates: all }]) => [name, { records, recordsPerSecond: spreadOf(all) }]),
+    spreads.map(({ name, records, recordsPerSecond }) => [
+      name,
+      { records, recordsPerSecond, ofJsonParse: recordsPerSecond.median / jsonParse },
+    ]),
   );
+}
+
+/** Only parsing counts: not reading, not finding the lines, not decoding them. */
+async function parsed(path: string): ReturnType<Turn> {
+  let records = 0;
+  let seconds = 0;
+  let texts: string[] = [];
+  const parse = () => {
+    const started = performance.now();
+    for (const text of texts) JSON.parse(text);
+    seconds += (performance.now() - started) / 1000;
+    records += texts.length;
+    texts = [];
+  };
+  for await (const line of linesOf(fileChunks(path))) {
+    texts.push(line.text());
+    if (texts.length === PARSED_LINES) parse();
+  }
+  parse();
+  return { records, seconds };
+}
+
+async function imported(path: string): ReturnType<Turn> {
+  using place = temporaryArchive();
+  const started = performance.now();
+  const { total } = await importPaths(place.archive, path);
+  const seconds = (performance.now() - started) / 1000;
+  if (total.rejected > 0) throw new Error(`${total.rejected} records of the corpus were rejected`);
+  return { records: total.read, seconds };
+}
+
+if (import.meta.main) {
+  const [ndjson, books] = process.argv.slice(2);
+  if (ndjson === undefined) throw new Error('usage: bun test/bench/imports.ts NDJSON [DIRECTORY OF PARQUET]');
+  console.log(JSON.stringify([...(await measureHere(ndjson, books))]));
 }
