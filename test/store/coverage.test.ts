@@ -104,23 +104,23 @@ describe('coverage', () => {
     const { archive } = held;
     const snapshots = (from: number, count: number) =>
       Array.from({ length: count }, (_, index) => lightSnapshot(from + index, 12));
-    await importRecords(archive, [LIGHT_MARKET, ...snapshots(0, 20_000)]);
+    await importRecords(archive, [LIGHT_MARKET, ...snapshots(0, 60_000)]);
     const before = marketOf(archive, LIGHT_CONDITION_ID);
     let turns = 0;
     let counting = true;
     const others = (async () => {
       while (counting) {
         turns += 1;
-        if (turns === 2) await importRecords(archive, snapshots(20_000, 500));
+        if (turns === 2) await importRecords(archive, snapshots(60_000, 500));
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     })();
     const counted = await new Coverages(archive.database.path).of(before);
     counting = false;
     await others;
-    expect(turns).toBeGreaterThan(0);
+    expect(turns).toBeGreaterThanOrEqual(2);
     expect(counted.market.revision).toBe(before.revision);
-    expect(counted.outcomes.map((outcome) => outcome.snapshots)).toEqual([10_000, 10_000]);
+    expect(counted.outcomes.map((outcome) => outcome.snapshots)).toEqual([30_000, 30_000]);
     expect(marketOf(archive, LIGHT_CONDITION_ID).revision).not.toBe(before.revision);
   });
 
