@@ -92,7 +92,7 @@ function isOvertaken(error: unknown): boolean {
 }
 
 /**
- * `chunks` at the pace at which the client reads, one at a time. An error cuts the connection off, so that nobody takes
+ * `chunks` at the pace at which the client reads, one ahead of it. An error cuts the connection off, so that nobody takes
  * what came for the whole. `ended` is called once, with the error if there was one.
  */
 function streamOf(chunks: AsyncGenerator<Uint8Array>, ended: (error?: unknown) => void): ReadableStream<Uint8Array> {
@@ -126,6 +126,7 @@ function streamOf(chunks: AsyncGenerator<Uint8Array>, ended: (error?: unknown) =
         await chunks.return(undefined);
       },
     },
-    { highWaterMark: 0 },
+    // One step is made while the one before is on its way: rendering and the reader take two cores.
+    { highWaterMark: 1 },
   );
 }
