@@ -84,14 +84,13 @@ export class Coverages {
   async #walk(conditionId: string): Promise<MarketCoverage> {
     const database = Database.openToRead(this.#path);
     try {
-      return await database.readSlowly(async () => {
-        const market = new Markets(database).findByConditionId(conditionId);
-        if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');
-        const gaps = new Gaps(database).list(market.key);
-        const outcomes: OutcomeCoverage[] = [];
-        for (const outcome of OUTCOMES) outcomes.push(await outcomeCoverage(database, market, outcome));
-        return { market, outcomes, gaps };
-      });
+      using _view = database.beginView();
+      const market = new Markets(database).findByConditionId(conditionId);
+      if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');
+      const gaps = new Gaps(database).list(market.key);
+      const outcomes: OutcomeCoverage[] = [];
+      for (const outcome of OUTCOMES) outcomes.push(await outcomeCoverage(database, market, outcome));
+      return { market, outcomes, gaps };
     } finally {
       database.close();
     }

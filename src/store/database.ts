@@ -31,6 +31,9 @@ export class Database {
   readonly #beginImmediate: Statement;
   readonly #commit: Statement;
   readonly #rollback: Statement;
+  readonly #beginStep: Statement;
+  readonly #keepStep: Statement;
+  readonly #undoStep: Statement;
   #rehearsing = false;
 
   private constructor(sqlite: Sqlite, path: string) {
@@ -40,6 +43,10 @@ export class Database {
     this.#beginImmediate = sqlite.query('BEGIN IMMEDIATE');
     this.#commit = sqlite.query('COMMIT');
     this.#rollback = sqlite.query('ROLLBACK');
+    this.#beginStep = sqlite.query('SAVEPOINT step');
+    this.#keepStep = sqlite.query('RELEASE step');
+    // The name stays open until the rehearsal ends; a later step of that name lies inside of it.
+    this.#undoStep = sqlite.query('ROLLBACK TO step');
   }
 
   /** Throws DomainError 'unavailable' (cannot be opened, not ours, damaged) or 'conflict' (a newer schema). */
@@ -145,19 +152,6 @@ export class Database {
     };
   }
 
-  /**
-   * As `read`, for work that lets others run in between: only for a connection that nobody else uses meanwhile. Held long,
-   * it keeps the write-ahead log from being brought in.
-   */
-  async readSlowly<T>(work: () => Promise<T>): Promise<T> {
-    explained(this.path, () => this.#begin.run());
-    try {
-      return await work();
-    } finally {
-      if (this.#sqlite.inTransaction) this.#rollback.run();
-    }
-  }
-
   /** The plan SQLite chooses for a statement, one line a step, for the tests that hot statements only search. */
   planOf(sql: string): string[] {
     const steps = this.#sqlite.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
@@ -202,35 +196,20 @@ export class Database {
     this.#sqlite.close();
   }
 
+  /** All of `work` or nothing; in a rehearsal as a step of the transaction that is to be rolled back. */
   #within<T>(begin: Statement, work: () => T): T {
-    if (this.#rehearsing) return this.#withinRehearsal(work);
+    const [open, keep, undo] = this.#rehearsing
+      ? [this.#beginStep, this.#keepStep, this.#undoStep]
+      : [begin, this.#commit, this.#rollback];
     return explained(this.path, () => {
-      begin.run();
+      open.run();
       try {
         const result = work();
-        this.#commit.run();
+        keep.run();
         return result;
       } catch (error) {
         // Some errors (a full disk) have rolled back already; a second one must not hide the first.
-        if (this.#sqlite.inTransaction) this.#rollback.run();
-        throw error;
-      }
-    });
-  }
-
-  /** All of `work` or nothing, inside of the transaction that is to be rolled back. */
-  #withinRehearsal<T>(work: () => T): T {
-    return explained(this.path, () => {
-      this.#sqlite.run('SAVEPOINT step');
-      try {
-        const result = work();
-        this.#sqlite.run('RELEASE step');
-        return result;
-      } catch (error) {
-        if (this.#sqlite.inTransaction) {
-          this.#sqlite.run('ROLLBACK TO step');
-          this.#sqlite.run('RELEASE step');
-        }
+        if (this.#sqlite.inTransaction) undo.run();
         throw error;
       }
     });

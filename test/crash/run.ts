@@ -113,7 +113,7 @@ async function resultsText(
 | **failures** | **${failures.length}** |
 
 After every kill: SQLite's integrity check; \`bookreel verify\`; by their ids the stored records are the beginning of the undisturbed
-import, up to an edge of a batch; each is the same in an export, byte by byte (asked whenever a kill left more than the one
+import, up to an edge of a batch; the digest of each line in an export is the same (asked whenever a kill left more than the one
 before); nothing is missing that a progress line had reported as stored.
 ${failures.length === 0 ? '' : `\nFailures:\n${failures.map((failure) => `- ${failure}`).join('\n')}\n`}`;
 }

@@ -1,14 +1,13 @@
-import { BookReader } from '../../book/book-segment.ts';
+import type { BookReader } from '../../book/book-segment.ts';
 import type { ByteBuffer } from '../../book/byte-buffer.ts';
 import { type PriceRecord, priceCodec } from '../../book/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../../book/quote-segment.ts';
-import type { RunSlice } from '../../book/run.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Place } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
 import type { Gap } from '../../store/gaps.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { DecodedSeries, type ExportWriter, type SeriesWriter } from './export-writer.ts';
+import { BookSeries, DecodedSeries, type ExportWriter, type SeriesWriter } from './export-writer.ts';
 import type { FlatRow } from './flat.ts';
 
 /** A file of rows of the flat schema. */
@@ -69,11 +68,14 @@ export class FlatWriter implements ExportWriter {
   }
 
   snapshots(market: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter {
-    return new SnapshotRows(this.#table, (place) => ({
-      type: 'snapshot',
-      ...outcomeColumns(market, outcome, place),
-      mirrored: mirrored ? true : undefined,
-    }));
+    return new BookSeries((reader) => {
+      const { head, index, bids, asks } = reader;
+      const place = { timestampMs: head.timestamps[index]!, id: head.ids[index]! };
+      const labels = { type: 'snapshot', ...outcomeColumns(market, outcome, place) };
+      const row = { ...labels, mirrored: mirrored ? true : undefined };
+      if (bids.length === 0 && asks.length === 0) this.#table.row(row);
+      else this.#table.levels(row, reader);
+    });
   }
 
   quotes(market: StoredMarket, outcome: Outcome): SeriesWriter {
@@ -107,29 +109,4 @@ export class FlatWriter implements ExportWriter {
 
 function outcomeColumns({ symbol, conditionId }: StoredMarket, outcome: Outcome, { timestampMs, id }: Place) {
   return { symbol, conditionId, outcome, timestamp: timestampMs, id };
-}
-
-class SnapshotRows implements SeriesWriter {
-  readonly #table: FlatTable;
-  readonly #rowOf: (place: Place) => FlatRow;
-  #reader: BookReader | undefined;
-
-  constructor(table: FlatTable, rowOf: (place: Place) => FlatRow) {
-    this.#table = table;
-    this.#rowOf = rowOf;
-  }
-
-  open(slice: RunSlice): void {
-    this.#reader = new BookReader(slice.payload, slice.head);
-    this.#reader.advanceTo(slice.from - 1);
-  }
-
-  writeNext(): void {
-    const reader = this.#reader!;
-    reader.advance();
-    const { head, index, bids, asks } = reader;
-    const row = this.#rowOf({ timestampMs: head.timestamps[index]!, id: head.ids[index]! });
-    if (bids.length === 0 && asks.length === 0) this.#table.row(row);
-    else this.#table.levels(row, reader);
-  }
 }

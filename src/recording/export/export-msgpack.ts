@@ -1,68 +1,29 @@
 import { Packr } from 'msgpackr';
-import { BookReader } from '../../book/book-segment.ts';
+import type { BookReader } from '../../book/book-segment.ts';
 import type { ByteBuffer } from '../../book/byte-buffer.ts';
 import type { Ladder } from '../../book/ladder.ts';
-import { priceCodec } from '../../book/price-segment.ts';
-import { quoteCodec } from '../../book/quote-segment.ts';
-import type { RunSlice } from '../../book/run.ts';
 import { divisorOf } from '../../book/scale.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { PriceKind } from '../../domain/price.ts';
-import type { Gap } from '../../store/gaps.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import {
-  coinPriceFields,
-  gapFields,
-  marketFields,
-  priceFields,
-  quoteFields,
-  type RecordFields,
-} from './export-record.ts';
-import { DecodedSeries, type ExportWriter, type SeriesWriter, STEP_BYTES } from './export-writer.ts';
+import { OwnFormatWriter } from './export-own.ts';
+import type { RecordFields } from './export-record.ts';
+import { BookSeries, type SeriesWriter } from './export-writer.ts';
 
 /** The own format as a stream of msgpack maps, each packed as msgpackr packs the line of JSON, in the fewest bytes. */
-export class MsgpackWriter implements ExportWriter {
-  readonly out: ByteBuffer;
-  readonly stepBytes = STEP_BYTES;
+export class MsgpackWriter extends OwnFormatWriter {
   // Plain maps: any msgpack reader understands them, msgpackr's records would need its own.
   readonly #packr = new Packr({ useRecords: false, variableMapSize: true });
 
-  constructor(out: ByteBuffer) {
-    this.out = out;
-  }
-
-  market(market: StoredMarket): void {
-    this.#map(marketFields(market));
-  }
-
-  gap(market: StoredMarket, gap: Gap): void {
-    this.#map(gapFields(market, gap));
-  }
-
   snapshots({ conditionId }: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter {
-    const labels = { conditionId, outcome, ...(mirrored ? { mirrored } : {}) };
-    const texts = Object.entries(labels).map(([name, value]) => [this.#packr.pack(name), this.#packr.pack(value)]);
-    return new SnapshotMaps(this.out, Buffer.concat(texts.flat()), texts.length);
+    const labels = Object.entries({ conditionId, outcome, ...(mirrored ? { mirrored } : {}) });
+    const packed = labels.flatMap(([name, value]) => [this.#packr.pack(name), this.#packr.pack(value)]);
+    const opening = Uint8Array.from([FIX_MAP | (FIELDS_BESIDE_LABELS + labels.length), ...OPENING]);
+    const middle = Buffer.concat([...packed, TIMESTAMP]);
+    return new BookSeries((reader) => writeSnapshot(this.out, opening, middle, reader));
   }
 
-  quotes(market: StoredMarket, outcome: Outcome): SeriesWriter {
-    return new DecodedSeries(quoteCodec, (record) => this.#map(quoteFields(market, outcome, record)));
-  }
-
-  prices(market: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter {
-    return new DecodedSeries(priceCodec, (record) => this.#map(priceFields(market, outcome, kind, record)));
-  }
-
-  coinPrices(symbol: string, source: string): SeriesWriter {
-    return new DecodedSeries(priceCodec, (record) => this.#map(coinPriceFields(symbol, source, record)));
-  }
-
-  close(): void {
-    // Every map is whole already.
-  }
-
-  #map(fields: RecordFields): void {
+  protected record(fields: RecordFields): void {
     const said = Object.entries(fields).filter(([, value]) => value !== undefined);
     this.out.append(this.#packr.pack(Object.fromEntries(said)));
   }
@@ -84,53 +45,31 @@ const FIELDS_BESIDE_LABELS = 5;
 const NUMBER_BYTES_MAX = 9;
 const LEVEL_BYTES_MAX = LEVEL_OPENS.length + SIZE.length + 2 * NUMBER_BYTES_MAX;
 
-/** Snapshots straight from a segment's integers: no object is made per level. */
-class SnapshotMaps implements SeriesWriter {
-  readonly #out: ByteBuffer;
-  readonly #opening: Uint8Array;
-  readonly #labels: Uint8Array;
-  #reader: BookReader | undefined;
+/** `opening` ends where the id is written, `middle` where the timestamp is. */
+function writeSnapshot(out: ByteBuffer, opening: Uint8Array, middle: Uint8Array, reader: BookReader): void {
+  const { head, index, bids, asks, priceScale, sizeScale } = reader;
+  out.append(opening);
+  out.append(fixText(String(head.ids[index]!)));
+  out.append(middle);
+  out.append(fixText(formatInstant(head.timestamps[index]!)));
+  out.append(BIDS);
+  writeLevels(out, bids, divisorOf(priceScale), divisorOf(sizeScale));
+  out.append(ASKS);
+  writeLevels(out, asks, divisorOf(priceScale), divisorOf(sizeScale));
+}
 
-  constructor(out: ByteBuffer, labels: Uint8Array, labelCount: number) {
-    this.#out = out;
-    this.#opening = Uint8Array.from([FIX_MAP | (FIELDS_BESIDE_LABELS + labelCount), ...OPENING]);
-    this.#labels = Buffer.concat([labels, TIMESTAMP]);
+function writeLevels(out: ByteBuffer, { values, length }: Ladder, priceDivisor: number, sizeDivisor: number): void {
+  out.reserve(NUMBER_BYTES_MAX + length * LEVEL_BYTES_MAX);
+  const { bytes } = out;
+  const view = new DataView(bytes.buffer);
+  let at = writeArrayLength(view, out.length, length);
+  for (let i = 0; i < length; i += 1) {
+    bytes.set(LEVEL_OPENS, at);
+    at = writeNumber(view, at + LEVEL_OPENS.length, values[2 * i]! / priceDivisor);
+    bytes.set(SIZE, at);
+    at = writeNumber(view, at + SIZE.length, values[2 * i + 1]! / sizeDivisor);
   }
-
-  open(slice: RunSlice): void {
-    this.#reader = new BookReader(slice.payload, slice.head);
-    this.#reader.advanceTo(slice.from - 1);
-  }
-
-  writeNext(): void {
-    const reader = this.#reader!;
-    reader.advance();
-    const { head, index, priceScale, sizeScale } = reader;
-    const out = this.#out;
-    out.append(this.#opening);
-    out.append(fixText(String(head.ids[index]!)));
-    out.append(this.#labels);
-    out.append(fixText(formatInstant(head.timestamps[index]!)));
-    out.append(BIDS);
-    this.#levels(reader.bids, divisorOf(priceScale), divisorOf(sizeScale));
-    out.append(ASKS);
-    this.#levels(reader.asks, divisorOf(priceScale), divisorOf(sizeScale));
-  }
-
-  #levels({ values, length }: Ladder, priceDivisor: number, sizeDivisor: number): void {
-    const out = this.#out;
-    out.reserve(NUMBER_BYTES_MAX + length * LEVEL_BYTES_MAX);
-    const { bytes } = out;
-    const view = new DataView(bytes.buffer);
-    let at = writeArrayLength(view, out.length, length);
-    for (let i = 0; i < length; i += 1) {
-      bytes.set(LEVEL_OPENS, at);
-      at = writeNumber(view, at + LEVEL_OPENS.length, values[2 * i]! / priceDivisor);
-      bytes.set(SIZE, at);
-      at = writeNumber(view, at + SIZE.length, values[2 * i + 1]! / sizeDivisor);
-    }
-    out.length = at;
-  }
+  out.length = at;
 }
 
 function writeArrayLength(view: DataView, at: number, length: number): number {

@@ -1,16 +1,15 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import { BookReader } from '../../book/book-segment.ts';
+import type { BookReader } from '../../book/book-segment.ts';
 import { ByteBuffer } from '../../book/byte-buffer.ts';
 import type { Ladder } from '../../book/ladder.ts';
 import { type PriceRecord, priceCodec } from '../../book/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../../book/quote-segment.ts';
-import type { RunSlice } from '../../book/run.ts';
 import { divisorOf } from '../../book/scale.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceKind } from '../../domain/price.ts';
 import type { Gap } from '../../store/gaps.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { DecodedSeries, type ExportWriter, type SeriesWriter } from './export-writer.ts';
+import { BookSeries, DecodedSeries, type ExportWriter, type SeriesWriter } from './export-writer.ts';
 
 /** Times are Unix milliseconds, flags 0 or 1, NULL is what nobody stated. Level 1 of a side is its best. */
 const TABLES = [
@@ -91,10 +90,13 @@ export class SqliteWriter implements ExportWriter, Disposable {
 
   snapshots({ conditionId }: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter {
     const { snapshot, level } = this.#statements;
-    return new SnapshotRows(
-      (id, timestampMs) => snapshot.run(id, conditionId, outcome, timestampMs, Number(mirrored)),
-      (id, side, position, price, size) => level.run(id, side, position, price, size),
-    );
+    return new BookSeries((reader) => {
+      const { head, index, bids, asks } = reader;
+      const id = head.ids[index]!;
+      snapshot.run(id, conditionId, outcome, head.timestamps[index]!, Number(mirrored));
+      forLevels(bids, reader, (position, price, size) => level.run(id, 'bid', position, price, size));
+      forLevels(asks, reader, (position, price, size) => level.run(id, 'ask', position, price, size));
+    });
   }
 
   quotes({ conditionId }: StoredMarket, outcome: Outcome): SeriesWriter {
@@ -146,36 +148,12 @@ function bit(value: boolean | undefined): number | null {
   return value === undefined ? null : Number(value);
 }
 
-type AddLevel = (id: number, side: string, level: number, price: number, size: number) => void;
-
-class SnapshotRows implements SeriesWriter {
-  readonly #addSnapshot: (id: number, timestampMs: number) => void;
-  readonly #addLevel: AddLevel;
-  #reader: BookReader | undefined;
-
-  constructor(addSnapshot: (id: number, timestampMs: number) => void, addLevel: AddLevel) {
-    this.#addSnapshot = addSnapshot;
-    this.#addLevel = addLevel;
-  }
-
-  open(slice: RunSlice): void {
-    this.#reader = new BookReader(slice.payload, slice.head);
-    this.#reader.advanceTo(slice.from - 1);
-  }
-
-  writeNext(): void {
-    const reader = this.#reader!;
-    reader.advance();
-    const { head, index, bids, asks, priceScale, sizeScale } = reader;
-    const id = head.ids[index]!;
-    this.#addSnapshot(id, head.timestamps[index]!);
-    this.#addSide(id, 'bid', bids, divisorOf(priceScale), divisorOf(sizeScale));
-    this.#addSide(id, 'ask', asks, divisorOf(priceScale), divisorOf(sizeScale));
-  }
-
-  #addSide(id: number, side: string, { values, length }: Ladder, priceDivisor: number, sizeDivisor: number): void {
-    for (let i = 0; i < length; i += 1) {
-      this.#addLevel(id, side, i + 1, values[2 * i]! / priceDivisor, values[2 * i + 1]! / sizeDivisor);
-    }
-  }
+/** The levels of one side, best one first. */
+function forLevels(
+  { values, length }: Ladder,
+  { priceScale, sizeScale }: BookReader,
+  add: (level: number, price: number, size: number) => void,
+): void {
+  const [priceDivisor, sizeDivisor] = [divisorOf(priceScale), divisorOf(sizeScale)];
+  for (let i = 0; i < length; i += 1) add(i + 1, values[2 * i]! / priceDivisor, values[2 * i + 1]! / sizeDivisor);
 }

@@ -1,3 +1,4 @@
+import { BookReader } from '../../book/book-segment.ts';
 import type { ByteBuffer } from '../../book/byte-buffer.ts';
 import type { RunCodec, RunSlice } from '../../book/run.ts';
 import type { Outcome } from '../../domain/outcome.ts';
@@ -35,6 +36,27 @@ export interface ExportWriter {
   prices(market: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter;
   coinPrices(symbol: string, source: string): SeriesWriter;
   close(): void;
+}
+
+/** For snapshots, from a segment's integers: no object is made per level. `write` finds the reader at the book to write. */
+export class BookSeries implements SeriesWriter {
+  readonly #write: (reader: BookReader) => void;
+  #reader: BookReader | undefined;
+
+  constructor(write: (reader: BookReader) => void) {
+    this.#write = write;
+  }
+
+  open(slice: RunSlice): void {
+    this.#reader = new BookReader(slice.payload, slice.head);
+    this.#reader.advanceTo(slice.from - 1);
+  }
+
+  writeNext(): void {
+    const reader = this.#reader!;
+    reader.advance();
+    this.#write(reader);
+  }
 }
 
 /** For records that are small enough to be decoded a run at a time. */

@@ -26,15 +26,15 @@ import {
   wordField,
 } from './fields.ts';
 import { refuseInexactNumbers, refuseTooManyValues } from './json-extent.ts';
-import { type Line, visitLines } from './lines.ts';
+import { visitLines } from './lines.ts';
+import { slugField } from './slug.ts';
 
 /** bookreel's own recording format: one JSON object a line, `type` says what it is, the fields are those of the API. */
 const RECORD_TYPES = ['market', 'snapshot', 'quote', 'price', 'coinPrice', 'gap'] as const;
 
 /** The kind of what is too damaged to say its type. */
-export const UNKNOWN_KIND = 'unknown';
+const UNKNOWN_KIND = 'unknown';
 const OUTCOMES_WANTED = 'not up and down';
-const SLUG = /^[A-Za-z0-9._-]{1,200}$/;
 /** A number in a place where JSON has one that is long enough, or written so, that a double may not be what it says. */
 const PERHAPS_INEXACT = /[:,[\s]-?(?:\d[\d.]{15,}|\d[\d.]*[eE])/;
 
@@ -51,24 +51,28 @@ export function ownNdjson(): Codec {
       const scanner = new BookScanner();
       await visitLines(file.bytes(), (line) => {
         const snapshot = scanner.scan(line);
-        if (snapshot === undefined) takeLine(line, intake);
+        if (snapshot === undefined) takeRecord(line.number, () => parseJsonExactly(line.text()), intake);
         else intake.take(snapshot.type, line.number, () => [snapshot]);
       });
     },
   };
 }
 
-function takeLine(line: Line, intake: Intake): void {
+/**
+ * Hands what `read` returns to the intake as a record of the own format, under the type that it says it has. `read` may throw
+ * the DomainError 'rejected-record' of what cannot be read.
+ */
+export function takeRecord(number: number, read: () => unknown, intake: Intake): void {
   let kind = UNKNOWN_KIND;
   let value: unknown;
   let unreadable: unknown;
   try {
-    value = parseJsonExactly(line.text());
+    value = read();
     kind = kindOf(value);
   } catch (error) {
     unreadable = error;
   }
-  intake.take(kind, line.number, () => {
+  intake.take(kind, number, () => {
     if (unreadable !== undefined) throw unreadable;
     return [parseRecord(value)];
   });
@@ -85,7 +89,7 @@ function looksLikeRecord(line: string): boolean {
 }
 
 /** The type that a record says it has, for the report. */
-export function kindOf(value: unknown): string {
+function kindOf(value: unknown): string {
   const type = isFields(value) ? value.type : undefined;
   return RECORD_TYPES.find((known) => known === type) ?? UNKNOWN_KIND;
 }
@@ -163,10 +167,7 @@ function gapFields(fields: Fields) {
 
 function marketStatement(fields: Fields): MarketStatement {
   const timeframe = wordField(fields, 'timeframe', parseTimeframe, `not one of ${TIMEFRAMES.join(', ')}`);
-  const slug = textField(fields, 'slug');
-  if (!SLUG.test(slug) || /^0x[0-9a-f]+$/i.test(slug)) {
-    throw rejected('slug is not made of letters, digits, ".", "_" and "-", or looks like a conditionId');
-  }
+  const slug = slugField(fields);
   const startMs = instantField(fields, 'startTime');
   const endMs = instantField(fields, 'endTime');
   if (startMs >= endMs) throw rejected('startTime is not before endTime');
