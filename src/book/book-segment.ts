@@ -1,19 +1,13 @@
-import { DECIMAL_PLACES_MAX, powerOfTen, toScaled } from '../domain/decimal.ts';
+import { DECIMAL_PLACES_MAX, powerOfTen } from '../domain/decimal.ts';
 import { type OrderBook, sameBook } from '../domain/orderbook.ts';
 import type { Place } from '../domain/page.ts';
-import { Ladder } from './ladder.ts';
-import {
-  type EncodedRun,
-  KEYFRAMES_PER_RUN,
-  RUN_PAYLOAD_BYTES,
-  RUN_RECORDS_MAX,
-  type RunCodec,
-  type RunHead,
-  readRunHead,
-  writeRunHead,
-} from './run.ts';
-import { columnScale, divisorOf, placesAtLeast, readScale, readScaled, writeScaled } from './scale.ts';
-import { damaged, VarintReader, VarintWriter } from './varint.ts';
+import { BookEncoder, EDITS_IN_HALF_MAX, SKIP_IN_OP_MAX } from './book-encoder.ts';
+import { Ladder, outsidePrice } from './ladder.ts';
+import { RUN_PAYLOAD_BYTES, RUN_RECORDS_MAX, type RunCodec, type RunHead, readRunHead } from './run.ts';
+import { DOUBLES, divisorOf, readScale } from './scale.ts';
+import { checkedSize, DOUBLE, FINE, LEVEL, Operations, REMOVE, sizeOfLevel, WHOLE } from './size-change.ts';
+import { damaged, VarintReader } from './varint.ts';
+import { editSide1, readSide1, VERSION_1 } from './version-1.ts';
 
 /** A snapshot at its place in the series of one market and outcome. */
 export interface BookRecord extends Place {
@@ -25,321 +19,338 @@ export interface BookRecord extends Place {
  *
  *   price scale   unsigned: prices are integers, price · 10^scale
  *   size scale    unsigned: likewise, or DOUBLES (scale.ts)
- *   keyframe      the first book: bids, then asks; a side is its level count, then per level price and size
- *   deltas        for each further book: bids, then asks; a side is its number of edits, then the edits
+ *   table         changes of size that the segment has often (size-change.ts)
+ *   keyframe      the first book: bids, then asks; a side is its level count (unsigned), then the levels
+ *   deltas        for each further book: a byte, the edits of its bids, the edits of its asks
  *
- * A price is written as its distance from the level before it, away from the best one, always 1 or more; in front of
- * the first level stands a price one tick outside the range (bids: 10^scale + 1; asks: -1).
- * An edit is unsigned skip · 4 + kind: skip so many levels of the previous book unchanged, then
- *   SET      give the next level a new size,
- *   REMOVE   take the next level away,
- *   INSERT   put a level here: its price and its size.
- * Levels behind the last edit stay as they were.
+ * A level is written as size-change.ts says, and the step to its price leads away from the level before it, the best one
+ * first: it is 1 where none follows. In front of the first level stands a price one tick outside the range (bids:
+ * 10^scale + 1; asks: -1).
+ *
+ * A delta's first byte has the number of the bids' edits in its lower four bits, that of the asks' in its upper four. Where
+ * it is 15, an unsigned number in front of that side's edits is to be added. An edit begins with a byte:
+ *
+ *   bits 0-1      skip: so many levels, of the side as it stands by now, stay as they are; 3: and as many more as an
+ *                 unsigned number behind this byte says
+ *   bits 2-7      what becomes of the next level, see size-change.ts (not 59); 57 puts a level in front of it
+ *
+ * What follows belongs to the operation: the rest of a number, a level, a double. Levels behind the last edit stay as they
+ * were, and behind the last book stands nothing.
  */
-const SET = 0;
-const REMOVE = 1;
-const INSERT = 2;
-
 export const bookCodec: RunCodec<BookRecord> = {
-  encode: encodeBooks,
+  encode: (records, from, countMax) =>
+    new BookEncoder(records, from, Math.min(records.length - from, countMax, RUN_RECORDS_MAX)).encode(),
   decode: decodeBooks,
   same: (a, b) => sameBook(a.book, b.book),
 };
 
-function encodeBooks(records: readonly BookRecord[], from: number, countMax: number): EncodedRun {
-  const candidates = Math.min(records.length - from, countMax, RUN_RECORDS_MAX);
-  const first = records[from]!.book;
-  const scales = new ColumnScales();
-  scales.cover(first.bidPrices, first.bidSizes);
-  scales.cover(first.askPrices, first.askSizes);
-  const bids = new SideEdits(-1);
-  const asks = new SideEdits(1);
-  const body = new VarintWriter();
-  let bytesMax = writeKeyframe(body, first, scales);
-  let count = 1;
-  while (count < candidates) {
-    const before = records[from + count - 1]!.book;
-    const after = records[from + count]!.book;
-    bids.find(before.bidPrices, before.bidSizes, after.bidPrices, after.bidSizes);
-    asks.find(before.askPrices, before.askSizes, after.askPrices, after.askSizes);
-    // What was not edited has been covered already. A finer scale, which few segments need twice, changes all that was written.
-    const finer =
-      scales.cover(bids.prices, bids.sizes, bids.levels) || scales.cover(asks.prices, asks.sizes, asks.levels);
-    if (finer) {
-      bytesMax = writeKeyframe(body, first, scales);
-      count = 1;
-      continue;
-    }
-    const length = body.length;
-    bids.write(body, scales);
-    asks.write(body, scales);
-    // The head takes 3 to 4 bytes a record; times and ids are written once the count is known.
-    if (body.length + 4 * count > bytesMax) {
-      body.truncate(length);
-      break;
-    }
-    count += 1;
-  }
-  const writer = new VarintWriter();
-  writeRunHead(writer, records, from, count);
-  writer.append(body.view());
-  return { payload: writer.view().slice(), count };
-}
-
-/** The scales of a run's columns, as fine as the values that they have met so far need. */
-class ColumnScales {
-  price = 0;
-  size = 0;
-  #sizePlaces = 0;
-  #sizeLargest = 0;
-
-  /** Takes the first `count` levels into account, and says whether a scale has become another one. */
-  cover(prices: readonly number[], sizes: readonly number[], count: number = prices.length): boolean {
-    const { price, size } = this;
-    for (let i = 0; i < count; i += 1) {
-      this.price = placesAtLeast(this.price, prices[i]!);
-      this.#sizePlaces = placesAtLeast(this.#sizePlaces, sizes[i]!);
-      if (sizes[i]! > this.#sizeLargest) this.#sizeLargest = sizes[i]!;
-    }
-    this.size = columnScale(this.#sizePlaces, this.#sizeLargest);
-    return this.price !== price || this.size !== size;
-  }
-}
-
-/** Writes the scales and the first book, and answers how many bytes the body of its run may come to. */
-function writeKeyframe(body: VarintWriter, book: OrderBook, scales: ColumnScales): number {
-  body.truncate(0);
-  body.unsigned(scales.price);
-  body.unsigned(scales.size);
-  writeSide(body, book.bidPrices, book.bidSizes, scales, -1);
-  writeSide(body, book.askPrices, book.askSizes, scales, 1);
-  return Math.max(RUN_PAYLOAD_BYTES, KEYFRAMES_PER_RUN * body.length);
-}
-
-/** `away` is the direction in which prices leave the best one: -1 for bids, 1 for asks. */
-function writeSide(
-  body: VarintWriter,
-  prices: readonly number[],
-  sizes: readonly number[],
-  scales: ColumnScales,
-  away: -1 | 1,
-): void {
-  body.unsigned(prices.length);
-  let before = outside(scales.price, away);
-  for (let i = 0; i < prices.length; i += 1) {
-    const price = toScaled(prices[i]!, scales.price);
-    body.unsigned((price - before) * away);
-    writeScaled(body, sizes[i]!, scales.size);
-    before = price;
-  }
-}
-
-function outside(priceScale: number, away: -1 | 1): number {
-  return away === 1 ? -1 : powerOfTen(priceScale) + 1;
-}
-
-/** The edits that make one side out of what it was in the book before. Used for one pair of books after another. */
-class SideEdits {
-  readonly #away: -1 | 1;
-  #count = 0;
-  readonly #codes: number[] = [];
-  /** How many levels the edits write: of the SETs and INSERTs, in order. */
-  levels = 0;
-  readonly prices: number[] = [];
-  readonly sizes: number[] = [];
-  /** The price in front of each of those levels; NaN in front of the best one. */
-  readonly #pricesBefore: number[] = [];
-
-  constructor(away: -1 | 1) {
-    this.#away = away;
-  }
-
-  find(
-    oldPrices: readonly number[],
-    oldSizes: readonly number[],
-    newPrices: readonly number[],
-    newSizes: readonly number[],
-  ): void {
-    this.#count = 0;
-    this.levels = 0;
-    // Books that were read one after another share what did not change, which most prices did not.
-    if (oldPrices === newPrices) this.#findSizes(oldSizes, newPrices, newSizes);
-    else this.#findLevels(oldPrices, oldSizes, newPrices, newSizes);
-  }
-
-  #findSizes(oldSizes: readonly number[], prices: readonly number[], newSizes: readonly number[]): void {
-    if (oldSizes === newSizes) return;
-    let kept = 0;
-    for (let i = 0; i < newSizes.length; i += 1) {
-      if (oldSizes[i] === newSizes[i]) continue;
-      this.#codes[this.#count] = (i - kept) * 4 + SET;
-      this.#count += 1;
-      this.prices[this.levels] = prices[i]!;
-      this.sizes[this.levels] = newSizes[i]!;
-      this.levels += 1;
-      kept = i + 1;
-    }
-  }
-
-  #findLevels(
-    oldPrices: readonly number[],
-    oldSizes: readonly number[],
-    newPrices: readonly number[],
-    newSizes: readonly number[],
-  ): void {
-    const oldCount = oldPrices.length;
-    const newCount = newPrices.length;
-    let o = 0;
-    let n = 0;
-    let kept = 0;
-    for (;;) {
-      while (o < oldCount && n < newCount && oldPrices[o] === newPrices[n] && oldSizes[o] === newSizes[n]) {
-        o += 1;
-        n += 1;
-      }
-      if (o === oldCount && n === newCount) return;
-      const order = n === newCount ? -1 : o === oldCount ? 1 : (oldPrices[o]! - newPrices[n]!) * this.#away;
-      this.#codes[this.#count] = (o - kept) * 4 + (order === 0 ? SET : order < 0 ? REMOVE : INSERT);
-      this.#count += 1;
-      if (order >= 0) {
-        this.#pricesBefore[this.levels] = n === 0 ? Number.NaN : newPrices[n - 1]!;
-        this.prices[this.levels] = newPrices[n]!;
-        this.sizes[this.levels] = newSizes[n]!;
-        this.levels += 1;
-        n += 1;
-      }
-      if (order <= 0) o += 1;
-      kept = o;
-    }
-  }
-
-  write(body: VarintWriter, scales: ColumnScales): void {
-    body.unsigned(this.#count);
-    let level = 0;
-    for (let i = 0; i < this.#count; i += 1) {
-      const code = this.#codes[i]!;
-      body.unsigned(code);
-      if (code % 4 === REMOVE) continue;
-      if (code % 4 === INSERT) {
-        const before = this.#pricesBefore[level]!;
-        const from = Number.isNaN(before) ? outside(scales.price, this.#away) : toScaled(before, scales.price);
-        body.unsigned((toScaled(this.prices[level]!, scales.price) - from) * this.#away);
-      }
-      writeScaled(body, this.sizes[level]!, scales.size);
-      level += 1;
-    }
-  }
-}
-
 /** The edits that led to a side's present state, for writers that copy what did not change. */
 export class EditLog {
   /** Levels of the previous book passed over before the edit. */
-  skips = new Int32Array(256);
-  /** True where the edit used up a level of the previous book (SET, REMOVE). */
-  consumes = new Uint8Array(256);
-  /** True where the edit leaves a level to be written (SET, INSERT). */
-  produces = new Uint8Array(256);
+  skips = new Int32Array(INITIAL_EDITS);
+  /** 1 where the edit used up a level of the previous book (a new size, a level that goes away), else 0. */
+  consumes = new Uint8Array(INITIAL_EDITS).fill(1);
+  /** 1 where the edit leaves a level to be written (a new size, a new level), else 0. */
+  produces = new Uint8Array(INITIAL_EDITS).fill(1);
   length = 0;
+  /** Whether a level came or went: else every edit is a new size. */
+  restructures = false;
 
-  add(skip: number, kind: number): void {
-    if (this.length === this.skips.length) this.#grow();
-    this.skips[this.length] = skip;
-    this.consumes[this.length] = kind === INSERT ? 0 : 1;
-    this.produces[this.length] = kind === REMOVE ? 0 : 1;
-    this.length += 1;
+  /** Makes it a log of `length` new sizes; `skips` is to be filled in. */
+  begin(length: number): void {
+    if (this.restructures) {
+      this.consumes.fill(1, 0, this.length);
+      this.produces.fill(1, 0, this.length);
+      this.restructures = false;
+    }
+    this.length = length;
+    if (length <= this.skips.length) return;
+    this.skips = new Int32Array(2 * length);
+    this.consumes = new Uint8Array(2 * length).fill(1);
+    this.produces = new Uint8Array(2 * length).fill(1);
   }
 
-  #grow(): void {
-    const skips = new Int32Array(this.length * 2);
-    const consumes = new Uint8Array(this.length * 2);
-    const produces = new Uint8Array(this.length * 2);
-    skips.set(this.skips);
-    consumes.set(this.consumes);
-    produces.set(this.produces);
-    this.skips = skips;
-    this.consumes = consumes;
-    this.produces = produces;
+  /** Of the edit: it takes a level away. */
+  removes(edit: number): void {
+    this.produces[edit] = 0;
+    this.restructures = true;
+  }
+
+  /** Of the edit: it puts a level in. */
+  inserts(edit: number): void {
+    this.consumes[edit] = 0;
+    this.restructures = true;
   }
 }
 
+const INITIAL_EDITS = 256;
+/** More bytes than the loops read behind the one they stand at, the last edit of a payload being cut off. */
+const LOOK_AHEAD = 8;
+const NO_BYTES = new Uint8Array(0);
+const NO_HEAD: RunHead = {
+  version: 0,
+  count: 0,
+  timestamps: new Float64Array(0),
+  ids: new Float64Array(0),
+  bodyOffset: 0,
+};
+
 /**
- * Reads a segment's books one after another, forwards. After `advance` has returned true, `bids` and `asks` are the book
- * at `index`, in the integers of `priceScale` and `sizeScale`, and the edit logs tell how they came from the book before
- * (empty logs at the keyframe).
+ * Reads a segment's books one after another, forwards, and one segment after another. After `advance` has returned true,
+ * `bids` and `asks` are the book at `index`, in the integers of `priceScale` and `sizeScale`, and the edit logs tell how
+ * they came from the book before (empty logs at the keyframe). Throws DomainError 'unavailable' where the payload is
+ * damaged, and is good for another segment then.
  */
 export class BookReader {
-  readonly head: RunHead;
-  readonly priceScale: number;
-  readonly sizeScale: number;
+  head = NO_HEAD;
+  priceScale = 0;
+  sizeScale = 0;
   readonly bids = new Ladder();
   readonly asks = new Ladder();
   readonly bidEdits = new EditLog();
   readonly askEdits = new EditLog();
   index = -1;
-  readonly #reader: VarintReader;
+  readonly #input = new VarintReader(NO_BYTES);
+  readonly #operations = new Operations();
+  /** The payload with zeros behind it, so that the loops over it may look ahead. */
+  #padded = new Uint8Array(2 * RUN_PAYLOAD_BYTES);
 
-  constructor(payload: Uint8Array, head: RunHead = readRunHead(payload)) {
+  constructor(payload?: Uint8Array, head?: RunHead) {
+    if (payload !== undefined) this.open(payload, head);
+  }
+
+  /** Stands in front of the segment's first book. */
+  open(payload: Uint8Array, head: RunHead = readRunHead(payload)): void {
+    const input = this.#input;
+    input.bytes = payload;
+    input.position = head.bodyOffset;
     this.head = head;
-    this.#reader = new VarintReader(payload, head.bodyOffset);
-    this.priceScale = readScale(this.#reader);
-    this.sizeScale = readScale(this.#reader);
+    this.index = -1;
+    this.bids.clear();
+    this.asks.clear();
+    this.bidEdits.begin(0);
+    this.askEdits.begin(0);
+    this.priceScale = readScale(input);
+    this.sizeScale = readScale(input);
     if (this.priceScale > DECIMAL_PLACES_MAX) throw damaged();
+    if (head.version === VERSION_1) return;
+    this.#operations.read(input, this.sizeScale);
+    this.#pad(payload);
+  }
+
+  #pad(payload: Uint8Array): void {
+    const { length } = payload;
+    if (length + LOOK_AHEAD > this.#padded.length) this.#padded = new Uint8Array(2 * (length + LOOK_AHEAD));
+    this.#padded.set(payload);
+    for (let i = length; i < length + LOOK_AHEAD; i += 1) this.#padded[i] = 0;
   }
 
   /** Moves to the next book; false behind the last one. */
   advance(): boolean {
     if (this.index + 1 >= this.head.count) return false;
-    this.index += 1;
-    if (this.index === 0) {
-      this.#readSide(this.bids, -1);
-      this.#readSide(this.asks, 1);
-    } else {
-      this.#edit(this.bids, this.bidEdits, -1);
-      this.#edit(this.asks, this.askEdits, 1);
-    }
+    this.bidEdits.begin(0);
+    this.askEdits.begin(0);
+    if (this.head.version === VERSION_1) this.#step1(this.bidEdits, this.askEdits);
+    else this.#move(1, this.bidEdits, this.askEdits);
     return true;
   }
 
-  /** Moves forwards to the book at `index`, which must not lie behind the present one. */
+  /**
+   * Moves forwards to the book at `index`, which must not lie behind the present one. The edit logs are empty afterwards:
+   * nobody reads those of the books in between.
+   */
   advanceTo(index: number): void {
-    while (this.index < index) if (!this.advance()) throw damaged();
+    if (index >= this.head.count) throw damaged();
+    this.bidEdits.begin(0);
+    this.askEdits.begin(0);
+    if (this.head.version === VERSION_1) while (this.index < index) this.#step1(undefined, undefined);
+    else if (this.index < index) this.#move(index - this.index, undefined, undefined);
+  }
+
+  /** Moves on by `books`. */
+  #move(books: number, bidEdits: EditLog | undefined, askEdits: EditLog | undefined): void {
+    let left = books;
+    if (this.index < 0 && left > 0) {
+      this.index = 0;
+      this.#readSide(this.bids, -1);
+      this.#readSide(this.asks, 1);
+      left -= 1;
+    }
+    this.index += left;
+    if (left > 0) this.#edit(left, bidEdits, askEdits);
+    if (this.index === this.head.count - 1) this.#input.mustBeAtEnd();
+  }
+
+  #step1(bidEdits: EditLog | undefined, askEdits: EditLog | undefined): void {
+    const input = this.#input;
+    const { priceScale, sizeScale } = this;
+    this.index += 1;
+    if (this.index === 0) {
+      readSide1(input, this.bids, sizeScale, outsidePrice(priceScale, -1), -1);
+      readSide1(input, this.asks, sizeScale, outsidePrice(priceScale, 1), 1);
+    } else {
+      editSide1(input, this.bids, bidEdits, sizeScale, outsidePrice(priceScale, -1), -1);
+      editSide1(input, this.asks, askEdits, sizeScale, outsidePrice(priceScale, 1), 1);
+    }
   }
 
   #readSide(side: Ladder, away: -1 | 1): void {
-    const reader = this.#reader;
-    side.clear();
-    let price = outside(this.priceScale, away);
-    for (let left = reader.unsigned(); left > 0; left -= 1) {
-      price += reader.unsigned() * away;
-      side.push(price, readScaled(reader, this.sizeScale));
+    const input = this.#input;
+    const count = input.unsigned();
+    const { bytes } = input;
+    // A level takes a byte at least.
+    if (count > bytes.length - input.position) throw damaged();
+    side.reserve(count);
+    const { values } = side;
+    const one = powerOfTen(this.priceScale);
+    const areDoubles = this.sizeScale === DOUBLES;
+    const padded = this.#padded;
+    const { units } = this.#operations;
+    let price = outsidePrice(this.priceScale, away);
+    // Nearly all numbers here are of two or three bytes, and all in a row. They are read without a call, and without a
+    // branch that is as often one as the other.
+    let at = input.position;
+    for (let i = 0; i < 2 * count; i += 2) {
+      const first = padded[at]!;
+      const second = padded[at + 1]!;
+      const third = padded[at + 2]!;
+      const two = first >> 7;
+      const three = two & (second >> 7);
+      let isOdd = (first & 1) === 1;
+      let size: number;
+      if ((three & (third >> 7)) === 0) {
+        const code = (first & 127) | ((second & 127 & -two) << 7) | ((third & -three) << 14);
+        size = (code >> 2) * units[(code & 2) === 0 ? FINE : WHOLE]!;
+        at += 1 + two + three;
+      } else {
+        input.position = at;
+        const code = input.unsigned();
+        isOdd = code % 2 === 1;
+        size = sizeOfLevel(code, this.#operations.whole);
+        at = input.position;
+      }
+      if (isOdd || areDoubles) {
+        input.position = at;
+        price += isOdd ? input.unsigned() * away : away;
+        if (areDoubles) size = input.double();
+        at = input.position;
+      } else {
+        price += away;
+      }
+      if (price < 0 || price > one) throw damaged();
+      values[i] = price;
+      values[i + 1] = checkedSize(size);
     }
+    side.length = count;
+    input.position = at;
+    input.mustEndWithin();
   }
 
-  #edit(side: Ladder, log: EditLog, away: -1 | 1): void {
-    const reader = this.#reader;
-    log.length = 0;
-    let position = 0;
-    for (let left = reader.unsigned(); left > 0; left -= 1) {
-      const code = reader.unsigned();
-      const kind = code % 4;
-      const skip = (code - kind) / 4;
-      position += skip;
-      if (position > side.length || (kind !== INSERT && position === side.length)) throw damaged();
-      log.add(skip, kind);
-      if (kind === SET) {
-        side.values[2 * position + 1] = readScaled(reader, this.sizeScale);
+  /** Makes the next `books` books; the logs are given where it is one, and tell its edits. */
+  #edit(books: number, bidEdits: EditLog | undefined, askEdits: EditLog | undefined): void {
+    const input = this.#input;
+    const padded = this.#padded;
+    const { listed, units } = this.#operations;
+    const end = input.bytes.length;
+    let counts = 0;
+    let at = input.position;
+    for (let nth = 0; nth < 2 * books; nth += 1) {
+      const isBids = (nth & 1) === 0;
+      if (isBids) {
+        counts = padded[at]!;
+        at += 1;
+      }
+      const side = isBids ? this.bids : this.asks;
+      const log = isBids ? bidEdits : askEdits;
+      let count = isBids ? counts & EDITS_IN_HALF_MAX : counts >> 4;
+      if (count === EDITS_IN_HALF_MAX) {
+        input.position = at;
+        count += input.unsigned();
+        at = input.position;
+      }
+      // An edit takes a byte at least.
+      if (count > end - at) throw damaged();
+      log?.begin(count);
+      const skips = log?.skips;
+      let { values, length } = side;
+      let position = 0;
+      for (let i = 0; i < count; i += 1) {
+        const byte = padded[at]!;
+        const op = byte >> 2;
+        let skip = byte & SKIP_IN_OP_MAX;
+        // Without a branch: whether a skip follows, whether a number does and of how many bytes is hard to foresee.
+        const skipFollows = (skip + 1) >> 2;
+        const more = padded[at + 1]! & -skipFollows;
+        at += 1 + skipFollows;
+        skip += more;
+        if (more >= 128) {
+          input.position = at - 1;
+          skip = SKIP_IN_OP_MAX + input.unsigned();
+          at = input.position;
+        }
+        if (skips !== undefined) skips[i] = skip;
+        position += skip;
+        if (op >= REMOVE) {
+          input.position = at;
+          const stays = this.#restructure(op, side, position, isBids ? -1 : 1);
+          at = input.position;
+          ({ values, length } = side);
+          if (log !== undefined && op === LEVEL) log.inserts(i);
+          if (log !== undefined && op === REMOVE) log.removes(i);
+          if (stays) position += 1;
+          continue;
+        }
+        if (position >= length) throw damaged();
+        const numberFollows = (WHOLE - 1 - op) >>> 31;
+        const first = padded[at]! & -numberFollows;
+        const second = padded[at + 1]!;
+        const two = first >> 7;
+        let change: number;
+        if ((two & (second >> 7)) === 0) {
+          const number = (op & 7) | ((first & 127) << 3) | ((second & -two) << 10);
+          change = listed[op]! + ((number >> 1) ^ -(number & 1)) * units[op]!;
+          at += numberFollows + two;
+        } else {
+          input.position = at;
+          change = this.#operations.change(input, op);
+          at = input.position;
+        }
+        const place = 2 * position + 1;
+        values[place] = checkedSize(values[place]! + change);
         position += 1;
-      } else if (kind === REMOVE) {
-        side.remove(position);
-      } else if (kind === INSERT) {
-        const previous = position === 0 ? outside(this.priceScale, away) : side.values[2 * position - 2]!;
-        const price = previous + reader.unsigned() * away;
-        side.insert(position, price, readScaled(reader, this.sizeScale));
-        position += 1;
-      } else {
-        throw damaged();
       }
     }
+    input.position = at;
+    input.mustEndWithin();
+  }
+
+  /** What is rarer than a change of size; says whether there is a level at `position` now that the edit made. */
+  #restructure(op: number, side: Ladder, position: number, away: -1 | 1): boolean {
+    if (op === LEVEL) {
+      this.#insert(side, position, away);
+      return true;
+    }
+    if (position >= side.length) throw damaged();
+    if (op === REMOVE) {
+      side.remove(position);
+      return false;
+    }
+    if (op !== DOUBLE || this.sizeScale !== DOUBLES) throw damaged();
+    side.values[2 * position + 1] = checkedSize(this.#input.double());
+    return true;
+  }
+
+  #insert(side: Ladder, position: number, away: -1 | 1): void {
+    if (position > side.length) throw damaged();
+    const input = this.#input;
+    const { values } = side;
+    const before = position === 0 ? outsidePrice(this.priceScale, away) : values[2 * position - 2]!;
+    const code = input.unsigned();
+    const price = before + (code % 2 === 1 ? input.unsigned() : 1) * away;
+    if (price < 0 || price > powerOfTen(this.priceScale)) throw damaged();
+    if (position < side.length && (values[2 * position]! - price) * away <= 0) throw damaged();
+    const size = this.sizeScale === DOUBLES ? input.double() : sizeOfLevel(code, this.#operations.whole);
+    side.insert(position, price, checkedSize(size));
   }
 }
 

@@ -1,8 +1,12 @@
+import { powerOfTen } from '../domain/decimal.ts';
+
 /**
  * One side of a book while a segment is read: levels in the segment's integers, best one first. Deltas are positions, not
  * prices: the side is edited in place, without a search.
  */
 const INITIAL_LEVELS = 128;
+/** Up to so many numbers are moved faster one by one than by a call. */
+const MOVED_ONE_BY_ONE_MAX = 48;
 
 export class Ladder {
   /** Price and size of each level by turns: level i stands at 2i and 2i + 1. */
@@ -13,6 +17,11 @@ export class Ladder {
     this.length = 0;
   }
 
+  /** Makes room for `levels` in all. */
+  reserve(levels: number): void {
+    if (2 * levels > this.values.length) this.#grow(4 * levels);
+  }
+
   push(price: number, size: number): void {
     this.insert(this.length, price, size);
   }
@@ -21,24 +30,33 @@ export class Ladder {
   insert(position: number, price: number, size: number): void {
     const at = 2 * position;
     const end = 2 * this.length;
-    if (end + 2 > this.values.length) this.#grow();
-    if (at < end) this.values.copyWithin(at + 2, at, end);
-    this.values[at] = price;
-    this.values[at + 1] = size;
+    if (end + 2 > this.values.length) this.#grow(2 * end);
+    const { values } = this;
+    if (end - at > MOVED_ONE_BY_ONE_MAX) values.copyWithin(at + 2, at, end);
+    else for (let i = end - 1; i >= at; i -= 1) values[i + 2] = values[i]!;
+    values[at] = price;
+    values[at + 1] = size;
     this.length += 1;
   }
 
   /** Takes the level at `position` away. 0 ≤ position < length. */
   remove(position: number): void {
+    const { values } = this;
     const behind = 2 * position + 2;
     const end = 2 * this.length;
-    if (behind < end) this.values.copyWithin(behind - 2, behind, end);
+    if (end - behind > MOVED_ONE_BY_ONE_MAX) values.copyWithin(behind - 2, behind, end);
+    else for (let i = behind; i < end; i += 1) values[i - 2] = values[i]!;
     this.length -= 1;
   }
 
-  #grow(): void {
-    const grown = new Float64Array(2 * this.values.length);
+  #grow(numbers: number): void {
+    const grown = new Float64Array(numbers);
     grown.set(this.values);
     this.values = grown;
   }
+}
+
+/** What stands in front of a side's best price: one tick outside the range, in units of 10^-scale. */
+export function outsidePrice(scale: number, away: -1 | 1): number {
+  return away === 1 ? -1 : powerOfTen(scale) + 1;
 }

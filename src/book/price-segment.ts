@@ -2,7 +2,7 @@ import { toScaled } from '../domain/decimal.ts';
 import type { Place } from '../domain/page.ts';
 import { type EncodedRun, RUN_RECORDS_MAX, type RunCodec, readRunHead, writeRunHead } from './run.ts';
 import { columnScale, DOUBLES, divisorOf, placesAtLeast, readScale } from './scale.ts';
-import { VarintReader, VarintWriter } from './varint.ts';
+import { damaged, VarintReader, VarintWriter } from './varint.ts';
 
 /** A price at its place in one series: an outcome's mids or trades, or a coin's prices from one source. */
 export interface PriceRecord extends Place {
@@ -63,7 +63,9 @@ function decodePrices(payload: Uint8Array): PriceRecord[] {
       continue;
     }
     scaled += reader.signed();
+    if (Math.abs(scaled) > Number.MAX_SAFE_INTEGER) throw damaged();
     records.push({ ...place, price: scaled / divisorOf(scale) });
   }
+  reader.mustBeAtEnd();
   return records;
 }

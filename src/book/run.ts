@@ -1,29 +1,35 @@
 import type { Place } from '../domain/page.ts';
-import { damaged, VarintReader, type VarintWriter } from './varint.ts';
+import { damaged, unsignedBytes, VarintReader, type VarintWriter } from './varint.ts';
+import { readPlaces1, VERSION_1 } from './version-1.ts';
 
 /**
  * The head that every segment's payload begins with, whatever its records are:
  *
- *   version   unsigned, 1
+ *   version   unsigned, 2
  *   count     unsigned, 1 … RUN_RECORDS_MAX
- *   times     first timestamp in ms (unsigned), then count-1 differences (unsigned: never descending)
- *   ids       first id (unsigned), then count-1 differences (signed)
+ *   times     first timestamp in ms (unsigned), then count-1 steps to the next one (unsigned: never descending)
+ *   ids       first id (unsigned), then count-1 steps (signed)
  *
- * so a page can be planned, and a nearest record found, without reading a book.
+ * so a page can be planned, and a nearest record found, without reading a book. Where a step equals the one written
+ * before it, an unsigned number follows that says how often it comes again (those count among the count-1); the step behind
+ * such a repetition is compared with none.
+ *
+ * Payloads of version 1 (version-1.ts) are read, and no longer written.
  */
+const VERSION = 2;
 export const RUN_RECORDS_MAX = 128;
 
 /**
- * A segment is closed when its payload reaches this many bytes: two such rows fill an 8 KiB page of the database.
+ * A segment is closed when its payload reaches this many bytes: four such rows fill an 8 KiB page of the database.
  * A payload whose first record alone is large may be KEYFRAMES_PER_RUN times that record, or deltas would not pay.
  */
-export const RUN_PAYLOAD_BYTES = 3_980;
+export const RUN_PAYLOAD_BYTES = 1_960;
 export const KEYFRAMES_PER_RUN = 4;
-
-const VERSION = 1;
 
 /** The places of a segment's records, ascending, and where the records themselves begin. */
 export interface RunHead {
+  /** Of the payload: 1 or 2. */
+  readonly version: number;
   readonly count: number;
   readonly timestamps: Float64Array;
   readonly ids: Float64Array;
@@ -61,33 +67,130 @@ export function writeRunHead(writer: VarintWriter, records: readonly Place[], fr
   writer.unsigned(VERSION);
   writer.unsigned(count);
   writer.unsigned(records[from]!.timestampMs);
-  for (let i = from + 1; i < from + count; i += 1) {
-    writer.unsigned(records[i]!.timestampMs - records[i - 1]!.timestampMs);
-  }
+  writeSteps(count, (i) => records[from + i]!.timestampMs - records[from + i - 1]!.timestampMs, {
+    step: (step) => writer.unsigned(step),
+    times: (times) => writer.unsigned(times),
+  });
   writer.unsigned(records[from]!.id);
-  for (let i = from + 1; i < from + count; i += 1) writer.signed(records[i]!.id - records[i - 1]!.id);
+  writeSteps(count, (i) => records[from + i]!.id - records[from + i - 1]!.id, {
+    step: (step) => writer.signed(step),
+    times: (times) => writer.unsigned(times),
+  });
+}
+
+interface StepWriter {
+  step(step: number): void;
+  times(times: number): void;
+}
+
+/** `stepTo(i)` leads to record i, 1 … count-1. */
+function writeSteps(count: number, stepTo: (i: number) => number, writer: StepWriter): void {
+  let before = Number.NaN;
+  for (let i = 1; i < count; ) {
+    const step = stepTo(i);
+    writer.step(step);
+    i += 1;
+    if (step !== before) {
+      before = step;
+      continue;
+    }
+    const first = i;
+    while (i < count && stepTo(i) === step) i += 1;
+    writer.times(i - first);
+    before = Number.NaN;
+  }
+}
+
+/** The bytes that a head comes to at most, while it is not known how many records its run takes. */
+export class RunHeadBytes {
+  readonly #times = new StepBytes();
+  readonly #ids = new StepBytes();
+  /** In front of the first step: version, count, timestamp, id. */
+  #length = 20;
+
+  /** With one more record. */
+  add(before: Place, after: Place): number {
+    this.#length += this.#times.add(after.timestampMs - before.timestampMs);
+    // A sign takes the place of one bit.
+    this.#length += this.#ids.add(2 * Math.abs(after.id - before.id));
+    return this.#length;
+  }
+}
+
+class StepBytes {
+  #before = Number.NaN;
+  #repeated = Number.NaN;
+
+  add(step: number): number {
+    if (step === this.#repeated) return 0;
+    const bytes = unsignedBytes(step);
+    const again = step === this.#before;
+    this.#repeated = again ? step : Number.NaN;
+    this.#before = again ? Number.NaN : step;
+    return again ? bytes + 2 : bytes;
+  }
 }
 
 export function readRunHead(payload: Uint8Array): RunHead {
   const reader = new VarintReader(payload);
-  if (reader.unsigned() !== VERSION) throw damaged();
+  const version = reader.unsigned();
+  if (version !== VERSION && version !== VERSION_1) throw damaged();
   const count = reader.unsigned();
   if (count < 1 || count > RUN_RECORDS_MAX) throw damaged();
   const timestamps = new Float64Array(count);
   const ids = new Float64Array(count);
-  let timestamp = reader.unsigned();
-  timestamps[0] = timestamp;
-  for (let i = 1; i < count; i += 1) {
-    timestamp += reader.unsigned();
-    timestamps[i] = timestamp;
+  if (version === VERSION_1) {
+    readPlaces1(reader, timestamps, ids);
+  } else {
+    readColumn(reader, timestamps, false);
+    readColumn(reader, ids, true);
   }
-  let id = reader.unsigned();
-  ids[0] = id;
-  for (let i = 1; i < count; i += 1) {
-    id += reader.signed();
-    ids[i] = id;
+  return { version, count, timestamps, ids, bodyOffset: reader.position };
+}
+
+function readColumn(reader: VarintReader, column: Float64Array, signed: boolean): void {
+  const { bytes } = reader;
+  const count = column.length;
+  let value = reader.unsigned();
+  column[0] = value;
+  let before = Number.NaN;
+  let at = reader.position;
+  for (let i = 1; i < count; ) {
+    const first = bytes[at]!;
+    const second = bytes[at + 1]!;
+    const more = first >> 7;
+    let step: number;
+    // Nearly all are of one or two bytes: those without a call, and without a branch that is as often one as the other.
+    if ((more & (second >> 7)) === 0) {
+      const low = (first & 127) | ((second & -more) << 7);
+      step = !signed ? low : (low & 1) === 0 ? low >> 1 : -(low >> 1);
+      at += 1 + more;
+    } else {
+      reader.position = at;
+      step = signed ? reader.signed() : reader.unsigned();
+      at = reader.position;
+    }
+    value += step;
+    column[i] = value;
+    i += 1;
+    if (step === before) {
+      reader.position = at;
+      const end = i + reader.unsigned();
+      at = reader.position;
+      if (end > count) throw damaged();
+      for (; i < end; i += 1) {
+        value += step;
+        column[i] = value;
+      }
+      before = Number.NaN;
+    } else {
+      before = step;
+    }
+    if (value < 0 || value > Number.MAX_SAFE_INTEGER) throw damaged();
   }
-  return { count, timestamps, ids, bodyOffset: reader.position };
+  reader.position = at;
+  // Beyond the end a byte counted as 0.
+  reader.mustEndWithin();
 }
 
 /** Index of the first record of `head` that stands behind `place`, or `count`. */

@@ -1,5 +1,5 @@
-import { DECIMAL_PLACES_MAX, decimalPlaces, powerOfTen, toScaled } from '../domain/decimal.ts';
-import { damaged, type VarintReader, type VarintWriter } from './varint.ts';
+import { DECIMAL_PLACES_MAX, decimalPlaces, powerOfTen } from '../domain/decimal.ts';
+import { damaged, type VarintReader } from './varint.ts';
 
 /**
  * A column of decimals is written as integers value · 10^scale with one scale for the whole segment. Where no scale
@@ -33,11 +33,6 @@ export function placesAtLeast(places: number, value: number): number {
 /** The scale for a column whose values have up to `places` decimals and are at most `largest`. */
 export function columnScale(places: number, largest: number): number {
   return places !== NO_SCALE && largest * powerOfTen(places) < SCALED_MAX ? places : DOUBLES;
-}
-
-export function writeScaled(writer: VarintWriter, value: number, scale: number): void {
-  if (scale === DOUBLES) writer.double(value);
-  else writer.unsigned(toScaled(value, scale));
 }
 
 /** The value in units of its column: divide by `divisorOf(scale)` for the decimal. */

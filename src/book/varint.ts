@@ -23,6 +23,12 @@ export class VarintWriter {
     this.#length = length;
   }
 
+  /** 0 … 255. */
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#length++] = value;
+  }
+
   unsigned(value: number): void {
     this.#reserve(8);
     let rest = value;
@@ -77,37 +83,47 @@ export class VarintWriter {
   }
 }
 
+/** How many bytes `VarintWriter.unsigned` takes for `value`. */
+export function unsignedBytes(value: number): number {
+  let bytes = 1;
+  for (let rest = value; rest >= LOW_BITS; rest /= LOW_BITS) bytes += 1;
+  return bytes;
+}
+
+/** Loops over many numbers may read `bytes` themselves and put `position` behind what they took. */
 export class VarintReader {
-  readonly #bytes: Uint8Array;
-  #position: number;
+  bytes: Uint8Array;
+  position: number;
 
   constructor(bytes: Uint8Array, position = 0) {
-    this.#bytes = bytes;
-    this.#position = position;
+    this.bytes = bytes;
+    this.position = position;
   }
 
-  get position(): number {
-    return this.#position;
+  byte(): number {
+    const byte = this.bytes[this.position++];
+    if (byte === undefined) throw damaged();
+    return byte;
   }
 
   unsigned(): number {
-    const bytes = this.#bytes;
-    const at = this.#position;
+    const bytes = this.bytes;
+    const at = this.position;
     // Nearly all are of one to three bytes: those in 32-bit arithmetic. Beyond the end a byte is undefined, and `!` a lie
     // that no comparison below falls for.
     const first = bytes[at]!;
     if (first < LOW_BITS) {
-      this.#position = at + 1;
+      this.position = at + 1;
       return first;
     }
     const second = bytes[at + 1]!;
     if (second < LOW_BITS) {
-      this.#position = at + 2;
+      this.position = at + 2;
       return (first & 127) | (second << 7);
     }
     const third = bytes[at + 2]!;
     if (third < LOW_BITS) {
-      this.#position = at + 3;
+      this.position = at + 3;
       return (first & 127) | ((second & 127) << 7) | (third << 14);
     }
     return this.#long();
@@ -117,7 +133,7 @@ export class VarintReader {
     let value = 0;
     let unit = 1;
     for (;;) {
-      const byte = this.#bytes[this.#position++];
+      const byte = this.bytes[this.position++];
       if (byte === undefined || unit > Number.MAX_SAFE_INTEGER) throw damaged();
       value += (byte % LOW_BITS) * unit;
       if (value > Number.MAX_SAFE_INTEGER) throw damaged();
@@ -127,17 +143,27 @@ export class VarintReader {
   }
 
   signed(): number {
-    const first = this.#bytes[this.#position++];
+    const first = this.bytes[this.position++];
     if (first === undefined) throw damaged();
     const low = (first % LOW_BITS) >> 1;
     const magnitude = first < LOW_BITS ? low : low + this.unsigned() * SIGNED_LOW;
     return first % 2 === 0 ? magnitude : -magnitude;
   }
 
+  /** To be asked by who moved `position` without looking at every byte. */
+  mustEndWithin(): void {
+    if (this.position > this.bytes.length) throw damaged();
+  }
+
+  /** To be asked where nothing may stand behind what was read. */
+  mustBeAtEnd(): void {
+    if (this.position !== this.bytes.length) throw damaged();
+  }
+
   double(): number {
-    if (this.#position + 8 > this.#bytes.length) throw damaged();
-    const view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset + this.#position, 8);
-    this.#position += 8;
+    if (this.position + 8 > this.bytes.length) throw damaged();
+    const view = new DataView(this.bytes.buffer, this.bytes.byteOffset + this.position, 8);
+    this.position += 8;
     return view.getFloat64(0, true);
   }
 }

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type BookRecord, bookCodec } from '../../src/book/book-segment.ts';
+import { BookReader, type BookRecord, bookCodec, bookOf, type EditLog } from '../../src/book/book-segment.ts';
 import { KEYFRAMES_PER_RUN, RUN_PAYLOAD_BYTES, RUN_RECORDS_MAX, readRunHead } from '../../src/book/run.ts';
+import { DomainError } from '../../src/domain/errors.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { ascendingPlaces } from '../support/places.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { decodeAll, encodeAll } from './round-trip.ts';
+import { encodeBooks1 } from './version-1-encoder.ts';
 
 const RUNS = { seed: 20260416, numRuns: 150 };
 const EMPTY: OrderBook = { bidPrices: [], bidSizes: [], askPrices: [], askSizes: [] };
@@ -71,6 +73,17 @@ describe('a run of books', () => {
     const books = Array.from({ length: 12 }, (_, i) => largeBook(1200, i % 2, 10 + i));
     const records = recordsOf([...books, EMPTY, largeBook(1200, 0, 5), EMPTY, EMPTY]);
     expect(decodeAll(bookCodec, encodeAll(bookCodec, records, RUN_RECORDS_MAX))).toEqual(records);
+  });
+
+  test('keeps edits far behind the best level, and far from each other', () => {
+    const before = largeBook(1200, 0, 10);
+    const resized = { ...before, bidSizes: before.bidSizes.with(700, 1.5).with(900, 2.5).with(1199, 3.5) };
+    const without = (list: readonly number[]) => list.filter((_, i) => i !== 850);
+    const shorter = { ...resized, bidPrices: without(resized.bidPrices), bidSizes: without(resized.bidSizes) };
+    const records = recordsOf([before, resized, shorter, resized, before]);
+    const payloads = encodeAll(bookCodec, records, RUN_RECORDS_MAX);
+    expect(payloads.length).toBe(1);
+    expect(decodeAll(bookCodec, payloads)).toEqual(records);
   });
 
   test.each<[string, readonly OrderBook[]]>([
@@ -149,9 +162,11 @@ describe('encoding', () => {
     );
   });
 
-  test('begins a run again, as often as need be, when a later book needs a finer scale', () => {
-    // Every book refines the sizes of the one before; the last ones leave no scale that fits all.
-    const sizes = [5, 0.5, 0.25, 0.125, 0.0625, 0.000001, 1e-9, 1e-12, 1e11, 1e14, 7];
+  test.each([
+    ['the last ones leave no scale that fits all', [5, 0.5, 0.25, 0.125, 0.0625, 0.000001, 1e-9, 1e-12, 1e11, 1e14, 7]],
+    ['one scale fits all in the end', [5, 0.5, 80, 0.25, 80.5, 0.125, 0.0625, 3, 0.000001, 17, 18, 1e-9, 5]],
+  ])('begins a run again, as often as need be, when a later book needs a finer scale; %s', (_, sizes) => {
+    // Most books refine the sizes of the one before.
     const books = sizes.map((size, i) => ({
       bidPrices: [0.5, i % 2 === 0 ? 0.4 : 0.4321],
       bidSizes: [size, 3],
@@ -207,6 +222,161 @@ describe('a segment', () => {
     const bytes = encodeAll(bookCodec, records, RUN_RECORDS_MAX).reduce((sum, payload) => sum + payload.length, 0);
     expect(bytes).toBeLessThan(JSON.stringify(records).length / 10);
   });
+});
+
+test('changes of size that a segment has often take a byte each', () => {
+  // To and fro by amounts that take four bytes each where they are written out.
+  const amounts = [500.37, 777.77, 640.01];
+  const books = Array.from({ length: 100 }, (_, i): OrderBook => {
+    const size = 5000 + (i % 2 === 0 ? 0 : amounts[Math.floor(i / 2) % 3]!);
+    return { bidPrices: [0.5], bidSizes: [Math.round(size * 100) / 100], askPrices: [], askSizes: [] };
+  });
+  const { payload, count } = bookCodec.encode(recordsOf(books), 0, RUN_RECORDS_MAX);
+  expect(count).toBe(100);
+  // Beside the byte that says how many edits there are.
+  expect(payload.length).toBeLessThan(2 * 100 + 40);
+  expect(bookCodec.decode(payload)).toEqual(recordsOf(books));
+});
+
+describe('the places of a segment', () => {
+  const steps = fc.array(fc.constantFrom(0, 1, 2, 250, 1000, 2 ** 40), { minLength: 1, maxLength: RUN_RECORDS_MAX });
+
+  test('come back, whatever repeats in them and however often', () => {
+    fc.assert(
+      fc.property(steps, steps, fc.nat(3), (times, ids, stretch) => {
+        // Each step several times, so that there are runs of equal ones.
+        const repeated = (list: readonly number[]) => list.flatMap((step) => new Array<number>(1 + stretch).fill(step));
+        const [timeSteps, idSteps] = [repeated(times), repeated(ids)];
+        const place = { timestampMs: 1_776_323_400_000, id: 1 };
+        const records = timeSteps.slice(0, RUN_RECORDS_MAX).map((step, i): BookRecord => {
+          place.timestampMs += step;
+          // Upwards and downwards, and never the same one twice.
+          place.id += 1 + (idSteps[i % idSteps.length]! % 1000) - (i % 5 === 4 ? 3 : 0);
+          return { timestampMs: place.timestampMs, id: Math.max(1, place.id), book: EMPTY };
+        });
+        expect(decodeAll(bookCodec, encodeAll(bookCodec, records, RUN_RECORDS_MAX))).toEqual(records);
+      }),
+      RUNS,
+    );
+  });
+
+  test('take hardly a byte where they come at a pace', () => {
+    const records = Array.from({ length: RUN_RECORDS_MAX }, (_, i) => ({
+      timestampMs: 1000 * i,
+      id: i + 1,
+      book: EMPTY,
+    }));
+    // One byte a record says that nothing changes.
+    expect(bookCodec.encode(records, 0, RUN_RECORDS_MAX).payload.length).toBeLessThan(RUN_RECORDS_MAX + 20);
+  });
+});
+
+describe('a reader', () => {
+  /** One run as payloads of both versions, as far as one segment goes. */
+  const payloads = fc.tuple(run, fc.boolean()).map(([records, old]) => {
+    const { payload, count } = bookCodec.encode(records, 0, RUN_RECORDS_MAX);
+    const held = records.slice(0, count);
+    const { priceScale, sizeScale } = new BookReader(payload);
+    return { held, payload: old ? encodeBooks1(held, priceScale, sizeScale) : payload };
+  });
+
+  test('serves one segment after another, and is not disturbed by damaged ones', () => {
+    const reader = new BookReader();
+    fc.assert(
+      fc.property(payloads, fc.nat(), fc.boolean(), ({ held, payload }, at, cut) => {
+        if (cut) {
+          expect(() => {
+            reader.open(payload.slice(0, at % payload.length));
+            while (reader.advance());
+          }).toThrow(DomainError);
+        }
+        reader.open(payload);
+        for (const { book } of held) {
+          expect(reader.advance()).toBe(true);
+          expect(bookOf(reader)).toEqual(book);
+        }
+        expect(reader.advance()).toBe(false);
+      }),
+      RUNS,
+    );
+  });
+
+  test('goes to any book at once, and on from there', () => {
+    const reader = new BookReader();
+    fc.assert(
+      fc.property(payloads, fc.nat(), fc.nat(), ({ held, payload }, one, other) => {
+        const [first, second] = [one % held.length, other % held.length].sort((a, b) => a - b);
+        reader.open(payload);
+        for (const index of [first!, second!]) {
+          reader.advanceTo(index);
+          expect(reader.index).toBe(index);
+          expect(bookOf(reader)).toEqual(held[index]!.book);
+          expect([reader.bidEdits.length, reader.askEdits.length]).toEqual([0, 0]);
+        }
+        expect(reader.advance()).toBe(second! + 1 < held.length);
+        expect(bookOf(reader)).toEqual(held[Math.min(second! + 1, held.length - 1)]!.book);
+        expect(() => reader.advanceTo(held.length)).toThrow(DomainError);
+      }),
+      RUNS,
+    );
+  });
+
+  test('tells how every book came from the one before', () => {
+    type Level = readonly [number, number];
+    const levels = (prices: readonly number[], sizes: readonly number[]) =>
+      prices.map((price, i): Level => [price, sizes[i]!]);
+    /** What the log makes of `before`, new levels being taken from `after`. */
+    const edited = (before: readonly Level[], after: readonly Level[], log: EditLog): Level[] => {
+      const made: Level[] = [];
+      let at = 0;
+      for (let i = 0; i < log.length; i += 1) {
+        made.push(...before.slice(at, at + log.skips[i]!));
+        at += log.skips[i]! + log.consumes[i]!;
+        if (log.produces[i] === 1) made.push(after[made.length]!);
+      }
+      const keepsLevels = [...log.consumes.subarray(0, log.length), ...log.produces.subarray(0, log.length)];
+      expect(log.restructures).toBe(keepsLevels.includes(0));
+      return [...made, ...before.slice(at)];
+    };
+    fc.assert(
+      fc.property(payloads, ({ held, payload }) => {
+        const reader = new BookReader(payload);
+        reader.advance();
+        expect([reader.bidEdits.length, reader.askEdits.length]).toEqual([0, 0]);
+        for (let i = 1; i < held.length; i += 1) {
+          reader.advance();
+          const [before, after] = [held[i - 1]!.book, held[i]!.book];
+          const bids = levels(after.bidPrices, after.bidSizes);
+          const asks = levels(after.askPrices, after.askSizes);
+          expect(edited(levels(before.bidPrices, before.bidSizes), bids, reader.bidEdits)).toEqual(bids);
+          expect(edited(levels(before.askPrices, before.askSizes), asks, reader.askEdits)).toEqual(asks);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  test('stands nowhere before it has a segment', () => {
+    const reader = new BookReader();
+    expect(reader.advance()).toBe(false);
+    expect(() => reader.advanceTo(0)).toThrow(DomainError);
+  });
+});
+
+test('a run does not depend on what stands behind it, where that needs no finer scale', () => {
+  let held = 0;
+  fc.assert(
+    fc.property(run, (records) => {
+      const { payload, count } = bookCodec.encode(records, 0, RUN_RECORDS_MAX);
+      const alone = bookCodec.encode(records.slice(0, count), 0, RUN_RECORDS_MAX);
+      const [a, b] = [new BookReader(payload), new BookReader(alone.payload)];
+      if (a.priceScale !== b.priceScale || a.sizeScale !== b.sizeScale) return;
+      expect(alone.payload).toEqual(payload);
+      if (count < records.length) held += 1;
+    }),
+    RUNS,
+  );
+  expect(held).toBeGreaterThan(20);
 });
 
 test('books are the same when every level is', () => {

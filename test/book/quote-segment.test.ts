@@ -88,3 +88,19 @@ describe('quotes that could be mistaken for another', () => {
     expect(decodeAll(quoteCodec, encodeAll(quoteCodec, records, RUN_RECORDS_MAX))).toEqual(records);
   });
 });
+
+test('changes of size that a segment has often take a byte each', () => {
+  const amounts = [500.37, 777.77, 640.01];
+  const records = Array.from({ length: 100 }, (_, i) => ({
+    timestampMs: 100 * i,
+    id: i + 1,
+    quote: {
+      ...{ bidPrice: 0.5, bidSize: Math.round(500_000 + (i % 2) * 100 * amounts[Math.floor(i / 2) % 3]!) / 100 },
+      ...{ askPrice: 0.6, askSize: 10 },
+    },
+  }));
+  const { payload, count } = quoteCodec.encode(records, 0, RUN_RECORDS_MAX);
+  expect(count).toBe(100);
+  expect(payload.length).toBeLessThan(100 + 50);
+  expect(quoteCodec.decode(payload)).toEqual(records);
+});
