@@ -8,7 +8,7 @@ PORT ?= 8080
 TEST_TIMEOUT_MS := 120000
 
 # --minify-identifiers would switch the router's own checks off; .env and bunfig.toml of a working directory are not ours.
-BUILD_FLAGS := --compile --minify-whitespace --minify-syntax --no-compile-autoload-dotenv --no-compile-autoload-bunfig
+BUILD_FLAGS := --compile --bytecode --format=esm --minify-whitespace --minify-syntax --no-compile-autoload-dotenv --no-compile-autoload-bunfig
 
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
@@ -46,11 +46,11 @@ format: install ## format and fix what can be fixed
 fixtures: install ## make the simulated recordings again
 	$(BUN) fixtures/simulate.ts
 
-bench: build ## measure, and write test/bench/RESULTS.md
+bench: build ## measure beside nginx, Fastify, PostgreSQL and DuckDB, and write test/bench/RESULTS.md
 	$(BUN) test/bench/run.ts
 
 crash: build ## kill 1,000 imports at random moments (CRASH_KILLS), and write test/crash/RESULTS.md
 	$(BUN) test/crash/run.ts
 
 clean: ## remove what was built and installed
-	rm -rf dist node_modules
+	rm -rf dist node_modules test/bench/contenders/node_modules

@@ -75,6 +75,13 @@ function writeInt32(bytes: Uint8Array, position: number, value: number): number 
   return position + digits;
 }
 
+/** `value` with a leading zero, 0 … 99. */
+export function writeTwoDigits(bytes: Uint8Array, position: number, value: number): number {
+  bytes[position] = PAIRS[2 * value]!;
+  bytes[position + 1] = PAIRS[2 * value + 1]!;
+  return position + 2;
+}
+
 /** `value` with leading zeros, 0 … 999. */
 export function writeThreeDigits(bytes: Uint8Array, position: number, value: number): number {
   const hundreds = (value / 100) | 0;

@@ -17,6 +17,8 @@ import {
 import { coverageController } from './coverage.ts';
 import { docsController } from './docs.ts';
 import { exportController } from './export.ts';
+import { HeldAnswers } from './held-answers.ts';
+import { Lookup } from './lookup.ts';
 import { marketsController } from './markets.ts';
 import { pricesController } from './prices.ts';
 import { isOurs, problemResponse } from './problem.ts';
@@ -39,6 +41,9 @@ export interface AppDeps {
 /** Keys and addresses whose windows are counted apart; further ones share one window. */
 const SUBJECTS_MAX = 65_536;
 
+/** Answers held for being asked for again and again. */
+const HELD_BYTES_MAX = 32 * 1024 * 1024;
+
 /** What watches over a server must always get through. */
 const UNCOUNTED: ReadonlySet<string> = new Set([ROUTES.healthz.path, ROUTES.readyz.path]);
 
@@ -50,7 +55,8 @@ export function createApp({ archive, version, clocks, isDraining, logError }: Ap
     addressWindows: new RateWindows(SUBJECTS_MAX),
     clocks,
   };
-  const deps = { archive, responder: new Responder(archive.archiveId, version) };
+  const responder = new Responder(archive.archiveId, version, new HeldAnswers(archive.database, HELD_BYTES_MAX));
+  const deps = { archive, lookup: new Lookup(archive), responder };
   const v1 = new Elysia({ name: 'v1' })
     .use(access(accessDeps))
     .use(tiersController(deps))

@@ -6,30 +6,21 @@ import type { Place } from '../domain/page.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import type { MarketSeries } from '../store/series.ts';
-import { type ResponseHeaders, searchOf } from './access.ts';
-import { requireMarket } from './lookup.ts';
+import { searchOf } from './access.ts';
+import type { Lookup } from './lookup.ts';
 import { Parameters } from './params.ts';
-import { type Negotiated, negotiate, type Responder } from './respond.ts';
+import { type Exchange, type Negotiated, negotiate, type Responder } from './respond.ts';
 import type { Route } from './routes.ts';
 
 /** What every controller of /v1 stands on. */
 export interface ControllerDeps {
   readonly archive: Archive;
+  readonly lookup: Lookup;
   readonly responder: Responder;
 }
 
-/** The part of the router's context that controllers read. */
-export interface RequestContext {
-  readonly request: Request;
-  readonly set: { readonly headers: ResponseHeaders };
-}
-
 /** Reads the parameters with `read`, throws what they refuse, and passes hints on to the client. */
-export function parametersOf<T>(
-  { request, set }: RequestContext,
-  route: Route,
-  read: (parameters: Parameters) => T,
-): T {
+export function parametersOf<T>({ request, set }: Exchange, route: Route, read: (parameters: Parameters) => T): T {
   const parameters = new Parameters(searchOf(request), route);
   const asked = read(parameters);
   parameters.done();
@@ -45,23 +36,22 @@ export interface AnswerForm {
 }
 
 /**
- * Answers about one market from one consistent view of the archive. `question` says what was asked beside the market, in
- * canonical words; `prepare` refuses what does not fit the market, and what it returns makes the response when the client's
- * copy will not do: a request that would be refused is refused whatever copy the client holds (RFC 9110, 13.2.1).
+ * Answers about one market from one consistent view of the archive. `prepare` refuses what does not fit the market, and what
+ * it returns makes the response when the client's copy will not do: a request that would be refused is refused whatever copy
+ * the client holds (RFC 9110, 13.2.1).
  */
 export function answerAboutMarket(
-  { archive, responder }: ControllerDeps,
-  request: Request,
+  { archive, lookup, responder }: ControllerDeps,
+  exchange: Exchange,
   params: { readonly coin: string; readonly conditionId: string },
-  question: string,
-  prepare: (market: StoredMarket) => (form: AnswerForm) => Response,
-): Response {
-  return archive.database.read(() => {
-    const market = requireMarket(archive, params.coin, params.conditionId);
+  prepare: (market: StoredMarket) => (form: AnswerForm) => Response | Promise<Response>,
+): Response | Promise<Response> {
+  return archive.database.readInTurn(() => {
+    const market = lookup.market(params.coin, params.conditionId);
     const answer = prepare(market);
-    const negotiated = negotiate(request);
-    const etag = responder.entityTag(market, question, negotiated);
-    return responder.notModified(request, etag) ?? answer({ negotiated, etag });
+    const negotiated = negotiate(exchange);
+    const etag = responder.entityTag(market, negotiated);
+    return responder.notModified(exchange, etag) ?? responder.held(negotiated, etag) ?? answer({ negotiated, etag });
   });
 }
 

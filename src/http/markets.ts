@@ -1,39 +1,80 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Elysia } from 'elysia';
 import { marketResource } from '../domain/market.ts';
+import type { Timeframe } from '../domain/timeframe.ts';
+import type { ListPlace } from '../store/markets.ts';
 import { answerAboutMarket, type ControllerDeps, parametersOf } from './controller.ts';
-import { requireCoin } from './lookup.ts';
-import { negotiate } from './respond.ts';
+import { MarketList } from './market-list.ts';
+import { type Exchange, type Format, negotiate } from './respond.ts';
 import { ROUTES, routerPath } from './routes.ts';
+
+/** To pass over so many markets takes a few milliseconds; further ones are passed over in turns of their own. */
+const SKIPPED_AT_ONCE_MAX = 50_000;
+
+interface MarketListQuery {
+  readonly timeframe: Timeframe | undefined;
+  readonly limit: number;
+  readonly skip: number;
+}
 
 /** A coin's markets, and one market. */
 export function marketsController(deps: ControllerDeps) {
-  const { archive, responder } = deps;
+  const { archive, lookup, responder } = deps;
+  const { database, markets } = archive;
+  const listIn = (format: Format) => new MarketList(markets, format, (value) => responder.encode(value, format));
+  const lists: Readonly<Record<Format, MarketList>> = { json: listIn('json'), msgpack: listIn('msgpack') };
+
+  /** The list behind `from`, where all but `rest` of what is to be skipped has been passed over. */
+  const listBehind = (exchange: Exchange, coinText: string, asked: MarketListQuery, rest: number, from?: ListPlace) =>
+    database.readInTurn(() => {
+      const { timeframe, limit, skip } = asked;
+      const coin = lookup.coin(coinText);
+      const negotiated = negotiate(exchange);
+      const held = responder.held(negotiated);
+      if (held !== undefined) return held;
+      // One more than asked for tells whether more follow.
+      const found = markets.list(coin, timeframe, limit + 1, rest, from);
+      const listed = found.slice(0, limit);
+      const pagination = { limit, skip, count: listed.length, hasMore: found.length > limit };
+      return responder.give(lists[negotiated.format].write(listed, pagination), negotiated);
+    });
+
+  const listFarBehind = async (exchange: Exchange, coinText: string, asked: MarketListQuery) => {
+    let from: ListPlace | undefined;
+    let rest = asked.skip;
+    while (rest > SKIPPED_AT_ONCE_MAX) {
+      const behind = from;
+      const next = database.readInTurn(() =>
+        markets.skip(lookup.coin(coinText), asked.timeframe, SKIPPED_AT_ONCE_MAX, behind),
+      );
+      // The list ends before: what follows finds nothing, whatever is left to be skipped.
+      if (next === undefined) break;
+      from = next;
+      rest -= SKIPPED_AT_ONCE_MAX;
+      await nextTurn();
+    }
+    return await listBehind(exchange, coinText, asked, rest, from);
+  };
+
   return new Elysia({ name: 'markets' })
     .get(routerPath('markets'), ({ params, request, set }) => {
-      const { timeframe, limit, skip } = parametersOf({ request, set }, ROUTES.markets, (parameters) => ({
+      const asked = parametersOf({ request, set }, ROUTES.markets, (parameters) => ({
         timeframe: parameters.timeframe(),
         limit: parameters.limit(),
         skip: parameters.skip(),
       }));
-      return archive.database.read(() => {
-        const coin = requireCoin(archive, params.coin);
-        // One more than asked for tells whether more follow.
-        const found = archive.markets.list(coin, timeframe, limit + 1, skip);
-        const data = found.slice(0, limit).map(marketResource);
-        const pagination = { limit, skip, count: data.length, hasMore: found.length > limit };
-        return responder.document({ data, pagination }, negotiate(request));
-      });
+      if (asked.skip > SKIPPED_AT_ONCE_MAX) return listFarBehind({ request, set }, params.coin, asked);
+      return listBehind({ request, set }, params.coin, asked, asked.skip);
     })
     .get(routerPath('market'), ({ params, request, set }) => {
       parametersOf({ request, set }, ROUTES.market, () => undefined);
       return answerAboutMarket(
         deps,
-        request,
+        { request, set },
         params,
-        'market',
         (market) =>
           ({ negotiated, etag }) =>
-            responder.document({ data: marketResource(market) }, negotiated, etag),
+            responder.giveDocument({ data: marketResource(market) }, negotiated, etag),
       );
     });
 }

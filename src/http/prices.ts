@@ -11,36 +11,37 @@ import {
   outcomeFields,
   parametersOf,
 } from './controller.ts';
-import { requireCoin } from './lookup.ts';
 import { pageOf } from './params.ts';
 import { negotiate } from './respond.ts';
 import { ROUTES, routerPath } from './routes.ts';
 
 /** Prices of a market's outcomes, and reference prices of a coin. */
 export function pricesController(deps: ControllerDeps) {
-  const { archive, responder } = deps;
+  const { archive, lookup, responder } = deps;
   return new Elysia({ name: 'prices' })
     .get(routerPath('marketPrices'), ({ params, request, set }) => {
       const asked = parametersOf({ request, set }, ROUTES.marketPrices, (parameters) => parameters.series());
-      const question = JSON.stringify(['prices', asked]);
-      return answerAboutMarket(deps, request, params, question, (market) => {
+      return answerAboutMarket(deps, { request, set }, params, (market) => {
         const sources = archive.prices.sources(market, asked.outcomes);
         const { query, scope } = pageOf(asked, `prices ${market.conditionId} ${namesOf(sources)}`);
         return ({ negotiated, etag }) => {
           const page = archive.prices.page(sources, query);
           const data = page.records.map((record) => priceResource(market, record));
-          return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+          return responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
         };
       });
     })
     .get(routerPath('coinPrices'), ({ params, request, set }) => {
       const asked = parametersOf({ request, set }, ROUTES.coinPrices, (parameters) => parameters.series());
-      return archive.database.read(() => {
-        const coin = requireCoin(archive, params.coin);
+      return archive.database.readInTurn(() => {
+        const coin = lookup.coin(params.coin);
         const { query, scope } = pageOf(asked, `coin-prices ${coin}`);
+        const negotiated = negotiate({ request, set });
+        const held = responder.held(negotiated);
+        if (held !== undefined) return held;
         const page = archive.prices.pageOfCoin(coin, query);
         const data = page.records.map((record) => coinPriceResource(coin, record));
-        return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiate(request));
+        return responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated);
       });
     });
 }

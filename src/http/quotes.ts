@@ -18,14 +18,13 @@ export function quotesController(deps: ControllerDeps) {
   const { archive, responder } = deps;
   return new Elysia({ name: 'quotes' }).get(routerPath('quotes'), ({ params, request, set }) => {
     const asked = parametersOf({ request, set }, ROUTES.quotes, (parameters) => parameters.series());
-    const question = JSON.stringify(['quotes', asked]);
-    return answerAboutMarket(deps, request, params, question, (market) => {
+    return answerAboutMarket(deps, { request, set }, params, (market) => {
       const sources = archive.quotes.sources(market, asked.outcomes);
       const { query, scope } = pageOf(asked, `quotes ${market.conditionId} ${namesOf(sources)}`);
       return ({ negotiated, etag }) => {
         const page = archive.quotes.page(sources, query);
         const data = page.records.map((record) => quoteResource(market, record));
-        return responder.document({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+        return responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
       };
     });
   });

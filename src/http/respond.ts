@@ -1,29 +1,44 @@
-import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { Packr } from 'msgpackr';
 import type { StoredMarket } from '../store/markets.ts';
+import { type ResponseHeaders, targetOf } from './access.ts';
+import type { HeldAnswers } from './held-answers.ts';
 
 /** Bodies below this do not get smaller by enough to pay. */
-const COMPRESS_BYTES_MIN = 1024;
-const ZSTD_LEVEL = 3;
+const COMPRESS_BYTES_MIN = 512;
+/** Level 3 takes longer and saves nothing on books: `make bench` compares. */
+const ZSTD_LEVEL = 1;
 const GZIP_LEVEL = 1;
+/** gzip takes 4 ms for so much; what is larger is packed by another thread. */
+const GZIP_HERE_BYTES_MAX = 1024 * 1024;
+const gzipElsewhere = promisify(gzip);
 
 const JSON_TYPE = 'application/json';
 const MSGPACK_TYPE = 'application/msgpack';
 
-type Format = 'json' | 'msgpack';
+export type Format = 'json' | 'msgpack';
 type Encoding = 'zstd' | 'gzip' | 'identity';
 
-/** How one request wants its answer. */
-export interface Negotiated {
-  readonly format: Format;
-  readonly encoding: Encoding;
+/** The part of the router's context that answers are made from. */
+export interface Exchange {
+  readonly request: Request;
+  /** Its headers are those that were set for the answer so far. */
+  readonly set: { headers: ResponseHeaders };
 }
 
-export function negotiate(request: Request): Negotiated {
-  return {
-    format: formatOf(request.headers.get('accept') ?? ''),
-    encoding: encodingOf(request.headers.get('accept-encoding') ?? ''),
-  };
+/** How one request wants its answer. */
+export interface Negotiated extends Exchange {
+  readonly format: Format;
+  readonly encoding: Encoding;
+  /** What is asked for, and in which form: the same question has the same answer until the archive changes. */
+  readonly question: string;
+}
+
+export function negotiate({ request, set }: Exchange): Negotiated {
+  const format = formatOf(request.headers.get('accept') ?? '');
+  const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
+  return { request, set, format, encoding, question: `${format} ${encoding} ${targetOf(request)}` };
 }
 
 /** msgpack when it is named and not liked less than JSON; anything else is JSON. */
@@ -59,41 +74,48 @@ function qualities(header: string): Map<string, number> {
 /** Makes answers out of documents and ready bytes: format, compression, entity tags. */
 export class Responder {
   // Plain maps: any msgpack reader understands them, msgpackr's records would need its own.
-  readonly #packr = new Packr({ useRecords: false });
-  readonly #archiveId: string;
-  readonly #version: string;
+  readonly #packr = new Packr({ useRecords: false, variableMapSize: true });
+  /** Of the archive and the program: neither's entity tags are another one's. */
+  readonly #seed: bigint;
+  readonly #held: HeldAnswers;
 
-  constructor(archiveId: string, version: string) {
-    this.#archiveId = archiveId;
-    this.#version = version;
+  constructor(archiveId: string, version: string, held: HeldAnswers) {
+    this.#held = held;
+    this.#seed = Bun.hash.xxHash3(`${archiveId} ${version}`);
   }
 
-  document(document: unknown, { format, encoding }: Negotiated, etag?: string): Response {
-    if (format === 'msgpack') return this.bytes(this.#packr.pack(document), MSGPACK_TYPE, encoding, etag);
-    return this.bytes(Buffer.from(JSON.stringify(document)), JSON_TYPE, encoding, etag);
+  /** An answer made of values, sent and not held. */
+  document(document: unknown, negotiated: Negotiated, etag?: string): Response {
+    const body = this.encode(document, negotiated.format);
+    const packed = compress(body, negotiated.encoding);
+    return this.#send(packed ?? body, packed !== undefined, negotiated, etag);
   }
 
-  json(bytes: Uint8Array<ArrayBuffer>, encoding: Encoding, etag?: string): Response {
-    return this.bytes(bytes, JSON_TYPE, encoding, etag);
+  encode(document: unknown, format: Format): Uint8Array<ArrayBuffer> {
+    return viewOf(format === 'msgpack' ? this.#packr.pack(document) : Buffer.from(JSON.stringify(document)));
   }
 
   /**
-   * A strong entity tag for an answer about a resolved market; undefined while it is unresolved. It names the archive,
-   * the program's version, the state of the market and of all its records, the question, and the form of the answer, so
-   * it is known before anything is read.
+   * A strong entity tag for an answer about a resolved market; undefined while it is unresolved. It names the state of the
+   * market and of all its records (a random number of 53 bits, new with every change), and by a hash of 64 bits the archive,
+   * the program's version, the question as it was asked, and the form of the answer; so it is known before anything is read.
    */
-  entityTag(market: StoredMarket, question: string, { format, encoding }: Negotiated): string | undefined {
+  entityTag(market: StoredMarket, { question }: Negotiated): string | undefined {
     if (market.winner === undefined) return undefined;
-    const parts = [this.#archiveId, this.#version, market.conditionId, market.revision, question, format, encoding];
-    return `"${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32)}"`;
+    const asked = Bun.hash.xxHash3(question, this.#seed);
+    return `"${market.revision.toString(36)}-${asked.toString(36)}"`;
   }
 
   /** 304 when the client's copy is the answer that would be sent, else undefined. */
-  notModified(request: Request, etag: string | undefined): Response | undefined {
+  notModified({ request, set }: Exchange, etag: string | undefined): Response | undefined {
     const held = request.headers.get('if-none-match');
     if (etag === undefined || held === null) return undefined;
     const matches = held.trim() === '*' || held.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
-    return matches ? new Response(null, { status: 304, headers: { etag, vary: VARY } }) : undefined;
+    if (!matches) return undefined;
+    const headers = takeHeaders(set);
+    headers.vary = VARY;
+    headers.etag = etag;
+    return new Response(null, { status: 304, headers });
   }
 
   /** An answer that is read as it is made; null where only its headers are asked for, see `withoutLength`. */
@@ -101,17 +123,66 @@ export class Responder {
     return new Response(body, { headers: { ...headers, vary: VARY, 'cache-control': 'private, no-cache' } });
   }
 
-  bytes(body: Uint8Array, type: string, encoding: Encoding, etag: string | undefined): Response {
-    const headers: Record<string, string> = { 'content-type': type, vary: VARY, 'cache-control': 'private, no-cache' };
-    if (etag !== undefined) headers.etag = etag;
-    if (encoding === 'identity' || body.length < COMPRESS_BYTES_MIN) return new Response(viewOf(body), { headers });
-    headers['content-encoding'] = encoding;
-    const packed =
-      encoding === 'zstd'
-        ? Bun.zstdCompressSync(viewOf(body), { level: ZSTD_LEVEL })
-        : Bun.gzipSync(viewOf(body), { level: GZIP_LEVEL });
-    return new Response(packed, { headers });
+  /** The answer as it was given before, where it is held; see HeldAnswers. Within `Database.readInTurn`. */
+  held(negotiated: Negotiated, etag?: string): Response | undefined {
+    const held = this.#held.find(negotiated.question);
+    return held === undefined ? undefined : this.#send(held.body, held.packed, negotiated, etag);
   }
+
+  /** Gives an answer, and holds it if it is asked for again and again. Within `Database.readInTurn`, as `held`. */
+  give(body: Uint8Array<ArrayBuffer>, negotiated: Negotiated, etag?: string): Response | Promise<Response> {
+    if (negotiated.encoding === 'gzip' && body.length > GZIP_HERE_BYTES_MAX) {
+      return this.#packElsewhere(body, negotiated, etag);
+    }
+    const packed = compress(body, negotiated.encoding);
+    const kept = this.#held.offer(negotiated.question, packed ?? body, packed !== undefined);
+    return this.#send(kept?.body ?? packed ?? body, packed !== undefined, negotiated, etag);
+  }
+
+  /** `give` for an answer made of values. */
+  giveDocument(document: unknown, negotiated: Negotiated, etag?: string): Response | Promise<Response> {
+    return this.give(this.encode(document, negotiated.format), negotiated, etag);
+  }
+
+  async #packElsewhere(body: Uint8Array, negotiated: Negotiated, etag: string | undefined): Promise<Response> {
+    const { state } = this.#held;
+    // The next answer will be written where this one stands.
+    const packed = viewOf(await gzipElsewhere(body.slice(), { level: GZIP_LEVEL }));
+    const kept = this.#held.offer(negotiated.question, packed, true, state);
+    return this.#send(kept?.body ?? packed, true, negotiated, etag);
+  }
+
+  #send(
+    body: Uint8Array<ArrayBuffer> | Blob,
+    packed: boolean,
+    { format, encoding, set }: Negotiated,
+    etag: string | undefined,
+  ): Response {
+    const headers = takeHeaders(set);
+    headers['content-type'] = format === 'msgpack' ? MSGPACK_TYPE : JSON_TYPE;
+    headers.vary = VARY;
+    headers['cache-control'] = 'private, no-cache';
+    if (etag !== undefined) headers.etag = etag;
+    if (packed) headers['content-encoding'] = encoding;
+    return new Response(body, { headers });
+  }
+}
+
+/** Undefined where it does not pay. */
+function compress(body: Uint8Array<ArrayBuffer>, encoding: Encoding): Uint8Array<ArrayBuffer> | undefined {
+  if (encoding === 'identity' || body.length < COMPRESS_BYTES_MIN) return undefined;
+  if (encoding === 'zstd') return viewOf(Bun.zstdCompressSync(body, { level: ZSTD_LEVEL }));
+  return Bun.gzipSync(body, { level: GZIP_LEVEL });
+}
+
+/**
+ * The headers that were set for an answer so far, to be sent with it by whoever makes it. None are left behind: the router
+ * would put them into a second response, made from the first one's body as a stream.
+ */
+function takeHeaders(set: Exchange['set']): Record<string, string> {
+  const { headers } = set;
+  set.headers = {};
+  return headers as Record<string, string>;
 }
 
 /**

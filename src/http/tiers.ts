@@ -8,7 +8,7 @@ import { ROUTES, routerPath } from './routes.ts';
 export function tiersController({ archive, responder }: ControllerDeps) {
   return new Elysia({ name: 'tiers' }).get(routerPath('tiers'), ({ request, set }) => {
     parametersOf({ request, set }, ROUTES.tiers, () => undefined);
-    const data = archive.database.read(() => archive.tiers.list().map(tierResource));
-    return responder.document({ data }, negotiate(request));
+    const data = archive.database.readInTurn(() => archive.tiers.list().map(tierResource));
+    return responder.document({ data }, negotiate({ request, set }));
   });
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { ApiKeys } from './api-keys.ts';
 import { Database, type OpenOptions } from './database.ts';
 import { Gaps } from './gaps.ts';
+import { Holders } from './holders.ts';
 import { GivenIds } from './ids.ts';
 import { KeySecret } from './key-secret.ts';
 import { Markets } from './markets.ts';
@@ -23,6 +24,7 @@ export interface Archive {
   readonly gaps: Gaps;
   readonly tiers: Tiers;
   readonly apiKeys: ApiKeys;
+  readonly holders: Holders;
   readonly givenIds: GivenIds;
 }
 
@@ -35,6 +37,8 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
     const secret = KeySecret.open(directory, () => keys.get() === null);
     const segments = new Segments(database);
     const series = new SeriesCatalog(database);
+    const tiers = new Tiers(database);
+    const apiKeys = new ApiKeys(database, secret);
     return {
       database,
       archiveId,
@@ -43,8 +47,9 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
       quotes: new Quotes(segments, series),
       prices: new Prices(segments, series),
       gaps: new Gaps(database),
-      tiers: new Tiers(database),
-      apiKeys: new ApiKeys(database, secret),
+      tiers,
+      apiKeys,
+      holders: new Holders(database, secret, apiKeys, tiers),
       givenIds: new GivenIds(database),
     };
   } catch (error) {

@@ -7,7 +7,7 @@ import { MIGRATIONS, SCHEMA_VERSION } from './migrations/list.ts';
 
 /** "bkrl": says whose database file this is. */
 const APPLICATION_ID = 0x62_6b_72_6c;
-/** Two segments of books fill a page (book/run.ts). */
+/** Four segments of books fill a page (book/run.ts). */
 const PAGE_BYTES = 8192;
 /** How long a command waits for another one that writes. */
 const BUSY_TIMEOUT_MS = 15_000;
@@ -34,7 +34,12 @@ export class Database {
   readonly #beginStep: Statement;
   readonly #keepStep: Statement;
   readonly #undoStep: Statement;
+  readonly #dataVersion: Statement<{ data_version: number }, []>;
   #rehearsing = false;
+  /** Whether the view of `readInTurn` is open. */
+  #inTurn = false;
+  #state = 0;
+  #seenVersion = 0;
 
   private constructor(sqlite: Sqlite, path: string) {
     this.path = path;
@@ -47,6 +52,7 @@ export class Database {
     this.#keepStep = sqlite.query('RELEASE step');
     // The name stays open until the rehearsal ends; a later step of that name lies inside of it.
     this.#undoStep = sqlite.query('ROLLBACK TO step');
+    this.#dataVersion = sqlite.query('PRAGMA data_version');
   }
 
   /** Throws DomainError 'unavailable' (cannot be opened, not ours, damaged) or 'conflict' (a newer schema). */
@@ -110,12 +116,33 @@ export class Database {
 
   /** All of `work` or nothing, and on disk when this returns. Takes the write lock at once. */
   write<T>(work: () => T): T {
+    this.#endTurn();
+    this.#state += 1;
     return this.#within(this.#beginImmediate, work);
   }
 
   /** One consistent view for all that `work` reads. */
   read<T>(work: () => T): T {
+    this.#endTurn();
     return this.#within(this.#begin, work);
+  }
+
+  /**
+   * One consistent view for all that `work` reads, shared by every such call of one turn of the event loop: to take a view
+   * costs several times what a look-up within it does. The turn's first call takes it, when the requests that the turn
+   * handles have come already; the end of the turn, or any other use of this connection, gives it up. `work` may not use
+   * the connection in another way.
+   */
+  readInTurn<T>(work: () => T): T {
+    return explained(this.path, () => {
+      if (!this.#inTurn) this.#beginTurn();
+      return work();
+    });
+  }
+
+  /** Within `readInTurn`: another number whenever its view shows another archive than earlier ones did. */
+  get state(): number {
+    return this.#state;
   }
 
   /**
@@ -123,11 +150,13 @@ export class Database {
    * cannot write meanwhile.
    */
   rehearse(): Disposable {
+    this.#endTurn();
     explained(this.path, () => this.#beginImmediate.run());
     this.#rehearsing = true;
     return {
       [Symbol.dispose]: () => {
         this.#rehearsing = false;
+        this.#state += 1;
         // Some errors (a full disk) have rolled back already.
         if (this.#sqlite.inTransaction) this.#rollback.run();
       },
@@ -139,6 +168,7 @@ export class Database {
    * `read` nor `write` of this connection may be called. What others write collects in the write-ahead log until then.
    */
   beginView(): Disposable {
+    this.#endTurn();
     explained(this.path, () => {
       this.#begin.run();
       // The view is taken by the first look, not by BEGIN.
@@ -160,6 +190,7 @@ export class Database {
 
   /** Brings the write-ahead log into the database file, as far as running readers and the disk allow. */
   checkpoint(): void {
+    this.#endTurn();
     try {
       this.#sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch (error) {
@@ -173,6 +204,7 @@ export class Database {
    * The copy needs no files beside it.
    */
   copyInto(path: string): void {
+    this.#endTurn();
     // A connection that only reads would refuse this too, though its own database stays as it is.
     const { query_only } = this.#sqlite.query<{ query_only: number }, []>('PRAGMA query_only').get()!;
     try {
@@ -189,11 +221,30 @@ export class Database {
 
   /** Another number whenever another connection has changed the archive since. */
   get version(): number {
-    return this.#sqlite.query<{ data_version: number }, []>('PRAGMA data_version').get()!.data_version;
+    this.#endTurn();
+    return this.#dataVersion.get()!.data_version;
   }
 
   close(): void {
+    this.#endTurn();
     this.#sqlite.close();
+  }
+
+  #beginTurn(): void {
+    this.#begin.run();
+    this.#inTurn = true;
+    setImmediate(() => this.#endTurn());
+    // The view is taken by the first look, which this is.
+    const version = this.#dataVersion.get()!.data_version;
+    if (version !== this.#seenVersion) this.#state += 1;
+    this.#seenVersion = version;
+  }
+
+  #endTurn(): void {
+    if (!this.#inTurn) return;
+    this.#inTurn = false;
+    // Some errors have ended it already.
+    if (this.#sqlite.inTransaction) this.#commit.run();
   }
 
   /** All of `work` or nothing; in a rehearsal as a step of the transaction that is to be rolled back. */

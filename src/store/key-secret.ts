@@ -37,6 +37,11 @@ export class KeySecret {
   digest(key: string): Uint8Array {
     return new Bun.CryptoHasher('sha256', this.#secret).update(key).digest();
   }
+
+  /** The same as text, for maps. */
+  digestText(key: string): string {
+    return new Bun.CryptoHasher('sha256', this.#secret).update(key).digest('base64');
+  }
 }
 
 /** The secret in a file, undefined when there is none; throws DomainError 'unavailable' when it is none, or out of reach. */

@@ -10,13 +10,16 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Database } from './database.ts';
 
-/** A market as this archive holds it. */
-export interface StoredMarket extends StatedMarket {
+/** Which market, and in which state. */
+export interface MarketState {
   /** This archive's own handle. */
   readonly key: number;
   /** Another number after every change to the market or to a record of it. */
   readonly revision: number;
 }
+
+/** A market as this archive holds it. */
+export interface StoredMarket extends StatedMarket, MarketState {}
 
 interface MarketRow {
   readonly market_key: number;
@@ -44,6 +47,16 @@ interface MarketRow {
   readonly revision: number;
 }
 
+interface StateRow {
+  readonly market_key: number;
+  readonly revision: number;
+}
+
+interface PlaceRow {
+  readonly start_ms: number;
+  readonly condition_id: string;
+}
+
 const COLUMNS = `market_key, condition_id, venue_market_id, venue_event_id, slug, symbol, timeframe, up_asset_id,
   down_asset_id, active, closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end,
   created_ms, updated_ms, stated_updated_ms, revision`;
@@ -51,10 +64,13 @@ const COLUMNS = `market_key, condition_id, venue_market_id, venue_event_id, slug
 /** 53 random bits. */
 const NEW_REVISION = '(random() & 9007199254740991)';
 
-export const LIST_MARKETS = `SELECT ${COLUMNS} FROM markets WHERE symbol = ?
-  ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?`;
-export const LIST_MARKETS_OF_TIMEFRAME = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? AND timeframe = ?
-  ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?`;
+const LIST = 'AND (start_ms, condition_id) < (?, ?) ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?';
+export const LIST_MARKETS = `SELECT market_key, revision FROM markets WHERE symbol = ? ${LIST}`;
+export const LIST_MARKETS_OF_TIMEFRAME = `SELECT market_key, revision FROM markets
+  WHERE symbol = ? AND timeframe = ? ${LIST}`;
+export const SKIP_MARKETS = `SELECT start_ms, condition_id FROM markets WHERE symbol = ? ${LIST}`;
+export const SKIP_MARKETS_OF_TIMEFRAME = `SELECT start_ms, condition_id FROM markets
+  WHERE symbol = ? AND timeframe = ? ${LIST}`;
 export const FIND_MARKET = `SELECT ${COLUMNS} FROM markets WHERE condition_id = ?`;
 export const FIND_MARKET_BY_SLUG = `SELECT ${COLUMNS} FROM markets WHERE slug = ? AND symbol = ?
   ORDER BY start_ms DESC LIMIT 1`;
@@ -63,6 +79,7 @@ export const FIND_MARKET_BY_DOWN_ASSET = `SELECT ${COLUMNS} FROM markets
   WHERE down_asset_id = ? AND down_asset_id <> '0'`;
 export const NEXT_MARKET = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? AND (start_ms, condition_id) > (?, ?)
   ORDER BY start_ms, condition_id LIMIT 1`;
+const FIND_MARKET_BY_KEY = `SELECT ${COLUMNS} FROM markets WHERE market_key = ?`;
 export const NEXT_MARKET_BY_KEY = `SELECT ${COLUMNS} FROM markets NOT INDEXED WHERE market_key > ?
   ORDER BY market_key LIMIT 1`;
 export const LIST_MARKETS_OF_SLUG = `SELECT ${COLUMNS} FROM markets WHERE slug = ? ORDER BY symbol, start_ms`;
@@ -70,10 +87,22 @@ export const KNOWS_COIN = 'SELECT 1 AS known FROM markets WHERE symbol = ? LIMIT
 
 const CONDITION_ID = /^0x[0-9a-f]+$/;
 
+/** Where a market stands in its coin's list: latest first, ties by conditionId descending. */
+export interface ListPlace {
+  readonly startMs: number;
+  readonly conditionId: string;
+}
+
+/** In front of every market. */
+const LIST_START: ListPlace = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '' };
+
 export class Markets {
   readonly #list;
   readonly #listOfTimeframe;
+  readonly #skip;
+  readonly #skipOfTimeframe;
   readonly #find;
+  readonly #byKey;
   readonly #findBySlug;
   readonly #findByUpAsset;
   readonly #findByDownAsset;
@@ -87,9 +116,16 @@ export class Markets {
   readonly #touch;
 
   constructor(database: Database) {
-    this.#list = database.query<MarketRow, [string, number, number]>(LIST_MARKETS);
-    this.#listOfTimeframe = database.query<MarketRow, [string, Timeframe, number, number]>(LIST_MARKETS_OF_TIMEFRAME);
+    this.#list = database.query<StateRow, [string, number, string, number, number]>(LIST_MARKETS);
+    this.#listOfTimeframe = database.query<StateRow, [string, Timeframe, number, string, number, number]>(
+      LIST_MARKETS_OF_TIMEFRAME,
+    );
+    this.#skip = database.query<PlaceRow, [string, number, string, number, number]>(SKIP_MARKETS);
+    this.#skipOfTimeframe = database.query<PlaceRow, [string, Timeframe, number, string, number, number]>(
+      SKIP_MARKETS_OF_TIMEFRAME,
+    );
     this.#find = database.query<MarketRow, [string]>(FIND_MARKET);
+    this.#byKey = database.query<MarketRow, [number]>(FIND_MARKET_BY_KEY);
     this.#findBySlug = database.query<MarketRow, [string, string]>(FIND_MARKET_BY_SLUG);
     this.#findByUpAsset = database.query<MarketRow, [string]>(FIND_MARKET_BY_UP_ASSET);
     this.#findByDownAsset = database.query<MarketRow, [string]>(FIND_MARKET_BY_DOWN_ASSET);
@@ -114,13 +150,41 @@ export class Markets {
     this.#touch = database.query<never, [number]>(`UPDATE markets SET revision = ${NEW_REVISION} WHERE market_key = ?`);
   }
 
-  /** A coin's markets, the latest window first, ties by conditionId descending; `timeframe` undefined takes all. */
-  list(symbol: string, timeframe: Timeframe | undefined, limit: number, skip: number): StoredMarket[] {
+  /**
+   * Which markets a coin has, the latest window first, ties by conditionId descending; `timeframe` undefined takes all. The first
+   * `skip` behind `from` are passed over, which takes time in proportion.
+   */
+  list(
+    symbol: string,
+    timeframe: Timeframe | undefined,
+    limit: number,
+    skip: number,
+    { startMs, conditionId }: ListPlace = LIST_START,
+  ): MarketState[] {
     const rows =
       timeframe === undefined
-        ? this.#list.all(symbol, limit, skip)
-        : this.#listOfTimeframe.all(symbol, timeframe, limit, skip);
-    return rows.map(toMarket);
+        ? this.#list.all(symbol, startMs, conditionId, limit, skip)
+        : this.#listOfTimeframe.all(symbol, timeframe, startMs, conditionId, limit, skip);
+    return rows.map((row) => ({ key: row.market_key, revision: row.revision }));
+  }
+
+  /** The market with `key`, which must be one that this archive gave. */
+  byKey(key: number): StoredMarket {
+    return toMarket(this.#byKey.get(key)!);
+  }
+
+  /** Passes over the first `count` markets of such a list: the place of the last of them, undefined when there are fewer. */
+  skip(
+    symbol: string,
+    timeframe: Timeframe | undefined,
+    count: number,
+    { startMs, conditionId }: ListPlace = LIST_START,
+  ): ListPlace | undefined {
+    const row =
+      timeframe === undefined
+        ? this.#skip.get(symbol, startMs, conditionId, 1, count - 1)
+        : this.#skipOfTimeframe.get(symbol, timeframe, startMs, conditionId, 1, count - 1);
+    return row === null ? undefined : { startMs: row.start_ms, conditionId: row.condition_id };
   }
 
   findByConditionId(conditionId: string): StoredMarket | undefined {

@@ -4,14 +4,17 @@ import { comparePlaces, type PageQuery, type Place } from '../domain/page.ts';
 import type { Database } from './database.ts';
 import { SeriesWalk } from './series-walk.ts';
 
-interface SegmentRow {
+interface SealedPayload {
+  readonly digest: Uint8Array;
+  readonly payload: Uint8Array;
+}
+
+interface SegmentRow extends SealedPayload {
   readonly segment_id: number;
   readonly first_ms: number;
   readonly first_id: number;
   readonly last_ms: number;
   readonly last_id: number;
-  readonly digest: Uint8Array;
-  readonly payload: Uint8Array;
 }
 
 /** One record of a segment. */
@@ -46,19 +49,23 @@ interface Stored {
 }
 
 /**
- * A page ends early where its records would come to more than this, each counted as its whole segment: a segment holds
- * at least one full book, so an answer stays below about 64 MB of JSON whatever the books are. Books of the usual size (a
- * hundred levels, 4 kB a segment) take half of it at the largest limit.
+ * A plan ends early where its records would come to more than this, each counted as its whole segment: it bounds what is read
+ * for a page, whatever the books are. Those of the usual size (a hundred levels, 2 kB a segment) take half of it at the
+ * largest limit.
  */
-const PAGE_PAYLOAD_BYTES = 8 * 1024 * 1024;
+const PAGE_PAYLOAD_BYTES = 4 * 1024 * 1024;
 
 const ID_MAX = Number.MAX_SAFE_INTEGER;
+const DIGEST_BYTES = 32;
 const COLUMNS = 'segment_id, first_ms, first_id, last_ms, last_id, digest, payload';
+const NEXT = 'WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT 1';
+const PREVIOUS = 'WHERE series_id = ? AND (last_ms, last_id) < (?, ?) ORDER BY last_ms DESC, last_id DESC LIMIT 1';
 
-export const NEXT_SEGMENT = `SELECT ${COLUMNS} FROM segments
-  WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT 1`;
-export const PREVIOUS_SEGMENT = `SELECT ${COLUMNS} FROM segments
-  WHERE series_id = ? AND (last_ms, last_id) < (?, ?) ORDER BY last_ms DESC, last_id DESC LIMIT 1`;
+export const NEXT_SEGMENT = `SELECT ${COLUMNS} FROM segments ${NEXT}`;
+export const PREVIOUS_SEGMENT = `SELECT ${COLUMNS} FROM segments ${PREVIOUS}`;
+/** What reading takes of them. */
+export const NEXT_PAYLOAD = `SELECT digest, payload FROM segments ${NEXT}`;
+export const PREVIOUS_PAYLOAD = `SELECT digest, payload FROM segments ${PREVIOUS}`;
 
 /**
  * Time series stored as runs of consecutive records (segments), for records of any kind: the kind's codec turns records
@@ -68,13 +75,19 @@ export const PREVIOUS_SEGMENT = `SELECT ${COLUMNS} FROM segments
 export class Segments {
   readonly #next;
   readonly #previous;
+  readonly #nextPayload;
+  readonly #previousPayload;
   readonly #insert;
   readonly #delete;
   readonly #clear;
+  /** Of the payload read last. */
+  readonly #digest = new Uint8Array(DIGEST_BYTES);
 
   constructor(database: Database) {
     this.#next = database.query<SegmentRow, [number, number, number]>(NEXT_SEGMENT);
     this.#previous = database.query<SegmentRow, [number, number, number]>(PREVIOUS_SEGMENT);
+    this.#nextPayload = database.query<SealedPayload, [number, number, number]>(NEXT_PAYLOAD);
+    this.#previousPayload = database.query<SealedPayload, [number, number, number]>(PREVIOUS_PAYLOAD);
     this.#insert = database.query<never, [number, number, number, number, number, number, Uint8Array, Uint8Array]>(
       `INSERT INTO segments (series_id, first_ms, first_id, last_ms, last_id, records, digest, payload)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -241,7 +254,7 @@ export class Segments {
 
   #decode<R extends Place>(rows: readonly SegmentRow[], codec: RunCodec<R>): R[] {
     return rows.flatMap((row) => {
-      refuseDamaged(row);
+      this.#refuseDamaged(row);
       return codec.decode(row.payload);
     });
   }
@@ -299,12 +312,25 @@ export class Segments {
 
   /** The first segment whose last record stands behind `place`. */
   #segmentBehind(seriesId: number, place: Place): Run | undefined {
-    return segment(this.#next.get(seriesId, place.timestampMs, place.id));
+    return this.#run(this.#nextPayload.get(seriesId, place.timestampMs, place.id));
   }
 
   /** The last segment whose last record stands before `place`. */
   #segmentBefore(seriesId: number, place: Place): Run | undefined {
-    return segment(this.#previous.get(seriesId, place.timestampMs, place.id));
+    return this.#run(this.#previousPayload.get(seriesId, place.timestampMs, place.id));
+  }
+
+  #run(row: SealedPayload | null): Run | undefined {
+    if (row === null) return undefined;
+    this.#refuseDamaged(row);
+    return { payload: row.payload, head: readRunHead(row.payload) };
+  }
+
+  /** A book that nobody recorded is never served, nor written again under a new digest. */
+  #refuseDamaged({ payload, digest }: SealedPayload): void {
+    const found = this.#digest;
+    Bun.SHA256.hash(payload, found);
+    for (let i = 0; i < found.length; i += 1) if (digest[i] !== found[i]) throw damaged();
   }
 }
 
@@ -328,23 +354,14 @@ function encodeRuns<R extends Place>(records: readonly R[], codec: RunCodec<R>, 
   return runs;
 }
 
-function segment(row: SegmentRow | null): Run | undefined {
-  if (row === null) return undefined;
-  refuseDamaged(row);
-  return { payload: row.payload, head: readRunHead(row.payload) };
-}
-
-/** A book that nobody recorded is never served, nor written again under a new digest. */
-function refuseDamaged(row: SegmentRow): void {
-  if (!digestOf(row.payload).equals(row.digest)) throw damaged();
-}
-
 function firstPlace(row: SegmentRow): Place {
   return { timestampMs: row.first_ms, id: row.first_id };
 }
 
-function digestOf(payload: Uint8Array): Buffer {
-  return Buffer.from(Bun.SHA256.hash(payload).buffer);
+function digestOf(payload: Uint8Array): Uint8Array {
+  const digest = new Uint8Array(DIGEST_BYTES);
+  Bun.SHA256.hash(payload, digest);
+  return digest;
 }
 
 function nearestWalk(walks: readonly SeriesWalk[], query: PageQuery): number {

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type BookRecord, bookCodec } from '../../src/book/book-segment.ts';
 import { ByteBuffer } from '../../src/book/byte-buffer.ts';
-import { PriceTexts, SnapshotJsonWriter, type SnapshotLabels } from '../../src/book/json.ts';
+import { jsonLabels, jsonOpenings, SnapshotJsonWriter } from '../../src/book/json.ts';
 import { RUN_RECORDS_MAX, readRunHead } from '../../src/book/run.ts';
+import type { SnapshotLabels } from '../../src/book/snapshot-writer.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { encodeAll } from './round-trip.ts';
@@ -11,7 +12,7 @@ import { encodeAll } from './round-trip.ts';
 const RUNS = { seed: 20260416, numRuns: 150 };
 const COMMA = 44;
 /** One for all tests, as one serves all answers: what it remembers must suit every scale. */
-const PRICES = new PriceTexts();
+const OPENINGS = jsonOpenings();
 
 const UP: SnapshotLabels = {
   assetId: '1234567890'.repeat(7),
@@ -46,14 +47,14 @@ function recordsOf(books: readonly OrderBook[], firstId = 1): BookRecord[] {
 /** Writes `records` from `from` on through segments of at most `countMax`, with commas between, as an answer does. */
 function written(records: readonly BookRecord[], labels: SnapshotLabels, from = 0, countMax = RUN_RECORDS_MAX): string {
   const out = new ByteBuffer();
-  const writer = new SnapshotJsonWriter(out, labels, PRICES);
+  const writer = new SnapshotJsonWriter(out, OPENINGS);
   let before = 0;
   for (const payload of encodeAll(bookCodec, records, countMax)) {
     const head = readRunHead(payload);
     const start = Math.max(0, from - before);
     before += head.count;
     if (start >= head.count) continue;
-    writer.open({ payload, head, from: start, to: head.count });
+    writer.open({ payload, head, from: start, to: head.count }, jsonLabels(labels));
     for (let i = start; i < head.count; i += 1) {
       if (out.length > 0) out.byte(COMMA);
       writer.writeNext();
@@ -133,7 +134,7 @@ test('writers of two outcomes take turns in one buffer without disturbing each o
       const sides = [UP, DOWN].map((labels, i) => {
         const records = recordsOf(randomBooks(seed + i, turns.length, style), 1 + i);
         const payloads = encodeAll(bookCodec, records, 50);
-        return { labels, records, payloads, writer: new SnapshotJsonWriter(out, labels, PRICES), written: 0, left: 0 };
+        return { labels, records, payloads, writer: new SnapshotJsonWriter(out, OPENINGS), written: 0, left: 0 };
       });
       const expected: string[] = [];
       for (const turn of turns) {
@@ -142,7 +143,7 @@ test('writers of two outcomes take turns in one buffer without disturbing each o
           const payload = side.payloads.shift()!;
           const head = readRunHead(payload);
           side.left = head.count;
-          side.writer.open({ payload, head, from: 0, to: head.count });
+          side.writer.open({ payload, head, from: 0, to: head.count }, jsonLabels(side.labels));
         }
         if (out.length > 0) out.byte(COMMA);
         side.writer.writeNext();
@@ -179,8 +180,8 @@ test('a buffer that is cleared and used again carries nothing over', () => {
   const out = new ByteBuffer();
   for (const from of [0, 7, 3]) {
     out.clear();
-    const writer = new SnapshotJsonWriter(out, UP, PRICES);
-    writer.open({ payload, head, from, to: head.count });
+    const writer = new SnapshotJsonWriter(out, OPENINGS);
+    writer.open({ payload, head, from, to: head.count }, jsonLabels(UP));
     writer.writeNext();
     expect(new TextDecoder().decode(out.view())).toBe(JSON.stringify(snapshotOf(records[from]!, UP)));
   }

@@ -1,12 +1,15 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { Packr } from 'msgpackr';
+import { PAGE_BYTES_MAX } from '../../src/http/snapshot-desk.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
+import { marketStatement } from '../support/markets.ts';
 import { START_MS, sampleMarket, sampleQuote, sampleSnapshot } from '../support/sample-records.ts';
 import { serviceOf } from '../support/service.ts';
 
 const MARKET = '/btc/markets/btc-updown-5m-1776323400';
 
 interface Page {
-  readonly data: readonly { readonly id: string; readonly bids: readonly unknown[] }[];
+  readonly data: readonly { readonly timestamp: string; readonly bids: readonly unknown[] }[];
   readonly nextCursor: string | null;
 }
 
@@ -28,28 +31,116 @@ test('a walk whose source was replaced is refused, not ended early', async () =>
   expect(((await (await get(`${MARKET}/quotes`)).json()) as Page).data).toHaveLength(1);
 });
 
-test('pages of enormous books end early and lose nothing', async () => {
-  using held = temporaryArchive();
+describe('pages of enormous books', () => {
+  const count = 60;
   const levels = Array.from({ length: 20_000 }, (_, i) => ({ price: (i + 1) / 1_000_000, size: (i % 900) + 1 }));
-  const books = Array.from({ length: 150 }, (_, i) =>
-    sampleSnapshot({ timestamp: START_MS + i, bids: [...levels, { price: 0.9, size: i + 1 }], asks: [] }),
+  const packr = new Packr({ useRecords: false });
+  const forms = [
+    ['application/json', (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString())],
+    ['application/msgpack', (bytes: Uint8Array): unknown => packr.unpack(bytes)],
+  ] as const;
+
+  test('end early and lose nothing', async () => {
+    using held = temporaryArchive();
+    const books = Array.from({ length: count }, (_, i) =>
+      sampleSnapshot({
+        outcome: i % 3 === 0 ? 'down' : 'up',
+        timestamp: START_MS + i,
+        bids: [...levels, { price: 0.9, size: i + 1 }],
+        asks: [],
+      }),
+    );
+    await importRecords(held.archive, [sampleMarket(), ...books]);
+    const { app, key } = serviceOf(held.archive);
+    const everything = Array.from({ length: count }, (_, i) => START_MS + i);
+    for (const [accept, decode] of forms) {
+      for (const [order, limit] of [
+        ['asc', 1000],
+        ['desc', 1000],
+        ['desc', 14],
+      ] as const) {
+        const timestamps: number[] = [];
+        let pages = 0;
+        for (let cursor: string | null = ''; cursor !== null; pages += 1) {
+          const after: string = cursor === '' ? '' : `&cursor=${cursor}`;
+          const url = `http://localhost/v1${MARKET}/snapshots?limit=${limit}&order=${order}${after}`;
+          const answer = await app.handle(new Request(url, { headers: { authorization: `Bearer ${key}`, accept } }));
+          const bytes = new Uint8Array(await answer.arrayBuffer());
+          const page = decode(bytes) as Page;
+          // The record that takes a page past the bound is its last one.
+          expect(bytes.length).toBeLessThan(PAGE_BYTES_MAX + (2 * bytes.length) / page.data.length);
+          for (const { timestamp, bids } of page.data) {
+            expect(bids).toHaveLength(20_001);
+            timestamps.push(Date.parse(timestamp));
+          }
+          cursor = page.nextCursor;
+        }
+        expect(pages).toBeGreaterThan(2);
+        expect(timestamps).toEqual(order === 'asc' ? everything : everything.toReversed());
+      }
+    }
+  });
+});
+
+describe('a list of very many markets', () => {
+  test('is the same however many are passed over', async () => {
+    using held = temporaryArchive();
+    const { database, markets } = held.archive;
+    const count = 101_000;
+    database.write(() => {
+      markets.put(marketStatement(0, { timeframe: '15m', startMs: 0, endMs: 1 }), START_MS);
+      // One statement each would take many times as long.
+      database
+        .query<never, [number]>(
+          `WITH RECURSIVE nth (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM nth WHERE i < ? - 1)
+           INSERT INTO markets (condition_id, venue_market_id, venue_event_id, slug, symbol, timeframe, up_asset_id,
+             down_asset_id, start_ms, end_ms, created_ms, updated_ms, revision)
+           SELECT printf('0x%x', i), '0', '0', 'm-' || i, symbol, iif(i < 400, '15m', '5m'), '0', '0', i * 1000,
+             i * 1000 + 1, created_ms, updated_ms, i FROM nth, markets`,
+        )
+        .run(count);
+    });
+    const { get } = serviceOf(held.archive);
+    const list = async (query: string) =>
+      (await (await get(`/btc/markets?${query}`)).json()) as {
+        data: { startTime: string }[];
+        pagination: { limit: number; skip: number; count: number; hasMore: boolean };
+      };
+    for (const skip of [
+      0, 49_990, 50_000, 50_001, 99_999, 100_000, 100_001, 100_990, 101_000, 150_001, 9_000_000_000,
+    ]) {
+      const { data, pagination } = await list(`limit=20&skip=${skip}`);
+      const expected = Array.from({ length: 20 }, (_, i) => count - 1 - skip - i).filter((nth) => nth >= 0);
+      expect(data.map(({ startTime }) => Date.parse(startTime) / 1000)).toEqual(expected);
+      expect(pagination).toEqual({ limit: 20, skip, count: expected.length, hasMore: count - skip > 20 });
+    }
+    const { data, pagination } = await list('limit=20&skip=100590&tf=5m');
+    expect(data.map(({ startTime }) => Date.parse(startTime) / 1000)).toEqual([
+      409, 408, 407, 406, 405, 404, 403, 402, 401, 400,
+    ]);
+    expect(pagination).toEqual({ limit: 20, skip: 100_590, count: 10, hasMore: false });
+    expect((await get('/xrp/markets?skip=60000')).status).toBe(404);
+  });
+});
+
+test('a large answer that another thread compresses is the answer, and later ones are not mixed up with it', async () => {
+  using held = temporaryArchive();
+  const bids = Array.from({ length: 900 }, (_, i) => ({ price: (i + 1) / 1000, size: (100 + i) / 100 }));
+  const books = Array.from({ length: 100 }, (_, i) =>
+    sampleSnapshot({ timestamp: START_MS + i, bids, asks: [{ price: 0.95, size: i + 1 }] }),
   );
   await importRecords(held.archive, [sampleMarket(), ...books]);
-  const { get } = serviceOf(held.archive);
-  for (const order of ['asc', 'desc']) {
-    const ids: string[] = [];
-    let pages = 0;
-    for (let cursor: string | null = ''; cursor !== null; pages += 1) {
-      const after: string = cursor === '' ? '' : `&cursor=${cursor}`;
-      const page = (await (await get(`${MARKET}/snapshots?limit=1000&order=${order}${after}`)).json()) as Page;
-      for (const { id, bids } of page.data) {
-        expect(bids).toHaveLength(20_001);
-        ids.push(id);
-      }
-      cursor = page.nextCursor;
+  const { app, key, get } = serviceOf(held.archive);
+  const paths = Array.from({ length: 6 }, (_, i) => `${MARKET}/snapshots?from=${START_MS + i}`);
+  const plain = await Promise.all(paths.map(async (path) => Buffer.from(await (await get(path)).arrayBuffer())));
+  expect(plain[0]!.length).toBeGreaterThan(2 * 1024 * 1024);
+  const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' };
+  for (let round = 0; round < 3; round += 1) {
+    const asked = paths.map(async (path) => await app.handle(new Request(`http://localhost/v1${path}`, { headers })));
+    for (const [i, answer] of (await Promise.all(asked)).entries()) {
+      expect(answer.headers.get('content-encoding')).toBe('gzip');
+      expect(answer.headers.get('x-ratelimit-remaining')).not.toBeNull();
+      expect(Buffer.from(Bun.gunzipSync(await answer.arrayBuffer())).equals(plain[i]!)).toBe(true);
     }
-    expect(pages).toBeGreaterThan(1);
-    const expected = Array.from({ length: 150 }, (_, i) => String(i + 1));
-    expect(ids).toEqual(order === 'asc' ? expected : expected.reverse());
   }
 });

@@ -10,6 +10,7 @@ import type { ImportReport } from '../../src/recording/report.ts';
 import { sourcesOf } from '../../src/recording/source.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { importPaths, importRecords, NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+import { listMarkets } from '../support/markets.ts';
 import { randomBooks } from '../support/random-books.ts';
 import { REAL_BOOKS } from '../support/real-recordings.ts';
 import { CONDITION_ID, START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
@@ -134,7 +135,7 @@ describe('--mirror', () => {
       using both = temporaryArchive();
       await importPaths(both.archive, REAL_BOOKS!);
       let compared = 0;
-      for (const market of both.archive.markets.list('btc', undefined, 100, 0)) {
+      for (const market of listMarkets(both.archive.markets, 'btc', undefined, 100, 0)) {
         const down = new Map(booksIn(both.archive, 'down', market.conditionId).map((book) => [book.timestampMs, book]));
         for (const up of booksIn(both.archive, 'up', market.conditionId)) {
           const other = down.get(up.timestampMs);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { isStandIn, standInConditionId } from '../../src/domain/condition-id.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
+import { listMarkets } from '../support/markets.ts';
 import { CONDITION_ID, START_MS, sampleMarket, sampleQuote } from '../support/sample-records.ts';
 
 const SLUG = 'btc-updown-5m-1776323400';
@@ -49,9 +50,9 @@ describe('a stand-in for a conditionId', () => {
         expect(report.rejections).toEqual([]);
       }
       const { markets, quotes } = place.archive;
-      expect(markets.list('btc', undefined, 10, 0).map(({ conditionId, marketId }) => [conditionId, marketId])).toEqual(
-        [[CONDITION_ID, '77']],
-      );
+      expect(
+        listMarkets(markets, 'btc', undefined, 10, 0).map(({ conditionId, marketId }) => [conditionId, marketId]),
+      ).toEqual([[CONDITION_ID, '77']]);
       const market = markets.findByConditionId(CONDITION_ID)!;
       const query = { fromMs: 0, toMs: 2e12, order: 'asc', after: undefined, limit: 10 } as const;
       const { records } = quotes.page(quotes.sources(market, ['up']), query);
@@ -70,14 +71,17 @@ describe('a stand-in for a conditionId', () => {
       expect((await importRecords(place.archive, records)).rejections).toEqual([]);
     }
     const { markets } = place.archive;
-    expect(markets.list('btc', undefined, 10, 0).map(({ conditionId }) => conditionId)).toEqual(['0xab', CONDITION_ID]);
+    expect(listMarkets(markets, 'btc', undefined, 10, 0).map(({ conditionId }) => conditionId)).toEqual([
+      '0xab',
+      CONDITION_ID,
+    ]);
   });
 
   test('stays where the record with a real one is of another window of that name', async () => {
     using place = temporaryArchive();
     const other = sampleMarket({ slug: SLUG, startTime: START_MS + 3_600_000, endTime: START_MS + 3_900_000 });
     await importRecords(place.archive, [UNNAMED, { ...other, clobTokenIds: ['0', '0'] }]);
-    expect(place.archive.markets.list('btc', undefined, 10, 0).map(({ conditionId }) => conditionId)).toEqual([
+    expect(listMarkets(place.archive.markets, 'btc', undefined, 10, 0).map(({ conditionId }) => conditionId)).toEqual([
       CONDITION_ID,
       STAND_IN,
     ]);

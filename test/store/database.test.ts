@@ -2,14 +2,17 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../../src/domain/errors.ts';
 import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
-import { openArchive } from '../../src/store/archive.ts';
+import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { DATABASE_FILE, type Database } from '../../src/store/database.ts';
 import { RANGE_AT_OR_BEFORE, RANGE_BEHIND } from '../../src/store/ids.ts';
 import { SCHEMA_VERSION } from '../../src/store/migrations/list.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+import { listMarkets } from '../support/markets.ts';
+import { serviceOf } from '../support/service.ts';
 
 const CREATE = { create: true };
 
@@ -201,7 +204,7 @@ describe('a write', () => {
     expect(thrownBy(() => database.write(() => gaps.add(99, { fromMs: 1, toMs: 2, reason: 'x' })))).toMatchObject({
       kind: 'unavailable',
     });
-    expect(markets.list('btc', undefined, 10, 0)).toEqual([]);
+    expect(listMarkets(markets, 'btc', undefined, 10, 0)).toEqual([]);
   });
 
   test('is seen by another connection once it has returned, not before', () => {
@@ -228,6 +231,74 @@ describe('a write', () => {
       expect(other.tiers.find('free')!.requestsPerMinute).toBe(10);
     });
     expect(other.tiers.find('free')!.requestsPerMinute).toBe(11);
+    other.database.close();
+  });
+});
+
+describe('readings of one turn', () => {
+  const rpmOf = ({ tiers }: Archive) => tiers.find('free')!.requestsPerMinute;
+
+  test('share a view and its state; the next turn sees what others wrote meanwhile', async () => {
+    using held = temporaryArchive();
+    const other = openArchive(held.path, NOW_MS, { create: false });
+    const { database } = held.archive;
+    const free = other.tiers.find('free')!;
+    const look = () => database.readInTurn(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const first = look();
+    other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
+    expect(look()).toEqual(first);
+    await nextTurn();
+    const second = look();
+    expect(second.rpm).toBe(11);
+    expect(second.state).not.toBe(first.state);
+    await nextTurn();
+    expect(look()).toEqual(second);
+    other.database.close();
+  });
+
+  test('end with any other use of the connection, and errors leave it usable', () => {
+    using held = temporaryArchive();
+    const { database, tiers } = held.archive;
+    const free = tiers.find('free')!;
+    const look = () => database.readInTurn(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const first = look();
+    database.write(() => tiers.update({ ...free, requestsPerMinute: 12 }));
+    const second = look();
+    expect(second.rpm).toBe(12);
+    expect(second.state).not.toBe(first.state);
+    expect(() =>
+      database.readInTurn(() => {
+        throw new Error('stop');
+      }),
+    ).toThrow('stop');
+    expect(look()).toEqual(second);
+    expect(database.read(() => rpmOf(held.archive))).toBe(12);
+    using rehearsal = database.rehearse();
+    database.write(() => tiers.update({ ...free, requestsPerMinute: 13 }));
+    rehearsal[Symbol.dispose]();
+    expect(look().rpm).toBe(12);
+    expect(look().state).not.toBe(second.state);
+    database.checkpoint();
+    look();
+  });
+
+  test('over sockets: a key is refused by the first request behind its revocation, whoever revoked it', async () => {
+    using held = temporaryArchive();
+    const other = openArchive(held.path, NOW_MS, { create: false });
+    const { app } = serviceOf(held.archive);
+    app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
+    const ask = async (key: string) => {
+      const headers = { authorization: `Bearer ${key}` };
+      return (await fetch(`http://127.0.0.1:${app.server!.port}/v1/billing/tiers`, { headers })).status;
+    };
+    const request = { account: 'a@b', name: undefined, tier: 'free', requestsPerMinute: 1_000_000 };
+    for (let i = 0; i < 30; i += 1) {
+      const { apiKey, key } = other.database.write(() => other.apiKeys.create(request, NOW_MS));
+      expect(await Promise.all([ask(key), ask(key), ask(key)])).toEqual([200, 200, 200]);
+      other.database.write(() => other.apiKeys.revoke(apiKey.id, NOW_MS));
+      expect(await Promise.all([ask(key), ask(key), ask(key)])).toEqual([401, 401, 401]);
+    }
+    await app.stop(true);
     other.database.close();
   });
 });

@@ -12,11 +12,14 @@ import {
   LIST_MARKETS,
   LIST_MARKETS_OF_SLUG,
   LIST_MARKETS_OF_TIMEFRAME,
+  type ListPlace,
   NEXT_MARKET,
+  SKIP_MARKETS,
+  SKIP_MARKETS_OF_TIMEFRAME,
   type StoredMarket,
 } from '../../src/store/markets.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
-import { marketStatement } from '../support/markets.ts';
+import { listMarkets, marketStatement } from '../support/markets.ts';
 
 const RUNS = { seed: 20260416, numRuns: 25 };
 const LATER_MS = NOW_MS + 60_000;
@@ -244,11 +247,19 @@ describe('lists of markets', () => {
               .map((it) => it.conditionId);
             const seen: string[] = [];
             for (let skip = 0; skip <= expected.length; skip += limit) {
-              const page = markets.list(symbol, timeframe, limit, skip);
+              const page = listMarkets(markets, symbol, timeframe, limit, skip);
               expect(page.length).toBe(Math.min(limit, expected.length - skip));
               seen.push(...page.map((it) => it.conditionId));
             }
             expect(seen).toEqual(expected);
+            // The same in hops.
+            let from: ListPlace | undefined;
+            for (let rest = expected.length; rest > 0; rest -= limit) {
+              const page = listMarkets(markets, symbol, timeframe, limit, 0, from).map((it) => it.conditionId);
+              expect(page).toEqual(expected.slice(expected.length - rest).slice(0, limit));
+              from = markets.skip(symbol, timeframe, limit, from);
+              expect(from?.conditionId).toBe(expected[expected.length - rest + limit - 1]);
+            }
           }
         }
       }),
@@ -311,6 +322,16 @@ test.each([
 ])('%s is one search of %s, without sorting', (_, index, sql) => {
   using held = temporaryArchive();
   expect(held.archive.database.planOf(sql)).toEqual([expect.stringContaining(`SEARCH markets USING INDEX ${index} (`)]);
+});
+
+test.each([
+  ['SKIP_MARKETS', 'markets_by_coin', SKIP_MARKETS],
+  ['SKIP_MARKETS_OF_TIMEFRAME', 'markets_by_coin_and_timeframe', SKIP_MARKETS_OF_TIMEFRAME],
+])('%s is one search of %s alone, without sorting', (_, index, sql) => {
+  using held = temporaryArchive();
+  expect(held.archive.database.planOf(sql)).toEqual([
+    expect.stringContaining(`SEARCH markets USING COVERING INDEX ${index} (`),
+  ]);
 });
 
 test('KNOWS_COIN is one search of an index alone', () => {

@@ -1,4 +1,5 @@
 import type { MarketStatement } from '../../src/domain/market-statement.ts';
+import type { Markets, StoredMarket } from '../../src/store/markets.ts';
 
 /** What a recording says at least of a market; `number` keeps several apart. */
 export function marketStatement(number: number, said: Partial<MarketStatement> = {}): MarketStatement {
@@ -13,4 +14,9 @@ export function marketStatement(number: number, said: Partial<MarketStatement> =
     endMs: startMs + 300_000,
     ...said,
   };
+}
+
+/** A coin's list of markets, whole ones. */
+export function listMarkets(markets: Markets, ...asked: Parameters<Markets['list']>): StoredMarket[] {
+  return markets.list(...asked).map(({ key }) => markets.byKey(key));
 }

@@ -1,6 +1,8 @@
 import type { ByteBuffer } from '../../book/byte-buffer.ts';
 import { priceCodec } from '../../book/price-segment.ts';
 import { quoteCodec } from '../../book/quote-segment.ts';
+import type { RunSlice } from '../../book/run.ts';
+import type { LabelBytes, RecordingLabels, SnapshotWriter } from '../../book/snapshot-writer.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceKind } from '../../domain/price.ts';
 import type { Gap } from '../../store/gaps.ts';
@@ -24,7 +26,7 @@ export abstract class OwnFormatWriter implements ExportWriter {
     this.out = out;
   }
 
-  abstract snapshots(market: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter;
+  protected abstract snapshotSeries(labels: RecordingLabels): SeriesWriter;
 
   protected abstract record(fields: RecordFields): void;
 
@@ -34,6 +36,10 @@ export abstract class OwnFormatWriter implements ExportWriter {
 
   gap(market: StoredMarket, gap: Gap): void {
     this.record(gapFields(market, gap));
+  }
+
+  snapshots({ conditionId }: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter {
+    return this.snapshotSeries({ type: 'snapshot', conditionId, outcome, ...(mirrored ? { mirrored } : {}) });
   }
 
   quotes(market: StoredMarket, outcome: Outcome): SeriesWriter {
@@ -50,5 +56,31 @@ export abstract class OwnFormatWriter implements ExportWriter {
 
   close(): void {
     // Every record is whole already.
+  }
+
+  goOn(): boolean {
+    return false;
+  }
+}
+
+/** Snapshots straight from a segment's integers: no object is made per level. */
+export class SnapshotSeries implements SeriesWriter {
+  readonly #writer: SnapshotWriter;
+  readonly #labels: LabelBytes;
+  readonly #endRecord: () => void;
+
+  constructor(writer: SnapshotWriter, labels: LabelBytes, endRecord: () => void) {
+    this.#writer = writer;
+    this.#labels = labels;
+    this.#endRecord = endRecord;
+  }
+
+  open(slice: RunSlice): void {
+    this.#writer.open(slice, this.#labels);
+  }
+
+  writeNext(): void {
+    this.#writer.writeNext();
+    this.#endRecord();
   }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { importPaths, temporaryArchive } from '../../support/archive.ts';
 import { countsOf, factsOf, importFile, marketOf, refusalOf } from '../../support/imported.ts';
+import { listMarkets } from '../../support/markets.ts';
 import { realRecording } from '../../support/real-recordings.ts';
 
 const GAMMA = realRecording('gamma');
@@ -547,7 +548,9 @@ describe('the real Gamma objects', () => {
       if (market.winner === 'up') ups.push(slug!);
     }
     expect(ups.length).toBe(137);
-    const known = place.archive.markets.list('btc', '5m', 1000, 0).filter(({ priceStart }) => priceStart !== undefined);
+    const known = listMarkets(place.archive.markets, 'btc', '5m', 1000, 0).filter(
+      ({ priceStart }) => priceStart !== undefined,
+    );
     expect(known.length).toBe(151);
   });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { importPaths, temporaryArchive } from '../../support/archive.ts';
 import { countsOf, importFile, marketOf, refusalOf } from '../../support/imported.ts';
+import { listMarkets } from '../../support/markets.ts';
 import { realRecording } from '../../support/real-recordings.ts';
 
 const SESSIONS = realRecording('sessions-15m');
@@ -224,7 +225,7 @@ describe('the real lists', () => {
       const report = await importPaths(place.archive, DERIVED!);
       // 21 assets of 16 markets.
       expect(countsOf(report.total)).toEqual({ read: 21, stored: 16, duplicate: 5, rejected: 0, ignored: 0 });
-      for (const market of place.archive.markets.list('btc', '5m', 100, 0)) {
+      for (const market of listMarkets(place.archive.markets, 'btc', '5m', 100, 0)) {
         expect([market.clobTokenIds, market.winner]).toEqual([['0', '0'], undefined]);
       }
     },

@@ -5,6 +5,7 @@ import { standInConditionId } from '../../../src/domain/condition-id.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import { importPaths, importRecords, temporaryArchive } from '../../support/archive.ts';
 import { countsOf, importFile, marketOf, quotesOf } from '../../support/imported.ts';
+import { listMarkets } from '../../support/markets.ts';
 import { realRecording } from '../../support/real-recordings.ts';
 import { CONDITION_ID, sampleMarket } from '../../support/sample-records.ts';
 
@@ -140,7 +141,10 @@ describe('the market of a row', () => {
     const report = await importFile(place.archive, NAME, HEADER + rows.join(''));
     expect(report.rejections).toEqual([]);
     expect(
-      place.archive.markets.list('btc', '1h', 10, 0).map(({ startMs, clobTokenIds }) => [startMs, clobTokenIds]),
+      listMarkets(place.archive.markets, 'btc', '1h', 10, 0).map(({ startMs, clobTokenIds }) => [
+        startMs,
+        clobTokenIds,
+      ]),
     ).toEqual([
       [Date.UTC(2026, 2, 12, 12), ['33', '44']],
       [Date.UTC(2025, 2, 12, 12), ['11', '22']],

@@ -1,0 +1,38 @@
+/** Prices on a grid of up to four decimals are worth remembering: there are at most 10,001 of them. */
+const REMEMBERED_SCALE_MAX = 4;
+const NONE: readonly undefined[] = [];
+
+/** Writes the opening of a level with a price in units of 10^-scale, and returns the position behind it. */
+type WriteOpening = (bytes: Uint8Array, position: number, price: number, scale: number) => number;
+
+/** The bytes that a level begins with, up to its size, in one form (JSON, msgpack); remembered per price. */
+export class LevelOpenings {
+  /** For prices that are not remembered. */
+  readonly write: WriteOpening;
+  readonly #bytesMax: number;
+  readonly #byScale: (Uint8Array | undefined)[][] = Array.from({ length: REMEMBERED_SCALE_MAX + 1 }, () => []);
+
+  /** No opening is longer than `bytesMax`. */
+  constructor(bytesMax: number, write: WriteOpening) {
+    this.#bytesMax = bytesMax;
+    this.write = write;
+  }
+
+  /** Whether prices of this scale are remembered. */
+  remembers(scale: number): boolean {
+    return scale <= REMEMBERED_SCALE_MAX;
+  }
+
+  /** Those known so far, by price; to be completed by `of`. */
+  ofScale(scale: number): readonly (Uint8Array | undefined)[] {
+    return this.#byScale[scale] ?? NONE;
+  }
+
+  of(price: number, scale: number): Uint8Array {
+    const bytes = new Uint8Array(this.#bytesMax);
+    const opening = bytes.slice(0, this.write(bytes, 0, price, scale));
+    const known = this.#byScale[scale];
+    if (known !== undefined) known[price] = opening;
+    return opening;
+  }
+}

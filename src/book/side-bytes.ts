@@ -1,0 +1,211 @@
+import type { BookReader, EditLog } from './book-segment.ts';
+import type { ByteBuffer } from './byte-buffer.ts';
+import type { Ladder } from './ladder.ts';
+import type { LevelOpenings } from './level-openings.ts';
+
+const INITIAL_LEVELS = 128;
+/** Beyond these, moving what stands behind a patch would cost more than it saves. */
+const PATCHES_MAX = 24;
+const PATCHED_BYTES_MAX = 8192;
+/** What stands in front of, or behind, the levels of a side. */
+const FRAME_BYTES_MAX = 8;
+
+/**
+ * One side of the snapshot that was written last: where each of its levels stands in the buffer, so that the next one can be
+ * the same bytes with only the changed levels rendered again. How a level is rendered is the form's (JSON, msgpack).
+ */
+export abstract class SideBytes {
+  readonly #out: ByteBuffer;
+  readonly #openings: LevelOpenings;
+  readonly #levelBytesMax: number;
+  /** Where the side's first level stands. */
+  #start = 0;
+  /** Offsets of the levels from there; one more than levels: the last is the side's length. */
+  #offsets = new Int32Array(INITIAL_LEVELS);
+  #next = new Int32Array(INITIAL_LEVELS);
+  #levels = 0;
+
+  constructor(out: ByteBuffer, openings: LevelOpenings, levelBytesMax: number) {
+    this.#out = out;
+    this.#openings = openings;
+    this.#levelBytesMax = levelBytesMax;
+  }
+
+  /** Writes what stands in front of `count` levels, at most FRAME_BYTES_MAX, and returns the position behind it. */
+  protected abstract open(bytes: Uint8Array, position: number, count: number): number;
+
+  /** Writes a level's size and its end, and returns the position behind it. */
+  protected abstract closeLevel(bytes: Uint8Array, position: number, size: number, scale: number): number;
+
+  /** `position` stands behind a level that was the last of its side, and other levels follow now. */
+  protected abstract join(bytes: Uint8Array, position: number): void;
+
+  /** Ends a side of `count` levels whose last one ends at `position`; returns the position behind the side. */
+  protected abstract close(bytes: Uint8Array, position: number, count: number): number;
+
+  /** Writes the side as it stands now; `copies`: it was written here before `edits`, and stands in the buffer still. */
+  write(reader: BookReader, side: Ladder, edits: EditLog, copies: boolean): void {
+    const out = this.#out;
+    const rendered = copies ? edits.length : side.length;
+    this.#makeRoom(side.length + 1);
+    const held = this.#levels === 0 ? 0 : this.#offsets[this.#levels]!;
+    out.reserve(held + rendered * this.#levelBytesMax + 2 * FRAME_BYTES_MAX);
+    const start = this.open(out.bytes, out.length, side.length);
+    out.length = start;
+    const end = copies ? this.#splice(reader, side, edits) : this.#renderAll(reader, side);
+    this.#next[side.length] = end - start;
+    [this.#offsets, this.#next] = [this.#next, this.#offsets];
+    this.#start = start;
+    this.#levels = side.length;
+    out.length = this.close(out.bytes, end, side.length);
+  }
+
+  #renderAll({ priceScale, sizeScale }: BookReader, side: Ladder): number {
+    const { bytes, length: start } = this.#out;
+    const { values } = side;
+    const remembers = this.#openings.remembers(priceScale);
+    const openings = this.#openings.ofScale(priceScale);
+    let at = start;
+    for (let i = 0; i < side.length; i += 1) {
+      const price = values[2 * i]!;
+      this.#next[i] = at - start;
+      if (remembers) {
+        const opening = openings[price] ?? this.#openings.of(price, priceScale);
+        bytes.set(opening, at);
+        at += opening.length;
+      } else {
+        at = this.#openings.write(bytes, at, price, priceScale);
+      }
+      at = this.closeLevel(bytes, at, values[2 * i + 1]!, sizeScale);
+    }
+    return at;
+  }
+
+  /** Whether few levels of a side that is not large got a new size, and nothing else happened to it. */
+  canPatch({ length, restructures }: EditLog): boolean {
+    return !restructures && length <= PATCHES_MAX && this.#offsets[this.#levels]! <= PATCHED_BYTES_MAX;
+  }
+
+  /** By how much `patch` may move the end, and what it needs behind that. */
+  patchBytes({ length }: EditLog): number {
+    return (length + 1) * this.#levelBytesMax;
+  }
+
+  /**
+   * Makes the side that of the present book where it was copied to, `by` bytes behind where it stood: new sizes are written
+   * into it, most of which are as long as those they replace. All that stands behind it, up to `end`, moves along; returns
+   * where that ends now. There is room for `patchBytes` behind `end`.
+   */
+  patch({ priceScale, sizeScale }: BookReader, side: Ladder, edits: EditLog, by: number, end: number): number {
+    this.#start += by;
+    if (edits.length === 0) return end;
+    const { bytes } = this.#out;
+    const start = this.#start;
+    const { values } = side;
+    const { skips } = edits;
+    const offsets = this.#offsets;
+    const openings = this.#openings.ofScale(priceScale);
+    let behindAll = end;
+    // Offsets in front of `level` are up to date, the others lag by `shift`.
+    let level = 0;
+    let shift = 0;
+    let position = 0;
+    for (let i = 0; i < edits.length; i += 1) {
+      position += skips[i]!;
+      if (shift === 0) level = position + 1;
+      else for (; level <= position; level += 1) offsets[level] = offsets[level]! + shift;
+      const price = values[2 * position]!;
+      const opening = openings[price] ?? this.#openings.of(price, priceScale);
+      const at = start + offsets[position]! + opening.length;
+      const behind = start + offsets[position + 1]! + shift;
+      // Written behind everything first: only then it is known how long it is.
+      const length = this.closeLevel(bytes, behindAll, values[2 * position + 1]!, sizeScale) - behindAll;
+      const grown = length - (behind - at);
+      if (grown !== 0) {
+        // Along with what is moved goes the new size behind it.
+        bytes.copyWithin(behind + grown, behind, behindAll + length);
+        behindAll += grown;
+        shift += grown;
+      }
+      for (let k = 0; k < length; k += 1) bytes[at + k] = bytes[behindAll + k]!;
+      position += 1;
+    }
+    if (shift !== 0) for (; level <= this.#levels; level += 1) offsets[level] = offsets[level]! + shift;
+    this.close(bytes, start + offsets[this.#levels]!, this.#levels);
+    return behindAll;
+  }
+
+  /** Returns the position behind the side's last level. */
+  #splice({ priceScale, sizeScale }: BookReader, side: Ladder, edits: EditLog): number {
+    const { bytes, length: start } = this.#out;
+    const { values } = side;
+    const { skips, consumes, produces } = edits;
+    const openings = this.#openings.ofScale(priceScale);
+    const offsets = this.#offsets;
+    const next = this.#next;
+    let at = start;
+    let old = 0;
+    let position = 0;
+    for (let i = 0; i < edits.length; i += 1) {
+      const skip = skips[i]!;
+      const from = offsets[old]!;
+      this.#shift(old, skip, position, at - start);
+      old += skip;
+      position += skip;
+      if (produces[i] === 0) {
+        if (skip > 0) at = this.#copyLevels(from, old, at);
+        old += 1;
+        continue;
+      }
+      const price = values[2 * position]!;
+      const opening = openings[price] ?? this.#openings.of(price, priceScale);
+      if (consumes[i] === 1) {
+        // Same price, new size: the level's opening comes along with the levels in front of it.
+        const to = offsets[old]!;
+        next[position] = at - start + to - from;
+        at = this.#copy(from, to + opening.length, at);
+        old += 1;
+      } else {
+        if (skip > 0) at = this.#copyLevels(from, old, at);
+        next[position] = at - start;
+        bytes.set(opening, at);
+        at += opening.length;
+      }
+      at = this.closeLevel(bytes, at, values[2 * position + 1]!, sizeScale);
+      position += 1;
+    }
+    if (old === this.#levels) return at;
+    const from = offsets[old]!;
+    this.#shift(old, this.#levels - old, position, at - start);
+    return this.#copyLevels(from, this.#levels, at);
+  }
+
+  /** Notes where `count` levels, from the previous snapshot's level `old` on, stand once they begin at `offset`. */
+  #shift(old: number, count: number, position: number, offset: number): void {
+    const offsets = this.#offsets;
+    const next = this.#next;
+    const by = offset - offsets[old]!;
+    for (let i = 0; i < count; i += 1) next[position + i] = offsets[old + i]! + by;
+  }
+
+  /** Copies whole levels of the previous snapshot: from the offset `from` to the end of its level `end` - 1. */
+  #copyLevels(from: number, end: number, at: number): number {
+    const behind = this.#copy(from, this.#offsets[end]!, at);
+    this.join(this.#out.bytes, behind);
+    return behind;
+  }
+
+  #copy(from: number, to: number, at: number): number {
+    this.#out.bytes.copyWithin(at, this.#start + from, this.#start + to);
+    return at + to - from;
+  }
+
+  #makeRoom(offsets: number): void {
+    if (offsets <= this.#next.length) return;
+    const size = Math.max(offsets, this.#next.length * 2);
+    const grown = new Int32Array(size);
+    grown.set(this.#offsets);
+    this.#offsets = grown;
+    this.#next = new Int32Array(size);
+  }
+}

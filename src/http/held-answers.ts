@@ -1,0 +1,92 @@
+import type { Database } from '../store/database.ts';
+
+/** Questions that are remembered for having been asked once. */
+const ASKED_ONCE_MAX = 8192;
+/** Longer questions are answered each time: nobody asks them by accident. */
+const QUESTION_CHARS_MAX = 512;
+
+/** An answer's body as it was sent. */
+export interface HeldAnswer {
+  readonly body: Blob;
+  readonly bytes: number;
+  /** Whether the body is compressed, as the question asks for. */
+  readonly packed: boolean;
+}
+
+/**
+ * Bodies of answers that were asked for twice, until the archive changes: the lists and pages that everybody reads. They
+ * come to `bytesMax` at the most, the longest unasked are given up first; an answer that would take more than an eighth of
+ * that is not held. Only within `Database.readInTurn`.
+ */
+export class HeldAnswers {
+  readonly #database: Database;
+  readonly #bytesMax: number;
+  /** The one asked for last stands last. */
+  readonly #held = new Map<string, HeldAnswer>();
+  readonly #askedOnce = new Set<string>();
+  #bytes = 0;
+  #state: number | undefined;
+
+  constructor(database: Database, bytesMax: number) {
+    this.#database = database;
+    this.#bytesMax = bytesMax;
+  }
+
+  find(question: string): HeldAnswer | undefined {
+    this.#forgetOutdated();
+    const held = this.#held.get(question);
+    if (held === undefined) return undefined;
+    this.#held.delete(question);
+    this.#held.set(question, held);
+    return held;
+  }
+
+  /** The state of the archive that answers are held of. */
+  get state(): number {
+    return this.#database.state;
+  }
+
+  /**
+   * Takes note of an answer just made; returns it when it is held from now on, to be sent without another copy. An answer
+   * that was made in an earlier turn says of which `state` it is.
+   */
+  offer(
+    question: string,
+    body: Uint8Array<ArrayBuffer>,
+    packed: boolean,
+    state: number = this.state,
+  ): HeldAnswer | undefined {
+    if (state !== this.state) return undefined;
+    if (question.length > QUESTION_CHARS_MAX) return undefined;
+    this.#forgetOutdated();
+    if (!this.#askedOnce.delete(question)) {
+      if (this.#askedOnce.size >= ASKED_ONCE_MAX) this.#askedOnce.clear();
+      this.#askedOnce.add(question);
+      return undefined;
+    }
+    if (body.length > this.#bytesMax / 8) return undefined;
+    const answer = { body: new Blob([body]), bytes: body.length, packed };
+    this.#held.set(question, answer);
+    this.#bytes += body.length;
+    for (const [oldest, { bytes }] of this.#held) {
+      if (this.#bytes <= this.#bytesMax) break;
+      this.#held.delete(oldest);
+      this.#bytes -= bytes;
+    }
+    return answer;
+  }
+
+  /** Bytes held, for the test of the bound. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  #forgetOutdated(): void {
+    const { state } = this.#database;
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#held.clear();
+    this.#askedOnce.clear();
+    this.#bytes = 0;
+  }
+}

@@ -1,0 +1,157 @@
+import { ByteBuffer } from '../book/byte-buffer.ts';
+import type { RunSlice } from '../book/run.ts';
+import type { LabelBytes, SnapshotWriter } from '../book/snapshot-writer.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { Order, Place } from '../domain/page.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import type { Found } from '../store/segments.ts';
+import type { OutcomePage } from '../store/snapshots.ts';
+import type { SnapshotForm } from './snapshot-form.ts';
+
+/**
+ * A page ends early, with a cursor, behind the record that takes it past so many bytes: to write more would hold up everybody
+ * else for too long. A thousand books of 250 levels are below it, which is more than a grid of whole cents has.
+ */
+export const PAGE_BYTES_MAX = 8 * 1024 * 1024;
+
+/** One outcome's records of a page, in the page's order. */
+interface Stream {
+  readonly outcome: Outcome;
+  readonly labels: LabelBytes;
+  readonly slices: readonly RunSlice[];
+  /** The slice that comes next. */
+  next: number;
+}
+
+interface Ascent extends Stream {
+  /** How many records of the present slice are left. */
+  left: number;
+}
+
+interface Descent extends Stream {
+  /** What is left of the present slice: its first records. */
+  rest: RunSlice | undefined;
+  /** Records of it that stand in the scratch buffer, the one to come first last. */
+  readonly written: { readonly start: number; readonly end: number; readonly place: Place }[];
+  /** Bytes of the record written last; 0 before the first. */
+  recordBytes: number;
+}
+
+/** Where the answers of one format are written, one after another. */
+export class SnapshotDesk {
+  readonly #form: SnapshotForm;
+  readonly #out = new ByteBuffer();
+  readonly #writers: Readonly<Record<Outcome, SnapshotWriter>>;
+  /** Deltas lead forwards only: records of descending pages are written here first. */
+  readonly #scratch = new ByteBuffer();
+  readonly #scratchWriters: Readonly<Record<Outcome, SnapshotWriter>>;
+
+  constructor(form: SnapshotForm) {
+    this.#form = form;
+    this.#writers = form.writersInto(this.#out);
+    this.#scratchWriters = form.writersInto(this.#scratch);
+  }
+
+  /** A whole answer; valid until the next one begins. */
+  writeNearest(
+    market: StoredMarket,
+    found: readonly { readonly outcome: Outcome; readonly record: Found }[],
+  ): Uint8Array<ArrayBuffer> {
+    const out = this.#out;
+    out.clear();
+    this.#form.openList(out, found.length);
+    for (let i = 0; i < found.length; i += 1) {
+      const { outcome, record } = found[i]!;
+      const { payload, head, index } = record;
+      if (i > 0) this.#form.separate(out);
+      const writer = this.#writers[outcome];
+      writer.open({ payload, head, from: index, to: index + 1 }, this.#form.labelsOf(market, outcome));
+      writer.writeNext();
+    }
+    this.#form.closeList(out);
+    return out.view();
+  }
+
+  /** Writes a page but for its end, and returns its last record's place where more follow. */
+  writePage(market: StoredMarket, { outcomes, plan }: OutcomePage, order: Order): Place | undefined {
+    const { sequence, next } = plan;
+    this.#out.clear();
+    this.#form.openList(this.#out, sequence.length);
+    const streams = outcomes.map((outcome, series) => ({
+      outcome,
+      labels: this.#form.labelsOf(market, outcome),
+      slices: plan.slices[series]!,
+      next: 0,
+    }));
+    const cut = order === 'asc' ? this.#writeAscending(streams, sequence) : this.#writeDescending(streams, sequence);
+    if (cut === undefined) return next;
+    this.#form.recount(this.#out, cut.count);
+    return cut.last;
+  }
+
+  /** Ends a page and returns its bytes; valid until the next answer begins. */
+  closePage(cursor: string | null): Uint8Array<ArrayBuffer> {
+    this.#form.closePage(this.#out, cursor);
+    return this.#out.view();
+  }
+
+  #writeAscending(streams: readonly Stream[], sequence: readonly number[]): Cut | undefined {
+    const out = this.#out;
+    const ascents = streams.map((stream): Ascent => ({ ...stream, left: 0 }));
+    for (let i = 0; i < sequence.length; i += 1) {
+      if (i > 0) this.#form.separate(out);
+      const ascent = ascents[sequence[i]!]!;
+      const writer = this.#writers[ascent.outcome];
+      if (ascent.left === 0) {
+        const slice = ascent.slices[ascent.next]!;
+        ascent.next += 1;
+        ascent.left = slice.to - slice.from;
+        writer.open(slice, ascent.labels);
+      }
+      writer.writeNext();
+      ascent.left -= 1;
+      if (out.length > PAGE_BYTES_MAX && i + 1 < sequence.length) return { count: i + 1, last: writer.place };
+    }
+    return undefined;
+  }
+
+  #writeDescending(streams: readonly Stream[], sequence: readonly number[]): Cut | undefined {
+    const out = this.#out;
+    const scratch = this.#scratch;
+    scratch.clear();
+    const descents = streams.map((stream): Descent => ({ ...stream, rest: undefined, written: [], recordBytes: 0 }));
+    for (let i = 0; i < sequence.length; i += 1) {
+      if (i > 0) this.#form.separate(out);
+      const descent = descents[sequence[i]!]!;
+      if (descent.written.length === 0) this.#writeScratch(descent);
+      const { start, end, place } = descent.written.pop()!;
+      out.append(scratch.bytes.subarray(start, end));
+      if (out.length > PAGE_BYTES_MAX && i + 1 < sequence.length) return { count: i + 1, last: place };
+    }
+    return undefined;
+  }
+
+  /** Writes the next records of a descent: those of one slice, or fewer where they are large. */
+  #writeScratch(descent: Descent): void {
+    const scratch = this.#scratch;
+    const slice = descent.rest ?? descent.slices[descent.next++]!;
+    // The first record tells how large the others are.
+    const fitting = descent.recordBytes === 0 ? 1 : Math.ceil(PAGE_BYTES_MAX / descent.recordBytes);
+    const from = Math.max(slice.from, slice.to - fitting);
+    const writer = this.#scratchWriters[descent.outcome];
+    writer.open({ ...slice, from }, descent.labels);
+    for (let left = slice.to - from; left > 0; left -= 1) {
+      const start = scratch.length;
+      writer.writeNext();
+      descent.written.push({ start, end: scratch.length, place: writer.place });
+      descent.recordBytes = scratch.length - start;
+    }
+    descent.rest = from > slice.from ? { ...slice, to: from } : undefined;
+  }
+}
+
+/** Where a page ended early: how many records it has, and the last one's place. */
+interface Cut {
+  readonly count: number;
+  readonly last: Place;
+}

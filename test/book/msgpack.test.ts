@@ -1,0 +1,119 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { Packr } from 'msgpackr';
+import { type BookRecord, bookCodec } from '../../src/book/book-segment.ts';
+import { ByteBuffer } from '../../src/book/byte-buffer.ts';
+import {
+  msgpackLabels,
+  msgpackOpenings,
+  msgpackText,
+  SnapshotMsgpackWriter,
+  writeArrayLength,
+} from '../../src/book/msgpack.ts';
+import { RUN_RECORDS_MAX, readRunHead } from '../../src/book/run.ts';
+import type { RecordingLabels, SnapshotLabels } from '../../src/book/snapshot-writer.ts';
+import type { OrderBook } from '../../src/domain/orderbook.ts';
+import { type BookStyle, randomBooks } from '../support/random-books.ts';
+import { encodeAll } from './round-trip.ts';
+
+const RUNS = { seed: 20260416, numRuns: 150 };
+const packr = new Packr({ useRecords: false, variableMapSize: true });
+const OPENINGS = msgpackOpenings();
+
+const ANSWER: SnapshotLabels = {
+  assetId: '1234567890'.repeat(7),
+  conditionId: `0x${'ab'.repeat(32)}`,
+  symbol: 'btc',
+  outcome: 'up',
+  timeframe: '5m',
+};
+const LABELS: readonly (SnapshotLabels | RecordingLabels)[] = [
+  ANSWER,
+  { ...ANSWER, assetId: '0', symbol: 'é€', outcome: 'down' },
+  { type: 'snapshot', conditionId: '0xab', outcome: 'up' },
+  { type: 'snapshot', conditionId: '0xab', outcome: 'down', mirrored: true },
+];
+
+/** The documented record, made without the code under test. */
+function snapshotOf({ timestampMs, id, book }: BookRecord, labels: SnapshotLabels | RecordingLabels): object {
+  const levels = (prices: readonly number[], sizes: readonly number[]) =>
+    prices.map((price, i) => ({ price, size: sizes[i]! }));
+  const { type, ...rest } = { type: undefined, ...labels };
+  return {
+    ...(type === undefined ? {} : { type }),
+    id: String(id),
+    ...rest,
+    timestamp: new Date(timestampMs).toISOString(),
+    bids: levels(book.bidPrices, book.bidSizes),
+    asks: levels(book.askPrices, book.askSizes),
+  };
+}
+
+function recordsOf(books: readonly OrderBook[], firstId: number): BookRecord[] {
+  return books.map((book, i) => ({ timestampMs: 1_776_323_400_000 + i * 37, id: firstId + 3 * i, book }));
+}
+
+test('snapshots are the bytes that msgpackr packs of the documented records', () => {
+  const styles: fc.Arbitrary<BookStyle> = fc.record({
+    priceScale: fc.constantFrom(0, 1, 2, 3, 4, 7, 12),
+    sizes: fc.constantFrom('whole', 'cents', 'millionths', 'mixed', 'extremes'),
+    levelsMax: fc.constantFrom(0, 1, 5, 14, 15, 16, 40, 200),
+    changesMax: fc.constantFrom(0, 1, 3, 20),
+  });
+  const firstIds = fc.constantFrom(0, 1, 127, 2 ** 31 - 5, 2 ** 32, 2 ** 53 - 1000);
+  fc.assert(
+    fc.property(
+      styles,
+      fc.integer({ min: 1, max: 150 }),
+      fc.nat(),
+      fc.constantFrom(...LABELS),
+      firstIds,
+      fc.constantFrom(1, 3, 64, RUN_RECORDS_MAX),
+      (style, count, seed, labels, firstId, countMax) => {
+        const records = recordsOf(randomBooks(seed, count, style), firstId);
+        const out = new ByteBuffer();
+        const writer = new SnapshotMsgpackWriter(out, OPENINGS);
+        for (const payload of encodeAll(bookCodec, records, countMax)) {
+          const head = readRunHead(payload);
+          writer.open({ payload, head, from: 0, to: head.count }, msgpackLabels(labels));
+          for (let i = 0; i < head.count; i += 1) writer.writeNext();
+        }
+        const expected = Buffer.concat(records.map((record) => packr.pack(snapshotOf(record, labels))));
+        expect(Buffer.from(out.view()).equals(expected)).toBe(true);
+      },
+    ),
+    RUNS,
+  );
+});
+
+test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 2 ** 48, 0.5, 0.1, 1e-6, 4_456_987_501.85])(
+  'the size %p is packed as msgpackr packs it',
+  (size) => {
+    const book = { bidPrices: [0.25], bidSizes: [size], askPrices: [1], askSizes: [size] };
+    const records = recordsOf([book], 7);
+    const { payload } = bookCodec.encode(records, 0, 1);
+    const out = new ByteBuffer();
+    const writer = new SnapshotMsgpackWriter(out, OPENINGS);
+    writer.open({ payload, head: readRunHead(payload), from: 0, to: 1 }, msgpackLabels(ANSWER));
+    writer.writeNext();
+    expect(Buffer.from(out.view()).equals(packr.pack(snapshotOf(records[0]!, ANSWER)))).toBe(true);
+  },
+);
+
+test.each([0, 15, 16, 1000, 65_535, 65_536])('an array of %p begins as msgpackr begins it', (count) => {
+  const bytes = new Uint8Array(8);
+  const length = writeArrayLength(bytes, 1, count) - 1;
+  expect(Buffer.from(bytes.subarray(1, 1 + length))).toEqual(
+    Buffer.from(packr.pack(new Array(count).fill(0)).subarray(0, length)),
+  );
+});
+
+test.each(['', 'a', 'x'.repeat(31), 'x'.repeat(32), 'é'.repeat(127)])(
+  'the text %p is packed as msgpackr packs it',
+  (text) => {
+    // msgpackr gives texts beyond ASCII a longer head than they need at times.
+    const packed = Buffer.from(msgpackText(text));
+    expect(packr.unpack(packed)).toBe(text);
+    if (/^[ -~]*$/.test(text)) expect(packed.equals(packr.pack(text))).toBe(true);
+  },
+);
