@@ -55,7 +55,9 @@ export function exportCommand(terminal: Terminal): Command {
       'after',
       `
 ndjson and msgpack can be imported again, to the same bytes; csv and parquet are one flat table for pandas or DuckDB,
-sqlite is a database of plain tables. The same data gives the same bytes. A manifest (counts, first and last timestamp,
+sqlite is a database of plain tables. segments are the archive's own, as they are stored: the smallest and fastest form,
+to be imported again or read with the reader that a server has at /docs/segment-reader.ts; where they end depends on how
+the archive was filled, otherwise the same data gives the same bytes. A manifest (counts, first and last timestamp,
 SHA-256) is written beside the file as <file>${MANIFEST_SUFFIX}, with standard output to standard error.
 
 Reference prices of the coins belong to an export unless --market or --tf narrows it. With --from or --to, markets that
@@ -64,6 +66,7 @@ have nothing in that time are left out, unless --market names them.
 Examples:
   $ bookreel export -o archive.ndjson.zst --zstd
   $ bookreel export --coin btc --tf 5m,15m --from 2026-04-16 --format parquet -o btc.parquet
+  $ bookreel export --market btc-updown-5m-1776323400 --format segments -o btc.segments
   $ bookreel export --market btc-updown-5m-1776323400 | head -n 3`,
     )
     .action(async (_, command: Command) => {

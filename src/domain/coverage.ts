@@ -63,6 +63,9 @@ export class SilenceWatch {
   }
 }
 
+/** Gaps that the coverage of a market lists; further ones are counted. */
+export const GAPS_LISTED_MAX = 10_000;
+
 const instantOrNull = (description: string) =>
   Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description });
 const count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -106,13 +109,17 @@ export const CoverageResource = Type.Object(
     startTime: Type.String({ format: 'date-time', description: 'Start of the window.' }),
     endTime: Type.String({ format: 'date-time', description: 'End of the window.' }),
     outcomes: Type.Array(OutcomeCoverage, { minItems: 2, maxItems: 2, description: 'up, then down.' }),
+    gapCount: count('Stretches that a recording says it missed.'),
     gaps: Type.Array(
       Type.Object({
         from: Type.String({ format: 'date-time' }),
         to: Type.String({ format: 'date-time' }),
         reason: Type.String(),
       }),
-      { description: 'Stretches that a recording says it missed, both ends inclusive, ascending.' },
+      {
+        maxItems: GAPS_LISTED_MAX,
+        description: `Those stretches, both ends inclusive, ascending: the first ${GAPS_LISTED_MAX} of them. An export has all.`,
+      },
     ),
   },
   { $id: 'Coverage', description: 'What is recorded of a market: to be read before a back-test trusts it.' },

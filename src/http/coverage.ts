@@ -6,20 +6,19 @@ import { assetIdOf } from '../domain/market.ts';
 import { Coverages, type MarketCoverage } from '../store/coverage.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { type ControllerDeps, parametersOf } from './controller.ts';
-import { requireMarket } from './lookup.ts';
 import { negotiate } from './respond.ts';
 import { ROUTES, routerPath } from './routes.ts';
 
 /** What is recorded of a market. */
 export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs) {
-  const { archive, responder } = deps;
+  const { archive, lookup, responder } = deps;
   const coverages = new Coverages(archive.database.path);
   return new Elysia({ name: 'coverage' }).get(routerPath('coverage'), async ({ params, request, set }) => {
     parametersOf({ request, set }, ROUTES.coverage, () => undefined);
-    const market = archive.database.read(() => requireMarket(archive, params.coin, params.conditionId));
-    const negotiated = negotiate(request);
-    const tagOf = (of: StoredMarket) => responder.entityTag(of, 'coverage', negotiated);
-    const held = responder.notModified(request, tagOf(market));
+    const market = archive.database.readInTurn(() => lookup.market(params.coin, params.conditionId));
+    const negotiated = negotiate({ request, set });
+    const tagOf = (of: StoredMarket) => responder.entityTag(of, negotiated);
+    const held = responder.notModified({ request, set }, tagOf(market));
     if (held !== undefined) return held;
     // An import may have changed the market meanwhile: the answer and its tag are of one state, the one that was counted.
     const coverage = await coverages.of(market);
@@ -28,7 +27,7 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
   });
 }
 
-function coverageResource({ market, outcomes, gaps }: MarketCoverage, nowMs: InstantMs): CoverageResource {
+function coverageResource({ market, outcomes, gapCount, gaps }: MarketCoverage, nowMs: InstantMs): CoverageResource {
   // A resolved market is over, whatever the clock says: its answer never changes by itself.
   const untilMs = market.winner === undefined ? nowMs : market.endMs;
   return {
@@ -39,6 +38,7 @@ function coverageResource({ market, outcomes, gaps }: MarketCoverage, nowMs: Ins
     startTime: formatInstant(market.startMs),
     endTime: formatInstant(market.endMs),
     outcomes: outcomes.map((outcome) => outcomeResource(market, outcome, untilMs)),
+    gapCount,
     gaps: gaps.map(({ fromMs, toMs, reason }) => ({ from: formatInstant(fromMs), to: formatInstant(toMs), reason })),
   };
 }

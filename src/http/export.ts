@@ -1,11 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Elysia } from 'elysia';
 import { ByteBuffer } from '../book/byte-buffer.ts';
-import { PriceTexts } from '../book/json.ts';
 import { DomainError } from '../domain/errors.ts';
 import { compressed } from '../recording/export/compression.ts';
 import { ExportTally, exportSteps } from '../recording/export/export.ts';
-import { fileKindOf, type StreamedFormat, writerOf } from '../recording/export/export-format.ts';
+import {
+  type ExportOpenings,
+  exportOpenings,
+  fileKindOf,
+  type StreamedFormat,
+  writerOf,
+} from '../recording/export/export-format.ts';
 import { type ExportSelection, selectionOfMarket } from '../recording/export/export-selection.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
@@ -18,19 +23,18 @@ export const EXPORTS_MAX = 64;
 /** What exports are written with, one step at a time. */
 interface Desk {
   readonly out: ByteBuffer;
-  readonly prices: PriceTexts;
+  readonly openings: ExportOpenings;
 }
 
 /** One whole market as a recording, streamed. `logCut` hears why one that broke off for a fault of ours did. */
 export function exportController(deps: ControllerDeps, logCut: (error: unknown, request: Request) => void) {
   const { archive, responder } = deps;
   // A step is written and copied out before another one begins: one desk serves all exports.
-  const desk: Desk = { out: new ByteBuffer(), prices: new PriceTexts() };
+  const desk: Desk = { out: new ByteBuffer(), openings: exportOpenings() };
   let underWay = 0;
   return new Elysia({ name: 'export' }).get(routerPath('export'), ({ params, request, set }) => {
     const asked = parametersOf({ request, set }, ROUTES.export, (parameters) => parameters.exported());
-    const question = JSON.stringify(['export', asked]);
-    return answerAboutMarket(deps, request, params, question, (market) => ({ negotiated: { encoding }, etag }) => {
+    return answerAboutMarket(deps, { request, set }, params, (market) => ({ negotiated: { encoding }, etag }) => {
       const headers = headersOf(market, asked.format);
       if (etag !== undefined) headers.etag = etag;
       if (encoding !== 'identity') headers['content-encoding'] = encoding;
@@ -65,13 +69,13 @@ function headersOf(market: StoredMarket, format: StreamedFormat): Record<string,
  */
 async function* marketSteps(
   archive: Archive,
-  { out, prices }: Desk,
+  { out, openings }: Desk,
   market: StoredMarket,
   selection: ExportSelection,
   format: StreamedFormat,
 ): AsyncGenerator<Uint8Array> {
   const { database, markets } = archive;
-  const steps = exportSteps(archive, selection, writerOf(format, out, prices), new ExportTally());
+  const steps = exportSteps(archive, selection, writerOf(format, out, openings), new ExportTally());
   for (;;) {
     // Requests that came meanwhile are served in between.
     await nextTurn();

@@ -98,7 +98,7 @@ const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
   },
   export: {
     summary: 'A market as a recording',
-    description: `The market, its gaps and every recorded record of it in one answer, streamed; ndjson and msgpack can be imported again. A client that was cut off goes on with from = the timestamp of the last record it has: records of that millisecond come again, and an import drops them. ${TIMES} When a recording of the market is imported meanwhile the connection is cut: ask again.`,
+    description: `The market, its gaps and every recorded record of it in one answer, streamed; ndjson, msgpack and segments can be imported again. segments is what is stored, as it is stored: the fewest bytes and the least to wait for ([its description](${ROUTES.segmentsForm.path}), [a reader to copy](${ROUTES.segmentReader.path})). A client that was cut off goes on with from = the timestamp of the last record it has: records of that millisecond come again, and an import drops them. ${TIMES} When a recording of the market is imported meanwhile the connection is cut: ask again.`,
     tag: 'books',
     answer: undefined,
     contentTypes: STREAMED_FORMATS.map((format) => fileKindOf(format).mediaType),
@@ -129,6 +129,21 @@ const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     tag: 'service',
     answer: undefined,
     contentType: 'text/javascript',
+  },
+  segmentsForm: {
+    summary: 'The form of segments',
+    description: 'What an export with format=segments is made of, byte by byte.',
+    tag: 'service',
+    answer: undefined,
+    contentType: 'text/markdown',
+  },
+  segmentReader: {
+    summary: 'A reader for the form of segments',
+    description:
+      'One file of TypeScript without imports, to be copied: it gives the snapshots of the API’s pages, in their order, and checks all it reads. For Node, Bun, Deno and browsers.',
+    tag: 'service',
+    answer: undefined,
+    contentType: 'text/plain',
   },
   healthz: { summary: 'Liveness', description: 'The process lives.', tag: 'service', answer: state },
   readyz: {

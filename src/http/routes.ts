@@ -38,6 +38,8 @@ export const ROUTES = {
   openapi: { path: '/openapi.json', grant: undefined, query: [] },
   docs: { path: '/docs', grant: undefined, query: [] },
   reference: { path: '/docs/reference.js', grant: undefined, query: [] },
+  segmentsForm: { path: '/docs/segments.md', grant: undefined, query: [] },
+  segmentReader: { path: '/docs/segment-reader.ts', grant: undefined, query: [] },
   healthz: { path: '/healthz', grant: undefined, query: [] },
   readyz: { path: '/readyz', grant: undefined, query: [] },
 } as const satisfies Record<string, Route>;

@@ -7,6 +7,7 @@ import { ownNdjson } from './formats/ndjson.ts';
 import { parquetBooks } from './formats/parquet-books.ts';
 import { quotesCsv } from './formats/quotes-csv.ts';
 import { secondSnapshots } from './formats/second-snapshots.ts';
+import { ownSegments } from './formats/segments.ts';
 import { spotCsv } from './formats/spot-csv.ts';
 import { pmxtParquet } from './venue/pmxt-parquet.ts';
 import { venueFrames } from './venue/venue-frames.ts';
@@ -16,6 +17,7 @@ import type { SnapshotPace } from './venue/venue-pace.ts';
 export function codecsFor(every: SnapshotPace): readonly Codec[] {
   return [
     ownMsgpack(),
+    ownSegments(),
     pmxtParquet({ every }),
     parquetBooks(),
     gammaMarkets(),

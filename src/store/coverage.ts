@@ -1,5 +1,5 @@
 import { BookReader } from '../book/book-segment.ts';
-import { type OutcomeCoverage, SilenceWatch } from '../domain/coverage.ts';
+import { GAPS_LISTED_MAX, type OutcomeCoverage, SilenceWatch } from '../domain/coverage.ts';
 import { DomainError } from '../domain/errors.ts';
 import { INSTANT_MAX_MS } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
@@ -15,15 +15,19 @@ export interface MarketCoverage {
   readonly market: StoredMarket;
   /** Up, then down, with snapshots or without. */
   readonly outcomes: readonly OutcomeCoverage[];
+  readonly gapCount: number;
+  /** The first ones, GAPS_LISTED_MAX at most. */
   readonly gaps: readonly Gap[];
 }
 
-/** Markets whose coverage is remembered until they change; each takes about 2 kB. */
+/** Markets whose coverage is remembered until they change; each takes about 2 kB beside its gaps. */
 const REMEMBERED_MAX = 1000;
+/** Gaps that are remembered with them: some 10 MB. */
+const REMEMBERED_GAPS_MAX = 100_000;
 /** Markets that wait for their turn at the same time; further ones are turned away. */
 const WAITING_MAX = 100;
 /** Payload that is read before everybody else gets a turn: a few milliseconds of work. */
-const TURN_BYTES = 128 * 1024;
+const TURN_BYTES = 64 * 1024;
 
 /**
  * Counts what the archive holds of a market. That means reading every book of it, so it is done in turns between which
@@ -33,6 +37,7 @@ export class Coverages {
   readonly #path: string;
   /** The least lately asked for comes first. */
   readonly #remembered = new Map<string, MarketCoverage>();
+  #rememberedGaps = 0;
   readonly #underWay = new Map<string, Promise<MarketCoverage>>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -74,11 +79,19 @@ export class Coverages {
   }
 
   #remember(coverage: MarketCoverage): void {
-    this.#remembered.delete(coverage.market.conditionId);
-    this.#remembered.set(coverage.market.conditionId, coverage);
-    if (this.#remembered.size <= REMEMBERED_MAX) return;
-    const [oldest] = this.#remembered.keys();
-    this.#remembered.delete(oldest!);
+    const { conditionId } = coverage.market;
+    this.#forget(conditionId);
+    this.#remembered.set(conditionId, coverage);
+    this.#rememberedGaps += coverage.gaps.length;
+    for (const oldest of this.#remembered.keys()) {
+      if (this.#remembered.size <= REMEMBERED_MAX && this.#rememberedGaps <= REMEMBERED_GAPS_MAX) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(conditionId: string): void {
+    this.#rememberedGaps -= this.#remembered.get(conditionId)?.gaps.length ?? 0;
+    this.#remembered.delete(conditionId);
   }
 
   async #walk(conditionId: string): Promise<MarketCoverage> {
@@ -87,10 +100,12 @@ export class Coverages {
       using _view = database.beginView();
       const market = new Markets(database).findByConditionId(conditionId);
       if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');
-      const gaps = new Gaps(database).list(market.key);
+      const recorded = new Gaps(database);
+      const gapCount = recorded.count(market.key);
+      const gaps = recorded.within(market.key, 0, INSTANT_MAX_MS).take(GAPS_LISTED_MAX).toArray();
       const outcomes: OutcomeCoverage[] = [];
       for (const outcome of OUTCOMES) outcomes.push(await outcomeCoverage(database, market, outcome));
-      return { market, outcomes, gaps };
+      return { market, outcomes, gapCount, gaps };
     } finally {
       database.close();
     }
@@ -103,8 +118,9 @@ async function outcomeCoverage(database: Database, market: StoredMarket, outcome
   const silence = new SilenceWatch(market.startMs, market.endMs);
   let left = TURN_BYTES;
   const slices = books === undefined ? [] : new Segments(database).slices(books.seriesId, 0, INSTANT_MAX_MS);
+  const reader = new BookReader();
   for (const { payload, head } of slices) {
-    const reader = new BookReader(payload, head);
+    reader.open(payload, head);
     while (reader.advance()) {
       tally.add(reader);
       silence.hear(head.timestamps[reader.index]!);

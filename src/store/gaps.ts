@@ -1,5 +1,8 @@
 import type { Database } from './database.ts';
 
+/** Gaps read at once: under a millisecond. */
+const PAGE_GAPS = 1000;
+
 /** A stretch of a market that a recording says it missed; both ends inclusive. */
 export interface Gap {
   readonly fromMs: number;
@@ -7,17 +10,34 @@ export interface Gap {
   readonly reason: string;
 }
 
+interface GapRow {
+  readonly from_ms: number;
+  readonly to_ms: number;
+  readonly reason: string;
+}
+
+/** Stands in front of every gap. */
+const START: Gap = { fromMs: -1, toMs: -1, reason: '' };
+
 export class Gaps {
   readonly #insert;
   readonly #list;
+  readonly #count;
+  readonly #page;
 
   constructor(database: Database) {
     this.#insert = database.query<{ market_key: number }, [number, number, number, string]>(
       `INSERT INTO gaps (market_key, from_ms, to_ms, reason) VALUES (?, ?, ?, ?)
        ON CONFLICT DO NOTHING RETURNING market_key`,
     );
-    this.#list = database.query<{ from_ms: number; to_ms: number; reason: string }, [number]>(
+    this.#list = database.query<GapRow, [number]>(
       'SELECT from_ms, to_ms, reason FROM gaps WHERE market_key = ? ORDER BY from_ms, to_ms, reason',
+    );
+    this.#count = database.query<{ gaps: number }, [number]>('SELECT COUNT(*) AS gaps FROM gaps WHERE market_key = ?');
+    this.#page = database.query<GapRow, [number, number, number, string, number, number, number]>(
+      `SELECT from_ms, to_ms, reason FROM gaps
+       WHERE market_key = ? AND (from_ms, to_ms, reason) > (?, ?, ?) AND from_ms <= ? AND to_ms >= ?
+       ORDER BY from_ms, to_ms, reason LIMIT ?`,
     );
   }
 
@@ -27,6 +47,27 @@ export class Gaps {
   }
 
   list(marketKey: number): Gap[] {
-    return this.#list.all(marketKey).map((row) => ({ fromMs: row.from_ms, toMs: row.to_ms, reason: row.reason }));
+    return this.#list.all(marketKey).map(toGap);
   }
+
+  count(marketKey: number): number {
+    return this.#count.get(marketKey)?.gaps ?? 0;
+  }
+
+  /** Those that reach into a window, both ends inclusive, in the order of `list`. Read as they are asked for, some at a time. */
+  *within(marketKey: number, fromMs: number, toMs: number): Generator<Gap> {
+    let last = START;
+    for (;;) {
+      const rows = this.#page.all(marketKey, last.fromMs, last.toMs, last.reason, toMs, fromMs, PAGE_GAPS);
+      for (const row of rows) {
+        last = toGap(row);
+        yield last;
+      }
+      if (rows.length < PAGE_GAPS) return;
+    }
+  }
+}
+
+function toGap({ from_ms, to_ms, reason }: GapRow): Gap {
+  return { fromMs: from_ms, toMs: to_ms, reason };
 }

@@ -16,7 +16,7 @@ import {
 
 setDefaultTimeout(120_000);
 
-const FORMATS = ['ndjson', 'msgpack', 'csv', 'parquet', 'sqlite'] as const;
+const FORMATS = ['ndjson', 'msgpack', 'csv', 'parquet', 'segments', 'sqlite'] as const;
 const SNAPSHOTS = 2000;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -132,9 +132,11 @@ describe('to standard output', () => {
   test('an export can be piped into an import', async () => {
     const again = place('piped');
     const script =
-      '"$0" export --data "$1" --zstd 2>/dev/null | "$0" import - --data "$2" > /dev/null && "$0" export --data "$2" 2>/dev/null';
-    const { stdout } = Bun.spawnSync(['sh', '-c', script, EXECUTABLE, data, again]);
-    expect(sha256(stdout)).toBe(sha256((await exported(data)).stdout));
+      '"$0" export --data "$1" --zstd $3 2>/dev/null | "$0" import - --data "$2" > /dev/null && "$0" export --data "$2" 2>/dev/null';
+    for (const format of ['ndjson', 'msgpack', 'segments']) {
+      const { stdout } = Bun.spawnSync(['sh', '-c', script, EXECUTABLE, data, again + format, `--format=${format}`]);
+      expect(sha256(stdout), format).toBe(sha256((await exported(data)).stdout));
+    }
   });
 });
 
@@ -190,7 +192,7 @@ describe('to a file', () => {
   });
 
   test('what was exported can be imported again, to the same bytes', async () => {
-    for (const format of ['ndjson', 'msgpack']) {
+    for (const format of ['ndjson', 'msgpack', 'segments']) {
       const path = place(`again.${format}.zst`);
       await runExecutable(['export', '--data', data, '--format', format, '--zstd', '-o', path]);
       const again = place(`again-${format}`);
@@ -327,7 +329,7 @@ describe('what is exported', () => {
   });
 
   test.each([
-    [['--format', 'xml'], 'Allowed choices are ndjson, msgpack, csv, parquet, sqlite'],
+    [['--format', 'xml'], 'Allowed choices are ndjson, msgpack, csv, parquet, segments, sqlite'],
     [['--coin', 'b/c'], 'coin codes like btc,eth'],
     [['--coin', ''], 'coin codes like btc,eth'],
     [['--tf', '5m,10m'], 'It must be some of 5m, 15m, 1h, 4h, 24h'],

@@ -8,6 +8,7 @@ import type { Suite } from './suite.ts';
 interface CoverageDocument {
   readonly data: {
     readonly outcomes: readonly Record<string, unknown>[];
+    readonly gapCount: number;
     readonly gaps: readonly { readonly from: string; readonly to: string; readonly reason: string }[];
   };
 }
@@ -65,6 +66,7 @@ export function coverageTests(suite: Suite): void {
       timeframe: market.timeframe,
       startTime: market.startTime,
       endTime: market.endTime,
+      gapCount: 0,
       gaps: [],
     });
     expect(data.outcomes).toEqual([
@@ -94,7 +96,11 @@ export function coverageTests(suite: Suite): void {
     const later = gap('2026-04-16T09:00:00.000Z', '2026-04-16T09:00:00.000Z', 'recorder restarted');
     const earlier = gap('2026-04-16T08:00:00.000Z', '2026-04-16T08:30:00.500Z', 'socket closed');
     await suite.target.importRecords([HAS_GAPS, later]);
-    const gaps = async () => (await get(coveragePath(HAS_GAPS))).json<CoverageDocument>().data.gaps;
+    const gaps = async () => {
+      const { data } = (await get(coveragePath(HAS_GAPS))).json<CoverageDocument>();
+      expect(data.gapCount).toBe(data.gaps.length);
+      return data.gaps;
+    };
     const { from, to, reason } = later;
     expect(await gaps()).toEqual([{ from, to, reason }]);
     await suite.target.importRecords([earlier]);

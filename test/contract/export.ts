@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { parquetReadObjects } from 'hyparquet';
 import { UnpackrStream } from 'msgpackr';
+import { readSnapshots } from '../../src/client/segment-reader.ts';
 import type { Client, ProblemDocument, Reply } from './client.ts';
 import { expectedMarket, expectedSnapshots } from './oracle.ts';
 import { BOOKS, EMPTY, type MarketRecord, NEAREST, PRICES, QUOTES, RECORDED, SOL, T0 } from './recording.ts';
@@ -11,6 +12,7 @@ const FORMATS = {
   msgpack: 'application/x-msgpack-stream',
   csv: 'text/csv; charset=utf-8',
   parquet: 'application/vnd.apache.parquet',
+  segments: 'application/vnd.bookreel.segments',
 } as const;
 type Format = keyof typeof FORMATS;
 const NAMES = Object.keys(FORMATS) as Format[];
@@ -123,6 +125,28 @@ export function exportTests(suite: Suite): void {
     const read = await parquetReadObjects({ file, compressors });
     expect(read.length).toBe(rows);
     expect([...new Set(read.map(({ type }) => type))].sort()).toEqual(['market', 'price', 'quote', 'snapshot']);
+  });
+
+  test('segments are the snapshots of the pages, read with the reader that is served, of windows too', async () => {
+    for (const [market, question] of [
+      [BOOKS, ''],
+      [RECORDED, ''],
+      [NEAREST, ''],
+      [EMPTY, ''],
+      [BOOKS, `&from=${T0 + 2000}&to=${T0 + 9000}`],
+    ] as const) {
+      const { bytes } = await get(`${pathOf(market)}?format=segments${question}`);
+      const found = await Array.fromAsync(readSnapshots(bytes));
+      const pages: unknown[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const path: string = `/v1/${market.symbol}/markets/${market.conditionId}/snapshots?limit=50${question}${cursor}`;
+        const { data, nextCursor } = (await get(path)).json<{ data: unknown[]; nextCursor: string | null }>();
+        pages.push(...data);
+        cursor = nextCursor === null ? null : `&cursor=${nextCursor}`;
+      }
+      expect(found).toEqual(pages as typeof found);
+    }
   });
 
   test('from and to narrow the records, both inclusive; the market stays', async () => {

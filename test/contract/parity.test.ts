@@ -15,6 +15,7 @@ const KINDS = [
   '/coverage',
   '/export',
   '/export?format=parquet',
+  '/export?format=segments',
   '/quotes?order=desc',
   '/prices?outcome=up',
 ];

@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ROUTES } from '../../src/http/routes.ts';
 import { type Client, clientOf } from './client.ts';
 import { BOOKS, T0 } from './recording.ts';
@@ -87,6 +89,19 @@ export function siteTests(suite: Suite): void {
     expect(script.bytes.length).toBeGreaterThan(1_000_000);
   });
 
+  test('the form of segments is described and its reader served, both as they stand in the sources', async () => {
+    for (const [path, file, type] of [
+      ['/docs/segments.md', 'segments.md', 'text/markdown; charset=utf-8'],
+      ['/docs/segment-reader.ts', 'segment-reader.ts', 'text/plain; charset=utf-8'],
+    ] as const) {
+      const reply = await get(path);
+      expect(reply.status).toBe(200);
+      expect(reply.headers.get('content-type')).toBe(type);
+      expect(reply.text).toBe(readFileSync(join(import.meta.dir, '..', '..', 'src', 'client', file), 'utf8'));
+      expect((await get('/openapi.json')).text).toContain(`](${path})`);
+    }
+  });
+
   test('the API document has the routes of the service and no others', async () => {
     const { openapi, paths } = await document();
     expect(openapi).toStartWith('3.1');
@@ -163,17 +178,17 @@ export function siteTests(suite: Suite): void {
     },
   );
 
-  test.each(['/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/reference.js'])(
-    '%s works for HEAD, and with a trailing slash',
-    async (path) => {
-      const whole = await get(path);
-      const head = await get(path, { method: 'HEAD' });
-      expect(head.status).toBe(200);
-      expect(head.headers.get('content-type')).toBe(whole.headers.get('content-type'));
-      expect(head.headers.get('content-length')).toBe(String(whole.bytes.length));
-      if (path !== '/') expect((await get(`${path}/`)).status).toBe(200);
-    },
-  );
+  test.each([
+    ...['/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/reference.js'],
+    ...['/docs/segments.md', '/docs/segment-reader.ts'],
+  ])('%s works for HEAD, and with a trailing slash', async (path) => {
+    const whole = await get(path);
+    const head = await get(path, { method: 'HEAD' });
+    expect(head.status).toBe(200);
+    expect(head.headers.get('content-type')).toBe(whole.headers.get('content-type'));
+    expect(head.headers.get('content-length')).toBe(String(whole.bytes.length));
+    if (path !== '/') expect((await get(`${path}/`)).status).toBe(200);
+  });
 
   test('answers outside /v1 count against their address, but for those that watch over the service', async () => {
     const remaining = async () => Number((await get('/healthz')).headers.get('x-ratelimit-remaining'));

@@ -9,6 +9,7 @@ import { EXPORTS_MAX } from '../../src/http/export.ts';
 import { importBytes, importRecords, NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE, type RunningServer, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
+import { randomsOf } from '../support/random-books.ts';
 import { type Service, startService } from './service.ts';
 
 setDefaultTimeout(120_000);
@@ -167,6 +168,43 @@ describe('an export that is overtaken or cannot go on', () => {
       }
       expect(log).toEqual([]);
     });
+  });
+
+  test('is cut off as segments too, which are few bytes: here of books that share nothing', async () => {
+    await using service = startService();
+    const { archive, origin, log } = service;
+    await importRecords(archive, [LIGHT_MARKET]);
+    const market = archive.markets.findByConditionId(LIGHT_CONDITION_ID)!;
+    const random = randomsOf(20_260_416);
+    const prices = Array.from({ length: 900 }, (_, level) => (level + 1) / 1000);
+    const records = Array.from({ length: 3000 }, (_, index) => ({
+      timestampMs: market.startMs + index,
+      id: index + 1,
+      book: {
+        bidPrices: [],
+        bidSizes: [],
+        askPrices: prices,
+        askSizes: prices.map(() => 1e14 + Math.floor(random() * 8e14)),
+      },
+    }));
+    archive.database.write(() => {
+      archive.snapshots.add(market, 'up', records, (record) => record);
+      archive.markets.touch(market.key);
+    });
+    const request = { account: 'test@localhost', name: undefined, tier: 'enterprise', requestsPerMinute: undefined };
+    const { key } = createKey(archive, NOW_MS, request);
+    const whole = await openReader(origin, key, '?format=segments', true);
+    whole.socket.resume();
+    await whole.closed;
+    expect(isWhole(whole.text())).toBe(true);
+    expect(whole.received()).toBeGreaterThan(16 * MB);
+    const reader = await openReader(origin, key, '?format=segments', true);
+    await importRecords(archive, [lightSnapshot(5000, 2)]);
+    reader.socket.resume();
+    await reader.closed;
+    expect(reader.text()).toStartWith('HTTP/1.1 200 OK');
+    expect(isWhole(reader.text())).toBe(false);
+    expect(log).toEqual([]);
   });
 
   test('is not cut off by records of another market', async () => {

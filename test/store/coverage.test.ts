@@ -1,12 +1,13 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { SilenceWatch, type Stretch } from '../../src/domain/coverage.ts';
+import { GAPS_LISTED_MAX, SilenceWatch, type Stretch } from '../../src/domain/coverage.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { Coverages } from '../../src/store/coverage.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
+import { listMarkets } from '../support/markets.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleGap, sampleMarket } from '../support/sample-records.ts';
 
@@ -70,6 +71,50 @@ describe('coverage', () => {
       { outcome: 'down', snapshots: 0, lastMs: undefined, mirrored: false },
     ]);
     expect(gaps).toEqual([{ fromMs: START_MS + 60_000, toMs: START_MS + 90_500, reason: 'recorder restarted' }]);
+  });
+
+  test('lists so many gaps and counts all', async () => {
+    using held = temporaryArchive();
+    const { archive } = held;
+    await importRecords(archive, [sampleMarket()]);
+    const gaps = Array.from({ length: GAPS_LISTED_MAX + 50 }, (_, i) => ({
+      fromMs: START_MS + (i >> 2),
+      toMs: START_MS + i,
+      reason: 'recorder restarted',
+    }));
+    archive.database.write(() => {
+      const { key } = marketOf(archive);
+      for (const gap of gaps.toReversed()) archive.gaps.add(key, gap);
+    });
+    const coverage = await new Coverages(archive.database.path).of(marketOf(archive));
+    expect(coverage.gapCount).toBe(gaps.length);
+    expect(coverage.gaps).toEqual(gaps.slice(0, GAPS_LISTED_MAX));
+  });
+
+  test('of markets with many gaps is remembered of so many only', async () => {
+    using held = temporaryArchive();
+    const { archive } = held;
+    const markets = Array.from({ length: 12 }, (_, i) =>
+      sampleMarket({
+        conditionId: `0x${String(i + 10).repeat(32)}`,
+        slug: `gaps-${i}`,
+        clobTokenIds: [String(100 + 2 * i), String(101 + 2 * i)],
+      }),
+    );
+    await importRecords(archive, markets);
+    const stored = markets.map(({ conditionId }) => marketOf(archive, conditionId));
+    archive.database.write(() => {
+      for (const { key } of stored)
+        for (let i = 0; i < GAPS_LISTED_MAX; i += 1)
+          archive.gaps.add(key, { fromMs: START_MS + i, toMs: START_MS + i, reason: '' });
+    });
+    const coverages = new Coverages(archive.database.path);
+    const counted = [];
+    for (const market of stored) counted.push(await coverages.of(market));
+    // Ten of them are remembered: those that were asked for last.
+    expect(await coverages.of(stored.at(-1)!)).toBe(counted.at(-1)!);
+    expect(await coverages.of(stored[2]!)).toBe(counted[2]!);
+    expect(await coverages.of(stored[1]!)).not.toBe(counted[1]!);
   });
 
   test('says which outcome was made from the other', async () => {
@@ -145,7 +190,7 @@ describe('coverage', () => {
     }));
     await importRecords(archive, markets);
     const coverages = new Coverages(archive.database.path);
-    const stored = archive.markets.list('btc', undefined, 200, 0);
+    const stored = listMarkets(archive.markets, 'btc', undefined, 200, 0);
     const gone = coverages.of({ ...stored[0]!, conditionId: '0xdead' }).catch((error: Error) => error.message);
     const waiting = stored.slice(0, 99).map((market) => coverages.of(market));
     expect(() => coverages.of(stored[99]!)).toThrow('too many markets wait');

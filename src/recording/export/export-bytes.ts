@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ByteBuffer } from '../../book/byte-buffer.ts';
-import { PriceTexts } from '../../book/json.ts';
 import type { Archive } from '../../store/archive.ts';
 import { explained } from '../../store/database.ts';
 import { type Compression, compressed } from './compression.ts';
 import { type ExportTally, exportSteps } from './export.ts';
-import { type ExportFormat, type StreamedFormat, writerOf } from './export-format.ts';
+import { type ExportFormat, exportOpenings, type StreamedFormat, writerOf } from './export-format.ts';
 import type { ExportSelection } from './export-selection.ts';
 import { SqliteWriter } from './export-sqlite.ts';
 import { ByteTally } from './manifest.ts';
@@ -38,8 +37,8 @@ async function* streamedBytes(
   tally: ExportTally,
 ): AsyncGenerator<Uint8Array> {
   const out = new ByteBuffer();
-  for (const _ of exportSteps(archive, selection, writerOf(format, out, new PriceTexts()), tally)) {
-    yield out.view();
+  for (const _ of exportSteps(archive, selection, writerOf(format, out, exportOpenings()), tally)) {
+    if (out.length > 0) yield out.view();
     out.clear();
   }
 }

@@ -12,6 +12,8 @@ const POINT = 46;
 const ZERO = 48;
 /** e, as in 1e-7. */
 const EXPONENT = 101;
+/** Levels written without a look at what that comes to: some 250 kB. */
+const LEVELS_AT_ONCE = 2048;
 const NEEDS_QUOTES = /[",\r\n]/;
 const INDEX_MAX_CHARS = 10;
 const encoder = new TextEncoder();
@@ -40,16 +42,28 @@ export class CsvTable implements FlatTable {
     this.out.append(encoder.encode(`${cells(row, 0, FLAT_COLUMNS.length)}\n`));
   }
 
-  levels(row: FlatRow, { bids, asks, priceScale, sizeScale }: BookReader): void {
+  levels(row: FlatRow, { bids, asks, priceScale, sizeScale }: BookReader, from: number): number {
     this.#begin();
+    const to = Math.min(from + LEVELS_AT_ONCE, bids.length + asks.length);
     const opening = encoder.encode(`${cells(row, 0, LEVEL_FROM)},`);
     const ending = encoder.encode(`,${cells(row, LEVEL_TO, FLAT_COLUMNS.length)}\n`);
-    this.#side(concatenated(opening, BID), bids, priceScale, sizeScale, ending);
-    this.#side(concatenated(opening, ASK), asks, priceScale, sizeScale, ending);
+    const line = { ending, priceScale, sizeScale };
+    this.#side({ ...line, opening: concatenated(opening, BID) }, bids, from, Math.min(to, bids.length));
+    this.#side(
+      { ...line, opening: concatenated(opening, ASK) },
+      asks,
+      Math.max(0, from - bids.length),
+      to - bids.length,
+    );
+    return to;
   }
 
   close(): void {
     this.#begin();
+  }
+
+  goOn(): boolean {
+    return false;
   }
 
   /** An export of nothing is a table without rows. */
@@ -59,12 +73,14 @@ export class CsvTable implements FlatTable {
     this.out.append(encoder.encode(`${FLAT_COLUMNS.map(({ name }) => name).join()}\n`));
   }
 
-  #side(opening: Uint8Array, side: Ladder, priceScale: number, sizeScale: number, ending: Uint8Array): void {
+  /** The levels from `from` up to `to` - 1; none where `to` is not behind `from`. */
+  #side({ opening, ending, priceScale, sizeScale }: LevelLine, side: Ladder, from: number, to: number): void {
+    if (to <= from) return;
     const { out } = this;
-    out.reserve(side.length * (opening.length + INDEX_MAX_CHARS + 2 * (DECIMAL_TEXT_MAX + 3) + ending.length));
+    out.reserve((to - from) * (opening.length + INDEX_MAX_CHARS + 2 * (DECIMAL_TEXT_MAX + 3) + ending.length));
     const { bytes } = out;
     let at = out.length;
-    for (let i = 0; i < side.length; i += 1) {
+    for (let i = from; i < to; i += 1) {
       bytes.set(opening, at);
       at = writeInteger(bytes, at + opening.length, i + 1);
       bytes[at++] = COMMA;
@@ -76,6 +92,14 @@ export class CsvTable implements FlatTable {
     }
     out.length = at;
   }
+}
+
+/** What the lines of one side's levels share: what stands in front of the level's number and behind its size. */
+interface LevelLine {
+  readonly opening: Uint8Array;
+  readonly ending: Uint8Array;
+  readonly priceScale: number;
+  readonly sizeScale: number;
 }
 
 function writePointed(bytes: Uint8Array, position: number, value: number, scale: number): number {

@@ -15,14 +15,29 @@ export interface FlatTable {
   readonly out: ByteBuffer;
   readonly stepBytes: number;
   row(row: FlatRow): void;
-  /** A row per level of the book that `reader` stands at, bids first; `row` says the rest of each. */
-  levels(row: FlatRow, reader: BookReader): void;
+  /**
+   * A row per level of the book that `reader` stands at, bids first; `row` says the rest of each. Begins behind the first `from`
+   * levels, may stop before the last one, and answers how many are written then.
+   */
+  levels(row: FlatRow, reader: BookReader, from: number): number;
   close(): void;
+  /** Does a part of what has to be done before the next call of the others; false when nothing was left. */
+  goOn(): boolean;
+}
+
+/** A book of which not all levels are written yet. */
+interface OpenBook {
+  readonly row: FlatRow;
+  readonly reader: BookReader;
+  written: number;
 }
 
 /** Exports as rows of the flat schema (flat.ts), whatever file they stand in. */
 export class FlatWriter implements ExportWriter {
   readonly #table: FlatTable;
+  /** What the last call left to `goOn`. */
+  #row: FlatRow | undefined;
+  #book: OpenBook | undefined;
 
   constructor(table: FlatTable) {
     this.#table = table;
@@ -74,7 +89,7 @@ export class FlatWriter implements ExportWriter {
       const labels = { type: 'snapshot', ...outcomeColumns(market, outcome, place) };
       const row = { ...labels, mirrored: mirrored ? true : undefined };
       if (bids.length === 0 && asks.length === 0) this.#table.row(row);
-      else this.#table.levels(row, reader);
+      else this.#levels({ row, reader, written: 0 });
     });
   }
 
@@ -98,12 +113,30 @@ export class FlatWriter implements ExportWriter {
     this.#table.close();
   }
 
+  goOn(): boolean {
+    if (this.#table.goOn()) return true;
+    const row = this.#row;
+    const book = this.#book;
+    this.#row = undefined;
+    if (row !== undefined) this.#table.row(row);
+    else if (book !== undefined) this.#levels(book);
+    return row !== undefined || book !== undefined;
+  }
+
+  #levels(book: OpenBook): void {
+    const { row, reader } = book;
+    book.written = this.#table.levels(row, reader, book.written);
+    this.#book = book.written < reader.bids.length + reader.asks.length ? book : undefined;
+  }
+
   #quote(market: StoredMarket, outcome: Outcome, record: QuoteRecord): void {
     const { bidPrice, bidSize, askPrice, askSize } = record.quote;
     const row = { type: 'quote', ...outcomeColumns(market, outcome, record) };
-    if (bidPrice !== undefined) this.#table.row({ ...row, side: 'bid', level: 1, price: bidPrice, size: bidSize });
-    if (askPrice !== undefined) this.#table.row({ ...row, side: 'ask', level: 1, price: askPrice, size: askSize });
-    if (bidPrice === undefined && askPrice === undefined) this.#table.row(row);
+    const bid = bidPrice === undefined ? [] : [{ ...row, side: 'bid', level: 1, price: bidPrice, size: bidSize }];
+    const ask = askPrice === undefined ? [] : [{ ...row, side: 'ask', level: 1, price: askPrice, size: askSize }];
+    const [first = row, second] = [...bid, ...ask];
+    this.#table.row(first);
+    this.#row = second;
   }
 }
 

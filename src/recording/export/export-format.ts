@@ -1,10 +1,13 @@
 import type { ByteBuffer } from '../../book/byte-buffer.ts';
-import type { PriceTexts } from '../../book/json.ts';
+import { jsonOpenings } from '../../book/json.ts';
+import type { LevelOpenings } from '../../book/level-openings.ts';
+import { msgpackOpenings } from '../../book/msgpack.ts';
 import { CsvTable } from './export-csv.ts';
 import { FlatWriter } from './export-flat.ts';
 import { MsgpackWriter } from './export-msgpack.ts';
 import { NdjsonWriter } from './export-ndjson.ts';
 import { ParquetTable } from './export-parquet.ts';
+import { SegmentsWriter } from './export-segments.ts';
 import type { ExportWriter } from './export-writer.ts';
 
 /** Formats that can be written from front to back, with what files of them are called. */
@@ -13,6 +16,7 @@ const STREAMED = {
   msgpack: { mediaType: 'application/x-msgpack-stream', suffix: 'msgpack' },
   csv: { mediaType: 'text/csv; charset=utf-8', suffix: 'csv' },
   parquet: { mediaType: 'application/vnd.apache.parquet', suffix: 'parquet' },
+  segments: { mediaType: 'application/vnd.bookreel.segments', suffix: 'segments' },
 } as const;
 
 export type StreamedFormat = keyof typeof STREAMED;
@@ -26,16 +30,28 @@ export function fileKindOf(format: StreamedFormat): { readonly mediaType: string
   return STREAMED[format];
 }
 
-/** `out` and `prices` may serve other writers in between; see `exportSteps`. */
-export function writerOf(format: StreamedFormat, out: ByteBuffer, prices: PriceTexts): ExportWriter {
+/** What the writers of all formats remember of prices. */
+export interface ExportOpenings {
+  readonly json: LevelOpenings;
+  readonly msgpack: LevelOpenings;
+}
+
+export function exportOpenings(): ExportOpenings {
+  return { json: jsonOpenings(), msgpack: msgpackOpenings() };
+}
+
+/** `out` and `openings` may serve other writers in between; see `exportSteps`. */
+export function writerOf(format: StreamedFormat, out: ByteBuffer, openings: ExportOpenings): ExportWriter {
   switch (format) {
     case 'ndjson':
-      return new NdjsonWriter(out, prices);
+      return new NdjsonWriter(out, openings.json);
     case 'msgpack':
-      return new MsgpackWriter(out);
+      return new MsgpackWriter(out, openings.msgpack);
     case 'csv':
       return new FlatWriter(new CsvTable(out));
     case 'parquet':
       return new FlatWriter(new ParquetTable(out));
+    case 'segments':
+      return new SegmentsWriter(out);
   }
 }

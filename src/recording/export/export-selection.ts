@@ -84,8 +84,8 @@ export function* marketsOf(archive: Archive, selection: ExportSelection, coin: s
 }
 
 /** A market's gaps that reach into the selection's window. */
-export function gapsOf(archive: Archive, { fromMs, toMs }: ExportSelection, market: StoredMarket): Gap[] {
-  return archive.gaps.list(market.key).filter((gap) => gap.fromMs <= toMs && gap.toMs >= fromMs);
+export function gapsOf(archive: Archive, { fromMs, toMs }: ExportSelection, market: StoredMarket): Generator<Gap> {
+  return archive.gaps.within(market.key, fromMs, toMs);
 }
 
 function coinsOf({ markets, prices }: Archive): string[] {

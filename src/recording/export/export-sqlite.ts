@@ -123,6 +123,10 @@ export class SqliteWriter implements ExportWriter, Disposable {
     this.#sqlite.run('COMMIT');
   }
 
+  goOn(): boolean {
+    return false;
+  }
+
   [Symbol.dispose](): void {
     this.#sqlite.close();
   }

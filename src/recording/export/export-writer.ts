@@ -23,6 +23,9 @@ export interface SeriesWriter {
  * How one format writes an export. It is told everything in the export's order, by `export.ts`. What it has written stands
  * in `out`, which may be emptied between any two calls, and which is touched by these calls only: before the first one it may
  * hold what others write. `close` writes what has to stand at the end.
+ *
+ * A call does no more than takes a few milliseconds. Where it begins more than that (a huge book, a group of rows, an ending),
+ * `goOn` does the rest, a part with every call: behind every other call it is called until nothing is left.
  */
 export interface ExportWriter {
   readonly out: ByteBuffer;
@@ -36,24 +39,26 @@ export interface ExportWriter {
   prices(market: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter;
   coinPrices(symbol: string, source: string): SeriesWriter;
   close(): void;
+  /** False when nothing was left to be done. */
+  goOn(): boolean;
 }
 
 /** For snapshots, from a segment's integers: no object is made per level. `write` finds the reader at the book to write. */
 export class BookSeries implements SeriesWriter {
   readonly #write: (reader: BookReader) => void;
-  #reader: BookReader | undefined;
+  readonly #reader = new BookReader();
 
   constructor(write: (reader: BookReader) => void) {
     this.#write = write;
   }
 
   open(slice: RunSlice): void {
-    this.#reader = new BookReader(slice.payload, slice.head);
+    this.#reader.open(slice.payload, slice.head);
     this.#reader.advanceTo(slice.from - 1);
   }
 
   writeNext(): void {
-    const reader = this.#reader!;
+    const reader = this.#reader;
     reader.advance();
     this.#write(reader);
   }

@@ -36,8 +36,9 @@ export class ExportTally {
  * (startMs, conditionId); of a market its own record, its gaps, then its recorded records of every kind, ascending by
  * (timestamp, id). Derived quotes and mids are left out: an import derives them again.
  *
- * Pauses whenever `writer.out` holds `writer.stepBytes` or more, and once at the end; whoever steps takes what it holds and empties
- * it before going on. Everything is read as the steps are taken, a segment of each series at a time.
+ * Pauses whenever `writer.out` holds `writer.stepBytes` or more, behind STEP_CALLS calls of the writer at the latest, and once at
+ * the end; whoever steps takes what `out` holds, which may be nothing, and empties it before going on. Everything is read as
+ * the steps are taken, a segment of each series at a time.
  */
 export function* exportSteps(
   archive: Archive,
@@ -45,34 +46,64 @@ export function* exportSteps(
   writer: ExportWriter,
   tally: ExportTally,
 ): Generator<void> {
+  const pace = new Pace(writer);
   for (const coin of selection.coins) {
-    if (selection.takesCoinPrices) yield* merged(coinLanes(archive, selection, writer, coin), writer, tally);
+    if (selection.takesCoinPrices) yield* merged(coinLanes(archive, selection, writer, coin), pace, tally);
     for (const market of marketsOf(archive, selection, coin))
-      yield* marketSteps(archive, selection, writer, tally, market);
+      yield* marketSteps(archive, selection, pace, tally, market);
   }
   writer.close();
+  yield* pace.rest();
   yield;
+}
+
+/** Calls of a writer that a step takes at the most, however little they wrote: some milliseconds of the smallest records. */
+const STEP_CALLS = 2048;
+
+/** When an export pauses. */
+class Pace {
+  readonly writer: ExportWriter;
+  #calls = 0;
+
+  constructor(writer: ExportWriter) {
+    this.writer = writer;
+  }
+
+  /** To stand behind every call of the writer: has it do the rest, and pauses as often as a step is over. */
+  *rest(): Generator<void> {
+    const { writer } = this;
+    do {
+      this.#calls += 1;
+      if (writer.out.length < writer.stepBytes && this.#calls < STEP_CALLS) continue;
+      this.#calls = 0;
+      yield;
+    } while (writer.goOn());
+  }
 }
 
 function* marketSteps(
   archive: Archive,
   selection: ExportSelection,
-  writer: ExportWriter,
+  pace: Pace,
   tally: ExportTally,
   market: StoredMarket,
 ): Generator<void> {
+  const { writer } = pace;
   const gaps = gapsOf(archive, selection, market);
+  let gap = gaps.next();
   const lanes = marketLanes(archive, selection, writer, market);
   // A market that was named stays: what reads the export can count on its record.
   const isWanted = !selection.isWindow || selection.markets !== undefined;
-  if (!isWanted && gaps.length === 0 && lanes.length === 0) return;
+  if (!isWanted && gap.done === true && lanes.length === 0) return;
   writer.market(market);
   tally.counts.market += 1;
-  for (const gap of gaps) {
-    writer.gap(market, gap);
+  yield* pace.rest();
+  for (; gap.done !== true; gap = gaps.next()) {
+    writer.gap(market, gap.value);
     tally.counts.gap += 1;
+    yield* pace.rest();
   }
-  yield* merged(lanes, writer, tally);
+  yield* merged(lanes, pace, tally);
 }
 
 /** A series on its way out: where it stands, and who writes it. */
@@ -120,7 +151,7 @@ function laneOf(type: RecordType, slices: Iterable<RunSlice>, writerOf: () => Se
 }
 
 /** Writes the records of all `lanes` in one order. */
-function* merged(lanes: Lane[], { out, stepBytes }: ExportWriter, tally: ExportTally): Generator<void> {
+function* merged(lanes: Lane[], pace: Pace, tally: ExportTally): Generator<void> {
   const open = [...lanes];
   while (open.length > 0) {
     const lane = leading(open, undefined)!;
@@ -131,7 +162,7 @@ function* merged(lanes: Lane[], { out, stepBytes }: ExportWriter, tally: ExportT
     while (lane.next < end) {
       writer.writeNext();
       lane.next += 1;
-      if (out.length >= stepBytes) yield;
+      yield* pace.rest();
     }
     if (end === slice.to && !advance(lane)) open.splice(open.indexOf(lane), 1);
   }

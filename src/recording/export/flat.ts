@@ -50,4 +50,5 @@ type FlatValue<T extends FlatType> = T extends 'text' ? string : T extends 'flag
 /** A row by its columns; instants in Unix milliseconds, what is undefined is null. */
 export type FlatRow = { readonly [C in Column as C['name']]?: FlatValue<C['type']> | undefined } & {
   readonly type: string;
+  readonly timestamp: number;
 };

@@ -1,9 +1,10 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { STEP_BYTES } from '../../../src/recording/export/export-writer.ts';
 import { FLAT_COLUMNS } from '../../../src/recording/export/flat.ts';
 import { importRecords, temporaryArchive } from '../../support/archive.ts';
-import { START_MS, sampleMarket, sampleSnapshot } from '../../support/sample-records.ts';
+import { START_MS, sampleGap, sampleMarket, sampleQuote, sampleSnapshot } from '../../support/sample-records.ts';
 import { exported } from './exported.ts';
 import { expectedExport, generatedRecording, type Line } from './generated-recording.ts';
 
@@ -154,6 +155,51 @@ describe.each(['csv', 'parquet'] as const)('%s', (format) => {
     ]);
   });
 
+  test('has every level of a book that is larger than a step', async () => {
+    using place = temporaryArchive();
+    const [bids, asks] = [-1, 1].map((away) =>
+      Array.from({ length: 25_000 }, (_, i) => ({
+        price: (500_000 + away * (i + 1)) / 1e6,
+        size: (100 + (i % 977)) / 100,
+      })),
+    ) as [Level[], Level[]];
+    const small = { timestamp: START_MS + 3, bids: bids.slice(0, 2), asks: asks.slice(0, 1) };
+    await importRecords(place.archive, [
+      sampleMarket(),
+      sampleSnapshot({ timestamp: START_MS + 1, bids, asks }),
+      sampleSnapshot({ timestamp: START_MS + 2, bids: [], asks }),
+      sampleSnapshot(small),
+    ]);
+    const { bytes, steps } = await exported(place.archive, format);
+    const found = (await read(bytes)).filter(({ type }) => type === 'snapshot');
+    const told = found.map(({ timestamp, side, level, price, size }) => [timestamp, side, level, price, size].join());
+    const expected = [{ timestamp: START_MS + 1, bids, asks }, { timestamp: START_MS + 2, bids: [], asks }, small]
+      .flatMap((book) => sides({ timestamp: new Date(book.timestamp).toISOString() }, book.bids, book.asks))
+      .map(({ timestamp, side, level, price, size }) => [timestamp, side, level, price, size].join());
+    expect(told).toEqual(expected);
+    expect(steps.length).toBeGreaterThan(5);
+    // A step is over once it is full, in the middle of a book as well.
+    expect(Math.max(...steps)).toBeLessThan(STEP_BYTES * 1.5);
+  });
+
+  test('has the rows of small records, whatever they are cut up into', async () => {
+    using place = temporaryArchive();
+    // With the market's row in front, groups of a power of two end between the two rows of a quote.
+    const quotes = Array.from({ length: 3000 }, (_, i) =>
+      sampleQuote({ id: String(i + 1), timestamp: START_MS + i, bidSize: 1 + i }),
+    );
+    const gaps = Array.from({ length: 3000 }, (_, i) => sampleGap({ from: START_MS + i, to: START_MS + i + 1 }));
+    await importRecords(place.archive, [sampleMarket(), ...quotes, ...gaps]);
+    const rows = await read((await exported(place.archive, format)).bytes);
+    const iso = (ms: number) => new Date(ms).toISOString();
+    expect(rows.filter(({ type }) => type === 'gap').map(({ timestamp }) => timestamp)).toEqual(
+      gaps.map(({ from }) => iso(Number(from))),
+    );
+    expect(rows.filter(({ type }) => type === 'quote').map(({ id, side, size }) => [id, side, size].join())).toEqual(
+      quotes.flatMap(({ bidSize, askSize }, i) => [`${i + 1},bid,${bidSize}`, `${i + 1},ask,${askSize}`]),
+    );
+  });
+
   test('of nothing is a table without rows', async () => {
     using place = temporaryArchive();
     expect(await read((await exported(place.archive, format)).bytes)).toEqual([]);
@@ -177,6 +223,15 @@ test('CSV writes decimals with a point and instants in ISO, so that readers gues
 });
 
 describe('Parquet', () => {
+  test('ends a group where it is full, between the two rows of a quote as well', async () => {
+    using place = temporaryArchive();
+    const quotes = Array.from({ length: 1000 }, (_, i) => sampleQuote({ timestamp: START_MS + i, bidSize: 1 + i }));
+    await importRecords(place.archive, [sampleMarket(), ...quotes]);
+    const { bytes } = await exported(place.archive, 'parquet');
+    const { row_groups: groups } = parquetMetadata(new Uint8Array(bytes).buffer);
+    expect(groups.map(({ num_rows }) => Number(num_rows))).toEqual([1024, 2001 - 1024]);
+  });
+
   test('declares the documented types', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), sampleSnapshot()]);
@@ -198,7 +253,7 @@ describe('Parquet', () => {
     }
   });
 
-  test('is written group by group, none larger than the largest', async () => {
+  test('is written group by group, none larger than the largest, a few columns of one with each step', async () => {
     using place = temporaryArchive();
     const bids = Array.from({ length: 300 }, (_, i) => ({ price: (400 - i) / 1000, size: 1000 + i }));
     const books = Array.from({ length: 250 }, (_, i) =>
@@ -210,12 +265,27 @@ describe('Parquet', () => {
     const rows = groups.map(({ num_rows }) => Number(num_rows));
     expect(rows.length).toBeGreaterThan(5);
     expect(Math.max(...rows)).toBe(16_384);
-    expect(steps.length).toBe(rows.length);
     expect(rows.reduce((sum, count) => sum + count, 0)).toBe((await parquetRows(bytes)).length);
-    for (const { columns } of groups) {
+    const begins = groups.flatMap(({ columns }) =>
+      columns.map(({ meta_data }) => Number(meta_data!.dictionary_page_offset ?? meta_data!.data_page_offset)),
+    );
+    let from = 0;
+    for (const step of steps) {
+      expect(begins.filter((begin) => begin >= from && begin < from + step).length).toBeLessThanOrEqual(4);
+      from += step;
+    }
+    const times = (await parquetRows(bytes)).map(({ timestamp }) => String(timestamp));
+    let row = 0;
+    for (const { columns, num_rows } of groups) {
+      const ofGroup = times.slice(row, row + Number(num_rows)).sort();
+      row += ofGroup.length;
       for (const { meta_data } of columns) {
         const { path_in_schema: path, statistics } = meta_data!;
-        expect(statistics === undefined, String(path)).toBe(path[0] !== 'timestamp');
+        if (path[0] === 'timestamp') {
+          const { min_value: first, max_value: last, null_count } = statistics!;
+          expect([first, last].map((at) => (at as Date).toISOString())).toEqual([ofGroup[0]!, ofGroup.at(-1)!]);
+          expect(null_count).toBe(0n);
+        } else expect(statistics, String(path)).toBeUndefined();
       }
     }
   });

@@ -112,6 +112,24 @@ describe('what is exported', () => {
       }
     }
   });
+
+  test('pauses within the gaps of a market, however many there are', async () => {
+    using place = temporaryArchive();
+    const gaps = Array.from({ length: 7000 }, (_, i) => sampleGap({ from: START_MS + i, to: START_MS + i + 1 }));
+    await importCleanly(place.archive, [sampleMarket(), ...gaps]);
+    for (const format of ['ndjson', 'csv', 'segments'] as const) {
+      const { bytes, steps } = await exported(place.archive, format);
+      let at = 0;
+      let found = 0;
+      for (const step of steps) {
+        const written = bytes.toString('latin1', at, at + step).split(String(sampleGap().reason)).length - 1;
+        expect(written, format).toBeLessThanOrEqual(2048);
+        at += step;
+        found += written;
+      }
+      expect(found, format).toBe(gaps.length);
+    }
+  });
 });
 
 describe('narrowed exports', () => {

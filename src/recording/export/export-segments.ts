@@ -1,0 +1,146 @@
+import { bookCodec } from '../../book/book-segment.ts';
+import type { ByteBuffer } from '../../book/byte-buffer.ts';
+import { priceCodec } from '../../book/price-segment.ts';
+import { quoteCodec } from '../../book/quote-segment.ts';
+import type { RunCodec, RunSlice } from '../../book/run.ts';
+import { VarintWriter } from '../../book/varint.ts';
+import { VERSION_1 } from '../../book/version-1.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import type { Place } from '../../domain/page.ts';
+import type { PriceKind } from '../../domain/price.ts';
+import type { Gap } from '../../store/gaps.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import { digestOfFrame, FIRST_LINE, type FrameType, HEAD_BYTES } from '../formats/segment-frames.ts';
+import type { RecordedItem } from '../record.ts';
+import { gapFields, marketFields, type RecordFields } from './export-record.ts';
+import { type ExportWriter, type SeriesWriter, STEP_BYTES } from './export-writer.ts';
+
+/** What every record of a series says. */
+type SeriesFields = RecordFields & { readonly type: RecordedItem['type'] };
+
+/** What goes out as one run: the records `from` … `to` - 1 of a payload. */
+type SentRun = Pick<RunSlice, 'payload' | 'from' | 'to'>;
+
+/**
+ * The stored segments as they are, in frames (src/client/segments.md): nothing is decoded. A segment goes out with the first of its
+ * records that belongs to the export, and says which of them do. Of a segment of version 1 these records are encoded anew:
+ * what is sent needs one decoder.
+ */
+export class SegmentsWriter implements ExportWriter {
+  readonly out: ByteBuffer;
+  readonly stepBytes = STEP_BYTES;
+  readonly #counts = { market: 0, gap: 0, snapshot: 0, quote: 0, price: 0, coinPrice: 0 };
+  readonly #numbers = new VarintWriter();
+  /** Of the frame before. */
+  #digest: Uint8Array | undefined;
+  /** Since the market that was written last. */
+  #series = 0;
+
+  constructor(out: ByteBuffer) {
+    this.out = out;
+  }
+
+  market(market: StoredMarket): void {
+    this.#series = 0;
+    this.#counts.market += 1;
+    this.#say('M', marketFields(market));
+  }
+
+  gap(market: StoredMarket, gap: Gap): void {
+    this.#counts.gap += 1;
+    this.#say('G', gapFields(market, gap));
+  }
+
+  snapshots({ conditionId }: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter {
+    return this.#seriesOf({ type: 'snapshot', conditionId, outcome, ...(mirrored ? { mirrored } : {}) }, bookCodec);
+  }
+
+  quotes({ conditionId }: StoredMarket, outcome: Outcome): SeriesWriter {
+    return this.#seriesOf({ type: 'quote', conditionId, outcome }, quoteCodec);
+  }
+
+  prices({ conditionId }: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter {
+    return this.#seriesOf({ type: 'price', conditionId, outcome, kind }, priceCodec);
+  }
+
+  coinPrices(symbol: string, source: string): SeriesWriter {
+    return this.#seriesOf({ type: 'coinPrice', symbol, source }, priceCodec);
+  }
+
+  close(): void {
+    this.#say('E', this.#counts);
+  }
+
+  goOn(): boolean {
+    return false;
+  }
+
+  #seriesOf<R extends Place>(fields: SeriesFields, codec: RunCodec<R>): SeriesWriter {
+    let number: number | undefined;
+    let runs: Iterator<SentRun, undefined> | undefined;
+    /** Records of the run written last that are to come by. */
+    let left = 0;
+    return {
+      open: (slice) => {
+        runs = sentRuns(slice, codec);
+      },
+      writeNext: () => {
+        if (left === 0) {
+          const run = runs!.next().value!;
+          left = run.to - run.from;
+          number ??= this.#begin(fields);
+          this.#counts[fields.type] += left;
+          this.#run(number, run);
+        }
+        left -= 1;
+      },
+    };
+  }
+
+  #begin(fields: SeriesFields): number {
+    this.#say('S', fields);
+    this.#series += 1;
+    return this.#series - 1;
+  }
+
+  #run(series: number, { payload, from, to }: SentRun): void {
+    this.#numbers.truncate(0);
+    this.#numbers.unsigned(series);
+    this.#numbers.unsigned(from);
+    this.#numbers.unsigned(to - from);
+    this.#frame('R', this.#numbers.view(), payload);
+  }
+
+  #say(type: FrameType, fields: RecordFields): void {
+    this.#frame(type, Buffer.from(JSON.stringify(fields)));
+  }
+
+  #frame(type: FrameType, ...parts: readonly Uint8Array[]): void {
+    const { out } = this;
+    if (this.#digest === undefined) out.append(FIRST_LINE);
+    const start = out.length;
+    const bodyBytes = parts.reduce((sum, part) => sum + part.length, 0);
+    out.reserve(HEAD_BYTES);
+    out.bytes[start] = type.charCodeAt(0);
+    new DataView(out.bytes.buffer).setUint32(start + 1, bodyBytes, true);
+    out.length += HEAD_BYTES;
+    for (const part of parts) out.append(part);
+    this.#digest = digestOfFrame(this.#digest ?? FIRST_LINE, out.bytes.subarray(start, out.length));
+    out.append(this.#digest);
+  }
+}
+
+/** A slice as it is sent, in order. */
+function* sentRuns<R extends Place>(slice: RunSlice, codec: RunCodec<R>): Generator<SentRun, undefined> {
+  if (slice.head.version !== VERSION_1) {
+    yield slice;
+    return;
+  }
+  const records = codec.decode(slice.payload).slice(slice.from, slice.to);
+  for (let from = 0; from < records.length; ) {
+    // What was one segment may take two: they are shorter now.
+    const { payload, count } = codec.encode(records, from, records.length - from);
+    yield { payload, from: 0, to: count };
+    from += count;
+  }
+}

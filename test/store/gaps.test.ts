@@ -1,0 +1,58 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Gap } from '../../src/store/gaps.ts';
+import { importRecords, temporaryArchive } from '../support/archive.ts';
+import { CONDITION_ID, sampleMarket } from '../support/sample-records.ts';
+
+async function withGaps(gaps: readonly Gap[], work: (within: (fromMs: number, toMs: number) => Gap[]) => void) {
+  using place = temporaryArchive();
+  const { archive } = place;
+  const other = sampleMarket({ conditionId: '0x77', slug: 'another', clobTokenIds: ['1', '2'] });
+  await importRecords(archive, [sampleMarket(), other]);
+  const { key } = archive.markets.findByConditionId(CONDITION_ID)!;
+  archive.database.write(() => {
+    for (const gap of gaps) archive.gaps.add(key, gap);
+    archive.gaps.add(archive.markets.findByConditionId('0x77')!.key, { fromMs: 1, toMs: 2, reason: 'not this one' });
+  });
+  expect(archive.gaps.count(key)).toBe(archive.gaps.list(key).length);
+  work((fromMs, toMs) => [...archive.gaps.within(key, fromMs, toMs)]);
+}
+
+const inOrder = (a: Gap, b: Gap) =>
+  a.fromMs - b.fromMs || a.toMs - b.toMs || Buffer.compare(Buffer.from(a.reason), Buffer.from(b.reason));
+
+test('gaps within a window are those that reach into it, both ends inclusive, in order', async () => {
+  const instant = fc.integer({ min: 0, max: 40 });
+  const gap = fc.record({ fromMs: instant, length: instant, reason: fc.constantFrom('', 'a', 'b', 'für', '😀') });
+  await fc.assert(
+    fc.asyncProperty(fc.array(gap, { maxLength: 60 }), instant, instant, async (drawn, a, b) => {
+      const gaps = [
+        ...new Map(
+          drawn.map(({ fromMs, length, reason }) => [
+            `${fromMs} ${length} ${reason}`,
+            { fromMs, toMs: fromMs + length, reason },
+          ]),
+        ).values(),
+      ];
+      const [fromMs, toMs] = [Math.min(a, b), Math.max(a, b)];
+      await withGaps(gaps, (within) => {
+        const expected = gaps.filter((each) => each.fromMs <= toMs && each.toMs >= fromMs).sort(inOrder);
+        expect(within(fromMs, toMs)).toEqual(expected);
+      });
+    }),
+    { seed: 20260416, numRuns: 40 },
+  );
+});
+
+test('gaps are all there, however many share their times', async () => {
+  const gaps = Array.from({ length: 3000 }, (_, i) => ({
+    fromMs: 7 + Math.floor(i / 1300),
+    toMs: 9 + Math.floor(i / 700),
+    reason: `missed ${String(i).padStart(4, '0')}`,
+  }));
+  await withGaps(gaps.toReversed(), (within) => {
+    expect(within(0, 100)).toEqual(gaps.toSorted(inOrder));
+    expect(within(14, 100)).toEqual([]);
+    expect(within(0, 6)).toEqual([]);
+  });
+});
