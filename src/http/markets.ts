@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Elysia } from 'elysia';
 import { marketResource } from '../domain/market.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
-import type { ListPlace } from '../store/markets.ts';
+import type { ListPlace, MarketState } from '../store/markets.ts';
 import { answerAboutMarket, type ControllerDeps, parametersOf } from './controller.ts';
 import { MarketList } from './market-list.ts';
 import { type Exchange, type Format, negotiate } from './respond.ts';
@@ -24,28 +24,32 @@ export function marketsController(deps: ControllerDeps) {
   const listIn = (format: Format) => new MarketList(markets, format, (value) => responder.encode(value, format));
   const lists: Readonly<Record<Format, MarketList>> = { json: listIn('json'), msgpack: listIn('msgpack') };
 
-  /** The list behind `from`, where all but `rest` of what is to be skipped has been passed over. */
-  const listBehind = (exchange: Exchange, coinText: string, asked: MarketListQuery, rest: number, from?: ListPlace) =>
+  const answer = (
+    exchange: Exchange,
+    coinText: string,
+    asked: MarketListQuery,
+    find: (coin: string) => MarketState[],
+  ) =>
     database.readInTurn(() => {
-      const { timeframe, limit, skip } = asked;
+      const { limit, skip } = asked;
       const coin = lookup.coin(coinText);
       const negotiated = negotiate(exchange);
       const held = responder.held(negotiated);
       if (held !== undefined) return held;
-      // One more than asked for tells whether more follow.
-      const found = markets.list(coin, timeframe, limit + 1, rest, from);
+      const found = find(coin);
       const listed = found.slice(0, limit);
       const pagination = { limit, skip, count: listed.length, hasMore: found.length > limit };
       return responder.give(lists[negotiated.format].write(listed, pagination), negotiated);
     });
 
-  const listFarBehind = async (exchange: Exchange, coinText: string, asked: MarketListQuery) => {
+  const answerFarBehind = async (exchange: Exchange, coinText: string, asked: MarketListQuery) => {
+    const { timeframe, limit } = asked;
     let from: ListPlace | undefined;
     let rest = asked.skip;
     while (rest > SKIPPED_AT_ONCE_MAX) {
       const behind = from;
       const next = database.readInTurn(() =>
-        markets.skip(lookup.coin(coinText), asked.timeframe, SKIPPED_AT_ONCE_MAX, behind),
+        markets.skip(lookup.coin(coinText), timeframe, SKIPPED_AT_ONCE_MAX, behind),
       );
       // The list ends before: what follows finds nothing, whatever is left to be skipped.
       if (next === undefined) break;
@@ -53,7 +57,7 @@ export function marketsController(deps: ControllerDeps) {
       rest -= SKIPPED_AT_ONCE_MAX;
       await nextTurn();
     }
-    return await listBehind(exchange, coinText, asked, rest, from);
+    return await answer(exchange, coinText, asked, (coin) => markets.list(coin, timeframe, limit + 1, rest, from));
   };
 
   return new Elysia({ name: 'markets' })
@@ -63,8 +67,10 @@ export function marketsController(deps: ControllerDeps) {
         limit: parameters.limit(),
         skip: parameters.skip(),
       }));
-      if (asked.skip > SKIPPED_AT_ONCE_MAX) return listFarBehind({ request, set }, params.coin, asked);
-      return listBehind({ request, set }, params.coin, asked, asked.skip);
+      if (asked.skip > SKIPPED_AT_ONCE_MAX) return answerFarBehind({ request, set }, params.coin, asked);
+      const { timeframe, limit, skip } = asked;
+      // One more than asked for tells whether more follow.
+      return answer({ request, set }, params.coin, asked, (coin) => lookup.markets(coin, timeframe, limit + 1, skip));
     })
     .get(routerPath('market'), ({ params, request, set }) => {
       parametersOf({ request, set }, ROUTES.market, () => undefined);
