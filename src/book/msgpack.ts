@@ -1,8 +1,7 @@
-import { powerOfTen } from '../domain/decimal.ts';
 import type { ByteBuffer } from './byte-buffer.ts';
 import { writeInteger } from './decimal-text.ts';
 import { LevelOpenings } from './level-openings.ts';
-import { DOUBLES } from './scale.ts';
+import { divisorOf } from './scale.ts';
 import { SideBytes } from './side-bytes.ts';
 import { type LabelBytes, type RecordingLabels, type SnapshotLabels, SnapshotWriter } from './snapshot-writer.ts';
 
@@ -25,6 +24,7 @@ const ARRAY16 = 0xdc;
 const ARRAY32 = 0xdd;
 
 const NUMBER_BYTES_MAX = 9;
+const ARRAY_LENGTH_BYTES_MAX = 5;
 const INSTANT_CHARS = 24;
 /** The fields beside the labels of an answer's snapshot (id, timestamp, bids, asks), and of a recording's (type as well). */
 const FIELDS_BESIDE_LABELS = 4;
@@ -53,7 +53,7 @@ export function msgpackOpenings(): LevelOpenings {
   const numbers = new NumberWriter();
   return new LevelOpenings(LEVEL_BYTES_MAX, (bytes, position, price, scale) => {
     bytes.set(LEVEL_OPENS, position);
-    const end = numbers.write(bytes, position + LEVEL_OPENS.length, decimalOf(price, scale));
+    const end = numbers.write(bytes, position + LEVEL_OPENS.length, price / divisorOf(scale));
     bytes.set(SIZE_OPENS, end);
     return end + SIZE_OPENS.length;
   });
@@ -96,7 +96,7 @@ class SideMsgpack extends SideBytes {
   }
 
   protected closeLevel(bytes: Uint8Array, position: number, size: number, scale: number): number {
-    return this.#numbers.write(bytes, position, decimalOf(size, scale));
+    return this.#numbers.write(bytes, position, size / divisorOf(scale));
   }
 
   protected join(): void {
@@ -108,12 +108,13 @@ class SideMsgpack extends SideBytes {
   }
 }
 
-function decimalOf(integer: number, scale: number): number {
-  return scale === DOUBLES ? integer : integer / powerOfTen(scale);
+/** Appends what an array of `count` values begins with. */
+export function appendArrayLength(out: ByteBuffer, count: number): void {
+  out.reserve(ARRAY_LENGTH_BYTES_MAX);
+  out.length = writeArrayLength(out.bytes, out.length, count);
 }
 
-/** Writes what an array of `count` values begins with, at most 5 bytes. */
-export function writeArrayLength(bytes: Uint8Array, position: number, count: number): number {
+function writeArrayLength(bytes: Uint8Array, position: number, count: number): number {
   if (count < 16) {
     bytes[position] = FIX_ARRAY | count;
     return position + 1;

@@ -4,10 +4,13 @@ import type { Database } from '../store/database.ts';
 const ASKED_ONCE_MAX = 8192;
 /** Longer questions are answered each time: nobody asks them by accident. */
 const QUESTION_CHARS_MAX = 512;
+/** What a held answer takes beside its body and its question. */
+const BYTES_BESIDE = 512;
 
 /** An answer's body as it was sent. */
 export interface HeldAnswer {
   readonly body: Blob;
+  /** What it takes in memory, about. */
   readonly bytes: number;
   /** Whether the body is compressed, as the question asks for. */
   readonly packed: boolean;
@@ -59,19 +62,23 @@ export class HeldAnswers {
     if (state !== this.state) return undefined;
     if (question.length > QUESTION_CHARS_MAX) return undefined;
     this.#forgetOutdated();
+    // Others may have asked the same while this one was made.
+    const held = this.#held.get(question);
+    if (held !== undefined) return held;
     if (!this.#askedOnce.delete(question)) {
       if (this.#askedOnce.size >= ASKED_ONCE_MAX) this.#askedOnce.clear();
       this.#askedOnce.add(question);
       return undefined;
     }
-    if (body.length > this.#bytesMax / 8) return undefined;
-    const answer = { body: new Blob([body]), bytes: body.length, packed };
+    const bytes = body.length + 2 * question.length + BYTES_BESIDE;
+    if (bytes > this.#bytesMax / 8) return undefined;
+    const answer = { body: new Blob([body]), bytes, packed };
     this.#held.set(question, answer);
-    this.#bytes += body.length;
-    for (const [oldest, { bytes }] of this.#held) {
+    this.#bytes += bytes;
+    for (const [oldest, { bytes: freed }] of this.#held) {
       if (this.#bytes <= this.#bytesMax) break;
       this.#held.delete(oldest);
-      this.#bytes -= bytes;
+      this.#bytes -= freed;
     }
     return answer;
   }

@@ -1,5 +1,5 @@
 import { ByteBuffer } from '../book/byte-buffer.ts';
-import { msgpackText, writeArrayLength } from '../book/msgpack.ts';
+import { appendArrayLength, msgpackText } from '../book/msgpack.ts';
 import type { MarketState, Markets } from '../store/markets.ts';
 import { MarketFragments } from './market-fragments.ts';
 import type { Format } from './respond.ts';
@@ -24,7 +24,6 @@ const BRACE_CLOSES = 125;
 /** A map of two. */
 const MSGPACK_OPENS = Uint8Array.of(0x82, ...msgpackText('data'));
 const MSGPACK_PAGINATION = msgpackText('pagination');
-const LENGTH_BYTES_MAX = 5;
 
 /** Writes lists of markets in one format, `{data, pagination}`, one after another. */
 export class MarketList {
@@ -63,8 +62,7 @@ export class MarketList {
   #writeMsgpack(markets: readonly MarketState[], pagination: Pagination): void {
     const out = this.#out;
     out.append(MSGPACK_OPENS);
-    out.reserve(LENGTH_BYTES_MAX);
-    out.length = writeArrayLength(out.bytes, out.length, markets.length);
+    appendArrayLength(out, markets.length);
     for (const market of markets) this.#fragments.append(out, market);
     out.append(MSGPACK_PAGINATION);
     out.append(this.#encode(pagination));

@@ -24,14 +24,15 @@ export function marketsController(deps: ControllerDeps) {
   const listIn = (format: Format) => new MarketList(markets, format, (value) => responder.encode(value, format));
   const lists: Readonly<Record<Format, MarketList>> = { json: listIn('json'), msgpack: listIn('msgpack') };
 
+  /** `find` says which markets are listed, and one more where more follow; `state`: of the archive when it was begun. */
   const answer = (
     exchange: Exchange,
     coinText: string,
-    asked: MarketListQuery,
+    { limit, skip }: MarketListQuery,
     find: (coin: string) => MarketState[],
+    state?: number,
   ) =>
     database.readInTurn(() => {
-      const { limit, skip } = asked;
       const coin = lookup.coin(coinText);
       const negotiated = negotiate(exchange);
       const held = responder.held(negotiated);
@@ -39,11 +40,16 @@ export function marketsController(deps: ControllerDeps) {
       const found = find(coin);
       const listed = found.slice(0, limit);
       const pagination = { limit, skip, count: listed.length, hasMore: found.length > limit };
-      return responder.give(lists[negotiated.format].write(listed, pagination), negotiated);
+      return responder.give(lists[negotiated.format].write(listed, pagination), negotiated, undefined, state);
     });
 
   const answerFarBehind = async (exchange: Exchange, coinText: string, asked: MarketListQuery) => {
     const { timeframe, limit } = asked;
+    const begun = database.readInTurn(() => ({
+      held: responder.held(negotiate(exchange)),
+      state: database.state,
+    }));
+    if (begun.held !== undefined) return begun.held;
     let from: ListPlace | undefined;
     let rest = asked.skip;
     while (rest > SKIPPED_AT_ONCE_MAX) {
@@ -57,7 +63,8 @@ export function marketsController(deps: ControllerDeps) {
       rest -= SKIPPED_AT_ONCE_MAX;
       await nextTurn();
     }
-    return await answer(exchange, coinText, asked, (coin) => markets.list(coin, timeframe, limit + 1, rest, from));
+    const find = (coin: string) => markets.list(coin, timeframe, limit + 1, rest, from);
+    return await answer(exchange, coinText, asked, find, begun.state);
   };
 
   return new Elysia({ name: 'markets' })

@@ -129,13 +129,21 @@ export class Responder {
     return held === undefined ? undefined : this.#send(held.body, held.packed, negotiated, etag);
   }
 
-  /** Gives an answer, and holds it if it is asked for again and again. Within `Database.readInTurn`, as `held`. */
-  give(body: Uint8Array<ArrayBuffer>, negotiated: Negotiated, etag?: string): Response | Promise<Response> {
+  /**
+   * Gives an answer, and holds it if it is asked for again and again. Within `Database.readInTurn`, as `held`; an answer
+   * that was begun in an earlier one says of which `state` of the archive it is.
+   */
+  give(
+    body: Uint8Array<ArrayBuffer>,
+    negotiated: Negotiated,
+    etag?: string,
+    state: number = this.#held.state,
+  ): Response | Promise<Response> {
     if (negotiated.encoding === 'gzip' && body.length > GZIP_HERE_BYTES_MAX) {
-      return this.#packElsewhere(body, negotiated, etag);
+      return this.#packElsewhere(body, negotiated, etag, state);
     }
     const packed = compress(body, negotiated.encoding);
-    const kept = this.#held.offer(negotiated.question, packed ?? body, packed !== undefined);
+    const kept = this.#held.offer(negotiated.question, packed ?? body, packed !== undefined, state);
     return this.#send(kept?.body ?? packed ?? body, packed !== undefined, negotiated, etag);
   }
 
@@ -144,8 +152,12 @@ export class Responder {
     return this.give(this.encode(document, negotiated.format), negotiated, etag);
   }
 
-  async #packElsewhere(body: Uint8Array, negotiated: Negotiated, etag: string | undefined): Promise<Response> {
-    const { state } = this.#held;
+  async #packElsewhere(
+    body: Uint8Array,
+    negotiated: Negotiated,
+    etag: string | undefined,
+    state: number,
+  ): Promise<Response> {
     // The next answer will be written where this one stands.
     const packed = viewOf(await gzipElsewhere(body.slice(), { level: GZIP_LEVEL }));
     const kept = this.#held.offer(negotiated.question, packed, true, state);

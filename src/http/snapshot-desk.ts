@@ -1,3 +1,4 @@
+import { BookReader } from '../book/book-segment.ts';
 import { ByteBuffer } from '../book/byte-buffer.ts';
 import type { RunSlice } from '../book/run.ts';
 import type { LabelBytes, SnapshotWriter } from '../book/snapshot-writer.ts';
@@ -13,6 +14,9 @@ import type { SnapshotForm } from './snapshot-form.ts';
  * else for too long. A thousand books of 250 levels are below it, which is more than a grid of whole cents has.
  */
 export const PAGE_BYTES_MAX = 8 * 1024 * 1024;
+
+/** A level in JSON, about: `{"price":0.51,"size":120.5},`. */
+const LEVEL_BYTES = 32;
 
 /** One outcome's records of a page, in the page's order. */
 interface Stream {
@@ -33,8 +37,6 @@ interface Descent extends Stream {
   rest: RunSlice | undefined;
   /** Records of it that stand in the scratch buffer, the one to come first last. */
   readonly written: { readonly start: number; readonly end: number; readonly place: Place }[];
-  /** Bytes of the record written last; 0 before the first. */
-  recordBytes: number;
 }
 
 /** Where the answers of one format are written, one after another. */
@@ -45,6 +47,7 @@ export class SnapshotDesk {
   /** Deltas lead forwards only: records of descending pages are written here first. */
   readonly #scratch = new ByteBuffer();
   readonly #scratchWriters: Readonly<Record<Outcome, SnapshotWriter>>;
+  readonly #counter = new BookReader();
 
   constructor(form: SnapshotForm) {
     this.#form = form;
@@ -84,6 +87,8 @@ export class SnapshotDesk {
       next: 0,
     }));
     const cut = order === 'asc' ? this.#writeAscending(streams, sequence) : this.#writeDescending(streams, sequence);
+    // What a large page made it grow to is not kept.
+    this.#scratch.clear();
     if (cut === undefined) return next;
     this.#form.recount(this.#out, cut.count);
     return cut.last;
@@ -119,7 +124,7 @@ export class SnapshotDesk {
     const out = this.#out;
     const scratch = this.#scratch;
     scratch.clear();
-    const descents = streams.map((stream): Descent => ({ ...stream, rest: undefined, written: [], recordBytes: 0 }));
+    const descents = streams.map((stream): Descent => ({ ...stream, rest: undefined, written: [] }));
     for (let i = 0; i < sequence.length; i += 1) {
       if (i > 0) this.#form.separate(out);
       const descent = descents[sequence[i]!]!;
@@ -135,18 +140,35 @@ export class SnapshotDesk {
   #writeScratch(descent: Descent): void {
     const scratch = this.#scratch;
     const slice = descent.rest ?? descent.slices[descent.next++]!;
-    // The first record tells how large the others are.
-    const fitting = descent.recordBytes === 0 ? 1 : Math.ceil(PAGE_BYTES_MAX / descent.recordBytes);
-    const from = Math.max(slice.from, slice.to - fitting);
+    const from = this.#firstThatFits(slice);
     const writer = this.#scratchWriters[descent.outcome];
     writer.open({ ...slice, from }, descent.labels);
     for (let left = slice.to - from; left > 0; left -= 1) {
       const start = scratch.length;
       writer.writeNext();
       descent.written.push({ start, end: scratch.length, place: writer.place });
-      descent.recordBytes = scratch.length - start;
     }
     descent.rest = from > slice.from ? { ...slice, to: from } : undefined;
+  }
+
+  /** From which record on those of a slice fill no more than a page, about; at least the last one does. */
+  #firstThatFits({ payload, head, from, to }: RunSlice): number {
+    // A level takes a byte of the payload at least: most slices are not large, whatever they hold.
+    if ((to - from) * payload.length * LEVEL_BYTES <= PAGE_BYTES_MAX) return from;
+    const reader = this.#counter;
+    reader.open(payload, head);
+    const bytes: number[] = [];
+    for (let index = from; index < to; index += 1) {
+      reader.advanceTo(index);
+      bytes.push((reader.bids.length + reader.asks.length) * LEVEL_BYTES);
+    }
+    let first = to - 1;
+    let left = PAGE_BYTES_MAX - bytes[first - from]!;
+    while (first > from && left >= bytes[first - 1 - from]!) {
+      first -= 1;
+      left -= bytes[first - from]!;
+    }
+    return first;
   }
 }
 

@@ -2,11 +2,11 @@ import type { ByteBuffer } from '../book/byte-buffer.ts';
 import { jsonLabels, jsonOpenings, SnapshotJsonWriter } from '../book/json.ts';
 import type { LevelOpenings } from '../book/level-openings.ts';
 import {
+  appendArrayLength,
   msgpackLabels,
   msgpackOpenings,
   msgpackText,
   SnapshotMsgpackWriter,
-  writeArrayLength,
 } from '../book/msgpack.ts';
 import type { LabelBytes, SnapshotLabels, SnapshotWriter } from '../book/snapshot-writer.ts';
 import { assetIdOf } from '../domain/market.ts';
@@ -14,8 +14,6 @@ import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { StoredMarket } from '../store/markets.ts';
 
 const encoder = new TextEncoder();
-/** A list's length takes 5 bytes at the most. */
-const LENGTH_BYTES_MAX = 5;
 
 /** How a list of snapshots is written in one format: `{data: [...]}`, with the cursor of a page behind it. */
 export abstract class SnapshotForm {
@@ -121,8 +119,7 @@ export class MsgpackForm extends SnapshotForm {
     this.#start = out.length;
     out.byte(FIX_MAP | 1);
     out.append(DATA);
-    out.reserve(LENGTH_BYTES_MAX);
-    out.length = writeArrayLength(out.bytes, out.length, count);
+    appendArrayLength(out, count);
   }
 
   separate(): void {

@@ -12,6 +12,8 @@ const PAGE_BYTES = 8192;
 /** How long a command waits for another one that writes. */
 const BUSY_TIMEOUT_MS = 15_000;
 const CACHE_KIB = 32_768;
+/** How old a view may become that several readings share. A command that has changed something takes longer to say so. */
+const VIEW_MS_MAX = 0.5;
 
 export const DATABASE_FILE = 'bookreel.db';
 
@@ -38,6 +40,7 @@ export class Database {
   #rehearsing = false;
   /** Whether the view of `readInTurn` is open. */
   #inTurn = false;
+  #takenMs = 0;
   #state = 0;
   #seenVersion = 0;
 
@@ -128,15 +131,21 @@ export class Database {
   }
 
   /**
-   * One consistent view for all that `work` reads, shared by every such call of one turn of the event loop: to take a view
-   * costs several times what a look-up within it does. The turn's first call takes it, when the requests that the turn
-   * handles have come already; the end of the turn, or any other use of this connection, gives it up. `work` may not use
+   * One consistent view for all that `work` reads, shared by such calls that follow each other closely: to take a view costs
+   * several times what a look-up within it does. A view ends after half a millisecond, with the turn of the event loop, or
+   * with any other use of this connection, whichever comes first: what another process has committed is seen by every
+   * request that is sent later than that, and the write-ahead log can be begun anew between two views. `work` may not use
    * the connection in another way.
    */
   readInTurn<T>(work: () => T): T {
     return explained(this.path, () => {
+      this.#endOldView();
       if (!this.#inTurn) this.#beginTurn();
-      return work();
+      try {
+        return work();
+      } finally {
+        this.#endOldView();
+      }
     });
   }
 
@@ -232,19 +241,37 @@ export class Database {
 
   #beginTurn(): void {
     this.#begin.run();
-    this.#inTurn = true;
-    setImmediate(() => this.#endTurn());
-    // The view is taken by the first look, which this is.
-    const version = this.#dataVersion.get()!.data_version;
+    let version: number;
+    try {
+      // The view is taken by the first look, which this is.
+      version = this.#dataVersion.get()!.data_version;
+    } catch (error) {
+      if (this.#sqlite.inTransaction) this.#rollback.run();
+      throw error;
+    }
     if (version !== this.#seenVersion) this.#state += 1;
     this.#seenVersion = version;
+    this.#inTurn = true;
+    this.#takenMs = performance.now();
+    setImmediate(() => this.#endTurn());
+  }
+
+  /** Ends a view that is too old, or that an error of SQLite's has ended already. */
+  #endOldView(): void {
+    if (!this.#inTurn) return;
+    if (performance.now() - this.#takenMs > VIEW_MS_MAX || !this.#sqlite.inTransaction) this.#endTurn();
   }
 
   #endTurn(): void {
     if (!this.#inTurn) return;
     this.#inTurn = false;
-    // Some errors have ended it already.
-    if (this.#sqlite.inTransaction) this.#commit.run();
+    // A reading that ends has nothing to lose: an error here is met again by the next one, which reports it.
+    try {
+      if (this.#sqlite.inTransaction) this.#commit.run();
+    } catch (error) {
+      if (!(error instanceof SQLiteError)) throw error;
+      if (this.#sqlite.inTransaction) this.#rollback.run();
+    }
   }
 
   /** All of `work` or nothing; in a rehearsal as a step of the transaction that is to be rolled back. */

@@ -11,12 +11,14 @@ describe('held answers', () => {
   test('are those that were asked for twice, until the archive changes', () => {
     using place = temporaryArchive();
     const { database, apiKeys } = place.archive;
-    const held = new HeldAnswers(database, 1000);
+    const held = new HeldAnswers(database, 10_000);
     database.readInTurn(() => {
       expect(held.offer('a', bytesOf(10), false)).toBeUndefined();
       expect(held.find('a')).toBeUndefined();
-      expect(held.offer('a', bytesOf(10), true)).toMatchObject({ bytes: 10, packed: true });
-      expect(held.find('a')).toMatchObject({ bytes: 10, packed: true });
+      const given = held.offer('a', bytesOf(10), true);
+      expect(given).toMatchObject({ packed: true });
+      expect(given?.body.size).toBe(10);
+      expect(held.find('a')).toBe(given!);
       expect(held.find('b')).toBeUndefined();
     });
     const request = { account: 'a@b', name: undefined, tier: 'free', requestsPerMinute: undefined };
@@ -28,25 +30,48 @@ describe('held answers', () => {
     });
   });
 
-  test('come to no more than they may, and the longest unasked go first', () => {
+  test('come to no more than they may, each with what it takes beside its body, and the longest unasked go first', () => {
     using place = temporaryArchive();
     const { database } = place.archive;
-    const held = new HeldAnswers(database, 1000);
+    const bytesMax = 100_000;
+    const held = new HeldAnswers(database, bytesMax);
     const hold = (question: string, length: number) => {
       held.offer(question, bytesOf(length), false);
       return held.offer(question, bytesOf(length), false);
     };
     database.readInTurn(() => {
-      for (let i = 0; i < 10; i += 1) hold(`q${i}`, 100);
-      expect(held.bytes).toBe(1000);
-      held.find('q0');
-      hold('new', 100);
-      expect(held.bytes).toBe(1000);
-      expect(held.find('q0')).toBeDefined();
+      for (let i = 0; i < 12; i += 1) hold(`q${i}`, 9000);
+      expect(held.bytes).toBeLessThanOrEqual(bytesMax);
       expect(held.find('q1')).toBeUndefined();
-      expect(hold('large', 126)).toBeUndefined();
+      expect(held.find('q3')).toBeDefined();
+      hold('new', 9000);
+      expect(held.bytes).toBeLessThanOrEqual(bytesMax);
+      expect(held.bytes).toBeGreaterThan(90_000);
+      expect(held.find('q3')).toBeDefined();
+      expect(held.find('q2')).toBeUndefined();
+      expect(hold('large', bytesMax / 8)).toBeUndefined();
       expect(hold('x'.repeat(513), 1)).toBeUndefined();
-      expect(held.bytes).toBe(1000);
+      // Thousands of empty ones are no way around it.
+      for (let i = 0; i < 1000; i += 1) hold(`${'e'.repeat(400)}${i}`, 0);
+      expect(held.bytes).toBeLessThanOrEqual(bytesMax);
+      expect(held.find(`${'e'.repeat(400)}900`)).toBeUndefined();
+      expect(held.find(`${'e'.repeat(400)}999`)).toBeDefined();
+    });
+  });
+
+  test('are held once, however many were under way at once', () => {
+    using place = temporaryArchive();
+    const { database } = place.archive;
+    const held = new HeldAnswers(database, 100_000);
+    database.readInTurn(() => {
+      for (let i = 0; i < 64; i += 1) held.offer('q', bytesOf(10_000), true);
+      const { bytes } = held;
+      expect(bytes).toBeLessThan(12_000);
+      held.offer('other', bytesOf(10_000), true);
+      held.offer('other', bytesOf(10_000), true);
+      expect(held.bytes).toBeLessThan(3 * bytes);
+      expect(held.find('q')).toBeDefined();
+      expect(held.find('other')).toBeDefined();
     });
   });
 

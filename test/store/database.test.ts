@@ -238,15 +238,15 @@ describe('a write', () => {
 describe('readings of one turn', () => {
   const rpmOf = ({ tiers }: Archive) => tiers.find('free')!.requestsPerMinute;
 
-  test('share a view and its state; the next turn sees what others wrote meanwhile', async () => {
+  test('are of one state until others write, which the next turn sees', async () => {
     using held = temporaryArchive();
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;
     const free = other.tiers.find('free')!;
     const look = () => database.readInTurn(() => ({ rpm: rpmOf(held.archive), state: database.state }));
     const first = look();
-    other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
     expect(look()).toEqual(first);
+    other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
     await nextTurn();
     const second = look();
     expect(second.rpm).toBe(11);
@@ -280,6 +280,41 @@ describe('readings of one turn', () => {
     expect(look().state).not.toBe(second.state);
     database.checkpoint();
     look();
+  });
+
+  test('share it for a moment only: a long turn sees what others wrote meanwhile', () => {
+    using held = temporaryArchive();
+    const other = openArchive(held.path, NOW_MS, { create: false });
+    const { database } = held.archive;
+    const free = other.tiers.find('free')!;
+    const look = () => database.readInTurn(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const first = look();
+    other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
+    Bun.sleepSync(2);
+    const second = look();
+    expect(second.rpm).toBe(11);
+    expect(second.state).not.toBe(first.state);
+    // A reading that took long leaves no view behind, in which the log could not be begun anew.
+    database.readInTurn(() => Bun.sleepSync(2));
+    other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 12 }));
+    expect(look().rpm).toBe(12);
+    other.database.close();
+  });
+
+  test('go on in a new view when an error has ended theirs', () => {
+    using held = temporaryArchive();
+    const other = openArchive(held.path, NOW_MS, { create: false });
+    const { database } = held.archive;
+    const free = other.tiers.find('free')!;
+    const look = () => database.readInTurn(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const first = look();
+    // As SQLite does by itself when a disk fails.
+    database.readInTurn(() => database.query('ROLLBACK').run());
+    other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
+    const second = look();
+    expect(second.rpm).toBe(11);
+    expect(second.state).not.toBe(first.state);
+    other.database.close();
   });
 
   test('over sockets: a key is refused by the first request behind its revocation, whoever revoked it', async () => {
