@@ -5,8 +5,6 @@ import { type Corpus, snapshotsOf } from './corpus.ts';
 
 /** Other ways to keep the same snapshots in SQLite: a row each, with the whole record as JSON text or as msgpack. */
 export interface Baselines extends Disposable {
-  /** The database, for a server of its own. */
-  readonly path: string;
   /** Rows of JSON text: parsed into objects, and the page written with JSON.stringify. */
   jsonPage(conditionId: string, fromMs: number, limit: number, nextCursor: string | null): string;
   /** Rows of msgpack: unpacked into objects, and the page written with JSON.stringify. */
@@ -41,7 +39,7 @@ export async function createBaselines(directory: string, { service, large }: Cor
   return openBaselines(path);
 }
 
-export function openBaselines(path: string): Baselines {
+function openBaselines(path: string): Baselines {
   const sqlite = new Database(path, { readonly: true, strict: true });
   sqlite.run('PRAGMA cache_size = -65536');
   const where = 'WHERE condition_id = ? AND timestamp_ms >= ? ORDER BY timestamp_ms, id LIMIT ?';
@@ -50,7 +48,6 @@ export function openBaselines(path: string): Baselines {
     `SELECT body FROM msgpack_rows ${where}`,
   );
   return {
-    path,
     jsonPage: (conditionId, fromMs, limit, nextCursor) => {
       const data = json.all(conditionId, fromMs, limit).map(({ body }): unknown => JSON.parse(body));
       return JSON.stringify({ data, nextCursor });

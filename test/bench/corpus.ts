@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+import { listMarkets } from '../support/markets.ts';
 import { REAL_BOOKS } from '../support/real-recordings.ts';
 import { type Service, serviceOf } from '../support/service.ts';
+import { booksRecording } from './recordings.ts';
 
-const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures');
 /** Baselines and imports take the largest markets only: all of them would fill the disk with JSON. */
 const LARGE_MARKETS = 4;
 
@@ -45,9 +46,12 @@ export async function openCorpus(): Promise<Corpus> {
   const place = temporaryArchive();
   const files = temporaryDirectory();
   const parquet = temporaryDirectory();
-  await importPaths(place.archive, REAL_BOOKS ?? FIXTURES);
+  const recording = booksRecording(files.path);
+  await importPaths(place.archive, recording.path);
   const service = serviceOf(place.archive);
-  const all = ['btc', 'eth', 'sol', 'xrp'].flatMap((coin) => place.archive.markets.list(coin, undefined, 1000, 0));
+  const all = ['btc', 'eth', 'sol', 'xrp'].flatMap((coin) =>
+    listMarkets(place.archive.markets, coin, undefined, 1000, 0),
+  );
   const counted: LargeMarket[] = [];
   for (const market of all) {
     const timestampsMs: number[] = [];
@@ -66,9 +70,8 @@ export async function openCorpus(): Promise<Corpus> {
     service,
     large.map(({ market }) => market),
   );
-  const kind = REAL_BOOKS === undefined ? 'the simulated fixtures' : 'real books of 5m markets, imported from Parquet';
   return {
-    description: `${kind}: ${all.length} markets, ${snapshots} snapshots`,
+    description: `${recording.description}: ${all.length} markets, ${snapshots} snapshots`,
     place,
     service,
     markets: all.length,

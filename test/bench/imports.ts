@@ -2,6 +2,7 @@ import { fileChunks } from '../../src/recording/file-chunks.ts';
 import { linesOf } from '../../src/recording/formats/lines.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { bytesOf, type Corpus } from './corpus.ts';
+import { type Section, shown, table } from './report.ts';
 import { type Spread, spreadOf } from './rounds.ts';
 
 const IMPORT_ROUNDS = 7;
@@ -28,6 +29,23 @@ export async function measureImports(corpus: Corpus): Promise<Rates> {
   const printed = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error('the imports could not be measured');
   return new Map(JSON.parse(printed) as [string, ImportRate][]);
+}
+
+export function importsSection(measured: ReadonlyMap<string, ImportRate>): Section {
+  const rows = [...measured].map(([name, { records, recordsPerSecond, ofJsonParse }]) => [
+    name,
+    String(records),
+    shown(recordsPerSecond),
+    `${ofJsonParse.toFixed(2)} ×`,
+  ]);
+  return {
+    text: `## Import
+
+Into a new archive on disk, in one process, with every check on and quotes and midpoints derived; the Parquet is that of the
+largest market. \`bun test/bench/imports.ts NDJSON\` measures this part alone.
+
+${table(['recording', 'records', 'records a second', 'of JSON.parse'], rows)}`,
+  };
 }
 
 async function measureHere(ndjson: string, books: string | undefined): Promise<Rates> {

@@ -1,137 +1,144 @@
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { VERSION } from '../../src/cli/version.ts';
-import { sqliteVersion } from '../../src/store/database.ts';
+import { parseArgs } from 'node:util';
 import { temporaryDirectory } from '../support/archive.ts';
+import { runExecutable } from '../support/executable.ts';
 import { createBaselines } from './baselines.ts';
-import { openCorpus } from './corpus.ts';
-import { type ImportRate, measureImports } from './imports.ts';
-import { type Latency, measureNearest } from './nearest.ts';
-import { measureOverHttp } from './over-http.ts';
-import { measurePages } from './pages.ts';
-import { ROUNDS, type Spread } from './rounds.ts';
-import { measureStorage, type Storage } from './storage.ts';
+import { boundsSection, measureBounds } from './bounds.ts';
+import { type Corpus, openCorpus } from './corpus.ts';
+import { duckdbSection, measureDuckdb } from './duckdb.ts';
+import { compareOverHttp } from './http/compare.ts';
+import { type HttpCorpus, openHttpCorpus } from './http/corpus.ts';
+import { measureForms } from './http/forms.ts';
+import { comparisonSection, formsSection, tailSection } from './http/sections.ts';
+import { measureTail } from './http/tail.ts';
+import { importsSection, measureImports } from './imports.ts';
+import { largeSection, measureLarge } from './large.ts';
+import { measureNearest, nearestSection } from './nearest.ts';
+import { measurePages, pagesSection } from './pages.ts';
+import { LeftOut } from './program.ts';
+import { type Goal, goalsSection, type Section, verdict } from './report.ts';
+import { ROUNDS } from './rounds.ts';
+import { measureSegmentsForm, segmentsFormSection } from './segments-form.ts';
+import { measureStorage, storageSection } from './storage.ts';
+import { measureTransfer, transferSection } from './transfer.ts';
 
 const RESULTS = join(import.meta.dir, 'RESULTS.md');
 
-/** Measures everything once and writes RESULTS.md beside this file. */
-async function main(): Promise<void> {
-  const started = performance.now();
-  using corpus = await openCorpus();
-  say(corpus.description);
-  const storage = measureStorage(corpus);
-  using directory = temporaryDirectory();
-  using baselines = await createBaselines(directory.path, corpus);
-  const pages = new Map<number, Map<string, Spread>>();
-  for (const limit of [1000, 100]) {
-    say(`pages of ${limit}`);
-    pages.set(limit, await measurePages(corpus, baselines, limit));
+/** What sections share; each corpus is made when it is first asked for. */
+interface Bench {
+  /** Of the contenders over HTTP; undefined: all. */
+  readonly contenders: readonly string[] | undefined;
+  readonly corpus: () => Promise<Corpus>;
+  readonly httpCorpus: () => Promise<HttpCorpus>;
+}
+
+const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
+  http: async ({ httpCorpus, contenders }) => {
+    const corpus = await httpCorpus();
+    return comparisonSection(corpus.description, await compareOverHttp(corpus, contenders, say));
+  },
+  forms: async ({ httpCorpus }) => formsSection(await measureForms(await httpCorpus(), say)),
+  tail: async ({ httpCorpus }) => tailSection(await measureTail(await httpCorpus())),
+  storage: async ({ corpus }) => storageSection(measureStorage(await corpus())),
+  pages: async ({ corpus }) => {
+    using directory = temporaryDirectory();
+    using baselines = await createBaselines(directory.path, await corpus());
+    return pagesSection(
+      new Map([
+        [1000, await measurePages(await corpus(), baselines, 1000)],
+        [100, await measurePages(await corpus(), baselines, 100)],
+      ]),
+    );
+  },
+  nearest: async ({ corpus }) => nearestSection(await measureNearest(await corpus())),
+  duckdb: async ({ corpus }) => duckdbSection(await measureDuckdb(await corpus(), say)),
+  segments: async ({ corpus }) => segmentsFormSection(await measureSegmentsForm(await corpus())),
+  transfer: async ({ httpCorpus }) => transferSection(await measureTransfer(await httpCorpus(), say)),
+  large: async ({ corpus }) => largeSection(await measureLarge((await corpus()).place.archive, say)),
+  bounds: async ({ corpus }) => boundsSection(await measureBounds(await corpus(), say)),
+  imports: async ({ corpus }) => importsSection(await measureImports(await corpus())),
+};
+
+const USAGE = `usage: bun test/bench/run.ts [SECTION]… [--kinds NAME,…] [--contenders NAME,…]
+sections: ${Object.keys(SECTIONS).join(', ')}
+kinds of request over HTTP: nearest, nearest of each outcome, page of 100, page of 1000, market list of 1000
+contenders beside bookreel: nginx, rows, text, postgres`;
+
+/**
+ * Measures everything and writes RESULTS.md beside this file; or only what is named, and prints it. Ends with a statement of
+ * which goals were met; one that was not is no failure.
+ */
+async function main(args: readonly string[]): Promise<number> {
+  const options = { kinds: { type: 'string' }, contenders: { type: 'string' } } as const;
+  const { positionals: asked, values } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const kinds = values.kinds?.split(',');
+  const unknown = asked.filter((name) => !(name in SECTIONS));
+  if (unknown.length > 0) {
+    say(USAGE);
+    return 2;
   }
-  say('nearest');
-  const nearest = await measureNearest(corpus);
-  say('over HTTP');
-  const overHttp = await measureOverHttp(corpus, baselines.path);
-  say('imports');
-  const imports = await measureImports(corpus);
-  const seconds = Math.round((performance.now() - started) / 1000);
-  const sections = [
-    heading(corpus.description, seconds),
-    storageSection(storage),
-    ...[...pages].map(([limit, measured]) => pagesSection(limit, measured)),
-    nearestSection(nearest),
-    httpSection(overHttp),
-    importsSection(imports),
-  ];
-  await Bun.write(RESULTS, `${sections.join('\n\n')}\n`);
+  const startedMs = performance.now();
+  const [load] = loadavg();
+  await using opened = new AsyncDisposableStack();
+  const once = <T extends Disposable>(open: () => Promise<T>) => {
+    let made: Promise<T> | undefined;
+    return () => (made ??= open().then((value) => opened.use(value)));
+  };
+  const bench: Bench = {
+    contenders: values.contenders?.split(','),
+    corpus: once(openCorpus),
+    httpCorpus: once(() => openHttpCorpus(kinds)),
+  };
+  const texts: string[] = [];
+  const goals: Goal[] = [];
+  for (const [name, measure] of Object.entries(SECTIONS)) {
+    if (asked.length > 0 && !asked.includes(name)) continue;
+    say(name);
+    const section = await measuredOrLeftOut(name, () => measure(bench));
+    texts.push(section.text);
+    if (args.length > 0) console.log(`${section.text}\n`);
+    goals.push(...(section.goals ?? []));
+  }
+  if (args.length > 0) {
+    if (goals.length > 0) console.log(goalsSection(goals));
+    return 0;
+  }
+  const seconds = Math.round((performance.now() - startedMs) / 1000);
+  const head = await heading((await bench.corpus()).description, seconds, load!);
+  await Bun.write(RESULTS, `${[head, goalsSection(goals), ...texts].join('\n\n')}\n`);
+  say(verdict(goals));
   say(`written: ${RESULTS}`);
+  return 0;
+}
+
+async function measuredOrLeftOut(name: string, measure: () => Promise<Section>): Promise<Section> {
+  try {
+    return await measure();
+  } catch (error) {
+    if (!(error instanceof LeftOut)) throw error;
+    say(`  left out: ${error.message}`);
+    return { text: `## Left out: ${name}\n\n${error.message}` };
+  }
 }
 
 function say(line: string): void {
   console.error(line);
 }
 
-function heading(description: string, seconds: number): string {
+async function heading(description: string, seconds: number, load: number): Promise<string> {
+  const { stdout } = await runExecutable(['version']);
   return `# Measurements
 
 - command: \`make bench\` (\`bun test/bench/run.ts\`), ${seconds} s; this file is one run of it
 - date: ${new Date().toISOString().slice(0, 10)}
-- bookreel ${VERSION}, Bun ${Bun.version}, SQLite ${sqliteVersion()}
-- machine: ${cpus().length} CPUs (${cpus()[0]?.model.trim() ?? 'unknown'}), ${process.platform} ${process.arch}
+- ${stdout.trim().split('\n').join(', ')}
+- machine: ${cpus().length} CPUs (${cpus()[0]?.model.trim() ?? 'unknown'}), ${process.platform} ${process.arch}; load average when it began ${load.toFixed(2)}
 - corpus: ${description}
 
-Contenders take turns in ${ROUNDS} rounds (7 over HTTP and for imports) after one to warm up; a turn begins with a garbage
-collection and a run that does not count. A value is the median of its rounds, in brackets the fastest and the slowest
-one. Ratios are of medians of this run.`;
+A value is the median of its rounds, in brackets the smallest and the largest one. Contenders take turns in changing order;
+in process there are ${ROUNDS} rounds (7 of imports) after one to warm up, and a turn begins with a garbage collection and a run that
+does not count. Ratios are of medians of this run.`;
 }
 
-function storageSection({ bookPayload, segmentPages, file, json }: Storage): string {
-  const row = (name: string, bytes: number) => [name, bytes.toFixed(1), `${(json / bytes).toFixed(0)} ×`];
-  const rows = [
-    row('JSON of the API, for comparison', json),
-    row('segments of books, payload', bookPayload),
-    ...(segmentPages === undefined
-      ? []
-      : [row('segments of books, derived quotes and midpoints, pages with index', segmentPages)]),
-    row('whole database file', file),
-  ];
-  return `## Storage\n\n${table(['what', 'bytes a snapshot', 'JSON is larger'], rows)}`;
-}
-
-function pagesSection(limit: number, measured: ReadonlyMap<string, Spread>): string {
-  const [ours] = measured.values();
-  const rows = [...measured].map(([name, spread]) => [
-    name,
-    shown(spread),
-    `${(spread.median / ours!.median).toFixed(1)} ×`,
-  ]);
-  const note =
-    'In process, up to the bytes of the body. The first one is all that a request takes (key, rate limit, look-up, entity tag,\nheaders); the others only read rows and write JSON. All give the same value.';
-  return `## A page of ${limit} snapshots\n\n${note}\n\n${table(['how', 'µs', 'of the first'], rows)}`;
-}
-
-function nearestSection(measured: ReadonlyMap<string, Latency>): string {
-  const rows = [...measured].map(([name, { median, p99 }]) => [name, shown(median), shown(p99)]);
-  const note = 'In process, at random times within the windows; without `outcome`, so both outcomes are looked up.';
-  return `## The snapshot nearest to a time\n\n${note}\n\n${table(['what', 'median µs', 'p99 µs'], rows)}`;
-}
-
-function httpSection(measured: ReadonlyMap<string, Spread>): string {
-  const rows = [...measured].map(([name, spread]) => {
-    const ours = measured.get(name.split(', ')[0]!)!;
-    const ratio = spread === ours ? '' : `${(spread.median / ours.median).toFixed(1)} ×`;
-    return [name, shown(spread), Math.round(1e6 / spread.median).toString(), ratio];
-  });
-  const note =
-    'From the compiled executable on loopback with everything on, without compression; 8 keep-alive connections of one client,\nwhich shares the machine and reads every byte. The baselines are the same rows as above behind a bare Bun server.';
-  return `## Over HTTP\n\n${note}\n\n${table(['request', 'µs a request', 'requests a second', 'of bookreel'], rows)}`;
-}
-
-function importsSection(measured: ReadonlyMap<string, ImportRate>): string {
-  const rows = [...measured].map(([name, { records, recordsPerSecond, ofJsonParse }]) => [
-    name,
-    String(records),
-    shown(recordsPerSecond),
-    `${ofJsonParse.toFixed(2)} ×`,
-  ]);
-  const note =
-    'Into a new archive on disk, in one process, with every check on and quotes and midpoints derived; the Parquet is that of the\nlargest market. `bun test/bench/imports.ts NDJSON` measures this part alone.';
-  return `## Import\n\n${note}\n\n${table(['recording', 'records', 'records a second', 'of JSON.parse'], rows)}`;
-}
-
-function shown({ median, min, max }: Spread): string {
-  const text = (value: number) => (value < 100 ? value.toFixed(1) : Math.round(value).toString());
-  return `${text(median)} (${text(min)} – ${text(max)})`;
-}
-
-/** Columns padded to one width; the first column is text, the others are numbers. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)));
-  const line = (cells: readonly string[]) => {
-    const padded = cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)));
-    return `| ${padded.join(' | ')} |`;
-  };
-  const rule = widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
-  return [head, rule, ...rows].map(line).join('\n');
-}
-
-await main();
+process.exitCode = await main(process.argv.slice(2));

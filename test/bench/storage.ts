@@ -1,13 +1,20 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { bytesOf, type Corpus } from './corpus.ts';
+import { type Goal, type Section, table } from './report.ts';
+
+const BOOK_BYTES_MAX = 45;
 
 export interface Storage {
   readonly bookPayload: number;
-  /** Undefined where SQLite was built without dbstat. */
+  /** The pages of all segments with their index; undefined where SQLite was built without dbstat. */
   readonly segmentPages: number | undefined;
+  /** Of these the share of the books, by bytes of payload and digest. */
+  readonly bookPages: number | undefined;
   readonly file: number;
   /** Of the API's JSON, in the largest markets. */
   readonly json: number;
+  /** Whether these are real books. */
+  readonly isReal: boolean;
 }
 
 /** Bytes a snapshot. */
@@ -17,22 +24,50 @@ export function measureStorage(corpus: Corpus): Storage {
   const sqlite = new Database(database.path, { readonly: true });
   try {
     const payload = sqlite
-      .query<{ bytes: number }, []>(
-        "SELECT SUM(LENGTH(payload)) AS bytes FROM segments JOIN series USING (series_id) WHERE kind = 'book'",
+      .query<{ bytes: number; share: number }, []>(
+        `SELECT SUM(LENGTH(payload)) FILTER (WHERE kind = 'book') AS bytes,
+          SUM(LENGTH(payload) + LENGTH(digest)) FILTER (WHERE kind = 'book') * 1.0
+            / SUM(LENGTH(payload) + LENGTH(digest)) AS share
+        FROM segments JOIN series USING (series_id)`,
       )
       .get()!;
     const rows = corpus.large.reduce((sum, market) => sum + market.timestampsMs.length, 0);
     const json = corpus.large.reduce((sum, { jsonBytes }) => sum + jsonBytes, 0);
     const pages = segmentPages(sqlite);
+    const segments = pages === undefined ? undefined : pages / corpus.snapshots;
     return {
       bookPayload: payload.bytes / corpus.snapshots,
-      segmentPages: pages === undefined ? undefined : pages / corpus.snapshots,
+      segmentPages: segments,
+      bookPages: segments === undefined ? undefined : segments * payload.share,
+      isReal: corpus.books !== undefined,
       file: bytesOf(database.path) / corpus.snapshots,
       json: json / rows,
     };
   } finally {
     sqlite.close();
   }
+}
+
+export function storageSection({ bookPayload, segmentPages, bookPages, file, json, isReal }: Storage): Section {
+  const row = (name: string, bytes: number) => [name, bytes.toFixed(1), `${(json / bytes).toFixed(0)} ×`];
+  const rows = [
+    row('JSON of the API, for comparison', json),
+    row('segments of books, payload', bookPayload),
+    ...(bookPages === undefined
+      ? []
+      : [row('segments of books, their share of the pages with index (dbstat)', bookPages)]),
+    ...(segmentPages === undefined
+      ? []
+      : [row('segments of books, derived quotes and midpoints, pages with index (dbstat)', segmentPages)]),
+    row('whole database file', file),
+  ];
+  const goal: Goal = {
+    figure: 'bytes a snapshot on disk, segments of real books',
+    asked: `≤ ${BOOK_BYTES_MAX}`,
+    measured: bookPages === undefined || !isReal ? 'not measured' : bookPages.toFixed(1),
+    met: bookPages === undefined || !isReal ? undefined : bookPages <= BOOK_BYTES_MAX,
+  };
+  return { text: `## Storage\n\n${table(['what', 'bytes a snapshot', 'JSON is larger'], rows)}`, goals: [goal] };
 }
 
 function segmentPages(sqlite: Database): number | undefined {

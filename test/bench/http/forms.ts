@@ -1,0 +1,110 @@
+import { unpack } from 'msgpackr';
+import { temporaryDirectory } from '../../support/archive.ts';
+import { startBookreel } from './bookreel.ts';
+import type { Contender } from './contender.ts';
+import type { HttpCorpus, Kind } from './corpus.ts';
+import { measureRates, type Rate, type Trial } from './trial.ts';
+
+const ROUNDS = 3;
+const SECONDS = 1;
+/** An answer without a body is nothing but headers. */
+const HEADER_BYTES_MAX = 1000;
+const CHECKED = 4;
+/** Answers of which the client has a copy. */
+const COPIES = 2000;
+const FEW = Array.from({ length: 64 }, (_, index) => index);
+
+/** One way to ask for the same things. */
+interface Form {
+  readonly name: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the body stands for, as JSON text. */
+  readonly json: (body: Uint8Array<ArrayBuffer>) => string;
+}
+
+const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString();
+
+const FORMS: readonly Form[] = [
+  { name: 'JSON', headers: {}, json: textOf },
+  {
+    name: 'msgpack',
+    headers: { accept: 'application/msgpack' },
+    json: (body) => JSON.stringify(unpack(body)),
+  },
+  { name: 'JSON, zstd', headers: { 'accept-encoding': 'zstd' }, json: (body) => textOf(Bun.zstdDecompressSync(body)) },
+  { name: 'JSON, gzip', headers: { 'accept-encoding': 'gzip' }, json: (body) => textOf(Bun.gunzipSync(body)) },
+];
+const HOT = 'JSON, one and the same again and again';
+const UNCHANGED = 'the client’s copy is current: 304';
+
+/** By kind of request, then by form, the rate; the forms in one order. */
+export type FormRates = ReadonlyMap<string, ReadonlyMap<string, Rate>>;
+
+/** The forms in which bookreel gives the same answers, each checked first; of the nearest snapshot one outcome only. */
+export async function measureForms(corpus: HttpCorpus, say: (line: string) => void): Promise<FormRates> {
+  using directory = temporaryDirectory();
+  await using bookreel = await startBookreel(corpus);
+  const rates = new Map<string, Map<string, Rate>>();
+  for (const kind of corpus.kinds.filter(({ name }) => name !== 'nearest of each outcome')) {
+    await requireSameValues(bookreel, kind);
+    const trials = [...FORMS.map((form) => trialOf(bookreel, kind, form)), hotTrial(bookreel, kind)];
+    const unchanged = await unchangedTrial(bookreel, kind);
+    if (unchanged !== undefined) trials.push(unchanged);
+    const measured = await measureRates(trials, { rounds: ROUNDS, seconds: SECONDS, directory: directory.path });
+    const bodiless = measured.get(UNCHANGED);
+    if (bodiless !== undefined && bodiless.bytes > HEADER_BYTES_MAX) throw new Error('a current copy was sent again');
+    rates.set(kind.name, measured);
+    say(`  ${kind.name}`);
+  }
+  return rates;
+}
+
+function trialOf({ origin, ask }: Contender, kind: Kind, { name, headers }: Form): Trial {
+  const asks = kind.paths.map((_, index) => {
+    const { path, headers: own } = ask(kind, index);
+    return { path, headers: { ...own, ...headers } };
+  });
+  return { name, origin, asks };
+}
+
+/** Only one path, with all of the keys. */
+function hotTrial({ origin, ask }: Contender, kind: Kind): Trial {
+  const { path } = ask(kind, 0);
+  return { name: HOT, origin, asks: FEW.map((index) => ({ path, headers: ask(kind, index).headers })) };
+}
+
+/** Undefined where answers carry no entity tag. */
+async function unchangedTrial({ origin, ask }: Contender, kind: Kind): Promise<Trial | undefined> {
+  const asks = [];
+  for (let index = 0; index < Math.min(COPIES, kind.paths.length); index += 1) {
+    const { path, headers } = ask(kind, index);
+    const answer = await fetch(origin + path, { headers: { ...headers, 'accept-encoding': 'identity' } });
+    await answer.arrayBuffer();
+    const etag = answer.headers.get('etag');
+    if (etag === null) return undefined;
+    asks.push({ path, headers: { ...headers, 'if-none-match': etag } });
+  }
+  const { path, headers } = asks[0]!;
+  const answer = await fetch(origin + path, { headers: { ...headers, 'accept-encoding': 'identity' } });
+  if (answer.status !== 304) throw new Error(`${answer.status} where the client's copy of ${path} is current`);
+  return { name: UNCHANGED, origin, asks };
+}
+
+async function requireSameValues({ origin, ask }: Contender, kind: Kind): Promise<void> {
+  for (let index = 0; index < CHECKED; index += 1) {
+    const { path, headers } = ask(kind, index);
+    const texts = [];
+    for (const { headers: asked, json } of FORMS) {
+      const answer = await fetch(origin + path, {
+        headers: { 'accept-encoding': 'identity', ...headers, ...asked },
+        decompress: false,
+      });
+      const body = new Uint8Array(await answer.arrayBuffer());
+      // Small answers stay as they are.
+      const plain = asked['accept-encoding'] !== undefined && !answer.headers.has('content-encoding');
+      texts.push(plain ? textOf(body) : json(body));
+    }
+    const values = texts.map((text) => JSON.parse(text) as unknown);
+    if (values.some((value) => !Bun.deepEquals(value, values[0], true))) throw new Error(`forms of ${path} differ`);
+  }
+}

@@ -1,0 +1,118 @@
+import { figure, type Goal, ratioGoal, type Section, shown, table, times } from '../report.ts';
+import type { Comparison, ContenderId } from './compare.ts';
+import type { FormRates } from './forms.ts';
+import type { Tail } from './tail.ts';
+import type { Rate } from './trial.ts';
+
+/** How many times another's requests a second bookreel is to answer, by kind of request. */
+const RATIOS: readonly (readonly [kind: string, Partial<Record<ContenderId, number>>])[] = [
+  ['page of 1000', { rows: 35, postgres: 10, nginx: 0.6 }],
+  ['page of 100', { rows: 20, postgres: 8, nginx: 0.3 }],
+  ['nearest', { rows: 4, postgres: 5, nginx: 0.4 }],
+  ['market list of 1000', { rows: 10, nginx: 0.6 }],
+];
+const SHORT: Record<ContenderId, string> = {
+  bookreel: 'bookreel',
+  nginx: 'nginx, static files',
+  rows: 'Fastify + rows + JSON.stringify',
+  text: 'Fastify + JSON text',
+  postgres: 'PostgreSQL',
+};
+const P99_MS_MAX = 5;
+
+export function comparisonSection(description: string, { names, leftOut, tools, rates }: Comparison): Section {
+  const tables = [...rates].map(([kind, measured]) => {
+    const ours = measured.get('bookreel')!;
+    const rows = [...measured].map(([id, rate]) => [
+      names.get(id)!,
+      shown(rate.requestsPerSecond),
+      megabytes(rate),
+      id === 'bookreel' ? '' : times(ours.requestsPerSecond.median / rate.requestsPerSecond.median),
+    ]);
+    return `### ${kind}, ${kilobytes(ours)} kB\n\n${table(['server', 'requests a second', 'MB/s', 'bookreel is'], rows)}`;
+  });
+  const missing = leftOut.map((line) => `\n\n**Left out:** ${line}`).join('');
+  return {
+    text: `## Over HTTP, beside others
+
+Corpus: ${description}.
+
+bookreel is the compiled executable with everything on: keys, tier, rate limit, entity tags, all headers. The others serve the
+same records without any of that. bookreel, Fastify and the server in front of PostgreSQL are one process each; nginx has a worker
+per CPU, PostgreSQL a process per connection. Before anything is measured, nginx and those that join stored texts have to send
+bookreel's very bytes (but for the cursor of the next page, of which each has its own form), and those that make objects the same values.
+
+Load (${tools}): one thread of wrk with 16 keep-alive connections on loopback, on the same machine, which reads every
+byte. So many different URLs of each kind are asked in turn (nearest 65,536, pages of 100: 8,192, pages of 1000: 2,048, lists:
+400) that few or none come twice in a turn and answers have to be made, not remembered. After a second to warm up every server
+has its turn in each of 5 rounds of at least 2 s and 40 answers, in changing order. Any failed answer fails the run. nginx has
+fewer files, all of them open and in memory, under short names: its best case. bookreel’s 8 keys take turns, since each has a limit.
+nearest asks for one outcome (\`outcome=up\`), nearest of each outcome for both.${missing}
+
+${tables.join('\n\n')}`,
+    goals: RATIOS.filter(([kind]) => rates.has(kind)).flatMap(([kind, asked]) =>
+      Object.entries(asked).map(([id, ratio]): Goal => {
+        const ours = rates.get(kind)?.get('bookreel')?.requestsPerSecond.median;
+        const theirs = rates.get(kind)?.get(id as ContenderId)?.requestsPerSecond.median;
+        const found = ours === undefined || theirs === undefined ? undefined : ours / theirs;
+        return ratioGoal(`${kind}, against ${SHORT[id as ContenderId]}`, found, ratio);
+      }),
+    ),
+  };
+}
+
+export function formsSection(rates: FormRates): Section {
+  const rows = [...rates].flatMap(([kind, measured]) => {
+    const json = measured.values().next().value!;
+    return [...measured].map(([form, rate]) => [
+      `${kind}: ${form}`,
+      kilobytes(rate),
+      shown(rate.requestsPerSecond),
+      times(rate.requestsPerSecond.median / json.requestsPerSecond.median),
+    ]);
+  });
+  return {
+    text: `## Forms of bookreel's answers
+
+The same load on bookreel alone, 3 rounds of 1 s; "one and the same" asks for one URL only. Every form is checked to stand for the
+same values. Answers without an entity tag have no line for a current copy.
+
+${table(['request', 'kB with headers', 'requests a second', 'of JSON'], rows)}`,
+  };
+}
+
+export function tailSection({ kind, peak, requestsPerSecond, share, isAsPaced, ...latency }: Tail): Section {
+  const { p50Ms, p99Ms, p999Ms } = latency;
+  const percent = `${(share * 100).toFixed(0)} %`;
+  const rows = [
+    ['peak, requests a second', shown(peak)],
+    [`paced, requests a second (${percent} of the peak)`, shown(requestsPerSecond)],
+    ['p50, ms', shown(p50Ms)],
+    ['p99, ms', shown(p99Ms)],
+    ['p99.9, ms', shown(p999Ms)],
+  ];
+  return {
+    text: `## Latency of ${kind} at 70 % of its peak
+
+The peak is that of 16 connections that never wait. At 70 % of it requests arrive as those of many clients that know nothing of
+one another (a Poisson process) on 256 connections; the latency of one begins when it is sent and ends with its last byte. 5 rounds.
+
+${table(['figure', 'median (smallest – largest round)'], rows)}`,
+    goals: [
+      {
+        figure: `p99 of ${kind} at 70 % of its peak load`,
+        asked: `< ${P99_MS_MAX} ms`,
+        measured: isAsPaced ? `${figure(p99Ms.median)} ms` : `${figure(p99Ms.median)} ms, but at ${percent}`,
+        met: isAsPaced ? p99Ms.median < P99_MS_MAX : undefined,
+      },
+    ],
+  };
+}
+
+function kilobytes({ bytes }: Rate): string {
+  return figure(bytes / 1000);
+}
+
+function megabytes({ bytes, requestsPerSecond }: Rate): string {
+  return figure((bytes * requestsPerSecond.median) / 1e6);
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { requiredProgram } from '../program.ts';
+
+const SCRIPT = join(import.meta.dir, 'load.lua');
+/** Longer than any answer takes under load: a time-out is a failure. */
+const TIMEOUT = '30s';
+
+export interface Load {
+  readonly origin: string;
+  /** Whole HTTP requests with a NUL behind each; `first` says with which to begin. */
+  readonly requests: string;
+  readonly first: number;
+  readonly seconds: number;
+  readonly connections: number;
+  /** Undefined: as fast as answers come. */
+  readonly requestsPerSecond?: number;
+}
+
+/** What one run of wrk counted. */
+export interface Counted {
+  readonly answers: number;
+  readonly requestsPerSecond: number;
+  /** Of an answer with its headers, in the mean. */
+  readonly bytes: number;
+  /** From sending a request to its whole answer, in milliseconds. */
+  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly p999: number; readonly max: number };
+}
+
+/** Runs wrk with one thread. Throws when any answer was an error; a short run may have none at all. */
+export async function runWrk(load: Load): Promise<Counted> {
+  const { origin, requests, first, seconds, connections, requestsPerSecond } = load;
+  const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', TIMEOUT, '-s', SCRIPT, origin];
+  const paced = requestsPerSecond === undefined ? [] : [String(requestsPerSecond)];
+  const wrk = Bun.spawn([requiredProgram('wrk', 'wrk'), ...options, '--', requests, String(first), ...paced], {
+    env: { ...process.env, ...(paced.length > 0 ? { BENCH_PACED: '1' } : {}) },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(wrk.stdout).text(),
+    new Response(wrk.stderr).text(),
+    wrk.exited,
+  ]);
+  if (code !== 0) throw new Error(`wrk ended with ${code}: ${stderr}`);
+  return countedOf(stdout);
+}
+
+/** What `load.lua` printed at the end of a run. */
+export function countedOf(printed: string): Counted {
+  const line = /^load (\{.*\})$/m.exec(printed)?.[1];
+  if (line === undefined) throw new Error(`wrk printed no counts: ${printed}`);
+  const counts = JSON.parse(line) as Record<
+    'answers' | 'failed' | 'bytes' | 'micros' | 'p50' | 'p99' | 'p999' | 'max',
+    number
+  >;
+  const { answers, failed, bytes, micros } = counts;
+  if (failed > 0) throw new Error(`${failed} of ${answers} requests failed`);
+  const milliseconds = (value: number) => value / 1000;
+  return {
+    answers,
+    requestsPerSecond: (answers / micros) * 1e6,
+    bytes: answers === 0 ? 0 : bytes / answers,
+    latencyMs: {
+      p50: milliseconds(counts.p50),
+      p99: milliseconds(counts.p99),
+      p999: milliseconds(counts.p999),
+      max: milliseconds(counts.max),
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { isDeepStrictEqual } from 'node:util';
+import { readSnapshots } from '../../src/client/segment-reader.ts';
+import { runExecutable, startServer } from '../support/executable.ts';
+import { type Corpus, snapshotsOf } from './corpus.ts';
+import { figure, type Section, shown, table } from './report.ts';
+import { measure, type Spread } from './rounds.ts';
+
+const FORMS = ['segments', 'ndjson'] as const;
+const ENCODINGS = ['identity', 'zstd', 'gzip'] as const;
+/** A market takes a few ms: every one is asked for so often in a turn. */
+const TURNS = 4;
+/** 100 Mbit/s. */
+const WIRE_BYTES_PER_SECOND = 12.5e6;
+
+type Form = (typeof FORMS)[number];
+
+/** A form of the export under one Content-Encoding, all records of a market counted as snapshots. */
+interface Transfer {
+  readonly form: Form;
+  readonly encoding: (typeof ENCODINGS)[number];
+  readonly bytesPerSnapshot: number;
+  readonly snapshotsPerSecond: Spread;
+}
+
+interface SegmentsForm {
+  readonly snapshots: number;
+  readonly transfers: readonly Transfer[];
+  /** Snapshots a second, as plain objects, from bytes in memory. */
+  readonly reading: ReadonlyMap<string, Spread>;
+}
+
+/** Whole markets as segments beside the same as ndjson: from the executable over loopback, and read. */
+export async function measureSegmentsForm(corpus: Corpus): Promise<SegmentsForm> {
+  const data = corpus.place.path;
+  const made = await runExecutable(['key', 'create', '--data', data, '--tier', 'enterprise', '--rpm', '1000000']);
+  if (made.code !== 0) throw new Error(made.stderr);
+  await using server = await startServer(data);
+  const markets = corpus.large.map(({ market }) => market);
+  const snapshots = corpus.large.reduce((sum, { timestampsMs }) => sum + timestampsMs.length, 0);
+  const get = async (nth: number, form: Form, encoding: string) => {
+    const { symbol, conditionId } = markets[nth % markets.length]!;
+    const answer = await fetch(`${server.origin}/v1/${symbol}/markets/${conditionId}/export?format=${form}`, {
+      headers: { authorization: `Bearer ${made.stdout.trim()}`, 'accept-encoding': encoding },
+      // What is sent is what is measured.
+      decompress: false,
+    });
+    if (answer.status !== 200) throw new Error(`${answer.status} for ${form}`);
+    return new Uint8Array(await answer.arrayBuffer());
+  };
+  await refuseOther(corpus, await get(0, 'segments', 'identity'));
+
+  const kinds = FORMS.flatMap((form) => ENCODINGS.map((encoding) => ({ form, encoding, name: `${form} ${encoding}` })));
+  const timed = await measure(
+    kinds.map(({ form, encoding, name }) => ({
+      name,
+      times: TURNS * markets.length,
+      run: (nth: number) => get(nth, form, encoding),
+    })),
+  );
+  const perMarket = snapshots / markets.length;
+  const transfers: Transfer[] = [];
+  for (const { form, encoding, name } of kinds) {
+    let bytes = 0;
+    for (let nth = 0; nth < markets.length; nth += 1) bytes += (await get(nth, form, encoding)).length;
+    const snapshotsPerSecond = rateOf(timed.get(name)!, perMarket);
+    transfers.push({ form, encoding, bytesPerSnapshot: bytes / snapshots, snapshotsPerSecond });
+  }
+  const held = await Promise.all(markets.map((_, nth) => get(nth, 'segments', 'identity')));
+  const lines = await Promise.all(markets.map((_, nth) => get(nth, 'ndjson', 'identity')));
+  const read = await measure([
+    { name: 'segments, with the reader', times: held.length, run: (nth) => counted(held[nth % held.length]!) },
+    { name: 'ndjson, with JSON.parse', times: lines.length, run: (nth) => parsed(lines[nth % lines.length]!) },
+  ]);
+  const reading = new Map([...read].map(([name, spread]) => [name, rateOf(spread, perMarket)]));
+  return { snapshots, transfers, reading };
+}
+
+/** Of microseconds a market. */
+function rateOf({ median, min, max }: Spread, snapshots: number): Spread {
+  const rate = (us: number) => (snapshots / us) * 1e6;
+  return { median: rate(median), min: rate(max), max: rate(min) };
+}
+
+/** Throws unless the reader gives what the pages of the API give. */
+async function refuseOther({ service, large }: Corpus, bytes: Uint8Array): Promise<void> {
+  const found = readSnapshots(bytes);
+  for await (const row of snapshotsOf(service, large[0]!.market)) {
+    const { value } = await found.next();
+    if (!isDeepStrictEqual(value, row)) throw new Error(`the reader and the API disagree about ${row.id}`);
+  }
+  if ((await found.next()).done !== true) throw new Error('the reader has more than the API');
+}
+
+async function counted(bytes: Uint8Array): Promise<number> {
+  let count = 0;
+  for await (const _ of readSnapshots(bytes)) count += 1;
+  return count;
+}
+
+function parsed(bytes: Uint8Array): number {
+  let count = 0;
+  for (const line of new TextDecoder().decode(bytes).split('\n')) {
+    if (line === '') continue;
+    JSON.parse(line);
+    count += 1;
+  }
+  return count;
+}
+
+export function segmentsFormSection({ snapshots, transfers, reading }: SegmentsForm): Section {
+  const sent = transfers.map(({ form, encoding, bytesPerSnapshot, snapshotsPerSecond }) => [
+    `${form}, ${encoding}`,
+    figure(bytesPerSnapshot),
+    shown(snapshotsPerSecond),
+    figure((snapshotsPerSecond.median * bytesPerSnapshot) / 1e6),
+    figure(Math.min(snapshotsPerSecond.median, WIRE_BYTES_PER_SECOND / bytesPerSnapshot)),
+  ]);
+  const read = [...reading].map(([name, spread]) => [name, shown(spread)]);
+  return {
+    text: `## Whole markets as segments
+
+The export of the largest markets (${snapshots} snapshots), one after another, from the compiled executable on loopback with
+everything on; the client shares the machine and reads every byte. The reader’s snapshots were compared with the API’s pages.
+
+${table(['form', 'bytes a snapshot', 'snapshots a second', 'MB a second', 'a second over 100 Mbit/s'], sent)}
+
+From bytes in memory to objects:
+
+${table(['reading', 'snapshots a second'], read)}`,
+  };
+}
