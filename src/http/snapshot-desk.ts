@@ -11,9 +11,9 @@ import type { SnapshotForm } from './snapshot-form.ts';
 
 /**
  * A page ends early, with a cursor, behind the record that takes it past so many bytes: to write more would hold up everybody
- * else for too long. A thousand books of 250 levels are below it, which is more than a grid of whole cents has.
+ * else for too long. A thousand books of 180 levels are below it; a grid of whole cents has 99.
  */
-export const PAGE_BYTES_MAX = 8 * 1024 * 1024;
+export const PAGE_BYTES_MAX = 6 * 1024 * 1024;
 
 /** A level in JSON, about: `{"price":0.51,"size":120.5},`. */
 const LEVEL_BYTES = 32;
