@@ -7,7 +7,7 @@ import { EXECUTABLE, type Finished, runExecutable, startServer } from '../suppor
 import { LIGHT_CONDITION_ID, LIGHT_START_MS, writeLightRecording } from '../support/light-recording.ts';
 import { storedIn } from '../support/stored.ts';
 
-const SNAPSHOTS = 60_000;
+const SNAPSHOTS = 140_000;
 const RECORDS = SNAPSHOTS + 1;
 const FREE_SPACE = /the disk is full, '.*' cannot grow: free some space and run this again/;
 
