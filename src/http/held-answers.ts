@@ -1,7 +1,7 @@
 import type { Database } from '../store/database.ts';
 
-/** Questions that are remembered for having been asked once. */
-const ASKED_ONCE_MAX = 8192;
+/** Questions that are remembered for having been asked once, about: a power of two. */
+const ASKED_ONCE = 16_384;
 /** Longer questions are answered each time: nobody asks them by accident. */
 const QUESTION_CHARS_MAX = 512;
 /** What a held answer takes beside its body and its question. */
@@ -26,7 +26,11 @@ export class HeldAnswers {
   readonly #bytesMax: number;
   /** The one asked for last stands last. */
   readonly #held = new Map<string, HeldAnswer>();
-  readonly #askedOnce = new Set<string>();
+  /**
+   * Questions that were asked once, by hash: the last one of each slot. Two that share a hash are taken for one that was asked
+   * twice, which does no harm. (The texts themselves, kept for thousands of requests, cost the collector more than all else.)
+   */
+  readonly #askedOnce = new Uint32Array(ASKED_ONCE);
   #bytes = 0;
   #state: number | undefined;
 
@@ -65,11 +69,13 @@ export class HeldAnswers {
     // Others may have asked the same while this one was made.
     const held = this.#held.get(question);
     if (held !== undefined) return held;
-    if (!this.#askedOnce.delete(question)) {
-      if (this.#askedOnce.size >= ASKED_ONCE_MAX) this.#askedOnce.clear();
-      this.#askedOnce.add(question);
+    const hash = Bun.hash.crc32(question);
+    const slot = hash % ASKED_ONCE;
+    if (this.#askedOnce[slot] !== hash) {
+      this.#askedOnce[slot] = hash;
       return undefined;
     }
+    this.#askedOnce[slot] = 0;
     const bytes = body.length + 2 * question.length + BYTES_BESIDE;
     if (bytes > this.#bytesMax / 8) return undefined;
     const answer = { body: new Blob([body]), bytes, packed };
@@ -93,7 +99,7 @@ export class HeldAnswers {
     if (state === this.#state) return;
     this.#state = state;
     this.#held.clear();
-    this.#askedOnce.clear();
+    this.#askedOnce.fill(0);
     this.#bytes = 0;
   }
 }
