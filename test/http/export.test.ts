@@ -41,17 +41,22 @@ async function openReader(origin: string, key: string, query = '', kept = false)
   const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
   // A connection that is cut off is what some of the tests ask for.
   socket.on('error', () => undefined);
-  const first = new Promise<void>((resolve) =>
-    socket.on('data', (chunk) => {
+  const first = new Promise<boolean>((resolve) =>
+    socket.on('data', (chunk: Buffer) => {
       received += chunk.length;
       if (kept) chunks.push(chunk);
-      resolve();
+      resolve(chunk.toString('latin1').startsWith('HTTP/1.1 200 '));
     }),
   );
   socket.write(
     `GET ${PATH}${query} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
   );
-  await first;
+  if (!(await first)) {
+    // Readers that left a moment ago may still be counted.
+    socket.destroy();
+    await Bun.sleep(25);
+    return await openReader(origin, key, query, kept);
+  }
   socket.pause();
   return { socket, received: () => received, text: () => Buffer.concat(chunks).toString('latin1'), closed };
 }
