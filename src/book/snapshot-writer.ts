@@ -69,6 +69,7 @@ export abstract class SnapshotWriter {
   /** Ids with as many digits as its own: from here, and below there. */
   #idFrom = 0;
   #idEnd = 0;
+  #rendered = 0;
   #minute = Number.NaN;
   #minuteText = '';
 
@@ -91,6 +92,11 @@ export abstract class SnapshotWriter {
     this.#writtenAt = NOT_WRITTEN;
   }
 
+  /** How many levels were rendered so far, run after run; those copied from the snapshot before are not counted. */
+  get rendered(): number {
+    return this.#rendered;
+  }
+
   /** The place of the record that was written last. */
   get place(): Place {
     const { head, index } = this.#reader;
@@ -108,6 +114,9 @@ export abstract class SnapshotWriter {
       id < this.#idEnd &&
       this.#bids.canPatch(reader.bidEdits) &&
       this.#asks.canPatch(reader.askEdits);
+    this.#rendered += copies
+      ? reader.bidEdits.length + reader.askEdits.length
+      : reader.bids.length + reader.asks.length;
     if (patches) this.#patch(id);
     else this.#write(id, copies);
     this.#writtenAt = this.out.clears;

@@ -14,6 +14,13 @@ import type { SnapshotForm } from './snapshot-form.ts';
  * else for too long. A thousand books of 180 levels are below it; a grid of whole cents has 99.
  */
 export const PAGE_BYTES_MAX = 6 * 1024 * 1024;
+/**
+ * And behind the record with which so many levels were rendered, those copied from the record before not counted. A thousand
+ * real books have 10,000.
+ */
+const PAGE_LEVELS_MAX = 40_000;
+/** So many of one outcome at once where they have to be written ahead. */
+const CHUNK_LEVELS_MAX = PAGE_LEVELS_MAX / 2;
 
 /** A level in JSON, about: `{"price":0.51,"size":120.5},`. */
 const LEVEL_BYTES = 32;
@@ -102,6 +109,8 @@ export class SnapshotDesk {
 
   #writeAscending(streams: readonly Stream[], sequence: readonly number[]): Cut | undefined {
     const out = this.#out;
+    const { up, down } = this.#writers;
+    const renderedMax = up.rendered + down.rendered + PAGE_LEVELS_MAX;
     const ascents = streams.map((stream): Ascent => ({ ...stream, left: 0 }));
     for (let i = 0; i < sequence.length; i += 1) {
       if (i > 0) this.#form.separate(out);
@@ -115,7 +124,8 @@ export class SnapshotDesk {
       }
       writer.writeNext();
       ascent.left -= 1;
-      if (out.length > PAGE_BYTES_MAX && i + 1 < sequence.length) return { count: i + 1, last: writer.place };
+      const isFull = out.length > PAGE_BYTES_MAX || up.rendered + down.rendered > renderedMax;
+      if (isFull && i + 1 < sequence.length) return { count: i + 1, last: writer.place };
     }
     return undefined;
   }
@@ -124,6 +134,8 @@ export class SnapshotDesk {
     const out = this.#out;
     const scratch = this.#scratch;
     scratch.clear();
+    const { up, down } = this.#scratchWriters;
+    const renderedMax = up.rendered + down.rendered + PAGE_LEVELS_MAX;
     const descents = streams.map((stream): Descent => ({ ...stream, rest: undefined, written: [] }));
     for (let i = 0; i < sequence.length; i += 1) {
       if (i > 0) this.#form.separate(out);
@@ -131,7 +143,10 @@ export class SnapshotDesk {
       if (descent.written.length === 0) this.#writeScratch(descent);
       const { start, end, place } = descent.written.pop()!;
       out.append(scratch.bytes.subarray(start, end));
-      if (out.length > PAGE_BYTES_MAX && i + 1 < sequence.length) return { count: i + 1, last: place };
+      if (i + 1 === sequence.length) break;
+      const following = descents[sequence[i + 1]!]!;
+      const isFull = following.written.length === 0 && up.rendered + down.rendered > renderedMax;
+      if (isFull || out.length > PAGE_BYTES_MAX) return { count: i + 1, last: place };
     }
     return undefined;
   }
@@ -151,24 +166,31 @@ export class SnapshotDesk {
     descent.rest = from > slice.from ? { ...slice, to: from } : undefined;
   }
 
-  /** From which record on those of a slice fill no more than a page, about; at least the last one does. */
+  /** From which record on those of a slice are no more than a page, about; the last one always is. */
   #firstThatFits({ payload, head, from, to }: RunSlice): number {
     // A level takes a byte of the payload at least: most slices are not large, whatever they hold.
-    if ((to - from) * payload.length * LEVEL_BYTES <= PAGE_BYTES_MAX) return from;
+    if ((to - from) * payload.length * LEVEL_BYTES <= PAGE_BYTES_MAX && payload.length <= CHUNK_LEVELS_MAX) return from;
     const reader = this.#counter;
     reader.open(payload, head);
-    const bytes: number[] = [];
-    for (let index = from; index < to; index += 1) {
-      reader.advanceTo(index);
-      bytes.push((reader.bids.length + reader.asks.length) * LEVEL_BYTES);
+    reader.advanceTo(from - 1);
+    const levels: number[] = [];
+    const edits: number[] = [];
+    while (reader.index + 1 < to) {
+      reader.advance();
+      levels.push(reader.bids.length + reader.asks.length);
+      edits.push(reader.bidEdits.length + reader.askEdits.length);
     }
-    let first = to - 1;
-    let left = PAGE_BYTES_MAX - bytes[first - from]!;
-    while (first > from && left >= bytes[first - 1 - from]!) {
+    let first = levels.length - 1;
+    let bytes = levels[first]! * LEVEL_BYTES;
+    let edited = edits[first]!;
+    while (first > 0) {
+      bytes += levels[first - 1]! * LEVEL_BYTES;
+      // The first of those that are written is rendered whole.
+      if (bytes > PAGE_BYTES_MAX || levels[first - 1]! + edited > CHUNK_LEVELS_MAX) break;
       first -= 1;
-      left -= bytes[first - from]!;
+      edited += edits[first]!;
     }
-    return first;
+    return from + first;
   }
 }
 

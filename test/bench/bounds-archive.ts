@@ -38,7 +38,7 @@ const DEEP_MARKETS: readonly DeepMarket[] = [
   { slug: 'deep-500-changing', levels: 499, ticks: 1000, snapshots: 600, allChange: true },
   { slug: 'deep-5000', levels: 4999, ticks: 10_000, snapshots: 200, allChange: false },
   { slug: 'deep-5000-changing', levels: 4999, ticks: 10_000, snapshots: 100, allChange: true },
-  { slug: 'deep-100000', levels: 100_000, ticks: 1_000_000, snapshots: 6, allChange: true },
+  { slug: 'deep-10000', levels: 10_000, ticks: 1_000_000, snapshots: 60, allChange: true },
 ];
 
 /** What is asked about in the archive of the worst cases. */

@@ -149,7 +149,7 @@ executable sees it, which asks for \`/healthz\` every millisecond (less what it 
 request the worst of its forms: ascending and descending, JSON and msgpack, identity, gzip and zstd; of an export its formats. The
 archive changes before each one, so that nothing is answered from memory. An answer is read to its end, of an export 16 MB.
 
-Besides the corpus, books such as no venue has: whole sides at ticks of 0.001 and 0.0001, and at the limit of 100,000 levels; a coin with
+Besides the corpus, books such as no venue has: whole sides at ticks of 0.001 and 0.0001, and at the limit of 10,000 levels; a coin with
 ${CROWDED_MARKETS} markets; a market with ${GAPS} gaps.
 
 ${table(['request', 'worst form', 'MB', 'ms in process', 'ms over HTTP'], blocked)}

@@ -6,7 +6,7 @@ import { rejected } from './fields.ts';
  * and once it is a double a number no longer says how it was written. Whether a text is JSON is not asked here.
  */
 
-/** A book of LEVELS_MAX levels on both sides has 600,000 values. */
+/** Ten times as many as a book of LEVELS_MAX levels on both sides has; lists of markets are longer than that. */
 export const JSON_VALUES_MAX = 700_000;
 /** Texts that are parsed with a reviver, which takes several times as much: a thousand markets, ten thousand levels. */
 export const REVIVED_VALUES_MAX = 200_000;

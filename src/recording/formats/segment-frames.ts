@@ -15,7 +15,7 @@ export type FrameType = 'M' | 'G' | 'S' | 'R' | 'E';
 
 export const HEAD_BYTES = 5;
 const DIGEST_BYTES = 32;
-/** Four times the largest book (100,000 levels a side of 13 bytes) fit; no segment takes more. */
+/** Forty times the largest book (10,001 levels a side of 13 bytes) fit; no segment takes more. */
 const BODY_BYTES_MAX = 12_000_000;
 
 /** SHA-256 over the digest before (in front of the first frame: the first line), and the frame. */

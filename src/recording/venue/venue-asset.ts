@@ -1,6 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import { type OrderBook, sameBook } from '../../domain/orderbook.ts';
 import type { Outcome } from '../../domain/outcome.ts';
+import { LEVELS_MAX } from '../formats/fields.ts';
 import type { Intake, Unit } from '../intake.ts';
 import type { RecordedItem } from '../record.ts';
 import { AppliedChanges } from './venue-applied.ts';
@@ -263,7 +264,10 @@ export class AssetBook {
   #applyChange(event: ChangeEvent, moment: Moment, intake: Intake): void {
     const { unit, change } = event;
     const { isBid, price, size } = change;
-    if (this.#book !== undefined) {
+    if (this.#book !== undefined && size > 0 && !this.#book.hasRoomFor(isBid, price)) {
+      intake.reject(unit, `the book has ${LEVELS_MAX} levels on this side already: it takes no more`);
+      this.#gaps.doubt(moment.timestampMs, `a book of ${this.#target.outcome} grew past ${LEVELS_MAX} levels`);
+    } else if (this.#book !== undefined) {
       this.#applied.add(moment.timestampMs, change);
       if (this.#book.set(isBid, price, size)) moment.isChanged = true;
       this.#hasChanges = true;

@@ -1,4 +1,5 @@
 import type { OrderBook } from '../../domain/orderbook.ts';
+import { LEVELS_MAX } from '../formats/fields.ts';
 
 /** One asset's book while changes are applied to it: an order book that is edited in place, best level first. */
 export class VenueBook implements OrderBook {
@@ -12,6 +13,12 @@ export class VenueBook implements OrderBook {
     return isBid
       ? setLevel(this.bidPrices, this.bidSizes, -1, price, size)
       : setLevel(this.askPrices, this.askSizes, 1, price, size);
+  }
+
+  /** Whether `set` may add a level at `price` to a side, or there is one. */
+  hasRoomFor(isBid: boolean, price: number): boolean {
+    const prices = isBid ? this.bidPrices : this.askPrices;
+    return prices.length < LEVELS_MAX || prices.includes(price);
   }
 
   replace(book: OrderBook): void {

@@ -5,7 +5,7 @@ import { badLines, type CaseMaker, goodRecord, type KeptRecord, oddLines, wholeF
 const MEBIBYTE = 1024 * 1024;
 /** A line is refused beyond this. */
 const LINE_BYTES_MAX = 16 * MEBIBYTE;
-const LEVELS_MAX = 100_000;
+const LEVELS_MAX = 10_001;
 
 const snapshotWith = (fields: string) =>
   `{"type":"snapshot","conditionId":"${CONDITION_ID}","outcome":"up","timestamp":1776323404123,${fields}}`;
@@ -33,11 +33,11 @@ function unbounded(): CaseMaker[] {
     badLines('a-million-keys', [`{${keys(1_000_000, '1')}}`]),
     badLines('half-a-million-keys-with-exponents', [`{${keys(500_000, '1e0')}}`]),
     badLines('objects-of-300000-shapes', [`[${keys(300_000, '1').replaceAll(',', '},{').replace(/^/, '{')}}]`]),
-    badLines('100001-levels', [
+    badLines('10002-levels', [
       snapshotWith(`"bids":[${levelsOf(LEVELS_MAX + 1, (i) => (i / 1e6).toFixed(6))}],"asks":[]`),
       snapshotWith(`"bids":[],"asks":[${levelsOf(LEVELS_MAX + 1, () => '0.5')}]`),
     ]),
-    badLines('100000-levels-of-one-price', [snapshotWith(`"bids":[${levelsOf(LEVELS_MAX, () => '0.5')}],"asks":[]`)]),
+    badLines('10001-levels-of-one-price', [snapshotWith(`"bids":[${levelsOf(LEVELS_MAX, () => '0.5')}],"asks":[]`)]),
     badLines('a-line-of-16-MB-and-a-byte', ['a'.repeat(LINE_BYTES_MAX + 1), ' '.repeat(LINE_BYTES_MAX + 1)]),
     badLines('a-text-of-10-MB-in-every-place', [
       JSON.stringify(sampleCoinPrice({ source: 's'.repeat(10 * MEBIBYTE) })),

@@ -346,7 +346,7 @@ describe('an input that is named', () => {
     await expectSound(join(cwd, 'data'));
   }, 120_000);
 
-  test('and is books of 100,000 levels, one after the other, stays within 400 MB', async () => {
+  test('and is books of 10,000 levels, one after the other, stays within 400 MB', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     const levels = (count: number, from: number, seed: number) =>
@@ -354,15 +354,15 @@ describe('an input that is named', () => {
         { length: count },
         (_, i) => `{"price":${((from + i) / 1e6).toFixed(6)},"size":${1 + ((i * seed) % 9973)}.5}`,
       );
-    const books = Array.from({ length: 12 }, (_, index) => {
+    const books = Array.from({ length: 120 }, (_, index) => {
       const { conditionId } = sampleMarket();
-      const sides = `"bids":[${levels(100_000, 1, 7 + index)}],"asks":[${levels(100_000, 500_000, 11 + index)}]`;
+      const sides = `"bids":[${levels(10_000, 1, 7 + index)}],"asks":[${levels(10_000, 500_000, 11 + index)}]`;
       return `{"type":"snapshot","conditionId":"${conditionId}","outcome":"up","timestamp":${HOSTILE_START_MS + index},${sides}}`;
     });
     writeFileSync(join(cwd, 'books.ndjson'), joined([JSON.stringify(sampleMarket()), ...books]));
     const run = await runWatched(['import', 'books.ndjson', '--data', 'data'], { cwd, deadlineMs: DEADLINE_MS });
     expectOrderly(run, 0);
-    expect(run.stdout).toContain('13 stored');
+    expect(run.stdout).toContain('121 stored');
   }, 120_000);
 });
 

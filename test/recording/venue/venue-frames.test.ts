@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { SAMPLE_LINES, type Sample } from '../../../src/recording/codec.ts';
+import { LEVELS_MAX } from '../../../src/recording/formats/fields.ts';
 import { venueFrames } from '../../../src/recording/venue/venue-frames.ts';
 import type { SnapshotPace } from '../../../src/recording/venue/venue-pace.ts';
 import { temporaryArchive } from '../../support/archive.ts';
@@ -772,6 +773,24 @@ describe('messages that arrive late', () => {
     ]);
     expect(reasons).toEqual(['the change arrived 3300 ms behind a later one: the book of its time is settled']);
     expect(gaps).toEqual([{ from: 700, to: 6000, reason: 'a change of up arrived too late' }]);
+  });
+
+  test('a level more than a book may have is rejected and opens a gap, whatever is said of those it has', async () => {
+    const deep = Array.from({ length: LEVELS_MAX - 1 }, (_, index): Level => [((index + 1) / 1e6).toFixed(6), '1']);
+    const { up, gaps, reasons } = await read([
+      [
+        book(0, deep, []),
+        change(10, buy('0.1', '2')),
+        change(20, buy('0.11', '2')),
+        change(30, buy('0.1', '3')),
+        change(40, buy('0.1', '0')),
+        change(50, buy('0.11', '4')),
+        book(60, BIDS, ASKS),
+      ],
+    ]);
+    expect(reasons).toEqual(['the book has 10001 levels on this side already: it takes no more']);
+    expect(gaps).toEqual([{ from: 0, to: 60, reason: 'a book of up grew past 10001 levels' }]);
+    expect(up.map(({ bids }) => bids.length)).toEqual([10_000, 10_001, 10_001, 10_000, 10_001, 2]);
   });
 
   test('a full book is kept at its own time, however late', async () => {
