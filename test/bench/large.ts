@@ -4,6 +4,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { runExecutable, startServer } from '../support/executable.ts';
 import { type Memory, memoryOf } from './bounds-memory.ts';
 import { measureRates, type Rate, type Trial } from './http/trial.ts';
+import { repeatsSentence } from './http/wrk.ts';
 import { type CopiedArchive, type CopiedMarket, copiedArchive } from './large-archive.ts';
 import { type Goal, type Section, shown, table, times } from './report.ts';
 import { type Spread, spreadOf } from './rounds.ts';
@@ -197,6 +198,9 @@ async function measureAtRest({ data }: CopiedArchive, key: string, path: string)
 
 export function largeSection(figures: LargeFigures): Section {
   const { few, many, gigabyte, requests, start, coldStart, atRest } = figures;
+  const both = [...requests.values()].flatMap(({ small, large }) => [small, large]);
+  const turns = both.reduce((sum, rate) => sum + rate.turns, 0);
+  const repeats = both.reduce((sum, rate) => sum + rate.repeats, 0);
   const rows = [...requests].map(([name, compared]) => [
     name,
     shown(microsOf(compared.small)),
@@ -217,7 +221,7 @@ export function largeSection(figures: LargeFigures): Section {
 
 The corpus again and again under new markets in new windows, through the stores: ${described(few)}; ${described(many)}.
 The same executable over both in turn, ${ROUNDS} rounds of ${SECONDS} s; any market, any time, ${PATHS} different questions, identity. A
-request's time is a second by the requests in it.
+request's time is a second by the requests in it. ${repeatsSentence(turns, repeats)}
 
 ${rates}
 

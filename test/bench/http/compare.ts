@@ -78,7 +78,8 @@ export async function compareOverHttp(
   return { tools, names: new Map([...contenders].map(([id, { name }]) => [id, name])), leftOut, rates };
 }
 
-async function bodyOf({ origin }: Contender, { keys }: HttpCorpus, path: string): Promise<Uint8Array> {
+/** What bookreel answers to a path, as it stands in nginx's files. */
+export async function bodyOf({ origin }: Contender, { keys }: HttpCorpus, path: string): Promise<Uint8Array> {
   const answer = await fetch(`${origin}${path}`, {
     headers: { authorization: `Bearer ${keys[0]}`, 'accept-encoding': 'identity' },
   });

@@ -3,6 +3,7 @@ import type { Comparison, ContenderId } from './compare.ts';
 import type { FormRates } from './forms.ts';
 import type { Tail } from './tail.ts';
 import type { Rate } from './trial.ts';
+import { repeatsSentence } from './wrk.ts';
 
 /** How many times another's requests a second bookreel is to answer, by kind of request. */
 const RATIOS: readonly (readonly [kind: string, Partial<Record<ContenderId, number>>])[] = [
@@ -31,6 +32,8 @@ export function comparisonSection(description: string, { names, leftOut, tools, 
     ]);
     return `### ${kind}, ${kilobytes(ours)} kB\n\n${table(['server', 'requests a second', 'MB/s', 'bookreel is'], rows)}`;
   });
+  const turns = [...rates.values()].flatMap((measured) => [...measured.values()]);
+  const repeats = repeatsSentence(total(turns, 'turns'), total(turns, 'repeats'));
   const missing = leftOut.map((line) => `\n\n**Left out:** ${line}`).join('');
   return {
     text: `## Over HTTP, beside others
@@ -47,7 +50,7 @@ byte. So many different URLs of each kind are asked in turn (nearest 65,536, pag
 400) that few or none come twice in a turn and answers have to be made, not remembered. After a second to warm up every server
 has its turn in each of 5 rounds of at least 2 s and 40 answers, in changing order. Any failed answer fails the run. nginx has
 fewer files, all of them open and in memory, under short names: its best case. bookreel’s 8 keys take turns, since each has a limit.
-nearest asks for one outcome (\`outcome=up\`), nearest of each outcome for both.${missing}
+nearest asks for one outcome (\`outcome=up\`), nearest of each outcome for both. ${repeats}${missing}
 
 ${tables.join('\n\n')}`,
     goals: RATIOS.filter(([kind]) => rates.has(kind)).flatMap(([kind, asked]) =>
@@ -82,7 +85,7 @@ ${table(['request', 'kB with headers', 'requests a second', 'of JSON'], rows)}`,
 }
 
 export function tailSection({ kind, peak, requestsPerSecond, share, isAsPaced, ...latency }: Tail): Section {
-  const { p50Ms, p99Ms, p999Ms } = latency;
+  const { p50Ms, p99Ms, p999Ms, nginxP99Ms, turns, repeats } = latency;
   const percent = `${(share * 100).toFixed(0)} %`;
   const rows = [
     ['peak, requests a second', shown(peak)],
@@ -90,12 +93,13 @@ export function tailSection({ kind, peak, requestsPerSecond, share, isAsPaced, .
     ['p50, ms', shown(p50Ms)],
     ['p99, ms', shown(p99Ms)],
     ['p99.9, ms', shown(p999Ms)],
+    ['p99 of nginx, as many requests for files a second, ms', nginxP99Ms === undefined ? '' : shown(nginxP99Ms)],
   ];
   return {
     text: `## Latency of ${kind} at 70 % of its peak
 
 The peak is that of 16 connections that never wait. At 70 % of it requests arrive as those of many clients that know nothing of
-one another (a Poisson process) on 256 connections; the latency of one begins when it is sent and ends with its last byte. 5 rounds.
+one another (a Poisson process) on 256 connections; the latency of one begins when it is sent and ends with its last byte. ${repeatsSentence(turns, repeats)}
 
 ${table(['figure', 'median (smallest – largest round)'], rows)}`,
     goals: [
@@ -107,6 +111,10 @@ ${table(['figure', 'median (smallest – largest round)'], rows)}`,
       },
     ],
   };
+}
+
+function total(rates: readonly Rate[], field: 'turns' | 'repeats'): number {
+  return rates.reduce((sum, rate) => sum + rate[field], 0);
 }
 
 function kilobytes({ bytes }: Rate): string {

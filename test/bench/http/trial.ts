@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Spread, spreadOf } from '../rounds.ts';
 import type { Ask } from './contender.ts';
-import { type Counted, runWrk } from './wrk.ts';
+import { runWrk, type Turn, takeTurn } from './wrk.ts';
 
 const CONNECTIONS = 16;
 const WARM_UP_SECONDS = 1;
@@ -20,6 +20,9 @@ export interface Rate {
   readonly requestsPerSecond: Spread;
   /** Of an answer with its headers, in the mean. */
   readonly bytes: number;
+  readonly turns: number;
+  /** See `takeTurn`. */
+  readonly repeats: number;
 }
 
 export interface Rounds {
@@ -45,12 +48,12 @@ export async function measureRates(
     const needed = Math.ceil(ANSWERS_MIN / requestsPerSecond);
     prepared.push({ trial, load: { ...load, seconds: Math.min(SECONDS_MAX, Math.max(seconds, needed)) } });
   }
-  const counted = new Map(trials.map(({ name }): [string, Counted[]] => [name, []]));
+  const counted = new Map(trials.map(({ name }): [string, Turn[]] => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     const turn = round % prepared.length;
     for (const { trial, load } of [...prepared.slice(turn), ...prepared.slice(0, turn)]) {
       const first = Math.floor((trial.asks.length * round) / rounds);
-      const run = await runWrk({ ...load, first });
+      const run = await takeTurn({ ...load, first });
       if (run.answers === 0) throw new Error(`${trial.name} gave no answer within ${load.seconds} s`);
       counted.get(trial.name)!.push(run);
     }
@@ -58,7 +61,9 @@ export async function measureRates(
   return new Map(
     [...counted].map(([name, runs]) => {
       const requestsPerSecond = spreadOf(runs.map((run) => run.requestsPerSecond));
-      return [name, { requestsPerSecond, bytes: spreadOf(runs.map(({ bytes }) => bytes)).median }];
+      const bytes = spreadOf(runs.map((run) => run.bytes)).median;
+      const repeats = runs.reduce((sum, run) => sum + run.repeats, 0);
+      return [name, { requestsPerSecond, bytes, turns: runs.length, repeats }];
     }),
   );
 }

@@ -1,9 +1,13 @@
 import { join } from 'node:path';
 import { requiredProgram } from '../program.ts';
+import { stolenShare, ticks } from './stolen.ts';
 
 const SCRIPT = join(import.meta.dir, 'load.lua');
 /** Longer than any answer takes under load: a time-out is a failure. */
 const TIMEOUT = '30s';
+/** A turn during which the machine's host gave more of its time to others says nothing: it is repeated. */
+const STOLEN_MAX = 0.05;
+const ATTEMPTS_MAX = 4;
 
 export interface Load {
   readonly origin: string;
@@ -24,6 +28,25 @@ export interface Counted {
   readonly bytes: number;
   /** From sending a request to its whole answer, in milliseconds. */
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly p999: number; readonly max: number };
+}
+
+/** A run, and how often it was repeated before because the machine was not itself. */
+export interface Turn extends Counted {
+  readonly repeats: number;
+}
+
+/** Runs a load again, a few times at most, as long as the machine's host takes more than a little of its time away. */
+export async function takeTurn(load: Load): Promise<Turn> {
+  for (let repeats = 0; ; repeats += 1) {
+    const before = ticks();
+    const counted = await runWrk(load);
+    if (stolenShare(before, ticks()) <= STOLEN_MAX || repeats + 1 === ATTEMPTS_MAX) return { ...counted, repeats };
+  }
+}
+
+/** What is said of such turns beside figures. */
+export function repeatsSentence(turns: number, repeats: number): string {
+  return `A turn during which the machine's host gave more than ${STOLEN_MAX * 100} % of its time to others was taken again, ${ATTEMPTS_MAX - 1} times at most: ${repeats} times for ${turns} turns.`;
 }
 
 /** Runs wrk with one thread. Throws when any answer was an error; a short run may have none at all. */
