@@ -29,6 +29,12 @@ install: node_modules/.installed ## install the pinned dependencies, Bun among t
 $(BINARY): node_modules/.installed $(SOURCES) package.json tsconfig.json
 	$(BUN) build $(BUILD_FLAGS) src/main.ts --outfile $@
 
+JUDGES := test/judges/node_modules/.installed
+
+$(JUDGES): node_modules/.installed test/judges/package.json test/judges/bun.lock
+	cd test/judges && $(abspath $(BUN)) install --frozen-lockfile
+	@touch $@
+
 build: $(BINARY) ## compile the executable to dist/bookreel
 
 run: build ## seed the fixtures, serve on 127.0.0.1:8080, print a curl line that works
@@ -53,4 +59,4 @@ crash: build ## kill 1,000 imports at random moments (CRASH_KILLS), and write te
 	$(BUN) test/crash/run.ts
 
 clean: ## remove what was built and installed
-	rm -rf dist node_modules test/bench/contenders/node_modules
+	rm -rf dist node_modules test/bench/contenders/node_modules test/judges/node_modules

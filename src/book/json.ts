@@ -27,7 +27,7 @@ const LEVEL_BYTES_MAX = PRICE_OPENS.length + SIZE_OPENS.length + 2 + 2 * DECIMAL
 /** The bytes that a level begins with, `{"price":0.51,"size":`. */
 export function jsonOpenings(): LevelOpenings {
   return new LevelOpenings(LEVEL_BYTES_MAX, (bytes, position, price, scale) => {
-    // For so few bytes a call of `set` takes several times as long.
+    // Too few bytes to be worth a view for a call of `set`.
     for (let i = 0; i < PRICE_OPENS.length; i += 1) bytes[position + i] = PRICE_OPENS[i]!;
     const end = writeDecimal(bytes, position + PRICE_OPENS.length, price, scale);
     for (let i = 0; i < SIZE_OPENS.length; i += 1) bytes[end + i] = SIZE_OPENS[i]!;
