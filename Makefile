@@ -13,7 +13,7 @@ BUILD_FLAGS := --compile --bytecode --format=esm --minify-whitespace --minify-sy
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run test check format fixtures bench crash clean
+.PHONY: help install build run test check format fixtures examples bench judge types contract mutate fault soak crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -43,8 +43,11 @@ run: build ## seed the fixtures, serve on 127.0.0.1:8080, print a curl line that
 test: build ## run every test, in process and against the executable
 	$(BUN) test --timeout $(TEST_TIMEOUT_MS)
 
-check: install ## check format, lint, layers, types and dead code
+check: install $(JUDGES) ## check format, lint, layers, types, dead code, and the API document with Redocly and Spectral
 	$(BUN) run check
+	$(BUN) src/main.ts openapi >test/judges/node_modules/openapi.json
+	cd test/judges && REDOCLY_TELEMETRY=off $(abspath $(BUN)) node_modules/.bin/redocly lint --config redocly.yaml node_modules/openapi.json
+	cd test/judges && $(abspath $(BUN)) node_modules/.bin/spectral lint --ruleset spectral.yaml --fail-severity hint node_modules/openapi.json
 
 format: install ## format and fix what can be fixed
 	$(BUN) run format
@@ -52,8 +55,33 @@ format: install ## format and fix what can be fixed
 fixtures: install ## make the simulated recordings again
 	$(BUN) fixtures/simulate.ts
 
+examples: install ## ask again what the examples of the API document ask, and keep the answers
+	$(BUN) test/http/record-examples.ts
+	$(BUN) node_modules/.bin/biome format --write src/http/openapi-examples.json
+
 bench: build ## measure beside nginx, Fastify, PostgreSQL and DuckDB, and write test/bench/RESULTS.md
 	$(BUN) test/bench/run.ts
+
+judge: build $(JUDGES) ## let outside judges, properties and REQUESTS=100000 bad requests at the executable; SEED=… makes a run again
+	$(BUN) test/judges/run.ts
+
+types: install $(JUDGES) ## make the types of the client in TypeScript again, from the API document
+	$(BUN) test/examples/client-types.ts
+
+contract: export CONTRACT_URL := $(value URL)
+contract: export CONTRACT_ADMIN := $(value ADMIN)
+contract: build ## hold the service at URL=http… against the contract, with ADMIN='bookreel --data DIR' or KEY_FREE=… to KEY_ENTERPRISE=…
+	$(BUN) test --timeout $(TEST_TIMEOUT_MS) $(if $(URL),test/contract/deployment.test.ts,test/contract)
+
+mutate: install ## break each rule of the contract once, see a test fail, and write test/contract/MUTATIONS.md
+	$(BUN) test/contract/mutate.ts
+
+fault: build ## do to the executable what machines do (no files, no disk, no database, other times), and write test/fault/RESULTS.md
+	$(BUN) test/fault/run.ts
+
+MINUTES ?= 20
+soak: build ## load the executable for MINUTES=20 at half of what it can do, and write test/soak/RESULTS.md
+	SOAK_MINUTES=$(MINUTES) $(BUN) test/soak/run.ts
 
 crash: build ## kill 1,000 imports at random moments (CRASH_KILLS), and write test/crash/RESULTS.md
 	$(BUN) test/crash/run.ts

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { isCoin } from './domain/coin.ts';
+import { type IpNetwork, parseIpNetwork } from './domain/ip-address.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX } from './domain/tier.ts';
 
 /**
@@ -14,6 +15,84 @@ export const SETTINGS = {
     env: 'BOOKREEL_PORT',
     fallback: 8080,
     about: 'port to listen on; 0 takes a free one',
+  },
+  accessLog: {
+    flag: '--access-log <state>',
+    env: 'BOOKREEL_ACCESS_LOG',
+    fallback: 'off',
+    about: 'on or off: a line on stderr for each request, as JSON, or for eyes on a terminal',
+  },
+  trustedProxies: {
+    flag: '--trusted-proxies <list>',
+    env: 'BOOKREEL_TRUSTED_PROXIES',
+    fallback: 'none',
+    about: 'addresses, networks (10.0.0.0/8) or loopback, whose word on the client is taken',
+  },
+  corsOrigins: {
+    flag: '--cors-origins <list>',
+    env: 'BOOKREEL_CORS_ORIGINS',
+    fallback: 'none',
+    about: 'origins (https://app.example) whose scripts may read answers, or *',
+  },
+  allowedHosts: {
+    flag: '--allowed-hosts <list>',
+    env: 'BOOKREEL_ALLOWED_HOSTS',
+    fallback: 'any',
+    about: 'host names to answer for, without port',
+  },
+  doorkeeper: {
+    flag: '--doorkeeper <mode>',
+    env: 'BOOKREEL_DOORKEEPER',
+    fallback: 'auto',
+    about: 'on: hold every connection to the limits below; auto: where others than this machine can connect',
+  },
+  maxConnections: {
+    flag: '--max-connections <number>',
+    env: 'BOOKREEL_MAX_CONNECTIONS',
+    fallback: 4096,
+    about: 'connections at once',
+  },
+  maxConnectionsPerAddress: {
+    flag: '--max-connections-per-address <number>',
+    env: 'BOOKREEL_MAX_CONNECTIONS_PER_ADDRESS',
+    fallback: 128,
+    about: 'of them from one address (IPv6: one /64) that is no trusted proxy',
+  },
+  requestSeconds: {
+    flag: '--request-seconds <number>',
+    env: 'BOOKREEL_REQUEST_SECONDS',
+    fallback: 10,
+    about: 'from the first to the last byte of a request',
+  },
+  maxHeaderBytes: {
+    flag: '--max-header-bytes <number>',
+    env: 'BOOKREEL_MAX_HEADER_BYTES',
+    fallback: 16_384,
+    about: 'request line and headers',
+  },
+  maxUrlBytes: {
+    flag: '--max-url-bytes <number>',
+    env: 'BOOKREEL_MAX_URL_BYTES',
+    fallback: 8192,
+    about: 'path and query',
+  },
+  minReadRate: {
+    flag: '--min-read-rate <bytes>',
+    env: 'BOOKREEL_MIN_READ_RATE',
+    fallback: 1024,
+    about: 'bytes a second that a client must take of an answer, over 30 s; 0: as slowly as it likes',
+  },
+  idleSeconds: {
+    flag: '--idle-seconds <number>',
+    env: 'BOOKREEL_IDLE_SECONDS',
+    fallback: 30,
+    about: 'between two requests of a connection',
+  },
+  drainSeconds: {
+    flag: '--drain-seconds <number>',
+    env: 'BOOKREEL_DRAIN_SECONDS',
+    fallback: 10,
+    about: 'for the requests under way when a signal says stop',
   },
 } as const;
 
@@ -33,6 +112,114 @@ export function portOption(): Option {
     .env(env)
     .default(fallback)
     .argParser((text) => integer(text, 0, 65_535));
+}
+
+export function accessLogOption(): Option {
+  const { flag, about, env, fallback } = SETTINGS.accessLog;
+  return new Option(flag, about)
+    .env(env)
+    .default(false, fallback)
+    .argParser((text) => {
+      if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('It must be on or off.');
+      return text === 'on';
+    });
+}
+
+/** Read as a list of networks; `loopback` stands for the two of this machine. */
+export function trustedProxiesOption(): Option {
+  const { flag, about, env, fallback } = SETTINGS.trustedProxies;
+  const none: readonly IpNetwork[] = [];
+  return new Option(flag, about)
+    .env(env)
+    .default(none, fallback)
+    .argParser((text) => (text === fallback ? none : itemsOf(text).flatMap(networks)));
+}
+
+/** Read as a list of origins, or `*`; undefined: none. */
+export function corsOriginsOption(): Option {
+  const { flag, about, env, fallback } = SETTINGS.corsOrigins;
+  return new Option(flag, about)
+    .env(env)
+    .default(undefined, fallback)
+    .argParser((text) => (text === fallback ? undefined : text === '*' ? text : itemsOf(text).map(origin)));
+}
+
+/** Read as a set of host names in lower case; undefined: any. */
+export function allowedHostsOption(): Option {
+  const { flag, about, env, fallback } = SETTINGS.allowedHosts;
+  return new Option(flag, about)
+    .env(env)
+    .default(undefined, fallback)
+    .argParser((text) => (text === fallback ? undefined : new Set(itemsOf(text).map(hostName))));
+}
+
+function itemsOf(text: string): string[] {
+  return text.split(',').map((item) => item.trim());
+}
+
+const LOOPBACK = ['127.0.0.0/8', '::1'];
+
+function networks(text: string): IpNetwork[] {
+  return (text === 'loopback' ? LOOPBACK : [text]).map((name) => {
+    const network = parseIpNetwork(name);
+    if (network !== undefined) return network;
+    throw new InvalidArgumentError(
+      `'${text}' is no address, no network like 10.0.0.0/8 or 2001:db8::/32 without bits behind its length, and not loopback.`,
+    );
+  });
+}
+
+/** As browsers write it: scheme, host and a port that is not the scheme's own, in lower case. */
+function origin(text: string): string {
+  const parsed = URL.parse(text);
+  if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.origin === text) return text;
+  throw new InvalidArgumentError(`'${text}' is no origin as browsers send it, like https://app.example:8443.`);
+}
+
+function hostName(text: string): string {
+  if (/^(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])$/.test(text)) return text.toLowerCase();
+  throw new InvalidArgumentError(`'${text}' is no host name, address or [IPv6 address] without a port.`);
+}
+
+export type DoorkeeperMode = 'auto' | 'on' | 'off';
+
+export function doorkeeperOption(): Option {
+  const { flag, about, env, fallback } = SETTINGS.doorkeeper;
+  return new Option(flag, about).env(env).default(fallback).choices(['auto', 'on', 'off']);
+}
+
+/** The parser behind the doorkeeper takes no more of a request's head. */
+const HEADER_BYTES_MAX = 16_384;
+/** The parser's own timer ends there. */
+const IDLE_SECONDS_MAX = 255;
+
+/** What connections are held to, each a number. */
+export function connectionOptions(): Option[] {
+  const { maxConnections, maxConnectionsPerAddress, requestSeconds, maxHeaderBytes, maxUrlBytes } = SETTINGS;
+  return [
+    integerOption(maxConnections, 1, 1_000_000),
+    integerOption(maxConnectionsPerAddress, 1, 1_000_000),
+    integerOption(requestSeconds, 1, 3600),
+    integerOption(maxHeaderBytes, 512, HEADER_BYTES_MAX),
+    integerOption(maxUrlBytes, 256, HEADER_BYTES_MAX),
+    integerOption(SETTINGS.minReadRate, 0, 1_000_000_000),
+    integerOption(SETTINGS.idleSeconds, 1, IDLE_SECONDS_MAX),
+    integerOption(SETTINGS.drainSeconds, 0, 3600),
+  ];
+}
+
+interface NumberSetting {
+  readonly flag: string;
+  readonly env: string;
+  readonly fallback: number;
+  readonly about: string;
+}
+
+function integerOption({ flag, about, env, fallback }: NumberSetting, min: number, max: number): Option {
+  return new Option(flag, about)
+    .env(env)
+    .default(fallback)
+    .argParser((text) => integer(text, min, max));
 }
 
 export function requestsPerMinute(text: string): number {

@@ -2,6 +2,8 @@ import { run } from './cli/program.ts';
 
 /** Files and directories that are made here are for their owner only. */
 const OWNER_ONLY = 0o077;
+/** For the last messages to be taken. */
+const MESSAGES_MS = 1000;
 
 async function main(): Promise<void> {
   process.umask(OWNER_ONLY);
@@ -22,7 +24,8 @@ async function main(): Promise<void> {
   });
   // A pipe takes what was written at its reader's pace; what is not flushed would be lost with the process.
   await new Promise<void>((resolve) => process.stdout.end(() => resolve()));
-  await new Promise<void>((resolve) => process.stderr.end(() => resolve()));
+  // But who reads no messages does not keep a process that was told to stop.
+  await Promise.race([new Promise<void>((resolve) => process.stderr.end(() => resolve())), Bun.sleep(MESSAGES_MS)]);
   process.exit(code);
 }
 

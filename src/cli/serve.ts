@@ -1,10 +1,35 @@
 import { Command } from 'commander';
-import { hostOption, portOption } from '../config.ts';
+import {
+  accessLogOption,
+  allowedHostsOption,
+  connectionOptions,
+  corsOriginsOption,
+  type DoorkeeperMode,
+  doorkeeperOption,
+  hostOption,
+  portOption,
+  trustedProxiesOption,
+} from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
-import { createApp } from '../http/app.ts';
+import type { IpNetwork } from '../domain/ip-address.ts';
+import { RateWindows } from '../domain/rate-window.ts';
+import { AccessLog } from '../http/access-log.ts';
+import { createApp, type Edge, SUBJECTS_MAX } from '../http/app.ts';
+import { Cors } from '../http/cors.ts';
+import type { ConnectionLimits } from '../http/doorkeeper.ts';
 import { type Archive, openArchive } from '../store/archive.ts';
 import { ServeLock } from '../store/serve-lock.ts';
+import { EXIT, ExitWith } from './exit.ts';
 import { createKey } from './key.ts';
+import {
+  BODY_BYTES_MAX,
+  type DoorkeeperOptions,
+  type Listening,
+  listenBehindDoorkeeper,
+  listenDirectly,
+} from './listening.ts';
+import { logDescriptor } from './log-descriptor.ts';
+import { connectionsByOpenFiles } from './open-files.ts';
 import { seed } from './seed.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
@@ -13,28 +38,46 @@ import type { GlobalOptions } from './with-archive.ts';
 interface ServeOptions extends GlobalOptions {
   readonly host: string;
   readonly port: number;
+  readonly accessLog: boolean;
+  readonly trustedProxies: readonly IpNetwork[];
+  readonly corsOrigins?: readonly string[] | '*';
+  readonly allowedHosts?: ReadonlySet<string>;
+  readonly doorkeeper: DoorkeeperMode;
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
+  readonly requestSeconds: number;
+  readonly maxHeaderBytes: number;
+  readonly maxUrlBytes: number;
+  readonly minReadRate: number;
+  readonly idleSeconds: number;
+  readonly drainSeconds: number;
   readonly demo?: boolean;
 }
 
 const DEMO_ACCOUNT = 'demo@localhost';
 const DEMO_NAME = 'demo';
 const DEMO_TIER = 'pro';
-/** How long requests under way may take once the server was told to stop. */
-const DRAIN_MS = 10_000;
-const IDLE_TIMEOUT_SECONDS = 30;
-/** Every endpoint only reads: a body has no meaning here. */
-const BODY_BYTES_MAX = 64 * 1024;
+/** How long the last lines of the access log may take. */
+const LOG_FLUSH_MS = 1000;
+const STDERR = 2;
 
 export function serveCommand(terminal: Terminal): Command {
-  return new Command('serve')
+  const command = new Command('serve')
     .description('serve the archive over HTTP; creates and migrates the data directory if need be')
     .addOption(hostOption())
     .addOption(portOption())
+    .addOption(accessLogOption())
+    .addOption(trustedProxiesOption())
+    .addOption(corsOriginsOption())
+    .addOption(allowedHostsOption())
+    .addOption(doorkeeperOption());
+  for (const option of connectionOptions()) command.addOption(option);
+  return command
     .option('--demo', 'seed the simulated recordings first and print a curl line with a fresh key')
     .addHelpText(
       'after',
       `
-SIGTERM and SIGINT stop it after the requests under way; every other command works beside it.
+SIGTERM and SIGINT stop it after the requests under way, a second one at once; every other command works beside it.
 
 Examples:
   $ bookreel serve --demo
@@ -68,45 +111,122 @@ async function listenUntilStopped(
   demoKey: string | undefined,
 ): Promise<void> {
   let draining = false;
+  const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
+  const form = terminal.errIsTerminal ? 'text' : 'json';
+  const accessLog = options.accessLog ? new AccessLog(logDescriptor(STDERR), form, clocks) : undefined;
+  const guard = guardOf(terminal, options, clocks);
+  let listening: Listening | undefined;
+  const relayed = { clientOf: (port: number) => listening?.clientOf(port) };
+  const shared = guard === undefined ? {} : { relayed, addressWindows: guard.addressWindows };
   const app = createApp({
     archive,
     version: VERSION,
-    clocks: () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() }),
+    clocks,
     isDraining: () => draining,
     logError: (line) => terminal.err(`${line}\n`),
+    edge: { ...edgeOf(options, accessLog), ...shared },
   });
-  const stopped = signalled();
+  const { first, second } = signals();
+  const wanted = { hostname: options.host, port: options.port, idleSeconds: options.idleSeconds };
   try {
-    app.listen({
-      hostname: options.host,
-      port: options.port,
-      // A second server on this port would halve every rate limit without a word.
-      reusePort: false,
-      idleTimeout: IDLE_TIMEOUT_SECONDS,
-      maxRequestBodySize: BODY_BYTES_MAX,
-    });
+    listening = guard === undefined ? listenDirectly(app, wanted) : listenBehindDoorkeeper(app, wanted, guard);
   } catch (error) {
     throw cannotListen(error, options);
   }
-  const origin = originOf(options.host, app.server!.port ?? options.port);
-  announce(terminal, options, origin, demoKey);
-  await stopped;
+  announce(terminal, options, originOf(options.host, listening.port), demoKey);
+  await first;
   draining = true;
-  terminal.err('stopping: waiting for the requests under way\n');
-  await Promise.race([app.stop(false), Bun.sleep(DRAIN_MS)]);
+  await stop(terminal, listening, options.drainSeconds, second);
+  // Nobody may be reading.
+  if (accessLog !== undefined) await Promise.race([accessLog.flush(), Bun.sleep(LOG_FLUSH_MS), second]);
 }
 
-/** Settles with the first SIGTERM or SIGINT; a second one ends the process at once, as it would without us. */
-function signalled(): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      process.off('SIGTERM', stop);
-      process.off('SIGINT', stop);
-      resolve();
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-  });
+/** Lets the requests under way end, for so long or until `atOnce` settles; throws ExitWith when that is so. */
+async function stop(
+  terminal: Terminal,
+  listening: Listening,
+  drainSeconds: number,
+  atOnce: Promise<void>,
+): Promise<void> {
+  terminal.err('stopping: waiting for the requests under way\n');
+  const drained = listening.drain().then(() => 'drained' as const);
+  const hurried = atOnce.then(() => 'at once' as const);
+  const end = await Promise.race([drained, hurried, Bun.sleep(drainSeconds * 1000)]);
+  if (end === 'drained') return;
+  terminal.err('stopping: cutting off the requests under way\n');
+  listening.stop();
+  if (end === 'at once') throw new ExitWith(EXIT.failure);
+}
+
+/** What the doorkeeper is given; undefined where none stands in front. */
+function guardOf(
+  terminal: Terminal,
+  options: ServeOptions,
+  clocks: DoorkeeperOptions['clocks'],
+): DoorkeeperOptions | undefined {
+  if (options.doorkeeper === 'off' || (options.doorkeeper === 'auto' && isLoopback(options.host))) return undefined;
+  const limits = connectionLimits(options);
+  const possible = connectionsByOpenFiles() ?? limits.connectionsMax;
+  if (possible < limits.connectionsMax) {
+    terminal.err(`${possible} connections at most: this process may open no more files (ulimit -n)\n`);
+  }
+  return {
+    limits: { ...limits, connectionsMax: Math.min(possible, limits.connectionsMax) },
+    trustedProxies: options.trustedProxies,
+    addressWindows: new RateWindows(SUBJECTS_MAX),
+    clocks,
+  };
+}
+
+/** Whether only this machine can connect to a host of this name. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+function connectionLimits(options: ServeOptions): ConnectionLimits {
+  return {
+    connectionsMax: options.maxConnections,
+    connectionsPerAddressMax: options.maxConnectionsPerAddress,
+    requestMs: options.requestSeconds * 1000,
+    headBytesMax: options.maxHeaderBytes,
+    targetBytesMax: options.maxUrlBytes,
+    bodyBytesMax: BODY_BYTES_MAX,
+    idleMs: options.idleSeconds * 1000,
+    readBytesPerSecondMin: options.minReadRate,
+  };
+}
+
+function edgeOf(options: ServeOptions, accessLog: AccessLog | undefined): Edge {
+  const { trustedProxies, corsOrigins, allowedHosts } = options;
+  return {
+    trustedProxies,
+    ...(accessLog === undefined ? {} : { accessLog }),
+    ...(corsOrigins === undefined ? {} : { cors: new Cors(corsOrigins) }),
+    ...(allowedHosts === undefined ? {} : { allowedHosts }),
+  };
+}
+
+/**
+ * Settle with the first and the second SIGTERM or SIGINT; a third one ends the process as it would without us. As the first
+ * process of a container nothing else would end it: there signals without a handler have no effect.
+ */
+function signals(): { readonly first: Promise<void>; readonly second: Promise<void> } {
+  const first = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<void>();
+  let count = 0;
+  const stop = () => {
+    count += 1;
+    if (count === 1) {
+      first.resolve();
+      return;
+    }
+    process.off('SIGTERM', stop);
+    process.off('SIGINT', stop);
+    second.resolve();
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  return { first: first.promise, second: second.promise };
 }
 
 function cannotListen(error: unknown, { host, port }: ServeOptions): Error {

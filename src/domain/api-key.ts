@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 
 /**
  * A key is `br_live_`, 40 base32 characters (200 random bits) and 7 characters of CRC-32 over what stands before them.
- * The checksum lets junk be refused without a look-up; it adds no secrecy. Alphabet: RFC 4648 base32 in lower case.
+ * The checksum tells a mistyped key without asking anybody; it adds no secrecy. Alphabet: RFC 4648 base32 in lower case.
  */
 const PREFIX = 'br_live_';
+const ID_PREFIX = 'key_';
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const RANDOM_BYTES = 25;
 const RANDOM_CHARS = 40;
@@ -48,7 +49,12 @@ export function publicPrefix(key: string): string {
 
 /** A new key id: `key_` and 10 base32 characters (50 random bits). */
 export function generateKeyId(): string {
-  return `key_${base32(randomBytes(7)).slice(0, 10)}`;
+  return `${ID_PREFIX}${base32(randomBytes(7)).slice(0, 10)}`;
+}
+
+/** Whether `text` begins as key ids do, and no key does. */
+export function isKeyId(text: string): boolean {
+  return text.startsWith(ID_PREFIX);
 }
 
 function checksum(text: string): string {

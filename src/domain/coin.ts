@@ -1,4 +1,9 @@
+import { Type } from '@sinclair/typebox';
+
 const COIN = /^[a-z0-9]{1,16}$/;
+
+/** A coin code on the wire. */
+export const CoinCode = Type.String({ pattern: COIN.source, description: 'Coin code, lower case.' });
 
 /** A coin code in its canonical form: lower case. What a gate compares must be what a look-up uses. */
 export function canonicalCoin(text: string): string {

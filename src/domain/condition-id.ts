@@ -1,4 +1,11 @@
 import { createHash } from 'node:crypto';
+import { Type } from '@sinclair/typebox';
+
+/** A conditionId on the wire; recordings state it in any case. */
+export const ConditionId = Type.String({
+  pattern: '^0x[0-9a-f]{1,64}$',
+  description: 'The market’s condition id, lower case: what paths take.',
+});
 
 const STAND_IN = /^0x0{24}[0-9a-f]{40}$/;
 

@@ -1,7 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { InstantMs } from './instant.ts';
-import { OUTCOMES, type Outcome } from './outcome.ts';
-import { TIMEFRAMES } from './timeframe.ts';
+import { CoinCode } from './coin.ts';
+import { ConditionId } from './condition-id.ts';
+import { type InstantMs, instantText } from './instant.ts';
+import { Slug } from './market.ts';
+import { AssetId } from './numeric-id.ts';
+import { type Outcome, OutcomeName } from './outcome.ts';
+import { TimeframeName } from './timeframe.ts';
 
 /** A stretch of time; both ends are instants at which something is known, nothing is known between them. */
 export interface Stretch {
@@ -66,13 +70,12 @@ export class SilenceWatch {
 /** Gaps that the coverage of a market lists; further ones are counted. */
 export const GAPS_LISTED_MAX = 10_000;
 
-const instantOrNull = (description: string) =>
-  Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description });
+const instantOrNull = (description: string) => Type.Union([instantText(description), Type.Null()], { description });
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const OutcomeCoverage = Type.Object({
-  outcome: Type.Union(OUTCOMES.map((outcome) => Type.Literal(outcome))),
-  assetId: Type.String({ pattern: '^[0-9]+$', description: '"0" when never recorded.' }),
+  outcome: OutcomeName,
+  assetId: AssetId,
   mirrored: Type.Boolean({
     description: 'Whether the snapshots were made from the other outcome’s, which were recorded.',
   }),
@@ -86,9 +89,9 @@ const OutcomeCoverage = Type.Object({
   longestSilence: Type.Union(
     [
       Type.Object({
-        from: Type.String({ format: 'date-time' }),
-        to: Type.String({ format: 'date-time' }),
-        milliseconds: Type.Integer({ minimum: 1 }),
+        from: instantText('The snapshot, or the edge of the window, before it.'),
+        to: instantText('The snapshot, or the edge of the window, behind it.'),
+        milliseconds: Type.Integer({ minimum: 1, description: 'From one to the other.' }),
       }),
       Type.Null(),
     ],
@@ -102,19 +105,19 @@ const OutcomeCoverage = Type.Object({
 /** What is recorded of a market, on the wire. */
 export const CoverageResource = Type.Object(
   {
-    conditionId: Type.String({ pattern: '^0x[0-9a-f]+$' }),
-    slug: Type.String(),
-    symbol: Type.String({ description: 'Coin code, lower case.' }),
-    timeframe: Type.Union(TIMEFRAMES.map((timeframe) => Type.Literal(timeframe))),
-    startTime: Type.String({ format: 'date-time', description: 'Start of the window.' }),
-    endTime: Type.String({ format: 'date-time', description: 'End of the window.' }),
+    conditionId: ConditionId,
+    slug: Slug,
+    symbol: CoinCode,
+    timeframe: TimeframeName,
+    startTime: instantText('Start of the window.'),
+    endTime: instantText('End of the window.'),
     outcomes: Type.Array(OutcomeCoverage, { minItems: 2, maxItems: 2, description: 'up, then down.' }),
     gapCount: count('Stretches that a recording says it missed.'),
     gaps: Type.Array(
       Type.Object({
-        from: Type.String({ format: 'date-time' }),
-        to: Type.String({ format: 'date-time' }),
-        reason: Type.String(),
+        from: instantText('Start of the gap.'),
+        to: instantText('End of the gap.'),
+        reason: Type.String({ minLength: 1, maxLength: 200, description: 'Why, as the recording says.' }),
       }),
       {
         maxItems: GAPS_LISTED_MAX,

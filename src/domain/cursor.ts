@@ -10,7 +10,7 @@ import type { Place } from './page.ts';
  */
 const PLACE_BYTES = 13;
 const TAG_BYTES = 8;
-const SHAPE = /^[A-Za-z0-9_-]{28}$/;
+export const CURSOR_SHAPE = /^[A-Za-z0-9_-]{28}$/;
 
 export function encodeCursor(place: Place, scope: string): string {
   const bytes = Buffer.alloc(PLACE_BYTES + TAG_BYTES);
@@ -24,7 +24,7 @@ export function encodeCursor(place: Place, scope: string): string {
 
 /** Whether `text` could be a cursor at all; whether it is one for a scope, only `decodeCursor` tells. */
 export function isCursorShaped(text: string): boolean {
-  return SHAPE.test(text);
+  return CURSOR_SHAPE.test(text);
 }
 
 /** The place behind a cursor, or undefined when it was altered or given for another scope. */

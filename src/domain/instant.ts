@@ -1,3 +1,4 @@
+import { type TString, Type } from '@sinclair/typebox';
 import { DomainError } from './errors.ts';
 
 /** Unix milliseconds, UTC. Inside the program every time is one of these; ISO text exists at the edges only. */
@@ -7,6 +8,8 @@ export type InstantMs = number;
 export const INSTANT_MAX_MS = 253_402_300_799_999;
 
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2}))?$/;
+/** What `formatInstant` writes. */
+const WRITTEN = '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$';
 const PLAIN_DIGITS = /^(?:0|[1-9]\d*)$/;
 const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
@@ -57,6 +60,42 @@ export function parseInstant(text: string): InstantMs | undefined {
 /** Whether `value` is a whole millisecond between 1970 and the end of the year 9999, both inclusive. */
 export function isInstant(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= INSTANT_MAX_MS;
+}
+
+/** An instant on the wire. */
+export function instantText(description: string): TString {
+  return Type.String({ format: 'date-time', pattern: WRITTEN, description });
+}
+
+/**
+ * What `parseIso` takes, as one regular expression that any dialect knows: no day that does not exist. It cannot say that an
+ * offset carries the first hours of 1970 and the last ones of 9999 out of the range.
+ */
+export const ISO_PATTERN = `^${isoForm()}$`;
+/** Likewise what `parseInstant` takes. */
+export const INSTANT_PATTERN = `^(${plainIntegerForm()}|${isoForm()})$`;
+
+function isoForm(): string {
+  const year = '(19[7-9][0-9]|[2-9][0-9]{3})';
+  const leapYear = '(19(7[26]|8[048]|9[26])|[2-9][0-9](0[48]|[2468][048]|[13579][26])|([2468][048]|[3579][26])00)';
+  const day = '((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)';
+  const hoursAndMinutes = '([01][0-9]|2[0-3]):[0-5][0-9]';
+  const clock = `T${hoursAndMinutes}(:[0-5][0-9]([.][0-9]{1,9})?)?(Z|[+-]${hoursAndMinutes})`;
+  return `(${year}-${day}|${leapYear}-02-29)(${clock})?`;
+}
+
+/** What `parsePlainInteger` takes: fewer digits than 2^53-1 has, or as many, of which the first that differs is smaller. */
+function plainIntegerForm(): string {
+  const greatest = String(Number.MAX_SAFE_INTEGER);
+  const below = [...greatest].flatMap((digit, index) => {
+    const least = index === 0 ? 1 : 0;
+    const rest = greatest.length - index - 1;
+    const smaller = Number(digit) - 1;
+    if (smaller < least) return [];
+    const first = smaller === least ? String(least) : `[${least}-${smaller}]`;
+    return [`${greatest.slice(0, index)}${first}${rest === 0 ? '' : `[0-9]{${rest}}`}`];
+  });
+  return ['0', `[1-9][0-9]{0,${greatest.length - 2}}`, ...below, greatest].join('|');
 }
 
 /** `2026-04-16T07:10:04.123Z`. Throws for what is not an instant: stored times always are. */

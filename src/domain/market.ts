@@ -1,7 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { formatInstant, type InstantMs } from './instant.ts';
-import { OUTCOMES, type Outcome } from './outcome.ts';
-import { TIMEFRAMES, type Timeframe } from './timeframe.ts';
+import { CoinCode } from './coin.ts';
+import { ConditionId } from './condition-id.ts';
+import { formatInstant, type InstantMs, instantText } from './instant.ts';
+import { AssetId, EventId, MarketId } from './numeric-id.ts';
+import { OUTCOMES, type Outcome, OutcomeName } from './outcome.ts';
+import { type Timeframe, TimeframeName } from './timeframe.ts';
 
 /** A market as the program holds it: times in Unix milliseconds, what is unknown undefined. */
 export interface Market {
@@ -32,52 +35,49 @@ export interface Market {
   readonly updatedMs: InstantMs;
 }
 
-const numericString = (description: string) => Type.String({ pattern: '^[0-9]+$', description });
-const instant = (description: string) => Type.String({ format: 'date-time', description });
-const nullable = <T extends ReturnType<typeof Type.Number> | ReturnType<typeof Type.String>>(
-  schema: T,
-  description: string,
-) => Type.Union([schema, Type.Null()], { description });
+/** A market's readable name on the wire. */
+export const Slug = Type.String({
+  pattern: '^[A-Za-z0-9._-]{1,200}$',
+  description: 'Readable name; accepted wherever a path takes a conditionId.',
+});
+
+const price = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
 
 /** A market on the wire. */
 export const MarketResource = Type.Object(
   {
-    conditionId: Type.String({
-      pattern: '^0x[0-9a-f]+$',
-      description: 'The condition id that paths take, lower case.',
-    }),
-    marketId: numericString('The venue’s market id; "0" when the recording does not know it.'),
-    eventId: numericString('The venue’s event id; "0" when the recording does not know it.'),
-    slug: Type.String({ description: 'Readable name; accepted wherever a path takes a conditionId.' }),
-    symbol: Type.String({ description: 'Coin code, lower case.' }),
-    timeframe: Type.Union(
-      TIMEFRAMES.map((timeframe) => Type.Literal(timeframe)),
-      { description: 'How long the window lasts.' },
-    ),
-    outcomes: Type.Array(Type.Union(OUTCOMES.map((outcome) => Type.Literal(outcome))), {
+    conditionId: ConditionId,
+    marketId: MarketId,
+    eventId: EventId,
+    slug: Slug,
+    symbol: CoinCode,
+    timeframe: TimeframeName,
+    outcomes: Type.Array(OutcomeName, {
       minItems: 2,
       maxItems: 2,
       description: 'Always ["up", "down"].',
     }),
-    clobTokenIds: Type.Array(numericString('An asset id; "0" when never recorded.'), {
+    clobTokenIds: Type.Array(AssetId, {
       minItems: 2,
       maxItems: 2,
       description: 'One asset id per outcome, in the same order.',
     }),
-    active: Type.Boolean(),
-    closed: Type.Boolean(),
+    active: Type.Boolean({ description: 'Whether the venue lists it as open for trading.' }),
+    closed: Type.Boolean({ description: 'Whether trading in it has ended.' }),
     winner: Type.Union([...OUTCOMES.map((outcome) => Type.Literal(outcome)), Type.Null()], {
       description: 'null while unresolved.',
     }),
-    startTime: instant('Start of the window.'),
-    endTime: instant('End of the window.'),
-    volume: Type.Number({ minimum: 0 }),
-    liquidity: Type.Number({ minimum: 0 }),
-    resolvedAt: nullable(Type.String({ format: 'date-time' }), 'null while unresolved or unknown.'),
-    priceStart: nullable(Type.Number(), 'Reference price at the start; null while unresolved or unknown.'),
-    priceEnd: nullable(Type.Number(), 'Reference price at the end; null while unresolved or unknown.'),
-    createdAt: instant('When the recording says so, else when this archive first stored the market.'),
-    updatedAt: instant('When the recording says so, else when this archive last changed the market.'),
+    startTime: instantText('Start of the window.'),
+    endTime: instantText('End of the window.'),
+    volume: Type.Number({ minimum: 0, description: 'What was traded, in the venue’s collateral (USDC).' }),
+    liquidity: Type.Number({ minimum: 0, description: 'What rests in the books, in the venue’s collateral (USDC).' }),
+    resolvedAt: Type.Union([instantText('When it was resolved.'), Type.Null()], {
+      description: 'null while unresolved or unknown.',
+    }),
+    priceStart: price('The coin’s reference price at the start, USD; null while unresolved or unknown.'),
+    priceEnd: price('The coin’s reference price at the end, USD; null while unresolved or unknown.'),
+    createdAt: instantText('When the recording says so, else when this archive first stored the market.'),
+    updatedAt: instantText('When the recording says so, else when this archive last changed the market.'),
   },
   { $id: 'Market', description: 'An up-or-down market.' },
 );

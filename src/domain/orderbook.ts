@@ -1,6 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { OUTCOMES } from './outcome.ts';
-import { TIMEFRAMES } from './timeframe.ts';
+import { CoinCode } from './coin.ts';
+import { ConditionId } from './condition-id.ts';
+import { instantText } from './instant.ts';
+import { AssetId, RecordId } from './numeric-id.ts';
+import { OutcomeName } from './outcome.ts';
+import { TimeframeName } from './timeframe.ts';
 
 /**
  * Both sides of one outcome's book as parallel arrays, best level first: bids descend, asks ascend, no price twice.
@@ -14,19 +18,23 @@ export interface OrderBook {
 }
 
 const LevelResource = Type.Object({
-  price: Type.Number({ minimum: 0, maximum: 1 }),
-  size: Type.Number({ exclusiveMinimum: 0 }),
+  price: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: 'What one share costs, in the venue’s collateral (USDC).',
+  }),
+  size: Type.Number({ exclusiveMinimum: 0, description: 'Shares at this price.' }),
 });
 
 /** Fields that every record about one outcome of a market carries. */
 export const OUTCOME_FIELDS = {
-  id: Type.String({ pattern: '^[0-9]+$', description: 'Unique in this archive; breaks ties of the timestamp.' }),
-  assetId: Type.String({ pattern: '^[0-9]+$' }),
-  conditionId: Type.String({ pattern: '^0x[0-9a-f]+$' }),
-  symbol: Type.String(),
-  outcome: Type.Union(OUTCOMES.map((outcome) => Type.Literal(outcome))),
-  timeframe: Type.Union(TIMEFRAMES.map((timeframe) => Type.Literal(timeframe))),
-  timestamp: Type.String({ format: 'date-time' }),
+  id: RecordId,
+  assetId: AssetId,
+  conditionId: ConditionId,
+  symbol: CoinCode,
+  outcome: OutcomeName,
+  timeframe: TimeframeName,
+  timestamp: instantText('When it was so, by the venue’s clock.'),
 };
 
 /** An order book snapshot on the wire. */

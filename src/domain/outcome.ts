@@ -1,6 +1,14 @@
+import { Type } from '@sinclair/typebox';
+
 /** The two sides of a market, in the order in which `outcomes` and `clobTokenIds` list them. */
 export const OUTCOMES = ['up', 'down'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
+
+/** An outcome on the wire. */
+export const OutcomeName = Type.Union(
+  OUTCOMES.map((outcome) => Type.Literal(outcome)),
+  { description: 'The outcome this is about.' },
+);
 
 export function otherOutcome(outcome: Outcome): Outcome {
   return outcome === 'up' ? 'down' : 'up';

@@ -1,4 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { CoinCode } from './coin.ts';
+import { instantText } from './instant.ts';
+import { RecordId } from './numeric-id.ts';
 import { OUTCOME_FIELDS } from './orderbook.ts';
 
 /** What a market price is: the midpoint of a two-sided book, or a trade. */
@@ -13,7 +16,7 @@ export function parsePriceKind(text: string): PriceKind | undefined {
 export const PriceResource = Type.Object(
   {
     ...OUTCOME_FIELDS,
-    price: Type.Number({ minimum: 0, maximum: 1 }),
+    price: Type.Number({ minimum: 0, maximum: 1, description: 'In the venue’s collateral (USDC).' }),
     kind: Type.Union(
       PRICE_KINDS.map((kind) => Type.Literal(kind)),
       { description: 'mid: midpoint of a two-sided book, one record per change; trade: a trade’s price.' },
@@ -26,10 +29,14 @@ export type PriceResource = Static<typeof PriceResource>;
 /** A coin's reference price on the wire. */
 export const CoinPriceResource = Type.Object(
   {
-    id: Type.String({ pattern: '^[0-9]+$' }),
-    symbol: Type.String({ description: 'Coin code, lower case.' }),
-    source: Type.String({ description: 'Who published the price, as the recording names it.' }),
-    timestamp: Type.String({ format: 'date-time' }),
+    id: RecordId,
+    symbol: CoinCode,
+    source: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Who published the price, as the recording names it.',
+    }),
+    timestamp: instantText('When it was published.'),
     price: Type.Number({ minimum: 0, description: 'USD.' }),
   },
   { $id: 'CoinPrice', description: 'A coin’s reference price at one instant.' },

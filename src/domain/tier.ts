@@ -1,4 +1,5 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { CoinCode } from './coin.ts';
 
 /** What a tier can grant: every `/v1` path belongs to one of these. `billing` needs only a valid key. */
 export const GRANTS = ['markets', 'prices', 'snapshots', 'quotes', 'export'] as const;
@@ -68,18 +69,26 @@ export function grantsCoin(tier: Tier, coin: string): boolean {
   return tier.coins === undefined || tier.coins.includes(coin);
 }
 
-const listOrAll = (description: string) => Type.Union([Type.Array(Type.String()), Type.Null()], { description });
+const listOrAll = <T extends TSchema>(item: T, description: string) =>
+  Type.Union([Type.Array(item), Type.Null()], { description });
 
 /** A tier on the wire. */
 export const TierResource = Type.Object(
   {
-    id: Type.String(),
-    name: Type.String(),
-    coins: listOrAll('Coin codes; null grants all.'),
-    routes: listOrAll('Route names; null grants all.'),
-    requestsPerMinute: Type.Integer({ minimum: 1 }),
+    id: Type.String({ minLength: 1, description: 'What keys are given out for.' }),
+    name: Type.String({ minLength: 1, description: 'For people.' }),
+    coins: listOrAll(CoinCode, 'Coins it grants; null grants all.'),
+    routes: listOrAll(
+      Type.String({ description: `One of ${GRANTS.join(', ')}, or of those to come.` }),
+      'Routes it grants; null grants all, also those to come.',
+    ),
+    requestsPerMinute: Type.Integer({
+      minimum: 1,
+      maximum: REQUESTS_PER_MINUTE_MAX,
+      description: 'What a key of this tier is allowed, unless it has a limit of its own.',
+    }),
     monthlyPriceUsd: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description: 'null: see priceNote.' }),
-    priceNote: Type.Union([Type.String(), Type.Null()]),
+    priceNote: Type.Union([Type.String(), Type.Null()], { description: 'Stands in for a price that is not a number.' }),
   },
   { $id: 'Tier', description: 'A tier of the live catalog.' },
 );

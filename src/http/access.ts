@@ -5,6 +5,8 @@ import { DomainError } from '../domain/errors.ts';
 import type { Allowance, ClockReading, RateWindows } from '../domain/rate-window.ts';
 import { type Grant, grantsCoin, grantsRoute, type Tier } from '../domain/tier.ts';
 import type { Archive } from '../store/archive.ts';
+import type { AccessLog } from './access-log.ts';
+import { type AddressSource, budgetSubject, type ClientAddresses } from './client-address.ts';
 import { ALLOWED_METHODS, isKnownPath, routeOf } from './routes.ts';
 
 /** Requests a minute that one client address has without a valid key. */
@@ -17,23 +19,28 @@ export interface AccessDeps {
   /** Budgets by client address, of requests without a valid key. */
   readonly addressWindows: RateWindows;
   readonly clocks: () => ClockReading;
+  readonly addresses: ClientAddresses;
+  /** Hears whose key it was; undefined where nothing is logged. */
+  readonly accessLog: AccessLog | undefined;
 }
+
+/** What the budgets of client addresses are counted with. */
+export type AddressBudgets = Pick<AccessDeps, 'addressWindows' | 'clocks'>;
 
 /** As the router types them; all that are set here are text. */
 export type ResponseHeaders = Record<string, string | number>;
-
-/** The server as far as a client's address goes; null when a request is handled without a socket. */
-export interface AddressSource {
-  requestIP(request: Request): { address: string } | null;
-}
 
 const HOST = /^(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 const AUTHORIZATION = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 const AS_THE_PLUGIN_KNOWS_IT = /^Bearer [^ ]/;
 const KEY_WANTED = "a valid API key is needed: send the header 'Authorization: Bearer <API_KEY>'";
 
-/** What comes before routing: a URL and a Host that mean one thing only. Throws 'malformed-request'. */
-export function refuseMalformed(request: Request): void {
+/**
+ * What comes before routing: a URL and a Host that mean one thing only, and one of `allowedHosts` (in lower case, without
+ * port) where these are given. Throws 'malformed-request'. The parser in front has resolved `.` and `..`, escaped or not,
+ * has made `/` of `\\`, and has put the Host in place of an authority that came with the target.
+ */
+export function refuseMalformed(request: Request, allowedHosts: ReadonlySet<string> | undefined): void {
   const host = request.headers.get('host');
   if (host !== null && !HOST.test(host)) {
     throw new DomainError(
@@ -41,12 +48,22 @@ export function refuseMalformed(request: Request): void {
       'the Host header is malformed: send one host name, with a port if need be',
     );
   }
+  if (allowedHosts !== undefined && !allowedHosts.has(hostNameIn(host ?? ''))) {
+    throw new DomainError('malformed-request', 'this server does not answer for the host that the Host header names');
+  }
   if (!/^https?:\/\//.test(request.url)) {
     throw new DomainError('malformed-request', 'the request target is malformed: send an absolute path');
+  }
+  if (request.url.includes('#')) {
+    throw new DomainError('malformed-request', 'the URL has a fragment: write %23 for a number sign');
   }
   if (request.url.includes('%') && !hasWellFormedEscapes(request.url)) {
     throw new DomainError('malformed-request', 'the URL has a malformed percent escape: write %25 for a percent sign');
   }
+}
+
+function hostNameIn(host: string): string {
+  return host.replace(/:\d*$/, '').toLowerCase();
 }
 
 function hasWellFormedEscapes(url: string): boolean {
@@ -85,11 +102,6 @@ export function searchOf(request: Request): string {
   return question < 0 ? '' : request.url.slice(question + 1);
 }
 
-/** Whose request this is, for budgets of those without a key. */
-export function addressOf(request: Request, server: AddressSource | null): string {
-  return server?.requestIP(request)?.address ?? 'unknown';
-}
-
 function describeAllowance(headers: ResponseHeaders, allowance: Allowance): void {
   headers['x-ratelimit-limit'] = String(allowance.limit);
   headers['x-ratelimit-remaining'] = String(allowance.remaining);
@@ -97,13 +109,16 @@ function describeAllowance(headers: ResponseHeaders, allowance: Allowance): void
 }
 
 /** Sets the headers that speak of the address's budget, without using any of it. */
-export function describeAddress(headers: ResponseHeaders, address: string, deps: AccessDeps): void {
-  describeAllowance(headers, deps.addressWindows.peek(address, ADDRESS_REQUESTS_PER_MINUTE, deps.clocks()));
+export function describeAddress(headers: ResponseHeaders, address: string, deps: AddressBudgets): void {
+  describeAllowance(
+    headers,
+    deps.addressWindows.peek(budgetSubject(address), ADDRESS_REQUESTS_PER_MINUTE, deps.clocks()),
+  );
 }
 
 /** Counts a request without a valid key against its address; throws 'rate-limited' when that has had enough. */
-export function chargeAddress(headers: ResponseHeaders, address: string, deps: AccessDeps): void {
-  const allowance = deps.addressWindows.charge(address, ADDRESS_REQUESTS_PER_MINUTE, deps.clocks());
+export function chargeAddress(headers: ResponseHeaders, address: string, deps: AddressBudgets): void {
+  const allowance = deps.addressWindows.charge(budgetSubject(address), ADDRESS_REQUESTS_PER_MINUTE, deps.clocks());
   describeAllowance(headers, allowance);
   if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests without a valid key');
 }
@@ -150,11 +165,13 @@ function admit(
   // Looked at with every request, so that a revocation bites at once.
   const holder = presented === undefined ? undefined : database.readInTurn(() => holders.find(presented));
   if (holder === undefined) {
-    chargeAddress(headers, addressOf(request, server), deps);
+    chargeAddress(headers, deps.addresses.of(request, server), deps);
     headers['www-authenticate'] = 'Bearer';
     throw new DomainError('unauthenticated', KEY_WANTED);
   }
   const { key, tier } = holder;
+  const visit = deps.accessLog?.visitOf(request);
+  if (visit !== undefined) visit.keyId = key.id;
   const limit = key.requestsPerMinute ?? tier.requestsPerMinute;
   const allowance = deps.keyWindows.charge(key.id, limit, deps.clocks());
   describeAllowance(headers, allowance);

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Elysia } from 'elysia';
 import { DomainError } from '../domain/errors.ts';
+import type { IpNetwork } from '../domain/ip-address.ts';
 import { RateWindows } from '../domain/rate-window.ts';
 import type { Archive } from '../store/archive.ts';
 import {
   type AccessDeps,
   access,
-  addressOf,
   chargeAddress,
   describeAddress,
   normaliseScheme,
@@ -14,6 +14,9 @@ import {
   type ResponseHeaders,
   refuseMalformed,
 } from './access.ts';
+import type { AccessLog } from './access-log.ts';
+import { type AddressSource, ClientAddresses, type RelayedClients } from './client-address.ts';
+import type { Cors } from './cors.ts';
 import { coverageController } from './coverage.ts';
 import { docsController } from './docs.ts';
 import { exportController } from './export.ts';
@@ -25,6 +28,7 @@ import { isOurs, problemResponse } from './problem.ts';
 import { quotesController } from './quotes.ts';
 import { Responder, withoutLength } from './respond.ts';
 import { ALLOWED_METHODS, isKnownPath, ROUTES } from './routes.ts';
+import { looksLikeKey, maskedTarget } from './secret-mask.ts';
 import { siteController } from './site.ts';
 import { snapshotsController } from './snapshots.ts';
 import { tiersController } from './tiers.ts';
@@ -36,24 +40,45 @@ export interface AppDeps {
   readonly isDraining: () => boolean;
   /** For defects and faults: one line, without anything of the request's secrets. */
   readonly logError: (line: string) => void;
+  readonly edge?: Edge;
+}
+
+/** What stands between the service and the world, where more is wanted than nothing. */
+export interface Edge {
+  readonly accessLog?: AccessLog;
+  readonly cors?: Cors;
+  /** Whose word on a client's address and on a request's id is taken. */
+  readonly trustedProxies?: readonly IpNetwork[];
+  /** In lower case, without port; any other Host is refused. */
+  readonly allowedHosts?: ReadonlySet<string>;
+  /** The doorkeeper in front, and the windows that it charges as well. */
+  readonly relayed?: RelayedClients;
+  readonly addressWindows?: RateWindows;
 }
 
 /** Keys and addresses whose windows are counted apart; further ones share one window. */
-const SUBJECTS_MAX = 65_536;
+export const SUBJECTS_MAX = 65_536;
 
 /** Answers held for being asked for again and again. */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Longer than what any proxy makes; our own are UUIDs. */
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** What watches over a server must always get through. */
 const UNCOUNTED: ReadonlySet<string> = new Set([ROUTES.healthz.path, ROUTES.readyz.path]);
 
 /** The whole service as one router. It owns its rate windows and nothing else. */
-export function createApp({ archive, version, clocks, isDraining, logError }: AppDeps) {
+export function createApp({ archive, version, clocks, isDraining, logError, edge = {} }: AppDeps) {
+  const { accessLog, cors, trustedProxies = [], allowedHosts, relayed, addressWindows } = edge;
+  const addresses = new ClientAddresses(trustedProxies, relayed);
   const accessDeps: AccessDeps = {
     archive,
     keyWindows: new RateWindows(SUBJECTS_MAX),
-    addressWindows: new RateWindows(SUBJECTS_MAX),
+    addressWindows: addressWindows ?? new RateWindows(SUBJECTS_MAX),
     clocks,
+    addresses,
+    accessLog,
   };
   const responder = new Responder(archive.archiveId, version, new HeldAnswers(archive.database, HELD_BYTES_MAX));
   const deps = { archive, lookup: new Lookup(archive), responder };
@@ -65,31 +90,54 @@ export function createApp({ archive, version, clocks, isDraining, logError }: Ap
     .use(coverageController(deps, () => clocks().wallMs))
     .use(pricesController(deps))
     .use(quotesController(deps))
-    .use(exportController(deps, (error, request) => logError(`export ${pathOf(request)} broke off: ${causeOf(error)}`)))
+    .use(
+      exportController(deps, (error, request) =>
+        logError(`export ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`),
+      ),
+    )
     // Whatever else is asked for under /v1 passes the gate too, which throws for all but OPTIONS.
     .all('/v1', () => options())
     .all('/v1/*', () => options());
   return (
     new Elysia({ name: 'bookreel', handler: { standardHostname: false } })
       .wrap((handle, request) => {
-        if (request.method !== 'HEAD') return handle;
-        return async (...given: unknown[]) => {
-          const answer: unknown = await handle(...given);
-          return answer instanceof Response ? withoutLength(answer) : answer;
+        const isHead = request.method === 'HEAD';
+        if (!isHead && accessLog === undefined && cors === undefined) return handle;
+        const finish = (answer: unknown) => {
+          if (!(answer instanceof Response)) return answer;
+          const finished = isHead ? withoutLength(answer) : answer;
+          cors?.describe(finished, request);
+          accessLog?.end(request, finished);
+          return finished;
+        };
+        return (...given: unknown[]) => {
+          const answer: unknown = handle(...given);
+          return answer instanceof Promise ? answer.then(finish) : finish(answer);
         };
       })
-      .onRequest(({ request, set }) => {
-        set.headers['x-request-id'] = randomUUID();
-        set.headers['x-content-type-options'] = 'nosniff';
-        refuseMalformed(request);
+      .onRequest(({ request, set, server }) => {
+        const headers = set.headers as ResponseHeaders;
+        const requestId = requestIdOf(request, server, addresses);
+        headers['x-request-id'] = requestId;
+        headers['x-content-type-options'] = 'nosniff';
+        accessLog?.begin(request, requestId, addresses.of(request, server));
+        refuseMalformed(request, allowedHosts);
+        const permission = cors?.preflight(request);
+        if (permission !== undefined) {
+          // A browser asks before it sends the key.
+          chargeAddress(headers, addresses.of(request, server), accessDeps);
+          return permission;
+        }
         normaliseScheme(request);
+        return undefined;
       })
       .onError(({ error, request, set, server }) => {
         const headers = set.headers as ResponseHeaders;
-        const problem = problemOf(error, request, headers, addressOf(request, server), accessDeps);
+        const problem = problemOf(error, request, headers, addresses.of(request, server), accessDeps);
         if (problem === undefined) return options();
         const requestId = String(headers['x-request-id'] ?? '');
-        if (isOurs(problem)) logError(`${requestId} ${request.method} ${pathOf(request)}: ${causeOf(problem)}`);
+        if (isOurs(problem))
+          logError(`${requestId} ${request.method} ${maskedTarget(pathOf(request))}: ${causeOf(problem)}`);
         return problemResponse(problem, requestId);
       })
       .use(v1)
@@ -98,11 +146,18 @@ export function createApp({ archive, version, clocks, isDraining, logError }: Ap
         const headers = set.headers as ResponseHeaders;
         if (headers['x-ratelimit-limit'] !== undefined) return;
         const budget = UNCOUNTED.has(route) ? describeAddress : chargeAddress;
-        budget(headers, addressOf(request, server), accessDeps);
+        budget(headers, addresses.of(request, server), accessDeps);
       })
       .use(siteController({ archive, version, isDraining }))
       .use(docsController(version))
   );
+}
+
+/** A proxy's own id, so that its log and ours speak of the same request; any other client gets one that is new. */
+function requestIdOf(request: Request, server: AddressSource | null, addresses: ClientAddresses): string {
+  if (!addresses.isFromProxy(request, server)) return randomUUID();
+  const brought = request.headers.get('x-request-id');
+  return brought !== null && REQUEST_ID.test(brought) && !looksLikeKey(brought) ? brought : randomUUID();
 }
 
 /** What the router says when no route of its own matched; only paths outside /v1 get there. */

@@ -1,50 +1,54 @@
+import { randomBytes } from 'node:crypto';
 import { swagger } from '@elysiajs/swagger';
 import { Elysia } from 'elysia';
 import scalarPath from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js' with { type: 'file' };
 // @ts-expect-error TypeScript sees a module where its text is asked for
 import segmentReader from '../client/segment-reader.ts' with { type: 'text' };
 import segmentsForm from '../client/segments.md' with { type: 'text' };
+import { llmsText } from './llms.ts';
 import { openApiDocument } from './openapi.ts';
+import { originOf, pageHeaders } from './page.ts';
+import { referencePage, referencePolicy } from './reference-page.ts';
+// @ts-expect-error TypeScript sees a module where its text is asked for
+import referenceStart from './reference-start.js' with { type: 'text' };
 import { ROUTES, routerPath } from './routes.ts';
 
-/** Nothing that would ask a foreign host: no fonts, telemetry, assistants. The plugin's types do not know all of this. */
-const REFERENCE = {
-  withDefaultFonts: false,
-  telemetry: false,
-  agent: { disabled: true },
-  mcp: { disabled: true },
-  showDeveloperTools: 'never',
-  hideClientButton: true,
-  spec: { url: ROUTES.openapi.path },
-};
+const NONCE_BYTES = 16;
 
-/** The browser holds the page to it. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "font-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** Answers here that are no pages load nothing, should a browser show one. */
+const NOTHING = "default-src 'none'; frame-ancestors 'none'";
 
 /**
  * The API reference and its document. The page and all it needs are in the executable: it works with no network. The
- * plugin serves our document as it is; what it would gather from the router is left out. Beside it stands what clients of
- * the form of segments need.
+ * plugin serves our document as it is; what it would gather from the router is left out, and our page stands in front of its
+ * own, which cannot do without inline scripts. Beside it stands what programs read: the same as text, and what clients of the
+ * form of segments need.
  */
 export function docsController(version: string) {
+  // Typed for OpenAPI 3.0; what the plugin serves is what it is given.
+  const document = JSON.parse(JSON.stringify(openApiDocument(version)));
+  let held: Blob | undefined;
+  const script = async () => {
+    // Put together when it is first asked for, and sent from there without a copy.
+    held ??= new Blob([referenceStart, await Bun.file(scalarPath).arrayBuffer()]);
+    return held;
+  };
   return (
     new Elysia({ name: 'docs' })
-      .onBeforeHandle(({ set }) => {
-        set.headers['content-security-policy'] = CONTENT_SECURITY_POLICY;
+      .onBeforeHandle(({ route, set }) => {
+        if (route !== ROUTES.docs.path) {
+          set.headers['content-security-policy'] = NOTHING;
+          return undefined;
+        }
+        const nonce = randomBytes(NONCE_BYTES).toString('base64');
+        Object.assign(set.headers, pageHeaders(referencePolicy(nonce)));
+        return new Response(referencePage(nonce));
       })
-      .get(routerPath('reference'), () => {
-        const headers = { 'content-type': 'text/javascript; charset=utf-8', 'cache-control': 'max-age=86400' };
-        return new Response(Bun.file(scalarPath), { headers });
+      .get(routerPath('reference'), async () => text(await script(), 'text/javascript'))
+      .get(routerPath('llms'), ({ request, set }) => {
+        set.headers['cache-control'] = 'private, no-cache';
+        set.headers['content-type'] = 'text/plain; charset=utf-8';
+        return new Response(llmsText(document, originOf(request)));
       })
       .get(routerPath('segmentsForm'), () => text(segmentsForm, 'text/markdown'))
       // No type of TypeScript is registered; as plain text a browser shows it.
@@ -54,16 +58,13 @@ export function docsController(version: string) {
           path: ROUTES.docs.path,
           specPath: ROUTES.openapi.path,
           exclude: [/./],
-          // Typed for OpenAPI 3.0; what it serves is what it is given.
-          documentation: JSON.parse(JSON.stringify(openApiDocument(version))),
-          scalarCDN: ROUTES.reference.path,
-          scalarConfig: REFERENCE,
+          documentation: document,
         }),
       )
   );
 }
 
-function text(content: string, type: string): Response {
+function text(content: string | Blob, type: string): Response {
   return new Response(content, {
     headers: { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'max-age=86400' },
   });

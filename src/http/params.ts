@@ -1,17 +1,20 @@
-import { decodeCursor, isCursorShaped } from '../domain/cursor.ts';
+import { CURSOR_SHAPE, decodeCursor, isCursorShaped } from '../domain/cursor.ts';
 import { DomainError, type ParameterIssue } from '../domain/errors.ts';
-import { type InstantMs, parseInstant, parsePlainInteger } from '../domain/instant.ts';
+import { INSTANT_PATTERN, type InstantMs, ISO_PATTERN, parseInstant, parsePlainInteger } from '../domain/instant.ts';
+import { Slug } from '../domain/market.ts';
 import { OUTCOMES, type Outcome, parseOutcome } from '../domain/outcome.ts';
 import { type Order, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type PageQuery } from '../domain/page.ts';
 import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
 import { STREAMED_FORMATS, type StreamedFormat } from '../recording/export/export-format.ts';
 import type { QueryName, Route } from './routes.ts';
+import { maskedText } from './secret-mask.ts';
 
 /** An integer time below this is a date in 1973 as milliseconds, and today's as seconds. */
 const LOOKS_LIKE_SECONDS_BELOW = 1e11;
+const NAME_CHARS_MAX = 50;
 const CURSOR_WANTED =
   'must be the nextCursor of a request with the same path, order and filters: repeat that request, or start without one';
-export const TIME_FORMS = 'Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset';
+const TIME_FORMS = 'Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset';
 
 /** A time series page as asked for; whether its cursor fits, `pageOf` tells once it is known whose series it is. */
 export interface SeriesQuery {
@@ -165,27 +168,45 @@ export class Parameters {
   #refuse(where: 'path' | 'query', name: string, message: string): void;
   #refuse<T>(where: 'path' | 'query', name: string, message: string, instead: T): T;
   #refuse<T>(where: 'path' | 'query', name: string, message: string, instead?: T): T | undefined {
-    this.#issues.push({ in: where, name, message });
+    // Names are the client's: a key that was put in place of one is not said back.
+    this.#issues.push({ in: where, name: maskedText(name, NAME_CHARS_MAX), message });
     return instead;
   }
 }
 
-/** For the API document: the schema of each query parameter as params.ts reads it. */
-export const QUERY_SCHEMAS: Readonly<Record<QueryName, { description: string; schema: Record<string, unknown> }>> = {
+/** What the API document says of a parameter. */
+interface ParameterSchema {
+  readonly description: string;
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+/** An instant in a query. */
+const INSTANT = {
+  anyOf: [
+    { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    { type: 'string', pattern: ISO_PATTERN },
+  ],
+};
+
+/** For the API document: the schema of each query parameter as it is read above. */
+export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
   tf: { description: 'Only markets of this timeframe.', schema: { type: 'string', enum: [...TIMEFRAMES] } },
   limit: {
     description: 'How many records at the most.',
     schema: { type: 'integer', minimum: 1, maximum: PAGE_LIMIT_MAX, default: PAGE_LIMIT_DEFAULT },
   },
   skip: {
-    description: 'How many markets to pass over; null is 0.',
+    description: 'How many markets to pass over; null, or nothing behind the equals sign, is 0.',
     schema: { type: ['integer', 'null'], minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
   },
-  from: { description: `Earliest timestamp, inclusive: ${TIME_FORMS}.`, schema: instantSchema() },
-  to: { description: `Latest timestamp, inclusive: ${TIME_FORMS}.`, schema: instantSchema() },
+  from: {
+    description: `Earliest timestamp, inclusive, not later than to: ${TIME_FORMS}.`,
+    schema: INSTANT,
+  },
+  to: { description: `Latest timestamp, inclusive: ${TIME_FORMS}.`, schema: INSTANT },
   cursor: {
-    description: 'nextCursor of the page before, with the same path, order and filters.',
-    schema: { type: 'string', minLength: 1 },
+    description: 'nextCursor of the page before, with the same path, order and filters; never made up.',
+    schema: { type: 'string', pattern: CURSOR_SHAPE.source },
   },
   outcome: {
     description: 'Only records of this outcome; compared in lower case.',
@@ -201,13 +222,16 @@ export const QUERY_SCHEMAS: Readonly<Record<QueryName, { description: string; sc
   },
 };
 
-/** An instant in a path or query, for the API document. */
-export function instantSchema(): Record<string, unknown> {
-  return {
-    oneOf: [
-      { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-      { type: 'string', format: 'date-time' },
-      { type: 'string', format: 'date' },
-    ],
-  };
-}
+/** Likewise of each path parameter, by its name in the table of routes. */
+export const PATH_SCHEMAS: Readonly<Record<string, ParameterSchema>> = {
+  coin: {
+    description: 'Coin code, compared in lower case.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9]{1,16}$' },
+  },
+  conditionId: {
+    description: 'A market’s conditionId or slug, neither with regard to case.',
+    schema: { type: 'string', pattern: Slug.pattern },
+  },
+  // In a path there is nothing but text.
+  ts: { description: `The instant: ${TIME_FORMS}.`, schema: { type: 'string', pattern: INSTANT_PATTERN } },
+};

@@ -4,20 +4,27 @@ import { DomainError, type ErrorKind } from '../domain/errors.ts';
 /** RFC 9457 problem details, and `error` for clients that read the hosted service's field. */
 export const Problem = Type.Object(
   {
-    type: Type.String({ format: 'uri', description: 'A stable URI per kind of problem.' }),
-    title: Type.String(),
-    status: Type.Integer(),
+    type: Type.String({
+      format: 'uri',
+      pattern: '^urn:bookreel:problem:[a-z-]+$',
+      description: 'A stable URI per kind of problem.',
+    }),
+    title: Type.String({ description: 'The kind of problem, for people.' }),
+    status: Type.Integer({ minimum: 400, maximum: 599, description: 'The status of the answer.' }),
     detail: Type.String({ description: 'What is wrong and what to do.' }),
     error: Type.String({ description: 'The same as detail.' }),
     requestId: Type.String({ description: 'The same as the header X-Request-Id.' }),
     issues: Type.Optional(
       Type.Array(
         Type.Object({
-          in: Type.Union([Type.Literal('path'), Type.Literal('query')]),
-          name: Type.String(),
-          message: Type.String(),
+          in: Type.Union([Type.Literal('path'), Type.Literal('query')], { description: 'Where it stands.' }),
+          name: Type.String({ description: 'The parameter, as it was sent.' }),
+          message: Type.String({ description: 'What would be accepted.' }),
         }),
-        { description: 'With parameter errors: one entry per refused parameter.' },
+        {
+          minItems: 1,
+          description: 'With parameter errors: one entry per refused parameter.',
+        },
       ),
     ),
   },
@@ -78,9 +85,15 @@ export function problemResponse(error: unknown, requestId: string): Response {
     requestId,
   };
   if (error instanceof DomainError && error.issues !== undefined) body.issues = [...error.issues];
-  return new Response(JSON.stringify(body), {
+  const bytes = Buffer.from(JSON.stringify(body));
+  return new Response(bytes, {
     status: kind.status,
-    headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store' },
+    headers: {
+      'content-type': 'application/problem+json',
+      // For the access log: the server would say the same.
+      'content-length': String(bytes.length),
+      'cache-control': 'no-store',
+    },
   });
 }
 

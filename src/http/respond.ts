@@ -172,6 +172,8 @@ export class Responder {
   ): Response {
     const headers = takeHeaders(set);
     headers['content-type'] = format === 'msgpack' ? MSGPACK_TYPE : JSON_TYPE;
+    // The server would say the same; said here, the access log knows it.
+    headers['content-length'] = String(body instanceof Blob ? body.size : body.length);
     headers.vary = VARY;
     headers['cache-control'] = 'private, no-cache';
     if (etag !== undefined) headers.etag = etag;

@@ -36,6 +36,7 @@ export const ROUTES = {
   coinPrices: { path: '/v1/{coin}/prices', grant: 'prices', query: SERIES_QUERY },
   home: { path: '/', grant: undefined, query: [] },
   openapi: { path: '/openapi.json', grant: undefined, query: [] },
+  llms: { path: '/llms.txt', grant: undefined, query: [] },
   docs: { path: '/docs', grant: undefined, query: [] },
   reference: { path: '/docs/reference.js', grant: undefined, query: [] },
   segmentsForm: { path: '/docs/segments.md', grant: undefined, query: [] },

@@ -1,5 +1,8 @@
 import { Elysia } from 'elysia';
 import type { Archive } from '../store/archive.ts';
+import { prefersHtml } from './accept.ts';
+import { originOf, pageHeaders } from './page.ts';
+import { QUICK_START_STYLE_SOURCE, quickStartPage } from './quick-start.ts';
 import { ROUTES, routerPath } from './routes.ts';
 
 export interface SiteDeps {
@@ -14,31 +17,44 @@ export function siteController({ archive, version, isDraining }: SiteDeps) {
   const status = (state: string, code: number) =>
     Response.json({ status: state }, { status: code, headers: { 'cache-control': 'no-store' } });
   return new Elysia({ name: 'site' })
-    .get(routerPath('home'), () =>
-      Response.json({
-        name: 'bookreel',
-        version,
-        description: 'Recorded order books of short-horizon up-or-down prediction markets, read-only.',
-        authentication: "Every /v1 path needs the header 'Authorization: Bearer <API_KEY>'.",
-        links: {
-          docs: ROUTES.docs.path,
-          openapi: ROUTES.openapi.path,
-          tiers: ROUTES.tiers.path,
-          markets: ROUTES.markets.path,
-          health: ROUTES.healthz.path,
-          ready: ROUTES.readyz.path,
-        },
-      }),
-    )
+    .get(routerPath('home'), ({ request, set }) => {
+      set.headers.vary = 'Accept';
+      if (!prefersHtml(request.headers.get('accept') ?? '')) return Response.json(about(version));
+      Object.assign(set.headers, pageHeaders([`style-src ${QUICK_START_STYLE_SOURCE}`, 'img-src data:']));
+      return new Response(quickStartPage(version, originOf(request)));
+    })
     .get(routerPath('healthz'), () => status('ok', 200))
     .get(routerPath('readyz'), () => {
       if (isDraining()) return status('draining', 503);
       try {
-        archive.database.read(() => archive.tiers.list());
+        archive.database.read(() => {
+          archive.tiers.list();
+          archive.apiKeys.probe();
+        });
         return status('ready', 200);
       } catch {
         // Whatever the database threw: this path answers the question whether it can.
         return status('database unavailable', 503);
       }
     });
+}
+
+/** What this is, for programs. */
+function about(version: string): object {
+  return {
+    name: 'bookreel',
+    version,
+    description: 'Recorded order books of short-horizon up-or-down prediction markets, read-only.',
+    authentication: "Every /v1 path needs the header 'Authorization: Bearer <API_KEY>'.",
+    links: {
+      quickStart: ROUTES.home.path,
+      docs: ROUTES.docs.path,
+      openapi: ROUTES.openapi.path,
+      llms: ROUTES.llms.path,
+      tiers: ROUTES.tiers.path,
+      markets: ROUTES.markets.path,
+      health: ROUTES.healthz.path,
+      ready: ROUTES.readyz.path,
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { type ApiKey, generateKey, generateKeyId, isWellFormedKey, publicPrefix } from '../domain/api-key.ts';
+import { type ApiKey, generateKey, generateKeyId, isKeyId, publicPrefix } from '../domain/api-key.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
@@ -39,6 +39,7 @@ export class ApiKeys {
   readonly #findByDigest;
   readonly #find;
   readonly #list;
+  readonly #any;
   readonly #addAccount;
   readonly #insert;
   readonly #rotate;
@@ -49,6 +50,7 @@ export class ApiKeys {
     this.#findByDigest = database.query<KeyRow, [Uint8Array]>(FIND_KEY_BY_DIGEST);
     this.#find = database.query<KeyRow, [string]>(`${SELECT} WHERE key_id = ?`);
     this.#list = database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`);
+    this.#any = database.query<KeyRow, []>(`${SELECT} LIMIT 1`);
     this.#addAccount = database.query<never, [string, number]>(
       'INSERT INTO accounts (email, created_ms) VALUES (?, ?) ON CONFLICT (email) DO NOTHING',
     );
@@ -65,11 +67,19 @@ export class ApiKeys {
     this.#revoke = database.query<never, [number, string]>('UPDATE api_keys SET revoked_ms = ? WHERE key_id = ?');
   }
 
-  /** Who presents `key`; undefined when it is malformed, unknown or revoked. Junk is refused without a look-up. */
+  /**
+   * Who presents `key`; undefined when it is malformed, unknown or revoked. Whatever it is, it is digested and looked up once:
+   * the work says nothing about what is wrong with it.
+   */
   authenticate(key: string): ApiKey | undefined {
-    if (!isWellFormedKey(key)) return undefined;
     const row = this.#findByDigest.get(this.#secret.digest(key));
     return row === null ? undefined : toApiKey(row);
+  }
+
+  /** Looks at what a request with a key looks at; throws what such a request would. */
+  probe(): void {
+    this.#any.get();
+    this.authenticate('');
   }
 
   find(id: string): ApiKey | undefined {
@@ -124,7 +134,9 @@ export class ApiKeys {
   #mustFind(id: string): ApiKey {
     const found = this.find(id);
     if (found === undefined) {
-      throw new DomainError('not-found', `there is no key '${id}': 'bookreel key list' shows the ids`);
+      // What is no id may be a key, which is not said back: terminals and jobs keep what they print.
+      const named = isKeyId(id) ? `there is no key '${id}'` : 'that is not the id of a key';
+      throw new DomainError('not-found', `${named}: 'bookreel key list' shows the ids`);
     }
     return found;
   }

@@ -14,6 +14,8 @@ const BUSY_TIMEOUT_MS = 15_000;
 const CACHE_KIB = 32_768;
 /** How old a view may become that several readings share. A command that has changed something takes longer to say so. */
 const VIEW_MS_MAX = 0.5;
+/** For how long requests may go on reading a file that somebody has deleted or replaced. */
+const REPLACED_MS_MAX = 100;
 
 export const DATABASE_FILE = 'bookreel.db';
 
@@ -43,10 +45,14 @@ export class Database {
   #takenMs = 0;
   #state = 0;
   #seenVersion = 0;
+  /** The files as they were opened, to be held against those that have their names now; undefined when only looked at. */
+  readonly #opened: string | undefined;
+  #comparedMs = 0;
 
-  private constructor(sqlite: Sqlite, path: string) {
+  private constructor(sqlite: Sqlite, path: string, opened?: string) {
     this.path = path;
     this.#sqlite = sqlite;
+    this.#opened = opened;
     this.#begin = sqlite.query('BEGIN');
     this.#beginImmediate = sqlite.query('BEGIN IMMEDIATE');
     this.#commit = sqlite.query('COMMIT');
@@ -67,7 +73,7 @@ export class Database {
       const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true });
       try {
         prepare(sqlite, path);
-        return new Database(sqlite, path);
+        return new Database(sqlite, path, filesOf(path));
       } catch (error) {
         sqlite.close();
         throw error;
@@ -121,13 +127,21 @@ export class Database {
   write<T>(work: () => T): T {
     this.#endTurn();
     this.#state += 1;
-    return this.#within(this.#beginImmediate, work);
+    return this.#within(this.#beginImmediate, () => {
+      const result = work();
+      // What is committed to a file without a name is lost with the last process that has it open.
+      this.#refuseReplaced();
+      return result;
+    });
   }
 
   /** One consistent view for all that `work` reads. */
   read<T>(work: () => T): T {
     this.#endTurn();
-    return this.#within(this.#begin, work);
+    return this.#within(this.#begin, () => {
+      this.#refuseReplaced();
+      return work();
+    });
   }
 
   /**
@@ -239,7 +253,21 @@ export class Database {
     this.#sqlite.close();
   }
 
+  /** SQLite goes on with files that have lost their names, and would never see what others write to their successors. */
+  #refuseReplaced(): void {
+    if (this.#opened === undefined || filesOf(this.path) === this.#opened) return;
+    throw new DomainError(
+      'unavailable',
+      `'${this.path}' or its write-ahead log was deleted or replaced while in use: put it back, or start this again`,
+    );
+  }
+
   #beginTurn(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#comparedMs > REPLACED_MS_MAX) {
+      this.#refuseReplaced();
+      this.#comparedMs = nowMs;
+    }
     this.#begin.run();
     let version: number;
     try {
@@ -292,6 +320,14 @@ export class Database {
       }
     });
   }
+}
+
+/** Which files the database and its write-ahead log are now, as text: another one when either was deleted or replaced. */
+function filesOf(path: string): string {
+  return [path, `${path}-wal`]
+    .map((name) => statSync(name, { throwIfNoEntry: false }))
+    .map((found) => `${found?.dev} ${found?.ino}`)
+    .join();
 }
 
 function noArchive(directory: string): DomainError {

@@ -1,124 +1,292 @@
-import { expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
+import { expect, spyOn, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryDirectory } from '../support/archive.ts';
+import { generateKey } from '../../src/domain/api-key.ts';
+import { ApiKeys, FIND_KEY_BY_DIGEST, type NewKey } from '../../src/store/api-keys.ts';
+import { Holders } from '../../src/store/holders.ts';
+import { KeySecret } from '../../src/store/key-secret.ts';
+import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { serviceOf } from '../support/service.ts';
 
 /** `br_live_` and six characters: what may be shown of a key. */
 const PUBLIC_CHARS = 14;
-/** A stretch of the rest that would betray it. */
+/** A stretch of the rest that would betray it; a multiple of three, see base64 below. */
 const STRETCH_CHARS = 12;
 
-test('no key, old or new, right, mistyped or in a URL, is in the data directory or in what the server said', async () => {
+const REQUEST: NewKey = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
+const MARKET = 'simulated-btc-updown-5m-1767868200';
+
+interface Said {
+  readonly where: string;
+  readonly bytes: Buffer;
+}
+
+/** Ways in which clients carry a key where it does not belong, and those who look for one try. */
+function misplaced(key: string): { path: string; init?: RequestInit }[] {
+  const escaped = percentEscaped(key);
+  const inPaths = [
+    key,
+    key.slice(PUBLIC_CHARS),
+    key.toUpperCase(),
+    escaped,
+    reversed(key),
+    hex(key),
+    base64(key),
+  ].flatMap((form) => [
+    `/v1/${form}/markets`,
+    `/v1/btc/markets/${form}`,
+    `/v1/btc/markets/${form}/snapshots?limit=1`,
+    `/v1/btc/markets?access_token=${form}`,
+    `/v1/btc/markets?limit=${form}`,
+    `/v1/btc/markets?tf=${form}`,
+    `/v1/btc/markets?${form}=1`,
+    `/v1/btc/markets?${form}`,
+    `/v1/btc/prices?cursor=${form}`,
+    `/v1/btc/prices?from=${form}`,
+    `/${form}`,
+    `/%ZZ${form}`,
+    `/docs/${form}?${form}`,
+    // Wherever a line of a log is cut, it may go through the key.
+    ...[330, 370, 390].map((length) => `/${'x-'.repeat(length / 2)}${form}`),
+  ]);
+  const headers: Record<string, string>[] = [
+    { 'x-api-key': key, cookie: `key=${key}` },
+    { 'user-agent': `client/1 (${key})` },
+    { 'user-agent': escaped },
+    { 'user-agent': base64(key) },
+    { 'user-agent': `${'client '.repeat(21)}${key}` },
+    { referer: `http://localhost/?key=${key}`, origin: `http://${key}.example` },
+    { host: key },
+    { host: `${key.replaceAll('_', '-')}.example:80` },
+    { 'x-request-id': key, 'x-forwarded-for': key, forwarded: `for=${key}` },
+    { 'if-none-match': `"${key}"`, accept: key, 'accept-encoding': key },
+    { [key.replaceAll('_', '-')]: '1' },
+    { authorization: key },
+    { authorization: `Basic ${base64(`${key}:`)}` },
+    { authorization: `Bearer ${key} ${key}` },
+  ];
+  return [
+    ...inPaths.map((path) => ({ path })),
+    ...headers.map((given) => ({ path: '/v1/btc/markets', init: { headers: given } })),
+    ...headers.map((given) => ({ path: '/', init: { headers: given } })),
+    { path: '/v1/btc/markets', init: { method: 'POST', body: key } },
+    { path: '/v1/btc/markets', init: { method: 'POST', body: JSON.stringify({ key }), headers: { 'x-key': key } } },
+  ];
+}
+
+test('no key, old or new, right, mistyped or misplaced, is in the data, an answer, the log, an export, a backup or the process', async () => {
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
   const ids: string[] = [];
   const keys: string[] = [];
-  const said: string[] = [];
+  const said: Said[] = [];
+  const run = async (...args: string[]) => {
+    const finished = await runExecutable([...args, '--data', data]);
+    said.push({ where: `stderr of ${args.join(' ')}`, bytes: Buffer.from(finished.stderr) });
+    return finished;
+  };
   const issue = async (...args: string[]) => {
-    const { stdout, stderr } = await runExecutable([...args, '--json', '--data', data]);
-    const { id, key } = JSON.parse(stdout) as { id: string; key: string };
+    const { id, key } = JSON.parse((await run(...args, '--json')).stdout) as { id: string; key: string };
     ids.push(id);
     keys.push(key);
-    said.push(stderr);
   };
-  await issue('key', 'create', '--tier', 'pro');
-  await using server = startChild([EXECUTABLE, 'serve', '--demo', '--port', '0', '--data', data]);
+  await issue('key', 'create', '--tier', 'enterprise', '--rpm', '100000');
+  await using server = startChild([EXECUTABLE, 'serve', '--demo', '--access-log', 'on', '--port', '0', '--data', data]);
   const [, origin] = await server.said(/ on (http:\/\/\S+) /);
   const [, demoKey] = await server.said(/Bearer (\S+)'/);
 
-  const use = async (key: string) => {
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(`${origin}${path}`, { ...init, decompress: false });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const where = `the answer to ${init.method ?? 'GET'} ${path} ${JSON.stringify(init.headers)}`;
+    const heads = [...response.headers].map(([name, value]) => `${name}: ${value}\n`);
+    const plain = response.headers.get('content-encoding') === 'zstd' ? Bun.zstdDecompressSync(bytes) : bytes;
+    said.push({ where, bytes: Buffer.concat([Buffer.from(heads.join('')), plain]) });
+    return response.status;
+  };
+  const forms = [{}, { accept: 'application/msgpack' }, { 'accept-encoding': 'zstd' }] as const;
+  const use = async (key: string, valid: boolean) => {
     const mistyped = `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`;
-    for (const presented of [key, mistyped, `${key}a`, key.toUpperCase()]) {
-      await ask(origin!, '/v1/btc/markets', { authorization: `Bearer ${presented}` });
-      await ask(origin!, '/v1/btc/markets', { authorization: presented });
-      await ask(origin!, '/v1/btc/markets', { 'x-api-key': presented, cookie: `key=${presented}` });
-      for (const path of [
-        `/v1/btc/markets?access_token=${presented}`,
-        `/v1/btc/markets?api_key=${presented}`,
-        `/v1/${presented}/markets`,
-        `/v1/btc/markets/${presented}/snapshots`,
-        `/v1/btc/markets/${presented}/snapshots?cursor=${presented}`,
-        `/${presented}`,
-        `/%ZZ${presented}`,
-      ]) {
-        await ask(origin!, path, {});
-        await ask(origin!, path, { authorization: `Bearer ${key}` });
+    for (const form of forms) {
+      expect(await ask('/v1/btc/markets', { headers: { authorization: `Bearer ${key}`, ...form } })).toBe(
+        valid ? 200 : 401,
+      );
+      for (const wrong of [mistyped, `${key}a`, key.toUpperCase()]) {
+        expect(await ask('/v1/btc/markets', { headers: { authorization: `Bearer ${wrong}`, ...form } })).toBe(401);
       }
     }
+    for (const { path, init } of misplaced(key)) {
+      await ask(path, init);
+      const authorized = { authorization: `Bearer ${key}`, ...(init?.headers as Record<string, string> | undefined) };
+      await ask(path, { ...init, headers: authorized });
+    }
   };
-  await use(keys[0]!);
+  await use(keys[0]!, true);
   await issue('key', 'rotate', ids[0]!);
-  await use(keys[0]!);
-  await use(keys[1]!);
+  expect(await ask('/v1/btc/markets', { headers: { authorization: `Bearer ${keys[0]}` } })).not.toBe(200);
+  await use(keys[1]!, true);
   await issue('key', 'create', '--tier', 'enterprise', '--name', 'second');
-  await runExecutable(['key', 'revoke', ids[2]!, '--data', data]);
-  await use(keys[2]!);
+  await run('key', 'revoke', ids[2]!);
   for (const args of [
     ['key', 'list'],
     ['key', 'list', '--json'],
+    ['tier', 'list'],
+    ['verify', '--json'],
   ]) {
-    const { stdout, stderr } = await runExecutable([...args, '--data', data]);
-    said.push(stdout, stderr);
+    said.push({ where: args.join(' '), bytes: Buffer.from((await run(...args)).stdout) });
   }
+  // Mistaken for an id, a name of a command, a file.
+  for (const args of [
+    ['key', 'revoke', keys[1]!],
+    ['key', 'rotate', keys[1]!],
+  ]) {
+    const { code, stderr } = await runExecutable([...args, '--data', data]);
+    expect(code).toBe(1);
+    said.push({ where: `stderr of ${args[1]} with a key`, bytes: Buffer.from(stderr) });
+  }
+  const out = join(directory.path, 'out');
+  mkdirSync(out);
+  for (const format of ['ndjson', 'msgpack', 'csv', 'parquet', 'segments', 'sqlite']) {
+    expect((await run('export', '--market', MARKET, '--format', format, '-o', join(out, format))).code).toBe(0);
+  }
+  expect((await run('backup', join(out, 'backup'))).code).toBe(0);
 
   const lookEverywhere = () => {
-    for (const key of keys) {
-      for (const name of readdirSync(data))
-        expect([name, betrays(readFileSync(join(data, name)), key)]).toEqual([name, false]);
-      for (const text of [...said, server.stdout(), server.stderr()])
-        expect(betrays(Buffer.from(text), key)).toBe(false);
-    }
+    const files = [data, out].flatMap((path) => readdirSync(path).map((name) => join(path, name)));
+    const seen: Said[] = [
+      ...files.map((path) => ({ where: path, bytes: readFileSync(path) })),
+      ...said,
+      { where: 'the log', bytes: Buffer.from(server.stderr()) },
+    ];
+    const printed = { where: 'standard output', bytes: Buffer.from(server.stdout()) };
     // The demo's key is printed for its owner, and stands nowhere else.
-    for (const name of readdirSync(data))
-      expect([name, betrays(readFileSync(join(data, name)), demoKey!)]).toEqual([name, false]);
-    expect(betrays(Buffer.from(server.stderr()), demoKey!)).toBe(false);
+    const searched: [string, readonly Said[]][] = [
+      [demoKey!, seen],
+      ...keys.map((key): [string, Said[]] => [key, [...seen, printed]]),
+    ];
+    const found = searched.flatMap(([key, places]) => {
+      // Most often there is nothing at all.
+      if (!betrays(Buffer.concat(places.map(({ bytes }) => bytes)), key)) return [];
+      return places.filter(({ bytes }) => betrays(bytes, key)).map(({ where }) => where);
+    });
+    expect(found).toEqual([]);
+    return files;
   };
+  if (existsSync('/proc/self/cmdline')) {
+    for (const name of ['cmdline', 'environ']) {
+      said.push({ where: `/proc/PID/${name}`, bytes: readFileSync(`/proc/${server.pid}/${name}`) });
+    }
+  }
   // While the write-ahead log is there, and after it went into the database.
-  expect(readdirSync(data)).toContain('bookreel.db-wal');
-  lookEverywhere();
+  expect(lookEverywhere()).toContain(join(data, 'bookreel.db-wal'));
   server.kill('SIGTERM');
   expect(await server.exited).toBe(0);
   lookEverywhere();
+  // The log is one: it tells of the requests, and whose they were.
+  expect(server.stderr()).toContain('/v1/btc/markets');
+  expect(server.stderr()).toContain(ids[0]!);
 });
 
 test('the search finds a key where there is one', () => {
   const key = 'br_live_abcdefghijklmnopqrstuvwxyz234567abcdefghijklmno';
-  for (const encoding of ['utf8', 'hex', 'base64', 'utf16le'] as const) {
-    const text =
-      encoding === 'utf16le' ? Buffer.from(key, 'utf16le') : Buffer.from(Buffer.from(key).toString(encoding));
-    expect(betrays(Buffer.concat([Buffer.from('x'), text, Buffer.from('y')]), key)).toBe(true);
+  const forms = [
+    Buffer.from(key),
+    Buffer.from(key.toUpperCase()),
+    Buffer.from(key.slice(PUBLIC_CHARS)),
+    Buffer.from(key.slice(20, 45)),
+    Buffer.from(hex(key)),
+    Buffer.from(base64(key)),
+    Buffer.from(base64(`user:${key}`)),
+    Buffer.from(key, 'utf16le'),
+    Buffer.from(reversed(key)),
+    Buffer.from(percentEscaped(key)),
+  ];
+  for (const form of forms) {
+    expect(betrays(Buffer.concat([Buffer.from('x'), form, Buffer.from('y')]), key)).toBe(true);
   }
   expect(betrays(Buffer.from(`${key.slice(0, PUBLIC_CHARS)}…`), key)).toBe(false);
 });
 
-/** Whether `bytes` hold more of `key` than may be shown: in any case, plain, as UTF-16, hex or base64. */
+test('whatever is wrong with a key, the gate digests it and looks it up as often as any other', async () => {
+  using held = temporaryArchive();
+  const { database, tiers } = held.archive;
+  const secret = KeySecret.open(held.path, () => false);
+  using query = spyOn(database, 'query');
+  const apiKeys = new ApiKeys(database, secret);
+  const looking = query.mock.calls.findIndex(([sql]) => sql === FIND_KEY_BY_DIGEST);
+  const statement = query.mock.results[looking]!.value as { get(digest: Uint8Array): unknown };
+  const holders = new Holders(database, secret, apiKeys, tiers);
+  const { app, key } = serviceOf({ ...held.archive, apiKeys, holders });
+  const issue = () => database.write(() => apiKeys.create(REQUEST, NOW_MS));
+  const [revoked, rotated, untouched] = [issue(), issue(), issue()];
+  database.write(() => apiKeys.revoke(revoked.apiKey.id, NOW_MS));
+  database.write(() => apiKeys.rotate(rotated.apiKey.id, NOW_MS));
+  const changed = (of: string, at: number) => of.slice(0, at) + (of[at] === 'a' ? 'b' : 'a') + of.slice(at + 1);
+  const mistyped = changed(key, key.length - 1);
+  const presented: Record<string, readonly [string, number]> = {
+    unknown: [generateKey(), 401],
+    revoked: [revoked.key, 401],
+    'rotated away': [rotated.key, 401],
+    'wrong in its last character': [mistyped, 401],
+    'wrong in its first character': [changed(key, 'br_live_'.length), 401],
+    'of the right length': [`br_live_${'a'.repeat(47)}`, 401],
+    'one character short': [key.slice(0, -1), 401],
+    'in capitals': [key.toUpperCase(), 401],
+    'not like a key at all': ['x', 401],
+    'right, for the first time': [untouched.key, 200],
+  };
+  using lookUp = spyOn(statement, 'get');
+  using digest = spyOn(KeySecret.prototype, 'digest');
+  using digestText = spyOn(KeySecret.prototype, 'digestText');
+  const workFor = async (token: string, status: number) => {
+    const before = [digest.mock.calls.length + digestText.mock.calls.length, lookUp.mock.calls.length] as const;
+    const request = new Request('http://localhost/v1/billing/tiers', { headers: { authorization: `Bearer ${token}` } });
+    expect((await app.handle(request)).status).toBe(status);
+    const [digests, lookUps] = before;
+    return {
+      digests: digest.mock.calls.length + digestText.mock.calls.length - digests,
+      lookUps: lookUp.mock.calls.length - lookUps,
+    };
+  };
+  const work: Record<string, { digests: number; lookUps: number }> = {};
+  for (const [what, [token, status]] of Object.entries(presented)) work[what] = await workFor(token, status);
+  const same = { digests: 2, lookUps: 1 };
+  expect(work).toEqual(Object.fromEntries(Object.keys(presented).map((what) => [what, same])));
+  // A refusal is never remembered; that a valid key is known by then, its answer says anyway.
+  expect(await workFor(mistyped, 401)).toEqual(same);
+  expect(await workFor(revoked.key, 401)).toEqual(same);
+  expect(await workFor(untouched.key, 200)).toEqual({ digests: 1, lookUps: 0 });
+});
+
+/** Whether `bytes` hold more of `key` than may be shown: in any case, plain, reversed, escaped, as UTF-16, hex or base64. */
 function betrays(bytes: Buffer, key: string): boolean {
   const secret = key.slice(PUBLIC_CHARS);
   const haystack = bytes.toString('latin1').toLowerCase();
   const needles: string[] = [];
-  for (let start = 0; start + STRETCH_CHARS <= secret.length; start += STRETCH_CHARS) {
-    const stretch = Buffer.from(secret.slice(start, start + STRETCH_CHARS));
-    needles.push(
-      stretch.toString(),
-      stretch.toString('hex'),
-      Buffer.from(stretch.toString(), 'utf16le').toString('latin1'),
-    );
+  for (let start = 0; start + STRETCH_CHARS <= secret.length; start += 1) {
+    const stretch = secret.slice(start, start + STRETCH_CHARS);
+    const wide = Buffer.from(stretch, 'utf16le').toString('latin1');
+    needles.push(stretch, reversed(stretch), hex(stretch), percentEscaped(stretch), wide);
+    // Of base64 only what begins at a multiple of three bytes looks the same wherever it stands.
+    needles.push(base64(stretch));
   }
-  // Of base64 only what begins at a multiple of three bytes of the whole key looks the same.
-  for (const shift of [0, 1, 2]) {
-    const from = PUBLIC_CHARS + ((3 - ((PUBLIC_CHARS + shift) % 3)) % 3);
-    needles.push(
-      Buffer.from(key.slice(from, from + STRETCH_CHARS))
-        .toString('base64')
-        .toLowerCase(),
-    );
-  }
-  return needles.some((needle) => haystack.includes(needle));
+  return needles.some((needle) => haystack.includes(needle.toLowerCase()));
 }
 
-async function ask(origin: string, path: string, headers: Record<string, string>): Promise<void> {
-  const response = await fetch(`${origin}${path}`, { headers });
-  await response.arrayBuffer();
+function hex(text: string): string {
+  return Buffer.from(text).toString('hex');
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+function reversed(text: string): string {
+  return [...text].reverse().join('');
+}
+
+function percentEscaped(text: string): string {
+  return [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
 }

@@ -1,5 +1,6 @@
 import { expect } from 'bun:test';
 import { ROUTES } from '../../src/http/routes.ts';
+import { expectDescribed } from './described.ts';
 
 /** One answer, as bytes and as what they say. */
 export interface Reply {
@@ -61,7 +62,9 @@ export function clientOf(origin: string, ownKey: string | null = null): Client {
       text,
       json: <T>() => JSON.parse(text) as T,
     };
-    expectTrueOfEveryAnswer(reply, method, `${method} ${path.slice(0, 200)}`);
+    const what = `${method} ${path.slice(0, 200)}`;
+    expectTrueOfEveryAnswer(reply, method, what);
+    expectDescribed(reply, method, path, what);
     return reply;
   };
 }

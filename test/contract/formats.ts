@@ -202,7 +202,7 @@ export function formatTests(suite: Suite): void {
     expect((await get('/nothing', { method })).status).toBe(404);
   });
 
-  test('an entity tag changes when a record of its market is imported late', async () => {
+  test.skipIf(!suite.reach.operated)('an entity tag changes when a record of its market is imported late', async () => {
     const late = (outcome: string, bid: string) => ({
       type: 'snapshot',
       conditionId: EMPTY.conditionId,

@@ -1,7 +1,8 @@
-import { expect, test } from 'bun:test';
-import { exchange, type RawReply, requestOf } from './raw-http.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { exchange, type RawReply, requestOf, statusesUntilClosed } from './raw-http.ts';
 import { BOOKS } from './recording.ts';
 import type { Suite } from './suite.ts';
+import type { Target } from './target.ts';
 
 const HOST = 'Host: localhost';
 const MARKETS = '/v1/btc/markets?limit=1';
@@ -83,6 +84,140 @@ const TABLE: readonly Malformed[] = [
   row('a header without a colon', MARKETS, [HOST, 'nonsense'], [0, 400]),
 ];
 
+/** Messages that are none, byte for byte; `bytes` ends where a request that is smuggled in would begin. */
+interface Broken {
+  readonly name: string;
+  readonly bytes: string;
+}
+
+const START = 'GET /healthz HTTP/1.1\r\n';
+const POST = `POST /healthz HTTP/1.1\r\n${HOST}\r\n`;
+/** Answered if anything makes a request of its own of it. */
+const SMUGGLED = 'GET /readyz HTTP/1.1\r\nHost: smuggled\r\n\r\n';
+
+const broken = (name: string, bytes: string): Broken => ({ name, bytes });
+/** A request line and the lines given in front of its headers. */
+const lines = (name: string, ...given: readonly string[]): Broken =>
+  broken(name, `${START}${HOST}\r\n${given.map((line) => `${line}\r\n`).join('')}\r\n`);
+const startLine = (name: string, line: string): Broken => broken(name, `${line}\r\n${HOST}\r\n\r\n`);
+const framed = (name: string, fields: readonly string[], body: string): Broken =>
+  broken(name, `${POST}${fields.map((field) => `${field}\r\n`).join('')}\r\n${body}`);
+
+const CHUNKED = 'Transfer-Encoding: chunked';
+const EMPTY = '0\r\n\r\n';
+
+const BROKEN: readonly Broken[] = [
+  // A length and chunks: two ways to cut one message.
+  framed('a length in front of chunks', ['Content-Length: 5', CHUNKED], EMPTY),
+  framed('chunks in front of a length', [CHUNKED, 'Content-Length: 5'], EMPTY),
+  framed('a length of 0 and chunks', ['Content-Length: 0', CHUNKED], EMPTY),
+  framed('a length and chunks in other letters', ['content-length: 5', 'TRANSFER-ENCODING: CHUNKED'], EMPTY),
+  framed('two lengths', ['Content-Length: 0', 'Content-Length: 44'], ''),
+  framed('two lengths, the longer one first', ['Content-Length: 44', 'Content-Length: 0'], ''),
+  framed('a list of lengths', ['Content-Length: 0, 44'], ''),
+  framed('a length with a sign', ['Content-Length: +0'], ''),
+  framed('a length below 0', ['Content-Length: -1'], ''),
+  framed('a length in hex', ['Content-Length: 0x0'], ''),
+  framed('a length with a fraction', ['Content-Length: 0.0'], ''),
+  framed('a length with an exponent', ['Content-Length: 0e0'], ''),
+  framed('a length with a space within', ['Content-Length: 0 0'], ''),
+  framed('a length with an underscore', ['Content-Length: 0_0'], ''),
+  framed('a length that is a word', ['Content-Length: none'], ''),
+  framed('a length in quotes', ['Content-Length: "0"'], ''),
+  framed('a length past 2^64', ['Content-Length: 18446744073709551616'], ''),
+  framed('a length past every integer', [`Content-Length: ${'9'.repeat(40)}`], ''),
+  framed('a length larger than any body here', ['Content-Length: 1000000'], ''),
+  // Encodings that one parser knows and another does not.
+  framed('an unknown encoding', ['Transfer-Encoding: cow'], EMPTY),
+  framed('identity', ['Transfer-Encoding: identity'], EMPTY),
+  framed('an encoding behind chunked', ['Transfer-Encoding: chunked, identity'], EMPTY),
+  framed('chunked twice', ['Transfer-Encoding: chunked, chunked'], EMPTY),
+  framed('two encodings', [CHUNKED, 'Transfer-Encoding: identity'], EMPTY),
+  framed('an encoding in quotes', ['Transfer-Encoding: "chunked"'], EMPTY),
+  framed('an encoding with a letter too many', ['Transfer-Encoding: xchunked'], EMPTY),
+  framed('an encoding cut short', ['Transfer-Encoding: chunke'], EMPTY),
+  framed('an encoding with a semicolon', ['Transfer-Encoding: chunked;q=1'], EMPTY),
+  framed('an encoding behind a vertical tab', ['Transfer-Encoding: \x0bchunked'], EMPTY),
+  framed('an encoding on a folded line', ['Transfer-Encoding:', ' chunked'], EMPTY),
+  framed('a space in front of the colon of an encoding', ['Transfer-Encoding : chunked'], EMPTY),
+  framed('a space in front of the colon of a length', ['Content-Length : 44'], ''),
+  // Chunks that are none.
+  framed('a chunk size that is no hex', [CHUNKED], 'xyz\r\n\r\n'),
+  framed('a chunk size with a sign', [CHUNKED], '-1\r\n\r\n'),
+  framed('a chunk size with a prefix', [CHUNKED], '0x0\r\n\r\n'),
+  framed('a chunk size past every integer', [CHUNKED], `${'f'.repeat(20)}\r\n`),
+  framed('no chunk size', [CHUNKED], '\r\n\r\n'),
+  framed('a chunk longer than its size', [CHUNKED], '1\r\nabc\r\n0\r\n\r\n'),
+  framed('a chunk without its line end', [CHUNKED], '3\r\nabc0\r\n\r\n'),
+  framed('a chunk size ended by LF', [CHUNKED], '1\na\r\n0\r\n\r\n'),
+  framed('a chunk size ended by CR', [CHUNKED], '1\ra\r\n0\r\n\r\n'),
+  framed('a space in front of a chunk size', [CHUNKED], ' 0\r\n\r\n'),
+  framed('an extension of a chunk with a NUL', [CHUNKED], '0;a\0b\r\n\r\n'),
+  framed('an extension of a chunk with a bare LF', [CHUNKED], '0;a\nb\r\n\r\n'),
+  // Lines.
+  broken('lines ended by LF', `GET /healthz HTTP/1.1\n${HOST}\n\n`),
+  broken('a request line ended by LF', `GET /healthz HTTP/1.1\n${HOST}\r\n\r\n`),
+  broken('a header ended by LF', `${START}${HOST}\nX: a\r\n\r\n`),
+  broken('a header ended by CR', `${START}${HOST}\rX: a\r\n\r\n`),
+  broken('an end ended by LF', `${START}${HOST}\r\n\n`),
+  broken('CR CR LF behind a header', `${START}${HOST}\r\r\n\r\n`),
+  lines('a bare CR in a value', 'X: a\rb'),
+  lines('a bare LF in a value', 'X: a\nb'),
+  lines('a NUL in a value', 'X: a\0b'),
+  lines('a NUL in a name', 'X\0: a'),
+  lines('an escape character in a value', 'X: a\x1bb'),
+  lines('a folded line', 'X: a', ' b'),
+  lines('a line folded with a tab', 'X: a', '\tb'),
+  broken('a folded line in front of every header', `${START} X: a\r\n${HOST}\r\n\r\n`),
+  lines('a space in front of a colon', 'X : a'),
+  lines('a tab in front of a colon', 'X\t: a'),
+  lines('a space within a name', 'X Y: a'),
+  lines('no name', ': a'),
+  lines('no colon', 'nonsense'),
+  lines('a name in brackets', '(X): a'),
+  lines('a name in quotes', '"X": a'),
+  lines('a name with a slash', 'X/Y: a'),
+  lines('a name with a byte above ASCII', 'X\xfc: a'),
+  lines('a line that is a request line', 'GET /readyz HTTP/1.1'),
+  lines('a field that is too long', `X: ${'a'.repeat(20_000)}`),
+  lines('a name that is too long', `${'X'.repeat(20_000)}: a`),
+  lines('too many fields', ...Array.from({ length: 300 }, (_, index) => `X-${index}: a`)),
+  lines(
+    'fields that are too long together',
+    ...Array.from({ length: 90 }, (_, index) => `X-${index}: ${'a'.repeat(250)}`),
+  ),
+  // Request lines.
+  startLine('no version', 'GET /healthz'),
+  startLine('no target', 'GET HTTP/1.1'),
+  startLine('an empty target', 'GET  HTTP/1.1'),
+  startLine('two spaces in front of the version', 'GET /healthz  HTTP/1.1'),
+  startLine('a space behind the version', 'GET /healthz HTTP/1.1 '),
+  startLine('a space within the target', 'GET /heal thz HTTP/1.1'),
+  startLine('tabs between the parts', 'GET\t/healthz\tHTTP/1.1'),
+  startLine('a space in front', ' GET /healthz HTTP/1.1'),
+  startLine('a NUL in the target', 'GET /heal\0thz HTTP/1.1'),
+  startLine('a control character in the target', 'GET /heal\x01thz HTTP/1.1'),
+  startLine('a target that is too long', `GET /${'a'.repeat(20_000)} HTTP/1.1`),
+  startLine('a method that is too long', `${'A'.repeat(20_000)} /healthz HTTP/1.1`),
+  startLine('a method with a bracket', 'G(T /healthz HTTP/1.1'),
+  startLine('a method with a colon', 'GET: /healthz HTTP/1.1'),
+  startLine('no method', '/healthz HTTP/1.1'),
+  startLine('HTTP/0.9', 'GET /healthz HTTP/0.9'),
+  startLine('HTTP/1.2', 'GET /healthz HTTP/1.2'),
+  startLine('HTTP/2.0', 'GET /healthz HTTP/2.0'),
+  startLine('HTTP/1.10', 'GET /healthz HTTP/1.10'),
+  startLine('HTTP/11', 'GET /healthz HTTP/11'),
+  startLine('HTTP/1', 'GET /healthz HTTP/1'),
+  startLine('HTTP/1,1', 'GET /healthz HTTP/1,1'),
+  startLine('http/1.1', 'GET /healthz http/1.1'),
+  startLine('HTTPS/1.1', 'GET /healthz HTTPS/1.1'),
+  startLine('another protocol', 'OPTIONS rtsp://localhost/ RTSP/1.0'),
+  broken('the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+  broken('a greeting of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'),
+  broken('nothing but NULs', `${'\0'.repeat(64)}\r\n\r\n`),
+  broken('nothing but line ends', '\r\n\r\n\r\n\r\n'),
+];
+
 /** Our own answers speak JSON; what the parser says by itself has no body. */
 function expectHarmless(reply: RawReply, name: string): void {
   expect(reply.status, name).toBeLessThan(500);
@@ -114,6 +249,29 @@ export function malformedHttpTests(suite: Suite): void {
     expect(reply.body).not.toContain('conditionId"');
     // The only open path among these is the first page.
     if (reply.status === 200) expect(reply.body).toContain('"name":"bookreel"');
+  });
+
+  describe('messages that are none', () => {
+    let target: Target;
+    // Some are charged to their address, of which the other tests have need.
+    beforeAll(async () => {
+      target = suite.reach.anew ? await suite.open([]) : suite.target;
+    });
+    afterAll(async () => {
+      if (target !== suite.target) await target[Symbol.asyncDispose]();
+    });
+
+    test.concurrent.each(BROKEN)('$name: refused, and nothing behind it is served', async ({ bytes }) => {
+      const statuses = await statusesUntilClosed(target.origin, `${bytes}${SMUGGLED}`);
+      // A chunk may be found to be none when its message's head is answered: a second refusal, and the end.
+      expect(statuses.length).toBeLessThanOrEqual(2);
+      for (const status of statuses) {
+        expect(status).toBeGreaterThanOrEqual(400);
+        if (status !== 501) expect([500, 502, 503, 504]).not.toContain(status);
+      }
+      const next = await exchange(target.origin, requestOf('/healthz', [HOST]));
+      expect(next.status).toBe(200);
+    });
   });
 
   test('a malformed request is charged to its address, whatever key it carries', async () => {

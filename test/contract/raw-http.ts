@@ -29,6 +29,28 @@ export async function exchange(origin: string, request: string): Promise<RawRepl
   return parse(received);
 }
 
+/**
+ * Sends bytes as they are and reads until the server closes: the status of every answer that came, in their order. The
+ * server ends it: what it takes for a request that is not yet whole, it waits for.
+ */
+export async function statusesUntilClosed(origin: string, bytes: string): Promise<readonly number[]> {
+  const { hostname, port } = new URL(origin);
+  const received = await new Promise<string>((resolve) => {
+    let text = '';
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.setEncoding('latin1');
+    socket.on('connect', () => socket.write(bytes, 'latin1'));
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(text));
+  });
+  return [...received.matchAll(/^HTTP\/1\.[01] (\d{3}) /gm), ...received.matchAll(/[^\n]HTTP\/1\.[01] (\d{3}) /g)].map(
+    ([, status]) => Number(status),
+  );
+}
+
 /** A request with the headers given, lines ended as HTTP has it. */
 export function requestOf(target: string, headers: readonly string[], method = 'GET'): string {
   return [`${method} ${target} HTTP/1.1`, ...headers, 'Connection: close', '', ''].join('\r\n');

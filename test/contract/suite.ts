@@ -5,12 +5,13 @@ import { coverageTests } from './coverage.ts';
 import { exportTests } from './export.ts';
 import { formatTests } from './formats.ts';
 import { malformedHttpTests } from './malformed-http.ts';
+import { pageTests } from './pages.ts';
 import { parameterTests } from './parameters.ts';
 import { RECORDS } from './recording.ts';
 import { resourceTests } from './resources.ts';
 import { seriesTests } from './series.ts';
 import { siteTests } from './site.ts';
-import { AMPLE_RPM, type OpenTarget, type Target } from './target.ts';
+import { AMPLE_RPM, HERE, type OpenTarget, type Reach, type Target } from './target.ts';
 
 /** Tests that walk through everything make thousands of requests. */
 setDefaultTimeout(60_000);
@@ -21,12 +22,16 @@ export interface Suite {
   /** Asks with a key that may see everything, as often as it likes. */
   readonly client: Client;
   readonly ampleKey: string;
-  /** Another service, for tests that use up what all requests share. */
+  /** Another service, for tests that use up what all requests share; there where `reach.anew`. */
   readonly open: OpenTarget;
+  readonly reach: Reach;
 }
 
-/** The HTTP interface of the contract, held against the service that `open` starts. */
-export function contractSuite(name: string, open: OpenTarget): void {
+/**
+ * The HTTP interface of the contract, held against the service that `open` starts or finds. Tests that want more than
+ * `reach` has are skipped by name.
+ */
+export function contractSuite(name: string, open: OpenTarget, reach: Reach = HERE): void {
   describe(name, () => {
     let target: Target;
     let ampleKey: string;
@@ -50,6 +55,7 @@ export function contractSuite(name: string, open: OpenTarget): void {
         return ampleKey;
       },
       open,
+      reach,
     };
     describe('records and markets', () => resourceTests(suite));
     describe('time series', () => seriesTests(suite));
@@ -58,7 +64,8 @@ export function contractSuite(name: string, open: OpenTarget): void {
     describe('parameters', () => parameterTests(suite));
     describe('formats', () => formatTests(suite));
     describe('outside /v1', () => siteTests(suite));
-    describe('malformed HTTP', () => malformedHttpTests(suite));
+    describe('pages', () => pageTests(suite));
+    describe.skipIf(!reach.plain)('malformed HTTP', () => malformedHttpTests(suite));
     describe('access', () => accessTests(suite));
   });
 }

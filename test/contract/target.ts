@@ -24,5 +24,18 @@ export interface Target extends AsyncDisposable {
 
 export type OpenTarget = (records: readonly object[]) => Promise<Target>;
 
+/** What can be done with a service beside asking it. */
+export interface Reach {
+  /** Keys can be made, rotated and revoked, tiers set, records imported. Else `makeKey` has one key a tier, and the rest throws. */
+  readonly operated: boolean;
+  /** The service itself is at the other end of a connection, without encryption: bytes reach it as they are sent. */
+  readonly plain: boolean;
+  /** Further services can be started. */
+  readonly anew: boolean;
+}
+
+/** Of a service on this machine, started for the suite. */
+export const HERE: Reach = { operated: true, plain: true, anew: true };
+
 /** More requests a minute than any suite makes. */
 export const AMPLE_RPM = 1_000_000;

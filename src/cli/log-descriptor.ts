@@ -1,0 +1,27 @@
+import { write } from 'node:fs';
+import type { LogSink } from '../http/access-log.ts';
+
+/** The pipe is full and whoever shares it with us wants no write to wait: it is looked at again so much later. */
+const AGAIN_MS = 10;
+
+/**
+ * Writes to an open file descriptor from another thread: a pipe whose reader stands still holds up that thread, never the
+ * one that answers. One text at a time, see AccessLog. What others write to a pipe that is full may come between two parts.
+ */
+export function logDescriptor(descriptor: number): LogSink {
+  return async (text) => {
+    const bytes = Buffer.from(text);
+    let written = 0;
+    while (written < bytes.length) written += await writeSome(descriptor, bytes, written);
+  };
+}
+
+function writeSome(descriptor: number, bytes: Buffer, from: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(descriptor, bytes, from, bytes.length - from, null, (error, written) => {
+      if (error === null) resolve(written);
+      else if (error.code === 'EAGAIN') setTimeout(() => resolve(0), AGAIN_MS);
+      else reject(error);
+    });
+  });
+}

@@ -1,0 +1,25 @@
+import { Type } from '@sinclair/typebox';
+
+/** An id that recordings bring, on the wire: decimal digits, of any length up to 100, never calculated with. */
+const NUMERIC = '^(0|[1-9][0-9]{0,99})$';
+
+export const MarketId = Type.String({
+  pattern: NUMERIC,
+  description: 'The venue’s market id; "0" when the recording does not know it.',
+});
+
+export const EventId = Type.String({
+  pattern: NUMERIC,
+  description: 'The venue’s event id; "0" when the recording does not know it.',
+});
+
+export const AssetId = Type.String({
+  pattern: NUMERIC,
+  description: 'What the outcome trades under at the venue; "0" when never recorded.',
+});
+
+/** 1 … 2^53-1. */
+export const RecordId = Type.String({
+  pattern: '^[1-9][0-9]{0,15}$',
+  description: 'Unique in this archive, below 2^53; breaks ties of the timestamp.',
+});

@@ -1,0 +1,71 @@
+import { type Json, type JsonObject, openApiSchema } from './openapi-schema.ts';
+import { PATH_SCHEMAS, QUERY_SCHEMAS } from './params.ts';
+import type { Route } from './routes.ts';
+
+/** Request headers that make a difference; Accept is described by the media types of the answers, Authorization by the scheme. */
+export const HEADER_PARAMETERS: JsonObject = {
+  'Accept-Encoding': {
+    name: 'Accept-Encoding',
+    in: 'header',
+    required: false,
+    description:
+      'zstd and gzip are honoured where they make the answer smaller; of what is liked equally well, zstd. Anything else is ignored.',
+    schema: { type: 'string' },
+    example: 'zstd, gzip',
+  },
+  'If-None-Match': {
+    name: 'If-None-Match',
+    in: 'header',
+    required: false,
+    description: 'Entity tags of the copies at hand: 304 when one of them is the answer that would be sent.',
+    schema: { type: 'string' },
+    example: '"19d7o28jgwf-2t4ltrctgwqlh"',
+  },
+};
+
+/** The parameters of a route; those of the requests in `examples` (paths with queries, by name) are their examples. */
+export function parametersOf(route: Route, examples: Readonly<Record<string, string>>): Json[] {
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name: name!,
+    in: 'path',
+    required: true,
+    ...described(PATH_SCHEMAS[name!]!),
+    ...given(examples, (request) => valueInPath(route.path, request, name!)),
+  }));
+  const inQuery = route.query.map((name) => ({
+    name,
+    in: 'query',
+    required: false,
+    ...described(QUERY_SCHEMAS[name]),
+    ...given(examples, (request) => new URLSearchParams(request.split('?')[1]).get(name)),
+  }));
+  return [...inPath, ...inQuery, ...headersOf(route)];
+}
+
+function headersOf({ path }: Route): Json[] {
+  if (!path.startsWith('/v1/')) return [];
+  const names = path.includes('{conditionId}') ? ['Accept-Encoding', 'If-None-Match'] : ['Accept-Encoding'];
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+function described({ description, schema }: { description: string; schema: object }): JsonObject {
+  return { description, schema: openApiSchema(schema) };
+}
+
+function given(examples: Readonly<Record<string, string>>, valueIn: (request: string) => string | null): JsonObject {
+  const values = Object.entries(examples).flatMap(([name, request]) => {
+    const text = valueIn(request);
+    return text === null ? [] : [[name, { value: typed(text) }] as const];
+  });
+  return values.length === 0 ? {} : { examples: Object.fromEntries(values) };
+}
+
+function valueInPath(template: string, request: string, name: string): string {
+  const index = template.split('/').indexOf(`{${name}}`);
+  return request.split('?')[0]!.split('/')[index]!;
+}
+
+/** Plain digits are integers. */
+function typed(text: string): string | number {
+  return /^\d+$/.test(text) ? Number(text) : text;
+}

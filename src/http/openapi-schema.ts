@@ -1,0 +1,48 @@
+import type { TSchema } from '@sinclair/typebox';
+
+/** A JSON value. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+export type JsonObject = { readonly [name: string]: Json };
+
+/**
+ * A schema as OpenAPI 3.1 writes it, and as tools read it best: alternatives of constants are an enum, an alternative to null
+ * is a type beside null, objects have no fields but those named unless they say so, references lead into the components.
+ */
+export function openApiSchema(schema: TSchema | object): JsonObject {
+  // As text: without TypeBox's symbols.
+  return converted(JSON.parse(JSON.stringify(schema)) as JsonObject) as JsonObject;
+}
+
+function converted(value: Json): Json {
+  if (isList(value)) return value.map(converted);
+  if (!isObject(value)) return value;
+  const { $id: _, $ref, anyOf, ...rest } = value;
+  if (typeof $ref === 'string') return { ...rest, $ref: `#/components/schemas/${$ref}` };
+  const fields = Object.fromEntries(Object.entries(rest).map(([name, field]) => [name, converted(field)]));
+  if (anyOf !== undefined && isList(anyOf)) return alternatives(anyOf.map(converted), fields);
+  const isClosed = fields.type === 'object' && fields.properties !== undefined;
+  return isClosed ? { additionalProperties: false, ...fields } : fields;
+}
+
+/** `beside` is what the schema says beside its alternatives. */
+function alternatives(schemas: readonly Json[], beside: JsonObject): JsonObject {
+  const stated = schemas.filter(isObject);
+  const others = stated.filter(({ type }) => type !== 'null');
+  const isNullable = others.length < stated.length;
+  const nullable = (type: Json): Json => (isNullable ? [type, 'null'] : type);
+  const constants = others.flatMap((schema) => (schema.const === undefined ? [] : [schema.const]));
+  if (constants.length === others.length) {
+    return { ...beside, type: nullable('string'), enum: isNullable ? [...constants, null] : constants };
+  }
+  const [only] = others;
+  if (others.length === 1 && typeof only?.type === 'string') return { ...only, ...beside, type: nullable(only.type) };
+  return { ...beside, anyOf: [...schemas] };
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !isList(value);
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { temporaryDirectory } from '../support/archive.ts';
+import { EXECUTABLE, type RunningServer, startServer } from '../support/executable.ts';
+import { HAS_CHROMIUM, openPage } from './chromium.ts';
+
+const PAGE = { accept: 'text/html' };
+
+describe('the quick start', () => {
+  const directory = temporaryDirectory();
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer(directory.path, ['--demo']);
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
+  });
+
+  test.skipIf(Bun.which('curl') === null)(
+    'has three curl lines that work when they are pasted (needs curl)',
+    async () => {
+      const page = await (await fetch(server.origin, { headers: PAGE })).text();
+      const [create, give, lines, ...others] = blocksOf(page);
+      expect(others).toEqual([]);
+      expect(give).toBe('export KEY=br_live_…');
+      // The command as it stands on the page, but for where the executable and its data are.
+      expect(create).toStartWith('bookreel key create ');
+      const key = shell(`"$BOOKREEL" ${create!.slice('bookreel '.length)} --data "$DATA"`, {
+        BOOKREEL: EXECUTABLE,
+        DATA: directory.path,
+      });
+      expect(key).toMatch(/^br_live_\w+\n$/);
+      expect(lines!.split('\n')).toHaveLength(3);
+      expect(lines!.match(/\bcurl\b/g)).toHaveLength(3);
+      const answers = shell(lines!.replaceAll('\n', '\necho\n'), { KEY: key.trim() });
+      const [markets, named, snapshots] = answers.trim().split('\n');
+      const { data } = JSON.parse(markets!) as { data: { slug: string; conditionId: string }[] };
+      expect(data).toHaveLength(2);
+      // The second line only keeps the name of the latest market, for the third.
+      expect(named).toBe('');
+      const books = JSON.parse(snapshots!) as { data: { conditionId: string; bids: unknown[] }[]; nextCursor: string };
+      expect(books.data.map(({ conditionId }) => conditionId)).toEqual([data[0]!.conditionId, data[0]!.conditionId]);
+      expect(books.nextCursor).toBeString();
+    },
+  );
+
+  test.skipIf(Bun.which('curl') === null)('says with the same lines what a wrong key gets (needs curl)', async () => {
+    const [, , lines] = blocksOf(await (await fetch(server.origin, { headers: PAGE })).text());
+    const [first] = lines!.split('\n');
+    expect(JSON.parse(shell(first!, { KEY: 'br_live_nothing' }))).toMatchObject({ status: 401 });
+  });
+
+  test.skipIf(!HAS_CHROMIUM)('is a page that a browser shows as it is (needs Chromium, test/judges)', async () => {
+    await using watched = await openPage();
+    const { page } = watched;
+    await page.goto(server.origin, { waitUntil: 'networkidle' });
+    expect(await page.locator('h1').allInnerTexts()).toEqual(['bookreel']);
+    expect(await page.locator('pre').allInnerTexts()).toEqual([
+      ...blocksOf(await (await fetch(server.origin, { headers: PAGE })).text()),
+    ]);
+    // The one style is in force.
+    expect(await page.evaluate<string>('getComputedStyle(document.querySelector("pre")).overflowX')).toBe('auto');
+    expect(await watched.refused()).toEqual([]);
+    expect(watched.complaints).toEqual([]);
+    expect(watched.asked.filter((url) => !url.startsWith('data:'))).toEqual([`${server.origin}/`]);
+  });
+});
+
+/** What stands on the page to be copied, as it is shown. */
+function blocksOf(page: string): readonly string[] {
+  const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'", '#39': "'" };
+  return [...page.matchAll(/<pre><code>([\s\S]*?)<\/code><\/pre>/g)].map(([, content]) =>
+    content!.replace(/&([^;]+);/g, (whole, name: string) => entities[name] ?? whole),
+  );
+}
+
+/** What a shell prints that gets `script` pasted. */
+function shell(script: string, env: Readonly<Record<string, string>>): string {
+  const { stdout, stderr, exitCode } = Bun.spawnSync(['sh', '-c', script], {
+    env: { PATH: process.env.PATH!, ...env },
+  });
+  if (exitCode !== 0) throw new Error(`the shell ended with ${exitCode}: ${stderr.toString()}`);
+  return stdout.toString();
+}

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { temporaryDirectory } from '../support/archive.ts';
+import { type Child, startChild } from '../support/child.ts';
+import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
+
+const LISTENING = /serves '.*' on (http:\/\/\S+) /;
+const EXPORT = `/v1/btc/markets/${LIGHT_CONDITION_ID}/export?format=ndjson`;
+const WAITING = 'stopping: waiting for the requests under way\n';
+const CUTTING = 'stopping: cutting off the requests under way\n';
+/** As an export many times what socket buffers hold. */
+const SNAPSHOTS = 4000;
+const LEVELS = 100;
+const POLL_MS = 5;
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let data: string;
+let key: string;
+
+beforeAll(async () => {
+  directory = temporaryDirectory();
+  data = join(directory.path, 'data');
+  const recording = join(directory.path, 'wide.ndjson');
+  const records = [LIGHT_MARKET, ...Array.from({ length: SNAPSHOTS }, (_, index) => lightSnapshot(index, LEVELS))];
+  writeFileSync(recording, records.map((record) => JSON.stringify(record)).join('\n'));
+  expect((await runExecutable(['import', recording, '--data', data])).code).toBe(0);
+  const created = await runExecutable(['key', 'create', '--tier', 'enterprise', '--data', data]);
+  key = created.stdout.trim();
+});
+
+afterAll(() => directory[Symbol.dispose]());
+
+/** A connection on which the bytes to send and when to read are chosen. */
+class Connection {
+  readonly closed: Promise<void>;
+  readonly #socket: Socket;
+  readonly #chunks: Buffer[] = [];
+
+  constructor(origin: string) {
+    const { hostname, port } = new URL(origin);
+    this.#socket = connect(Number(port), hostname);
+    this.#socket.on('data', (chunk: Buffer) => this.#chunks.push(chunk));
+    this.#socket.on('error', () => undefined);
+    this.closed = new Promise((resolve) => this.#socket.once('close', () => resolve()));
+  }
+
+  ask(path: string, ...headers: string[]): this {
+    return this.send(`GET ${path} HTTP/1.1\r\n${['Host: localhost', ...headers, '', ''].join('\r\n')}`);
+  }
+
+  send(text: string): this {
+    this.#socket.write(text);
+    return this;
+  }
+
+  /** Waits until so many bytes have come, then reads no more. */
+  async readOnly(bytes: number): Promise<void> {
+    while (this.received.length < bytes) await Bun.sleep(POLL_MS);
+    this.#socket.pause();
+  }
+
+  readOn(): void {
+    this.#socket.resume();
+  }
+
+  leave(): void {
+    this.#socket.destroy();
+  }
+
+  get received(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+}
+
+/** The body of an answer in chunks; throws where the last one is missing. */
+function dechunked(answer: Buffer): Buffer {
+  const pieces: Buffer[] = [];
+  let at = answer.indexOf('\r\n\r\n') + 4;
+  for (;;) {
+    const lineEnd = answer.indexOf('\r\n', at);
+    if (lineEnd < 0) throw new Error('the answer was cut off');
+    const size = Number.parseInt(answer.toString('latin1', at, lineEnd), 16);
+    if (size === 0) return Buffer.concat(pieces);
+    pieces.push(answer.subarray(lineEnd + 2, lineEnd + 2 + size));
+    at = lineEnd + 2 + size + 2;
+  }
+}
+
+async function serve(...args: string[]): Promise<{ server: Child; origin: string }> {
+  const server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', data, ...args]);
+  const [, origin] = await server.said(LISTENING);
+  return { server, origin: origin! };
+}
+
+async function saidToStop(server: Child): Promise<void> {
+  while (!server.stderr().includes(WAITING)) await Bun.sleep(POLL_MS);
+}
+
+describe.each(['off', 'on'])('with the doorkeeper %s', (doorkeeper) => {
+  test('an export under way is sent whole, idle connections are closed, and nobody is taken in', async () => {
+    const { server, origin } = await serve('--doorkeeper', doorkeeper);
+    await using _ = server;
+    const authorization = `Authorization: Bearer ${key}`;
+    const whole = await (await fetch(`${origin}${EXPORT}`, { headers: { authorization: `Bearer ${key}` } })).bytes();
+    const idle = new Connection(origin).ask('/healthz');
+    await idle.readOnly(1);
+    idle.readOn();
+    const slow = new Connection(origin).ask(EXPORT, authorization);
+    await slow.readOnly(1000);
+    server.kill('SIGTERM');
+    await saidToStop(server);
+    await idle.closed;
+    const late = new Connection(origin).ask('/healthz');
+    await late.closed;
+    expect(late.received.length).toBe(0);
+    expect(server.code).toBeUndefined();
+    slow.readOn();
+    await slow.closed;
+    expect(Buffer.compare(dechunked(slow.received), whole)).toBe(0);
+    expect(await server.exited).toBe(0);
+    expect(server.stderr()).toBe(WAITING);
+  });
+
+  test('a request that had begun is answered, and /readyz says that this server is going', async () => {
+    const { server, origin } = await serve('--doorkeeper', doorkeeper);
+    await using _ = server;
+    const begun = new Connection(origin).send('GET /readyz HTTP/1.1\r\nHost: localhost\r\n');
+    // A later connection that is answered: what the first one sent has arrived as well.
+    await (await fetch(`${origin}/healthz`)).text();
+    server.kill('SIGTERM');
+    await saidToStop(server);
+    begun.send('\r\n');
+    await begun.closed;
+    expect(begun.received.toString()).toMatch(/^HTTP\/1\.1 503 [\s\S]*\{"status":"draining"\}$/);
+    expect(await server.exited).toBe(0);
+  });
+
+  test('a reader that takes nothing keeps it for --drain-seconds and no longer', async () => {
+    const { server, origin } = await serve('--doorkeeper', doorkeeper, '--drain-seconds', '1');
+    await using _ = server;
+    const stuck = new Connection(origin).ask(EXPORT, `Authorization: Bearer ${key}`);
+    await stuck.readOnly(1000);
+    const dribble = new Connection(origin).send('GET / HTTP/1.1\r\n');
+    server.kill('SIGTERM');
+    expect(await server.exited).toBe(0);
+    expect(server.stderr()).toBe(WAITING + CUTTING);
+    stuck.readOn();
+    await stuck.closed;
+    // Nobody takes what came for the whole.
+    expect(() => dechunked(stuck.received)).toThrow('cut off');
+    dribble.leave();
+  });
+
+  test('a second signal ends it at once, with another exit code', async () => {
+    const { server, origin } = await serve('--doorkeeper', doorkeeper, '--drain-seconds', '3600');
+    await using _ = server;
+    const stuck = new Connection(origin).ask(EXPORT, `Authorization: Bearer ${key}`);
+    await stuck.readOnly(1000);
+    server.kill('SIGTERM');
+    await saidToStop(server);
+    server.kill('SIGINT');
+    expect(await server.exited).toBe(1);
+    expect(server.stderr()).toBe(WAITING + CUTTING);
+    stuck.leave();
+  });
+});
+
+test('the doorkeeper stands where others than this machine can connect, or where it is told to', async () => {
+  for (const [args, isThere] of [
+    [['--host', '127.0.0.1'], false],
+    [['--host', '0.0.0.0'], true],
+    [['--host', '0.0.0.0', '--doorkeeper', 'off'], false],
+    [['--host', '127.0.0.1', '--doorkeeper', 'on'], true],
+  ] as const) {
+    const { server, origin } = await serve(...args, '--max-url-bytes', '256');
+    await using _ = server;
+    expect((await fetch(`${origin}/${'a'.repeat(255)}`)).status).toBe(404);
+    const refused = await fetch(`${origin}/${'a'.repeat(256)}`);
+    expect(refused.status).toBe(isThere ? 414 : 404);
+    expect(refused.headers.get('x-ratelimit-limit')).toBe('600');
+    expect(refused.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  }
+});
+
+test('connections are no more than the files suffice for that the process may open, and it says so', async () => {
+  const words = ['serve', '--port', '0', '--data', data, '--doorkeeper', 'on'];
+  await using server = startChild(['sh', '-c', 'ulimit -n 104; exec "$@"', 'sh', EXECUTABLE, ...words]);
+  const [, origin] = await server.said(LISTENING);
+  expect(server.stderr()).toBe('20 connections at most: this process may open no more files (ulimit -n)\n');
+  const all = Array.from({ length: 20 }, () => new Connection(origin!));
+  const further = new Connection(origin!).ask('/healthz');
+  await further.closed;
+  expect(further.received.toString()).toMatch(/^HTTP\/1\.1 503 /);
+  for (const connection of all) await connection.ask('/readyz').readOnly(1);
+  for (const connection of all) expect(connection.received.toString()).toMatch(/^HTTP\/1\.1 200 /);
+  for (const connection of all) connection.leave();
+});

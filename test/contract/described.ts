@@ -1,0 +1,42 @@
+import { expect } from 'bun:test';
+import { answersOf, apiDocument, type DescribedAnswer, describedPath, type Schema } from '../support/api-document.ts';
+import type { Reply } from './client.ts';
+
+/** What servers and proxies add to any answer; the document speaks of what this service says. */
+const OF_THE_TRANSPORT: ReadonlySet<string> = new Set([
+  ...['date', 'content-length', 'content-type', 'transfer-encoding', 'connection', 'keep-alive'],
+  ...['server', 'via', 'age', 'alt-svc', 'strict-transport-security'],
+]);
+const DOCUMENT = apiDocument();
+const ANSWERS: ReadonlyMap<string, DescribedAnswer> = new Map(
+  answersOf(DOCUMENT).map((answer) => [`${answer.status} ${answer.path}`, answer]),
+);
+
+/** Holds an answer against the document: its status, its media type, its headers. The document describes GET, and HEAD with it. */
+export function expectDescribed({ status, headers }: Reply, method: string, path: string, label: string): void {
+  const template = describedPath(DOCUMENT, path);
+  if (template === undefined || (method !== 'GET' && method !== 'HEAD')) return;
+  const described = ANSWERS.get(`${status} ${template}`);
+  expect(described?.status, `${label}: the document knows the status`).toBe(status);
+  const types = Object.keys(described!.content);
+  const type = headers.get('content-type')?.split(';')[0];
+  if (types.length === 0) expect(type, label).toBeUndefined();
+  else expect(types, label).toContain(type!);
+  const listed = new Map(Object.entries(described!.headers).map(([name, header]) => [name.toLowerCase(), header]));
+  for (const [name, value] of headers) {
+    if (OF_THE_TRANSPORT.has(name) || name.startsWith('access-control-')) continue;
+    const header = listed.get(name);
+    expect(header === undefined ? `${name} is not listed` : name, label).toBe(name);
+    expect(isOfSchema(value, header!.schema), `${label}: ${name}: ${value}`).toBe(true);
+  }
+  for (const [name, { required = false }] of listed)
+    if (required) expect(headers.has(name), `${label}: ${name}`).toBe(true);
+}
+
+function isOfSchema(
+  text: string,
+  { type, pattern, enum: words, minimum = -Infinity, maximum = Infinity }: Schema,
+): boolean {
+  if (type === 'integer') return /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum;
+  return (pattern === undefined || new RegExp(pattern).test(text)) && (words === undefined || words.includes(text));
+}

@@ -1,0 +1,36 @@
+import type { Target } from './target.ts';
+
+/** Runs one command of the executable beside a service, with words that no shell takes for more; gives its output. */
+export type RunCommand = (args: readonly string[], stdin?: string) => Promise<string>;
+
+/** What an operator does beside a running service, by the command line alone. */
+export function operatorOf(run: RunCommand): Omit<Target, 'origin' | typeof Symbol.asyncDispose> {
+  return {
+    async makeKey(tier, { rpm } = {}) {
+      const limit = rpm === undefined ? [] : ['--rpm', String(rpm)];
+      return JSON.parse(await run(['key', 'create', '--tier', tier, ...limit])) as { id: string; key: string };
+    },
+    async rotateKey(id) {
+      return (JSON.parse(await run(['key', 'rotate', id])) as { key: string }).key;
+    },
+    async revokeKey(id) {
+      await run(['key', 'revoke', id]);
+    },
+    async setTier(id, { rpm, coins, routes }) {
+      await run([
+        'tier',
+        'set',
+        id,
+        ...(rpm === undefined ? [] : ['--rpm', String(rpm)]),
+        ...(coins === undefined ? [] : ['--coins', coins?.join() ?? 'all']),
+        ...(routes === undefined ? [] : ['--routes', routes?.join() ?? 'all']),
+      ]);
+    },
+    async importRecords(records) {
+      if (records.length === 0) return;
+      const ndjson = records.map((record) => `${JSON.stringify(record)}\n`).join('');
+      const report = JSON.parse(await run(['import', '-'], ndjson)) as { total: { stored: number } };
+      if (report.total.stored !== records.length) throw new Error(`not all was stored: ${JSON.stringify(report)}`);
+    },
+  };
+}

@@ -1,0 +1,218 @@
+import { expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { ROUTES } from '../../src/http/routes.ts';
+import { type Client, clientOf, type Reply } from './client.ts';
+import type { Suite } from './suite.ts';
+
+/** What a browser of 2026 sends when somebody types an address. */
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
+const NONCE_BITS_MIN = 128;
+
+interface Described {
+  readonly paths: Readonly<
+    Record<
+      string,
+      { readonly get: { readonly summary: string; readonly responses: Readonly<Record<string, unknown>> } }
+    >
+  >;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly properties?: Readonly<Record<string, unknown>> }>>;
+  };
+}
+
+/** The pages for people, and the text for language models. */
+export function pageTests(suite: Suite): void {
+  const get: Client = (...asked) => clientOf(suite.target.origin)(...asked);
+  const quickStart = () => get('/', { headers: { accept: BROWSER } });
+  const llms = async () => (await get('/llms.txt')).text;
+
+  test.each([
+    [BROWSER, true],
+    ['text/html', true],
+    ['Text/HTML', true],
+    ['text/html, */*', true],
+    ['*/*, text/html', true],
+    ['text/html;q=0.9, application/json;q=0.8', true],
+    ['application/json;q=0.1, text/html;q=0.2', true],
+    ['text/html;q=0.7, application/*;q=0.7', true],
+    ['text/html, application/json', false],
+    ['application/json, text/html;q=0.9', false],
+    ['text/html;q=0.5, */*', false],
+    ['text/html;q=0.5, application/*', false],
+    ['text/html;q=0', false],
+    ['text/html;q=2', false],
+    ['text/htmlish', false],
+    ['text/*', false],
+    ['*/*', false],
+    ['application/json', false],
+    ['application/msgpack', false],
+    ['', false],
+  ])('Accept: %s gets the quick start as a page: %p', async (accept, isPage) => {
+    const reply = await get('/', { headers: { accept } });
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('content-type')).toStartWith(isPage ? 'text/html' : 'application/json');
+    expect(reply.headers.get('vary')).toBe('Accept');
+    if (!isPage) expect(reply.json<{ name: string }>().name).toBe('bookreel');
+  });
+
+  test.each([
+    ['/', quickStart],
+    ['/docs', () => get('/docs')],
+  ])('%s lets the browser load what it needs from here and nothing else', async (_, ask) => {
+    const page = await ask();
+    expect(page.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(page.headers.get('cross-origin-opener-policy')).toBe('same-origin');
+    expect(page.headers.get('cache-control')).toBe('private, no-cache');
+    const policy = policyOf(page);
+    for (const directive of ['default-src', 'base-uri', 'form-action', 'frame-ancestors']) {
+      expect(policy.get(directive), directive).toEqual(["'none'"]);
+    }
+    const sources = [...policy.values()].flat();
+    const local = /^'(?:none|self|nonce-[A-Za-z0-9+/=]+|sha256-[A-Za-z0-9+/=]+)'$/;
+    const excepted = sources.filter((source) => !local.test(source));
+    // Images that stand in the page; style attributes, which load nothing.
+    expect(excepted.sort()).toEqual(page.text.includes('<script') ? ["'unsafe-inline'", 'data:'] : ['data:']);
+    expect(policy.get('img-src')).toEqual(['data:']);
+    expect(policy.get('style-src')?.some((source) => source.startsWith("'unsafe"))).toBe(false);
+    expect(page.text).not.toMatch(/\son\w+\s*=|\sstyle\s*=|javascript:/i);
+  });
+
+  test('the reference runs scripts that are files of this host, none inline, none made of text', async () => {
+    const page = await get('/docs');
+    expect(policyOf(page).get('script-src')).toEqual(["'self'"]);
+    const scripts = [...page.text.matchAll(/<script\b([^>]*)>([\s\S]*?)<\/script>/gi)];
+    expect(scripts.length).toBeGreaterThan(0);
+    for (const [, attributes, content] of scripts) {
+      expect(attributes).toMatch(/\ssrc="\/(?!\/)[^"]+"/);
+      expect(content).toBe('');
+    }
+  });
+
+  test('the styles of the reference are known by a nonce that no two answers share', async () => {
+    const pages = await Promise.all(Array.from({ length: 8 }, () => get('/docs')));
+    const nonces = pages.map((page) => {
+      const [source] = policyOf(page).get('style-src')!;
+      const nonce = /^'nonce-(.+)'$/.exec(source!)![1]!;
+      expect(page.text).toContain(`<meta property="csp-nonce" content="${nonce}">`);
+      for (const [style] of page.text.matchAll(/<style\b[^>]*>/gi)) expect(style).toBe(`<style nonce="${nonce}">`);
+      return nonce;
+    });
+    expect(new Set(nonces).size).toBe(nonces.length);
+    for (const nonce of nonces) expect(Buffer.from(nonce, 'base64').length * 8).toBeGreaterThanOrEqual(NONCE_BITS_MIN);
+  });
+
+  test('the quick start has no script, and the one style its policy names', async () => {
+    const page = await quickStart();
+    expect(page.text).not.toMatch(/<script/i);
+    const styles = [...page.text.matchAll(/<style>([\s\S]*?)<\/style>/g)].map((match) => match[1]!);
+    const hashes = styles.map((style) => `'sha256-${createHash('sha256').update(style).digest('base64')}'`);
+    expect(hashes).toHaveLength(1);
+    expect(policyOf(page).get('style-src')).toEqual(hashes);
+    expect(policyOf(page).has('script-src')).toBe(false);
+  });
+
+  test('the quick start says how to get a key and where to read on, and its links lead somewhere', async () => {
+    const { text } = await quickStart();
+    expect(text).toContain('bookreel key create --tier ');
+    const links = [...text.matchAll(/<a href="([^"]+)"/g)].map((match) => match[1]!);
+    const { docs, openapi, llms: forModels } = ROUTES;
+    expect(links).toEqual(expect.arrayContaining([docs.path, openapi.path, forModels.path]));
+    for (const link of links) expect((await get(link)).status, link).toBe(200);
+  });
+
+  test('the quick start names no market: which there are is for those who have a key', async () => {
+    const { text } = await quickStart();
+    const { data } = (await suite.client('/v1/btc/markets')).json<{ data: { slug: string; conditionId: string }[] }>();
+    expect(data.length).toBeGreaterThan(0);
+    for (const { slug, conditionId } of data) {
+      expect(text).not.toContain(slug);
+      expect(text).not.toContain(conditionId);
+    }
+  });
+
+  test('what is shown as text or data by a browser loads nothing', async () => {
+    for (const path of ['/openapi.json', '/llms.txt', '/docs/segments.md', '/docs/segment-reader.ts']) {
+      expect((await get(path)).headers.get('content-security-policy'), path).toBe(
+        "default-src 'none'; frame-ancestors 'none'",
+      );
+    }
+  });
+
+  test('/llms.txt has the form of llmstxt.org: title, summary, text without headings, lists of links', async () => {
+    const reply = await get('/llms.txt');
+    expect(reply.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    const [title, blank, ...rest] = reply.text.split('\n');
+    expect(title).toBe('# bookreel');
+    expect(blank).toBe('');
+    expect(rest[0]).toStartWith('> ');
+    const [text, ...lists] = rest.join('\n').split(/^## /m);
+    expect(text).not.toMatch(/^#/m);
+    expect(lists.length).toBeGreaterThan(0);
+    for (const list of lists) {
+      const items = list.split('\n').slice(1).filter(Boolean);
+      expect(items.length).toBeGreaterThan(0);
+      for (const item of items) expect(item).toMatch(/^- \[[^\]]+\]\([^)\s]+\): \S/);
+    }
+  });
+
+  test('/llms.txt has every path, parameter, bound, status and field of the document, and no other path', async () => {
+    const text = await llms();
+    const { paths, components } = (await get('/openapi.json')).json<Described>();
+    const told = [...text.matchAll(/^\*\*GET (\S+)\*\*([\s\S]*?)(?=^\*\*|^Records:)/gm)];
+    expect(told.map(([, path]) => path).sort()).toEqual(
+      Object.keys(paths)
+        .filter((path) => path.startsWith('/v1/'))
+        .sort(),
+    );
+    for (const [, path, about] of told) {
+      const { query } = Object.values(ROUTES).find((route) => route.path === path)!;
+      const inPath = [...path!.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+      const named = [...about!.matchAll(/^- `(\w+)` \((path|query),/gm)].map((match) => `${match[2]} ${match[1]}`);
+      expect(named.sort(), path).toEqual(
+        [...inPath.map((name) => `path ${name}`), ...query.map((name) => `query ${name}`)].sort(),
+      );
+      const statuses = [...about!.matchAll(/\b[2-5]\d\d\b(?=[:,]|$)/gm)].map(([status]) => status);
+      expect(new Set(statuses), path).toEqual(new Set(Object.keys(paths[path!]!.get.responses)));
+      expect(about).toContain(paths[path!]!.get.summary);
+    }
+    expect(text).toContain('`limit` (query, optional, integer 1 to 1000, default 100)');
+    for (const [name, { properties = {} }] of Object.entries(components.schemas)) {
+      const [, fields] = new RegExp(`^\\*\\*${name}\\*\\*([\\s\\S]*?)(?=^\\*\\*|^## )`, 'm').exec(text)!;
+      const listed = [...fields!.matchAll(/^- `(\w+)`: \S/gm)].map((match) => match[1]!);
+      expect(listed.sort(), name).toEqual(Object.keys(properties).sort());
+    }
+    const links = [...text.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/gm)].map((match) => new URL(match[1]!).pathname);
+    expect(links.sort()).toEqual(
+      Object.keys(paths)
+        .filter((path) => !path.startsWith('/v1/'))
+        .sort(),
+    );
+  });
+
+  test('/llms.txt says what a client has to know beside the document', async () => {
+    const text = await llms();
+    for (const [what, pattern] of [
+      ['the header', /Authorization: Bearer <API_KEY>/],
+      ['the unit of times', /MILLISECONDS/],
+      ['paging', /`nextCursor` is null/],
+      ['errors', /application\/problem\+json/],
+      ['limits', /429[\s\S]*`Retry-After`/],
+      ['its own address', /'https?:\/\/[^/]+\/v1\/btc\/markets/],
+    ] as const) {
+      expect({ what, said: pattern.test(text) }).toEqual({ what, said: true });
+    }
+    expect(text).not.toMatch(/\bundefined\b|\[object|\bany value\b/);
+  });
+}
+
+/** The directives of a page's policy, each with its sources. */
+function policyOf(page: Reply): ReadonlyMap<string, readonly string[]> {
+  const directives = (page.headers.get('content-security-policy') ?? '')
+    .split(';')
+    .map((text) => text.trim().split(/\s+/));
+  const policy = new Map(directives.map(([name = '', ...sources]) => [name, sources]));
+  // The first of a name counts for a browser: a second one would be a mistake.
+  expect(policy.size).toBe(directives.length);
+  return policy;
+}

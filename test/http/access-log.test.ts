@@ -1,0 +1,223 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { generateKey } from '../../src/domain/api-key.ts';
+import { parseIpNetwork } from '../../src/domain/ip-address.ts';
+import { AccessLog } from '../../src/http/access-log.ts';
+import { maskedTarget, maskedText } from '../../src/http/secret-mask.ts';
+import { NOW_MS } from '../support/archive.ts';
+import { keptLog, startEdge } from './edge-service.ts';
+
+const CONDITION_ID = `0x${'51301a7ed09337c5'.repeat(4)}`;
+
+describe('the access log', () => {
+  test('has one line for each answer, whatever its status', async () => {
+    const kept = keptLog();
+    await using service = startEdge({ accessLog: kept.log });
+    const headers = { authorization: `Bearer ${service.key}`, 'user-agent': 'test/1.0' };
+    const asked: readonly (readonly [number, string, RequestInit])[] = [
+      [404, '/v1/btc/markets?limit=7&tf=5m', { headers }],
+      [200, '/v1/billing/tiers', { headers }],
+      [200, '/healthz', {}],
+      [204, '/v1/btc/markets', { headers, method: 'OPTIONS' }],
+      [400, '/v1/btc/markets?limit=0', { headers }],
+      [400, '/v1/%ZZ', { headers }],
+      [401, '/v1/btc/markets', {}],
+      [403, '/v1/doge/markets', { headers }],
+      [404, '/nothing', {}],
+      [405, '/v1/btc/markets', { headers, method: 'DELETE' }],
+    ];
+    const ids: (string | null)[] = [];
+    for (const [status, path, init] of asked) {
+      const answer = await service.get(path, init);
+      expect(answer.status).toBe(status);
+      ids.push(answer.headers.get('x-request-id'));
+    }
+    const lines = await kept.lines();
+    expect(lines.map(({ status }) => status)).toEqual(asked.map(([status]) => status));
+    expect(lines.map(({ id }) => id)).toEqual(ids);
+    expect(lines.map(({ path }) => path)).toEqual(asked.map(([, path]) => (path === '/v1/%ZZ' ? '/v1/…' : path)));
+    expect(lines[0]).toEqual({
+      time: new Date(NOW_MS).toISOString(),
+      id: ids[0],
+      method: 'GET',
+      path: '/v1/btc/markets?limit=7&tf=5m',
+      status: 404,
+      bytes: lines[0]!.bytes,
+      ms: expect.any(Number),
+      address: '127.0.0.1',
+      key: service.keyId,
+      agent: 'test/1.0',
+    });
+    // A key is named where it was valid: also where its tier grants nothing.
+    const named = lines.map(({ key }) => key !== null);
+    expect(named).toEqual([true, true, false, true, true, false, false, true, false, true]);
+  });
+
+  test('names the key of a 429 and a HEAD, and the client behind a proxy under the id that the proxy gave', async () => {
+    const kept = keptLog();
+    await using service = startEdge({ accessLog: kept.log, trustedProxies: [parseIpNetwork('127.0.0.1')!] }, 1);
+    const headers = {
+      authorization: `Bearer ${service.key}`,
+      'x-forwarded-for': '2001:db8::1',
+      'x-request-id': 'abc',
+    };
+    for (const method of ['HEAD', 'GET']) await service.get('/v1/billing/tiers', { headers, method });
+    const lines = await kept.lines();
+    expect(lines.map(({ method, status, key, address, id }) => [method, status, key, address, id])).toEqual([
+      ['HEAD', 200, service.keyId, '2001:db8::1', 'abc'],
+      ['GET', 429, service.keyId, '2001:db8::1', 'abc'],
+    ]);
+  });
+
+  test('is a line for eyes on a terminal, which moves no cursor', async () => {
+    const kept = keptLog('text');
+    await using service = startEdge({ accessLog: kept.log });
+    await service.get('/nothing?x=1', { headers: { 'user-agent': 'a"b \u009b2J \x7f' } });
+    expect(await kept.text()).toMatch(
+      /^00:00:00\.000Z 404 GET \/nothing\?x=… \S+ bytes \d+\.\d ms 127\.0\.0\.1 - "a\\"b \\\\u\{9b\}2J \\\\u\{7f\}" \S{36}\n$/,
+    );
+  });
+
+  test('never has a key, right or wrong, wherever a request carries it', async () => {
+    const kept = keptLog();
+    await using service = startEdge({ accessLog: kept.log });
+    for (const key of [service.key, generateKey()]) {
+      const encoded = [...key].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
+      for (const presented of [
+        key,
+        key.toUpperCase(),
+        `${key}x`,
+        key.slice(0, 40),
+        key.slice(0, 18),
+        encoded,
+        encodeURIComponent(encoded),
+      ]) {
+        for (const path of [
+          `/${presented}`,
+          `/%ZZ${presented}`,
+          `/v1/${presented}/markets`,
+          `/v1/btc/markets/${presented}/snapshots?cursor=${presented}&limit=${presented}`,
+          `/v1/btc/markets?access_token=${presented}`,
+          `/v1/btc/markets?${presented}`,
+          `/v1/btc/markets?${presented}=1`,
+          `/v1/btc/markets?tf=${presented.slice(0, 30)}&from=${presented}`,
+          `/v1/btc/markets?x=${'a'.repeat(370)}${presented}`,
+          `/${'a/'.repeat(180)}${presented}`,
+        ]) {
+          await service.get(path, {
+            headers: { authorization: `Bearer ${presented}`, 'user-agent': `curl ${presented}`, 'x-request-id': key },
+          });
+        }
+      }
+      const log = (await kept.text()).toLowerCase();
+      const secret = key.slice('br_live_'.length);
+      for (let start = 0; start + 8 <= secret.length; start += 1) {
+        expect(log).not.toContain(secret.slice(start, start + 8));
+        expect(log).not.toContain(encoded.slice('br_live_'.length * 3).slice(start * 3, start * 3 + 24));
+      }
+    }
+    expect((await kept.lines()).length).toBe(2 * 7 * 10);
+  });
+});
+
+describe('a target in the log', () => {
+  test.each([
+    ['/', '/'],
+    [`/v1/btc/markets/${CONDITION_ID}/snapshots/at/1776323404123?outcome=up`, undefined],
+    ['/v1/btc/markets/x/snapshots/at/2026-01-08T10:31:40.479Z', undefined],
+    ['/v1/btc/markets/x/snapshots/at/2026-01-08T10%3A31%3A40Z', undefined],
+    ['/v1/btc/markets/simulated-btc-updown-5m-1767868200/prices?limit=10&order=desc', undefined],
+    ['/v1/btc/markets?from=2026-01-08T10%3A31%3A40%2B02:00', undefined],
+    ['/v1/btc/markets?limit=1&cursor=AAAA', '/v1/btc/markets?limit=1&cursor=…'],
+    ['/v1/btc/markets?name=value&LIMIT=3', '/v1/btc/markets?name=…&LIMIT=…'],
+    ['/v1/btc/markets?limit=<b>', '/v1/btc/markets?limit=…'],
+    ['/v1/btc/markets?flag', undefined],
+    ['/4231907156189355949405545362791364795877034601494749', undefined],
+    ['/51301a7ed09337c50fa1c946ad8013953f71f5dd', '/…'],
+    ['/%41%2541', '/…'],
+    [`/${'a/'.repeat(300)}`, `/${'a/'.repeat(199)}a…`],
+    [`/?${'a&'.repeat(40)}`, `/?${'a&'.repeat(16)}…`],
+  ])('%s', (path, shown) => {
+    expect(maskedTarget(`http://localhost${path}`)).toBe(shown ?? path);
+  });
+
+  test('is bounded and printable, whatever was sent', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (text) => {
+        for (const shown of [maskedTarget(`http://h/${text}`), maskedText(text, 160)]) {
+          expect(shown).not.toMatch(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/u);
+          expect(shown.length).toBeLessThan(401 * '\\u{10ffff}'.length);
+        }
+      }),
+    );
+  });
+});
+
+describe('whoever reads the log', () => {
+  const CLOCKS = () => ({ monotonicMs: 0, wallMs: NOW_MS });
+  const OK = new Response('ok');
+  const enter = (log: AccessLog, count: number) => {
+    for (let index = 0; index < count; index += 1) {
+      const request = new Request(`http://localhost/${index}`);
+      log.begin(request, 'id', '127.0.0.1');
+      log.end(request, OK);
+    }
+  };
+
+  test('stands still: memory stays bounded, and the log says how many lines are missing', async () => {
+    const written: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const log = new AccessLog(
+      async (text) => {
+        await gate.promise;
+        written.push(text);
+      },
+      'json',
+      CLOCKS,
+    );
+    enter(log, 20_000);
+    gate.resolve();
+    await log.flush();
+    const lines = written
+      .join('')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { path?: string; dropped?: number });
+    const { dropped = 0 } = lines.at(-1)!;
+    expect(lines.slice(0, -1).map(({ path }) => path)).toEqual(lines.slice(0, -1).map((_, index) => `/${index}`));
+    expect(lines.length - 1 + dropped).toBe(20_000);
+    expect(dropped).toBeGreaterThan(0);
+    expect(written.join('').length).toBeLessThan(1.2 * 1024 * 1024);
+    enter(log, 1);
+    await log.flush();
+    expect(written.at(-1)).toContain('"path":"/0"');
+  });
+
+  test('went away: requests are answered, and a reader that comes later gets the lines from then on', async () => {
+    const written: string[] = [];
+    let gone = true;
+    const log = new AccessLog(
+      async (text) => {
+        if (gone) throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+        written.push(text);
+      },
+      'json',
+      CLOCKS,
+    );
+    await using service = startEdge({ accessLog: log });
+    expect((await service.get('/healthz')).status).toBe(200);
+    await log.flush();
+    gone = false;
+    expect((await service.get('/readyz')).status).toBe(200);
+    await log.flush();
+    expect(written.join('')).toContain('"path":"/readyz"');
+    expect(written.join('')).not.toContain('/healthz');
+  });
+
+  test('waits no longer than until the next batch, without being asked for', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const log = new AccessLog(async (text) => resolve(text), 'json', CLOCKS);
+    enter(log, 3);
+    expect((await promise).trimEnd().split('\n')).toHaveLength(3);
+  });
+});

@@ -1,0 +1,62 @@
+import { createKey } from '../../src/cli/key.ts';
+import { AccessLog, type LogForm } from '../../src/http/access-log.ts';
+import { createApp, type Edge } from '../../src/http/app.ts';
+import type { Archive } from '../../src/store/archive.ts';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+
+/** The service on a free port with what stands between it and the world. */
+export interface EdgeService extends AsyncDisposable {
+  readonly archive: Archive;
+  readonly origin: string;
+  readonly key: string;
+  readonly keyId: string;
+  get(path: string, init?: RequestInit): Promise<Response>;
+}
+
+const CLOCKS = () => ({ monotonicMs: performance.now(), wallMs: NOW_MS });
+
+export function startEdge(edge: Edge, requestsPerMinute = 100_000): EdgeService {
+  const held = temporaryArchive();
+  const { archive } = held;
+  const app = createApp({
+    archive,
+    version: '0.0.0-test',
+    clocks: CLOCKS,
+    isDraining: () => false,
+    logError: () => undefined,
+    edge,
+  });
+  app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
+  const request = { account: 'test@localhost', name: undefined, tier: 'pro', requestsPerMinute };
+  const { key } = createKey(archive, NOW_MS, request);
+  const origin = `http://127.0.0.1:${app.server!.port}`;
+  return {
+    archive,
+    origin,
+    key,
+    keyId: archive.apiKeys.list()[0]!.id,
+    get: (path, init) => fetch(`${origin}${path}`, { redirect: 'manual', ...init }),
+    async [Symbol.asyncDispose]() {
+      await app.stop(true);
+      held[Symbol.dispose]();
+    },
+  };
+}
+
+/** A log whose lines are kept. */
+export function keptLog(form: LogForm = 'json') {
+  const written: string[] = [];
+  const log = new AccessLog(async (text) => void written.push(text), form, CLOCKS);
+  return {
+    log,
+    text: async () => {
+      await log.flush();
+      return written.join('');
+    },
+    lines: async () => {
+      await log.flush();
+      const lines = written.join('').split('\n');
+      return lines.slice(0, -1).map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { createKey } from '../../src/cli/key.ts';
+import { seed } from '../../src/cli/seed.ts';
+import { VERSION } from '../../src/cli/version.ts';
+import { createApp } from '../../src/http/app.ts';
+import { EXAMPLE_LEVELS_MAX, EXAMPLE_LINES_MAX, exampleKey } from '../../src/http/openapi-examples.ts';
+import { OPERATIONS } from '../../src/http/openapi-operations.ts';
+import { REFUSALS } from '../../src/http/openapi-responses.ts';
+import type { Json } from '../../src/http/openapi-schema.ts';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+
+/** One answer to the request of an example, as a client gets it. */
+export interface LiveAnswer {
+  readonly status: number;
+  readonly request: string;
+  /** Without its parameters. */
+  readonly type: string;
+  readonly body: Json;
+}
+
+const TERMINAL = {
+  out: () => undefined,
+  err: () => undefined,
+  write: async () => undefined,
+  errIsTerminal: false,
+  clock: () => NOW_MS,
+};
+
+/** What the document shows of an answer: books and texts cut. */
+export function cut(body: Json): Json {
+  if (typeof body === 'string') return body.split('\n').slice(0, EXAMPLE_LINES_MAX).map(cutLine).join('\n');
+  if (body === null || typeof body !== 'object') return body;
+  if (Array.isArray(body)) return body.map((item: Json) => cut(item));
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => {
+      const isSide = (name === 'bids' || name === 'asks') && Array.isArray(value);
+      return [name, isSide ? value.slice(0, EXAMPLE_LEVELS_MAX) : cut(value)];
+    }),
+  );
+}
+
+function cutLine(line: string): string {
+  return line.startsWith('{') ? JSON.stringify(cut(JSON.parse(line) as Json)) : line;
+}
+
+/** By the key under which the document looks for them. */
+export function recordsOf(answers: readonly LiveAnswer[]): Record<string, Json> {
+  return Object.fromEntries(answers.map(({ status, request, body }) => [exampleKey(status, request), cut(body)]));
+}
+
+/**
+ * Asks the requests of all examples, each of a service in which it gets the status that it is an example of: with the simulated
+ * recordings, a clock that stands still, and keys that may see everything, or little, or nothing.
+ */
+export async function liveAnswers(): Promise<LiveAnswer[]> {
+  using held = temporaryArchive();
+  const { archive } = held;
+  await seed(TERMINAL, { data: '' }, archive);
+  let isBroken = false;
+  const app = createApp({
+    archive,
+    version: VERSION,
+    clocks: () => ({ monotonicMs: 1000, wallMs: NOW_MS }),
+    isDraining: () => {
+      if (isBroken) throw new Error('a defect');
+      return false;
+    },
+    logError: () => undefined,
+  });
+  const keyOf = (tier: string, requestsPerMinute?: number) =>
+    createKey(archive, NOW_MS, { account: 'test@localhost', name: undefined, tier, requestsPerMinute }).key;
+  const [ample, free, small] = [keyOf('enterprise', 1_000_000), keyOf('free', 1_000_000), keyOf('free', 1)];
+  const ask = async (status: number, request: string, key?: string): Promise<LiveAnswer> => {
+    const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    const response = await app.handle(new Request(`http://localhost${request}`, { headers }));
+    const type = (response.headers.get('content-type') ?? '').split(';')[0]!;
+    const text = await response.text();
+    if (response.status !== status) throw new Error(`${request} got ${response.status}, not ${status}: ${text}`);
+    return {
+      status,
+      request,
+      type,
+      body: type.endsWith('json') && !type.includes('nd') ? (JSON.parse(text) as Json) : text,
+    };
+  };
+  const refused = (status: number) =>
+    Object.values(REFUSALS).flatMap((refusal) =>
+      refusal.status === status ? Object.values<string>(refusal.examples) : [],
+    );
+
+  const answers: LiveAnswer[] = [];
+  for (const { examples } of Object.values(OPERATIONS)) {
+    for (const request of Object.values(examples)) answers.push(await ask(200, request, ample));
+  }
+  for (const status of [400, 404])
+    for (const request of refused(status)) answers.push(await ask(status, request, ample));
+  for (const request of refused(401)) answers.push(await ask(401, request));
+  for (const request of refused(403)) answers.push(await ask(403, request, free));
+  await app.handle(new Request('http://localhost/v1/btc/markets', { headers: { authorization: `Bearer ${small}` } }));
+  for (const request of refused(429)) answers.push(await ask(429, request, small));
+  isBroken = true;
+  for (const request of refused(500)) answers.push(await ask(500, request));
+  isBroken = false;
+  archive.database.query('ALTER TABLE tiers RENAME TO gone').run();
+  for (const request of [...refused(503), '/readyz']) answers.push(await ask(503, request, ample));
+  return answers;
+}

@@ -1,0 +1,117 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { INSTANT_PATTERN, ISO_PATTERN, parseInstant, parseIso } from '../../src/domain/instant.ts';
+import { PARAMETER_ROWS } from '../contract/parameter-table.ts';
+import { apiDocument, parametersOf, type Schema } from '../support/api-document.ts';
+
+const DOCUMENT = apiDocument();
+const SCHEMAS: ReadonlyMap<string, Schema> = new Map(
+  Object.values(DOCUMENT.paths).flatMap(({ get }) =>
+    parametersOf(DOCUMENT, get).map(({ name, schema }) => [name, schema] as const),
+  ),
+);
+
+/** Whether a text in a URL is the one spelling of a value of the schema. */
+function isSpelling(text: string, { anyOf, type, minimum = 0, maximum = 0, pattern, enum: words }: Schema): boolean {
+  if (anyOf !== undefined) return anyOf.some((schema) => isSpelling(text, schema));
+  if ([type].flat().includes('integer')) {
+    const isPlain = /^(0|[1-9]\d*)$/.test(text) && BigInt(text) >= minimum && BigInt(text) <= maximum;
+    return isPlain || (text === 'null' && [type].flat().includes('null'));
+  }
+  return (words === undefined || words.includes(text)) && (pattern === undefined || new RegExp(pattern).test(text));
+}
+
+test('a parameter’s schema has the spellings that are served, and no others', () => {
+  const differing = PARAMETER_ROWS.filter(({ parameter, spelling, status }) => {
+    const schema = SCHEMAS.get(parameter.split(' ')[0]!)!;
+    return isSpelling(spelling, schema) !== (status === 200);
+  });
+  const told = differing.map(({ parameter, spelling }) => `${parameter.split(' ')[0]}=${spelling}`);
+  expect([...new Set(told)].sort()).toEqual(
+    [
+      // Outcomes are compared in lower case; skip may be left empty: the description says so.
+      ...['outcome=UP', 'outcome=Down', 'outcome=uP', 'skip='],
+      // Only the service knows which cursors it gave out.
+      'cursor=AAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+      // The ends of time, moved over them by an offset.
+      ...['from', 'to', 'ts'].flatMap((name) =>
+        ['1970-01-01T00:00:00+01:00', '9999-12-31T23:59:59-01:00'].map((text) => `${name}=${text}`),
+      ),
+    ].sort(),
+  );
+});
+
+const digits = (least: number, most: number, length: number) =>
+  fc.integer({ min: least, max: most }).map((value) => String(value).padStart(length, '0'));
+const zone = fc.oneof(
+  fc.constant('Z'),
+  fc.tuple(fc.constantFrom('+', '-'), digits(0, 25, 2), digits(0, 61, 2)).map(([sign, h, m]) => `${sign}${h}:${m}`),
+);
+const fraction = fc.oneof(
+  fc.constant(''),
+  fc.integer({ min: 0, max: 10 }).map((n) => `.${'7'.repeat(n)}`),
+);
+/** Times, and what nearly is one. */
+const times = fc
+  .tuple(digits(1960, 10010, 4), digits(0, 13, 2), digits(0, 32, 2), digits(0, 25, 2), digits(0, 61, 2), fraction, zone)
+  .chain(([year, month, day, hour, minute, part, offset]) =>
+    fc.constantFrom(
+      `${year}-${month}-${day}`,
+      `${year}-${month}-${day}T${hour}:${minute}${offset}`,
+      `${year}-${month}-${day}T${hour}:${minute}:${minute}${part}${offset}`,
+    ),
+  );
+/** The first and the last day may be left by an offset: a pattern cannot say so. */
+const isAtTheEnds = (text: string) => /^(1970-01-01|9999-12-31)/.test(text);
+
+test('the pattern of a time matches the times that are read', () => {
+  const pattern = new RegExp(ISO_PATTERN);
+  let read = 0;
+  fc.assert(
+    fc.property(times, (text) => {
+      const isRead = parseIso(text) !== undefined;
+      if (isRead) read += 1;
+      if (!isAtTheEnds(text)) expect(pattern.test(text), text).toBe(isRead);
+    }),
+    { numRuns: 20_000 },
+  );
+  expect(read).toBeGreaterThan(1000);
+});
+
+test('the pattern of a time knows every day from 1970 to 9999, and none that does not exist', () => {
+  const pattern = new RegExp(ISO_PATTERN);
+  for (let year = 1968; year <= 10_001; year += 1) {
+    const isLeap = new Date(Date.UTC(year, 1, 29)).getUTCMonth() === 1;
+    expect(pattern.test(`${year}-02-29`), String(year)).toBe(isLeap && year >= 1970 && year <= 9999);
+  }
+  for (let month = 0; month <= 13; month += 1) {
+    for (let day = 0; day <= 32; day += 1) {
+      const text = `2026-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+      const date = new Date(Date.UTC(2026, month - 1, day));
+      expect(pattern.test(text), text).toBe(date.toISOString().slice(0, 10) === text);
+    }
+  }
+});
+
+test('the pattern of an instant matches plain integers up to 2^53-1', () => {
+  const pattern = new RegExp(INSTANT_PATTERN);
+  const around = (centre: bigint) => fc.bigInt({ min: centre > 5n ? centre - 5n : 0n, max: centre + 5n });
+  const integers = fc.oneof(
+    fc.bigInt({ min: 0n, max: 2n ** 55n }),
+    fc.integer({ min: 0, max: 17 }).chain((power) => around(10n ** BigInt(power))),
+    around(2n ** 53n),
+    // One digit of the greatest integer, changed.
+    fc.tuple(fc.integer({ min: 0, max: 15 }), fc.integer({ min: 0, max: 9 })).map(([at, digit]) => {
+      const greatest = [...String(Number.MAX_SAFE_INTEGER)];
+      greatest[at] = String(digit);
+      return BigInt(greatest.join(''));
+    }),
+  );
+  fc.assert(
+    fc.property(integers, fc.constantFrom('', '0', '+', ' '), (value, before) => {
+      const text = `${before}${value}`;
+      expect(pattern.test(text), text).toBe(parseInstant(text) !== undefined);
+    }),
+    { numRuns: 5000 },
+  );
+});

@@ -1,0 +1,118 @@
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { VERSION } from '../../src/cli/version.ts';
+import { openApiDocument } from '../../src/http/openapi.ts';
+import recorded from '../../src/http/openapi-examples.json';
+import { exampleKey } from '../../src/http/openapi-examples.ts';
+import { answersOf, apiDocument, parametersOf, type Schema } from '../support/api-document.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { runExecutable, startServer } from '../support/executable.ts';
+import { cut, liveAnswers, recordsOf } from './openapi-answers.ts';
+
+setDefaultTimeout(60_000);
+
+const DOCUMENT = apiDocument();
+
+/** Names a request for good: it is another one each time. */
+const withoutRequestIds = (value: unknown) =>
+  JSON.parse(JSON.stringify(value, (name, held: unknown) => (name === 'requestId' ? 'any' : held))) as unknown;
+
+test('bookreel openapi prints what /openapi.json serves, byte for byte but for the indentation', async () => {
+  using directory = temporaryDirectory();
+  await using server = await startServer(directory.path);
+  const served = await (await fetch(`${server.origin}/openapi.json`)).text();
+  const { code, stdout } = await runExecutable(['openapi']);
+  expect(code).toBe(0);
+  expect(JSON.stringify(JSON.parse(stdout))).toBe(served);
+  expect(served).toBe(JSON.stringify(openApiDocument(VERSION)));
+});
+
+test('every example is what a live service answers to its request', async () => {
+  const live = await liveAnswers();
+  expect(withoutRequestIds(recordsOf(live))).toEqual(withoutRequestIds(recorded));
+  const shown = new Map<string, unknown>();
+  for (const { status, content } of answersOf(DOCUMENT)) {
+    for (const [type, { examples = {} }] of Object.entries(content)) {
+      for (const { summary, value } of Object.values(examples)) {
+        const key = exampleKey(status, summary!.replace(/^GET /, ''));
+        shown.set(key, value);
+        const answer = live.find(({ status: got, request }) => exampleKey(got, request) === key);
+        expect(answer?.type, key).toBe(type);
+        expect(withoutRequestIds(value), key).toEqual(withoutRequestIds(cut(answer!.body)));
+      }
+    }
+  }
+  expect([...shown.keys()].sort()).toEqual(Object.keys(recorded).sort());
+});
+
+test('the examples of the parameters, put together by name, are the requests of the examples of the answers', () => {
+  let compared = 0;
+  for (const [path, { get }] of Object.entries(DOCUMENT.paths)) {
+    const parameters = parametersOf(DOCUMENT, get).filter((parameter) => parameter.in !== 'header');
+    const { content } = answersOf(DOCUMENT).find((answer) => answer.path === path && answer.status === 200)!;
+    const examples = Object.values(content).flatMap((media) => Object.entries(media.examples ?? {}));
+    for (const [name, { summary }] of examples) {
+      const given = parameters.flatMap((parameter) => {
+        const example = parameter.examples?.[name];
+        return example === undefined ? [] : [{ ...parameter, text: String(example.value) }];
+      });
+      const put = given.reduce((filled, { name: of, text }) => filled.replace(`{${of}}`, text), path);
+      const query = given.filter(({ in: where }) => where === 'query').map(({ name: of, text }) => `${of}=${text}`);
+      const [asked, search = ''] = summary!.replace(/^GET /, '').split('?');
+      expect(put).toBe(asked!);
+      expect(query.sort()).toEqual(search.split('&').filter(Boolean).sort());
+      compared += 1;
+    }
+  }
+  expect(compared).toBeGreaterThan(15);
+});
+
+test('every answer that is JSON or text has an example, but the document, the pages and the files', () => {
+  const without = answersOf(DOCUMENT)
+    .filter(({ content }) => Object.keys(content).length > 0)
+    .filter(({ content }) => Object.values(content).every(({ examples }) => examples === undefined))
+    .map(({ status, path }) => `${status} ${path}`);
+  expect(without.sort()).toEqual(
+    ['/openapi.json', '/llms.txt', '/docs', '/docs/reference.js', '/docs/segments.md', '/docs/segment-reader.ts']
+      .map((path) => `200 ${path}`)
+      .sort(),
+  );
+});
+
+test('every parameter says what it is and what it may be, and has an example', () => {
+  for (const [path, { get }] of Object.entries(DOCUMENT.paths)) {
+    for (const { name, in: where, description, schema, example, examples } of parametersOf(DOCUMENT, get)) {
+      const label = `${path} ${name}`;
+      expect(description.length, label).toBeGreaterThan(10);
+      expect(example !== undefined || Object.keys(examples ?? {}).length > 0, label).toBe(true);
+      if (where !== 'header') expect((schema.anyOf ?? [schema]).every(isBounded), label).toBe(true);
+    }
+  }
+});
+
+function isBounded({ type, minimum, maximum, pattern, enum: words }: Schema): boolean {
+  const isInteger = [type].flat().includes('integer');
+  return isInteger ? minimum !== undefined && maximum !== undefined : pattern !== undefined || words !== undefined;
+}
+
+test('every schema, field and header is described; every field is required but the issues of a problem', () => {
+  const { schemas, headers } = DOCUMENT.components;
+  const optional: string[] = [];
+  const visit = (schema: Schema, label: string) => {
+    for (const [name, field] of Object.entries(schema.properties ?? {})) {
+      const at = `${label}.${name}`;
+      if (!schema.required?.includes(name)) optional.push(at);
+      if (field.$ref === undefined) expect(field.description?.length ?? 0, at).toBeGreaterThan(3);
+      visit(field, at);
+      if (field.items !== undefined) visit(field.items, `${at}[]`);
+    }
+  };
+  for (const [name, schema] of Object.entries(schemas)) {
+    expect(schema.description, name).toBeString();
+    visit(schema, name);
+  }
+  expect(optional).toEqual(['Problem.issues']);
+  for (const [name, { description, example }] of Object.entries(headers)) {
+    expect(description.length, name).toBeGreaterThan(5);
+    expect(example, name).toBeDefined();
+  }
+});

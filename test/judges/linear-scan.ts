@@ -1,0 +1,35 @@
+import type { Outcome, Placed } from './generated-series.ts';
+
+export interface SeriesQuestion {
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  readonly outcome: Outcome | undefined;
+  readonly order: 'asc' | 'desc' | undefined;
+}
+
+/** All records a question asks for, out of a list that ascends by (timestamp, id). */
+export function scanned(placed: readonly Placed[], { from, to, outcome, order }: SeriesQuestion): Placed[] {
+  const found = placed.filter(
+    (record) =>
+      (from === undefined || record.timestampMs >= from) &&
+      (to === undefined || record.timestampMs <= to) &&
+      (outcome === undefined || record.outcome === outcome),
+  );
+  return order === 'desc' ? found.reverse() : found;
+}
+
+/** The contract's nearest records of an instant: by looking at each record once. */
+export function nearestOf(placed: readonly Placed[], atMs: number, asked: Outcome | undefined): Placed[] {
+  const distance = ({ timestampMs }: Placed) => Math.abs(timestampMs - atMs);
+  const best = new Map<Outcome, Placed>();
+  for (const record of placed) {
+    const held = best.get(record.outcome);
+    const isNearer = held === undefined || distance(record) < distance(held);
+    // In an ascending list the earlier of two as far away comes first, and of one instant the highest id last.
+    if (isNearer || record.timestampMs === held.timestampMs) best.set(record.outcome, record);
+  }
+  const found = (['up', 'down'] as const).flatMap((outcome) => best.get(outcome) ?? []);
+  const wanted = found.filter(({ outcome }) => asked === undefined || outcome === asked);
+  const [up, down] = wanted;
+  return up !== undefined && down !== undefined && distance(down) < distance(up) ? [down, up] : wanted;
+}

@@ -1,0 +1,39 @@
+import { judgeByBadRequests } from './bad-requests.ts';
+import { judgeByPrism } from './prism.ts';
+import { judgeByProperties } from './properties.ts';
+import { judgeBySpecmatic } from './specmatic.ts';
+import { tableOf, type Verdict } from './verdict.ts';
+
+/**
+ * Judges that were not written here, and generators of what nobody would write: `make judge`. REQUESTS says how many bad
+ * requests are refused at the least, PROPERTY_RUNS how often each property is tried, SEED what both are made of; JUDGES
+ * names those to be heard. Ends with a table, a line of counts, and 1 when a judge found anything.
+ */
+const REQUESTS = Number(process.env.REQUESTS ?? 100_000);
+const PROPERTY_RUNS = Number(process.env.PROPERTY_RUNS ?? 200);
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+
+const JUDGES: Readonly<Record<string, () => Promise<Verdict>>> = {
+  requests: () => judgeByBadRequests(REQUESTS, SEED),
+  properties: () => judgeByProperties(PROPERTY_RUNS, SEED),
+  prism: judgeByPrism,
+  specmatic: judgeBySpecmatic,
+};
+
+async function main(): Promise<number> {
+  console.log(`SEED=${SEED}`);
+  const asked = process.env.JUDGES ?? '';
+  const names = asked === '' ? Object.keys(JUDGES) : asked.split(',');
+  const verdicts: Verdict[] = [];
+  for (const name of names) {
+    const judge = JUDGES[name];
+    if (judge === undefined) throw new Error(`'${name}' is no judge: ${Object.keys(JUDGES).join(', ')}`);
+    const verdict = await judge();
+    for (const failure of verdict.failures) console.log(`${verdict.judge}: ${failure}`);
+    verdicts.push(verdict);
+  }
+  console.log(tableOf(verdicts));
+  return verdicts.some(({ failures }) => failures.length > 0) ? 1 : 0;
+}
+
+process.exit(await main());

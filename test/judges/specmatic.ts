@@ -1,0 +1,119 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AMPLE_RPM } from '../contract/target.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { startChild } from '../support/child.ts';
+import { runExecutable } from '../support/executable.ts';
+import { type SeededServer, startSeededServer } from './seeded-server.ts';
+import { examplesOnly, generatedOnly, type OpenApiDocument, VARIATIONS } from './specmatic-document.ts';
+import { skippedVerdict, type Verdict } from './verdict.ts';
+
+const JUDGE = 'Specmatic, from the document';
+const JAR = join(import.meta.dir, 'node_modules', 'specmatic', 'specmatic.jar');
+/** What the examples of the document ask about: pages of it are small, and Specmatic prints each of them. */
+const WINDOW = ['--from', '2026-01-08T10:31:40Z', '--to', '2026-01-08T10:31:50Z'];
+const SHOWN_MAX = 20;
+
+interface SpecmaticRun {
+  readonly tests: number;
+  readonly failures: readonly string[];
+  /** Tests that put `from` behind `to`, which the document cannot forbid: refused, as the contract has it. */
+  readonly reversed: number;
+}
+
+/**
+ * Specmatic's tests, made of the document alone: requests with every parameter at its bounds, beyond them and of another
+ * type, and the document's examples as they stand. The key reaches it by the name of the security scheme in its
+ * environment, as its documentation has it. 0 failures.
+ */
+export async function judgeBySpecmatic(): Promise<Verdict> {
+  if (!existsSync(JAR)) return skippedVerdict(JUDGE, 'its packages are not installed');
+  if (Bun.which('java') === null) return skippedVerdict(JUDGE, 'java is missing');
+  const startedMs = performance.now();
+  const document = JSON.parse((await runExecutable(['openapi'])).stdout) as OpenApiDocument;
+  const markets = [...new Set(JSON.stringify(document).match(/0x[0-9a-f]{64}/g))];
+  await using server = await startSeededServer({ window: [...WINDOW, ...markets.flatMap((id) => ['--market', id])] });
+  const { key } = await server.makeKey('enterprise', AMPLE_RPM);
+  const generated: SpecmaticRun[] = [];
+  for (const variation of VARIATIONS) {
+    const varied = generatedOnly(document, variation);
+    generated.push(await run(server, varied, key, { SPECMATIC_GENERATIVE_TESTS: 'true' }));
+  }
+  const examples = await run(server, examplesOnly(document), key, {});
+  const sum = (count: (of: SpecmaticRun) => number) => generated.reduce((total, of) => total + count(of), 0);
+  return {
+    judge: JUDGE,
+    checks: `${sum(({ tests }) => tests)} generated, ${examples.tests} of examples`,
+    failures: [...generated, examples].flatMap(({ failures }) => failures).slice(0, SHOWN_MAX),
+    notes: `${sum(({ reversed }) => reversed)} more put from behind to: 400`,
+    seconds: (performance.now() - startedMs) / 1000,
+  };
+}
+
+async function run(
+  server: SeededServer,
+  document: OpenApiDocument,
+  key: string,
+  env: Readonly<Record<string, string>>,
+): Promise<SpecmaticRun> {
+  using directory = temporaryDirectory();
+  writeFileSync(join(directory.path, 'openapi.json'), JSON.stringify(document));
+  const command = ['java', '-Xmx1g', '-jar', JAR, 'test', `--testBaseURL=${server.origin}`, 'openapi.json'];
+  await using child = startChild(command, {
+    cwd: directory.path,
+    env: { ...env, bearer: key, SPECMATIC_PRETTY_PRINT: 'false' },
+  });
+  const code = await child.exited;
+  return resultOf(child.stdout(), code);
+}
+
+const TOTALS = /^Tests run: (\d+), Successes: (\d+), Failures: (\d+), WIP: (\d+), Errors: (\d+)$/m;
+
+/** Each test prints its request, the answer, and then its verdict. */
+function resultOf(printed: string, code: number): SpecmaticRun {
+  const totals = TOTALS.exec(printed)?.slice(1).map(Number);
+  if (totals === undefined)
+    return { tests: 0, failures: [`no result (${code}): ${printed.slice(-1000)}`], reversed: 0 };
+  const [tests = 0, successes = 0] = totals;
+  const failures: string[] = [];
+  let reversed = 0;
+  let from = 0;
+  for (const verdict of printed.matchAll(/^[+-]ve +Scenario: .* has (SUCCEEDED|FAILED)$/gm)) {
+    const exchange = printed.slice(from, verdict.index);
+    from = verdict.index + verdict[0].length;
+    if (verdict[1] !== 'FAILED') continue;
+    if (isReversed(exchange)) reversed += 1;
+    else failures.push(`${verdict[0]}: ${targetOf(exchange)}: ${reasonBehind(printed, from)}`);
+  }
+  if (tests === 0) failures.push('no tests were made of the document');
+  if (successes + failures.length + reversed !== tests) failures.push(`not all is accounted for: ${totals.join(', ')}`);
+  return { tests: tests - reversed, failures, reversed };
+}
+
+function targetOf(exchange: string): string {
+  return [...exchange.matchAll(/^ *GET (\S+)$/gm)].at(-1)?.[1] ?? '';
+}
+
+/** Whether a request had `from` behind `to`, and was refused for that alone. */
+function isReversed(exchange: string): boolean {
+  const target = targetOf(exchange);
+  // A plus sign is one: it stands in front of an offset.
+  const [from, to] = ['from', 'to'].map((name) => {
+    const value = new RegExp(`[?&]${name}=([^&]*)`).exec(target)?.[1] ?? '';
+    return msOf(decodeURIComponent(value));
+  });
+  const isRefused = /^ *400 Bad Request$/m.test(exchange) && /"issues":\s*\[\s*\{[^{}]*\}\s*\]/.test(exchange);
+  return from !== undefined && to !== undefined && from > to && isRefused;
+}
+
+function msOf(text: string): number | undefined {
+  const ms = /^\d+$/.test(text) ? Number(text) : Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function reasonBehind(printed: string, at: number): string {
+  return printed
+    .slice(at, at + 900)
+    .replace(/\s+/g, ' ')
+    .slice(0, 400);
+}

@@ -1,0 +1,114 @@
+import { openApiDocument } from '../../src/http/openapi.ts';
+
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly description?: string;
+}
+
+interface Example {
+  readonly summary?: string;
+  readonly value: unknown;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: Schema;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, Example>>;
+}
+
+interface MediaType {
+  readonly schema?: Schema;
+  readonly examples?: Readonly<Record<string, Example>>;
+}
+
+interface Header {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+  readonly example: unknown;
+}
+
+interface Reference {
+  readonly $ref: string;
+}
+
+interface Response {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, Reference>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters: readonly (Parameter | Reference)[];
+  readonly responses: Readonly<Record<string, Response | Reference>>;
+  readonly security?: readonly unknown[];
+}
+
+export interface ApiDocument {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly parameters: Readonly<Record<string, Parameter>>;
+    readonly headers: Readonly<Record<string, Header>>;
+    readonly responses: Readonly<Record<string, Response>>;
+  };
+}
+
+/** One status of one path, with its references followed. */
+export interface DescribedAnswer {
+  readonly path: string;
+  readonly status: number;
+  readonly description: string;
+  /** By name as the document spells it. */
+  readonly headers: Readonly<Record<string, Header>>;
+  readonly content: Readonly<Record<string, MediaType>>;
+}
+
+/** The document of the sources. */
+export function apiDocument(): ApiDocument {
+  return JSON.parse(JSON.stringify(openApiDocument('0.0.0-test'))) as ApiDocument;
+}
+
+export function parametersOf({ components }: ApiDocument, { parameters }: Operation): readonly Parameter[] {
+  return parameters.map((given) => ('$ref' in given ? named(components.parameters, given) : given));
+}
+
+export function answersOf({ paths, components }: ApiDocument): readonly DescribedAnswer[] {
+  return Object.entries(paths).flatMap(([path, { get }]) =>
+    Object.entries(get.responses).map(([status, given]) => {
+      const response = '$ref' in given ? named(components.responses, given) : given;
+      const headers = Object.entries(response.headers).map(([name, at]) => [name, named(components.headers, at)]);
+      const { description, content = {} } = response;
+      return { path, status: Number(status), description, headers: Object.fromEntries(headers), content };
+    }),
+  );
+}
+
+/** The path of the document that a request's path is one of; undefined when it is none. */
+export function describedPath({ paths }: ApiDocument, path: string): string | undefined {
+  const asked = path.split('?')[0]!.replace(/(?<=.)\/$/, '');
+  return Object.keys(paths).find((template) =>
+    new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`).test(asked),
+  );
+}
+
+function named<T>(components: Readonly<Record<string, T>>, { $ref }: Reference): T {
+  const found = components[$ref.slice($ref.lastIndexOf('/') + 1)];
+  if (found === undefined) throw new Error(`the document has no ${$ref}`);
+  return found;
+}
