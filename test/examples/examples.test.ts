@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openExecutable } from '../contract/executable-target.ts';
+import { expectedSnapshots } from '../contract/oracle.ts';
+import { BOOKS, RECORDS } from '../contract/recording.ts';
+import { AMPLE_RPM, type Target } from '../contract/target.ts';
+import { type Finished, runExecutable } from '../support/executable.ts';
+import { RETRY_AFTER_SECONDS, startCapriciousProxy, type Whim } from './capricious-proxy.ts';
+import { CLIENT_TYPES, clientTypes, GENERATOR } from './client-types.ts';
+
+setDefaultTimeout(120_000);
+
+const HERE = import.meta.dir;
+const README = readFileSync(join(HERE, '..', '..', 'README.md'), 'utf8');
+const compiled = mkdtempSync(join(tmpdir(), 'bookreel-examples-'));
+
+/** The client in TypeScript without its types: what releases of Node that run TypeScript make of it themselves. */
+const forNode = join(compiled, 'walk.mjs');
+writeFileSync(forNode, new Bun.Transpiler({ loader: 'ts' }).transformSync(readFileSync(join(HERE, 'walk.ts'), 'utf8')));
+
+const CLIENTS = [
+  { name: 'curl and sh', needs: ['sh', 'curl'], command: ['sh', join(HERE, 'walk.sh')] },
+  { name: 'TypeScript on Bun', needs: [], command: [process.execPath, join(HERE, 'walk.ts')] },
+  { name: 'TypeScript on Node', needs: ['node'], command: ['node', forNode] },
+  { name: 'Python', needs: ['python3'], command: ['python3', join(HERE, 'walk.py')] },
+] as const;
+
+/** As many tries as each of them makes before it gives up. */
+const TRIES_MAX = 5;
+const PAGE = 70;
+
+/** Of every record its place, in the order of the series, worked out without the service. */
+const EXPECTED = expectedSnapshots(BOOKS).map(({ timestamp, id }) => `${timestamp} ${id}`);
+
+let target: Target;
+let key: string;
+beforeAll(async () => {
+  target = await openExecutable(RECORDS);
+  ({ key } = await target.makeKey('starter', { rpm: AMPLE_RPM }));
+});
+afterAll(async () => {
+  await target[Symbol.asyncDispose]();
+  rmSync(compiled, { recursive: true, force: true });
+});
+
+test.skipIf(!existsSync(GENERATOR))('the types of the client are those of the document that is printed', async () => {
+  const { stdout } = await runExecutable(['openapi']);
+  expect(await clientTypes(stdout)).toBe(readFileSync(CLIENT_TYPES, 'utf8'));
+});
+
+test('what the README shows of a client stands in it, and the others are there', () => {
+  const section = README.slice(README.indexOf('## Clients'));
+  const [, shown] = /```python\n([^`]+)```/.exec(section)!;
+  expect(readFileSync(join(HERE, 'walk.py'), 'utf8')).toContain(shown!);
+  for (const file of ['walk.sh', 'walk.ts', 'walk.py']) {
+    expect(section).toContain(`(test/examples/${file})`);
+    expect(existsSync(join(HERE, file))).toBe(true);
+  }
+});
+
+describe.each(CLIENTS)('$name', ({ needs, command }) => {
+  // They wait most of the time: they may do so together.
+  const testHere = needs.every((program) => Bun.which(program) !== null) ? test.concurrent : test.skip;
+
+  const walk = async (origin: string, apiKey: string, args = ['btc', BOOKS.slug, String(PAGE)]): Promise<Finished> => {
+    const process = Bun.spawn([...command, ...args], {
+      env: { PATH: Bun.env.PATH!, BOOKREEL_URL: origin, BOOKREEL_KEY: apiKey },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const [stdout, stderr, code] = await Promise.all([
+      new Response(process.stdout).text(),
+      new Response(process.stderr).text(),
+      process.exited,
+    ]);
+    if (apiKey !== '') expect(`${stdout}${stderr}`).not.toContain(apiKey);
+    return { stdout, stderr, code };
+  };
+
+  testHere('prints every record once, in order, with pages of any size', async () => {
+    expect(EXPECTED.length).toBeGreaterThan(400);
+    for (const args of [
+      ['btc', BOOKS.slug],
+      ['btc', BOOKS.conditionId, '70'],
+      ['BTC', BOOKS.slug, '419'],
+    ]) {
+      const { stdout, stderr, code } = await walk(target.origin, key, args);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout.split('\n').slice(0, -1)).toEqual(EXPECTED);
+    }
+  });
+
+  testHere('a market without records is no output and no failure', async () => {
+    const { stdout, code } = await walk(target.origin, key, ['btc', 'btc-updown-15m-1776323400']);
+    expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
+  });
+
+  testHere('comes through limits, outages and broken connections, and waits as long as it is told', async () => {
+    const whims: readonly Whim[] = [
+      'limited',
+      'pass',
+      'unavailable',
+      'hang up',
+      'pass',
+      'cut off',
+      'pass',
+      'pass',
+      'overloaded',
+      'limited',
+    ];
+    await using proxy = await startCapriciousProxy(target.origin, whims);
+    const { stdout, stderr, code } = await walk(proxy.origin, key);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n').slice(0, -1)).toEqual(EXPECTED);
+    const { seen } = proxy;
+    const failures = whims.filter((whim) => whim !== 'pass').length;
+    expect(seen.map(({ whim }) => whim)).toEqual([
+      ...whims,
+      ...Array.from({ length: Math.ceil(EXPECTED.length / PAGE) - (whims.length - failures) }, () => 'pass' as const),
+    ]);
+    for (const [nth, { whim, target: asked, atMs, keyInArguments }] of seen.entries()) {
+      expect(keyInArguments).toBe(false);
+      const next = seen[nth + 1];
+      if (whim === 'pass' || next === undefined) continue;
+      // The same page is asked for again, and after a limit not before it is time.
+      expect(next.target).toBe(asked);
+      if (whim === 'limited') expect(next.atMs - atMs).toBeGreaterThanOrEqual(RETRY_AFTER_SECONDS * 1000 - 5);
+    }
+  });
+
+  testHere('gives up after a number of tries, prints whole pages only, and says why', async () => {
+    const whims: readonly Whim[] = ['pass', ...Array.from({ length: 2 * TRIES_MAX }, () => 'unavailable' as const)];
+    await using proxy = await startCapriciousProxy(target.origin, whims);
+    const { stdout, stderr, code } = await walk(proxy.origin, key);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('try again later');
+    expect(stdout.split('\n').slice(0, -1)).toEqual(EXPECTED.slice(0, PAGE));
+    expect(proxy.seen).toHaveLength(1 + TRIES_MAX);
+  });
+
+  testHere(
+    'ends with what the service says of a wrong key, a wrong coin and an unknown market, asking once',
+    async () => {
+      await using proxy = await startCapriciousProxy(target.origin, []);
+      const wrong = `${key.slice(0, -4)}aaaa`;
+      for (const [apiKey, args, said] of [
+        [wrong, ['btc', BOOKS.slug], 'a valid API key is needed'],
+        [key, ['sol', 'sol-updown-4h'], "the tier 'starter' does not grant this coin"],
+        [key, ['btc', 'no-such-market'], '404'],
+        [key, ['btc', BOOKS.slug, '0'], 'limit must be an integer from 1 to 1000'],
+      ] as const) {
+        const before = proxy.seen.length;
+        const { stdout, stderr, code } = await walk(proxy.origin, apiKey, [...args]);
+        expect(code, said).not.toBe(0);
+        expect(stdout).toBe('');
+        expect(stderr).toContain(said);
+        expect(proxy.seen.length).toBe(before + 1);
+      }
+    },
+  );
+
+  testHere('without a key says so and asks nothing', async () => {
+    await using proxy = await startCapriciousProxy(target.origin, []);
+    const { stderr, code } = await walk(proxy.origin, '');
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('BOOKREEL_KEY');
+    expect(proxy.seen).toHaveLength(0);
+  });
+});
