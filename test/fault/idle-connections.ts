@@ -1,0 +1,60 @@
+import { connect, type Socket } from 'node:net';
+
+/** Connections that say nothing. */
+export interface IdleConnections extends Disposable {
+  /** How many the other side has accepted and not closed. */
+  readonly open: number;
+  /** How many were refused, cut or timed out. */
+  readonly lost: number;
+}
+
+/** Each address of this machine has 28,000 ports on most systems; so many are taken of one. */
+const PER_ADDRESS = 1000;
+const AT_ONCE = 200;
+const WITHIN_MS = 5000;
+
+/** Opens `count` connections to a server on 127.0.0.1, from 127.0.1.1, 127.0.1.2… when `spread`; says nothing on them. */
+export async function openIdle(port: number, count: number, spread: boolean): Promise<IdleConnections> {
+  const sockets: Socket[] = [];
+  let open = 0;
+  let lost = 0;
+  const one = (index: number) =>
+    new Promise<void>((resolve) => {
+      const localAddress = spread ? `127.0.1.${1 + Math.floor(index / PER_ADDRESS)}` : '127.0.0.1';
+      const socket = connect({ host: '127.0.0.1', port, localAddress });
+      let connected = false;
+      const waiting = setTimeout(() => socket.destroy(), WITHIN_MS);
+      socket.once('connect', () => {
+        connected = true;
+        open += 1;
+        clearTimeout(waiting);
+        resolve();
+      });
+      // What it is told when it is turned away stands in front of the end.
+      socket.resume();
+      // A close follows each error.
+      socket.on('error', () => undefined);
+      socket.once('close', () => {
+        lost += 1;
+        if (connected) open -= 1;
+        clearTimeout(waiting);
+        resolve();
+      });
+      sockets.push(socket);
+    });
+  for (let from = 0; from < count; from += AT_ONCE) {
+    const length = Math.min(AT_ONCE, count - from);
+    await Promise.all(Array.from({ length }, (_, index) => one(from + index)));
+  }
+  return {
+    get open() {
+      return open;
+    },
+    get lost() {
+      return lost;
+    },
+    [Symbol.dispose]: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

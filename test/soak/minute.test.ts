@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'bun:test';
+import type { Tally } from './load.ts';
+import { type Minute, minuteOf, verdictOf } from './minute.ts';
+
+const CALM: Minute = {
+  seconds: 60,
+  answers: 1000,
+  errors: 0,
+  p50Ms: 1,
+  p99Ms: 8,
+  maxMs: 20,
+  rssBytes: 100,
+  cpuShare: 0.5,
+  stolenShare: 0,
+  beside: '',
+};
+const run = (change: (index: number) => Partial<Minute>) =>
+  verdictOf(Array.from({ length: 9 }, (_, index) => ({ ...CALM, ...change(index) })));
+
+test('a stretch has the percentiles of its latencies and the median of its memory', () => {
+  const tally: Tally = {
+    latenciesMs: Array.from({ length: 100 }, (_, index) => 100 - index),
+    statuses: new Map(),
+    faults: [{ kind: 'nearest', path: '/', what: 'status 500' }],
+    bytes: 0,
+  };
+  const readings = {
+    seconds: 60,
+    rssBytes: [9, 1, 5],
+    cpuShare: 0.5,
+    stolenShare: 0.1,
+    beside: ['import', 'rotation'],
+  };
+  expect(minuteOf(tally, readings)).toEqual({
+    ...CALM,
+    answers: 100,
+    errors: 1,
+    p50Ms: 51,
+    p99Ms: 100,
+    maxMs: 100,
+    rssBytes: 5,
+    stolenShare: 0.1,
+    beside: 'import, rotation',
+  });
+});
+
+describe('a run', () => {
+  test('that stays as it was holds', () => {
+    expect(run(() => ({}))).toMatchObject({ isClean: true, isBounded: true, isFlat: true, rssGrowth: 0, disturbed: 0 });
+  });
+
+  test('with one wrong answer, or a stretch without any, is not clean', () => {
+    expect(run((index) => ({ errors: index === 4 ? 1 : 0 }))).toMatchObject({ isClean: false, errors: 1 });
+    expect(run((index) => ({ answers: index === 8 ? 0 : 10 })).isClean).toBe(false);
+  });
+
+  test('whose memory grows by 5 % is not bounded, whatever one stretch has', () => {
+    expect(run((index) => ({ rssBytes: index < 6 ? 1000 : 1050 })).isBounded).toBe(false);
+    expect(run((index) => ({ rssBytes: index === 8 ? 9999 : 1000 })).isBounded).toBe(true);
+  });
+
+  test('whose latency rises by more than a quarter and a millisecond is not flat', () => {
+    expect(run((index) => ({ p99Ms: index < 6 ? 8 : 10.1 })).isFlat).toBe(false);
+    expect(run((index) => ({ p99Ms: index < 6 ? 8 : 10 })).isFlat).toBe(true);
+    expect(run((index) => ({ p99Ms: index < 6 ? 0.5 : 1.5 })).isFlat).toBe(true);
+  });
+
+  test('is judged without the stretches of which the host took a part, unless there are no others', () => {
+    const late = (index: number) => (index === 7 ? 8 : 99);
+    expect(run((index) => (index < 6 ? {} : { p99Ms: late(index), stolenShare: index === 7 ? 0 : 0.2 }))).toMatchObject(
+      {
+        isFlat: true,
+        disturbed: 2,
+      },
+    );
+    expect(run((index) => (index < 6 ? {} : { p99Ms: 99, stolenShare: 0.2 })).isFlat).toBe(false);
+  });
+});

@@ -1,0 +1,167 @@
+import { LIGHT_CONDITION_ID, LIGHT_START_MS } from '../support/light-recording.ts';
+
+/** One request that somebody makes of the service, and what may come back. */
+export interface Ask {
+  readonly kind: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly statuses: readonly number[];
+  /** Whether every answer to it has the same bytes, however often it is asked. */
+  readonly fixed: boolean;
+}
+
+/** The keys that the load is made with. */
+export interface LoadKeys {
+  /** One that may see everything, as often as it likes. */
+  readonly ample: string;
+  /** One whose limit is reached all the time. */
+  readonly limited: string;
+  /** One that was never given out. */
+  readonly unknown: string;
+}
+
+interface Kind {
+  readonly name: string;
+  /** Parts of a thousand. */
+  readonly weight: number;
+  readonly make: () => Omit<Ask, 'kind'>;
+}
+
+interface SeenMarket {
+  readonly coin: string;
+  readonly path: string;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly etag: string | undefined;
+}
+
+const COINS = ['btc', 'eth', 'sol', 'xrp'];
+const MARKETS_PER_COIN = 6;
+/** Instants of a market that are asked for; few enough that answers come up again, as they do with real clients. */
+const INSTANTS = 400;
+const PACKED = { accept: 'application/msgpack' };
+const ZSTD = { 'accept-encoding': 'zstd' };
+/** What a request without a valid key gets, also when its address has had enough. */
+const REFUSED = [401, 429];
+
+/**
+ * The load: what clients do that look at recorded markets, in the proportions of a day. `random` gives numbers from 0 to 1.
+ * Learns from the service itself which markets there are.
+ */
+export async function mixOf(origin: string, keys: LoadKeys, random: () => number): Promise<() => Ask> {
+  const markets = await marketsOf(origin, keys.ample);
+  const some = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
+  const market = () => some(markets);
+  const instant = ({ firstMs, lastMs }: SeenMarket) =>
+    firstMs + Math.floor(((lastMs - firstMs) * Math.floor(random() * INSTANTS)) / INSTANTS);
+  const authorization = `Bearer ${keys.ample}`;
+  const good = (path: string, headers: Readonly<Record<string, string>> = {}) => ({
+    path,
+    headers: { 'accept-encoding': 'identity', authorization, ...headers },
+    statuses: [200],
+    fixed: true,
+  });
+  const nearest = () => {
+    const asked = market();
+    return `${asked.path}/snapshots/at/${instant(asked)}`;
+  };
+  const page = (series: string, limit: number) => {
+    const asked = market();
+    return `${asked.path}/${series}?from=${instant(asked)}&limit=${limit}`;
+  };
+  const kinds: readonly Kind[] = [
+    { name: 'nearest', weight: 400, make: () => good(nearest()) },
+    { name: 'nearest, msgpack', weight: 50, make: () => good(nearest(), PACKED) },
+    { name: 'page of 100', weight: 140, make: () => good(page('snapshots', 100)) },
+    { name: 'page of 1000, zstd', weight: 30, make: () => good(page('snapshots', 1000), ZSTD) },
+    { name: 'page of 1000, msgpack', weight: 10, make: () => good(page('snapshots', 1000), PACKED) },
+    { name: 'quotes', weight: 70, make: () => good(page('quotes', 100)) },
+    { name: 'prices', weight: 50, make: () => good(page('prices', 100), ZSTD) },
+    { name: 'coin prices', weight: 20, make: () => good(`/v1/${some(COINS)}/prices?limit=100`) },
+    // An import adds to them.
+    { name: 'list', weight: 80, make: () => ({ ...good(`/v1/${some(COINS)}/markets?limit=50`), fixed: false }) },
+    { name: 'market', weight: 30, make: () => good(market().path) },
+    { name: 'coverage', weight: 10, make: () => good(`${market().path}/coverage`) },
+    { name: 'export, segments', weight: 5, make: () => good(`${market().path}/export?format=segments`) },
+    { name: 'export, ndjson, zstd', weight: 2, make: () => good(`${market().path}/export`, ZSTD) },
+    {
+      name: 'not modified',
+      weight: 40,
+      make: () => {
+        const asked = some(markets.filter(({ etag }) => etag !== undefined));
+        return { ...good(asked.path, { 'if-none-match': asked.etag! }), statuses: [304] };
+      },
+    },
+    { name: 'the last of what is imported', weight: 10, make: () => ({ ...good(latest()), fixed: false }) },
+    {
+      name: 'unknown key',
+      weight: 15,
+      make: () => refused('/v1/btc/markets', { authorization: `Bearer ${keys.unknown}` }),
+    },
+    { name: 'no key', weight: 5, make: () => refused('/v1/billing/tiers', {}) },
+    {
+      name: 'over the limit',
+      weight: 15,
+      make: () => ({
+        ...good('/v1/billing/tiers', { authorization: `Bearer ${keys.limited}` }),
+        statuses: [200, 429],
+        fixed: false,
+      }),
+    },
+    {
+      name: 'bad request',
+      weight: 10,
+      make: () => ({ ...good(`${page('snapshots', 1001)}`), statuses: [400], fixed: false }),
+    },
+    { name: 'ready', weight: 8, make: () => ({ path: '/readyz', headers: {}, statuses: [200], fixed: true }) },
+  ];
+  const whole = kinds.reduce((sum, { weight }) => sum + weight, 0);
+  return () => {
+    let left = random() * whole;
+    const kind = kinds.find(({ weight }) => {
+      left -= weight;
+      return left < 0;
+    });
+    const { name, make } = kind ?? kinds[0]!;
+    return { kind: name, ...make() };
+  };
+}
+
+function latest(): string {
+  return `/v1/btc/markets/${LIGHT_CONDITION_ID}/snapshots/at/${LIGHT_START_MS + 86_400_000}`;
+}
+
+function refused(path: string, headers: Readonly<Record<string, string>>): Omit<Ask, 'kind'> {
+  return { path, headers, statuses: REFUSED, fixed: false };
+}
+
+/** The markets that have books, a few of each coin, with the time that the books are of. */
+async function marketsOf(origin: string, key: string): Promise<SeenMarket[]> {
+  const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' };
+  const get = async <T>(path: string) => {
+    const response = await fetch(`${origin}${path}`, { headers });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return { etag: response.headers.get('etag') ?? undefined, ...((await response.json()) as T) };
+  };
+  const found: SeenMarket[] = [];
+  for (const coin of COINS) {
+    let taken = 0;
+    const list = await get<{ data: { conditionId: string }[] }>(`/v1/${coin}/markets?limit=1000`);
+    for (const { conditionId } of list.data) {
+      if (taken === MARKETS_PER_COIN) break;
+      // It grows while the load runs.
+      if (conditionId === LIGHT_CONDITION_ID) continue;
+      const path = `/v1/${coin}/markets/${conditionId}`;
+      const { data } = await get<{ data: { outcomes: { first: string | null; last: string | null }[] } }>(
+        `${path}/coverage`,
+      );
+      const { first, last } = data.outcomes[0]!;
+      if (first === null || last === null) continue;
+      const { etag } = await get(path);
+      found.push({ coin, path, firstMs: Date.parse(first), lastMs: Date.parse(last), etag });
+      taken += 1;
+    }
+  }
+  if (found.length === 0) throw new Error('there is no market with books to ask for');
+  return found;
+}

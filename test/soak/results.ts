@@ -1,0 +1,80 @@
+import type { Fault } from './load.ts';
+import { type Minute, STOLEN_MAX, type Verdict } from './minute.ts';
+
+export interface Circumstances {
+  readonly minutes: number;
+  /** Requests a second that were answered without a pause, and those that were made afterwards. */
+  readonly fullSpeed: number;
+  readonly perSecond: number;
+  readonly seed: number;
+  readonly recording: string;
+  readonly machine: string;
+  readonly versions: Readonly<Record<string, string>>;
+  /** Of the server, after SIGTERM. */
+  readonly exitCode: number;
+}
+
+const FAULTS_LISTED_MAX = 20;
+const FAULT_CHARS_MAX = 200;
+const MIB = 1024 * 1024;
+
+export function resultsText(
+  { minutes: asked, fullSpeed, perSecond, seed, recording, machine, versions, exitCode }: Circumstances,
+  minutes: readonly Minute[],
+  verdict: Verdict,
+  faults: readonly Fault[],
+): string {
+  const answers = minutes.reduce((sum, minute) => sum + minute.answers, 0);
+  return `# Soak
+
+- command: \`make soak MINUTES=${asked}\` (\`SOAK_MINUTES=${asked} SOAK_SEED=${seed} bun test/soak/run.ts\`); this file is one run of it
+- date: ${new Date().toISOString().slice(0, 10)}
+- bookreel ${versions.bookreel}, Bun ${versions.bun}, SQLite ${versions.sqlite}; the executable and the load side by side on ${machine}
+- archive: ${recording}; an import and a rotated key beside, again and again
+- load: nearest 45 %, pages 18 %, lists, quotes, prices, coverage, exports, msgpack, zstd, 304, 400, 401, 429; ${fullSpeed.toFixed(0)} requests/s when 16 clients ask without a pause, then ${perSecond.toFixed(0)} requests/s (Poisson), whatever the answers take
+
+| asked | seen | |
+| --- | --- | --- |
+| no wrong answer | ${verdict.errors} of ${answers}; ${faults.length} with warm-up and end; exit code ${exitCode} | ${mark(verdict.isClean && faults.length === 0 && exitCode === 0)} |
+| memory grows by less than 5 % | RSS ${mib(verdict.rssFirstBytes)} → ${mib(verdict.rssLastBytes)} MiB (${percent(verdict.rssGrowth)}), medians of the first and the last third | ${mark(verdict.isBounded)} |
+| latency stays flat | p99 ${ms(verdict.p99FirstMs)} → ${ms(verdict.p99LastMs)} ms, p50 ${ms(verdict.p50FirstMs)} → ${ms(verdict.p50LastMs)} ms, medians likewise, ${verdict.disturbed} disturbed stretches, left out where a third has others | ${mark(verdict.isFlat)} |
+
+A latency counts from the moment a request was due, with the load's own part. Each answer is held against its status, its headers and,
+where nothing of it may change, against the bytes of the answer before. Stretches with a * are ones of which the machine's host took more
+than ${STOLEN_MAX * 100} %.
+
+| stretch | s | answers | wrong | p50 ms | p99 ms | max ms | RSS MiB | server CPU | taken by the host | beside |
+| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
+${minutes.map(row).join('\n')}
+${faults.length === 0 ? '' : `\nWrong:\n${faults.slice(0, FAULTS_LISTED_MAX).map(faultLine).join('\n')}\n`}`;
+}
+
+function row(minute: Minute, index: number): string {
+  const { seconds, answers, errors, p50Ms, p99Ms, maxMs, rssBytes, cpuShare, stolenShare, beside } = minute;
+  const cells = [
+    `${index + 1}${stolenShare > STOLEN_MAX ? '*' : ''}`,
+    seconds.toFixed(0),
+    answers,
+    errors,
+    ms(p50Ms),
+    ms(p99Ms),
+    ms(maxMs),
+    mib(rssBytes),
+    percent(cpuShare),
+    percent(stolenShare),
+    beside,
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+function faultLine({ kind, path, what }: Fault): string {
+  return `- ${kind}: \`${path}\`: ${what.replaceAll(/\s+/g, ' ').slice(0, FAULT_CHARS_MAX)}`;
+}
+
+function mark(holds: boolean): string {
+  return holds ? 'holds' : '**does not hold**';
+}
+
+const ms = (value: number) => value.toFixed(2);
+const mib = (bytes: number) => (bytes / MIB).toFixed(1);
+const percent = (share: number) => `${(share * 100).toFixed(1)} %`;

@@ -1,0 +1,201 @@
+import { cpus, loadavg } from 'node:os';
+import { join } from 'node:path';
+import { stolenShare, ticks } from '../bench/http/stolen.ts';
+import { gatherRealRecordings, HAS_REAL_RECORDINGS } from '../crash/real-recording.ts';
+import { cpuSeconds, residentBytes } from '../fault/machine.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { type Child, startChild } from '../support/child.ts';
+import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { LIGHT_CONDITION_ID, LIGHT_START_MS, writeLightRecording } from '../support/light-recording.ts';
+import { type Fault, Load } from './load.ts';
+import { type Minute, minuteOf, verdictOf } from './minute.ts';
+import { mixOf } from './mix.ts';
+import { type Circumstances, resultsText } from './results.ts';
+
+/**
+ * The long run: `make soak MINUTES=20`. Loads the executable with what clients do, at half of what it can do, and watches its
+ * memory, latencies and errors. Writes RESULTS.md beside this file, and ends with 1 when memory grows, an answer is wrong or
+ * latencies rise. SOAK_MINUTES may be a fraction; SOAK_SEED makes another sequence of requests.
+ */
+const MINUTES = Number(process.env.SOAK_MINUTES ?? 20);
+const SEED = Number(process.env.SOAK_SEED ?? 20_260_416);
+const MINUTE_MS = 60_000;
+/** A run of a few minutes is cut into so many stretches, so that it has thirds as well. */
+const STRETCHES_MIN = 9;
+const STRETCH_MS = Math.min(MINUTE_MS, (MINUTES * MINUTE_MS) / STRETCHES_MIN);
+const FULL_SPEED_MS = Math.min(30_000, MINUTES * MINUTE_MS * 0.1);
+const WARM_UP_MS = Math.min(3 * MINUTE_MS, MINUTES * MINUTE_MS * 0.25);
+const WORKERS = 16;
+const SHARE_OF_FULL_SPEED = 0.5;
+const PARQUET_FILES = 30;
+/** What is imported at once while the load runs, and what is there before. */
+const IMPORTED_SNAPSHOTS = 2000;
+const SAMPLE_MS = 1000;
+const AMPLE_RPM = 1_000_000;
+const LIMITED_RPM = 60;
+
+/** An archive with a server on it. */
+interface Serving {
+  readonly data: string;
+  readonly directory: string;
+  readonly origin: string;
+  readonly server: Child;
+}
+
+async function main(): Promise<number> {
+  if (!(MINUTES > 0)) throw new Error('SOAK_MINUTES must be a number of minutes, 20 or 0.5');
+  using directory = temporaryDirectory();
+  const data = join(directory.path, 'data');
+  await fill(data, directory.path);
+  const ample = await createKey(data, AMPLE_RPM);
+  const limited = await createKey(data, LIMITED_RPM);
+  const rotating = await createKey(data, AMPLE_RPM);
+  const unknown = (await createKey(join(directory.path, 'elsewhere'), 1)).key;
+  await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', data]);
+  const [, origin] = await server.said(/ on (http:\/\/\S+) /);
+  const serving = { data, directory: directory.path, origin: origin!, server };
+  const random = randomFrom(SEED);
+  const load = new Load(origin!, await mixOf(origin!, { ample: ample.key, limited: limited.key, unknown }, random));
+  const fullSpeed = await load.fullSpeed(WORKERS, FULL_SPEED_MS);
+  const perSecond = fullSpeed * SHARE_OF_FULL_SPEED;
+  console.error(`${fullSpeed.toFixed(0)} requests/s at full speed, ${perSecond.toFixed(0)} from here on`);
+  let ended = false;
+  const pacing = load.paced(perSecond, random, () => ended);
+  const events: string[] = [];
+  const beside = goOnBeside(serving, load, rotating, events, () => ended);
+  const faults: Fault[] = [];
+  await Promise.race([Bun.sleep(WARM_UP_MS), beside]);
+  faults.push(...load.take().faults);
+  const minutes: Minute[] = [];
+  while (minutes.length * STRETCH_MS < MINUTES * MINUTE_MS - 1) {
+    const tallied = await watch(serving, load, events, faults);
+    minutes.push(tallied);
+    console.error(JSON.stringify(tallied));
+  }
+  ended = true;
+  await Promise.all([pacing, beside]);
+  faults.push(...load.take().faults);
+  server.kill('SIGTERM');
+  const exitCode = await server.exited;
+  const circumstances: Circumstances = {
+    minutes: MINUTES,
+    fullSpeed,
+    perSecond,
+    seed: SEED,
+    recording: HAS_REAL_RECORDINGS
+      ? 'real books and a capture of frames, and simulated recordings'
+      : 'simulated recordings',
+    machine: `${process.platform} ${process.arch}, ${cpus().length} CPUs (${cpus()[0]?.model.trim() ?? 'unknown'}), load average ${loadavg()[0]!.toFixed(1)} at the end`,
+    versions: JSON.parse((await runExecutable(['version', '--json'])).stdout) as Record<string, string>,
+    exitCode,
+  };
+  const verdict = verdictOf(minutes);
+  const text = resultsText(circumstances, minutes, verdict, faults);
+  await Bun.write(join(import.meta.dir, 'RESULTS.md'), text);
+  console.log(text);
+  return faults.length === 0 && verdict.isClean && verdict.isBounded && verdict.isFlat && exitCode === 0 ? 0 : 1;
+}
+
+/** Counts for one stretch. */
+async function watch({ server }: Serving, load: Load, events: string[], faults: Fault[]): Promise<Minute> {
+  const startedMs = performance.now();
+  const before = { ticks: ticks(), cpu: cpuSeconds(server.pid) };
+  const rssBytes: number[] = [];
+  while (performance.now() - startedMs < STRETCH_MS) {
+    await Bun.sleep(Math.min(SAMPLE_MS, STRETCH_MS));
+    rssBytes.push(residentBytes(server.pid));
+  }
+  const seconds = (performance.now() - startedMs) / 1000;
+  const tally = load.take();
+  faults.push(...tally.faults);
+  return minuteOf(tally, {
+    seconds,
+    rssBytes,
+    cpuShare: (cpuSeconds(server.pid) - before.cpu) / seconds,
+    stolenShare: stolenShare(before.ticks, ticks()),
+    beside: events.splice(0),
+  });
+}
+
+/** Fills an archive with what there is to record of. */
+async function fill(data: string, directory: string): Promise<void> {
+  await command(['seed', '--data', data]);
+  if (HAS_REAL_RECORDINGS) {
+    const recording = join(directory, 'recording');
+    gatherRealRecordings(recording, PARQUET_FILES);
+    // 1: records were rejected, as they are in real recordings.
+    const { code, stderr } = await runExecutable(['import', recording, '--data', data]);
+    if (code !== 0 && code !== 1) throw new Error(stderr);
+  }
+  await importMore(data, directory, 0);
+}
+
+async function importMore(data: string, directory: string, round: number): Promise<void> {
+  const recording = join(directory, 'more.ndjson');
+  writeLightRecording(recording, IMPORTED_SNAPSHOTS, round * IMPORTED_SNAPSHOTS);
+  await command(['import', recording, '--data', data]);
+}
+
+/** Rotates a key and imports more, once a stretch each, and sees at once that the service knows. */
+async function goOnBeside(
+  { data, directory }: Serving,
+  load: Load,
+  rotating: { id: string; key: string },
+  events: string[],
+  ended: () => boolean,
+): Promise<void> {
+  let { key } = rotating;
+  const tiers = (presented: string, statuses: readonly number[]) => ({
+    kind: 'a key that is rotated',
+    path: '/v1/billing/tiers',
+    headers: { authorization: `Bearer ${presented}` },
+    statuses,
+    fixed: false,
+  });
+  for (let round = 1; !ended(); round += 1) {
+    await importMore(data, directory, round);
+    const lastMs = LIGHT_START_MS + ((round + 1) * IMPORTED_SNAPSHOTS - 1) * 10;
+    await load.ask({
+      kind: 'what was just imported',
+      path: `/v1/btc/markets/${LIGHT_CONDITION_ID}/snapshots?from=${lastMs}&to=${lastMs}`,
+      headers: { authorization: `Bearer ${key}` },
+      statuses: [200],
+      fixed: false,
+    });
+    events.push('import');
+    await load.ask(tiers(key, [200]));
+    const rotated = JSON.parse(await command(['key', 'rotate', rotating.id, '--json', '--data', data])) as {
+      key: string;
+    };
+    // Its address may have had enough of refusals.
+    await load.ask(tiers(key, [401, 429]));
+    key = rotated.key;
+    await load.ask(tiers(key, [200]));
+    events.push('rotation');
+    for (let waitedMs = 0; waitedMs < STRETCH_MS && !ended(); waitedMs += SAMPLE_MS) await Bun.sleep(SAMPLE_MS);
+  }
+}
+
+async function createKey(data: string, rpm: number): Promise<{ id: string; key: string }> {
+  const create = ['key', 'create', '--tier', 'enterprise', '--rpm', String(rpm), '--json', '--data', data];
+  return JSON.parse(await command(create)) as { id: string; key: string };
+}
+
+async function command(args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runExecutable(args);
+  if (code !== 0) throw new Error(`${args[0]} ended with ${code}: ${stderr}`);
+  return stdout;
+}
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+process.exit(await main());
