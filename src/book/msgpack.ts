@@ -39,6 +39,12 @@ export function msgpackText(text: string): Uint8Array {
   return Uint8Array.of(TEXT8, bytes.length, ...bytes);
 }
 
+/** A number of 0 or more. */
+export function msgpackNumber(value: number): Uint8Array {
+  const bytes = new Uint8Array(NUMBER_BYTES_MAX);
+  return bytes.subarray(0, new NumberWriter().write(bytes, 0, value));
+}
+
 const LEVEL_OPENS = Uint8Array.of(FIX_MAP | 2, ...msgpackText('price'));
 const SIZE_OPENS = msgpackText('size');
 const LEVEL_BYTES_MAX = LEVEL_OPENS.length + SIZE_OPENS.length + 2 * NUMBER_BYTES_MAX;

@@ -43,30 +43,33 @@ export abstract class SideBytes {
   /** Ends a side of `count` levels whose last one ends at `position`; returns the position behind the side. */
   protected abstract close(bytes: Uint8Array, position: number, count: number): number;
 
-  /** Writes the side as it stands now; `copies`: it was written here before `edits`, and stands in the buffer still. */
-  write(reader: BookReader, side: Ladder, edits: EditLog, copies: boolean): void {
+  /**
+   * Writes the best `count` levels of the side as it stands now; `copies`: the whole side was written here before `edits`,
+   * stands in the buffer still, and is wanted whole again.
+   */
+  write(reader: BookReader, side: Ladder, count: number, edits: EditLog, copies: boolean): void {
     const out = this.#out;
-    const rendered = copies ? edits.length : side.length;
-    this.#makeRoom(side.length + 1);
+    const rendered = copies ? edits.length : count;
+    this.#makeRoom(count + 1);
     const held = this.#levels === 0 ? 0 : this.#offsets[this.#levels]!;
     out.reserve(held + rendered * this.#levelBytesMax + 2 * FRAME_BYTES_MAX);
-    const start = this.open(out.bytes, out.length, side.length);
+    const start = this.open(out.bytes, out.length, count);
     out.length = start;
-    const end = copies ? this.#splice(reader, side, edits) : this.#renderAll(reader, side);
-    this.#next[side.length] = end - start;
+    const end = copies ? this.#splice(reader, side, edits) : this.#render(reader, side, count);
+    this.#next[count] = end - start;
     [this.#offsets, this.#next] = [this.#next, this.#offsets];
     this.#start = start;
-    this.#levels = side.length;
-    out.length = this.close(out.bytes, end, side.length);
+    this.#levels = count;
+    out.length = this.close(out.bytes, end, count);
   }
 
-  #renderAll({ priceScale, sizeScale }: BookReader, side: Ladder): number {
+  #render({ priceScale, sizeScale }: BookReader, side: Ladder, count: number): number {
     const { bytes, length: start } = this.#out;
     const { values } = side;
     const remembers = this.#openings.remembers(priceScale);
     const openings = this.#openings.ofScale(priceScale);
     let at = start;
-    for (let i = 0; i < side.length; i += 1) {
+    for (let i = 0; i < count; i += 1) {
       const price = values[2 * i]!;
       this.#next[i] = at - start;
       if (remembers) {

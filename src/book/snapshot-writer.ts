@@ -58,8 +58,9 @@ export abstract class SnapshotWriter {
   readonly #asks: SideBytes;
   readonly #frame: SnapshotFrame;
   #labels: LabelBytes = NO_LABELS;
+  #depth = Infinity;
   readonly #reader = new BookReader();
-  /** The state of the buffer in which the previous snapshot of the reader stands, to be copied from. */
+  /** The state of the buffer in which the previous snapshot of the reader stands whole, to be copied from. */
   #writtenAt = NOT_WRITTEN;
   /** Where it stands, and where in it its id and its time do. */
   #start = 0;
@@ -83,9 +84,13 @@ export abstract class SnapshotWriter {
   /** Writes an id as the form has texts, and returns the position behind. */
   protected abstract writeId(bytes: Uint8Array, position: number, id: number): number;
 
-  /** Begins with the record at `run.from`; `writeNext` then writes one record after another. */
-  open(run: RunSlice, labels: LabelBytes): void {
+  /**
+   * Begins with the record at `run.from`; `writeNext` then writes one record after another, of each side the best `depth`
+   * levels.
+   */
+  open(run: RunSlice, labels: LabelBytes, depth = Infinity): void {
     this.#labels = labels;
+    this.#depth = depth;
     this.#reader.open(run.payload, run.head);
     // The books in front of the first one are read, not written.
     this.#reader.advanceTo(run.from - 1);
@@ -107,19 +112,21 @@ export abstract class SnapshotWriter {
     const reader = this.#reader;
     reader.advance();
     const id = reader.head.ids[reader.index]!;
-    const copies = this.#writtenAt === this.out.clears;
+    const bids = Math.min(reader.bids.length, this.#depth);
+    const asks = Math.min(reader.asks.length, this.#depth);
+    // A side that is cut off is rendered anew each time: edits speak of the whole one.
+    const isWhole = bids === reader.bids.length && asks === reader.asks.length;
+    const copies = isWhole && this.#writtenAt === this.out.clears;
     const patches =
       copies &&
       id >= this.#idFrom &&
       id < this.#idEnd &&
       this.#bids.canPatch(reader.bidEdits) &&
       this.#asks.canPatch(reader.askEdits);
-    this.#rendered += copies
-      ? reader.bidEdits.length + reader.askEdits.length
-      : reader.bids.length + reader.asks.length;
+    this.#rendered += copies ? reader.bidEdits.length + reader.askEdits.length : bids + asks;
     if (patches) this.#patch(id);
-    else this.#write(id, copies);
-    this.#writtenAt = this.out.clears;
+    else this.#write(id, bids, asks, copies);
+    this.#writtenAt = isWhole ? this.out.clears : NOT_WRITTEN;
   }
 
   /** The previous snapshot copied as a whole, and what is new of this one written into it. */
@@ -140,7 +147,7 @@ export abstract class SnapshotWriter {
     this.#length = out.length - start;
   }
 
-  #write(id: number, copies: boolean): void {
+  #write(id: number, bids: number, asks: number, copies: boolean): void {
     const { out } = this;
     const reader = this.#reader;
     const { opening, middle } = this.#labels;
@@ -153,9 +160,9 @@ export abstract class SnapshotWriter {
     this.#instantOffset = out.length - start;
     out.length = this.#writeInstant(out.length, false);
     out.append(this.#frame.bids);
-    this.#bids.write(reader, reader.bids, reader.bidEdits, copies);
+    this.#bids.write(reader, reader.bids, bids, reader.bidEdits, copies);
     out.append(this.#frame.asks);
-    this.#asks.write(reader, reader.asks, reader.askEdits, copies);
+    this.#asks.write(reader, reader.asks, asks, reader.askEdits, copies);
     out.append(this.#frame.end);
     this.#start = start;
     this.#length = out.length - start;

@@ -31,7 +31,6 @@ export interface DoorkeeperOptions {
 /** Every endpoint only reads: a body has no meaning here. */
 export const BODY_BYTES_MAX = 64 * 1024;
 const LOOPBACK_V4 = '127.0.0.1';
-const POLL_MS = 20;
 
 /** The router, as far as listening goes. */
 interface App {
@@ -43,7 +42,7 @@ interface App {
     readonly maxRequestBodySize: number;
   }): unknown;
   /** Null until it listens. */
-  readonly server: Pick<Bun.Server<unknown>, 'port' | 'stop' | 'pendingRequests'> | null;
+  readonly server: Pick<Bun.Server<unknown>, 'port' | 'stop'> | null;
 }
 
 /** The service on an address of its own. Throws what the system says when it cannot be had. */
@@ -61,10 +60,7 @@ export function listenDirectly(app: App, { hostname, port, idleSeconds }: Listen
   return {
     port: server.port ?? port,
     async drain() {
-      const closed = server.stop(false);
-      // It may settle while an answer is still being made.
-      while (server.pendingRequests > 0) await Bun.sleep(POLL_MS);
-      await closed;
+      await server.stop(false);
     },
     stop() {
       // Settles when the last connection is closed, and nobody waits for that any more.

@@ -41,7 +41,7 @@ export const Slug = Type.String({
   description: 'Readable name; accepted wherever a path takes a conditionId.',
 });
 
-const price = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
+const amount = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
 
 /** A market on the wire. */
 export const MarketResource = Type.Object(
@@ -69,15 +69,22 @@ export const MarketResource = Type.Object(
     }),
     startTime: instantText('Start of the window.'),
     endTime: instantText('End of the window.'),
-    volume: Type.Number({ minimum: 0, description: 'What was traded, in the venue’s collateral (USDC).' }),
-    liquidity: Type.Number({ minimum: 0, description: 'What rests in the books, in the venue’s collateral (USDC).' }),
+    volume: amount(
+      'What was traded, in the venue’s collateral (USDC); null with asOf, since what it was then is not known.',
+    ),
+    liquidity: amount('What rests in the books, in the venue’s collateral (USDC); null with asOf.'),
     resolvedAt: Type.Union([instantText('When it was resolved.'), Type.Null()], {
       description: 'null while unresolved or unknown.',
     }),
-    priceStart: price('The coin’s reference price at the start, USD; null while unresolved or unknown.'),
-    priceEnd: price('The coin’s reference price at the end, USD; null while unresolved or unknown.'),
-    createdAt: instantText('When the recording says so, else when this archive first stored the market.'),
-    updatedAt: instantText('When the recording says so, else when this archive last changed the market.'),
+    priceStart: amount('The coin’s reference price at the start, USD; null while unresolved or unknown.'),
+    priceEnd: amount('The coin’s reference price at the end, USD; null while unresolved or unknown.'),
+    createdAt: Type.Union([instantText('When it was created.'), Type.Null()], {
+      description:
+        'When the recording says so, else when this archive first stored the market; null with an asOf before that.',
+    }),
+    updatedAt: Type.Union([instantText('When it was changed.'), Type.Null()], {
+      description: 'When the recording says so, else when this archive last changed the market; null with asOf.',
+    }),
   },
   { $id: 'Market', description: 'An up-or-down market.' },
 );

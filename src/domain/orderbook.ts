@@ -17,6 +17,12 @@ export interface OrderBook {
   readonly askSizes: readonly number[];
 }
 
+/**
+ * Levels of one side of a book: as many as the venue's finest tick, 0.0001, has prices from 0 to 1. While a book is written
+ * nothing else is served, so it may not be of any size.
+ */
+export const LEVELS_MAX = 10_001;
+
 const LevelResource = Type.Object({
   price: Type.Number({
     minimum: 0,

@@ -8,6 +8,10 @@ export interface Place {
 
 export type Order = 'asc' | 'desc';
 
+/** Which record a look-up by time finds: the nearest of all, of those not later, or of those not earlier. */
+export type NearestMode = (typeof NEAREST_MODES)[number];
+export const NEAREST_MODES = ['nearest', 'before', 'after'] as const;
+
 /** Which records of a time series a page takes. */
 export interface PageQuery {
   /** Both inclusive. */
@@ -18,6 +22,11 @@ export interface PageQuery {
   readonly after: Place | undefined;
   /** 1 … PAGE_LIMIT_MAX. */
   readonly limit: number;
+  /**
+   * Only the last record of each bucket of so many milliseconds, of each series by itself. Buckets begin at multiples of it
+   * (Unix time); the first and the last one are cut off by `fromMs` and `toMs`. Undefined: every record.
+   */
+  readonly intervalMs?: number | undefined;
 }
 
 export const PAGE_LIMIT_DEFAULT = 100;

@@ -1,5 +1,5 @@
 import { encodeCursor } from '../domain/cursor.ts';
-import { formatInstant } from '../domain/instant.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { assetIdOf } from '../domain/market.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Place } from '../domain/page.ts';
@@ -36,7 +36,7 @@ export interface AnswerForm {
 }
 
 /**
- * Answers about one market from one consistent view of the archive. `prepare` refuses what does not fit the market, and what
+ * Answers about one market, as it was known at `asOfMs` where that is given, from one consistent view of the archive. `prepare` refuses what does not fit the market, and what
  * it returns makes the response when the client's copy will not do: a request that would be refused is refused whatever copy
  * the client holds (RFC 9110, 13.2.1).
  */
@@ -44,13 +44,15 @@ export function answerAboutMarket(
   { archive, lookup, responder }: ControllerDeps,
   exchange: Exchange,
   params: { readonly coin: string; readonly conditionId: string },
+  asOfMs: InstantMs | undefined,
   prepare: (market: StoredMarket) => (form: AnswerForm) => Response | Promise<Response>,
 ): Response | Promise<Response> {
   return archive.database.readInTurn(() => {
-    const market = lookup.market(params.coin, params.conditionId);
+    const market = lookup.market(params.coin, params.conditionId, asOfMs);
     const answer = prepare(market);
     const negotiated = negotiate(exchange);
-    const etag = responder.entityTag(market, negotiated);
+    // A tag tells of every change, also of those that this answer must not know of.
+    const etag = asOfMs === undefined ? responder.entityTag(market, negotiated) : undefined;
     return responder.notModified(exchange, etag) ?? responder.held(negotiated, etag) ?? answer({ negotiated, etag });
   });
 }

@@ -14,22 +14,25 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
   const { archive, lookup, responder } = deps;
   const coverages = new Coverages(archive.database.path);
   return new Elysia({ name: 'coverage' }).get(routerPath('coverage'), async ({ params, request, set }) => {
-    parametersOf({ request, set }, ROUTES.coverage, () => undefined);
-    const market = archive.database.readInTurn(() => lookup.market(params.coin, params.conditionId));
+    const asOfMs = parametersOf({ request, set }, ROUTES.coverage, (parameters) => parameters.asOf());
+    const market = archive.database.readInTurn(() => lookup.market(params.coin, params.conditionId, asOfMs));
     const negotiated = negotiate({ request, set });
-    const tagOf = (of: StoredMarket) => responder.entityTag(of, negotiated);
+    const tagOf = (of: StoredMarket) => (asOfMs === undefined ? responder.entityTag(of, negotiated) : undefined);
     const held = responder.notModified({ request, set }, tagOf(market));
     if (held !== undefined) return held;
     // An import may have changed the market meanwhile: the answer and its tag are of one state, the one that was counted.
-    const coverage = await coverages.of(market);
-    const data = coverageResource(coverage, nowMs());
+    const coverage = await coverages.of(market, asOfMs);
+    const data = coverageResource(coverage, asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs);
     return responder.document({ data }, negotiated, tagOf(coverage.market));
   });
 }
 
-function coverageResource({ market, outcomes, gapCount, gaps }: MarketCoverage, nowMs: InstantMs): CoverageResource {
-  // A resolved market is over, whatever the clock says: its answer never changes by itself.
-  const untilMs = market.winner === undefined ? nowMs : market.endMs;
+/** A resolved market is over, whatever the clock says: its answer never changes by itself. */
+function untilOf({ winner, endMs }: StoredMarket, nowMs: InstantMs): InstantMs {
+  return winner === undefined ? nowMs : endMs;
+}
+
+function coverageResource({ market, outcomes, gapCount, gaps }: MarketCoverage, untilMs: InstantMs): CoverageResource {
   return {
     conditionId: market.conditionId,
     slug: market.slug,

@@ -34,22 +34,31 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
   let underWay = 0;
   return new Elysia({ name: 'export' }).get(routerPath('export'), ({ params, request, set }) => {
     const asked = parametersOf({ request, set }, ROUTES.export, (parameters) => parameters.exported());
-    return answerAboutMarket(deps, { request, set }, params, (market) => ({ negotiated: { encoding }, etag }) => {
-      const headers = headersOf(market, asked.format);
-      if (etag !== undefined) headers.etag = etag;
-      if (encoding !== 'identity') headers['content-encoding'] = encoding;
-      if (request.method === 'HEAD') return responder.stream(null, headers);
-      if (underWay >= EXPORTS_MAX) throw new DomainError('unavailable', `${EXPORTS_MAX} exports are under way already`);
-      const selection = selectionOfMarket(market, asked.fromMs, asked.toMs);
-      const steps = marketSteps(archive, desk, market, selection, asked.format);
-      const chunks = encoding === 'identity' ? steps : compressed(steps, encoding, 'send');
-      underWay += 1;
-      const body = streamOf(chunks, (error) => {
-        underWay -= 1;
-        if (error !== undefined && !isOvertaken(error)) logCut(error, request);
-      });
-      return responder.stream(body, headers);
-    });
+    const { asOfMs } = asked;
+    return answerAboutMarket(
+      deps,
+      { request, set },
+      params,
+      asOfMs,
+      (market) =>
+        ({ negotiated: { encoding }, etag }) => {
+          const headers = headersOf(market, asked.format);
+          if (etag !== undefined) headers.etag = etag;
+          if (encoding !== 'identity') headers['content-encoding'] = encoding;
+          if (request.method === 'HEAD') return responder.stream(null, headers);
+          if (underWay >= EXPORTS_MAX)
+            throw new DomainError('unavailable', `${EXPORTS_MAX} exports are under way already`);
+          const selection = selectionOfMarket(market, asked.fromMs, asked.toMs, asOfMs);
+          const steps = marketSteps(archive, desk, market, selection, asked.format);
+          const chunks = encoding === 'identity' ? steps : compressed(steps, encoding, 'send');
+          underWay += 1;
+          const body = streamOf(chunks, (error) => {
+            underWay -= 1;
+            if (error !== undefined && !isOvertaken(error)) logCut(error, request);
+          });
+          return responder.stream(body, headers);
+        },
+    );
   });
 }
 

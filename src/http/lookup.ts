@@ -1,5 +1,7 @@
 import { canonicalCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import { isListed } from '../domain/market-as-of.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { MarketState, StoredMarket } from '../store/markets.ts';
@@ -25,24 +27,31 @@ export class Lookup {
     this.#stretches = new Remembered(archive.database, STRETCHES_MAX);
   }
 
-  /** The coin a path names, canonical. Throws 'not-found' when nothing of it was ever recorded. */
-  coin(text: string): string {
+  /**
+   * The coin a path names, canonical. Throws 'not-found' when nothing of it was ever recorded; with `asOfMs` when nothing of it
+   * was known then.
+   */
+  coin(text: string, asOfMs?: InstantMs): string {
     const { markets, prices } = this.#archive;
-    const found = this.#coins.find(text, () => {
+    const look = () => {
       const coin = canonicalCoin(text);
-      return markets.knowsCoin(coin) || prices.knowsCoin(coin) ? coin : undefined;
-    });
+      return markets.knowsCoin(coin, asOfMs) || prices.knowsCoin(coin, asOfMs) ? coin : undefined;
+    };
+    const found = asOfMs === undefined ? this.#coins.find(text, look) : look();
     if (found === undefined) throw new DomainError('not-found', 'nothing of this coin is recorded here');
     return found;
   }
 
-  /** The market a path names by conditionId or slug. Throws 'not-found' when the coin has none of that name. */
-  market(coinText: string, conditionIdOrSlug: string): StoredMarket {
-    const coin = this.coin(coinText);
+  /**
+   * The market a path names by conditionId or slug. Throws 'not-found' when the coin has none of that name, or with `asOfMs` had
+   * none yet.
+   */
+  market(coinText: string, conditionIdOrSlug: string, asOfMs?: InstantMs): StoredMarket {
+    const coin = this.coin(coinText, asOfMs);
     const market = this.#markets.find(`${coin}/${conditionIdOrSlug}`, () =>
       this.#archive.markets.find(coin, conditionIdOrSlug),
     );
-    if (market === undefined) {
+    if (market === undefined || (asOfMs !== undefined && !isListed(market, asOfMs))) {
       throw new DomainError(
         'not-found',
         `no market of ${coin} has this conditionId or slug: /v1/${coin}/markets lists them`,

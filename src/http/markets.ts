@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Elysia } from 'elysia';
+import type { InstantMs } from '../domain/instant.ts';
 import { marketResource } from '../domain/market.ts';
+import { marketResourceAsOf } from '../domain/market-as-of.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { ListPlace, MarketState } from '../store/markets.ts';
 import { answerAboutMarket, type ControllerDeps, parametersOf } from './controller.ts';
@@ -10,6 +12,9 @@ import { ROUTES, routerPath } from './routes.ts';
 
 /** To pass over so many markets takes a few milliseconds; further ones are passed over in turns of their own. */
 const SKIPPED_AT_ONCE_MAX = 50_000;
+
+/** Such lists read every market that they pass over. */
+const SKIPPED_AT_ONCE_AS_OF = 5000;
 
 interface MarketListQuery {
   readonly timeframe: Timeframe | undefined;
@@ -67,27 +72,53 @@ export function marketsController(deps: ControllerDeps) {
     return await answer(exchange, coinText, asked, find, begun.state);
   };
 
+  /** The list as it was at an instant. */
+  const answerAsOf = async (
+    exchange: Exchange,
+    coinText: string,
+    { timeframe, limit, skip }: MarketListQuery,
+    asOfMs: InstantMs,
+  ) => {
+    let from: ListPlace | undefined;
+    let rest = skip;
+    while (rest > SKIPPED_AT_ONCE_AS_OF) {
+      const behind = from;
+      const [last] = database.readInTurn(() =>
+        markets.listAsOf(lookup.coin(coinText, asOfMs), timeframe, asOfMs, 1, SKIPPED_AT_ONCE_AS_OF - 1, behind),
+      );
+      if (last === undefined) break;
+      from = last;
+      rest -= SKIPPED_AT_ONCE_AS_OF;
+      await nextTurn();
+    }
+    return database.readInTurn(() => {
+      const coin = lookup.coin(coinText, asOfMs);
+      const found = markets.listAsOf(coin, timeframe, asOfMs, limit + 1, rest, from);
+      const data = found.slice(0, limit).map((market) => marketResourceAsOf(market, asOfMs));
+      const pagination = { limit, skip, count: data.length, hasMore: found.length > limit };
+      return responder.giveDocument({ data, pagination }, negotiate(exchange));
+    });
+  };
+
   return new Elysia({ name: 'markets' })
     .get(routerPath('markets'), ({ params, request, set }) => {
-      const asked = parametersOf({ request, set }, ROUTES.markets, (parameters) => ({
+      const { asOfMs, ...asked } = parametersOf({ request, set }, ROUTES.markets, (parameters) => ({
         timeframe: parameters.timeframe(),
         limit: parameters.limit(),
         skip: parameters.skip(),
+        asOfMs: parameters.asOf(),
       }));
+      if (asOfMs !== undefined) return answerAsOf({ request, set }, params.coin, asked, asOfMs);
       if (asked.skip > SKIPPED_AT_ONCE_MAX) return answerFarBehind({ request, set }, params.coin, asked);
       const { timeframe, limit, skip } = asked;
       // One more than asked for tells whether more follow.
       return answer({ request, set }, params.coin, asked, (coin) => lookup.markets(coin, timeframe, limit + 1, skip));
     })
     .get(routerPath('market'), ({ params, request, set }) => {
-      parametersOf({ request, set }, ROUTES.market, () => undefined);
-      return answerAboutMarket(
-        deps,
-        { request, set },
-        params,
-        (market) =>
-          ({ negotiated, etag }) =>
-            responder.giveDocument({ data: marketResource(market) }, negotiated, etag),
-      );
+      const asOfMs = parametersOf({ request, set }, ROUTES.market, (parameters) => parameters.asOf());
+      return answerAboutMarket(deps, { request, set }, params, asOfMs, (market) => ({ negotiated, etag }) => {
+        const data = asOfMs === undefined ? marketResource(market) : marketResourceAsOf(market, asOfMs);
+        return responder.giveDocument({ data }, negotiated, etag);
+      });
     });
 }

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { CoverageResource } from '../domain/coverage.ts';
 import { CURSOR_SHAPE } from '../domain/cursor.ts';
+import { instantText } from '../domain/instant.ts';
 import { MarketResource } from '../domain/market.ts';
 import { SnapshotResource } from '../domain/orderbook.ts';
 import { PAGE_LIMIT_MAX } from '../domain/page.ts';
@@ -8,6 +9,7 @@ import { CoinPriceResource, PriceResource } from '../domain/price.ts';
 import { QuoteResource } from '../domain/quote.ts';
 import { TierResource } from '../domain/tier.ts';
 import { fileKindOf, STREAMED_FORMATS } from '../recording/export/export-format.ts';
+import { INSTANTS_MAX } from './params.ts';
 import { Problem } from './problem.ts';
 import { ROUTES, type RouteName } from './routes.ts';
 
@@ -78,6 +80,24 @@ const MarketList = Type.Object(
 const MarketAnswer = dataOf('MarketAnswer', 'One market.', Type.Ref(MarketResource.$id!));
 const SnapshotPage = pageOf('SnapshotPage', SnapshotResource);
 const NearestSnapshots = dataOf('NearestSnapshots', 'The nearest of each outcome.', listOf(SnapshotResource, 2));
+const NearestOfEach = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        ts: instantText('The instant that was asked about.'),
+        distance: Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
+          description: 'Milliseconds to the first snapshot; null where there is none.',
+        }),
+        data: listOf(SnapshotResource, 2),
+      }),
+      { maxItems: INSTANTS_MAX, description: 'One answer per instant, in the order of ts.' },
+    ),
+    next: Type.Union([instantText('The first instant that is not answered here.'), Type.Null()], {
+      description: 'To go on with; null: all are answered.',
+    }),
+  },
+  { $id: 'NearestOfEach', description: 'The nearest of each outcome at many instants.' },
+);
 const CoverageAnswer = dataOf('CoverageAnswer', 'What is recorded of a market.', Type.Ref(CoverageResource.$id!));
 const PricePage = pageOf('PricePage', PriceResource);
 const QuotePage = pageOf('QuotePage', QuoteResource);
@@ -102,7 +122,8 @@ const Text = Type.String();
 /** Every schema that has a name in the document. */
 export const SCHEMAS: readonly TSchema[] = [
   ...[MarketResource, SnapshotResource, CoverageResource, QuoteResource, PriceResource, CoinPriceResource],
-  ...[TierResource, TierList, MarketList, MarketAnswer, SnapshotPage, NearestSnapshots, CoverageAnswer, PricePage],
+  ...[TierResource, TierList, MarketList, MarketAnswer, SnapshotPage, NearestSnapshots, NearestOfEach],
+  ...[CoverageAnswer, PricePage],
   ...[QuotePage, CoinPricePage, Home, State, Problem],
 ];
 
@@ -130,7 +151,10 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     tag: 'markets',
     content: packable(MarketList),
     headers: DOCUMENT_HEADERS,
-    examples: { list: '/v1/btc/markets?tf=5m&limit=1&skip=1' },
+    examples: {
+      list: '/v1/btc/markets?tf=5m&limit=1&skip=1',
+      asOf: '/v1/btc/markets?limit=1&asOf=2026-01-08T10:31:40Z',
+    },
   },
   market: {
     summary: 'One market',
@@ -156,6 +180,17 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     content: packable(NearestSnapshots),
     headers: TIMED_HEADERS,
     examples: { nearest: `${MARKET}/snapshots/at/2026-01-08T10:31:40Z?outcome=up` },
+  },
+  nearestOfEach: {
+    summary: 'Snapshots nearest to many instants',
+    description:
+      'One answer per instant, in the order of ts, each as the path with one instant gives it, with its distance. What would come to more than 6 MiB, or 40,000 levels, ends early: next is the first instant that is not answered.',
+    tag: 'books',
+    content: packable(NearestOfEach),
+    headers: TIMED_HEADERS,
+    examples: {
+      before: `${MARKET}/snapshots/at?ts=2026-01-08T10:31:40Z,1767868310000&outcome=up&mode=before&maxDistance=60000&depth=2`,
+    },
   },
   coverage: {
     summary: 'What is recorded of a market',

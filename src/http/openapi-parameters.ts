@@ -23,6 +23,9 @@ export const HEADER_PARAMETERS: JsonObject = {
   },
 };
 
+/** All others have a default, or narrow nothing without a value. */
+const REQUIRED_QUERY = 'ts';
+
 /** The parameters of a route; those of the requests in `examples` (paths with queries, by name) are their examples. */
 export function parametersOf(route: Route, examples: Readonly<Record<string, string>>): Json[] {
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -35,9 +38,9 @@ export function parametersOf(route: Route, examples: Readonly<Record<string, str
   const inQuery = route.query.map((name) => ({
     name,
     in: 'query',
-    required: false,
+    required: name === REQUIRED_QUERY,
     ...described(QUERY_SCHEMAS[name]),
-    ...given(examples, (request) => new URLSearchParams(request.split('?')[1]).get(name)),
+    ...given(examples, (request) => new URLSearchParams(request.split('?')[1]).get(name), QUERY_SCHEMAS[name].example),
   }));
   return [...inPath, ...inQuery, ...headersOf(route)];
 }
@@ -52,12 +55,17 @@ function described({ description, schema }: { description: string; schema: objec
   return { description, schema: openApiSchema(schema) };
 }
 
-function given(examples: Readonly<Record<string, string>>, valueIn: (request: string) => string | null): JsonObject {
+function given(
+  examples: Readonly<Record<string, string>>,
+  valueIn: (request: string) => string | null,
+  otherwise?: string | number,
+): JsonObject {
   const values = Object.entries(examples).flatMap(([name, request]) => {
     const text = valueIn(request);
     return text === null ? [] : [[name, { value: typed(text) }] as const];
   });
-  return values.length === 0 ? {} : { examples: Object.fromEntries(values) };
+  if (values.length > 0) return { examples: Object.fromEntries(values) };
+  return otherwise === undefined ? {} : { example: otherwise };
 }
 
 function valueInPath(template: string, request: string, name: string): string {

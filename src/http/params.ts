@@ -1,17 +1,38 @@
 import { CURSOR_SHAPE, decodeCursor, isCursorShaped } from '../domain/cursor.ts';
+import { parseDuration } from '../domain/duration.ts';
 import { DomainError, type ParameterIssue } from '../domain/errors.ts';
-import { INSTANT_PATTERN, type InstantMs, ISO_PATTERN, parseInstant, parsePlainInteger } from '../domain/instant.ts';
+import {
+  INSTANT_PATTERN,
+  type InstantMs,
+  ISO_PATTERN,
+  isInstant,
+  parseInstant,
+  parsePlainInteger,
+} from '../domain/instant.ts';
 import { Slug } from '../domain/market.ts';
+import { LEVELS_MAX } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, parseOutcome } from '../domain/outcome.ts';
-import { type Order, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type PageQuery } from '../domain/page.ts';
+import {
+  NEAREST_MODES,
+  type NearestMode,
+  type Order,
+  PAGE_LIMIT_DEFAULT,
+  PAGE_LIMIT_MAX,
+  type PageQuery,
+} from '../domain/page.ts';
 import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
 import { STREAMED_FORMATS, type StreamedFormat } from '../recording/export/export-format.ts';
+import type { NearestQuery } from './nearest.ts';
 import type { QueryName, Route } from './routes.ts';
 import { maskedText } from './secret-mask.ts';
 
 /** An integer time below this is a date in 1973 as milliseconds, and today's as seconds. */
 const LOOKS_LIKE_SECONDS_BELOW = 1e11;
 const NAME_CHARS_MAX = 50;
+/** How many instants one request may ask about. */
+export const INSTANTS_MAX = 1000;
+const [INTERVAL_MS_MIN, INTERVAL_MS_MAX] = [100, 86_400_000];
+const INTERVAL_WANTED = 'must be a whole number with a unit (ms, s, m, h, d) from 100ms to 1d';
 const CURSOR_WANTED =
   'must be the nextCursor of a request with the same path, order and filters: repeat that request, or start without one';
 const TIME_FORMS = 'Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset';
@@ -19,6 +40,7 @@ const TIME_FORMS = 'Unix milliseconds as plain digits, or an ISO 8601 date or ti
 /** A time series page as asked for; whether its cursor fits, `pageOf` tells once it is known whose series it is. */
 export interface SeriesQuery {
   readonly range: Omit<PageQuery, 'after'>;
+  readonly asOfMs: InstantMs | undefined;
   /** The outcomes asked for: one, or both. */
   readonly outcomes: readonly Outcome[];
   readonly cursor: string | undefined;
@@ -29,6 +51,7 @@ export interface ExportQuery {
   /** Both inclusive. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
+  readonly asOfMs: InstantMs | undefined;
 }
 
 export interface SeriesPage {
@@ -42,7 +65,9 @@ export interface SeriesPage {
  * conditionId are the same market. Throws 'invalid-parameter' when the cursor was altered or given for something else.
  */
 export function pageOf({ range, outcomes, cursor }: SeriesQuery, series: string): SeriesPage {
-  const scope = [series, range.order, outcomes.join(), range.fromMs, range.toMs].join(' ');
+  const { order, fromMs, toMs, intervalMs } = range;
+  const interval = intervalMs === undefined ? [] : [intervalMs];
+  const scope = [series, order, outcomes.join(), fromMs, toMs, ...interval].join(' ');
   const after = cursor === undefined ? undefined : decodeCursor(cursor, scope);
   if (cursor !== undefined && after === undefined) {
     throw new DomainError('invalid-parameter', `cursor ${CURSOR_WANTED}`, {
@@ -60,6 +85,7 @@ export class Parameters {
   readonly #values = new Map<string, string>();
   readonly #issues: ParameterIssue[] = [];
   readonly #secondsLike: string[] = [];
+  #asOfMs: InstantMs | undefined;
 
   /** `search` without its question mark, its escapes known to be well formed. */
   constructor(search: string, route: Route) {
@@ -111,8 +137,8 @@ export class Parameters {
     const { fromMs, toMs } = this.#window();
     const cursor = this.#values.get('cursor');
     if (cursor !== undefined && !isCursorShaped(cursor)) this.#refuse('query', 'cursor', CURSOR_WANTED);
-    const range = { fromMs, toMs, order: this.#order(), limit: this.limit() };
-    return { range, outcomes: this.outcomes(), cursor };
+    const range = { fromMs, toMs, order: this.#order(), limit: this.limit(), intervalMs: this.#interval() };
+    return { range, outcomes: this.outcomes(), cursor, asOfMs: this.asOf() };
   }
 
   /** What an export takes and how it is written. */
@@ -121,7 +147,63 @@ export class Parameters {
     const format =
       STREAMED_FORMATS.find((known) => known === text) ??
       this.#refuse('query', 'format', `must be one of ${STREAMED_FORMATS.join(', ')}`, 'ndjson');
-    return { format, ...this.#window() };
+    const asOfMs = this.asOf();
+    if (asOfMs !== undefined && format === 'segments') {
+      this.#refuse(
+        'query',
+        'format',
+        'must be another one with asOf: segments are sent as they are stored, with what came later',
+      );
+    }
+    return { format, ...this.#window(), asOfMs };
+  }
+
+  nearest(): NearestQuery {
+    const outcomes = this.outcomes();
+    const mode = this.#mode();
+    const maxDistanceMs = this.#integer(
+      'maxDistance',
+      0,
+      Number.MAX_SAFE_INTEGER,
+      'must be milliseconds in plain digits',
+    );
+    return { outcomes, mode, maxDistanceMs: maxDistanceMs ?? Infinity, depth: this.depth(), asOfMs: this.asOf() };
+  }
+
+  /** Nothing later is shown; undefined: everything is. */
+  asOf(): InstantMs | undefined {
+    const text = this.#values.get('asOf');
+    // Read once, or it would be refused, or warned of, more than once.
+    if (text !== undefined) this.#asOfMs ??= this.#instant('query', 'asOf', text, 0);
+    return this.#asOfMs;
+  }
+
+  /** How many levels of each side; undefined: all. */
+  depth(): number | undefined {
+    return this.#integer('depth', 1, LEVELS_MAX, `must be an integer from 1 to ${LEVELS_MAX} in plain digits`);
+  }
+
+  /** The instants of a list, in its order; without one, `where` says where it is missed. */
+  instants(where: 'path' | 'query'): readonly InstantMs[] {
+    const texts = this.#values.get('ts')?.split(',') ?? [];
+    if (texts.length < 1 || texts.length > INSTANTS_MAX) {
+      this.#refuse(
+        texts.length < 1 ? where : 'query',
+        'ts',
+        `must be 1 to ${INSTANTS_MAX} instants with commas between them`,
+      );
+      return [];
+    }
+    const before = this.#issues.length;
+    const instants: InstantMs[] = [];
+    for (const text of texts) {
+      const instantMs = this.#instant('query', 'ts', text, 0);
+      if (!isInstant(instantMs)) this.#refuse('query', 'ts', 'must name no instant behind the year 9999');
+      // One is enough to mend the list by.
+      if (this.#issues.length > before) break;
+      instants.push(instantMs);
+    }
+    return instants;
   }
 
   /** The instant a path asks for. */
@@ -146,7 +228,31 @@ export class Parameters {
     const fromMs = this.#instant('query', 'from', this.#values.get('from'), 0);
     const toMs = this.#instant('query', 'to', this.#values.get('to'), Number.MAX_SAFE_INTEGER);
     if (fromMs > toMs) this.#refuse('query', 'from', 'must not be later than to');
-    return { fromMs, toMs };
+    return { fromMs, toMs: Math.min(toMs, this.asOf() ?? toMs) };
+  }
+
+  #interval(): number | undefined {
+    const text = this.#values.get('interval');
+    if (text === undefined) return undefined;
+    const intervalMs = parseDuration(text);
+    if (intervalMs !== undefined && intervalMs >= INTERVAL_MS_MIN && intervalMs <= INTERVAL_MS_MAX) return intervalMs;
+    return this.#refuse('query', 'interval', INTERVAL_WANTED, undefined);
+  }
+
+  #mode(): NearestMode {
+    const text = this.#values.get('mode') ?? 'nearest';
+    return (
+      NEAREST_MODES.find((mode) => mode === text) ??
+      this.#refuse('query', 'mode', `must be one of ${NEAREST_MODES.join(', ')}`, 'nearest')
+    );
+  }
+
+  #integer(name: QueryName, min: number, max: number, wanted: string): number | undefined {
+    const text = this.#values.get(name);
+    if (text === undefined) return undefined;
+    const value = parsePlainInteger(text);
+    if (value !== undefined && value >= min && value <= max) return value;
+    return this.#refuse('query', name, wanted, undefined);
   }
 
   #order(): Order {
@@ -178,6 +284,8 @@ export class Parameters {
 interface ParameterSchema {
   readonly description: string;
   readonly schema: Readonly<Record<string, unknown>>;
+  /** Where no request among the examples has one. */
+  readonly example?: string | number;
 }
 
 /** An instant in a query. */
@@ -187,6 +295,13 @@ const INSTANT = {
     { type: 'string', pattern: ISO_PATTERN },
   ],
 };
+
+/** Of up to INSTANTS_MAX. */
+const INSTANT_LIST_PATTERN = `^(?:${unanchored(INSTANT_PATTERN)})(?:,(?:${unanchored(INSTANT_PATTERN)})){0,${INSTANTS_MAX - 1}}$`;
+
+function unanchored(pattern: string): string {
+  return pattern.replace(/^\^/, '').replace(/\$$/, '');
+}
 
 /** For the API document: the schema of each query parameter as it is read above. */
 export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
@@ -215,6 +330,36 @@ export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
   order: {
     description: 'By (timestamp, id), ascending or descending.',
     schema: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+  },
+  interval: {
+    description:
+      'Only the last record of each bucket of this length, of each outcome (of prices: and kind, source) by itself, stamped with its own time. Buckets begin at multiples of it in Unix time; from and to cut the first and the last one off. From 100ms to 1d.',
+    schema: { type: 'string', pattern: '^[1-9]\\d{0,8}(ms|s|m|h|d)$' },
+    example: '1s',
+  },
+  depth: {
+    description: 'So many levels of each side, the best ones; without it all.',
+    schema: { type: 'integer', minimum: 1, maximum: LEVELS_MAX },
+    example: 10,
+  },
+  mode: {
+    description: 'nearest: earlier or later; before: at or before the instant, never later; after: at or after it.',
+    schema: { type: 'string', enum: [...NEAREST_MODES], default: 'nearest' },
+    example: 'before',
+  },
+  maxDistance: {
+    description: 'Milliseconds; a record further away is not found.',
+    schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    example: 60000,
+  },
+  asOf: {
+    description: `Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. ${TIME_FORMS}.`,
+    schema: INSTANT,
+    example: '2026-01-08T10:31:40Z',
+  },
+  ts: {
+    description: `1 to ${INSTANTS_MAX} instants with commas between them, each ${TIME_FORMS}.`,
+    schema: { type: 'string', pattern: INSTANT_LIST_PATTERN },
   },
   format: {
     description: 'What the recording is written as.',

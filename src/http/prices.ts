@@ -21,8 +21,8 @@ export function pricesController(deps: ControllerDeps) {
   return new Elysia({ name: 'prices' })
     .get(routerPath('marketPrices'), ({ params, request, set }) => {
       const asked = parametersOf({ request, set }, ROUTES.marketPrices, (parameters) => parameters.series());
-      return answerAboutMarket(deps, { request, set }, params, (market) => {
-        const sources = archive.prices.sources(market, asked.outcomes);
+      return answerAboutMarket(deps, { request, set }, params, asked.asOfMs, (market) => {
+        const sources = archive.prices.sources(market, asked.outcomes, asked.asOfMs);
         const { query, scope } = pageOf(asked, `prices ${market.conditionId} ${namesOf(sources)}`);
         return ({ negotiated, etag }) => {
           const page = archive.prices.page(sources, query);
@@ -34,7 +34,7 @@ export function pricesController(deps: ControllerDeps) {
     .get(routerPath('coinPrices'), ({ params, request, set }) => {
       const asked = parametersOf({ request, set }, ROUTES.coinPrices, (parameters) => parameters.series());
       return archive.database.readInTurn(() => {
-        const coin = lookup.coin(params.coin);
+        const coin = lookup.coin(params.coin, asked.asOfMs);
         const { query, scope } = pageOf(asked, `coin-prices ${coin}`);
         const negotiated = negotiate({ request, set });
         const held = responder.held(negotiated);

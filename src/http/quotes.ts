@@ -18,8 +18,8 @@ export function quotesController(deps: ControllerDeps) {
   const { archive, responder } = deps;
   return new Elysia({ name: 'quotes' }).get(routerPath('quotes'), ({ params, request, set }) => {
     const asked = parametersOf({ request, set }, ROUTES.quotes, (parameters) => parameters.series());
-    return answerAboutMarket(deps, { request, set }, params, (market) => {
-      const sources = archive.quotes.sources(market, asked.outcomes);
+    return answerAboutMarket(deps, { request, set }, params, asked.asOfMs, (market) => {
+      const sources = archive.quotes.sources(market, asked.outcomes, asked.asOfMs);
       const { query, scope } = pageOf(asked, `quotes ${market.conditionId} ${namesOf(sources)}`);
       return ({ negotiated, etag }) => {
         const page = archive.quotes.page(sources, query);

@@ -1,7 +1,22 @@
 import type { Grant } from '../domain/tier.ts';
 
 /** A query parameter by name; params.ts says what each takes. */
-export type QueryName = 'tf' | 'limit' | 'skip' | 'from' | 'to' | 'cursor' | 'outcome' | 'order' | 'format';
+export type QueryName =
+  | 'tf'
+  | 'limit'
+  | 'skip'
+  | 'from'
+  | 'to'
+  | 'cursor'
+  | 'outcome'
+  | 'order'
+  | 'format'
+  | 'interval'
+  | 'depth'
+  | 'mode'
+  | 'maxDistance'
+  | 'ts'
+  | 'asOf';
 
 /** One path of the service. The controllers mount these, the gate enforces them, the API document describes them. */
 export interface Route {
@@ -12,27 +27,33 @@ export interface Route {
   readonly query: readonly QueryName[];
 }
 
-const SERIES_QUERY: readonly QueryName[] = ['from', 'to', 'limit', 'cursor', 'order'];
+const SERIES_QUERY: readonly QueryName[] = ['from', 'to', 'limit', 'cursor', 'order', 'interval', 'asOf'];
+const NEAREST_QUERY: readonly QueryName[] = ['outcome', 'mode', 'maxDistance', 'depth', 'asOf'];
 const OUTCOME_SERIES_QUERY: readonly QueryName[] = [...SERIES_QUERY, 'outcome'];
 
 export const ROUTES = {
   tiers: { path: '/v1/billing/tiers', grant: undefined, query: [] },
-  markets: { path: '/v1/{coin}/markets', grant: 'markets', query: ['tf', 'limit', 'skip'] },
-  market: { path: '/v1/{coin}/markets/{conditionId}', grant: 'markets', query: [] },
+  markets: { path: '/v1/{coin}/markets', grant: 'markets', query: ['tf', 'limit', 'skip', 'asOf'] },
+  market: { path: '/v1/{coin}/markets/{conditionId}', grant: 'markets', query: ['asOf'] },
   snapshots: {
     path: '/v1/{coin}/markets/{conditionId}/snapshots',
     grant: 'snapshots',
-    query: OUTCOME_SERIES_QUERY,
+    query: [...OUTCOME_SERIES_QUERY, 'depth'],
   },
   nearest: {
     path: '/v1/{coin}/markets/{conditionId}/snapshots/at/{ts}',
     grant: 'snapshots',
-    query: ['outcome'],
+    query: NEAREST_QUERY,
   },
-  coverage: { path: '/v1/{coin}/markets/{conditionId}/coverage', grant: 'snapshots', query: [] },
+  nearestOfEach: {
+    path: '/v1/{coin}/markets/{conditionId}/snapshots/at',
+    grant: 'snapshots',
+    query: ['ts', ...NEAREST_QUERY],
+  },
+  coverage: { path: '/v1/{coin}/markets/{conditionId}/coverage', grant: 'snapshots', query: ['asOf'] },
   marketPrices: { path: '/v1/{coin}/markets/{conditionId}/prices', grant: 'prices', query: OUTCOME_SERIES_QUERY },
   quotes: { path: '/v1/{coin}/markets/{conditionId}/quotes', grant: 'quotes', query: OUTCOME_SERIES_QUERY },
-  export: { path: '/v1/{coin}/markets/{conditionId}/export', grant: 'export', query: ['format', 'from', 'to'] },
+  export: { path: '/v1/{coin}/markets/{conditionId}/export', grant: 'export', query: ['format', 'from', 'to', 'asOf'] },
   coinPrices: { path: '/v1/{coin}/prices', grant: 'prices', query: SERIES_QUERY },
   home: { path: '/', grant: undefined, query: [] },
   openapi: { path: '/openapi.json', grant: undefined, query: [] },

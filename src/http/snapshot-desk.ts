@@ -2,11 +2,12 @@ import { BookReader } from '../book/book-segment.ts';
 import { ByteBuffer } from '../book/byte-buffer.ts';
 import type { RunSlice } from '../book/run.ts';
 import type { LabelBytes, SnapshotWriter } from '../book/snapshot-writer.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Order, Place } from '../domain/page.ts';
 import type { StoredMarket } from '../store/markets.ts';
-import type { Found } from '../store/segments.ts';
 import type { OutcomePage } from '../store/snapshots.ts';
+import { type NearestOfOutcome, timestampOf } from './nearest.ts';
 import type { SnapshotForm } from './snapshot-form.ts';
 
 /**
@@ -55,6 +56,8 @@ export class SnapshotDesk {
   readonly #scratch = new ByteBuffer();
   readonly #scratchWriters: Readonly<Record<Outcome, SnapshotWriter>>;
   readonly #counter = new BookReader();
+  /** Of the page that is being written. */
+  #depth: number | undefined;
 
   constructor(form: SnapshotForm) {
     this.#form = form;
@@ -65,26 +68,74 @@ export class SnapshotDesk {
   /** A whole answer; valid until the next one begins. */
   writeNearest(
     market: StoredMarket,
-    found: readonly { readonly outcome: Outcome; readonly record: Found }[],
+    found: readonly NearestOfOutcome[],
+    depth: number | undefined,
   ): Uint8Array<ArrayBuffer> {
     const out = this.#out;
     out.clear();
     this.#form.openList(out, found.length);
-    for (let i = 0; i < found.length; i += 1) {
-      const { outcome, record } = found[i]!;
-      const { payload, head, index } = record;
-      if (i > 0) this.#form.separate(out);
-      const writer = this.#writers[outcome];
-      writer.open({ payload, head, from: index, to: index + 1 }, this.#form.labelsOf(market, outcome));
-      writer.writeNext();
-    }
+    this.#writeRecords(market, found, depth);
     this.#form.closeList(out);
     return out.view();
   }
 
+  /**
+   * The answers to many instants, each as `writeNearest` would give it; valid until the next one begins. It ends early as a
+   * page does; returns how many it has.
+   */
+  writeNearestOfEach(
+    market: StoredMarket,
+    instants: readonly InstantMs[],
+    find: (instantMs: InstantMs) => readonly NearestOfOutcome[],
+    depth: number | undefined,
+  ): number {
+    const out = this.#out;
+    const { up, down } = this.#writers;
+    const renderedMax = up.rendered + down.rendered + PAGE_LEVELS_MAX;
+    out.clear();
+    this.#form.openList(out, instants.length);
+    let count = 0;
+    for (const instantMs of instants) {
+      if (count > 0) this.#form.separate(out);
+      const found = find(instantMs);
+      const nearest = found[0];
+      const distanceMs = nearest === undefined ? null : Math.abs(timestampOf(nearest) - instantMs);
+      this.#form.openAnswer(out, formatInstant(instantMs), distanceMs, found.length);
+      this.#writeRecords(market, found, depth);
+      this.#form.closeAnswer(out);
+      count += 1;
+      if (out.length > PAGE_BYTES_MAX || up.rendered + down.rendered > renderedMax) break;
+    }
+    if (count < instants.length) this.#form.recount(out, count);
+    return count;
+  }
+
+  /** Ends the answers to many instants and returns their bytes; valid until the next answer begins. */
+  closeNearestOfEach(next: string | null): Uint8Array<ArrayBuffer> {
+    this.#form.closeAnswers(this.#out, next);
+    return this.#out.view();
+  }
+
+  #writeRecords(market: StoredMarket, found: readonly NearestOfOutcome[], depth: number | undefined): void {
+    for (let i = 0; i < found.length; i += 1) {
+      const { outcome, record } = found[i]!;
+      const { payload, head, index } = record;
+      if (i > 0) this.#form.separate(this.#out);
+      const writer = this.#writers[outcome];
+      writer.open({ payload, head, from: index, to: index + 1 }, this.#form.labelsOf(market, outcome), depth);
+      writer.writeNext();
+    }
+  }
+
   /** Writes a page but for its end, and returns its last record's place where more follow. */
-  writePage(market: StoredMarket, { outcomes, plan }: OutcomePage, order: Order): Place | undefined {
+  writePage(
+    market: StoredMarket,
+    { outcomes, plan }: OutcomePage,
+    order: Order,
+    depth: number | undefined,
+  ): Place | undefined {
     const { sequence, next } = plan;
+    this.#depth = depth;
     this.#out.clear();
     this.#form.openList(this.#out, sequence.length);
     const streams = outcomes.map((outcome, series) => ({
@@ -120,7 +171,7 @@ export class SnapshotDesk {
         const slice = ascent.slices[ascent.next]!;
         ascent.next += 1;
         ascent.left = slice.to - slice.from;
-        writer.open(slice, ascent.labels);
+        writer.open(slice, ascent.labels, this.#depth);
       }
       writer.writeNext();
       ascent.left -= 1;
@@ -157,7 +208,7 @@ export class SnapshotDesk {
     const slice = descent.rest ?? descent.slices[descent.next++]!;
     const from = this.#firstThatFits(slice);
     const writer = this.#scratchWriters[descent.outcome];
-    writer.open({ ...slice, from }, descent.labels);
+    writer.open({ ...slice, from }, descent.labels, this.#depth);
     for (let left = slice.to - from; left > 0; left -= 1) {
       const start = scratch.length;
       writer.writeNext();

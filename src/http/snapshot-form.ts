@@ -4,6 +4,7 @@ import type { LevelOpenings } from '../book/level-openings.ts';
 import {
   appendArrayLength,
   msgpackLabels,
+  msgpackNumber,
   msgpackOpenings,
   msgpackText,
   SnapshotMsgpackWriter,
@@ -52,6 +53,11 @@ export abstract class SnapshotForm {
   abstract closeList(out: ByteBuffer): void;
   /** Ends the list and the document of a page. */
   abstract closePage(out: ByteBuffer, nextCursor: string | null): void;
+  /** Within a list of answers: begins the one to the instant `ts`, whose list has `count` snapshots. */
+  abstract openAnswer(out: ByteBuffer, ts: string, distance: number | null, count: number): void;
+  abstract closeAnswer(out: ByteBuffer): void;
+  /** Ends the list and the document of answers; `next`: the first instant that is not answered here. */
+  abstract closeAnswers(out: ByteBuffer, next: string | null): void;
 
   protected abstract writerInto(out: ByteBuffer, openings: LevelOpenings): SnapshotWriter;
   protected abstract encodeLabels(labels: SnapshotLabels): LabelBytes;
@@ -60,6 +66,7 @@ export abstract class SnapshotForm {
 const JSON_LIST_OPENS = encoder.encode('{"data":[');
 const JSON_LIST_CLOSES = encoder.encode(']}');
 const JSON_CURSOR_OPENS = encoder.encode('],"nextCursor":');
+const JSON_NEXT_OPENS = encoder.encode('],"next":');
 const COMMA = 44;
 const BRACE_CLOSES = 125;
 
@@ -90,6 +97,20 @@ export class JsonForm extends SnapshotForm {
     out.byte(BRACE_CLOSES);
   }
 
+  openAnswer(out: ByteBuffer, ts: string, distance: number | null): void {
+    out.append(encoder.encode(`{"ts":"${ts}","distance":${distance},"data":[`));
+  }
+
+  closeAnswer(out: ByteBuffer): void {
+    out.append(JSON_LIST_CLOSES);
+  }
+
+  closeAnswers(out: ByteBuffer, next: string | null): void {
+    out.append(JSON_NEXT_OPENS);
+    out.append(encoder.encode(JSON.stringify(next)));
+    out.byte(BRACE_CLOSES);
+  }
+
   protected writerInto(out: ByteBuffer, openings: LevelOpenings): SnapshotWriter {
     return new SnapshotJsonWriter(out, openings);
   }
@@ -105,6 +126,9 @@ const FIX_ARRAY_HIGH = 0x9;
 const NIL = 0xc0;
 const DATA = msgpackText('data');
 const NEXT_CURSOR = msgpackText('nextCursor');
+const NEXT = msgpackText('next');
+const TS = msgpackText('ts');
+const DISTANCE = msgpackText('distance');
 
 /** A page is a map of two, the nearest snapshots a map of one: which one, its first byte says. */
 export class MsgpackForm extends SnapshotForm {
@@ -144,8 +168,28 @@ export class MsgpackForm extends SnapshotForm {
   closePage(out: ByteBuffer, nextCursor: string | null): void {
     out.bytes[this.#start] = FIX_MAP | 2;
     out.append(NEXT_CURSOR);
-    if (nextCursor === null) out.byte(NIL);
-    else out.append(msgpackText(nextCursor));
+    appendTextOrNil(out, nextCursor);
+  }
+
+  openAnswer(out: ByteBuffer, ts: string, distance: number | null, count: number): void {
+    out.byte(FIX_MAP | 3);
+    out.append(TS);
+    out.append(msgpackText(ts));
+    out.append(DISTANCE);
+    if (distance === null) out.byte(NIL);
+    else out.append(msgpackNumber(distance));
+    out.append(DATA);
+    appendArrayLength(out, count);
+  }
+
+  closeAnswer(): void {
+    // Its length stood in front.
+  }
+
+  closeAnswers(out: ByteBuffer, next: string | null): void {
+    out.bytes[this.#start] = FIX_MAP | 2;
+    out.append(NEXT);
+    appendTextOrNil(out, next);
   }
 
   protected writerInto(out: ByteBuffer, openings: LevelOpenings): SnapshotWriter {
@@ -155,4 +199,9 @@ export class MsgpackForm extends SnapshotForm {
   protected encodeLabels(labels: SnapshotLabels): LabelBytes {
     return msgpackLabels(labels);
   }
+}
+
+function appendTextOrNil(out: ByteBuffer, text: string | null): void {
+  if (text === null) out.byte(NIL);
+  else out.append(msgpackText(text));
 }

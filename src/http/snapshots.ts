@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia';
-import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
-import type { Found } from '../store/segments.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { pathOf } from './access.ts';
 import { answerAboutMarket, type ControllerDeps, nextCursor, parametersOf } from './controller.ts';
+import { nearestOfEach } from './nearest.ts';
 import { pageOf } from './params.ts';
 import type { Format } from './respond.ts';
 import { ROUTES, routerPath } from './routes.ts';
@@ -18,48 +19,43 @@ export function snapshotsController(deps: ControllerDeps) {
   };
   return new Elysia({ name: 'snapshots' })
     .get(routerPath('snapshots'), ({ params, request, set }) => {
-      const asked = parametersOf({ request, set }, ROUTES.snapshots, (parameters) => parameters.series());
-      return answerAboutMarket(deps, { request, set }, params, (market) => {
+      const asked = parametersOf({ request, set }, ROUTES.snapshots, (parameters) => ({
+        ...parameters.series(),
+        depth: parameters.depth(),
+      }));
+      return answerAboutMarket(deps, { request, set }, params, asked.asOfMs, (market) => {
         const { query, scope } = pageOf(asked, `snapshots ${market.conditionId}`);
         return ({ negotiated, etag }) => {
           const page = archive.snapshots.page(market, asked.outcomes, query);
           const desk = desks[negotiated.format];
-          const next = desk.writePage(market, page, query.order);
+          const next = desk.writePage(market, page, query.order, asked.depth);
           return responder.give(desk.closePage(nextCursor(next, scope)), negotiated, etag);
         };
       });
     })
     .get(routerPath('nearest'), ({ params, request, set }) => {
-      const { timestampMs, outcomes } = parametersOf({ request, set }, ROUTES.nearest, (parameters) => ({
-        timestampMs: parameters.instantOfPath('ts', params.ts),
-        outcomes: parameters.outcomes(),
+      const { instantMs, query } = parametersOf({ request, set }, ROUTES.nearest, (parameters) => ({
+        instantMs: parameters.instantOfPath('ts', params.ts),
+        query: parameters.nearest(),
       }));
-      return answerAboutMarket(deps, { request, set }, params, (market) => ({ negotiated, etag }) => {
-        const found = nearestOfEach(outcomes, timestampMs, (outcome) =>
-          archive.snapshots.nearest(market, outcome, timestampMs),
-        );
+      return answerAboutMarket(deps, { request, set }, params, query.asOfMs, (market) => ({ negotiated, etag }) => {
+        const found = nearestOfEach(archive.snapshots, market, instantMs, query);
+        return responder.give(desks[negotiated.format].writeNearest(market, found, query.depth), negotiated, etag);
+      });
+    })
+    .get(routerPath('nearestOfEach'), ({ params, request, set }) => {
+      const { instants, query } = parametersOf({ request, set }, ROUTES.nearestOfEach, (parameters) => ({
+        // `…/at/` without a list lacks the instant behind the slash.
+        instants: parameters.instants(pathOf(request).endsWith('/') ? 'path' : 'query'),
+        query: parameters.nearest(),
+      }));
+      return answerAboutMarket(deps, { request, set }, params, query.asOfMs, (market) => ({ negotiated, etag }) => {
         const desk = desks[negotiated.format];
-        return responder.give(desk.writeNearest(market, found), negotiated, etag);
+        const find = (instantMs: InstantMs) => nearestOfEach(archive.snapshots, market, instantMs, query);
+        const answered = desk.writeNearestOfEach(market, instants, find, query.depth);
+        const next = instants[answered];
+        const body = desk.closeNearestOfEach(next === undefined ? null : formatInstant(next));
+        return responder.give(body, negotiated, etag);
       });
     });
-}
-
-/** The nearest record of one outcome. */
-export interface NearestOfOutcome {
-  readonly outcome: Outcome;
-  readonly record: Found;
-}
-
-/** The nearest record of each outcome that has any; the nearer of the two first, then up before down. */
-function nearestOfEach(
-  outcomes: readonly Outcome[],
-  timestampMs: number,
-  find: (outcome: Outcome) => Found | undefined,
-): NearestOfOutcome[] {
-  const found = outcomes.flatMap((outcome) => {
-    const record = find(outcome);
-    return record === undefined ? [] : [{ outcome, record }];
-  });
-  const distance = ({ record }: NearestOfOutcome) => Math.abs(record.head.timestamps[record.index]! - timestampMs);
-  return found.sort((a, b) => distance(a) - distance(b) || OUTCOMES.indexOf(a.outcome) - OUTCOMES.indexOf(b.outcome));
 }

@@ -1,7 +1,7 @@
 import { BookReader } from '../book/book-segment.ts';
 import { GAPS_LISTED_MAX, type OutcomeCoverage, SilenceWatch } from '../domain/coverage.ts';
 import { DomainError } from '../domain/errors.ts';
-import { INSTANT_MAX_MS } from '../domain/instant.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { Database } from './database.ts';
 import { type Gap, Gaps } from './gaps.ts';
@@ -47,28 +47,28 @@ export class Coverages {
   }
 
   /**
-   * Of the market as it is by the time its turn comes. Throws DomainError 'unavailable' when a segment is damaged or too many
+   * Of the market as it is by the time its turn comes; with `asOfMs` of what it had by then. Throws DomainError 'unavailable' when a segment is damaged or too many
    * wait, 'not-found' when the market is gone.
    */
-  of(market: StoredMarket): Promise<MarketCoverage> {
+  of(market: StoredMarket, asOfMs: InstantMs = INSTANT_MAX_MS): Promise<MarketCoverage> {
     const { conditionId } = market;
-    const held = this.#remembered.get(conditionId);
+    const held = this.#remembered.get(nameOf(conditionId, asOfMs));
     if (held !== undefined && held.market.revision === market.revision) {
-      this.#remember(held);
+      this.#remember(held, asOfMs);
       return Promise.resolve(held);
     }
-    const state = `${conditionId} ${market.revision}`;
-    return this.#underWay.get(state) ?? this.#queue(state, conditionId);
+    const state = `${nameOf(conditionId, asOfMs)} ${market.revision}`;
+    return this.#underWay.get(state) ?? this.#queue(state, conditionId, asOfMs);
   }
 
-  #queue(state: string, conditionId: string): Promise<MarketCoverage> {
+  #queue(state: string, conditionId: string, asOfMs: InstantMs): Promise<MarketCoverage> {
     if (this.#underWay.size >= WAITING_MAX) {
       throw new DomainError('unavailable', 'too many markets wait for their coverage: ask again later');
     }
     const turn = this.#last
-      .then(() => this.#walk(conditionId))
+      .then(() => this.#walk(conditionId, asOfMs))
       .then((coverage) => {
-        this.#remember(coverage);
+        this.#remember(coverage, asOfMs);
         return coverage;
       })
       .finally(() => this.#underWay.delete(state));
@@ -78,10 +78,10 @@ export class Coverages {
     return turn;
   }
 
-  #remember(coverage: MarketCoverage): void {
-    const { conditionId } = coverage.market;
-    this.#forget(conditionId);
-    this.#remembered.set(conditionId, coverage);
+  #remember(coverage: MarketCoverage, asOfMs: InstantMs): void {
+    const name = nameOf(coverage.market.conditionId, asOfMs);
+    this.#forget(name);
+    this.#remembered.set(name, coverage);
     this.#rememberedGaps += coverage.gaps.length;
     for (const oldest of this.#remembered.keys()) {
       if (this.#remembered.size <= REMEMBERED_MAX && this.#rememberedGaps <= REMEMBERED_GAPS_MAX) return;
@@ -89,22 +89,22 @@ export class Coverages {
     }
   }
 
-  #forget(conditionId: string): void {
-    this.#rememberedGaps -= this.#remembered.get(conditionId)?.gaps.length ?? 0;
-    this.#remembered.delete(conditionId);
+  #forget(name: string): void {
+    this.#rememberedGaps -= this.#remembered.get(name)?.gaps.length ?? 0;
+    this.#remembered.delete(name);
   }
 
-  async #walk(conditionId: string): Promise<MarketCoverage> {
+  async #walk(conditionId: string, asOfMs: InstantMs): Promise<MarketCoverage> {
     const database = Database.openToRead(this.#path);
     try {
       using _view = database.beginView();
       const market = new Markets(database).findByConditionId(conditionId);
       if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');
       const recorded = new Gaps(database);
-      const gapCount = recorded.count(market.key);
-      const gaps = recorded.within(market.key, 0, INSTANT_MAX_MS).take(GAPS_LISTED_MAX).toArray();
+      const gapCount = recorded.count(market.key, asOfMs);
+      const gaps = recorded.within(market.key, 0, asOfMs, asOfMs).take(GAPS_LISTED_MAX).toArray();
       const outcomes: OutcomeCoverage[] = [];
-      for (const outcome of OUTCOMES) outcomes.push(await outcomeCoverage(database, market, outcome));
+      for (const outcome of OUTCOMES) outcomes.push(await outcomeCoverage(database, market, outcome, asOfMs));
       return { market, outcomes, gapCount, gaps };
     } finally {
       database.close();
@@ -112,16 +112,25 @@ export class Coverages {
   }
 }
 
-async function outcomeCoverage(database: Database, market: StoredMarket, outcome: Outcome): Promise<OutcomeCoverage> {
+function nameOf(conditionId: string, asOfMs: InstantMs): string {
+  return `${conditionId} ${asOfMs}`;
+}
+
+async function outcomeCoverage(
+  database: Database,
+  market: StoredMarket,
+  outcome: Outcome,
+  asOfMs: InstantMs,
+): Promise<OutcomeCoverage> {
   const books = new SeriesCatalog(database).books(market.key, outcome);
   const tally = new SnapshotTally();
   const silence = new SilenceWatch(market.startMs, market.endMs);
   let left = TURN_BYTES;
-  const slices = books === undefined ? [] : new Segments(database).slices(books.seriesId, 0, INSTANT_MAX_MS);
+  const slices = books === undefined ? [] : new Segments(database).slices(books.seriesId, 0, asOfMs);
   const reader = new BookReader();
-  for (const { payload, head } of slices) {
+  for (const { payload, head, to } of slices) {
     reader.open(payload, head);
-    while (reader.advance()) {
+    while (reader.index + 1 < to && reader.advance()) {
       tally.add(reader);
       silence.hear(head.timestamps[reader.index]!);
     }

@@ -33,7 +33,9 @@ export class Gaps {
     this.#list = database.query<GapRow, [number]>(
       'SELECT from_ms, to_ms, reason FROM gaps WHERE market_key = ? ORDER BY from_ms, to_ms, reason',
     );
-    this.#count = database.query<{ gaps: number }, [number]>('SELECT COUNT(*) AS gaps FROM gaps WHERE market_key = ?');
+    this.#count = database.query<{ gaps: number }, [number, number]>(
+      'SELECT COUNT(*) AS gaps FROM gaps WHERE market_key = ? AND to_ms <= ?',
+    );
     this.#page = database.query<GapRow, [number, number, number, string, number, number, number]>(
       `SELECT from_ms, to_ms, reason FROM gaps
        WHERE market_key = ? AND (from_ms, to_ms, reason) > (?, ?, ?) AND from_ms <= ? AND to_ms >= ?
@@ -50,18 +52,22 @@ export class Gaps {
     return this.#list.all(marketKey).map(toGap);
   }
 
-  count(marketKey: number): number {
-    return this.#count.get(marketKey)?.gaps ?? 0;
+  /** Those that had ended by `untilMs`. */
+  count(marketKey: number, untilMs: number): number {
+    return this.#count.get(marketKey, untilMs)?.gaps ?? 0;
   }
 
-  /** Those that reach into a window, both ends inclusive, in the order of `list`. Read as they are asked for, some at a time. */
-  *within(marketKey: number, fromMs: number, toMs: number): Generator<Gap> {
+  /**
+   * Those that reach into a window, both ends inclusive, in the order of `list`. Read as they are asked for, some at a time.
+   * At `asOfMs` nobody knew of a gap that had not ended.
+   */
+  *within(marketKey: number, fromMs: number, toMs: number, asOfMs = Infinity): Generator<Gap> {
     let last = START;
     for (;;) {
       const rows = this.#page.all(marketKey, last.fromMs, last.toMs, last.reason, toMs, fromMs, PAGE_GAPS);
       for (const row of rows) {
         last = toGap(row);
-        yield last;
+        if (last.toMs <= asOfMs) yield last;
       }
       if (rows.length < PAGE_GAPS) return;
     }

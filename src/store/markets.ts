@@ -1,4 +1,5 @@
 import { isStandIn, standInConditionId } from '../domain/condition-id.ts';
+import { LISTED_AHEAD_MS_MAX } from '../domain/market-as-of.ts';
 import {
   afterStatement,
   firstStated,
@@ -71,6 +72,11 @@ export const LIST_MARKETS_OF_TIMEFRAME = `SELECT market_key, revision FROM marke
 export const SKIP_MARKETS = `SELECT start_ms, condition_id FROM markets WHERE symbol = ? ${LIST}`;
 export const SKIP_MARKETS_OF_TIMEFRAME = `SELECT start_ms, condition_id FROM markets
   WHERE symbol = ? AND timeframe = ? ${LIST}`;
+const LIST_AS_OF = `AND (start_ms, condition_id) < (?, ?) AND (start_ms <= ? OR created_ms <= ?)
+  ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?`;
+export const LIST_MARKETS_AS_OF = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? ${LIST_AS_OF}`;
+export const LIST_MARKETS_OF_TIMEFRAME_AS_OF = `SELECT ${COLUMNS} FROM markets
+  WHERE symbol = ? AND timeframe = ? ${LIST_AS_OF}`;
 export const FIND_MARKET = `SELECT ${COLUMNS} FROM markets WHERE condition_id = ?`;
 export const FIND_MARKET_BY_SLUG = `SELECT ${COLUMNS} FROM markets WHERE slug = ? AND symbol = ?
   ORDER BY start_ms DESC LIMIT 1`;
@@ -99,6 +105,8 @@ const LIST_START: ListPlace = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '
 export class Markets {
   readonly #list;
   readonly #listOfTimeframe;
+  readonly #listAsOf;
+  readonly #listOfTimeframeAsOf;
   readonly #skip;
   readonly #skipOfTimeframe;
   readonly #find;
@@ -119,6 +127,11 @@ export class Markets {
     this.#list = database.query<StateRow, [string, number, string, number, number]>(LIST_MARKETS);
     this.#listOfTimeframe = database.query<StateRow, [string, Timeframe, number, string, number, number]>(
       LIST_MARKETS_OF_TIMEFRAME,
+    );
+    type AsOf = [number, string, number, number, number, number];
+    this.#listAsOf = database.query<MarketRow, [string, ...AsOf]>(LIST_MARKETS_AS_OF);
+    this.#listOfTimeframeAsOf = database.query<MarketRow, [string, Timeframe, ...AsOf]>(
+      LIST_MARKETS_OF_TIMEFRAME_AS_OF,
     );
     this.#skip = database.query<PlaceRow, [string, number, string, number, number]>(SKIP_MARKETS);
     this.#skipOfTimeframe = database.query<PlaceRow, [string, Timeframe, number, string, number, number]>(
@@ -166,6 +179,24 @@ export class Markets {
         ? this.#list.all(symbol, startMs, conditionId, limit, skip)
         : this.#listOfTimeframe.all(symbol, timeframe, startMs, conditionId, limit, skip);
     return rows.map((row) => ({ key: row.market_key, revision: row.revision }));
+  }
+
+  /** Those of such a list that were listed by `asOfMs`, see `isListed`. */
+  listAsOf(
+    symbol: string,
+    timeframe: Timeframe | undefined,
+    asOfMs: number,
+    limit: number,
+    skip: number,
+    { startMs, conditionId }: ListPlace = LIST_START,
+  ): StoredMarket[] {
+    const before = Math.min(startMs, asOfMs + LISTED_AHEAD_MS_MAX);
+    const place = [before, before === startMs ? conditionId : '', asOfMs, asOfMs, limit, skip] as const;
+    const rows =
+      timeframe === undefined
+        ? this.#listAsOf.all(symbol, ...place)
+        : this.#listOfTimeframeAsOf.all(symbol, timeframe, ...place);
+    return rows.map(toMarket);
   }
 
   /** The market with `key`, which must be one that this archive gave. */
@@ -237,9 +268,10 @@ export class Markets {
     return row === null ? this.#listOfSlug.all(name).map(toMarket) : [toMarket(row)];
   }
 
-  /** Whether any market of the coin was ever recorded. */
-  knowsCoin(symbol: string): boolean {
-    return this.#knowsCoin.get(symbol) !== null;
+  /** Whether any market of the coin was ever recorded; with `asOfMs` whether any was listed then. */
+  knowsCoin(symbol: string, asOfMs?: number): boolean {
+    if (asOfMs === undefined) return this.#knowsCoin.get(symbol) !== null;
+    return this.listAsOf(symbol, undefined, asOfMs, 1, 0).length > 0;
   }
 
   /**

@@ -54,11 +54,12 @@ export class Prices {
     return this.#segments.merge(this.#series.ensureCoin(symbol, source), records, priceCodec, giveId);
   }
 
-  /** Where each outcome's prices come from; what an outcome has none of is left out. */
-  sources(market: StoredMarket, outcomes: readonly Outcome[]): MarketSeries[] {
+  /** Where each outcome's prices come from, with `asOfMs` came from then; what an outcome has none of is left out. */
+  sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number): MarketSeries[] {
+    const isKnown = this.#segments.knownBy(asOfMs);
     return outcomes.flatMap((outcome) => [
-      ...this.#series.firstOf(market.key, outcome, 'mid', 'derived-mid'),
-      ...this.#series.firstOf(market.key, outcome, 'trade'),
+      ...this.#series.firstOf(market.key, outcome, ['mid', 'derived-mid'], isKnown),
+      ...this.#series.firstOf(market.key, outcome, ['trade'], isKnown),
     ]);
   }
 
@@ -107,8 +108,11 @@ export class Prices {
     return this.#series.coins();
   }
 
-  /** Whether any price of the coin was ever recorded. */
-  knowsCoin(symbol: string): boolean {
-    return this.#series.ofCoin(symbol).length > 0;
+  /** Whether any price of the coin was ever recorded; with `asOfMs` whether any was then. */
+  knowsCoin(symbol: string, asOfMs?: number): boolean {
+    const sources = this.#series.ofCoin(symbol);
+    return asOfMs === undefined
+      ? sources.length > 0
+      : sources.some(({ seriesId }) => this.#segments.nearest(seriesId, asOfMs, 'before') !== undefined);
   }
 }

@@ -34,9 +34,12 @@ export class Quotes {
     return this.#segments.merge(this.#series.ensure(market.key, outcome, 'quote'), records, quoteCodec, giveId);
   }
 
-  /** Where each outcome's quotes come from; outcomes without any are left out. */
-  sources(market: StoredMarket, outcomes: readonly Outcome[]): MarketSeries[] {
-    return outcomes.flatMap((outcome) => this.#series.firstOf(market.key, outcome, 'quote', 'derived-quote'));
+  /** Where each outcome's quotes come from, with `asOfMs` came from then; outcomes without any are left out. */
+  sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number): MarketSeries[] {
+    const isKnown = this.#segments.knownBy(asOfMs);
+    return outcomes.flatMap((outcome) =>
+      this.#series.firstOf(market.key, outcome, ['quote', 'derived-quote'], isKnown),
+    );
   }
 
   /** Every recorded quote of an outcome between two times, see Segments.slices. */

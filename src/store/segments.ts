@@ -1,8 +1,9 @@
 import { type EncodedRun, firstBehind, type Run, type RunCodec, type RunSlice, readRunHead } from '../book/run.ts';
 import { damaged } from '../book/varint.ts';
-import { comparePlaces, type PageQuery, type Place } from '../domain/page.ts';
+import { comparePlaces, type NearestMode, type PageQuery, type Place } from '../domain/page.ts';
+import { BucketWalk } from './bucket-walk.ts';
 import type { Database } from './database.ts';
-import { SeriesWalk } from './series-walk.ts';
+import { SeriesWalk, type Walk } from './series-walk.ts';
 
 interface SealedPayload {
   readonly digest: Uint8Array;
@@ -102,7 +103,12 @@ export class Segments {
       following: (seriesId: number, place: Place) => this.#segmentBehind(seriesId, place),
       preceding: (seriesId: number, place: Place) => this.#segmentBefore(seriesId, place),
     };
-    const walks = seriesIds.map((seriesId) => new SeriesWalk(source, seriesId, query));
+    const { intervalMs } = query;
+    const walks: Walk[] = seriesIds.map((seriesId) =>
+      intervalMs === undefined
+        ? new SeriesWalk(source, seriesId, query)
+        : new BucketWalk(source, seriesId, query, intervalMs),
+    );
     const sequence: number[] = [];
     let last: Place | undefined;
     let budget = PAGE_PAYLOAD_BYTES;
@@ -122,21 +128,27 @@ export class Segments {
   }
 
   /**
-   * The record nearest to `timestampMs`. As near before as after: the one before. Several records with the nearest
-   * timestamp: the one with the highest id.
+   * The record nearest to `timestampMs`, or, as `mode` says, the nearest that is not later ('before'), or not earlier
+   * ('after'). As near before as after: the one before. Several records with the nearest timestamp: the one with the highest
+   * id.
    */
-  nearest(seriesId: number, timestampMs: number): Found | undefined {
+  nearest(seriesId: number, timestampMs: number, mode: NearestMode = 'nearest'): Found | undefined {
     const target = { timestampMs, id: ID_MAX };
     const segment = this.#segmentBehind(seriesId, target);
-    if (segment === undefined) return this.#lastAtOrBefore(seriesId, target, undefined);
     const before = this.#lastAtOrBefore(seriesId, target, segment);
+    const beforeMs = before?.head.timestamps[before.index];
+    if (segment === undefined) return mode === 'after' && beforeMs !== timestampMs ? undefined : before;
+    if (mode === 'before' || beforeMs === timestampMs) return before;
     const afterMs = segment.head.timestamps[firstBehind(segment.head, target)]!;
-    if (before !== undefined) {
-      const beforeMs = before.head.timestamps[before.index]!;
-      if (timestampMs - beforeMs <= afterMs - timestampMs) return before;
-    }
+    if (mode === 'nearest' && beforeMs !== undefined && timestampMs - beforeMs <= afterMs - timestampMs) return before;
     const after = { timestampMs: afterMs, id: ID_MAX };
     return this.#lastAtOrBefore(seriesId, after, this.#segmentBehind(seriesId, after));
+  }
+
+  /** Tells of a series whether it had a record by `asOfMs`; undefined: by any time. */
+  knownBy(asOfMs: number | undefined): (seriesId: number) => boolean {
+    if (asOfMs === undefined) return () => true;
+    return (seriesId) => this.nearest(seriesId, asOfMs, 'before') !== undefined;
   }
 
   /**
@@ -364,7 +376,7 @@ function digestOf(payload: Uint8Array): Uint8Array {
   return digest;
 }
 
-function nearestWalk(walks: readonly SeriesWalk[], query: PageQuery): number {
+function nearestWalk(walks: readonly Walk[], query: PageQuery): number {
   let nearest = -1;
   for (let i = 0; i < walks.length; i += 1) {
     const place = walks[i]!.place;

@@ -12,7 +12,21 @@ export interface SegmentSource {
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
 /** Walks the places of one series that a query takes, in the query's order, and notes what was taken as slices. */
-export class SeriesWalk {
+export interface Walk {
+  /** The place the walk stands at; undefined behind the last one that the query takes. */
+  readonly place: Place | undefined;
+  /** Payload bytes of the segment that `place` lies in: how costly one record of it is to answer with, at the most. */
+  readonly payloadBytes: number;
+  /** How many records from `place` on the segment holds that the query takes, at most `count`. */
+  remaining(count: number): number;
+  /** Takes `count` records of one segment, as `remaining` allows, moves on, and returns the last one's place. */
+  takeMany(count: number): Place;
+  /** What was taken so far: ascending within each slice, the slices in the walk's order. */
+  slices(): readonly RunSlice[];
+}
+
+/** Every record. */
+export class SeriesWalk implements Walk {
   readonly #source: SegmentSource;
   readonly #seriesId: number;
   readonly #query: PageQuery;
@@ -20,7 +34,6 @@ export class SeriesWalk {
   #segment: Run | undefined;
   #index = 0;
   #taken = 0;
-  /** The place the walk stands at; undefined behind the last one that the query takes. */
   place: Place | undefined;
 
   constructor(source: SegmentSource, seriesId: number, query: PageQuery) {
@@ -31,12 +44,10 @@ export class SeriesWalk {
     else this.#startBackwards();
   }
 
-  /** Payload bytes of the segment that `place` lies in: how costly one record of it is to answer with, at the most. */
   get payloadBytes(): number {
     return this.#segment?.payload.length ?? 0;
   }
 
-  /** How many records from `place` on the segment holds that the query takes, at most `count`. */
   remaining(count: number): number {
     const { head } = this.#segment!;
     if (this.#query.order === 'asc') {
@@ -47,7 +58,6 @@ export class SeriesWalk {
     return Math.min(count, this.#index - start + 1);
   }
 
-  /** Takes `count` records of one segment, as `remaining` allows, moves on, and returns the last one's place. */
   takeMany(count: number): Place {
     const forwards = this.#query.order === 'asc';
     const last = placeAt(this.#segment!, forwards ? this.#index + count - 1 : this.#index - count + 1);
@@ -57,7 +67,6 @@ export class SeriesWalk {
     return last;
   }
 
-  /** What was taken so far: ascending within each slice, the slices in the walk's order. */
   slices(): readonly RunSlice[] {
     this.#closeSlice();
     return this.#slices;
@@ -121,6 +130,6 @@ export class SeriesWalk {
   }
 }
 
-function placeAt(segment: Run, index: number): Place {
+export function placeAt(segment: Run, index: number): Place {
   return { timestampMs: segment.head.timestamps[index]!, id: segment.head.ids[index]! };
 }

@@ -45,11 +45,16 @@ export class SeriesCatalog {
     return this.#find.get(marketKey, outcome, kind)?.series_id;
   }
 
-  /** The series of the first of `kinds` that the outcome has, if any: one or none. */
-  firstOf(marketKey: number, outcome: Outcome, ...kinds: readonly MarketSeriesKind[]): MarketSeries[] {
+  /** The series of the first of `kinds` that the outcome has and `isKnown` takes, if any: one or none. */
+  firstOf(
+    marketKey: number,
+    outcome: Outcome,
+    kinds: readonly MarketSeriesKind[],
+    isKnown: (seriesId: number) => boolean = () => true,
+  ): MarketSeries[] {
     for (const kind of kinds) {
       const seriesId = this.find(marketKey, outcome, kind);
-      if (seriesId !== undefined) return [{ outcome, kind, seriesId }];
+      if (seriesId !== undefined && isKnown(seriesId)) return [{ outcome, kind, seriesId }];
     }
     return [];
   }

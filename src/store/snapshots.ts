@@ -4,7 +4,7 @@ import { priceCodec } from '../book/price-segment.ts';
 import { quoteCodec } from '../book/quote-segment.ts';
 import type { RunSlice } from '../book/run.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { PageQuery, Place } from '../domain/page.ts';
+import type { NearestMode, PageQuery, Place } from '../domain/page.ts';
 import type { StoredMarket } from './markets.ts';
 import type { Found, PagePlan, Segments } from './segments.ts';
 import type { SeriesCatalog } from './series.ts';
@@ -77,7 +77,7 @@ export class Snapshots {
   }
 
   page(market: StoredMarket, outcomes: readonly Outcome[], query: PageQuery): OutcomePage {
-    const series = outcomes.flatMap((outcome) => this.#series.firstOf(market.key, outcome, 'book'));
+    const series = outcomes.flatMap((outcome) => this.#series.firstOf(market.key, outcome, ['book']));
     const plan = this.#segments.plan(
       series.map(({ seriesId }) => seriesId),
       query,
@@ -86,9 +86,9 @@ export class Snapshots {
   }
 
   /** See Segments.nearest; undefined when the outcome has no snapshots. */
-  nearest(market: StoredMarket, outcome: Outcome, timestampMs: number): Found | undefined {
+  nearest(market: StoredMarket, outcome: Outcome, timestampMs: number, mode?: NearestMode): Found | undefined {
     const series = this.#series.find(market.key, outcome, 'book');
-    return series === undefined ? undefined : this.#segments.nearest(series, timestampMs);
+    return series === undefined ? undefined : this.#segments.nearest(series, timestampMs, mode);
   }
 
   #merge<I extends BookRecord>(

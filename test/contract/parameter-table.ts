@@ -250,6 +250,11 @@ const PARAMETERS: readonly Parameter[] = [
   inQuery('outcome', snapshots, (text) => oneOf('up', 'down')(text.toLowerCase())),
   inQuery('outcome', `${snapshots}/at/${T0}`, (text) => oneOf('up', 'down')(text.toLowerCase()), 'outcome of nearest'),
   inQuery('order', snapshots, oneOf('asc', 'desc')),
+  inQuery('depth', snapshots, (text) => isInteger(text) && BigInt(text) >= 1n && BigInt(text) <= 10_001n),
+  inQuery('maxDistance', `${snapshots}/at/${T0}`, isInteger),
+  inQuery('mode', `${snapshots}/at/${T0}`, oneOf('nearest', 'before', 'after')),
+  // Those here that have a unit.
+  inQuery('interval', snapshots, oneOf('1m', '5m', '15m', '1h', '4h', '24h', '1d')),
   // No spelling here was ever given out.
   inQuery('cursor', snapshots, () => false),
   { name: 'ts', accepts: isTime, pathOf: (encoded) => `${snapshots}/at/${encoded}` },
@@ -257,9 +262,7 @@ const PARAMETERS: readonly Parameter[] = [
 
 export const PARAMETER_ROWS: readonly ParameterRow[] = PARAMETERS.flatMap(({ name, accepts, pathOf }) =>
   SPELLINGS.map((spelling) => {
-    // Without a last segment it is another path, and none that exists.
-    const refused = name === 'ts' && spelling === '' ? 404 : 400;
-    const status = accepts(spelling) ? 200 : refused;
+    const status = accepts(spelling) ? 200 : 400;
     return { parameter: name, spelling, path: pathOf(encodeURIComponent(spelling)), status };
   }),
 );

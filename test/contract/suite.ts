@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
 import { accessTests } from './access.ts';
+import { asOfTests } from './as-of.ts';
 import { type Client, clientOf } from './client.ts';
 import { coverageTests } from './coverage.ts';
 import { exportTests } from './export.ts';
@@ -9,6 +10,7 @@ import { pageTests } from './pages.ts';
 import { parameterTests } from './parameters.ts';
 import { RECORDS } from './recording.ts';
 import { resourceTests } from './resources.ts';
+import { samplingTests } from './sampling.ts';
 import { seriesTests } from './series.ts';
 import { siteTests } from './site.ts';
 import { AMPLE_RPM, HERE, type OpenTarget, type Reach, type Target } from './target.ts';
@@ -59,6 +61,8 @@ export function contractSuite(name: string, open: OpenTarget, reach: Reach = HER
     };
     describe('records and markets', () => resourceTests(suite));
     describe('time series', () => seriesTests(suite));
+    describe('sampling', () => samplingTests(suite));
+    describe('as of an instant', () => asOfTests(suite));
     describe('coverage', () => coverageTests(suite));
     describe('export', () => exportTests(suite));
     describe('parameters', () => parameterTests(suite));

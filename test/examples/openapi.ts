@@ -104,6 +104,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/v1/{coin}/markets/{conditionId}/snapshots/at': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Snapshots nearest to many instants
+     * @description One answer per instant, in the order of ts, each as the path with one instant gives it, with its distance. What would come to more than 6 MiB, or 40,000 levels, ends early: next is the first instant that is not answered. Needs a tier that grants snapshots.
+     */
+    get: operations['nearestOfEach'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/v1/{coin}/markets/{conditionId}/coverage': {
     parameters: {
       query?: never;
@@ -427,10 +447,10 @@ export interface components {
        * @description End of the window.
        */
       endTime: string;
-      /** @description What was traded, in the venue’s collateral (USDC). */
-      volume: number;
-      /** @description What rests in the books, in the venue’s collateral (USDC). */
-      liquidity: number;
+      /** @description What was traded, in the venue’s collateral (USDC); null with asOf, since what it was then is not known. */
+      volume: number | null;
+      /** @description What rests in the books, in the venue’s collateral (USDC); null with asOf. */
+      liquidity: number | null;
       /**
        * Format: date-time
        * @description null while unresolved or unknown.
@@ -442,14 +462,14 @@ export interface components {
       priceEnd: number | null;
       /**
        * Format: date-time
-       * @description When the recording says so, else when this archive first stored the market.
+       * @description When the recording says so, else when this archive first stored the market; null with an asOf before that.
        */
-      createdAt: string;
+      createdAt: string | null;
       /**
        * Format: date-time
-       * @description When the recording says so, else when this archive last changed the market.
+       * @description When the recording says so, else when this archive last changed the market; null with asOf.
        */
-      updatedAt: string;
+      updatedAt: string | null;
     };
     /** @description The full book of one outcome at one instant. */
     Snapshot: {
@@ -719,6 +739,26 @@ export interface components {
     NearestSnapshots: {
       /** @description The records, in the order asked for. */
       data: components['schemas']['Snapshot'][];
+    };
+    /** @description The nearest of each outcome at many instants. */
+    NearestOfEach: {
+      /** @description One answer per instant, in the order of ts. */
+      data: {
+        /**
+         * Format: date-time
+         * @description The instant that was asked about.
+         */
+        ts: string;
+        /** @description Milliseconds to the first snapshot; null where there is none. */
+        distance: number | null;
+        /** @description The records, in the order asked for. */
+        data: components['schemas']['Snapshot'][];
+      }[];
+      /**
+       * Format: date-time
+       * @description To go on with; null: all are answered.
+       */
+      next: string | null;
     };
     /** @description What is recorded of a market. */
     CoverageAnswer: {
@@ -1086,6 +1126,8 @@ interface operations {
         limit?: number;
         /** @description How many markets to pass over; null, or nothing behind the equals sign, is 0. */
         skip?: number | null;
+        /** @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
+        asOf?: number | string;
       };
       header?: {
         /**
@@ -1131,7 +1173,13 @@ interface operations {
   };
   market: {
     parameters: {
-      query?: never;
+      query?: {
+        /**
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @example 2026-01-08T10:31:40Z
+         */
+        asOf?: number | string;
+      };
       header?: {
         /**
          * @description zstd and gzip are honoured where they make the answer smaller; of what is liked equally well, zstd. Anything else is ignored.
@@ -1196,8 +1244,23 @@ interface operations {
         cursor?: string;
         /** @description By (timestamp, id), ascending or descending. */
         order?: 'asc' | 'desc';
+        /**
+         * @description Only the last record of each bucket of this length, of each outcome (of prices: and kind, source) by itself, stamped with its own time. Buckets begin at multiples of it in Unix time; from and to cut the first and the last one off. From 100ms to 1d.
+         * @example 1s
+         */
+        interval?: string;
+        /**
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @example 2026-01-08T10:31:40Z
+         */
+        asOf?: number | string;
         /** @description Only records of this outcome; compared in lower case. */
         outcome?: 'up' | 'down';
+        /**
+         * @description So many levels of each side, the best ones; without it all.
+         * @example 10
+         */
+        depth?: number;
       };
       header?: {
         /**
@@ -1256,6 +1319,26 @@ interface operations {
       query?: {
         /** @description Only records of this outcome; compared in lower case. */
         outcome?: 'up' | 'down';
+        /**
+         * @description nearest: earlier or later; before: at or before the instant, never later; after: at or after it.
+         * @example before
+         */
+        mode?: 'nearest' | 'before' | 'after';
+        /**
+         * @description Milliseconds; a record further away is not found.
+         * @example 60000
+         */
+        maxDistance?: number;
+        /**
+         * @description So many levels of each side, the best ones; without it all.
+         * @example 10
+         */
+        depth?: number;
+        /**
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @example 2026-01-08T10:31:40Z
+         */
+        asOf?: number | string;
       };
       header?: {
         /**
@@ -1311,9 +1394,86 @@ interface operations {
       503: components['responses']['ServiceUnavailable'];
     };
   };
+  nearestOfEach: {
+    parameters: {
+      query: {
+        /** @description 1 to 1000 instants with commas between them, each Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
+        ts: string;
+        /** @description Only records of this outcome; compared in lower case. */
+        outcome?: 'up' | 'down';
+        /** @description nearest: earlier or later; before: at or before the instant, never later; after: at or after it. */
+        mode?: 'nearest' | 'before' | 'after';
+        /** @description Milliseconds; a record further away is not found. */
+        maxDistance?: number;
+        /** @description So many levels of each side, the best ones; without it all. */
+        depth?: number;
+        /**
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @example 2026-01-08T10:31:40Z
+         */
+        asOf?: number | string;
+      };
+      header?: {
+        /**
+         * @description zstd and gzip are honoured where they make the answer smaller; of what is liked equally well, zstd. Anything else is ignored.
+         * @example zstd, gzip
+         */
+        'Accept-Encoding'?: components['parameters']['Accept-Encoding'];
+        /**
+         * @description Entity tags of the copies at hand: 304 when one of them is the answer that would be sent.
+         * @example "19d7o28jgwf-2t4ltrctgwqlh"
+         */
+        'If-None-Match'?: components['parameters']['If-None-Match'];
+      };
+      path: {
+        /** @description Coin code, compared in lower case. */
+        coin: string;
+        /** @description A market’s conditionId or slug, neither with regard to case. */
+        conditionId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The answer. */
+      200: {
+        headers: {
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-Content-Type-Options': components['headers']['X-Content-Type-Options'];
+          Vary: components['headers']['Vary'];
+          'Cache-Control': components['headers']['Cache-Control'];
+          'Content-Encoding': components['headers']['Content-Encoding'];
+          ETag: components['headers']['ETag'];
+          'X-Bookreel-Warning': components['headers']['X-Bookreel-Warning'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NearestOfEach'];
+          'application/msgpack': components['schemas']['NearestOfEach'];
+        };
+      };
+      304: components['responses']['NotModified'];
+      400: components['responses']['BadRequest'];
+      401: components['responses']['Unauthorized'];
+      403: components['responses']['Forbidden'];
+      404: components['responses']['NotFound'];
+      429: components['responses']['TooManyRequests'];
+      500: components['responses']['InternalError'];
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
   coverage: {
     parameters: {
-      query?: never;
+      query?: {
+        /**
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @example 2026-01-08T10:31:40Z
+         */
+        asOf?: number | string;
+      };
       header?: {
         /**
          * @description zstd and gzip are honoured where they make the answer smaller; of what is liked equally well, zstd. Anything else is ignored.
@@ -1378,6 +1538,16 @@ interface operations {
         cursor?: string;
         /** @description By (timestamp, id), ascending or descending. */
         order?: 'asc' | 'desc';
+        /**
+         * @description Only the last record of each bucket of this length, of each outcome (of prices: and kind, source) by itself, stamped with its own time. Buckets begin at multiples of it in Unix time; from and to cut the first and the last one off. From 100ms to 1d.
+         * @example 1s
+         */
+        interval?: string;
+        /**
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @example 2026-01-08T10:31:40Z
+         */
+        asOf?: number | string;
         /** @description Only records of this outcome; compared in lower case. */
         outcome?: 'up' | 'down';
       };
@@ -1446,6 +1616,16 @@ interface operations {
         cursor?: string;
         /** @description By (timestamp, id), ascending or descending. */
         order?: 'asc' | 'desc';
+        /**
+         * @description Only the last record of each bucket of this length, of each outcome (of prices: and kind, source) by itself, stamped with its own time. Buckets begin at multiples of it in Unix time; from and to cut the first and the last one off. From 100ms to 1d.
+         * @example 1s
+         */
+        interval?: string;
+        /**
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @example 2026-01-08T10:31:40Z
+         */
+        asOf?: number | string;
         /** @description Only records of this outcome; compared in lower case. */
         outcome?: 'up' | 'down';
       };
@@ -1510,6 +1690,11 @@ interface operations {
         from?: number | string;
         /** @description Latest timestamp, inclusive: Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
         to?: number | string;
+        /**
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @example 2026-01-08T10:31:40Z
+         */
+        asOf?: number | string;
       };
       header?: {
         /**
@@ -1580,6 +1765,16 @@ interface operations {
         cursor?: string;
         /** @description By (timestamp, id), ascending or descending. */
         order?: 'asc' | 'desc';
+        /**
+         * @description Only the last record of each bucket of this length, of each outcome (of prices: and kind, source) by itself, stamped with its own time. Buckets begin at multiples of it in Unix time; from and to cut the first and the last one off. From 100ms to 1d.
+         * @example 1s
+         */
+        interval?: string;
+        /**
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @example 2026-01-08T10:31:40Z
+         */
+        asOf?: number | string;
       };
       header?: {
         /**

@@ -115,7 +115,7 @@ async function send({ port }: SeededServer, batch: readonly BadRequest[], first:
   const messages = lastIsBroken ? batch.length - 1 : batch.length;
   const bytesOf = (part: readonly BadRequest[]) => Buffer.from(part.map(({ bytes }) => bytes).join(''), 'latin1');
   let unsent = bytesOf(batch.slice(0, messages));
-  // The parser closes the connection at once: what was asked before would go unanswered.
+  // Sent once all else is answered: what it does to the connection is then its own doing.
   let broken = bytesOf(batch.slice(messages));
   let grace: ReturnType<typeof setTimeout> | undefined;
   const timer = setTimeout(() => end(`no answer for ${SILENCE_MS} ms`), SILENCE_MS);

@@ -2,6 +2,7 @@ import type { BookReader } from '../../book/book-segment.ts';
 import type { ByteBuffer } from '../../book/byte-buffer.ts';
 import { type PriceRecord, priceCodec } from '../../book/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../../book/quote-segment.ts';
+import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Place } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
@@ -52,7 +53,7 @@ export class FlatWriter implements ExportWriter {
   }
 
   /** What was stated, as in the own format. */
-  market(market: StoredMarket): void {
+  market(market: MarketAsOf): void {
     const { marketId, eventId, stated } = market;
     this.#table.row({
       type: 'market',

@@ -3,6 +3,7 @@ import { priceCodec } from '../../book/price-segment.ts';
 import { quoteCodec } from '../../book/quote-segment.ts';
 import type { RunSlice } from '../../book/run.ts';
 import type { LabelBytes, RecordingLabels, SnapshotWriter } from '../../book/snapshot-writer.ts';
+import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceKind } from '../../domain/price.ts';
 import type { Gap } from '../../store/gaps.ts';
@@ -30,7 +31,7 @@ export abstract class OwnFormatWriter implements ExportWriter {
 
   protected abstract record(fields: RecordFields): void;
 
-  market(market: StoredMarket): void {
+  market(market: MarketAsOf): void {
     this.record(marketFields(market));
   }
 

@@ -1,6 +1,7 @@
 import type { PriceRecord } from '../../book/price-segment.ts';
 import type { QuoteRecord } from '../../book/quote-segment.ts';
 import { formatInstant } from '../../domain/instant.ts';
+import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Place } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
@@ -14,7 +15,7 @@ import type { StoredMarket } from '../../store/markets.ts';
 export type RecordFields = Readonly<Record<string, string | number | boolean | null | readonly string[] | undefined>>;
 
 /** Of a market only what was stated: defaults, and when this archive heard of it, are no part of the recording. */
-export function marketFields(market: StoredMarket): RecordFields {
+export function marketFields(market: MarketAsOf): RecordFields {
   const { stated } = market;
   return {
     type: 'market',
@@ -36,7 +37,7 @@ export function marketFields(market: StoredMarket): RecordFields {
     resolvedAt: instant(market.resolvedMs),
     priceStart: market.priceStart,
     priceEnd: market.priceEnd,
-    createdAt: formatInstant(market.createdMs),
+    createdAt: instant(market.createdMs),
     updatedAt: instant(market.statedUpdatedMs),
   };
 }

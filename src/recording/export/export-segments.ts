@@ -5,6 +5,7 @@ import { quoteCodec } from '../../book/quote-segment.ts';
 import type { RunCodec, RunSlice } from '../../book/run.ts';
 import { VarintWriter } from '../../book/varint.ts';
 import { VERSION_1 } from '../../book/version-1.ts';
+import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Place } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
@@ -40,7 +41,7 @@ export class SegmentsWriter implements ExportWriter {
     this.out = out;
   }
 
-  market(market: StoredMarket): void {
+  market(market: MarketAsOf): void {
     this.#series = 0;
     this.#counts.market += 1;
     this.#say('M', marketFields(market));

@@ -31,6 +31,8 @@ export interface ExportSelection {
   readonly toMs: InstantMs;
   /** Whether markets without a record or gap between the two are left out. */
   readonly isWindow: boolean;
+  /** What was known of markets and gaps at this instant is said of them; undefined: all that is. */
+  readonly asOfMs: InstantMs | undefined;
 }
 
 /** Throws DomainError 'not-found' for a coin or market of which nothing is recorded. */
@@ -51,11 +53,17 @@ export function selectionOf(archive: Archive, request: ExportRequest): ExportSel
     fromMs: fromMs ?? 0,
     toMs: toMs ?? INSTANT_MAX_MS,
     isWindow: fromMs !== undefined || toMs !== undefined,
+    asOfMs: undefined,
   };
 }
 
-/** One market, whatever of it falls between the two times. */
-export function selectionOfMarket(market: StoredMarket, fromMs: InstantMs, toMs: InstantMs): ExportSelection {
+/** One market, whatever of it falls between the two times, the later of which is not behind `asOfMs`. */
+export function selectionOfMarket(
+  market: StoredMarket,
+  fromMs: InstantMs,
+  toMs: InstantMs,
+  asOfMs?: InstantMs,
+): ExportSelection {
   return {
     coins: [market.symbol],
     markets: [market],
@@ -64,6 +72,7 @@ export function selectionOfMarket(market: StoredMarket, fromMs: InstantMs, toMs:
     fromMs,
     toMs,
     isWindow: true,
+    asOfMs,
   };
 }
 
@@ -84,8 +93,12 @@ export function* marketsOf(archive: Archive, selection: ExportSelection, coin: s
 }
 
 /** A market's gaps that reach into the selection's window. */
-export function gapsOf(archive: Archive, { fromMs, toMs }: ExportSelection, market: StoredMarket): Generator<Gap> {
-  return archive.gaps.within(market.key, fromMs, toMs);
+export function gapsOf(
+  archive: Archive,
+  { fromMs, toMs, asOfMs }: ExportSelection,
+  market: StoredMarket,
+): Generator<Gap> {
+  return archive.gaps.within(market.key, fromMs, toMs, asOfMs);
 }
 
 function coinsOf({ markets, prices }: Archive): string[] {

@@ -5,6 +5,7 @@ import type { Ladder } from '../../book/ladder.ts';
 import { type PriceRecord, priceCodec } from '../../book/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../../book/quote-segment.ts';
 import { divisorOf } from '../../book/scale.ts';
+import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceKind } from '../../domain/price.ts';
 import type { Gap } from '../../store/gaps.ts';
@@ -73,14 +74,14 @@ export class SqliteWriter implements ExportWriter, Disposable {
     this.#statements = statementsOf(this.#sqlite);
   }
 
-  market(market: StoredMarket): void {
+  market(market: MarketAsOf): void {
     const { conditionId, slug, symbol, timeframe, clobTokenIds, marketId, eventId, stated, startMs, endMs } = market;
     this.#statements.market.run(
       ...[conditionId, slug, symbol, timeframe, ...clobTokenIds],
       ...[marketId === '0' ? null : marketId, eventId === '0' ? null : eventId],
       ...[bit(stated.active), bit(stated.closed), market.winner ?? null, startMs, endMs],
       ...[stated.volume ?? null, stated.liquidity ?? null, market.resolvedMs ?? null],
-      ...[market.priceStart ?? null, market.priceEnd ?? null, market.createdMs, market.statedUpdatedMs ?? null],
+      ...[market.priceStart ?? null, market.priceEnd ?? null, market.createdMs ?? null, market.statedUpdatedMs ?? null],
     );
   }
 

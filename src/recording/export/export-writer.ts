@@ -1,6 +1,7 @@
 import { BookReader } from '../../book/book-segment.ts';
 import type { ByteBuffer } from '../../book/byte-buffer.ts';
 import type { RunCodec, RunSlice } from '../../book/run.ts';
+import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Place } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
@@ -31,7 +32,7 @@ export interface ExportWriter {
   readonly out: ByteBuffer;
   /** How much `out` holds when it is time to empty it. */
   readonly stepBytes: number;
-  market(market: StoredMarket): void;
+  market(market: MarketAsOf): void;
   gap(market: StoredMarket, gap: Gap): void;
   /** The series that follow belong to the market that was written last. */
   snapshots(market: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter;

@@ -1,5 +1,6 @@
 import type { RunSlice } from '../../book/run.ts';
 import type { InstantMs } from '../../domain/instant.ts';
+import { marketAsOf } from '../../domain/market-as-of.ts';
 import { OUTCOMES } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
@@ -95,7 +96,7 @@ function* marketSteps(
   // A market that was named stays: what reads the export can count on its record.
   const isWanted = !selection.isWindow || selection.markets !== undefined;
   if (!isWanted && gap.done === true && lanes.length === 0) return;
-  writer.market(market);
+  writer.market(selection.asOfMs === undefined ? market : marketAsOf(market, selection.asOfMs));
   tally.counts.market += 1;
   yield* pace.rest();
   for (; gap.done !== true; gap = gaps.next()) {

@@ -2,17 +2,11 @@ import { isCoin } from '../../domain/coin.ts';
 import { isExactDecimal, parseDecimal, parseFigure } from '../../domain/decimal.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { isInstant, parseInstant, parsePlainInteger } from '../../domain/instant.ts';
-import type { OrderBook } from '../../domain/orderbook.ts';
+import { LEVELS_MAX, type OrderBook } from '../../domain/orderbook.ts';
 import { type Outcome, parseOutcome } from '../../domain/outcome.ts';
 
 /** A parsed JSON object, nothing known about its fields yet. */
 export type Fields = Readonly<Record<string, unknown>>;
-
-/**
- * Levels of one side of a book: as many as the venue's finest tick, 0.0001, has prices from 0 to 1. While a book is written
- * nothing else is served, so it may not be of any size.
- */
-export const LEVELS_MAX = 10_001;
 
 const CONDITION_ID = /^0x[0-9a-fA-F]{1,64}$/;
 const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;

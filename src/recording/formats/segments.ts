@@ -4,11 +4,11 @@ import { quoteCodec } from '../../book/quote-segment.ts';
 import { VarintReader } from '../../book/varint.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, isInstant } from '../../domain/instant.ts';
-import type { OrderBook } from '../../domain/orderbook.ts';
+import { LEVELS_MAX, type OrderBook } from '../../domain/orderbook.ts';
 import type { Codec } from '../codec.ts';
 import type { Intake } from '../intake.ts';
 import type { RecordedItem } from '../record.ts';
-import { type Fields, isFields, LEVELS_MAX, nonNegative, priceWithinOne, rejected } from './fields.ts';
+import { type Fields, isFields, nonNegative, priceWithinOne, rejected } from './fields.ts';
 import { parseJsonExactly, parseRecord, takeRecord } from './ndjson.ts';
 import { looksLikeSegments, type SegmentFrame, segmentFramesOf } from './segment-frames.ts';
 

@@ -1,7 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
-import { type OrderBook, sameBook } from '../../domain/orderbook.ts';
+import { LEVELS_MAX, type OrderBook, sameBook } from '../../domain/orderbook.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import { LEVELS_MAX } from '../formats/fields.ts';
 import type { Intake, Unit } from '../intake.ts';
 import type { RecordedItem } from '../record.ts';
 import { AppliedChanges } from './venue-applied.ts';

@@ -1,5 +1,4 @@
-import type { OrderBook } from '../../domain/orderbook.ts';
-import { LEVELS_MAX } from '../formats/fields.ts';
+import { LEVELS_MAX, type OrderBook } from '../../domain/orderbook.ts';
 
 /** One asset's book while changes are applied to it: an order book that is edited in place, best level first. */
 export class VenueBook implements OrderBook {

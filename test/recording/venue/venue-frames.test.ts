@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { LEVELS_MAX } from '../../../src/domain/orderbook.ts';
 import { SAMPLE_LINES, type Sample } from '../../../src/recording/codec.ts';
-import { LEVELS_MAX } from '../../../src/recording/formats/fields.ts';
 import { venueFrames } from '../../../src/recording/venue/venue-frames.ts';
 import type { SnapshotPace } from '../../../src/recording/venue/venue-pace.ts';
 import { temporaryArchive } from '../../support/archive.ts';

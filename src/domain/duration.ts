@@ -1,0 +1,8 @@
+const DURATION = /^([1-9]\d{0,8})(ms|s|m|h|d)$/;
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds of a whole number with a unit (ms, s, m, h, d), as `100ms`, `5m`, `1d`; undefined for anything else. */
+export function parseDuration(text: string): number | undefined {
+  const match = DURATION.exec(text);
+  return match === null ? undefined : Number(match[1]) * UNIT_MS[match[2]!]!;
+}
