@@ -73,7 +73,7 @@ export const SETTINGS = {
   maxUrlBytes: {
     flag: '--max-url-bytes <number>',
     env: 'BOOKREEL_MAX_URL_BYTES',
-    fallback: 8192,
+    fallback: 15_360,
     about: 'path and query',
   },
   minReadRate: {

@@ -355,7 +355,8 @@ export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
   asOf: {
     description: `Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. ${TIME_FORMS}.`,
     schema: INSTANT,
-    example: '2026-01-08T10:31:40Z',
+    // Behind what the other examples ask for: the reference sends all of them together.
+    example: '2026-01-08T12:00:00Z',
   },
   ts: {
     description: `1 to ${INSTANTS_MAX} instants with commas between them, each ${TIME_FORMS}.`,

@@ -1176,7 +1176,7 @@ interface operations {
       query?: {
         /**
          * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
-         * @example 2026-01-08T10:31:40Z
+         * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
       };
@@ -1251,7 +1251,7 @@ interface operations {
         interval?: string;
         /**
          * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
-         * @example 2026-01-08T10:31:40Z
+         * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
         /** @description Only records of this outcome; compared in lower case. */
@@ -1336,7 +1336,7 @@ interface operations {
         depth?: number;
         /**
          * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
-         * @example 2026-01-08T10:31:40Z
+         * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
       };
@@ -1409,7 +1409,7 @@ interface operations {
         depth?: number;
         /**
          * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
-         * @example 2026-01-08T10:31:40Z
+         * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
       };
@@ -1470,7 +1470,7 @@ interface operations {
       query?: {
         /**
          * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
-         * @example 2026-01-08T10:31:40Z
+         * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
       };
@@ -1545,7 +1545,7 @@ interface operations {
         interval?: string;
         /**
          * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
-         * @example 2026-01-08T10:31:40Z
+         * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
         /** @description Only records of this outcome; compared in lower case. */
@@ -1623,7 +1623,7 @@ interface operations {
         interval?: string;
         /**
          * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
-         * @example 2026-01-08T10:31:40Z
+         * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
         /** @description Only records of this outcome; compared in lower case. */
@@ -1692,7 +1692,7 @@ interface operations {
         to?: number | string;
         /**
          * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
-         * @example 2026-01-08T10:31:40Z
+         * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
       };
@@ -1772,7 +1772,7 @@ interface operations {
         interval?: string;
         /**
          * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
-         * @example 2026-01-08T10:31:40Z
+         * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
       };
