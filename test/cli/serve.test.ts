@@ -152,7 +152,8 @@ describe('stopping', () => {
       await Promise.all(clients.map((client) => client.begun));
       server.kill(signal);
       await stoppedListening(origin!);
-      expect(server.code).toBeUndefined();
+      // The kernel may have all of them already, and the process be gone.
+      expect([undefined, 0]).toContain(server.code);
       for (const client of clients) expect(await client.rest()).toBe(whole);
       expect(await server.exited).toBe(0);
       expect(server.stderr()).toBe('stopping: waiting for the requests under way\n');

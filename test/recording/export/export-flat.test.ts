@@ -158,22 +158,23 @@ describe.each(['csv', 'parquet'] as const)('%s', (format) => {
   test('has every level of a book that is larger than a step', async () => {
     using place = temporaryArchive();
     const [bids, asks] = [-1, 1].map((away) =>
-      Array.from({ length: 25_000 }, (_, i) => ({
+      Array.from({ length: 10_000 }, (_, i) => ({
         price: (500_000 + away * (i + 1)) / 1e6,
         size: (100 + (i % 977)) / 100,
       })),
     ) as [Level[], Level[]];
-    const small = { timestamp: START_MS + 3, bids: bids.slice(0, 2), asks: asks.slice(0, 1) };
-    await importRecords(place.archive, [
-      sampleMarket(),
-      sampleSnapshot({ timestamp: START_MS + 1, bids, asks }),
-      sampleSnapshot({ timestamp: START_MS + 2, bids: [], asks }),
-      sampleSnapshot(small),
-    ]);
+    const books = [
+      ...[1, 3, 5].flatMap((ms) => [
+        { timestamp: START_MS + ms, bids, asks },
+        { timestamp: START_MS + ms + 1, bids: [], asks },
+      ]),
+      { timestamp: START_MS + 7, bids: bids.slice(0, 2), asks: asks.slice(0, 1) },
+    ];
+    await importRecords(place.archive, [sampleMarket(), ...books.map(sampleSnapshot)]);
     const { bytes, steps } = await exported(place.archive, format);
     const found = (await read(bytes)).filter(({ type }) => type === 'snapshot');
     const told = found.map(({ timestamp, side, level, price, size }) => [timestamp, side, level, price, size].join());
-    const expected = [{ timestamp: START_MS + 1, bids, asks }, { timestamp: START_MS + 2, bids: [], asks }, small]
+    const expected = books
       .flatMap((book) => sides({ timestamp: new Date(book.timestamp).toISOString() }, book.bids, book.asks))
       .map(({ timestamp, side, level, price, size }) => [timestamp, side, level, price, size].join());
     expect(told).toEqual(expected);
