@@ -1,26 +1,34 @@
 import { toScaled } from '../domain/decimal.ts';
 import type { Place } from '../domain/page.ts';
+import { sameTrade, type TradeDetails } from '../domain/trade.ts';
 import { type EncodedRun, RUN_RECORDS_MAX, type RunCodec, readRunHead, writeRunHead } from './run.ts';
 import { columnScale, DOUBLES, divisorOf, placesAtLeast, readScale } from './scale.ts';
+import { readTradeColumns, writeTradeColumns } from './trade-columns.ts';
 import { damaged, VarintReader, VarintWriter } from './varint.ts';
+
+/** With a transaction each, so many trades fill a segment. */
+const DETAILED_RECORDS = 48;
 
 /** A price at its place in one series: an outcome's mids or trades, or a coin's prices from one source. */
 export interface PriceRecord extends Place {
   readonly price: number;
+  /** What is known of a trade beside its price; undefined for any other price. */
+  readonly trade?: TradeDetails | undefined;
 }
 
 /**
  * A segment of prices. Behind the head (run.ts): a scale, then per price the signed difference to the one before in
- * units of 10^-scale; or DOUBLES (scale.ts) and the prices themselves.
+ * units of 10^-scale; or DOUBLES (scale.ts) and the prices themselves. What follows are the columns of trade-columns.ts.
  */
 export const priceCodec: RunCodec<PriceRecord> = {
   encode: encodePrices,
   decode: decodePrices,
-  same: (a, b) => a.price === b.price,
+  same: (a, b) => a.price === b.price && sameTrade(a.trade, b.trade),
 };
 
 function encodePrices(records: readonly PriceRecord[], from: number, countMax: number): EncodedRun {
-  const count = Math.min(records.length - from, countMax, RUN_RECORDS_MAX);
+  const detailed = records.slice(from, from + DETAILED_RECORDS).some(({ trade }) => trade !== undefined);
+  const count = Math.min(records.length - from, countMax, detailed ? DETAILED_RECORDS : RUN_RECORDS_MAX);
   const scale = scaleOf(records, from, count);
   const writer = new VarintWriter();
   writeRunHead(writer, records, from, count);
@@ -36,6 +44,8 @@ function encodePrices(records: readonly PriceRecord[], from: number, countMax: n
     writer.signed(scaled - before);
     before = scaled;
   }
+  const trades = records.slice(from, from + count).map(({ trade }) => trade);
+  if (trades.some((trade) => trade !== undefined)) writeTradeColumns(writer, trades);
   return { payload: writer.view().slice(), count };
 }
 
@@ -66,6 +76,8 @@ function decodePrices(payload: Uint8Array): PriceRecord[] {
     if (Math.abs(scaled) > Number.MAX_SAFE_INTEGER) throw damaged();
     records.push({ ...place, price: scaled / divisorOf(scale) });
   }
+  if (reader.position === payload.length) return records;
+  const trades = readTradeColumns(reader, head.count);
   reader.mustBeAtEnd();
-  return records;
+  return records.map((record, i) => (trades[i] === undefined ? record : { ...record, trade: trades[i] }));
 }

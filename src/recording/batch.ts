@@ -141,7 +141,8 @@ export class Batch<S> {
     } else if (item.type === 'quote') {
       this.#enter(laneOf(lanes, 'quote', outcome).records, { timestampMs, id, quote: item.quote, entry });
     } else {
-      this.#enter(laneOf(lanes, item.kind, outcome).records, { timestampMs, id, price: item.price, entry });
+      const { price, trade } = item;
+      this.#enter(laneOf(lanes, item.kind, outcome).records, { timestampMs, id, price, trade, entry });
     }
   }
 

@@ -3,6 +3,7 @@ import type { OrderBook } from '../domain/orderbook.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { PriceKind } from '../domain/price.ts';
 import type { Quote } from '../domain/quote.ts';
+import type { TradeDetails } from '../domain/trade.ts';
 import type { Gap } from '../store/gaps.ts';
 
 /** Fields of a record about one outcome of a market. */
@@ -34,6 +35,8 @@ interface PriceRecord extends OutcomeRecord {
   readonly type: 'price';
   readonly kind: PriceKind;
   readonly price: number;
+  /** Of a trade, as far as the recording says. */
+  readonly trade?: TradeDetails | undefined;
 }
 
 interface CoinPriceRecord {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { type PriceRecord, priceCodec } from '../../src/book/price-segment.ts';
 import { RUN_RECORDS_MAX } from '../../src/book/run.ts';
 import { midOf } from '../../src/domain/quote.ts';
+import { tradeDetails } from '../../src/domain/trade.ts';
 import { ascendingPlaces } from '../support/places.ts';
 import { decodeAll, encodeAll } from './round-trip.ts';
 
@@ -46,6 +47,66 @@ test('a run of prices is exactly what it was after the way through segments of a
     }),
     RUNS,
   );
+});
+
+const size = fc
+  .oneof(decimalOf(999_999_999_999_999), fc.constantFrom(1e14, 1e-12, 30, 13.7931))
+  .filter((value) => value > 0);
+const details = fc
+  .record({
+    size: fc.option(size, { nil: undefined }),
+    side: fc.constantFrom(undefined, 'buy' as const, 'sell' as const),
+    feeRateBps: fc.option(fc.nat(10_000), { nil: undefined }),
+    transactionHash: fc.option(
+      fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`),
+      { nil: undefined },
+    ),
+  })
+  .map(tradeDetails);
+const trades = fc
+  .tuple(run, fc.array(fc.option(details, { nil: undefined }), { minLength: 1, maxLength: 60 }))
+  .map(([records, told]): PriceRecord[] =>
+    records.map((record, i) => {
+      const trade = told[i % told.length];
+      return trade === undefined ? record : { ...record, trade };
+    }),
+  );
+
+test('what is known of trades goes the same way, whether all of it is, some, or nothing', () => {
+  fc.assert(
+    fc.property(trades, fc.constantFrom(1, 2, 7, RUN_RECORDS_MAX, 10_000), (records, countMax) => {
+      expect(decodeAll(priceCodec, encodeAll(priceCodec, records, countMax))).toEqual(records);
+    }),
+    RUNS,
+  );
+});
+
+test('trades that cut their segment short, or say what no trade can, are damaged', () => {
+  const trade = { size: 5, side: 'sell', feeRateBps: 10, transactionHash: `0x${'ab'.repeat(32)}` } as const;
+  const { payload } = priceCodec.encode([{ timestampMs: 1, id: 1, price: 0.5, trade }], 0, 1);
+  for (let length = payload.length - 1; length > payload.length - 36; length -= 1) {
+    expect(() => priceCodec.decode(payload.slice(0, length))).toThrow('damaged');
+  }
+  expect(() => priceCodec.decode(Uint8Array.of(...payload, 0))).toThrow('damaged');
+  const flags = payload.length - 32 - 1 - 1 - 1 - 1;
+  expect(payload[flags]).toBe(31);
+  for (const flag of [32, 255, 28]) {
+    const altered = payload.slice();
+    altered[flags] = flag;
+    expect(() => priceCodec.decode(altered)).toThrow('damaged');
+  }
+});
+
+test('trades of one price are the same unless they say otherwise of each other', () => {
+  const trade = { size: 5, side: 'sell', feeRateBps: 10, transactionHash: undefined } as const;
+  const record = { timestampMs: 1, id: 1, price: 0.5 };
+  const same = (a: object, b: object) => priceCodec.same({ ...record, ...a }, { ...record, ...b });
+  expect(same({ trade }, { trade: { ...trade } })).toBe(true);
+  expect(same({ trade }, {})).toBe(true);
+  expect(same({}, { trade })).toBe(true);
+  for (const other of [{ size: 6 }, { side: 'buy' }, { feeRateBps: 0 }, { transactionHash: `0x${'1'.repeat(64)}` }]) {
+    expect(same({ trade }, { trade: { ...trade, ...other } })).toBe(false);
+  }
 });
 
 test('a segment holds at most the named number of prices', () => {

@@ -100,7 +100,13 @@ export class FlatWriter implements ExportWriter {
 
   prices(market: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter {
     return new DecodedSeries(priceCodec, (record) =>
-      this.#table.row({ type: 'price', ...outcomeColumns(market, outcome, record), price: record.price, kind }),
+      this.#table.row({
+        type: 'price',
+        ...outcomeColumns(market, outcome, record),
+        price: record.price,
+        kind,
+        ...record.trade,
+      }),
     );
   }
 

@@ -57,7 +57,7 @@ export function priceFields(
   kind: PriceKind,
   record: PriceRecord,
 ): RecordFields {
-  return { type: 'price', ...outcomeFields(market, outcome, record), price: record.price, kind };
+  return { type: 'price', ...outcomeFields(market, outcome, record), price: record.price, kind, ...record.trade };
 }
 
 export function coinPriceFields(symbol: string, source: string, { id, timestampMs, price }: PriceRecord): RecordFields {

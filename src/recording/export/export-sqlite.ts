@@ -36,7 +36,7 @@ const TABLES = [
   ) STRICT`,
   `CREATE TABLE prices (
     id INTEGER PRIMARY KEY, condition_id TEXT NOT NULL, outcome TEXT NOT NULL, timestamp_ms INTEGER NOT NULL,
-    kind TEXT NOT NULL, price REAL NOT NULL
+    kind TEXT NOT NULL, price REAL NOT NULL, size REAL, side TEXT, fee_rate_bps INTEGER, transaction_hash TEXT
   ) STRICT`,
   `CREATE TABLE coin_prices (
     id INTEGER PRIMARY KEY, symbol TEXT NOT NULL, source TEXT NOT NULL, timestamp_ms INTEGER NOT NULL, price REAL NOT NULL
@@ -108,9 +108,11 @@ export class SqliteWriter implements ExportWriter, Disposable {
   }
 
   prices({ conditionId }: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter {
-    return new DecodedSeries(priceCodec, ({ id, timestampMs, price }: PriceRecord) =>
-      this.#statements.price.run(id, conditionId, outcome, timestampMs, kind, price),
-    );
+    return new DecodedSeries(priceCodec, ({ id, timestampMs, price, trade }: PriceRecord) => {
+      const { size = null, side = null, feeRateBps = null, transactionHash = null } = trade ?? {};
+      const details = [size, side, feeRateBps, transactionHash] as const;
+      this.#statements.price.run(id, conditionId, outcome, timestampMs, kind, price, ...details);
+    });
   }
 
   coinPrices(symbol: string, source: string): SeriesWriter {
@@ -144,7 +146,7 @@ function statementsOf(sqlite: Sqlite) {
     snapshot: sqlite.query<never, Value[]>('INSERT INTO snapshots VALUES (?, ?, ?, ?, ?)'),
     level: sqlite.query<never, Value[]>('INSERT INTO levels VALUES (?, ?, ?, ?, ?)'),
     quote: sqlite.query<never, Value[]>('INSERT INTO quotes VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
-    price: sqlite.query<never, Value[]>('INSERT INTO prices VALUES (?, ?, ?, ?, ?, ?)'),
+    price: sqlite.query<never, Value[]>('INSERT INTO prices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     coinPrice: sqlite.query<never, Value[]>('INSERT INTO coin_prices VALUES (?, ?, ?, ?, ?)'),
   };
 }

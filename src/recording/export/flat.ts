@@ -7,7 +7,7 @@ export type FlatType = 'text' | 'whole' | 'small' | 'decimal' | 'instant' | 'fla
  *
  * `type` says what a row is of, as in the own format. A snapshot has a row per level (side, level, price, size; level 1 is
  * the best), and one without side where it has no levels. A quote is the same with level 1 only. A price or coinPrice is
- * one row with price. A market is one row: timestamp and endTime are its window, clobTokenIds the asset ids of up and down
+ * one row with price; a trade has size, side (buy or sell), feeRateBps and transactionHash as far as they are known. A market is one row: timestamp and endTime are its window, clobTokenIds the asset ids of up and down
  * with ";" in between (so that nothing takes 77 digits for a number), and what nobody stated is null. A gap is one row from
  * timestamp to endTime. id, timestamp and conditionId lead from a level back to its snapshot and its market.
  */
@@ -42,6 +42,8 @@ export const FLAT_COLUMNS = [
   { name: 'priceEnd', type: 'decimal' },
   { name: 'createdAt', type: 'instant' },
   { name: 'updatedAt', type: 'instant' },
+  { name: 'feeRateBps', type: 'whole' },
+  { name: 'transactionHash', type: 'text' },
 ] as const satisfies readonly { readonly name: string; readonly type: FlatType }[];
 
 type Column = (typeof FLAT_COLUMNS)[number];

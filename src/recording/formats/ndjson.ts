@@ -28,6 +28,7 @@ import {
 import { refuseInexactNumbers, refuseTooManyValues } from './json-extent.ts';
 import { visitLines } from './lines.ts';
 import { slugField } from './slug.ts';
+import { OWN_TRADE_NAMES, tradeFields } from './trade-fields.ts';
 
 /** bookreel's own recording format: one JSON object a line, `type` says what it is, the fields are those of the API. */
 const RECORD_TYPES = ['market', 'snapshot', 'quote', 'price', 'coinPrice', 'gap'] as const;
@@ -155,7 +156,8 @@ function quoteSide(fields: Fields, side: 'bid' | 'ask'): [number, number] | [und
 
 function priceFields(fields: Fields) {
   const kind = wordField(fields, 'kind', parsePriceKind, 'neither "mid" nor "trade"');
-  return { kind, price: priceWithinOne(fields.price, 'price') };
+  const price = priceWithinOne(fields.price, 'price');
+  return kind === 'trade' ? { kind, price, trade: tradeFields(fields, OWN_TRADE_NAMES) } : { kind, price };
 }
 
 function gapFields(fields: Fields) {

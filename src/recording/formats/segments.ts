@@ -130,7 +130,7 @@ class Reading {
     );
     if (from + count > records.length) throw this.#damaged(frame);
     for (const record of records.slice(from, from + count)) {
-      const values = 'quote' in record ? record.quote : { price: record.price };
+      const values = 'quote' in record ? record.quote : { price: record.price, ...record.trade };
       this.#take(labels, record.timestampMs, record.id, values, (item) => item);
     }
   }

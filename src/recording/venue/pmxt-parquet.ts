@@ -27,7 +27,7 @@ import type { SnapshotPace } from './venue-pace.ts';
 const MARKED_BY = ['event_type', 'asset_id', 'market', 'timestamp_received', 'bids', 'asks'];
 const COLUMNS = [
   ...['timestamp_received', 'timestamp', 'market', 'event_type', 'asset_id', 'bids', 'asks'],
-  ...['price', 'size', 'side', 'best_bid', 'best_ask', 'new_tick_size'],
+  ...['price', 'size', 'side', 'best_bid', 'best_ask', 'new_tick_size', 'fee_rate_bps', 'transaction_hash'],
 ];
 /** The hour is all there is of it: rows of markets that nobody named are passed over. */
 const UNKNOWN_ROWS = 'row of an unknown market';
@@ -209,7 +209,14 @@ function frameOf(row: Fields, scales: ReadonlyMap<string, number>): Fields {
         best_ask: decimal('best_ask'),
       };
     case 'last_trade_price':
-      return { ...frame, price: decimal('price'), size: decimal('size') };
+      return {
+        ...frame,
+        price: decimal('price'),
+        size: decimal('size'),
+        side: textOf(row.side),
+        fee_rate_bps: typeof row.fee_rate_bps === 'bigint' ? Number(row.fee_rate_bps) : textOf(row.fee_rate_bps),
+        transaction_hash: textOf(row.transaction_hash),
+      };
     case 'tick_size_change':
       return { ...frame, new_tick_size: decimal('new_tick_size') };
     default:

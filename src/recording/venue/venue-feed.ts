@@ -125,9 +125,9 @@ export class VenueFeed {
   #trade(frame: Fields, intake: Intake): RecordedItem {
     const message = tradeMessage(frame);
     const target = this.#targetOf(message, intake);
-    const { timestampMs, price } = message;
+    const { timestampMs, price, trade } = message;
     this.#books.addTrade(target, timestampMs, price);
-    return { type: 'price', ...target, timestampMs, id: undefined, kind: 'trade', price };
+    return { type: 'price', ...target, timestampMs, id: undefined, kind: 'trade', price, trade };
   }
 
   #targetOf({ assetId, market }: Addressed, intake: Intake): AssetTarget {

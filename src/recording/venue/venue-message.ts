@@ -1,4 +1,5 @@
 import type { OrderBook } from '../../domain/orderbook.ts';
+import type { TradeDetails } from '../../domain/trade.ts';
 import {
   bookFields,
   conditionIdField,
@@ -12,6 +13,7 @@ import {
   stated,
   textField,
 } from '../formats/fields.ts';
+import { tradeFields, VENUE_TRADE_NAMES } from '../formats/trade-fields.ts';
 import type { HashedBook } from './venue-hash.ts';
 import { statedLevels } from './venue-hash.ts';
 
@@ -174,10 +176,12 @@ export function bestPrices(fields: Fields): BestPrices | undefined {
 export interface TradeMessage extends Addressed {
   readonly timestampMs: number;
   readonly price: number;
+  readonly trade: TradeDetails | undefined;
 }
 
 export function tradeMessage(frame: Fields): TradeMessage {
-  return { ...addressOf(frame), timestampMs: timestampOf(frame), price: priceWithinOne(frame.price, 'price') };
+  const price = priceWithinOne(frame.price, 'price');
+  return { ...addressOf(frame), timestampMs: timestampOf(frame), price, trade: tradeFields(frame, VENUE_TRADE_NAMES) };
 }
 
 /** The new tick as the venue writes it. */

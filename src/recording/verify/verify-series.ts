@@ -156,7 +156,7 @@ export const QUOTES: Reading<QuoteRecord> = {
 
 export const OUTCOME_PRICES: Reading<PriceRecord> = {
   codec: priceCodec,
-  isPossible: ({ price }) => isWithinOne(price),
+  isPossible: ({ price, trade }) => isWithinOne(price) && (trade?.size ?? 1) > 0,
 };
 
 export const COIN_PRICES: Reading<PriceRecord> = {

@@ -82,7 +82,17 @@ function expectedTables(lines: readonly Line[]): Record<string, Row[]> {
       continue;
     }
     const row = { id, condition_id: line.conditionId, outcome: line.outcome, timestamp_ms: ms(line.timestamp) };
-    if (line.type === 'price') tables.prices!.push({ ...row, kind: line.kind, price: line.price });
+    if (line.type === 'price') {
+      tables.prices!.push({
+        ...row,
+        kind: line.kind,
+        price: line.price,
+        size: line.size ?? null,
+        side: line.side ?? null,
+        fee_rate_bps: line.feeRateBps ?? null,
+        transaction_hash: line.transactionHash ?? null,
+      });
+    }
     if (line.type === 'quote') {
       tables.quotes!.push({
         ...row,

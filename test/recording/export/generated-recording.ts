@@ -56,6 +56,10 @@ interface PriceLine extends OutcomeLine {
   readonly type: 'price';
   readonly price: number;
   readonly kind: 'mid' | 'trade';
+  readonly size?: number;
+  readonly side?: 'buy' | 'sell';
+  readonly feeRateBps?: number;
+  readonly transactionHash?: string;
 }
 
 interface CoinPriceLine extends Timed {
@@ -188,15 +192,29 @@ export function generatedRecording(seed: number): Line[] {
   }
 
   function prices(conditionId: string, startMs: number): PriceLine[] {
-    return Array.from({ length: below(2) * below(50) }, () => ({
-      type: 'price',
-      id: id(),
-      conditionId,
-      outcome: random() < 0.5 ? 'up' : 'down',
-      timestamp: iso(startMs + below(90_000)),
-      price: below(10_001) / 10_000,
-      kind: random() < 0.5 ? 'mid' : 'trade',
-    }));
+    return Array.from({ length: below(2) * below(50) }, () => {
+      const kind = random() < 0.5 ? 'mid' : 'trade';
+      return {
+        type: 'price',
+        id: id(),
+        conditionId,
+        outcome: random() < 0.5 ? 'up' : 'down',
+        timestamp: iso(startMs + below(90_000)),
+        price: below(10_001) / 10_000,
+        kind,
+        ...(kind === 'trade' ? tradeDetails() : {}),
+      };
+    });
+  }
+
+  /** Of some trades all is known, of some nothing. */
+  function tradeDetails(): Partial<PriceLine> {
+    return {
+      ...(random() < 0.5 ? { size: randomSize(random, 'mixed') } : {}),
+      ...(random() < 0.5 ? { side: random() < 0.5 ? 'buy' : 'sell' } : {}),
+      ...(random() < 0.5 ? { feeRateBps: below(1001) } : {}),
+      ...(random() < 0.5 ? { transactionHash: `0x${below(1e9).toString(16).padStart(64, '0')}` } : {}),
+    };
   }
 }
 

@@ -126,6 +126,18 @@ describe('a record of each type says the same parsed as written', () => {
 
   test('price', () => {
     expect(parsed(samplePrice(), 'price')).toMatchObject({ kind: 'trade', price: 0.515, outcome: 'up' });
+    expect(parsed(samplePrice(), 'price').trade).toBeUndefined();
+    const transactionHash = `0x${'aB'.repeat(32)}`;
+    const told = { size: '13.7931', side: 'SELL', feeRateBps: 1000, transactionHash };
+    expect(parsed(samplePrice(told), 'price')).toMatchObject({
+      trade: { size: 13.7931, side: 'sell', feeRateBps: 1000, transactionHash: transactionHash.toLowerCase() },
+    });
+    expect(
+      parsed(samplePrice({ ...told, size: null, side: '', feeRateBps: 0, transactionHash: '' }), 'price'),
+    ).toMatchObject({
+      trade: { size: undefined, side: undefined, feeRateBps: 0, transactionHash: undefined },
+    });
+    expect(parsed(samplePrice({ ...told, kind: 'mid' }), 'price').trade).toBeUndefined();
     expect(parsed(samplePrice({ kind: 'mid', outcome: 'Down' }), 'price')).toMatchObject({
       kind: 'mid',
       outcome: 'down',
@@ -425,6 +437,11 @@ describe('refused, with a reason that names the field', () => {
     ['a kind in an array', samplePrice({ kind: ['mid'] }), 'kind'],
     ['no kind', without(samplePrice(), 'kind'), 'kind'],
     ['no price', without(samplePrice(), 'price'), 'price'],
+    ['a trade of nothing', samplePrice({ size: '0.0' }), 'size'],
+    ['a trade of less than nothing', samplePrice({ size: -1 }), 'size'],
+    ['a trade on no side', samplePrice({ side: 'both' }), 'side'],
+    ['a fee of parts', samplePrice({ feeRateBps: 0.5 }), 'feeRateBps'],
+    ['a short transaction', samplePrice({ transactionHash: '0xab' }), 'transactionHash'],
     ['no source', without(sampleCoinPrice(), 'source'), 'source'],
     ['an empty source', sampleCoinPrice({ source: '' }), 'source'],
     ['a source of a novel’s length', sampleCoinPrice({ source: 'x'.repeat(201) }), 'source'],

@@ -446,6 +446,7 @@ test('a trade becomes a price, best prices and ticks become nothing', async () =
       timestampMs: START_MS + 3,
       id: undefined,
       price: 0.52,
+      trade: { size: 3, side: 'buy', feeRateBps: undefined, transactionHash: undefined },
     },
   ]);
   expect(intake.units.map(({ kind, settled }) => [kind, settled]).slice(2, 5)).toEqual([

@@ -1,0 +1,35 @@
+/** Who took: the side of the order that met a resting one. */
+const TRADE_SIDES = ['buy', 'sell'] as const;
+export type TradeSide = (typeof TRADE_SIDES)[number];
+
+/** What a recording says of a trade beside its price; what it does not say is undefined. */
+export interface TradeDetails {
+  /** Shares, above 0. */
+  readonly size: number | undefined;
+  readonly side: TradeSide | undefined;
+  /** In hundredths of a percent, a whole number. */
+  readonly feeRateBps: number | undefined;
+  /** `0x` and 64 hex digits, lower case. */
+  readonly transactionHash: string | undefined;
+}
+
+export const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/;
+
+export function parseTradeSide(text: string): TradeSide | undefined {
+  const canonical = text.toLowerCase();
+  return TRADE_SIDES.find((side) => side === canonical);
+}
+
+/** Undefined when nothing is said. */
+export function tradeDetails(details: TradeDetails): TradeDetails | undefined {
+  const { size, side, feeRateBps, transactionHash } = details;
+  return (size ?? side ?? feeRateBps ?? transactionHash) === undefined ? undefined : details;
+}
+
+/** Whether two statements may be about the same trade: neither says otherwise than the other. */
+export function sameTrade(a: TradeDetails | undefined, b: TradeDetails | undefined): boolean {
+  if (a === undefined || b === undefined) return true;
+  return (
+    a.size === b.size && a.side === b.side && a.feeRateBps === b.feeRateBps && a.transactionHash === b.transactionHash
+  );
+}
