@@ -1,3 +1,5 @@
+import { METHODS } from 'node:http';
+
 /** What of a request says how long it is and what follows it. Times and bytes are its reader's business. */
 export interface RequestFrame {
   /** Bytes of the body behind the head. */
@@ -16,6 +18,7 @@ export type RefusedMessage =
   | 'uri-too-long'
   | 'expectation-failed'
   | 'header-too-large'
+  | 'method-not-allowed'
   | 'version-not-supported';
 
 export interface MessageLimits {
@@ -30,12 +33,17 @@ export interface MessageLimits {
 const FIELDS_MAX = 100;
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+/** A path, or a whole URL as proxies are sent; neither `*` nor what CONNECT asks for: nothing is a tunnel here. */
+const TARGET = '(?:/|[Hh][Tt][Tt][Pp][Ss]?://)[\\x21-\\x7e\\x80-\\xff]*';
 /** RFC 9112, 3 and 5: no bare CR or LF, no NUL, no folded lines, no space in front of a colon. */
 const HEAD = new RegExp(
-  `^(${TOKEN}) ([\\x21-\\x7e\\x80-\\xff]+) HTTP/(\\d)\\.(\\d)\\r\\n((?:${TOKEN}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r\\n)*)\\r\\n$`,
+  `^(${TOKEN}) (${TARGET}) HTTP/(\\d)\\.(\\d)\\r\\n((?:${TOKEN}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r\\n)*)\\r\\n$`,
 );
 const OTHER_VERSION = /^\S+ \S+ HTTP\/(?:[02-9]\.\d|1\.[2-9])\r\n/;
-const FRAMING_FIELD = /^(content-length|transfer-encoding|host|connection|expect):[\t ]*([^\r]*?)[\t ]*\r$/gim;
+/** With the blanks around the value: an expression that leaves those at its end out takes the square of their number. */
+const FRAMING_FIELD = /^(content-length|transfer-encoding|host|connection|expect):([^\r]*)\r$/gim;
+/** The parser behind closes the connection without a word on any other. */
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 const LENGTH = /^\d{1,15}$/;
 const CLOSE = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 
@@ -50,6 +58,7 @@ export function frameOf(head: string, limits: MessageLimits): RequestFrame | Ref
   const [, method, target, major, minor, fields] = match;
   if (major !== '1' || (minor !== '1' && minor !== '0')) return 'version-not-supported';
   if (target!.length > limits.targetBytesMax) return 'uri-too-long';
+  if (!KNOWN_METHODS.has(method!)) return 'method-not-allowed';
   if (fields!.split('\n', FIELDS_MAX + 2).length > FIELDS_MAX + 1) return 'header-too-large';
   const seen = framingFields(fields!);
   if (seen === undefined) return 'malformed-request';
@@ -73,12 +82,26 @@ type FramingField = 'content-length' | 'transfer-encoding' | 'host' | 'connectio
 /** The fields that frame a message, by their name; undefined where one that may stand once stands twice. */
 function framingFields(fields: string): Partial<Record<FramingField, string>> | undefined {
   const seen: Partial<Record<FramingField, string>> = {};
-  for (const [, name, value] of fields.matchAll(FRAMING_FIELD)) {
+  for (const [, name, text] of fields.matchAll(FRAMING_FIELD)) {
     const field = name!.toLowerCase() as FramingField;
+    const value = withoutBlanks(text!);
     if (seen[field] !== undefined && field !== 'connection') return undefined;
-    seen[field] = seen[field] === undefined ? value! : `${seen[field]}, ${value}`;
+    seen[field] = seen[field] === undefined ? value : `${seen[field]}, ${value}`;
   }
   return seen;
+}
+
+/** Without spaces and tabs at both ends (RFC 9110, 5.5): `trim` would also take what is no blank in a header. */
+function withoutBlanks(text: string): string {
+  let from = 0;
+  let to = text.length;
+  while (from < to && isBlank(text.charCodeAt(from))) from += 1;
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1;
+  return text.slice(from, to);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
 }
 
 const HEAD_END = '\r\n\r\n';
@@ -115,6 +138,11 @@ export class AnswerFraming {
 
   get part(): AnswerPart {
     return this.#part;
+  }
+
+  /** Whether any byte of the answer was taken. */
+  get hasBegun(): boolean {
+    return this.#part !== 'head' || this.#line !== '';
   }
 
   /** Whether the server behind said that it ends the connection with this answer. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RefusedMessage } from './message-framing.ts';
 import type { Problem } from './problem.ts';
+import { ALLOWED_METHODS } from './routes.ts';
 
 /** Why a connection or a message is not let in. */
 export type RefusalKind = RefusedMessage | 'request-timeout' | 'too-many-connections' | 'unavailable';
@@ -9,8 +10,11 @@ interface Refusal {
   readonly status: number;
   readonly title: string;
   readonly detail: string;
-  readonly retryAfterSeconds?: number;
+  /** Headers that others do not have. */
+  readonly beside?: Readonly<Record<string, string>>;
 }
+
+const RETRY = { 'Retry-After': '5' };
 
 const REFUSALS: Readonly<Record<RefusalKind, Refusal>> = {
   'malformed-request': {
@@ -44,17 +48,23 @@ const REFUSALS: Readonly<Record<RefusalKind, Refusal>> = {
     title: 'Request header fields too large',
     detail: 'the headers are too large or too many: send fewer',
   },
+  'method-not-allowed': {
+    status: 405,
+    title: 'Method not allowed',
+    detail: `this is no method that any path here has: use one of ${ALLOWED_METHODS}`,
+    beside: { Allow: ALLOWED_METHODS },
+  },
   'too-many-connections': {
     status: 503,
     title: 'Service unavailable',
     detail: 'too many connections are open: close some, or try again later',
-    retryAfterSeconds: 5,
+    beside: RETRY,
   },
   unavailable: {
     status: 503,
     title: 'Service unavailable',
     detail: 'the service cannot answer right now: try again later',
-    retryAfterSeconds: 5,
+    beside: RETRY,
   },
   'version-not-supported': {
     status: 505,
@@ -68,7 +78,7 @@ const REFUSALS: Readonly<Record<RefusalKind, Refusal>> = {
  * rate limit; `wallMs` is Unix milliseconds.
  */
 export function refusalBytes(kind: RefusalKind, budget: Readonly<Record<string, string>>, wallMs: number): Buffer {
-  const { status, title, detail, retryAfterSeconds } = REFUSALS[kind];
+  const { status, title, detail, beside } = REFUSALS[kind];
   const requestId = randomUUID();
   const problem: Problem = {
     type: `urn:bookreel:problem:${kind}`,
@@ -88,8 +98,8 @@ export function refusalBytes(kind: RefusalKind, budget: Readonly<Record<string, 
     'Content-Length': String(Buffer.byteLength(body)),
     Date: new Date(wallMs).toUTCString(),
     Connection: 'close',
+    ...beside,
   };
-  if (retryAfterSeconds !== undefined) fields['Retry-After'] = String(retryAfterSeconds);
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`);
 }

@@ -51,6 +51,13 @@ type Stage =
   | 'leaving'
   | 'gone';
 
+/** A request whose head is there. */
+interface Message {
+  readonly frame: RequestFrame;
+  /** Of head and body. */
+  readonly bytes: number;
+}
+
 /**
  * One client's connection. Only whole requests are passed on, one at a time, over a connection to the server behind that is
  * opened with the first of them: who sends nothing, or slowly, costs that server nothing. Answers go back at the client's
@@ -71,6 +78,8 @@ export class Visit {
   /** Bytes of requests that were not passed on, the first `#searched` of them without an end of a head. */
   #waiting: Buffer = NOTHING;
   #searched = 0;
+  /** What of `#waiting` is the next request, once its head is there: read once, in however many pieces its body comes. */
+  #message: Message | undefined;
   /** A whole request, or the rest of it, that the server behind has not taken. */
   #toInner: Buffer = NOTHING;
   /** Of an answer, what the client has not taken. */
@@ -111,33 +120,34 @@ export class Visit {
 
   /** Passes the next request on if all of it is there, and refuses what will never be one. */
   #readOn(): void {
+    this.#message ??= this.#readHead();
+    if (this.#message !== undefined && this.#waiting.length >= this.#message.bytes) this.#passOn(this.#message);
+  }
+
+  #readHead(): Message | undefined {
     const { limits } = this.#door;
     const end = this.#waiting.indexOf(HEAD_END, Math.max(0, this.#searched - HEAD_END.length));
     if (end < 0) {
       const reason = refusedBeginning(this.#waiting, this.#searched, limits);
       this.#searched = this.#waiting.length;
       if (reason !== undefined) this.refuse(reason);
-      return;
+      return undefined;
     }
     const headBytes = end + HEAD_END.length;
-    if (headBytes > limits.headBytesMax) {
-      this.refuse('header-too-large');
-      return;
-    }
-    const frame = frameOf(this.#waiting.toString('latin1', 0, headBytes), limits);
-    if (typeof frame === 'string') {
-      this.refuse(frame);
-      return;
-    }
-    this.#searched = end;
-    const messageBytes = headBytes + frame.bodyBytes;
-    if (this.#waiting.length >= messageBytes) this.#passOn(frame, messageBytes);
+    const frame =
+      headBytes > limits.headBytesMax
+        ? 'header-too-large'
+        : frameOf(this.#waiting.toString('latin1', 0, headBytes), limits);
+    if (typeof frame !== 'string') return { frame, bytes: headBytes + frame.bodyBytes };
+    this.refuse(frame);
+    return undefined;
   }
 
-  #passOn(frame: RequestFrame, messageBytes: number): void {
-    this.#toInner = this.#waiting.subarray(0, messageBytes);
-    this.#waiting = this.#waiting.length === messageBytes ? NOTHING : this.#waiting.subarray(messageBytes);
+  #passOn({ frame, bytes }: Message): void {
+    this.#toInner = this.#waiting.subarray(0, bytes);
+    this.#waiting = this.#waiting.length === bytes ? NOTHING : this.#waiting.subarray(bytes);
     this.#searched = 0;
+    this.#message = undefined;
     this.#stage = 'serving';
     this.#isLast = frame.isLast;
     this.#stalledMs = 0;
@@ -195,6 +205,10 @@ export class Visit {
     if (this.#inner !== undefined && inner !== this.#inner) return;
     this.#forgetInner();
     if (this.#stage !== 'serving' || this.#answer.part === 'ended') return;
+    if (!this.#answer.hasBegun) {
+      this.refuse('unavailable');
+      return;
+    }
     if (this.#answer.part === 'until-close') {
       this.#isLast = true;
       if (this.#toClient.length === 0) this.#end();
@@ -247,6 +261,7 @@ export class Visit {
   #leave(): void {
     this.#stage = 'leaving';
     this.#waiting = NOTHING;
+    this.#toClient = NOTHING;
     this.#sinceMs = this.#door.nowMs();
     this.#dropInner();
     this.#client.resume();

@@ -91,7 +91,7 @@ export class BucketWalk implements Walk {
     }
     let index = segment === undefined ? -1 : firstBehind(segment.head, last) - 1;
     if (segment === undefined || index < 0) {
-      segment = this.#source.preceding(this.#seriesId, last);
+      segment = this.#source.preceding(this.#seriesId, { timestampMs: last.timestampMs, id: last.id + 1 });
       index = segment === undefined ? -1 : segment.head.count - 1;
     }
     this.#segment = segment;

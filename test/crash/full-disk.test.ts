@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
+import { failingDisk, hasDisk, smallDisk } from '../support/disks.ts';
 import { EXECUTABLE, type Finished, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_START_MS, writeLightRecording } from '../support/light-recording.ts';
 import { storedIn } from '../support/stored.ts';
@@ -11,73 +11,8 @@ const SNAPSHOTS = 140_000;
 const RECORDS = SNAPSHOTS + 1;
 const FREE_SPACE = /the disk is full, '.*' cannot grow: free some space and run this again/;
 
-interface SmallDisk extends Disposable {
-  readonly path: string;
-  resize(size: string): void;
-}
-
-const ran = (...command: string[]) => Bun.spawnSync(command, { stdout: 'ignore', stderr: 'ignore' }).exitCode === 0;
-
-/** A file system of a few pages, which only root may mount; undefined where it cannot be. */
-function smallDisk(parent: string, size: string): SmallDisk | undefined {
-  const path = join(parent, 'disk');
-  mkdirSync(path, { recursive: true });
-  if (process.getuid?.() !== 0 || Bun.which('mount') === null) return undefined;
-  if (!ran('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path)) return undefined;
-  return {
-    path,
-    resize: (to) => expect(ran('mount', '-o', `remount,size=${to}`, path)).toBe(true),
-    [Symbol.dispose]: () => expect(ran('umount', path)).toBe(true),
-  };
-}
-
-interface FailingDisk extends Disposable {
-  readonly path: string;
-  /** Whoever has files open there can read them, and no longer write. */
-  becomeReadOnly(): void;
-  /** Nobody may have files open. */
-  repair(): void;
-}
-
-/** An ext4 in a file, which its kernel can be told to find an error in; undefined where there is none to be had. */
-function failingDisk(parent: string): FailingDisk | undefined {
-  const path = join(parent, 'failing');
-  const image = join(parent, 'failing.img');
-  mkdirSync(path, { recursive: true });
-  if (process.getuid?.() !== 0 || Bun.which('mkfs.ext4') === null || Bun.which('findmnt') === null) return undefined;
-  const mounted = () => ran('mount', '-o', 'loop,errors=remount-ro', image, path);
-  if (!ran('truncate', '-s', '96M', image) || !ran('mkfs.ext4', '-q', '-F', image) || !mounted()) return undefined;
-  const device = Bun.spawnSync(['findmnt', '-n', '-o', 'SOURCE', path]).stdout.toString().trim();
-  const trigger = join('/sys/fs/ext4', basename(device), 'trigger_fs_error');
-  const disk = {
-    path,
-    becomeReadOnly: () => writeFileSync(trigger, 'test'),
-    repair: () => {
-      expect(ran('umount', path)).toBe(true);
-      // 1: errors were found and put right.
-      expect(
-        Bun.spawnSync(['e2fsck', '-p', '-f', image], { stdout: 'ignore', stderr: 'ignore' }).exitCode,
-      ).toBeLessThan(2);
-      expect(mounted()).toBe(true);
-    },
-    [Symbol.dispose]: () => expect(ran('umount', path)).toBe(true),
-  };
-  if (existsSync(trigger)) return disk;
-  disk[Symbol.dispose]();
-  return undefined;
-}
-
-function canFail(): boolean {
-  using directory = temporaryDirectory();
-  using disk = failingDisk(directory.path);
-  return disk !== undefined;
-}
-
-function canMount(): boolean {
-  using directory = temporaryDirectory();
-  using disk = smallDisk(directory.path, '64k');
-  return disk !== undefined;
-}
+const CAN_MOUNT = hasDisk((parent) => smallDisk(parent, '64k'));
+const CAN_FAIL = hasDisk(failingDisk);
 
 function recordsIn(data: string): number {
   const { integrity, markets, series } = storedIn(data);
@@ -100,7 +35,7 @@ function expectStopped({ code, stdout, stderr }: Finished): void {
 }
 
 describe('a disk that fills up', () => {
-  test.skipIf(!canMount())(
+  test.skipIf(!CAN_MOUNT)(
     'ends an import with the advice to free space, keeps what was committed, and more space completes it (needs to mount a tmpfs)',
     async () => {
       using directory = temporaryDirectory();
@@ -118,13 +53,15 @@ describe('a disk that fills up', () => {
       expect(kept).toBeGreaterThan(0);
       expect(kept).toBeLessThan(RECORDS);
       const again = await runExecutable(importing, { cwd });
-      expect({ code: again.code, stderr: again.stderr }).toEqual({ code: 0, stderr: '' });
+      expect(again.code).toBe(0);
+      // An import that takes long says how far it is, and nothing else.
+      expect(again.stderr).toMatch(/^(?:\d+ % of .*\n)*$/);
       expect(again.stdout).toContain(`${RECORDS - kept} stored, ${kept} duplicate`);
       expect(recordsIn(data)).toBe(RECORDS);
     },
   );
 
-  test.skipIf(!canMount())(
+  test.skipIf(!CAN_MOUNT)(
     'gives every command the same advice, however early it comes (needs to mount a tmpfs)',
     async () => {
       using directory = temporaryDirectory();
@@ -218,7 +155,7 @@ async function expectClean(data: string): Promise<void> {
 }
 
 describe('a server whose disk fails while something is imported', () => {
-  test.skipIf(!canMount())(
+  test.skipIf(!CAN_MOUNT)(
     'goes on reading when the disk is full, and serves the rest once there is space (needs to mount a tmpfs)',
     async () => {
       using directory = temporaryDirectory();
@@ -243,7 +180,7 @@ describe('a server whose disk fails while something is imported', () => {
     },
   );
 
-  test.skipIf(!canFail())(
+  test.skipIf(!CAN_FAIL)(
     'goes on reading when the file system becomes read-only, and all is sound once it is repaired (needs to mount an ext4)',
     async () => {
       using directory = temporaryDirectory();

@@ -3,16 +3,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
+import { failingDisk, hasDisk, smallDisk } from '../support/disks.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 import { writeLightRecording } from '../support/light-recording.ts';
-import { failingDisk, lacksDisk, smallDisk } from './disks.ts';
 import { fault } from './fault.ts';
 import { expectRecorded, READY, type Served, serve, serveLight } from './served.ts';
 
-const DISK_MIB = 8;
+const DISK = '8m';
 const SNAPSHOTS = 140_000;
-const LACKS_SMALL = lacksDisk((parent) => smallDisk(parent, 1), 'a tmpfs');
-const LACKS_FAILING = lacksDisk(failingDisk, 'an ext4');
+const LACKS_SMALL = hasDisk((parent) => smallDisk(parent, '64k')) ? undefined : 'to mount a tmpfs';
+const LACKS_FAILING = hasDisk(failingDisk) ? undefined : 'to mount an ext4';
 const REFUSED_REQUESTS = 300;
 
 async function expectAllRight(served: Served): Promise<void> {
@@ -31,7 +31,7 @@ fault(
     using directory = temporaryDirectory();
     const recording = join(directory.path, 'more.ndjson');
     writeLightRecording(recording, SNAPSHOTS);
-    using disk = smallDisk(directory.path, DISK_MIB)!;
+    using disk = smallDisk(directory.path, DISK)!;
     await using served = await serveLight({ cwd: directory.path, data: join(disk.path, 'data') });
     disk.fill(true);
     await expectAllRight(served);
@@ -86,7 +86,7 @@ fault(
   },
   async () => {
     using directory = temporaryDirectory();
-    using disk = smallDisk(directory.path, DISK_MIB)!;
+    using disk = smallDisk(directory.path, DISK)!;
     const data = join(disk.path, 'data');
     {
       await using served = await serveLight({ cwd: directory.path, data });
@@ -130,7 +130,7 @@ fault(
   },
   async () => {
     using directory = temporaryDirectory();
-    using disk = smallDisk(directory.path, DISK_MIB)!;
+    using disk = smallDisk(directory.path, DISK)!;
     const served = await serveLight({ cwd: directory.path, data: join(disk.path, 'data') });
     disk.fill(true);
     await served[Symbol.asyncDispose]();

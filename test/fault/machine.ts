@@ -10,10 +10,6 @@ export function faketimeLibrary(): string | undefined {
   return [...new Bun.Glob(FAKETIME_LIBRARIES).scanSync('/')][0];
 }
 
-export function isRoot(): boolean {
-  return process.getuid?.() === 0;
-}
-
 /** Memory that is resident, in bytes, as Linux keeps it in /proc. */
 export function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { METHODS } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type ConnectionLimits, Doorkeeper } from '../../src/http/doorkeeper.ts';
 
@@ -32,6 +33,8 @@ interface Guarded extends AsyncDisposable {
   passTime(ms: number): void;
   /** Lets the requests for /held be answered. */
   release(): void;
+  /** Stops the server behind, whatever it is at. */
+  breakOff(): Promise<void>;
 }
 
 /** A doorkeeper in front of a real server, with a clock that stands. */
@@ -80,6 +83,7 @@ function guard(limits: Partial<ConnectionLimits> = {}, isShared: (address: strin
       monotonicMs += ms;
     },
     release: held.resolve,
+    breakOff: () => server.stop(true),
     async [Symbol.asyncDispose]() {
       doorkeeper.stop();
       await server.stop(true);
@@ -386,6 +390,12 @@ describe('size', () => {
     ['an expectation', `POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n`, 417],
     ['another version', 'GET / HTTP/2.0\r\nHost: a\r\n\r\n', 505],
     ['two Hosts', request('/', 'Host: b'), 400],
+    ['a method that nobody knows', 'FETCH / HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+    ['a method in lower case', 'get / HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+    ['a whole URL', 'GET HTTP://b/ HTTP/1.1\r\nHost: a\r\n\r\n', 200],
+    ['a tunnel', 'CONNECT b:80 HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['a target that is no path', 'GET a HTTP/1.1\r\nHost: a\r\n\r\n', 400],
   ])('of %s: %#', async (_, sent, status) => {
     await using guarded = guard();
     const client = new RawClient(guarded.port).send(sent);
@@ -446,6 +456,23 @@ describe('messages', () => {
     // What was taken is with the kernel, and one read of it here.
     expect(taken).toBeLessThan(FLOOD_BYTES / 2);
     flood.terminate();
+  });
+
+  test.each(METHODS)('with %s, which the server behind knows, are answered, and so is what follows', async (method) => {
+    await using guarded = guard();
+    const client = new RawClient(guarded.port).send(request('/1').replace('GET', method) + request('/2'));
+    await client.got(/answer to \/2/);
+    expect(guarded.served).toEqual(['/1', '/2']);
+    client.leave();
+  });
+
+  test('that the server behind says nothing to are answered all the same', async () => {
+    await using guarded = guard();
+    const client = new RawClient(guarded.port).send(request('/held'));
+    await until(() => guarded.served.length === 1);
+    void guarded.breakOff();
+    await client.closed;
+    expectRefusal(client.received, 503);
   });
 
   test('behind one that is refused are not read', async () => {

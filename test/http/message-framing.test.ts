@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { AnswerFraming, frameOf } from '../../src/http/message-framing.ts';
 
@@ -115,5 +116,34 @@ describe('the frame of a request', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test('is the same whatever blanks stand around a value, and within it', () => {
+    const blank = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 6 });
+    fc.assert(
+      fc.property(blank, blank, blank, (before, within, behind) => {
+        const head = (...fields: string[]) => `GET / HTTP/1.1\r\nHost: a\r\n${fields.join('\r\n')}\r\n\r\n`;
+        const of = (...fields: string[]) => frameOf(head(...fields), LIMITS);
+        expect(of(`Content-Length:${before}7${behind}`)).toMatchObject({ bodyBytes: 7 });
+        expect(of(`Connection:${before}a${within},${within}close${behind}`)).toMatchObject({ isLast: true });
+        expect(of(`Connection:${before}a${within}${behind}`)).toMatchObject({ isLast: false });
+        expect(of(`Content-Length:${before}7${within}7${behind}`)).toEqual(
+          within === '' ? expect.objectContaining({ bodyBytes: 77 }) : 'malformed-request',
+        );
+        // No blank of a header, but one for whoever trims.
+        expect(of(`Content-Length:${before}7\u00a0${behind}`)).toBe('malformed-request');
+      }),
+    );
+  });
+
+  test('is found in one go over a head, whatever blanks stand in it', () => {
+    const script = `
+      import { frameOf } from ${JSON.stringify(join(import.meta.dir, '../../src/http/message-framing.ts'))};
+      const head = "GET / HTTP/1.1\\r\\nHost: a\\r\\nConnection: a" + " ".repeat(4_000_000) + "b\\r\\n\\r\\n";
+      console.log(JSON.stringify(frameOf(head, ${JSON.stringify(LIMITS)})));
+    `;
+    // The square of so many steps takes hours, and nothing else would end it.
+    const { stdout } = Bun.spawnSync([process.execPath, '-e', script], { timeout: 60_000 });
+    expect(JSON.parse(stdout.toString())).toEqual({ bodyBytes: 0, isHead: false, isLast: false });
   });
 });

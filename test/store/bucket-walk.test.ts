@@ -1,0 +1,105 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { PriceRecord } from '../../src/book/price-segment.ts';
+import { RUN_RECORDS_MAX } from '../../src/book/run.ts';
+import { comparePlaces, type PageQuery, type Place } from '../../src/domain/page.ts';
+import { Segments } from '../../src/store/segments.ts';
+import { SeriesCatalog } from '../../src/store/series.ts';
+import { temporaryArchive } from '../support/archive.ts';
+import { mergeBatch, pageOf } from './price-series.ts';
+
+const held = temporaryArchive();
+afterAll(() => held[Symbol.dispose]());
+const { database } = held.archive;
+const segments = new Segments(database);
+const catalog = new SeriesCatalog(database);
+let sources = 0;
+
+const SPAN_MS = 2000;
+
+/** Series with these records, all ids different, each series in the given number of imports. */
+function build(series: readonly (readonly PriceRecord[])[], batches: number): number[] {
+  return series.map((records) => {
+    sources += 1;
+    const seriesId = catalog.ensureCoin('btc', `source-${sources}`);
+    database.write(() => {
+      for (let batch = 0; batch < batches; batch += 1) {
+        const part = records.filter((_, index) => index % batches === batch);
+        const given = [...part].sort((a, b) => a.timestampMs - b.timestampMs);
+        mergeBatch(segments, seriesId, part, () => given.shift()!);
+      }
+    });
+    return seriesId;
+  });
+}
+
+/** By looking at every record: of each series those behind which none of the same bucket follows. */
+function sampled(series: readonly (readonly PriceRecord[])[], query: PageQuery, intervalMs: number): Place[] {
+  const lasts = series.flatMap((records) => {
+    const taken = records.filter(({ timestampMs: ms }) => ms >= query.fromMs && ms <= query.toMs).sort(comparePlaces);
+    const bucketOf = (record: Place) => Math.floor(record.timestampMs / intervalMs);
+    return taken.filter((record, i) => taken[i + 1] === undefined || bucketOf(taken[i + 1]!) !== bucketOf(record));
+  });
+  const ascending = lasts.map(({ timestampMs, id }) => ({ timestampMs, id })).sort(comparePlaces);
+  return query.order === 'asc' ? ascending : ascending.reverse();
+}
+
+function walk(seriesIds: readonly number[], query: PageQuery): Place[] {
+  const places: Place[] = [];
+  let after: Place | undefined;
+  do {
+    const page = pageOf(segments, seriesIds, { ...query, after });
+    places.push(...page.records.map(({ timestampMs, id }) => ({ timestampMs, id })));
+    after = page.next;
+  } while (after !== undefined);
+  return places;
+}
+
+describe('the last record of each bucket', () => {
+  const record = fc.record({
+    timestampMs: fc.integer({ min: 0, max: SPAN_MS }),
+    price: fc.integer({ min: 0, max: 100 }),
+  });
+  const lane = fc.array(record, { maxLength: 3 * RUN_RECORDS_MAX });
+
+  test('is found on pages of any size, in both orders, however the records lie in segments', () => {
+    fc.assert(
+      fc.property(
+        fc.array(lane, { minLength: 1, maxLength: 3 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.boolean(),
+        fc.constantFrom('asc' as const, 'desc' as const),
+        fc.constantFrom(1, 7, 100, SPAN_MS, 10 * SPAN_MS),
+        fc.tuple(fc.integer({ min: 0, max: SPAN_MS }), fc.integer({ min: 0, max: 2 * SPAN_MS })),
+        fc.constantFrom(1, 3, 1000),
+        (lanes, batches, fromTheEnd, order, intervalMs, [fromMs, toMs], limit) => {
+          let ids = 0;
+          const series = lanes.map((records) => {
+            const unique = [...new Map(records.map((it) => [`${it.timestampMs} ${it.price}`, it])).values()];
+            return unique.map((it) => {
+              ids += 1;
+              return { ...it, id: fromTheEnd ? Number.MAX_SAFE_INTEGER + 1 - ids : ids };
+            });
+          });
+          const query = { fromMs, toMs, order, after: undefined, limit, intervalMs };
+          expect(walk(build(series, batches), query)).toEqual(sampled(series, query, intervalMs));
+        },
+      ),
+      { seed: 6, numRuns: 150 },
+    );
+  });
+
+  test.each(['asc', 'desc'] as const)('may have the largest id there is, %s', (order) => {
+    // Two segments, the first of which ends with the record at the end of the bucket.
+    const records = Array.from({ length: RUN_RECORDS_MAX + 1 }, (_, index) => ({
+      timestampMs: index,
+      id: index === RUN_RECORDS_MAX - 1 ? Number.MAX_SAFE_INTEGER : index + 1,
+      price: index,
+    }));
+    const [seriesId] = build([records], 1);
+    const query = { fromMs: 0, toMs: SPAN_MS, order, after: undefined, limit: 10, intervalMs: RUN_RECORDS_MAX };
+    const found = walk([seriesId!], query);
+    expect(found).toEqual(sampled([records], query, RUN_RECORDS_MAX));
+    expect(found.some(({ id }) => id === Number.MAX_SAFE_INTEGER)).toBe(true);
+  });
+});
