@@ -107,3 +107,9 @@ function significantOf(text: string): string {
 export function toScaled(value: number, scale: number): number {
   return Math.round(value * POWERS_OF_TEN[scale]!);
 }
+
+/** A non-negative decimal in digits, never with an exponent. */
+export function decimalText(value: number): string {
+  if (value >= 1e-6 || value === 0) return String(value);
+  return value.toFixed(DECIMAL_PLACES_MAX).replace(/0+$/, '');
+}

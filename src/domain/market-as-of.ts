@@ -11,11 +11,17 @@ export type MarketAsOf<M extends StatedMarket = StatedMarket> = Omit<M, 'created
 export const LISTED_AHEAD_MS_MAX = 7 * 86_400_000;
 
 /**
- * Whether a market had been listed by `asOfMs`: when it was created or, where only this archive's own time is known, when
- * its window began.
+ * Whether a market had been listed by `asOfMs`: when it was created, or when the first record of it is where that is known and
+ * earlier; or, where only this archive's own time is known, when its window began.
  */
-export function isListed({ createdMs, startMs }: StatedMarket, asOfMs: InstantMs): boolean {
-  return startMs <= asOfMs || (createdMs <= asOfMs && startMs < asOfMs + LISTED_AHEAD_MS_MAX);
+export function isListed(market: StatedMarket, asOfMs: InstantMs, firstRecordMs?: InstantMs): boolean {
+  return listedMs(market, firstRecordMs) <= asOfMs;
+}
+
+/** The first instant at which `isListed` says so. */
+export function listedMs({ createdMs, startMs }: StatedMarket, firstRecordMs: InstantMs = Infinity): InstantMs {
+  const aheadMs = Math.max(Math.min(createdMs, firstRecordMs), startMs - LISTED_AHEAD_MS_MAX + 1);
+  return Math.min(startMs, aheadMs);
 }
 
 /**

@@ -20,7 +20,8 @@ export function mirrorOf(book: OrderBook): OrderBook {
   };
 }
 
-function complement(price: number): number {
+/** 1 - price, exact. */
+export function complement(price: number): number {
   const scale = decimalPlaces(price) ?? 0;
   const one = powerOfTen(scale);
   return (one - toScaled(price, scale)) / one;

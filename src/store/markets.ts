@@ -1,5 +1,5 @@
 import { isStandIn, standInConditionId } from '../domain/condition-id.ts';
-import { LISTED_AHEAD_MS_MAX } from '../domain/market-as-of.ts';
+import { isListed, LISTED_AHEAD_MS_MAX } from '../domain/market-as-of.ts';
 import {
   afterStatement,
   firstStated,
@@ -91,6 +91,19 @@ export const NEXT_MARKET_BY_KEY = `SELECT ${COLUMNS} FROM markets NOT INDEXED WH
 export const LIST_MARKETS_OF_SLUG = `SELECT ${COLUMNS} FROM markets WHERE slug = ? ORDER BY symbol, start_ms`;
 export const KNOWS_COIN = 'SELECT 1 AS known FROM markets WHERE symbol = ? LIMIT 1';
 
+/** A series' first record stands in its first segment. */
+const FIRST_RECORD = `SELECT MIN((
+    SELECT first_ms FROM segments WHERE segments.series_id = series.series_id ORDER BY last_ms, last_id LIMIT 1
+  )) AS first_ms FROM series WHERE market_key = ?`;
+
+const TOLD_SPAN = `SELECT MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms FROM (
+    SELECT
+      (SELECT first_ms FROM segments WHERE segments.series_id = series.series_id ORDER BY last_ms, last_id LIMIT 1) AS first_ms,
+      (SELECT MAX(last_ms) FROM segments WHERE segments.series_id = series.series_id) AS last_ms
+    FROM series WHERE market_key = ?1
+    UNION ALL SELECT from_ms, from_ms FROM gaps WHERE market_key = ?1
+  )`;
+
 const CONDITION_ID = /^0x[0-9a-f]+$/;
 
 /** Where a market stands in its coin's list: latest first, ties by conditionId descending. */
@@ -119,6 +132,8 @@ export class Markets {
   readonly #nextByKey;
   readonly #listOfSlug;
   readonly #knowsCoin;
+  readonly #firstRecord;
+  readonly #toldSpan;
   readonly #insert;
   readonly #update;
   readonly #touch;
@@ -147,6 +162,8 @@ export class Markets {
     this.#nextByKey = database.query<MarketRow, [number]>(NEXT_MARKET_BY_KEY);
     this.#listOfSlug = database.query<MarketRow, [string]>(LIST_MARKETS_OF_SLUG);
     this.#knowsCoin = database.query<{ known: number }, [string]>(KNOWS_COIN);
+    this.#toldSpan = database.query<{ first_ms: number | null; last_ms: number | null }, [number]>(TOLD_SPAN);
+    this.#firstRecord = database.query<{ first_ms: number | null }, [number]>(FIRST_RECORD);
     this.#insert = database.query<MarketRow, (string | number | null)[]>(
       `INSERT INTO markets (condition_id, venue_market_id, venue_event_id, slug, symbol, timeframe, up_asset_id,
          down_asset_id, active, closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end,
@@ -223,9 +240,15 @@ export class Markets {
     return row === null ? undefined : toMarket(row);
   }
 
-  /** A coin's market by conditionId or slug, neither with regard to case; of markets with one slug the latest. */
-  find(symbol: string, conditionIdOrSlug: string): StoredMarket | undefined {
+  /**
+   * A coin's market by conditionId or slug, neither with regard to case; of markets with one slug the latest, with `asOfMs` the
+   * latest of those that were listed by then, see `isListed`.
+   */
+  find(symbol: string, conditionIdOrSlug: string, asOfMs?: number): StoredMarket | undefined {
     const name = conditionIdOrSlug.toLowerCase();
+    if (asOfMs !== undefined) {
+      return this.named(name).findLast((market) => market.symbol === symbol && this.isListed(market, asOfMs));
+    }
     const row = CONDITION_ID.test(name) ? this.#find.get(name) : this.#findBySlug.get(name, symbol);
     return row === null || row.symbol !== symbol ? undefined : toMarket(row);
   }
@@ -245,7 +268,7 @@ export class Markets {
   }
 
   /** A coin's markets one after another by (startMs, conditionId): the one behind `previous`, or the first. */
-  after(symbol: string, previous: StoredMarket | undefined): StoredMarket | undefined {
+  after(symbol: string, previous: ListPlace | undefined): StoredMarket | undefined {
     const row = this.#next.get(symbol, previous?.startMs ?? -1, previous?.conditionId ?? '');
     return row === null ? undefined : toMarket(row);
   }
@@ -261,11 +284,27 @@ export class Markets {
     return row === null ? undefined : toMarket(row);
   }
 
-  /** Markets of any coin by conditionId or slug, neither with regard to case. */
+  /** Markets of any coin by conditionId or slug, neither with regard to case; by coin, the latest last. */
   named(conditionIdOrSlug: string): StoredMarket[] {
     const name = conditionIdOrSlug.toLowerCase();
     const row = CONDITION_ID.test(name) ? this.#find.get(name) : null;
     return row === null ? this.#listOfSlug.all(name).map(toMarket) : [toMarket(row)];
+  }
+
+  /** See `isListed` of the domain; that of lists knows nothing of first records. */
+  isListed(market: StoredMarket, asOfMs: number): boolean {
+    return isListed(market, asOfMs) || isListed(market, asOfMs, this.firstRecordMs(market.key));
+  }
+
+  /** When the first record of a market is, of whatever kind; undefined without any. */
+  firstRecordMs(key: number): number | undefined {
+    return this.#firstRecord.get(key)?.first_ms ?? undefined;
+  }
+
+  /** From the first to the last thing that is told of a market, records and beginnings of gaps; undefined without any. */
+  toldSpan(key: number): { readonly firstMs: number; readonly lastMs: number } | undefined {
+    const { first_ms: firstMs, last_ms: lastMs } = this.#toldSpan.get(key)!;
+    return firstMs === null || lastMs === null ? undefined : { firstMs, lastMs };
   }
 
   /** Whether any market of the coin was ever recorded; with `asOfMs` whether any was listed then. */

@@ -1,5 +1,6 @@
 import { type PriceRecord, priceCodec } from '../book/price-segment.ts';
 import type { RunSlice } from '../book/run.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { PageQuery, Place } from '../domain/page.ts';
 import type { PriceKind } from '../domain/price.ts';
@@ -67,6 +68,13 @@ export class Prices {
   slices(market: StoredMarket, outcome: Outcome, kind: PriceKind, fromMs: number, toMs: number): Iterable<RunSlice> {
     const series = this.#series.find(market.key, outcome, kind);
     return series === undefined ? [] : this.#segments.slices(series, fromMs, toMs);
+  }
+
+  /** The last recorded price of one kind of an outcome that is not later than `timestampMs`. */
+  latest(market: StoredMarket, outcome: Outcome, kind: PriceKind, timestampMs: InstantMs): PriceRecord | undefined {
+    const series = this.#series.find(market.key, outcome, kind);
+    const found = series === undefined ? undefined : this.#segments.nearest(series, timestampMs, 'before');
+    return found === undefined ? undefined : priceCodec.decode(found.payload)[found.index];
   }
 
   /** Every price of a coin between two times, by source. */

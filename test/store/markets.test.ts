@@ -307,6 +307,27 @@ describe('finding a market', () => {
     expect([latest, ofEth]).toEqual([9000, 99_000]);
   });
 
+  test.each([
+    [999, undefined],
+    [1000, 1000],
+    [4999, 1000],
+    [5000, 5000],
+    [8999, 5000],
+    [9000, 9000],
+  ])('by such a slug as at %d gives the latest that was listed by then', (asOfMs, startMs) => {
+    using repeated = temporaryArchive();
+    const { database, markets } = repeated.archive;
+    database.write(() => {
+      for (const [index, ms] of [1000, 9000, 5000].entries()) {
+        markets.put(marketStatement(index, { slug: 'Repeated', startMs: ms, endMs: ms + 500 }), NOW_MS);
+      }
+    });
+    expect(markets.find('btc', 'repeated', asOfMs)?.startMs).toBe(startMs);
+    expect(markets.find('eth', 'repeated', asOfMs)).toBeUndefined();
+    const { conditionId } = markets.find('btc', 'repeated', 9000)!;
+    expect(markets.find('btc', conditionId, asOfMs)?.startMs).toBe(asOfMs < 9000 ? undefined : 9000);
+  });
+
   test.each(missing)('by %s fails', (_, it) => {
     expect(it).toBeUndefined();
   });

@@ -32,18 +32,27 @@ export class BookHasher {
   readonly #negRisk: boolean;
 
   constructor(book: HashedBook) {
-    const { market, assetId, timestamp, bids, asks, minOrderSize, negRisk } = book;
-    this.#negRisk = negRisk;
-    this.#head = createHash('sha1').update(
-      `{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[${bids}],"asks":[${asks}],"min_order_size":${JSON.stringify(minOrderSize)},"tick_size":`,
-    );
+    this.#negRisk = book.negRisk;
+    this.#head = createHash('sha1').update(headText(book));
   }
 
   /** In hex. */
-  digest({ tickSize, lastTradePrice }: HashTail): string {
-    const tail = `${JSON.stringify(tickSize)},"neg_risk":${this.#negRisk},"last_trade_price":${JSON.stringify(lastTradePrice)}}`;
-    return this.#head.copy().update(tail).digest('hex');
+  digest(tail: HashTail): string {
+    return this.#head.copy().update(tailText(this.#negRisk, tail)).digest('hex');
   }
+}
+
+/** The hash of bytes that are written as above, in hex. */
+export function hashedBytes(bytes: Uint8Array): string {
+  return Bun.SHA1.hash(bytes, 'hex');
+}
+
+function headText({ market, assetId, timestamp, bids, asks, minOrderSize }: HashedBook): string {
+  return `{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[${bids}],"asks":[${asks}],"min_order_size":${JSON.stringify(minOrderSize)},"tick_size":`;
+}
+
+function tailText(negRisk: boolean, { tickSize, lastTradePrice }: HashTail): string {
+  return `${JSON.stringify(tickSize)},"neg_risk":${negRisk},"last_trade_price":${JSON.stringify(lastTradePrice)}}`;
 }
 
 /** The levels of a book in the venue's order and words. */

@@ -1,0 +1,99 @@
+import { BookReader, bookOf, type EditLog } from '../book/book-segment.ts';
+import type { Ladder } from '../book/ladder.ts';
+import type { RunSlice } from '../book/run.ts';
+import { divisorOf } from '../book/scale.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import type { OrderBook } from '../domain/orderbook.ts';
+import { changedBook, changesBetween, type LevelChange } from './level-change.ts';
+
+/** A book, and what makes it of the one before. */
+export interface BookStep {
+  readonly after: OrderBook;
+  readonly changes: readonly LevelChange[];
+}
+
+/**
+ * The books of one series, one after another, as changes: within a segment the stored edits say them, from one segment to the
+ * next the two books are compared.
+ */
+export class BookCursor {
+  readonly #slices: Iterator<RunSlice>;
+  readonly #reader = new BookReader();
+  #to = 0;
+  /** The time of the next book, Infinity behind the last one. */
+  nextMs = Infinity;
+
+  constructor(slices: Iterable<RunSlice>) {
+    this.#slices = slices[Symbol.iterator]();
+    this.#enter();
+  }
+
+  /**
+   * The next book if it is of this timestamp. `before` is the book in front of it in the series; undefined when that is not
+   * wanted, or there is none, and the changes are empty then.
+   */
+  takeAt(timestampMs: InstantMs, before: OrderBook | undefined): BookStep | undefined {
+    if (this.nextMs !== timestampMs) return undefined;
+    const reader = this.#reader;
+    reader.advance();
+    const step = stepOf(reader, before);
+    if (reader.index + 1 < this.#to) this.nextMs = reader.head.timestamps[reader.index + 1]!;
+    else this.#enter();
+    return step;
+  }
+
+  #enter(): void {
+    const { done, value } = this.#slices.next();
+    if (done === true) {
+      this.nextMs = Infinity;
+      return;
+    }
+    const { payload, head, from, to } = value;
+    this.#reader.open(payload, head);
+    if (from > 0) this.#reader.advanceTo(from - 1);
+    this.#to = to;
+    this.nextMs = head.timestamps[from]!;
+  }
+}
+
+function stepOf(reader: BookReader, before: OrderBook | undefined): BookStep {
+  if (before === undefined) return { after: bookOf(reader), changes: [] };
+  if (reader.index === 0) {
+    const after = bookOf(reader);
+    return { after, changes: changesBetween(before, after) };
+  }
+  const { bids, bidEdits, asks, askEdits } = reader;
+  const gone: LevelChange[] = [];
+  const set: LevelChange[] = [];
+  const divisors = { price: divisorOf(reader.priceScale), size: divisorOf(reader.sizeScale) };
+  collect(true, before.bidPrices, bids, bidEdits, divisors, gone, set);
+  collect(false, before.askPrices, asks, askEdits, divisors, gone, set);
+  // In the order of `changesBetween`.
+  for (const change of set) gone.push(change);
+  return { after: changedBook(before, gone), changes: gone };
+}
+
+/** The changes that a side's edits are: a level that goes is found in the side before, any other in the present one. */
+function collect(
+  isBid: boolean,
+  pricesBefore: readonly number[],
+  { values }: Ladder,
+  { length, skips, consumes, produces }: EditLog,
+  divisors: { readonly price: number; readonly size: number },
+  gone: LevelChange[],
+  set: LevelChange[],
+): void {
+  let before = 0;
+  let now = 0;
+  for (let i = 0; i < length; i += 1) {
+    before += skips[i]!;
+    now += skips[i]!;
+    if (produces[i] === 0) {
+      gone.push({ isBid, price: pricesBefore[before]!, size: 0 });
+    } else {
+      set.push({ isBid, price: values[2 * now]! / divisors.price, size: values[2 * now + 1]! / divisors.size });
+      now += 1;
+    }
+    before += consumes[i]!;
+  }
+}

@@ -1,0 +1,187 @@
+import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import type { ReplayRun } from '../replay-run.ts';
+import { type GammaSeries, seriesOf } from './gamma-series.ts';
+
+/** What markets are found by. */
+export interface CatalogEntry {
+  readonly key: number;
+  readonly marketId: string;
+  readonly eventId: string;
+  readonly conditionId: string;
+  readonly slug: string;
+  readonly assetIds: readonly string[];
+  readonly series: GammaSeries;
+  readonly listedMs: InstantMs;
+  readonly startMs: InstantMs;
+  readonly endMs: InstantMs;
+  /** Infinity where that is not known. */
+  readonly resolvedMs: InstantMs;
+}
+
+/** Which markets are asked for; a list that is empty does not restrict, nor does what is undefined. Bounds are inclusive. */
+export interface CatalogQuery {
+  readonly marketIds: readonly string[];
+  readonly eventIds: readonly string[];
+  readonly slugs: readonly string[];
+  readonly conditionIds: readonly string[];
+  readonly assetIds: readonly string[];
+  readonly seriesIds: readonly string[];
+  readonly seriesSlugs: readonly string[];
+  readonly closed: boolean | undefined;
+  readonly startDate: Bounds;
+  readonly endDate: Bounds;
+  readonly startTime: Bounds;
+  /** By what they are ordered, the first decides; none: by their ids. */
+  readonly order: readonly CatalogOrder[];
+  readonly ascending: boolean;
+}
+
+export interface Bounds {
+  readonly minMs: InstantMs | undefined;
+  readonly maxMs: InstantMs | undefined;
+}
+
+export const CATALOG_ORDERS = ['id', 'slug', 'startDate', 'endDate', 'startTime', 'closedTime'] as const;
+export type CatalogOrder = (typeof CATALOG_ORDERS)[number];
+
+const UNBOUNDED: Bounds = { minMs: undefined, maxMs: undefined };
+
+/** All that are listed. */
+export const EVERY_MARKET: CatalogQuery = {
+  marketIds: [],
+  eventIds: [],
+  slugs: [],
+  conditionIds: [],
+  assetIds: [],
+  seriesIds: [],
+  seriesSlugs: [],
+  closed: undefined,
+  startDate: UNBOUNDED,
+  endDate: UNBOUNDED,
+  startTime: UNBOUNDED,
+  order: [],
+  ascending: true,
+};
+
+/** The catalogs of replays, each made when it is first asked for. */
+export class GammaCatalogs {
+  readonly #catalogs = new WeakMap<ReplayRun, GammaCatalog>();
+
+  of(run: ReplayRun): GammaCatalog {
+    const held = this.#catalogs.get(run) ?? new GammaCatalog(run);
+    this.#catalogs.set(run, held);
+    return held;
+  }
+}
+
+/** The markets of a replay as Gamma is asked for them. What it holds of each is read once, and again when the archive changes. */
+class GammaCatalog {
+  readonly #run: ReplayRun;
+  #entries: readonly CatalogEntry[] = [];
+  #state: number | undefined;
+
+  constructor(run: ReplayRun) {
+    this.#run = run;
+  }
+
+  /** Those listed at `nowMs` that the query takes, in its order. Within Database.readInTurn. */
+  select(query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] {
+    const takes = filterOf(query, nowMs);
+    const found = this.#read().filter(takes);
+    const compare = query.order.map((order) => COMPARE[order](nowMs));
+    return found.sort((a, b) => {
+      for (const by of compare) {
+        const order = by(a, b);
+        if (order !== 0) return query.ascending ? order : -order;
+      }
+      return compareIds(a, b);
+    });
+  }
+
+  #read(): readonly CatalogEntry[] {
+    const { state } = this.#run.archive.database;
+    if (this.#state !== state) {
+      this.#entries = this.#run.listedAt(INSTANT_MAX_MS).map((market) => entryOf(market, this.#run.listedMsOf(market)));
+      this.#state = state;
+    }
+    return this.#entries;
+  }
+}
+
+function entryOf(market: StoredMarket, listedMs: InstantMs): CatalogEntry {
+  return {
+    key: market.key,
+    marketId: market.marketId,
+    eventId: market.eventId,
+    conditionId: market.conditionId,
+    slug: market.slug,
+    assetIds: market.clobTokenIds,
+    series: seriesOf(market.symbol, market.timeframe),
+    listedMs,
+    startMs: market.startMs,
+    endMs: market.endMs,
+    resolvedMs: market.resolvedMs ?? Infinity,
+  };
+}
+
+function filterOf(query: CatalogQuery, nowMs: InstantMs): (entry: CatalogEntry) => boolean {
+  const oneOf = (wanted: readonly string[]) => {
+    const set = new Set(wanted);
+    return (value: string | undefined) => set.size === 0 || (value !== undefined && set.has(value));
+  };
+  const marketId = oneOf(query.marketIds);
+  const eventId = oneOf(query.eventIds);
+  const slug = oneOf(query.slugs.map((each) => each.toLowerCase()));
+  const conditionId = oneOf(query.conditionIds.map((each) => each.toLowerCase()));
+  const seriesId = oneOf(query.seriesIds);
+  const seriesSlug = oneOf(query.seriesSlugs);
+  const assetIds = new Set(query.assetIds);
+  return (entry) =>
+    entry.listedMs <= nowMs &&
+    (query.closed === undefined || query.closed === entry.resolvedMs <= nowMs) &&
+    isWithin(query.startDate, entry.listedMs) &&
+    isWithin(query.endDate, entry.endMs) &&
+    isWithin(query.startTime, entry.startMs) &&
+    slug(entry.slug) &&
+    conditionId(entry.conditionId) &&
+    marketId(entry.marketId) &&
+    eventId(entry.eventId) &&
+    seriesId(entry.series.id) &&
+    seriesSlug(entry.series.slug) &&
+    (assetIds.size === 0 || entry.assetIds.some((assetId) => assetIds.has(assetId)));
+}
+
+function isWithin({ minMs = -Infinity, maxMs = Infinity }: Bounds, instantMs: InstantMs): boolean {
+  return instantMs >= minMs && instantMs <= maxMs;
+}
+
+type Compare = (a: CatalogEntry, b: CatalogEntry) => number;
+
+/** When one was closed counts once it is. */
+const COMPARE: Readonly<Record<CatalogOrder, (nowMs: InstantMs) => Compare>> = {
+  id: () => (a, b) => compareNumbers(a.marketId, b.marketId),
+  slug: () => (a, b) => compareTexts(a.slug, b.slug),
+  startDate: () => (a, b) => a.listedMs - b.listedMs,
+  endDate: () => (a, b) => a.endMs - b.endMs,
+  startTime: () => (a, b) => a.startMs - b.startMs,
+  closedTime: (nowMs) => {
+    const closedMs = ({ resolvedMs }: CatalogEntry) => (resolvedMs <= nowMs ? resolvedMs : INSTANT_MAX_MS);
+    return (a, b) => closedMs(a) - closedMs(b);
+  },
+};
+
+/** By id, the venue's order; those whose id nobody knew come first, by the start of their windows. */
+function compareIds(a: CatalogEntry, b: CatalogEntry): number {
+  return compareNumbers(a.marketId, b.marketId) || a.startMs - b.startMs || compareTexts(a.conditionId, b.conditionId);
+}
+
+/** Of any length. */
+function compareNumbers(a: string, b: string): number {
+  return a.length - b.length || compareTexts(a, b);
+}
+
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

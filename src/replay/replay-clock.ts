@@ -1,0 +1,174 @@
+import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+
+/** Virtual milliseconds for each real one, or as fast as whoever follows takes what is sent. */
+export type Speed = number | 'max';
+
+export const SPEED_MIN = 0.1;
+export const SPEED_MAX = 1000;
+
+/** What a clock is doing; it has ended when it stands at the end of its span. */
+export type ClockState = 'running' | 'paused' | 'ended';
+
+/** What changed: a jump makes all that was read for the time in front of it void, the others only when it is due. */
+export type ClockChange = 'jump' | 'pace';
+
+/** The stretch that a clock runs through, both ends inclusive. */
+export interface Span {
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+}
+
+/** Somebody who takes what is recorded in order, and by that moves a clock whose speed is 'max'. */
+export interface Follower {
+  /** Everything up to `instantMs` has been taken. */
+  reached(instantMs: InstantMs): void;
+  leave(): void;
+}
+
+/** Throws 'invalid-parameter' for anything but 'max' and the numbers between SPEED_MIN and SPEED_MAX. */
+function checkedSpeed(speed: Speed): Speed {
+  if (speed === 'max' || (speed >= SPEED_MIN && speed <= SPEED_MAX)) return speed;
+  throw new DomainError('invalid-parameter', `the speed must be a number from ${SPEED_MIN} to ${SPEED_MAX}, or max`);
+}
+
+/**
+ * The one clock of a replay: nothing later than its instant has happened yet. It starts at the beginning of its span,
+ * paused, never leaves the span, and without a jump never goes back. With a number as its speed it is driven by
+ * `monotonicMs`; with 'max' it stands where the slowest of its followers is, and waits while it has none.
+ */
+export class ReplayClock {
+  readonly span: Span;
+  readonly #monotonicMs: () => number;
+  readonly #listeners = new Set<(change: ClockChange) => void>();
+  readonly #positions = new Map<Follower, InstantMs>();
+  #speed: Speed;
+  #isPaused = true;
+  /** Where the clock stood when it was last set, and what the monotonic clock said then. */
+  #anchorMs: number;
+  #anchoredAtMs: number;
+
+  constructor(span: Span, speed: Speed, monotonicMs: () => number) {
+    if (span.fromMs > span.toMs) throw new DomainError('invalid-parameter', 'a replay must end behind its beginning');
+    this.span = span;
+    this.#speed = checkedSpeed(speed);
+    this.#monotonicMs = monotonicMs;
+    this.#anchorMs = span.fromMs;
+    this.#anchoredAtMs = monotonicMs();
+  }
+
+  get speed(): Speed {
+    return this.#speed;
+  }
+
+  get state(): ClockState {
+    if (this.nowMs >= this.span.toMs) return 'ended';
+    return this.#isPaused ? 'paused' : 'running';
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /** The instant, whole milliseconds. */
+  get nowMs(): InstantMs {
+    return Math.floor(this.#exactMs());
+  }
+
+  /**
+   * Up to where may be sent by now: to the clock's instant; with the speed 'max', which waits for whoever takes it, to the
+   * end.
+   */
+  get dueMs(): InstantMs {
+    return this.#speed === 'max' && !this.#isPaused ? this.span.toMs : this.nowMs;
+  }
+
+  /** Real milliseconds until the clock is at `instantMs`; undefined while it does not go there by itself. */
+  realMsUntil(instantMs: InstantMs): number | undefined {
+    if (this.#isPaused || this.#speed === 'max' || instantMs > this.span.toMs) return undefined;
+    return Math.max(0, (instantMs - this.#exactMs()) / this.#speed);
+  }
+
+  pause(): void {
+    this.#set(this.#exactMs(), 'pace', () => {
+      this.#isPaused = true;
+    });
+  }
+
+  resume(): void {
+    this.#set(this.#exactMs(), 'pace', () => {
+      this.#isPaused = false;
+    });
+  }
+
+  setSpeed(speed: Speed): void {
+    checkedSpeed(speed);
+    this.#set(this.#exactMs(), 'pace', () => {
+      this.#speed = speed;
+    });
+  }
+
+  /** Goes to an instant of the span, forwards or backwards: what followers had been told no longer holds. */
+  seek(instantMs: InstantMs): void {
+    const { fromMs, toMs } = this.span;
+    if (instantMs < fromMs || instantMs > toMs) {
+      throw new DomainError('invalid-parameter', 'the instant lies outside of the replay');
+    }
+    for (const follower of this.#positions.keys()) this.#positions.set(follower, instantMs);
+    this.#set(instantMs, 'jump', () => undefined);
+  }
+
+  /** Goes forwards to an instant, as if time had passed, and stays there: a single step. */
+  stepTo(instantMs: InstantMs): void {
+    this.#set(Math.min(Math.max(instantMs, this.#exactMs()), this.span.toMs), 'pace', () => {
+      this.#isPaused = true;
+    });
+  }
+
+  /** Calls back behind every change; returns what ends that. */
+  onChange(listener: (change: ClockChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Follows from `positionMs` on. */
+  follow(positionMs: InstantMs): Follower {
+    const follower: Follower = {
+      reached: (instantMs) => {
+        if (this.#positions.has(follower)) this.#positions.set(follower, instantMs);
+      },
+      leave: () => {
+        // Where it stood is kept: the clock must not jump to where a faster one is, nor back.
+        this.#anchorHere();
+        this.#positions.delete(follower);
+      },
+    };
+    this.#anchorHere();
+    this.#positions.set(follower, positionMs);
+    return follower;
+  }
+
+  #exactMs(): number {
+    const { toMs } = this.span;
+    if (this.#isPaused) return this.#anchorMs;
+    if (this.#speed !== 'max') {
+      return Math.min(toMs, this.#anchorMs + (this.#monotonicMs() - this.#anchoredAtMs) * this.#speed);
+    }
+    if (this.#positions.size === 0) return this.#anchorMs;
+    let slowestMs = toMs;
+    for (const positionMs of this.#positions.values()) slowestMs = Math.min(slowestMs, positionMs);
+    return Math.max(this.#anchorMs, slowestMs);
+  }
+
+  #anchorHere(): void {
+    this.#anchorMs = this.#exactMs();
+    this.#anchoredAtMs = this.#monotonicMs();
+  }
+
+  #set(instantMs: number, change: ClockChange, apply: () => void): void {
+    apply();
+    this.#anchorMs = instantMs;
+    this.#anchoredAtMs = this.#monotonicMs();
+    for (const listener of [...this.#listeners]) listener(change);
+  }
+}

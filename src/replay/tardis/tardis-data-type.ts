@@ -1,0 +1,89 @@
+import { DomainError } from '../../domain/errors.ts';
+import { LEVELS_MAX } from '../../domain/orderbook.ts';
+
+/** What a bar is made of: the trades of a stretch of time, so many of them, or so many shares. */
+export type BarKind = 'time' | 'tick' | 'volume';
+
+/** A kind of record that somebody asks for, in tardis-machine's names: `name` is the text that it was asked for with. */
+export type DataType =
+  | { readonly kind: 'trade' | 'book_change' | 'book_ticker' }
+  | {
+      readonly kind: 'book_snapshot';
+      readonly name: string;
+      /** Levels of a side. */
+      readonly depth: number;
+      /** Milliseconds; 0: whenever one of those levels changes. */
+      readonly interval: number;
+      /** What prices are grouped by; undefined: they are not. */
+      readonly grouping: number | undefined;
+    }
+  | {
+      readonly kind: 'trade_bar';
+      readonly name: string;
+      readonly barKind: BarKind;
+      /** Milliseconds, trades, or shares. */
+      readonly interval: number;
+    };
+
+/** The name of Polymarket among tardis' exchanges. */
+export const EXCHANGE = 'polymarket';
+
+const PLAIN = ['trade', 'book_change', 'book_ticker'] as const;
+/** Known to tardis-machine; the venue has nothing of the kind. */
+const OF_OTHER_VENUES = ['derivative_ticker', 'liquidation', 'option_summary'];
+const BOOK_SNAPSHOT = /^book_snapshot_(\d{1,5})(?:_grouped(\d{1,3}(?:\.\d{1,12})?|\.\d{1,12}))?_(\d{1,9})(ms|s|m)$/;
+const QUOTE = /^quote_(\d{1,9})(ms|s|m)$/;
+const TRADE_BAR = /^trade_bar_(\d{1,9})(ms|s|m|ticks|vol)$/;
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
+
+/** Throws 'invalid-parameter' for what is not offered. */
+export function dataTypeOf(name: string): DataType {
+  const plain = PLAIN.find((each) => each === name);
+  if (plain !== undefined) return { kind: plain };
+  if (name === 'quote') return { kind: 'book_snapshot', name, depth: 1, interval: 0, grouping: undefined };
+  const quote = QUOTE.exec(name);
+  if (quote !== null)
+    return { kind: 'book_snapshot', name, depth: 1, interval: millis(quote[1]!, quote[2]!), grouping: undefined };
+  return bookSnapshotOf(name) ?? tradeBarOf(name) ?? refused(name);
+}
+
+function bookSnapshotOf(name: string): DataType | undefined {
+  const match = BOOK_SNAPSHOT.exec(name);
+  if (match === null) return undefined;
+  const [, levels, group, count, unit] = match;
+  const depth = Number(levels);
+  if (depth < 1 || depth > LEVELS_MAX) {
+    throw new DomainError(
+      'invalid-parameter',
+      `data type '${name}': a book snapshot has 1 to ${LEVELS_MAX} levels a side`,
+    );
+  }
+  const grouping = group === undefined ? undefined : Number(group);
+  if (grouping === 0) throw new DomainError('invalid-parameter', `data type '${name}': prices cannot be grouped by 0`);
+  return { kind: 'book_snapshot', name, depth, interval: millis(count!, unit!), grouping };
+}
+
+function tradeBarOf(name: string): DataType | undefined {
+  const match = TRADE_BAR.exec(name);
+  if (match === null) return undefined;
+  const [, count, unit] = match;
+  if (Number(count) === 0) throw new DomainError('invalid-parameter', `data type '${name}': a bar cannot be 0 long`);
+  if (unit === 'vol') return { kind: 'trade_bar', name, barKind: 'volume', interval: Number(count) };
+  if (unit === 'ticks') return { kind: 'trade_bar', name, barKind: 'tick', interval: Number(count) };
+  return { kind: 'trade_bar', name, barKind: 'time', interval: millis(count!, unit!) };
+}
+
+function refused(name: string): never {
+  const text = name.slice(0, 60);
+  if (OF_OTHER_VENUES.includes(name)) {
+    throw new DomainError('invalid-parameter', `data type '${text}': ${EXCHANGE} has nothing of the kind`);
+  }
+  throw new DomainError(
+    'invalid-parameter',
+    `data type '${text}' is not known: use trade, book_change, book_ticker, book_snapshot_{depth}_{n}{ms|s|m}, book_snapshot_{depth}_grouped{g}_{n}{ms|s|m}, quote, quote_{n}{ms|s|m}, trade_bar_{n}{ms|s|m|ticks|vol}`,
+  );
+}
+
+function millis(count: string, unit: string): number {
+  return Number(count) * UNIT_MS[unit]!;
+}

@@ -1,0 +1,259 @@
+import { DomainError } from '../../domain/errors.ts';
+import type { InstantMs } from '../../domain/instant.ts';
+import { LISTED_AHEAD_MS_MAX, listedMs } from '../../domain/market-as-of.ts';
+import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
+import type { Archive } from '../../store/archive.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import { MarketReel, type OutcomeChange, type ReelEvent } from '../market-reel.ts';
+import type { TickSizes } from '../tick-sizes.ts';
+import { Agenda, type Upcoming } from './tardis-agenda.ts';
+import { firstRecordMs, marketsByStart } from './tardis-candidates.ts';
+import type { Window } from './tardis-options.ts';
+
+/** What is recorded of a market, but gaps. */
+type Told = Exclude<ReelEvent, { kind: 'gap' }>;
+
+/**
+ * What a connection to the venue would have got, at `localMs`. A recorded gap is the end of a connection and the beginning of
+ * another one ('disconnected'): what was known of books has to be told again.
+ */
+export type FeedEvent = { readonly localMs: InstantMs } & (
+  | { readonly kind: 'began' | 'ended'; readonly reel: MarketReel }
+  /** Books as a subscription begins with them, of those outcomes that have one. */
+  | { readonly kind: 'books'; readonly reel: MarketReel; readonly outcomes: readonly Outcome[] }
+  | {
+      readonly kind: 'told';
+      readonly reel: MarketReel;
+      readonly event: Told;
+      /** Outcomes whose book nobody knows: there was a gap, and no book of theirs behind it yet. */
+      readonly unknown: ReadonlySet<Outcome>;
+    }
+  | { readonly kind: 'disconnected' }
+  | { readonly kind: 'listed' | 'resolved'; readonly market: StoredMarket }
+  /** Nothing yet, but there may be more: somebody else may want a turn. */
+  | { readonly kind: 'rest' }
+);
+
+/** A market that is being told of; `atMs` is when its next record is. */
+interface LiveMarket extends Upcoming {
+  atMs: InstantMs;
+  readonly reel: MarketReel;
+  readonly unknown: Set<Outcome>;
+}
+
+interface Planned extends Upcoming {
+  readonly kind: 'open' | 'listed' | 'resolved';
+  readonly marketKey: number;
+}
+
+/** Markets that are looked at between two rests. */
+const MARKETS_PER_REST = 8;
+
+/**
+ * The recordings of many markets in one order: by time, of one time in the order in which the markets came up. A market is
+ * opened when its first record comes up and let go behind its last one, so a segment of each series in between is held.
+ *
+ * It reads the archive: `next` and `include` want a view of it, in which `check` was called.
+ */
+export class TardisFeed {
+  readonly #archive: Archive;
+  readonly #ticks: TickSizes;
+  readonly #window: Window;
+  readonly #live = new Map<number, LiveMarket>();
+  readonly #upcoming = new Agenda<LiveMarket>();
+  readonly #planned = new Agenda<Planned>();
+  readonly #candidates: Iterator<StoredMarket>;
+  /** The next market to be looked at, once it was asked for. */
+  #candidate: StoredMarket | undefined;
+  #waiting: FeedEvent[] = [];
+  #positionMs: InstantMs;
+  #disconnectedMs = -1;
+  #isReconnecting = false;
+  #rank = 0;
+  #version: number | undefined;
+
+  /** Of all markets, or of none but those that `include` brings. */
+  constructor(archive: Archive, ticks: TickSizes, window: Window, isEverything: boolean) {
+    this.#archive = archive;
+    this.#ticks = ticks;
+    this.#window = window;
+    this.#positionMs = window.fromMs;
+    this.#candidates = isEverything ? marketsByStart(archive, window) : [].values();
+  }
+
+  /** Tells of these markets as well, from here on; of those that it tells of already it tells the books again. */
+  include(markets: Iterable<StoredMarket>): void {
+    for (const market of markets) {
+      const live = this.#live.get(market.key);
+      if (live !== undefined) {
+        this.#tellBooks(live);
+        continue;
+      }
+      this.#planned.remove(({ marketKey }) => marketKey === market.key);
+      this.#announce(market, this.#positionMs);
+      this.#look(market, this.#positionMs - 1, true);
+    }
+  }
+
+  /** Tells no more of those that are not wanted. */
+  keep(isWanted: (market: StoredMarket) => boolean): void {
+    const { markets } = this.#archive;
+    this.#planned.remove(({ marketKey }) => !isWanted(markets.byKey(marketKey)));
+    for (const { reel } of [...this.#live.values()]) if (!isWanted(reel.market)) this.#close(reel);
+  }
+
+  /** Throws 'conflict' when a market that is being told of has changed. */
+  check(): void {
+    const { database, markets } = this.#archive;
+    const { version } = database;
+    if (version === this.#version) return;
+    this.#version = version;
+    for (const { market } of [...this.#live.values()].map(({ reel }) => reel)) {
+      if (markets.byKey(market.key).revision === market.revision) continue;
+      throw new DomainError('conflict', `market ${market.conditionId} changed while it was replayed`);
+    }
+  }
+
+  /** The next thing; undefined behind the last one. */
+  next(): FeedEvent | undefined {
+    if (this.#window.fromMs === this.#window.toMs) return undefined;
+    if (this.#waiting.length === 0) this.#reconnect();
+    const waiting = this.#waiting.shift();
+    if (waiting !== undefined) return waiting;
+    const aheadMs = Math.min(this.#planned.nextMs, this.#upcoming.nextMs);
+    if (this.#lookAhead(aheadMs)) return this.#rest();
+    const plannedMs = this.#planned.nextMs;
+    const upcomingMs = this.#upcoming.nextMs;
+    if (Math.min(plannedMs, upcomingMs) >= this.#window.toMs) return undefined;
+    return plannedMs <= upcomingMs ? this.#begin(this.#planned.take()) : this.#tell(this.#upcoming.take());
+  }
+
+  #rest(): FeedEvent {
+    return { kind: 'rest', localMs: this.#positionMs };
+  }
+
+  /** Looks at markets that may begin in front of `aheadMs`; true when it looked at a few, so that there may be more. */
+  #lookAhead(aheadMs: InstantMs): boolean {
+    for (let looked = 0; ; looked += 1) {
+      this.#candidate ??= this.#candidates.next().value ?? undefined;
+      const market = this.#candidate;
+      if (market === undefined || market.startMs - LISTED_AHEAD_MS_MAX > aheadMs) return looked > 0;
+      if (looked >= MARKETS_PER_REST) return true;
+      this.#candidate = undefined;
+      const fromMs = Math.max(this.#positionMs, market.startMs - LISTED_AHEAD_MS_MAX);
+      this.#announce(market, fromMs);
+      this.#look(market, fromMs - 1, false);
+    }
+  }
+
+  /** Opens a market that has a book at `atMs`, or plans to when its first record comes up. */
+  #look(market: StoredMarket, atMs: InstantMs, isNamed: boolean): void {
+    const { snapshots } = this.#archive;
+    const firstMs = firstRecordMs(this.#archive, market, atMs);
+    const isKnown = OUTCOMES.some((outcome) => snapshots.nearest(market, outcome, atMs, 'before') !== undefined);
+    const isTraded = firstMs !== Infinity || Math.max(market.endMs, market.resolvedMs ?? 0) > atMs;
+    // What is over has no book any more, but somebody who names it wants the last one.
+    if (isKnown && (isNamed || isTraded)) this.#open(market, atMs);
+    else if (firstMs < this.#window.toMs) this.#plan('open', firstMs, market);
+  }
+
+  #announce(market: StoredMarket, fromMs: InstantMs): void {
+    const listed = listedMs(market);
+    if (listed >= fromMs && listed < this.#window.toMs) this.#plan('listed', listed, market);
+    const resolved = market.winner === undefined ? undefined : market.resolvedMs;
+    if (resolved !== undefined && resolved >= fromMs && resolved < this.#window.toMs) {
+      this.#plan('resolved', resolved, market);
+    }
+  }
+
+  #plan(kind: Planned['kind'], atMs: InstantMs, { key }: StoredMarket): void {
+    this.#rank += 1;
+    this.#planned.add({ kind, atMs, rank: this.#rank, marketKey: key });
+  }
+
+  #begin({ kind, atMs, marketKey }: Planned): FeedEvent {
+    this.#positionMs = atMs;
+    const market = this.#archive.markets.byKey(marketKey);
+    if (kind !== 'open') return { kind, market, localMs: atMs };
+    this.#open(market, atMs - 1);
+    return this.#waiting.shift()!;
+  }
+
+  #open(market: StoredMarket, atMs: InstantMs): void {
+    const reel = new MarketReel(this.#archive, this.#ticks, market, atMs);
+    this.#rank += 1;
+    const live = { reel, atMs: reel.nextMs ?? Infinity, rank: this.#rank, unknown: new Set<Outcome>() };
+    this.#live.set(market.key, live);
+    this.#upcoming.add(live);
+    this.#waiting.push({ kind: 'began', reel, localMs: this.#positionMs });
+    this.#tellBooks(live);
+  }
+
+  #close(reel: MarketReel): void {
+    this.#live.delete(reel.market.key);
+    this.#upcoming.remove((live) => live.reel === reel);
+    this.#waiting = this.#waiting.filter((event) => !('reel' in event) || event.reel !== reel);
+    this.#waiting.push({ kind: 'ended', reel, localMs: this.#positionMs });
+  }
+
+  #tellBooks({ reel, unknown }: LiveMarket): void {
+    const outcomes = OUTCOMES.filter((outcome) => reel.state(outcome).known !== undefined && !unknown.has(outcome));
+    if (outcomes.length > 0) this.#waiting.push({ kind: 'books', reel, outcomes, localMs: this.#positionMs });
+  }
+
+  #tell(live: LiveMarket): FeedEvent {
+    const { reel, unknown } = live;
+    const event = reel.next();
+    this.#positionMs = event.timestampMs;
+    live.atMs = reel.nextMs ?? Infinity;
+    if (live.atMs < this.#window.toMs) this.#upcoming.add(live);
+    else {
+      this.#live.delete(reel.market.key);
+      this.#waiting.push({ kind: 'ended', reel, localMs: event.timestampMs });
+    }
+    if (event.kind === 'gap') return this.#disconnect(live, event.timestampMs);
+    return { kind: 'told', reel, event: asKnown(event, unknown), unknown, localMs: event.timestampMs };
+  }
+
+  /** One market's gap ends the connection that all are told through. */
+  #disconnect(live: LiveMarket, atMs: InstantMs): FeedEvent {
+    const isToldOf = OUTCOMES.some(
+      (outcome) => live.reel.state(outcome).known !== undefined && !live.unknown.has(outcome),
+    );
+    if (this.#disconnectedMs === atMs && !isToldOf) return this.#rest();
+    this.#disconnectedMs = atMs;
+    this.#isReconnecting = true;
+    // A recorder that fails leaves gaps in all that it recorded.
+    for (const other of this.#live.values())
+      if (other !== live && this.#hasGapAt(other.reel.market, atMs)) forget(other);
+    forget(live);
+    return { kind: 'disconnected', localMs: atMs };
+  }
+
+  #hasGapAt({ key }: StoredMarket, atMs: InstantMs): boolean {
+    for (const { fromMs } of this.#archive.gaps.within(key, atMs, atMs)) if (fromMs === atMs) return true;
+    return false;
+  }
+
+  /** The new connection begins with the books that are known. */
+  #reconnect(): void {
+    if (!this.#isReconnecting) return;
+    this.#isReconnecting = false;
+    for (const live of this.#live.values()) this.#tellBooks(live);
+  }
+}
+
+function forget({ reel, unknown }: LiveMarket): void {
+  for (const outcome of OUTCOMES) if (reel.state(outcome).known !== undefined) unknown.add(outcome);
+}
+
+/** An event as it is for somebody to whom the books of `unknown` are new; those that it has are known from here on. */
+function asKnown(event: Told, unknown: Set<Outcome>): Told {
+  if (event.kind !== 'books' || unknown.size === 0) return event;
+  const anew = (outcome: Outcome): OutcomeChange | undefined => {
+    const change = event[outcome];
+    if (change === undefined || !unknown.delete(outcome)) return change;
+    return { before: undefined, after: change.after, changes: [] };
+  };
+  return { ...event, up: anew('up'), down: anew('down') };
+}

@@ -1,0 +1,134 @@
+import type { InstantMs } from '../../domain/instant.ts';
+import { assetIdOf } from '../../domain/market.ts';
+import type { OrderBook } from '../../domain/orderbook.ts';
+import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
+import { complement } from '../../recording/mirror.ts';
+import type { LevelChange } from '../level-change.ts';
+import type { MarketReel, OutcomeChange } from '../market-reel.ts';
+import { EXCHANGE } from './tardis-data-type.ts';
+import type { FeedEvent } from './tardis-feed.ts';
+import { type BookChange, type BookTicker, dateOf, type RecordLevel, type SourceRecord } from './tardis-record.ts';
+
+type Told = Extract<FeedEvent, { kind: 'told' }>;
+type BooksTold = Extract<Told['event'], { kind: 'books' }>;
+type TradeTold = Extract<Told['event'], { kind: 'trade' }>;
+
+/** What a market has for an asset whose id no recording knew: nobody can ask for it. */
+export const UNKNOWN_ASSET = '0';
+
+/**
+ * The records that tardis makes of the venue's messages (tardis-node, src/mappers/polymarket.ts), in the order of those messages as
+ * VenueFrames has them: of a `price_change` one a level and outcome, of a `book` one that is a snapshot, levels in the venue's
+ * order (the best one last); of a `last_trade_price` a trade; of a `best_bid_ask` a ticker.
+ */
+export function recordsOf(event: FeedEvent): SourceRecord[] {
+  if (event.kind === 'books') return event.outcomes.map((outcome) => bookRecord(event.reel, outcome, event.localMs));
+  if (event.kind !== 'told') return [];
+  if (event.event.kind === 'books') return booksRecords(event.reel, event.event);
+  return event.event.kind === 'trade' ? tradeRecords(event, event.event) : [];
+}
+
+function bookRecord(reel: MarketReel, outcome: Outcome, localMs: InstantMs): BookChange {
+  const { book, timestampMs } = reel.state(outcome).known!;
+  return {
+    type: 'book_change',
+    symbol: assetIdOf(reel.market, outcome),
+    exchange: EXCHANGE,
+    isSnapshot: true,
+    bids: levelsOf(book.bidPrices, book.bidSizes),
+    asks: levelsOf(book.askPrices, book.askSizes),
+    timestamp: dateOf(timestampMs),
+    localTimestamp: dateOf(localMs),
+  };
+}
+
+function levelsOf(prices: readonly number[], sizes: readonly number[]): RecordLevel[] {
+  return prices.map((price, nth) => ({ price, amount: sizes[nth]! })).reverse();
+}
+
+function booksRecords(reel: MarketReel, event: BooksTold): SourceRecord[] {
+  const records: SourceRecord[] = [];
+  const changeOf = (outcome: Outcome, change: LevelChange) =>
+    records.push(levelRecord(assetIdOf(reel.market, outcome), change, event.timestampMs));
+  const down = new Map(changesOf(reel, event, 'down').map((change) => [keyOf(change), change]));
+  for (const change of changesOf(reel, event, 'up')) {
+    changeOf('up', change);
+    // The venue tells both outcomes of one order in one message.
+    const mirrored = { isBid: !change.isBid, price: complement(change.price), size: change.size };
+    const key = keyOf(mirrored);
+    if (down.get(key)?.size !== mirrored.size) continue;
+    changeOf('down', mirrored);
+    down.delete(key);
+  }
+  for (const change of down.values()) changeOf('down', change);
+  for (const outcome of OUTCOMES) {
+    const change = event[outcome];
+    if (change === undefined) continue;
+    if (change.before === undefined) records.push(bookRecord(reel, outcome, event.timestampMs));
+    else if (isNewTop(change.before, change.after))
+      records.push(tickerRecord(reel, outcome, change.after, event.timestampMs));
+  }
+  return records;
+}
+
+function changesOf({ market }: MarketReel, event: BooksTold, outcome: Outcome): OutcomeChange['changes'] {
+  return assetIdOf(market, outcome) === UNKNOWN_ASSET ? [] : (event[outcome]?.changes ?? []);
+}
+
+function keyOf({ isBid, price }: LevelChange): number {
+  return isBid ? price : -1 - price;
+}
+
+function levelRecord(symbol: string, { isBid, price, size }: LevelChange, atMs: InstantMs): BookChange {
+  const level = [{ price, amount: size }];
+  return {
+    type: 'book_change',
+    symbol,
+    exchange: EXCHANGE,
+    isSnapshot: false,
+    bids: isBid ? level : [],
+    asks: isBid ? [] : level,
+    timestamp: dateOf(atMs),
+    localTimestamp: dateOf(atMs),
+  };
+}
+
+function isNewTop(before: OrderBook, after: OrderBook): boolean {
+  return before.bidPrices[0] !== after.bidPrices[0] || before.askPrices[0] !== after.askPrices[0];
+}
+
+function tickerRecord({ market }: MarketReel, outcome: Outcome, book: OrderBook, atMs: InstantMs): BookTicker {
+  return {
+    type: 'book_ticker',
+    symbol: assetIdOf(market, outcome),
+    exchange: EXCHANGE,
+    // The venue says 0 without bids and 1 without asks; tardis takes 0 for nothing.
+    bidPrice: book.bidPrices[0] === 0 ? undefined : book.bidPrices[0],
+    bidAmount: undefined,
+    askPrice: (book.askPrices[0] ?? 1) === 0 ? undefined : (book.askPrices[0] ?? 1),
+    askAmount: undefined,
+    timestamp: dateOf(atMs),
+    localTimestamp: dateOf(atMs),
+  };
+}
+
+function tradeRecords({ reel, unknown }: Told, { outcome, record, timestampMs }: TradeTold): SourceRecord[] {
+  const { price, id, trade } = record;
+  const records: SourceRecord[] = [
+    {
+      type: 'trade',
+      symbol: assetIdOf(reel.market, outcome),
+      exchange: EXCHANGE,
+      id: trade?.transactionHash ?? String(id),
+      price,
+      amount: trade?.size ?? 0,
+      side: trade?.side ?? 'unknown',
+      timestamp: dateOf(timestampMs),
+      localTimestamp: dateOf(timestampMs),
+    },
+  ];
+  for (const each of [outcome, otherOutcome(outcome)]) {
+    if (reel.state(each).known !== undefined && !unknown.has(each)) records.push(bookRecord(reel, each, timestampMs));
+  }
+  return records;
+}

@@ -1,0 +1,179 @@
+import type { InstantMs } from '../../domain/instant.ts';
+import { assetIdOf } from '../../domain/market.ts';
+import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
+import type { Archive } from '../../store/archive.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import type { MarketReel } from '../market-reel.ts';
+import type { TickSizes } from '../tick-sizes.ts';
+import type { PriceTexts } from '../venue/price-texts.ts';
+import { listedFrame, resolvedFrame } from '../venue/venue-announcements.ts';
+import { VenueFrames } from '../venue/venue-frames.ts';
+import { type FeedEvent, TardisFeed } from './tardis-feed.ts';
+import { UNKNOWN_ASSET } from './tardis-mapper.ts';
+import { CHANNELS, type Channel, type ChannelFilter, type Window } from './tardis-options.ts';
+import type { StreamItem, TardisStream } from './tardis-stream.ts';
+
+/** What a stream reads, and for whom. */
+export interface TardisSource {
+  readonly archive: Archive;
+  readonly ticks: TickSizes;
+  readonly prices: PriceTexts;
+}
+
+const EVENT_TYPE = '"event_type":"';
+
+/** The venue's messages as a connection would have got them. A gap of any market disconnects it: it begins with books anew. */
+export class NativeStream implements TardisStream {
+  readonly #source: TardisSource;
+  readonly #feed: TardisFeed;
+  readonly #frames = new Map<MarketReel, VenueFrames>();
+  #filters: readonly ChannelFilter[];
+  /** What is wanted of the assets that are told of. */
+  readonly #wanted = new Map<string, ReadonlySet<Channel>>();
+  readonly #ready: StreamItem[] = [];
+
+  /** Without filters it is everything. Wants a view of the archive. */
+  constructor(source: TardisSource, window: Window, filters: readonly ChannelFilter[]) {
+    this.#source = source;
+    this.#filters = filters.length === 0 ? CHANNELS.map((channel) => ({ channel, assetIds: undefined })) : filters;
+    const isEverything = this.#filters.some(({ assetIds }) => assetIds === undefined);
+    this.#feed = new TardisFeed(source.archive, source.ticks, window, isEverything);
+    this.#include(filters);
+  }
+
+  check(): void {
+    this.#feed.check();
+  }
+
+  /** Takes further filters in; assets that are new begin with their books. Wants a view of the archive. */
+  subscribe(filters: readonly ChannelFilter[]): void {
+    this.#filters = [...this.#filters, ...filters];
+    this.#wanted.clear();
+    this.#include(filters);
+  }
+
+  /** Takes assets out of all filters that name them. Wants a view of the archive. */
+  unsubscribe(assetIds: readonly string[]): void {
+    const unwanted = new Set(assetIds);
+    this.#filters = this.#filters.flatMap((filter) => {
+      if (filter.assetIds === undefined) return [filter];
+      const left = filter.assetIds.filter((assetId) => !unwanted.has(assetId));
+      return left.length === 0 ? [] : [{ channel: filter.channel, assetIds: left }];
+    });
+    this.#wanted.clear();
+    this.#feed.keep((market) => market.clobTokenIds.some((assetId) => this.#wantedOf(assetId).size > 0));
+  }
+
+  next(): StreamItem | undefined {
+    const ready = this.#ready.shift();
+    if (ready !== undefined) return ready;
+    const event = this.#feed.next();
+    if (event === undefined) return undefined;
+    for (const text of this.#textsOf(event)) this.#ready.push({ kind: 'text', text, localMs: event.localMs });
+    if (event.kind === 'disconnected') return { kind: 'disconnect', text: '', localMs: event.localMs };
+    return this.#ready.shift() ?? { kind: 'rest', text: '', localMs: event.localMs };
+  }
+
+  #include(filters: readonly ChannelFilter[]): void {
+    this.#feed.include(
+      marketsOf(
+        this.#source.archive,
+        filters.flatMap(({ assetIds = [] }) => assetIds),
+      ),
+    );
+  }
+
+  #textsOf(event: FeedEvent): string[] {
+    switch (event.kind) {
+      case 'began':
+        this.#frames.set(event.reel, new VenueFrames(event.reel, 0, this.#source.prices));
+        return [];
+      case 'ended':
+        this.#frames.delete(event.reel);
+        for (const assetId of event.reel.market.clobTokenIds) this.#wanted.delete(assetId);
+        return [];
+      case 'books':
+        return this.#openings(event.reel, event.outcomes);
+      case 'told':
+        return this.#told(event);
+      case 'listed':
+        return this.#announcement('new_market', event.market, event.localMs, listedFrame);
+      case 'resolved':
+        return this.#announcement('market_resolved', event.market, event.localMs, resolvedFrame);
+      default:
+        return [];
+    }
+  }
+
+  /** One message, an array, as the venue begins a subscription. */
+  #openings(reel: MarketReel, outcomes: readonly Outcome[]): string[] {
+    const frames = this.#frames.get(reel)!;
+    const books = outcomes
+      .filter((outcome) => this.#wants('book', assetIdOf(reel.market, outcome)))
+      .flatMap((outcome) => frames.opening(outcome) ?? []);
+    return books.length === 0 ? [] : [`[${books.join(',')}]`];
+  }
+
+  #told({ reel, event, unknown }: Extract<FeedEvent, { kind: 'told' }>): string[] {
+    const { market } = reel;
+    const [up, down] = market.clobTokenIds;
+    const listening = {
+      up: this.#wantedOf(up).size > 0,
+      down: this.#wantedOf(down).size > 0,
+      custom: this.#wants('best_bid_ask', up) || this.#wants('best_bid_ask', down),
+    };
+    const frames = this.#frames.get(reel)!.framesOf(event, listening);
+    return frames.filter((frame) => {
+      const channel = channelOf(frame);
+      return OUTCOMES.some((outcome) => {
+        const assetId = assetIdOf(market, outcome);
+        if (channel === 'book' && unknown.has(outcome)) return false;
+        return this.#wants(channel, assetId) && frame.includes(`"asset_id":"${assetId}"`);
+      });
+    });
+  }
+
+  #announcement(
+    channel: Channel,
+    market: StoredMarket,
+    atMs: InstantMs,
+    frameOf: (market: StoredMarket, timestampMs: InstantMs) => string,
+  ): string[] {
+    const isWanted = market.clobTokenIds.some((assetId) => this.#channelsOf(assetId).has(channel));
+    return isWanted ? [frameOf(market, atMs)] : [];
+  }
+
+  #wants(channel: Channel, assetId: string): boolean {
+    return this.#wantedOf(assetId).has(channel);
+  }
+
+  #wantedOf(assetId: string): ReadonlySet<Channel> {
+    let channels = this.#wanted.get(assetId);
+    if (channels === undefined) {
+      channels = this.#channelsOf(assetId);
+      this.#wanted.set(assetId, channels);
+    }
+    return channels;
+  }
+
+  #channelsOf(assetId: string): ReadonlySet<Channel> {
+    if (assetId === UNKNOWN_ASSET) return new Set();
+    const filters = this.#filters.filter(({ assetIds }) => assetIds === undefined || assetIds.includes(assetId));
+    return new Set(filters.map(({ channel }) => channel));
+  }
+}
+
+/** The markets of assets, each once; what nobody recorded is left out. */
+export function marketsOf(archive: Archive, assetIds: Iterable<string>): StoredMarket[] {
+  const found = new Map<number, StoredMarket>();
+  for (const assetId of new Set(assetIds)) {
+    const market = archive.markets.findByAsset(assetId);
+    if (market !== undefined) found.set(market.key, market);
+  }
+  return [...found.values()];
+}
+
+function channelOf(frame: string): Channel {
+  const at = frame.lastIndexOf(EVENT_TYPE) + EVENT_TYPE.length;
+  return frame.slice(at, frame.indexOf('"', at)) as Channel;
+}

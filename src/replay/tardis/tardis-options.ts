@@ -1,0 +1,163 @@
+import { DomainError } from '../../domain/errors.ts';
+import { type InstantMs, parseIso } from '../../domain/instant.ts';
+import { isFields } from '../../recording/formats/fields.ts';
+import { type DataType, dataTypeOf, EXCHANGE } from './tardis-data-type.ts';
+
+/** The venue's kinds of messages, which are tardis' channels. */
+export const CHANNELS = [
+  'book',
+  'price_change',
+  'last_trade_price',
+  'tick_size_change',
+  'best_bid_ask',
+  'new_market',
+  'market_resolved',
+] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+/** Messages of one channel; of the assets named, or with `assetIds` undefined of all. */
+export interface ChannelFilter {
+  readonly channel: Channel;
+  readonly assetIds: readonly string[] | undefined;
+}
+
+/** From `fromMs` on, in front of `toMs`. */
+export interface Window {
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+}
+
+/** What `/replay` is asked for. */
+export interface NativeOptions extends Window {
+  /** Empty: everything. */
+  readonly filters: readonly ChannelFilter[];
+  readonly withDisconnects: boolean;
+  /** See speedOf. */
+  readonly speed: number | undefined;
+}
+
+/** What `/replay-normalized` is asked for, once or several times over. */
+export interface NormalizedOptions extends Window {
+  /** Asset ids; undefined: all. */
+  readonly assetIds: readonly string[] | undefined;
+  /** In the order in which they were named. */
+  readonly dataTypes: readonly DataType[];
+  readonly withDisconnects: boolean;
+  /** See speedOf. */
+  readonly speed: number | undefined;
+}
+
+/** Options that one request may have in its array, data types that one of them may name. */
+export const OPTIONS_MAX = 64;
+export const DATA_TYPES_MAX = 64;
+/** Faster than any recording can be read. */
+const TARDIS_SPEED_MAX = 100_000;
+
+const ASSET_ID = /^\d{1,78}$/;
+const ZONE = /(?:Z|[+-]\d{2}:\d{2})$/;
+const SPEED = /^\d{1,6}(?:\.\d{1,3})?$/;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/** The options of `/replay`, JSON text. Throws 'invalid-parameter'; fields that mean nothing here are passed over. */
+export function nativeOptionsOf(text: string | undefined): NativeOptions {
+  const options = parsed(text);
+  if (!isFields(options)) throw refusal('options must be a JSON object');
+  const { filters = [] } = options;
+  if (!Array.isArray(filters)) throw refusal('filters must be an array of {"channel", "symbols"}');
+  return {
+    ...windowOf(options.exchange, options.from, options.to),
+    filters: filters.map(filterOf),
+    withDisconnects: options.withDisconnects === true,
+    speed: speedOf(options.speed),
+  };
+}
+
+/** The options of `/replay-normalized`, JSON text: an object or an array of them. Throws 'invalid-parameter'. */
+export function normalizedOptionsOf(text: string | undefined): NormalizedOptions[] {
+  const given = parsed(text);
+  const all = Array.isArray(given) ? given : [given];
+  if (all.length === 0) throw refusal('options must have at least one element');
+  if (all.length > OPTIONS_MAX) throw refusal(`options may have at most ${OPTIONS_MAX} elements`);
+  return all.map((options) => {
+    if (!isFields(options)) throw refusal('options must be a JSON object, or an array of them');
+    return {
+      ...windowOf(options.exchange, options.from, options.to),
+      assetIds: symbolsOf('symbols', options.symbols),
+      dataTypes: dataTypesOf(options.dataTypes),
+      withDisconnects: options.withDisconnectMessages === true,
+      speed: speedOf(options.speed),
+    };
+  });
+}
+
+/** Exchange, from and to as texts. Throws 'invalid-parameter'. */
+export function windowOf(exchange: unknown, from: unknown, to: unknown): Window {
+  if (exchange !== EXCHANGE) throw refusal(`exchange must be '${EXCHANGE}'`);
+  const fromMs = instantOf('from', from);
+  const toMs = instantOf('to', to);
+  if (toMs < fromMs) throw refusal('to must not be earlier than from');
+  return { fromMs, toMs };
+}
+
+/**
+ * How many recorded seconds go by in one; 0: as many as can be sent. Undefined where nothing is said. tardis-machine knows
+ * no speed.
+ */
+export function speedOf(given: unknown): number | undefined {
+  if (given === null || given === undefined || given === '') return undefined;
+  const speed = SPEED.test(String(given)) ? Number(given) : Number.NaN;
+  if (speed <= TARDIS_SPEED_MAX) return speed;
+  throw refusal(`speed must be a number from 0 (as fast as can be read) to ${TARDIS_SPEED_MAX} (1 is real time)`);
+}
+
+function parsed(text: string | undefined): unknown {
+  if (text === undefined || text === '')
+    throw refusal('the parameter options is missing: send it as JSON, percent-encoded');
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw refusal('the parameter options is not JSON');
+  }
+}
+
+function filterOf(filter: unknown): ChannelFilter {
+  if (!isFields(filter)) throw refusal('each of filters must be an object {"channel", "symbols"}');
+  const channel = CHANNELS.find((each) => each === filter.channel);
+  if (channel === undefined) throw refusal(`filters[].channel must be one of ${CHANNELS.join(', ')}`);
+  return { channel, assetIds: symbolsOf('filters[].symbols', filter.symbols) };
+}
+
+/** Nothing, and none at all, mean everything. */
+function symbolsOf(name: string, symbols: unknown): readonly string[] | undefined {
+  if (symbols === undefined || symbols === null) return undefined;
+  if (!Array.isArray(symbols)) throw refusal(`${name} must be an array of asset ids`);
+  if (symbols.length === 0) return undefined;
+  for (const symbol of symbols) {
+    if (typeof symbol !== 'string' || !ASSET_ID.test(symbol))
+      throw refusal(`${name} must be asset ids, as texts of digits`);
+  }
+  return [...new Set<string>(symbols)];
+}
+
+function dataTypesOf(names: unknown): DataType[] {
+  if (!Array.isArray(names) || names.length === 0)
+    throw refusal('dataTypes must be an array with at least one of them');
+  if (names.length > DATA_TYPES_MAX) throw refusal(`dataTypes may be at most ${DATA_TYPES_MAX}`);
+  return names.map((name) => {
+    if (typeof name !== 'string') throw refusal('dataTypes must be texts');
+    return dataTypeOf(name);
+  });
+}
+
+/** A date, or date and time with `T` or a blank between them; without a zone it is UTC. */
+function instantOf(name: string, value: unknown): InstantMs {
+  const text = typeof value === 'string' ? value.trim().replace(' ', 'T') : '';
+  const instantMs = parseIso(DAY.test(text) || ZONE.test(text) ? text : `${text}Z`);
+  if (instantMs === undefined)
+    throw refusal(`${name} must be a date or an instant, as 2026-04-21 or 2026-04-21T22:05:00Z`);
+  return instantMs;
+}
+
+function refusal(sentence: string): DomainError {
+  return new DomainError('invalid-parameter', sentence);
+}

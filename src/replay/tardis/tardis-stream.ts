@@ -1,0 +1,58 @@
+import type { InstantMs } from '../../domain/instant.ts';
+
+/** One thing of a stream: a message or a record as text, or that the connection was lost. */
+export interface StreamItem {
+  readonly localMs: InstantMs;
+  /** 'rest' is nothing: a stream gives it when it has worked for a while in vain. */
+  readonly kind: 'text' | 'disconnect' | 'rest';
+  /** Empty unless it is a text. */
+  readonly text: string;
+}
+
+/** Gives items by localMs. Both methods want a view of the archive. */
+export interface TardisStream {
+  /** Throws 'conflict' when what was read before no longer holds. */
+  check(): void;
+  /** Undefined behind the last one. */
+  next(): StreamItem | undefined;
+}
+
+/** Several streams as one, by localMs; of one time the one that stands in front comes first. */
+export class MergedStream<S extends TardisStream = TardisStream> implements TardisStream {
+  readonly #streams: { readonly stream: S; head: StreamItem | undefined }[];
+
+  constructor(streams: readonly S[]) {
+    this.#streams = streams.map((stream) => ({ stream, head: undefined }));
+  }
+
+  check(): void {
+    for (const { stream } of this.#streams) stream.check();
+  }
+
+  next(): StreamItem | undefined {
+    return this.nextOf()?.item;
+  }
+
+  /** The next item, and whose it is. */
+  nextOf(): { readonly stream: S; readonly item: StreamItem } | undefined {
+    for (const each of [...this.#streams]) {
+      if (each.head !== undefined) continue;
+      const item = each.stream.next();
+      if (item === undefined) this.#streams.splice(this.#streams.indexOf(each), 1);
+      else if (item.kind === 'rest') return { stream: each.stream, item };
+      else each.head = item;
+    }
+    let first = this.#streams[0];
+    for (const each of this.#streams) if (each.head!.localMs < first!.head!.localMs) first = each;
+    if (first === undefined) return undefined;
+    const item = first.head!;
+    first.head = undefined;
+    return { stream: first.stream, item };
+  }
+
+  /** Asks no more of a stream. */
+  remove(stream: S): void {
+    const index = this.#streams.findIndex((each) => each.stream === stream);
+    if (index >= 0) this.#streams.splice(index, 1);
+  }
+}

@@ -1,0 +1,311 @@
+import { formatInstant, INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
+import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import type { MarketReel } from '../market-reel.ts';
+import type { Follower } from '../replay-clock.ts';
+import type { ReplayRun } from '../replay-run.ts';
+import { Timeline } from '../timeline.ts';
+import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from './channel-request.ts';
+import { listedFrame, resolvedFrame } from './venue-announcements.ts';
+import { VenueFrames } from './venue-frames.ts';
+
+/** The connection that a session talks through. */
+export interface Connection {
+  /** False when the client is behind: nothing more is to be sent until `drained` is called. */
+  send(text: string): boolean;
+  /** Calls `work`, and sends what it sends in as few pieces as possible. */
+  together(work: () => void): void;
+  close(code: number, reason: string): void;
+}
+
+/** What is listened to of one market. */
+interface Subscription {
+  readonly market: StoredMarket;
+  readonly frames: VenueFrames;
+  readonly listening: { up: boolean; down: boolean; custom: boolean };
+}
+
+/** So long may be sent until others get their turn. */
+const TURN_MS = 4;
+/** So many events are handled between two looks at the time. */
+const EVENTS_PER_LOOK = 32;
+/** setTimeout takes no more. */
+const WAIT_MS_MAX = 2 ** 31 - 1;
+/** Service restart (the registry of RFC 6455 codes): connect again. */
+const CLOSED_BY_GAP = 1012;
+const GOING_AWAY = 1001;
+const INTERNAL_ERROR = 1011;
+
+/**
+ * One client of the venue's market channel, listening to a replay: what it subscribes to begins with the books at the clock's
+ * instant, and goes on as the clock does. A client that does not keep up is sent less and later; nobody else notices.
+ *
+ * When the clock jumps, everything begins anew with the books of the new instant.
+ */
+export class VenueSession {
+  readonly #run: ReplayRun;
+  readonly #connection: Connection;
+  readonly #nowMs: () => number;
+  readonly #failed: (error: unknown) => void;
+  readonly #subscriptions = new Map<number, Subscription>();
+  readonly #byReel = new Map<MarketReel, Subscription>();
+  readonly #stopListening: readonly (() => void)[];
+  #timeline = new Timeline();
+  #follower: Follower | undefined;
+  #custom = false;
+  #wantsDump = true;
+  /** Everything up to here was sent. */
+  #positionMs: InstantMs;
+  #isBlocked = false;
+  #isClosed = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #turn: ReturnType<typeof setImmediate> | undefined;
+  /** Everybody's news were told up to here. */
+  #announcedMs: InstantMs;
+
+  /** `failed` hears of what goes wrong when nobody has called: the connection is closed, and nobody else notices. */
+  constructor(
+    run: ReplayRun,
+    connection: Connection,
+    monotonicMs: () => number,
+    failed: (error: unknown) => void = rethrow,
+  ) {
+    this.#run = run;
+    this.#connection = connection;
+    this.#nowMs = monotonicMs;
+    this.#failed = failed;
+    this.#positionMs = run.clock.nowMs;
+    this.#announcedMs = this.#positionMs;
+    this.#stopListening = [
+      run.clock.onChange((change) => {
+        if (change === 'jump') this.#guarded(() => this.#beginAnew());
+        else this.#schedule();
+      }),
+      run.onEnd(() => this.#close(GOING_AWAY, 'the replay was ended')),
+    ];
+  }
+
+  /** A frame from the client. */
+  received(text: string): void {
+    const request = channelRequest(text);
+    if (this.#isClosed || request === undefined) return;
+    if (request.kind === 'ping') this.#connection.send('PONG');
+    else if (request.kind === 'unsubscribe') this.#unsubscribe(request.assetIds);
+    else this.#subscribe(request);
+  }
+
+  /** The client takes more. */
+  drained(): void {
+    this.#isBlocked = false;
+    this.#schedule();
+  }
+
+  closed(): void {
+    this.#isClosed = true;
+    for (const stop of this.#stopListening) stop();
+    this.#follower?.leave();
+    this.#forgetTurns();
+  }
+
+  #subscribe({ assetIds, initialDump, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): void {
+    // What is due by now goes to those who listened until now.
+    this.#pump();
+    if (this.#isClosed) return;
+    if (custom !== undefined) this.#wantCustom(custom);
+    this.#wantsDump = initialDump ?? this.#wantsDump;
+    if (this.#follower === undefined) {
+      this.#positionMs = this.#run.clock.nowMs;
+      this.#announcedMs = this.#positionMs;
+      this.#follower = this.#run.clock.follow(this.#positionMs);
+    }
+    const opened: [Subscription, Outcome][] = [];
+    for (const assetId of assetIds) {
+      if (this.#subscribedAssets() >= SUBSCRIBED_MAX) break;
+      // Of what is not listed yet nothing is heard until it is.
+      const found = this.#run.findByAsset(assetId, INSTANT_MAX_MS);
+      if (found === undefined) continue;
+      const subscription =
+        this.#subscriptions.get(found.market.key) ?? this.#open(found.market, { up: false, down: false });
+      if (subscription.listening[found.outcome]) continue;
+      subscription.listening[found.outcome] = true;
+      opened.push([subscription, found.outcome]);
+    }
+    if (this.#wantsDump) this.#sendOpenings(opened);
+    this.#schedule();
+  }
+
+  #unsubscribe(assetIds: readonly string[]): void {
+    const unwanted = new Set(assetIds);
+    for (const subscription of this.#subscriptions.values()) {
+      const { market, listening } = subscription;
+      const [up, down] = market.clobTokenIds;
+      listening.up &&= !unwanted.has(up);
+      listening.down &&= !unwanted.has(down);
+      if (!listening.up && !listening.down) this.#drop(subscription);
+    }
+  }
+
+  #wantCustom(custom: boolean): void {
+    if (custom && !this.#custom) this.#announcedMs = this.#positionMs;
+    this.#custom = custom;
+    for (const { listening } of this.#subscriptions.values()) listening.custom = custom;
+  }
+
+  #subscribedAssets(): number {
+    let count = 0;
+    for (const { listening } of this.#subscriptions.values()) count += Number(listening.up) + Number(listening.down);
+    return count;
+  }
+
+  #open(market: StoredMarket, wanted: { readonly up: boolean; readonly down: boolean }): Subscription {
+    const reel = this.#run.reel(market, this.#positionMs);
+    const listening = { up: wanted.up, down: wanted.down, custom: this.#custom };
+    const subscription = { market, frames: new VenueFrames(reel, this.#run.shiftMs, this.#run.prices), listening };
+    this.#subscriptions.set(market.key, subscription);
+    this.#byReel.set(reel, subscription);
+    this.#timeline.add(reel);
+    return subscription;
+  }
+
+  #drop({ market, frames }: Subscription): void {
+    this.#subscriptions.delete(market.key);
+    this.#byReel.delete(frames.reel);
+    this.#timeline.remove(frames.reel);
+  }
+
+  /** Books as they begin a subscription: one message, an array. */
+  #sendOpenings(opened: readonly (readonly [Subscription, Outcome])[]): void {
+    const books = opened.flatMap(([{ frames }, outcome]) => frames.opening(outcome) ?? []);
+    if (books.length > 0) this.#send(`[${books.join(',')}]`);
+  }
+
+  #beginAnew(): void {
+    this.#forgetTurns();
+    if (this.#follower === undefined) return;
+    this.#positionMs = this.#run.clock.nowMs;
+    this.#announcedMs = this.#positionMs;
+    this.#timeline = new Timeline();
+    this.#byReel.clear();
+    const held = [...this.#subscriptions.values()];
+    this.#subscriptions.clear();
+    const opened: [Subscription, Outcome][] = [];
+    for (const { market, listening } of held) {
+      const subscription = this.#open(market, listening);
+      for (const outcome of OUTCOMES) if (listening[outcome]) opened.push([subscription, outcome]);
+    }
+    this.#sendOpenings(opened);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#forgetTurns();
+    if (this.#isClosed || this.#isBlocked || this.#follower === undefined) return;
+    this.#pumpNextTurn();
+  }
+
+  #forgetTurns(): void {
+    clearTimeout(this.#timer);
+    clearImmediate(this.#turn);
+  }
+
+  /** Sends what is due, for a turn, and sees to it that the rest follows when it is time. */
+  #pump(): void {
+    this.#forgetTurns();
+    if (this.#isClosed || this.#isBlocked || this.#follower === undefined) return;
+    const { clock } = this.#run;
+    const dueMs = clock.dueMs;
+    const untilMs = this.#nowMs() + TURN_MS;
+    let isDone = false;
+    this.#connection.together(() => {
+      do isDone = this.#sendSome(dueMs);
+      while (!isDone && !this.#isBlocked && !this.#isClosed && this.#nowMs() < untilMs);
+    });
+    if (this.#isClosed || this.#isBlocked) return;
+    if (!isDone) {
+      this.#pumpNextTurn();
+      return;
+    }
+    this.#arrive(dueMs);
+    this.#waitFor(this.#nextMs());
+  }
+
+  #waitFor(nextMs: InstantMs | undefined): void {
+    const waitMs = nextMs === undefined ? undefined : this.#run.clock.realMsUntil(nextMs);
+    if (waitMs === undefined) return;
+    const pump = () => this.#guarded(() => this.#pump());
+    // Half a millisecond early is a turn in vain; the clock counts whole ones.
+    this.#timer = setTimeout(pump, Math.min(Math.ceil(waitMs), WAIT_MS_MAX));
+  }
+
+  #pumpNextTurn(): void {
+    this.#turn = setImmediate(() => this.#guarded(() => this.#pump()));
+  }
+
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#close(INTERNAL_ERROR, 'something went wrong here');
+      this.#failed(error);
+    }
+  }
+
+  #nextMs(): InstantMs | undefined {
+    const announcement = this.#nextAnnouncementMs();
+    const recorded = this.#timeline.nextMs;
+    if (announcement === undefined || recorded === undefined) return announcement ?? recorded;
+    return Math.min(announcement, recorded);
+  }
+
+  #nextAnnouncementMs(): InstantMs | undefined {
+    return this.#custom ? this.#run.nextAnnouncementMs(this.#announcedMs) : undefined;
+  }
+
+  /** A few events that are due by `dueMs`; true when nothing more is. */
+  #sendSome(dueMs: InstantMs): boolean {
+    for (let i = 0; i < EVENTS_PER_LOOK; i += 1) {
+      const nextMs = this.#timeline.nextMs ?? Infinity;
+      this.#announceUntil(Math.min(nextMs, dueMs));
+      if (nextMs > dueMs) return true;
+      const { reel, event } = this.#timeline.next()!;
+      const { frames, listening } = this.#byReel.get(reel)!;
+      for (const frame of frames.framesOf(event, listening)) this.#send(frame);
+      // What else is of this time is still to come.
+      if ((this.#timeline.nextMs ?? Infinity) > event.timestampMs) this.#arrive(event.timestampMs);
+      if (event.kind === 'gap' && this.#run.options.gaps === 'disconnect') {
+        this.#close(CLOSED_BY_GAP, `the recording has a gap until ${formatInstant(event.gap.toMs)}`);
+        return true;
+      }
+      if (this.#isBlocked) return false;
+    }
+    return false;
+  }
+
+  #announceUntil(untilMs: InstantMs): void {
+    if (!this.#custom || untilMs <= this.#announcedMs) return;
+    const { archive, shiftMs } = this.#run;
+    for (const { kind, marketKey, timestampMs } of this.#run.announcements(this.#announcedMs, untilMs)) {
+      const frameOf = kind === 'listed' ? listedFrame : resolvedFrame;
+      this.#send(frameOf(archive.markets.byKey(marketKey), timestampMs + shiftMs));
+    }
+    this.#announcedMs = untilMs;
+  }
+
+  #arrive(instantMs: InstantMs): void {
+    this.#positionMs = instantMs;
+    this.#follower?.reached(instantMs);
+  }
+
+  #close(code: number, reason: string): void {
+    this.#connection.close(code, reason);
+    this.closed();
+  }
+
+  #send(text: string): void {
+    if (!this.#connection.send(text)) this.#isBlocked = true;
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw error;
+}

@@ -1,0 +1,108 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ReplayRun } from '../../src/replay/replay-run.ts';
+import { VenueSession } from '../../src/replay/venue/venue-session.ts';
+import { importPaths, temporaryArchive } from '../support/archive.ts';
+import { realRecording } from '../support/real-recordings.ts';
+import { DocumentedClient, levelsOf } from './documented-client.ts';
+import { KeepingConnection } from './keeping-connection.ts';
+
+const CAPTURE = realRecording('ws-capture-5m');
+
+interface RecordedBook {
+  readonly event_type: string;
+  readonly asset_id: string;
+  readonly timestamp: string;
+  readonly bids: readonly { price: string; size: string }[];
+  readonly asks: readonly { price: string; size: string }[];
+}
+
+interface CapturedMarket {
+  readonly upTokenId: string;
+  readonly downTokenId: string;
+}
+
+const TRADE_FIELDS = [
+  ...['market', 'asset_id', 'price', 'size', 'fee_rate_bps', 'side', 'timestamp', 'event_type', 'transaction_hash'],
+];
+
+function capturedOf(directory: string, kind: string): RecordedBook[] {
+  const lines = readFileSync(join(directory, 'market-ws.jsonl'), 'utf8').trimEnd().split('\n');
+  return lines
+    .flatMap((line) => (JSON.parse(line) as { payload: RecordedBook | RecordedBook[] }).payload)
+    .filter(({ event_type }) => event_type === kind);
+}
+
+test.skipIf(CAPTURE === undefined)(
+  'what the venue told is told again: at every full book of a capture the client has that very book',
+  async () => {
+    const directory = CAPTURE!;
+    using place = temporaryArchive();
+    await importPaths(place.archive, directory);
+    const clocks = { monotonicMs: () => performance.now(), wallMs: () => 0 };
+    const selection = { names: [], coins: [], timeframes: [] };
+    const options = {
+      selection,
+      fromMs: undefined,
+      toMs: undefined,
+      speed: 'max',
+      gaps: 'disconnect',
+      rebase: false,
+    } as const;
+    const run = new ReplayRun(place.archive, options, clocks);
+    const { current, next } = JSON.parse(readFileSync(join(directory, 'markets.json'), 'utf8')) as Record<
+      'current' | 'next',
+      CapturedMarket
+    >;
+    const pairs = [current, next].map(({ upTokenId, downTokenId }) => [upTokenId, downTokenId] as const);
+    const connection = new KeepingConnection();
+    const session = new VenueSession(run, connection, clocks.monotonicMs);
+    // Markets are listed when their windows begin, where nobody said when they were created.
+    const books = capturedOf(directory, 'book');
+    const firstMs = Math.min(...books.map(({ timestamp }) => Number(timestamp)));
+    run.clock.seek(Math.max(run.clock.span.fromMs, firstMs - 1000));
+    session.received(JSON.stringify({ type: 'market', assets_ids: pairs.flat() }));
+    run.clock.resume();
+    while (run.clock.state !== 'ended' && connection.closings.length === 0)
+      await new Promise((resolve) => setImmediate(resolve));
+    session.closed();
+    expect(connection.closings).toEqual([]);
+
+    const client = new DocumentedClient(...pairs);
+    const wanted = Map.groupBy(books, ({ timestamp }) => Number(timestamp));
+    let compared = 0;
+    let lastMs = 0;
+    const compare = (beforeMs: number) => {
+      client.settle();
+      for (const [ms, recorded] of wanted) {
+        if (ms >= beforeMs) continue;
+        wanted.delete(ms);
+        for (const { asset_id, bids, asks } of recorded) {
+          const levels = (side: RecordedBook['bids']) => new Map(side.map(({ price, size }) => [price, size]));
+          expect(levelsOf(client.books.get(asset_id)!)).toBe(levelsOf({ bids: levels(bids), asks: levels(asks) }));
+          compared += 1;
+        }
+      }
+    };
+    for (const frame of connection.frames) {
+      // A book behind a trade is as old as its last change.
+      const isBook = frame.includes('"event_type":"book"');
+      const times = [...frame.matchAll(/"timestamp":"(\d+)"/g)].map(([, ms]) => Number(ms));
+      const nextMs = isBook ? Math.max(lastMs, ...times) : Math.max(...times);
+      expect(nextMs).toBeGreaterThanOrEqual(lastMs);
+      if (nextMs > lastMs) compare(nextMs);
+      lastMs = nextMs;
+      client.receive(frame);
+    }
+    compare(Infinity);
+    expect(client.faults).toEqual([]);
+    const asWritten = (told: unknown) => JSON.stringify(told, TRADE_FIELDS);
+    const replayed = connection.frames.filter((frame) => frame.includes('"event_type":"last_trade_price"'));
+    expect(replayed.map((frame) => asWritten(JSON.parse(frame))).sort()).toEqual(
+      capturedOf(directory, 'last_trade_price').map(asWritten).sort(),
+    );
+    expect(compared).toBe(144);
+    expect(client.hashesChecked.right).toBeGreaterThan(5000);
+  },
+);

@@ -1,0 +1,446 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { importPaths, importRecords, temporaryArchive } from '../support/archive.ts';
+import { realRecording } from '../support/real-recordings.ts';
+import {
+  CONDITION_ID,
+  DOWN_ASSET,
+  START_MS,
+  sampleMarket,
+  samplePrice,
+  sampleSnapshot,
+  UP_ASSET,
+} from '../support/sample-records.ts';
+import { anotherRun, PRESENT_MS, venueServer } from './venue-server.ts';
+
+const RESOLVED = realRecording('gamma/resolved-btc-5m-2026-06-08.jsonl.gz');
+const EVENTS = realRecording('gamma/gamma_event_crypto_updown.json');
+const OPEN = realRecording('gamma/unresolved-sample.jsonl.gz');
+
+type Json = Readonly<Record<string, unknown>>;
+
+const linesOf = (path: string): Json[] =>
+  gunzipSync(readFileSync(path))
+    .toString()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+/** Times of the venue have up to six decimals, ours three. */
+const withMilliseconds = (time: unknown) =>
+  String(time)
+    .replace(/\.(\d{3})\d*Z$/, '.$1Z')
+    .replace('.000Z', 'Z');
+
+describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undefined)('objects of real markets', () => {
+  /** Not told by recordings as the venue had them: when a market was listed is when it was created. */
+  const NEAR = new Set(['startDate', 'startDateIso']);
+
+  test('that are resolved say what the venue’s own do, field for field', async () => {
+    using held = temporaryArchive();
+    await importPaths(held.archive, RESOLVED!);
+    await using server = venueServer(held.archive);
+    server.run.clock.seek(Date.UTC(2026, 5, 10));
+    const raws = linesOf(RESOLVED!).map(({ raw }) => raw as Json);
+    expect(raws.length).toBeGreaterThan(200);
+    for (const raw of raws) {
+      const { events, ...told } = await server.json(`/markets/${raw.id}`);
+      for (const [name, value] of Object.entries(told)) {
+        if (name === 'createdAt') expect(value).toBe(withMilliseconds(raw[name]));
+        else if (name === 'orderPriceMinTickSize') expect(value).toBe(0.01);
+        else if (!NEAR.has(name)) expect([name, value]).toEqual([name, raw[name]]);
+      }
+      expect(Object.keys(told).length).toBeGreaterThan(20);
+      expect(Math.abs(Date.parse(told.startDate) - Date.parse(String(raw.startDate)))).toBeLessThan(15 * 60_000);
+      expect(events[0].slug).toBe(raw.slug);
+      expect(events[0].closedTime).toBe(raw.closedTime);
+    }
+  }, 60_000);
+
+  test('have fields of the names and types that the venue’s have', async () => {
+    using held = temporaryArchive();
+    await importPaths(held.archive, OPEN!, EVENTS!);
+    await importRecords(held.archive, [sampleMarket(), sampleSnapshot(), samplePrice()]);
+    await using server = venueServer(held.archive);
+    server.run.clock.seek(START_MS + 60_000);
+    const kindOf = (value: unknown) => (Array.isArray(value) ? 'array' : typeof value);
+    const kindsOf = (objects: readonly Json[]) => {
+      const kinds = new Map<string, Set<string>>();
+      for (const object of objects) {
+        for (const [name, value] of Object.entries(object)) {
+          kinds.set(name, (kinds.get(name) ?? new Set()).add(kindOf(value)));
+        }
+      }
+      return kinds;
+    };
+    const resolved = linesOf(RESOLVED!).map(({ raw }) => raw as Json);
+    const open = linesOf(OPEN!);
+    const event = JSON.parse(readFileSync(EVENTS!, 'utf8'))[0] as Json;
+    const events = [...open.flatMap((market) => market.events as Json[]), event, { closedTime: '', eventMetadata: {} }];
+    const expectKinds = (told: readonly Json[], real: readonly Json[]) => {
+      const kinds = kindsOf(real);
+      expect(told.length).toBeGreaterThan(0);
+      for (const [name, own] of kindsOf(told)) {
+        for (const kind of own) expect([name, kind, kinds.get(name)?.has(kind)]).toEqual([name, kind, true]);
+      }
+    };
+    const markets: Json[] = await server.json('/gamma/markets?limit=500');
+    expectKinds(markets, [...open, ...resolved]);
+    const told: Json[] = await server.json('/gamma/events?limit=500');
+    expectKinds(told, events);
+    expectKinds(
+      told.flatMap(({ markets }) => markets as Json[]),
+      [...open, ...resolved],
+    );
+    expectKinds(
+      told.flatMap(({ series }) => series as Json[]),
+      events.flatMap(({ series }) => (series ?? []) as Json[]),
+    );
+  }, 60_000);
+
+  test('are filed under the series that the venue files them under', async () => {
+    using held = temporaryArchive();
+    await importPaths(held.archive, OPEN!, EVENTS!);
+    await using server = venueServer(held.archive);
+    server.run.clock.seek(Date.UTC(2026, 6, 1));
+    const real = new Map<unknown, Json>();
+    for (const market of [
+      ...linesOf(OPEN!),
+      { slug: 'hype-updown-5m-1782287400', events: JSON.parse(readFileSync(EVENTS!, 'utf8')) },
+    ]) {
+      const [event] = market.events as Json[];
+      const [series] = (event?.series ?? []) as Json[];
+      if (series !== undefined) real.set(market.slug, series);
+    }
+    let compared = 0;
+    for (let offset = 0; ; offset += 500) {
+      const told = await server.json(`/events?limit=500&offset=${offset}`);
+      if (told.length === 0) break;
+      for (const { slug, series, seriesSlug } of told) {
+        const expected = real.get(slug);
+        if (expected === undefined) continue;
+        expect([slug, series[0].slug, series[0].id, seriesSlug]).toEqual([
+          slug,
+          expected.slug,
+          expected.id,
+          expected.slug,
+        ]);
+        compared += 1;
+      }
+    }
+    expect(compared).toBeGreaterThan(200);
+  });
+});
+
+const CREATED = '2026-04-15T07:20:00.250Z';
+const RESOLVED_AT = '2026-04-16T07:15:20.000Z';
+const known = { createdAt: CREATED, marketId: '2001', eventId: '3001', priceStart: 76_000.5 };
+const SLUG = sampleMarket().slug;
+
+async function sampleServer(options = {}) {
+  const held = temporaryArchive();
+  const { total } = await importRecords(held.archive, [
+    sampleMarket({ ...known, winner: 'down', resolvedAt: RESOLVED_AT, priceEnd: 75_999, volume: 12, liquidity: 3 }),
+    sampleSnapshot({ timestamp: START_MS + 4000 }),
+    samplePrice({ timestamp: START_MS + 5000, price: 0.4 }),
+    sampleSnapshot({ timestamp: START_MS + 6000, bids: [], asks: [{ price: 0.999, size: 1 }] }),
+    sampleMarket({
+      ...{
+        conditionId: `0x${'11'.repeat(32)}`,
+        slug: 'sol-up-or-down-april-16-2026-3am-et',
+        symbol: 'sol',
+        timeframe: '1h',
+      },
+      ...{ marketId: '999', clobTokenIds: ['11', '12'], createdAt: '2026-04-14T07:00:00Z' },
+      ...{ winner: 'up', resolvedAt: '2026-04-16T08:00:30Z' },
+      ...{ startTime: '2026-04-16T07:00:00Z', endTime: '2026-04-16T08:00:00Z' },
+    }),
+    sampleMarket({
+      ...{ conditionId: `0x${'22'.repeat(32)}`, slug: 'btc-updown-5m-1776323700', marketId: '2002', eventId: '3002' },
+      ...{
+        clobTokenIds: ['21', '22'],
+        startTime: '2026-04-16T07:15:00Z',
+        endTime: '2026-04-16T07:20:00Z',
+        createdAt: '2026-04-15T07:25:00Z',
+      },
+    }),
+  ]);
+  expect(total.rejected).toBe(0);
+  const server = venueServer(held.archive, options);
+  server.run.clock.seek(START_MS + 5000);
+  return {
+    ...server,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      held[Symbol.dispose]();
+    },
+  };
+}
+
+const EVENT = {
+  id: '3001',
+  ticker: SLUG,
+  slug: SLUG,
+  startDate: CREATED,
+  endDate: '2026-04-16T07:15:00Z',
+  active: true,
+  closed: false,
+  archived: false,
+  createdAt: CREATED,
+  enableOrderBook: true,
+  negRisk: false,
+  series: [
+    {
+      id: '10684',
+      ticker: 'btc-up-or-down-5m',
+      slug: 'btc-up-or-down-5m',
+      seriesType: 'single',
+      active: true,
+      closed: false,
+      archived: false,
+    },
+  ],
+  startTime: '2026-04-16T07:10:00Z',
+  seriesSlug: 'btc-up-or-down-5m',
+};
+const MARKET = {
+  id: '2001',
+  conditionId: CONDITION_ID,
+  slug: SLUG,
+  endDate: '2026-04-16T07:15:00Z',
+  startDate: CREATED,
+  outcomes: '["Up", "Down"]',
+  outcomePrices: '["0.515", "0.485"]',
+  active: true,
+  closed: false,
+  createdAt: CREATED,
+  archived: false,
+  enableOrderBook: true,
+  orderPriceMinTickSize: 0.01,
+  orderMinSize: 5,
+  endDateIso: '2026-04-16',
+  startDateIso: '2026-04-15',
+  clobTokenIds: `["${UP_ASSET}", "${DOWN_ASSET}"]`,
+  acceptingOrders: true,
+  negRisk: false,
+  spread: 0.01,
+  lastTradePrice: 0.4,
+  bestBid: 0.51,
+  bestAsk: 0.52,
+  eventStartTime: '2026-04-16T07:10:00Z',
+};
+
+describe('a market at an instant', () => {
+  test('has what was known then, and nothing else', async () => {
+    await using server = await sampleServer();
+    expect(await server.json('/markets/2001')).toEqual({ ...MARKET, events: [EVENT] });
+    expect(await server.json('/events/3001')).toEqual({ ...EVENT, markets: [MARKET] });
+  });
+
+  test('is shown at its last trade where the book is wide, and before the first trade at the middle', async () => {
+    await using server = await sampleServer();
+    server.run.clock.seek(START_MS + 6000);
+    const wide = {
+      outcomePrices: '["0.4", "0.6"]',
+      bestBid: 0,
+      bestAsk: 0.999,
+      spread: 0.999,
+      orderPriceMinTickSize: 0.001,
+    };
+    expect(await server.json('/markets/2001')).toMatchObject(wide);
+    server.run.clock.seek(START_MS + 4000);
+    const { lastTradePrice, ...early } = await server.json('/markets/2001');
+    expect([lastTradePrice, early.outcomePrices]).toEqual([undefined, '["0.515", "0.485"]']);
+  });
+
+  test('has neither prices nor times that nobody knew before its first book', async () => {
+    await using server = await sampleServer();
+    server.run.clock.seek(Date.parse(CREATED));
+    const { outcomePrices, spread, lastTradePrice, bestBid, bestAsk, ...early } = MARKET;
+    expect(await server.json('/markets/2001')).toEqual({ ...early, events: [EVENT] });
+    server.run.clock.seek(Date.parse(CREATED) - 1);
+    expect((await server.ask('/markets/2001')).status).toBe(404);
+  });
+
+  test('is closed from its resolution on, with its winner, and stays active as the venue’s do', async () => {
+    await using server = await sampleServer();
+    server.run.clock.seek(Date.parse(RESOLVED_AT) - 1);
+    const { priceStart } = known;
+    const end = { bestBid: 0, bestAsk: 0.999, spread: 0.999, orderPriceMinTickSize: 0.001 };
+    const over = { ...EVENT, eventMetadata: { priceToBeat: priceStart } };
+    const last = { ...MARKET, ...end, outcomePrices: '["0.4", "0.6"]' };
+    expect(await server.json('/events/3001')).toEqual({ ...over, markets: [last] });
+    server.run.clock.seek(Date.parse(RESOLVED_AT));
+    const closed = { closed: true, closedTime: '2026-04-16 07:15:20+00' };
+    const resolved = { umaResolutionStatus: 'resolved', umaEndDate: '2026-04-16T07:15:20Z', acceptingOrders: false };
+    const eventMetadata = { finalPrice: 75_999, priceToBeat: priceStart };
+    expect(await server.json('/events/3001')).toEqual({
+      ...{ ...EVENT, ...closed, eventMetadata },
+      markets: [{ ...last, ...closed, ...resolved, outcomePrices: '["0", "1"]' }],
+    });
+  });
+
+  test('takes orders for five minutes behind its window where nobody recorded how it ended', async () => {
+    await using server = await sampleServer();
+    const acceptsAt = async (time: string) => {
+      server.run.clock.seek(Date.parse(time));
+      return (await server.json('/markets/2002')).acceptingOrders;
+    };
+    expect(await acceptsAt('2026-04-16T07:24:59.999Z')).toBe(true);
+    expect(await acceptsAt('2026-04-16T07:25:00Z')).toBe(false);
+  });
+
+  test('has its times moved with those of a replay that is moved to the present; what its slug says stays', async () => {
+    await using server = await sampleServer();
+    const run = anotherRun(server, { rebase: true }, START_MS + 4000);
+    const moved = (ms: number) => new Date(ms + PRESENT_MS - START_MS - 4000).toISOString().replace('.000Z', 'Z');
+    const told = await server.json(`/runs/${run.id}/markets/slug/${SLUG}`);
+    expect(told).toMatchObject({
+      slug: SLUG,
+      startDate: moved(Date.parse(CREATED)),
+      eventStartTime: moved(START_MS),
+      endDate: moved(START_MS + 300_000),
+      endDateIso: moved(START_MS + 300_000).slice(0, 10),
+    });
+    expect(told.events[0]).toMatchObject({ startTime: moved(START_MS), endDate: moved(START_MS + 300_000) });
+    const near = `end_date_min=${moved(START_MS + 300_000)}&end_date_max=${moved(START_MS + 300_000)}`;
+    const found = await server.json(`/runs/${run.id}/gamma/markets?${near}`);
+    expect(found.map(({ slug }: Json) => slug)).toEqual([SLUG]);
+  });
+});
+
+const SOL = 'sol-up-or-down-april-16-2026-3am-et';
+const NEXT = 'btc-updown-5m-1776323700';
+
+/** At START_MS + 5000, when none is closed; all are listed by their ids: 999, 2001, 2002. */
+const LISTS: readonly (readonly [query: string, slugs: readonly string[]])[] = [
+  ['', [SOL, SLUG, NEXT]],
+  [`slug=${SLUG}`, [SLUG]],
+  [`slug=${SLUG}&slug=${SOL}`, [SOL, SLUG]],
+  [`slug=${SLUG.toUpperCase()}`, [SLUG]],
+  ['slug=nothing', []],
+  ['closed=true', []],
+  ['closed=false', [SOL, SLUG, NEXT]],
+  ['active=false', []],
+  ['archived=true', []],
+  ['series_id=10684', [SLUG, NEXT]],
+  ['series_id=10122&series_id=10684', [SOL, SLUG, NEXT]],
+  ['series_slug=solana-up-or-down-hourly', [SOL]],
+  ['limit=1', [SOL]],
+  ['limit=1&offset=1', [SLUG]],
+  ['offset=3', []],
+  ['limit=0', []],
+  ['order=endDate&ascending=false', [SOL, NEXT, SLUG]],
+  ['order=end_date', [SLUG, NEXT, SOL]],
+  ['order=startTime', [SOL, SLUG, NEXT]],
+  ['order=startDate&ascending=false', [NEXT, SLUG, SOL]],
+  ['order=id&ascending=false', [NEXT, SLUG, SOL]],
+  ['order=slug', [SLUG, NEXT, SOL]],
+  ['order=closedTime', [SOL, SLUG, NEXT]],
+  ['order=volume24hr&ascending=false', [SOL, SLUG, NEXT]],
+  ['end_date_min=2026-04-16T07:15:00Z&end_date_max=2026-04-16T07:20:00Z', [SLUG, NEXT]],
+  ['end_date_min=2026-04-16T09:15:00%2B02:00&end_date_max=2026-04-16T07:15:00Z', [SLUG]],
+  ['end_date_max=2026-04-16', []],
+  ['start_date_max=2026-04-15', [SOL]],
+  ['start_time_min=2026-04-16T07:10:00Z', [SLUG, NEXT]],
+  ['tag_id=102127&related_tags=true&something=else', [SOL, SLUG, NEXT]],
+];
+const MARKET_LISTS: typeof LISTS = [
+  ['id=2001&id=999', [SOL, SLUG]],
+  [`condition_ids=${CONDITION_ID.toUpperCase().replace('X', 'x')}`, [SLUG]],
+  ['clob_token_ids=22&clob_token_ids=11', [SOL, NEXT]],
+  ['clob_token_ids=22,11', [SOL, NEXT]],
+];
+
+const slugsOf = (objects: readonly Json[]) => objects.map(({ slug }) => slug);
+
+test.each(LISTS)('markets and events with %p are %p', async (query, slugs) => {
+  await using server = await sampleServer();
+  for (const path of ['/markets', '/gamma/markets', '/events', '/gamma/events']) {
+    expect(slugsOf(await server.json(`${path}?${query}`))).toEqual([...slugs]);
+  }
+});
+
+test.each(MARKET_LISTS)('markets with %p are %p', async (query, slugs) => {
+  await using server = await sampleServer();
+  expect(slugsOf(await server.json(`/markets?${query}`))).toEqual([...slugs]);
+});
+
+test('of what is closed only events tell unless it is asked for', async () => {
+  await using server = await sampleServer();
+  server.run.clock.seek(Date.parse(RESOLVED_AT));
+  expect(slugsOf(await server.json('/markets'))).toEqual([SOL, NEXT]);
+  expect(slugsOf(await server.json(`/markets?slug=${SLUG}`))).toEqual([]);
+  expect(slugsOf(await server.json(`/markets?slug=${SLUG}&closed=true`))).toEqual([SLUG]);
+  expect(slugsOf(await server.json('/events'))).toEqual([SOL, SLUG, NEXT]);
+  expect(slugsOf(await server.json('/events?id=3001&id=3002&closed=false'))).toEqual([NEXT]);
+});
+
+test('series have their events, and are found by slug and id', async () => {
+  await using server = await sampleServer();
+  const { series, ...event } = EVENT;
+  const all = await server.json('/series');
+  expect(slugsOf(all)).toEqual(['btc-up-or-down-5m', 'solana-up-or-down-hourly']);
+  expect(await server.json('/series?slug=solana-up-or-down-hourly')).toEqual([all[1]]);
+  expect(await server.json('/gamma/series/10684')).toEqual(all[0]);
+  expect(slugsOf(all[0].events)).toEqual([SLUG, NEXT]);
+  expect(all[0].events[0]).toEqual({ ...event, series });
+});
+
+test('lists that are walked by their cursor have everything once, also when the clock goes on between pages', async () => {
+  await using server = await sampleServer();
+  for (const noun of ['markets', 'events']) {
+    server.run.clock.seek(Date.parse('2026-04-15T07:21:00Z'));
+    const seen: unknown[] = [];
+    let cursor: string | undefined;
+    do {
+      const asked = cursor === undefined ? '' : `&after_cursor=${cursor}`;
+      const page = await server.json(`/${noun}/keyset?limit=1${asked}`);
+      seen.push(...slugsOf(page[noun]));
+      cursor = page.next_cursor;
+      server.run.clock.seek(START_MS);
+    } while (cursor !== undefined);
+    expect(seen).toEqual([SOL, SLUG, NEXT]);
+  }
+});
+
+const REFUSALS: readonly (readonly [path: string, status: number, body: object])[] = [
+  ['/markets/17', 404, { type: 'not found error', error: 'id not found' }],
+  ['/events/17', 404, { type: 'not found error', error: 'id not found' }],
+  ['/series/17', 404, { type: 'not found error', error: 'id not found' }],
+  ['/markets/slug/nothing', 404, { type: 'not found error', error: 'slug not found' }],
+  ['/events/slug/nothing', 404, { type: 'not found error', error: 'slug not found' }],
+  ['/markets/nothing', 422, { type: 'validation error', error: 'id is invalid' }],
+  [`/gamma/markets/${CONDITION_ID}`, 422, { type: 'validation error', error: 'id is invalid' }],
+  ['/events?limit=-1', 422, { type: 'validation error', error: 'limit is invalid' }],
+  ['/events?offset=1e3', 422, { type: 'validation error', error: 'offset is invalid' }],
+  ['/markets?closed=maybe', 422, { type: 'validation error', error: 'closed is invalid' }],
+  ['/markets?end_date_min=tomorrow', 422, { type: 'validation error', error: 'end_date_min is invalid' }],
+  ['/markets/keyset?offset=1', 422, { type: 'validation error', error: 'offset is not allowed on keyset endpoints' }],
+  ['/events/keyset?after_cursor=zz', 422, { type: 'validation error', error: 'after_cursor is invalid' }],
+];
+
+test.each(REFUSALS)('%s is refused with %d, %p', async (path, status, body) => {
+  await using server = await sampleServer();
+  const answer = await server.ask(path);
+  expect({ status: answer.status, body: JSON.parse(answer.text) }).toEqual({ status, body });
+});
+
+test('an import while the replay goes on is seen by the lists, of the markets that it has', async () => {
+  await using server = await sampleServer();
+  expect((await server.json('/markets/2002')).closed).toBe(false);
+  await importRecords(server.run.archive, [
+    sampleMarket({
+      ...{ conditionId: `0x${'22'.repeat(32)}`, slug: NEXT, clobTokenIds: ['21', '22'] },
+      ...{ startTime: '2026-04-16T07:15:00Z', endTime: '2026-04-16T07:20:00Z' },
+      ...{ winner: 'up', resolvedAt: '2026-04-16T07:20:15Z' },
+    }),
+    sampleMarket({ conditionId: `0x${'33'.repeat(32)}`, slug: 'btc-updown-5m-new', clobTokenIds: ['31', '32'] }),
+  ]);
+  server.run.clock.seek(Date.parse('2026-04-16T07:21:00Z'));
+  expect(await server.json('/markets?id=2002&closed=true')).toMatchObject([
+    { closed: true, outcomePrices: '["1", "0"]' },
+  ]);
+  expect(await server.json('/markets?slug=btc-updown-5m-new')).toEqual([]);
+  expect(slugsOf(await server.json('/events?order=closedTime'))).toEqual([SLUG, NEXT, SOL]);
+});

@@ -1,0 +1,63 @@
+import { Elysia } from 'elysia';
+import { SOCKET_OPTIONS, Sockets } from '../../src/http/replay/socket.ts';
+import { type TardisDeps, tardisController } from '../../src/http/replay/tardis.ts';
+import type { Archive } from '../../src/store/archive.ts';
+
+/** What a socket got, and how it ended. */
+export interface SocketRecord {
+  readonly messages: string[];
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** tardis-machine's interface over an archive, on a free port. */
+export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
+  const log: string[] = [];
+  const sockets = new Sockets(64, (line) => log.push(line));
+  const clocks = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
+  const logCut = (error: unknown) => log.push(String(error));
+  const app = new Elysia({ handler: { standardHostname: false }, websocket: SOCKET_OPTIONS }).use(
+    tardisController({ archive, sockets, clocks, logCut, sessionDelayMs: 50, ...deps }),
+  );
+  app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
+  const host = `127.0.0.1:${app.server!.port}`;
+  const pathOf = (path: string, options: unknown, rest = '') =>
+    `${path}?options=${encodeURIComponent(typeof options === 'string' ? options : JSON.stringify(options))}${rest}`;
+  const ask = async (path: string): Promise<Response> => await fetch(`http://${host}${path}`);
+  const connect = (path: string) => new WebSocket(`ws://${host}${path}`);
+  return {
+    host,
+    log,
+    ask,
+    pathOf,
+    connect,
+    /** The lines of an answer that is whole. */
+    async lines(path: string, options: unknown, rest = ''): Promise<string[]> {
+      const answer = await ask(pathOf(path, options, rest));
+      const text = await answer.text();
+      if (answer.status !== 200) throw new Error(`${answer.status}: ${text}`);
+      return text === '' ? [] : text.replace(/\n$/, '').split('\n');
+    },
+    /** Everything that a socket gets, which begins by sending `frames`. */
+    async socket(path: string, ...frames: readonly unknown[]): Promise<SocketRecord> {
+      return await heard(connect(path), ...frames);
+    },
+    async [Symbol.asyncDispose]() {
+      await app.stop(true);
+    },
+  };
+}
+
+export type TardisServer = ReturnType<typeof tardisServer>;
+
+/** Sends `frames` once a socket is open, and waits for its end. */
+export async function heard(socket: WebSocket, ...frames: readonly unknown[]): Promise<SocketRecord> {
+  const messages: string[] = [];
+  const ended = Promise.withResolvers<SocketRecord>();
+  socket.onopen = () => {
+    for (const frame of frames) socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
+  };
+  socket.onmessage = ({ data }) => messages.push(String(data));
+  socket.onclose = ({ code, reason }) => ended.resolve({ messages, code, reason });
+  return await ended.promise;
+}

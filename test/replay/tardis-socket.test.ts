@@ -1,0 +1,341 @@
+import { describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { type SessionMember, TardisSession } from '../../src/http/replay/tardis-session.ts';
+import { TickSizes } from '../../src/replay/tick-sizes.ts';
+import { PriceTexts } from '../../src/replay/venue/price-texts.ts';
+import { importPaths, importRecords, temporaryArchive } from '../support/archive.ts';
+import { DOWN_ASSET, START_MS, sampleGap, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
+import { KeepingConnection } from './keeping-connection.ts';
+import { randomRecording } from './random-recording.ts';
+import { heard, tardisServer } from './tardis-server.ts';
+
+const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures');
+const WINDOW = 'exchange=polymarket&from=2026-04-16&to=2026-04-17';
+const ALL = { exchange: 'polymarket', from: '2026-04-16', to: '2026-04-17' };
+const at = (ms: number) => new Date(START_MS + ms).toISOString();
+const subscription = (assetIds: readonly string[], more: object = {}) => ({
+  type: 'market',
+  assets_ids: assetIds,
+  ...more,
+});
+const STYLE = { outcomes: ['up', 'down'] as const, count: 60, priceScale: 2, trades: true, gaps: 0, stepMs: 300 };
+const CHANNELS = ['book', 'price_change', 'last_trade_price', 'tick_size_change'];
+const CUSTOM = ['best_bid_ask', 'new_market', 'market_resolved'];
+
+/** Messages of an HTTP replay, as sockets send them. */
+const messagesIn = (lines: readonly string[]) =>
+  lines.map((line) => /^\{"localTimestamp":"[^"]*","message":(.*)\}$/.exec(line)![1]!);
+
+async function sampleArchive() {
+  const place = temporaryArchive();
+  await importRecords(place.archive, randomRecording(3, STYLE).lines);
+  return place;
+}
+
+describe('/ws-replay', () => {
+  test('sends what is subscribed to, as over HTTP, and says that it has finished', async () => {
+    using place = await sampleArchive();
+    await using server = tardisServer(place.archive);
+    for (const [frame, channels, symbols] of [
+      [subscription([UP_ASSET]), CHANNELS, [UP_ASSET]],
+      [
+        subscription([UP_ASSET, DOWN_ASSET], { custom_feature_enabled: true }),
+        [...CHANNELS, ...CUSTOM],
+        [UP_ASSET, DOWN_ASSET],
+      ],
+      [subscription([]), CHANNELS, undefined],
+      [{ operation: 'subscribe', assets_ids: [DOWN_ASSET] }, CHANNELS, [DOWN_ASSET]],
+    ] as const) {
+      const filters = channels.map((channel) => ({ channel, symbols }));
+      const { messages, code, reason } = await server.socket(`/ws-replay?${WINDOW}`, frame);
+      expect(messages).toEqual(messagesIn(await server.lines('/replay', { ...ALL, filters })));
+      expect(messages.length).toBeGreaterThan(50);
+      expect([code, reason]).toEqual([1000, 'WS replay finished']);
+    }
+  });
+
+  test('takes several subscriptions, answers PING, and passes over what it does not know', async () => {
+    using place = await sampleArchive();
+    await using server = tardisServer(place.archive);
+    const frames = [
+      'PING',
+      'nonsense',
+      { hello: 1 },
+      subscription([UP_ASSET]),
+      subscription([DOWN_ASSET]),
+      subscription(['99']),
+    ];
+    const { messages, code } = await server.socket(`/ws-replay?${WINDOW}`, ...frames);
+    const filters = CHANNELS.map((channel) => ({ channel, symbols: [UP_ASSET, DOWN_ASSET] }));
+    expect(messages).toEqual(['PONG', ...messagesIn(await server.lines('/replay', { ...ALL, filters }))]);
+    expect(code).toBe(1000);
+  });
+
+  test.each([
+    ['exchange=bitmex&from=2026-04-16&to=2026-04-17', [subscription([UP_ASSET])], "exchange must be 'polymarket'"],
+    ['exchange=polymarket&to=2026-04-17', [subscription([UP_ASSET])], 'from must be a date'],
+    ['exchange=polymarket&from=2026-04-16', [subscription([UP_ASSET])], 'to must be a date'],
+    [`${WINDOW}&speed=fast`, [subscription([UP_ASSET])], 'speed must be'],
+    [WINDOW, [], 'subscribed to nothing'],
+    [WINDOW, ['PING', { hello: 1 }], 'subscribed to nothing'],
+    [WINDOW, [subscription(['99'])], 'no recorded market has any of the assets'],
+  ])('%s with %j is closed with 1011', async (query, frames, sentence) => {
+    using place = await sampleArchive();
+    await using server = tardisServer(place.archive);
+    const { messages, code, reason } = await server.socket(`/ws-replay?${query}`, ...frames);
+    expect([code, messages.filter((message) => message !== 'PONG')]).toEqual([1011, []]);
+    expect(reason).toContain(sentence);
+    expect(server.log).toEqual([]);
+  });
+
+  test('has no sign of a gap but the book that it begins with anew', async () => {
+    using place = temporaryArchive();
+    await importRecords(place.archive, [
+      sampleMarket(),
+      sampleSnapshot({ timestamp: at(1000) }),
+      sampleGap({ from: at(2000), to: at(3000) }),
+      sampleSnapshot({ timestamp: at(4000), bids: [] }),
+      sampleSnapshot({ timestamp: at(5000), asks: [] }),
+    ]);
+    await using server = tardisServer(place.archive);
+    const { messages } = await server.socket(`/ws-replay?${WINDOW}`, subscription([UP_ASSET]));
+    const kinds = messages.map((message) => (JSON.parse(message) as { event_type: string }).event_type);
+    expect([...new Set(kinds.slice(0, 2))]).toEqual(['book']);
+    expect(new Set(kinds.slice(2))).toEqual(new Set(['price_change']));
+  });
+
+  test('waits two seconds for subscriptions unless it is told otherwise', async () => {
+    using place = await sampleArchive();
+    await using server = tardisServer(place.archive, { sessionDelayMs: undefined as never });
+    const startedMs = performance.now();
+    const { code } = await server.socket(`/ws-replay?${WINDOW}`, subscription([UP_ASSET]));
+    expect(code).toBe(1000);
+    expect(performance.now() - startedMs).toBeGreaterThan(1990);
+  });
+});
+
+describe('a session', () => {
+  test('is joined by name until it starts, and each gets what is its own', async () => {
+    using place = await sampleArchive();
+    await using server = tardisServer(place.archive, { sessionDelayMs: 200 });
+    const joined = [UP_ASSET, DOWN_ASSET].map(
+      async (assetId) => await server.socket(`/ws-replay?${WINDOW}&session=s`, subscription([assetId])),
+    );
+    const alone = server.socket(`/ws-replay?${WINDOW}&session=other`, subscription([UP_ASSET]));
+    const [up, down] = await Promise.all(joined);
+    for (const [assetId, { messages, code }] of [
+      [UP_ASSET, up!],
+      [DOWN_ASSET, down!],
+    ] as const) {
+      const filters = CHANNELS.map((channel) => ({ channel, symbols: [assetId] }));
+      expect(messages).toEqual(messagesIn(await server.lines('/replay', { ...ALL, filters })));
+      expect(code).toBe(1000);
+    }
+    expect((await alone).messages).toEqual(up!.messages);
+    // Its name is free again.
+    expect((await server.socket(`/ws-replay?${WINDOW}&session=s`, subscription([UP_ASSET]))).messages).toEqual(
+      up!.messages,
+    );
+  });
+
+  test('that has started cannot be joined, and one without a subscription ends it for all', async () => {
+    using place = await sampleArchive();
+    await using server = tardisServer(place.archive);
+    const slow = `/ws-replay?${WINDOW}&session=s&speed=1`;
+    const socket = server.connect(slow);
+    const first = heard(socket, subscription([UP_ASSET]), 'PING');
+    await new Promise((resolve) => socket.addEventListener('message', resolve, { once: true }));
+    await Bun.sleep(100);
+    const { code, reason } = await server.socket(slow, subscription([UP_ASSET]));
+    expect([code, reason]).toEqual([1011, 'this session has started already: nobody can join it any more']);
+    socket.close();
+    await first;
+    const both = [
+      server.socket(`/ws-replay?${WINDOW}&session=t`, subscription([UP_ASSET])),
+      server.socket(`/ws-replay?${WINDOW}&session=t`),
+    ];
+    for (const each of await Promise.all(both)) expect([each.code, each.messages]).toEqual([1011, []]);
+  });
+
+  /** A session whose members are told in this process, so that the order of what is sent can be seen. */
+  function sessionOf(archive: ReturnType<typeof temporaryArchive>['archive'], sent: string[]) {
+    const source = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
+    const over = Promise.withResolvers<void>();
+    const session = new TardisSession(
+      { source, monotonicMs: () => performance.now(), sessionDelayMs: 0, logCut: (error) => sent.push(String(error)) },
+      0,
+      over.resolve,
+    );
+    const window = { fromMs: START_MS - 86_400_000, toMs: START_MS + 86_400_000 };
+    const join = (name: string, assetId: string, behind: () => boolean = () => false) => {
+      const connection = new KeepingConnection(behind);
+      const { send } = connection;
+      connection.send = (text) => {
+        // A book behind a trade has its own time, not that at which it is told.
+        if (!text.includes('"event_type":"book"')) sent.push(`${name} ${/"timestamp":"(\d+)"/.exec(text)?.[1]}`);
+        return send.call(connection, text);
+      };
+      const member = session.join(connection, window);
+      session.received(member, JSON.stringify(subscription([assetId])));
+      return { connection, member };
+    };
+    return { session, join, over: over.promise };
+  }
+
+  test('sends everything in one order by time, also when one of its sockets is behind now and then', async () => {
+    using place = await sampleArchive();
+    const sent: string[] = [];
+    const { session, join, over } = sessionOf(place.archive, sent);
+    let count = 0;
+    const { connection, member } = join('a', UP_ASSET, () => {
+      count += 1;
+      return count % 7 === 0;
+    });
+    join('b', DOWN_ASSET);
+    let stalls = 0;
+    const drain = setInterval(() => {
+      if (!connection.isBehind) return;
+      stalls += 1;
+      connection.isBehind = false;
+      session.drained(member);
+    }, 1);
+    await over;
+    clearInterval(drain);
+    expect(stalls).toBeGreaterThan(5);
+    const times = sent.map((line) => Number(line.split(' ')[1]));
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect(new Set(sent.map((line) => line[0]))).toEqual(new Set(['a', 'b']));
+    expect(connection.closings).toEqual([[1000, 'WS replay finished']]);
+  });
+
+  test('stands still for a socket that takes nothing, and goes on without it when it leaves', async () => {
+    using place = await sampleArchive();
+    const sent: string[] = [];
+    const { session, join, over } = sessionOf(place.archive, sent);
+    const { member } = join('a', UP_ASSET, () => true);
+    const { connection } = join('b', DOWN_ASSET);
+    for (let i = 0; i < 50; i += 1) await Bun.sleep(2);
+    expect(sent.length).toBeLessThan(3);
+    const reached = connection.frames.length;
+    expect(reached).toBeLessThan(3);
+    session.left(member);
+    await over;
+    expect(connection.frames.length).toBeGreaterThan(50);
+    expect(connection.closings).toEqual([[1000, 'WS replay finished']]);
+  });
+
+  test('takes operations while it goes on: what is new begins with its book, what is not wanted ends', async () => {
+    using place = await sampleArchive();
+    const sent: string[] = [];
+    const { session, join, over } = sessionOf(place.archive, sent);
+    const member: { current?: SessionMember } = {};
+    const say = (frame: object) => session.received(member.current!, JSON.stringify(frame));
+    let seen = 0;
+    const { connection, member: joined } = join('a', UP_ASSET, () => {
+      seen += 1;
+      return seen === 20 || seen === 60;
+    });
+    member.current = joined;
+    const asked: number[] = [];
+    const drain = setInterval(() => {
+      if (!connection.isBehind) return;
+      asked.push(connection.frames.length);
+      if (asked.length === 1) say({ operation: 'subscribe', assets_ids: [DOWN_ASSET] });
+      else say({ operation: 'unsubscribe', assets_ids: [UP_ASSET, DOWN_ASSET] });
+      connection.isBehind = false;
+      session.drained(joined);
+    }, 1);
+    await over;
+    clearInterval(drain);
+    const [added, removed] = asked;
+    const isDump = (frame: string) => frame.startsWith('[') && frame.includes(DOWN_ASSET);
+    expect(connection.frames.slice(0, added).some(isDump)).toBe(false);
+    expect(connection.frames.slice(added, removed).filter(isDump)).toHaveLength(1);
+    expect(connection.frames.slice(removed).length).toBeLessThan(3);
+    expect(connection.closings).toEqual([[1000, 'WS replay finished']]);
+  });
+});
+
+describe('/ws-replay-normalized', () => {
+  test('sends the records of /replay-normalized, and says that it has finished', async () => {
+    using place = await sampleArchive();
+    await using server = tardisServer(place.archive);
+    const options = [
+      { ...ALL, symbols: [UP_ASSET], dataTypes: ['trade', 'quote'] },
+      { ...ALL, symbols: [DOWN_ASSET], dataTypes: ['book_change', 'trade_bar_1s'], withDisconnectMessages: true },
+    ];
+    const { messages, code, reason } = await server.socket(server.pathOf('/ws-replay-normalized', options));
+    expect(messages).toEqual(await server.lines('/replay-normalized', options));
+    expect(messages.length).toBeGreaterThan(50);
+    expect([code, reason]).toEqual([1000, 'WS replay-normalized finished']);
+  });
+
+  test.each([
+    ['x', 'is not JSON'],
+    [{ ...ALL, dataTypes: [] }, 'dataTypes'],
+    [{ ...ALL, dataTypes: ['liquidation'] }, 'nothing of the kind'],
+    [{ ...ALL, dataTypes: ['trade'], symbols: ['99'] }, 'asset 99'],
+    [{ ...ALL, dataTypes: ['x'.repeat(500)] }, 'is not known'],
+  ])('%j is closed with 1011', async (options, sentence) => {
+    using place = await sampleArchive();
+    await using server = tardisServer(place.archive);
+    const { messages, code, reason } = await server.socket(server.pathOf('/ws-replay-normalized', options));
+    expect([code, messages]).toEqual([1011, []]);
+    expect(reason).toContain(sentence);
+    expect(Buffer.byteLength(reason)).toBeLessThanOrEqual(123);
+  });
+
+  test('an archive that changes ends it with 1011', async () => {
+    using place = await sampleArchive();
+    await using server = tardisServer(place.archive);
+    const options = { ...ALL, symbols: [UP_ASSET], dataTypes: ['book_change'], speed: 1, from: at(0) };
+    const socket = server.connect(server.pathOf('/ws-replay-normalized', options));
+    const ended = heard(socket);
+    await new Promise((resolve) => socket.addEventListener('message', resolve, { once: true }));
+    await using other = { archive: place.archive, [Symbol.asyncDispose]: async () => undefined };
+    const writer = new (await import('bun:sqlite')).Database(other.archive.database.path);
+    writer.run('UPDATE markets SET revision = revision + 1');
+    writer.close();
+    const { code, reason } = await ended;
+    expect([code, reason.includes('changed while it was replayed')]).toEqual([1011, true]);
+    expect(server.log).toEqual([]);
+  });
+
+  test('costs a bounded amount for a client that takes nothing, and nobody else their turn', async () => {
+    using place = temporaryArchive();
+    await importPaths(place.archive, FIXTURES);
+    await using server = tardisServer(place.archive);
+    const options = {
+      exchange: 'polymarket',
+      from: '2026-01-01',
+      to: '2026-02-01',
+      dataTypes: ['book_snapshot_2000_0ms'],
+    };
+    const socket = connect(Number(server.host.split(':')[1]), '127.0.0.1');
+    const opened = Promise.withResolvers<void>();
+    socket.once('data', () => {
+      socket.pause();
+      opened.resolve();
+    });
+    socket.write(
+      `GET ${server.pathOf('/ws-replay-normalized', options)} HTTP/1.1\r\nHost: ${server.host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    );
+    await opened.promise;
+    const before = process.memoryUsage.rss();
+    for (let i = 0; i < 50; i += 1) {
+      await Bun.sleep(20);
+      expect((await server.ask('/health-check')).status).toBe(200);
+    }
+    expect(process.memoryUsage.rss() - before).toBeLessThan(64 * 1024 * 1024);
+    socket.destroy();
+  });
+});
+
+test('a plain request for a socket is refused', async () => {
+  using place = await sampleArchive();
+  await using server = tardisServer(place.archive);
+  for (const path of [`/ws-replay?${WINDOW}`, server.pathOf('/ws-replay-normalized', ALL)]) {
+    expect((await server.ask(path)).status).toBeGreaterThanOrEqual(400);
+  }
+});

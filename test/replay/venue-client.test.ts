@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'bun:test';
+import { OUTCOMES } from '../../src/domain/outcome.ts';
+import { temporaryArchive } from '../support/archive.ts';
+import { marketOf } from '../support/imported.ts';
+import { randomsOf } from '../support/random-books.ts';
+import { type ClientBook, HAS_VENUE_CLIENT, venueClient } from './venue-client.ts';
+import { VenueOracle } from './venue-oracle.ts';
+import { VENUE_RECORDINGS } from './venue-recordings.ts';
+import { anotherRun, venueServer } from './venue-server.ts';
+
+/** Of each market. */
+const INSTANTS = 100;
+
+describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
+  for (const { name, isHere, slugs, load } of VENUE_RECORDINGS) {
+    test.skipIf(!isHere)(
+      `${name}: gets books whose hashes its own function confirms, and prices that agree with them`,
+      async () => {
+        using held = temporaryArchive();
+        await load(held.archive);
+        await using server = venueServer(held.archive);
+        const beside = anotherRun(server, { rebase: true }, server.run.clock.span.fromMs);
+        let confirmed = 0;
+        for (const slug of slugs) {
+          const market = marketOf(held.archive, slug);
+          const oracle = new VenueOracle(held.archive, slug);
+          const random = randomsOf(7);
+          const { instants } = oracle;
+          const asked = OUTCOMES.filter((_, index) => market.clobTokenIds[index] !== '0');
+          const items = asked.map((outcome) => ({ token_id: market.clobTokenIds[OUTCOMES.indexOf(outcome)]! }));
+          for (let i = 0; i < INSTANTS; i += 1) {
+            const nowMs = instants[Math.floor(random() * instants.length)]!;
+            // Each way of asking, of a replay at the root and of one beside it whose times are moved.
+            const [run, path] = [
+              [server.run, ''],
+              [server.run, '/clob'],
+              [beside, `/runs/${beside.id}`],
+              [beside, `/runs/${beside.id}/clob`],
+            ][i % 4] as [typeof beside, string];
+            run.clock.seek(nowMs);
+            const client = await venueClient(`${server.origin}${path}`);
+            expect(await client.getServerTime()).toBe(Math.floor((nowMs + run.shiftMs) / 1000));
+            const books = await client.getOrderBooks(items);
+            const confirm = async (book: ClientBook) => {
+              const told = book.hash;
+              expect(await client.getOrderBookHash(book)).toBe(told);
+              confirmed += 1;
+            };
+            for (const [nth, outcome] of asked.entries()) {
+              const { token_id } = items[nth]!;
+              const expected = oracle.bookAt(outcome, nowMs);
+              const book = await client.getOrderBook(token_id);
+              if (expected === undefined) {
+                expect(book).toEqual({ error: 'No orderbook exists for the requested token id', status: 404 } as never);
+                continue;
+              }
+              expect(books.find((each) => each.asset_id === token_id)).toEqual(book);
+              expect([book.timestamp, book.bids, book.asks]).toEqual([
+                String(expected.timestampMs + run.shiftMs),
+                [...expected.bids],
+                [...expected.asks],
+              ]);
+              await confirm(book);
+              const best = oracle.bestAt(outcome, nowMs)!;
+              expect(await client.getMidpoint(token_id)).toEqual({ mid: best.mid });
+              expect(await client.getSpread(token_id)).toEqual({ spread: best.spread });
+              expect(await client.getPrice(token_id, 'BUY')).toEqual({ price: best.bid });
+              expect(await client.getPrice(token_id, 'SELL')).toEqual({ price: best.ask });
+              expect(await client.getTickSize(token_id)).toBe(oracle.tickAt(nowMs));
+              expect(await client.getNegRisk(token_id)).toBe(false);
+              if (expected.asks.length > 0) {
+                expect(String(await client.calculateMarketPrice(token_id, 'BUY', 1e-9))).toBe(best.ask);
+              }
+            }
+            await Promise.all(books.map(confirm));
+          }
+        }
+        expect(confirmed).toBeGreaterThan(INSTANTS);
+      },
+    );
+  }
+
+  const capture = VENUE_RECORDINGS[0]!;
+  test.skipIf(!capture.isHere)('finds markets, follows them, and gets everything of many at once', async () => {
+    using held = temporaryArchive();
+    await capture.load(held.archive);
+    await using server = venueServer(held.archive);
+    const markets = capture.slugs.map((slug) => marketOf(held.archive, slug));
+    const oracles = capture.slugs.map((slug) => new VenueOracle(held.archive, slug));
+    const nowMs = Math.max(...oracles.map(({ instants }) => instants.at(-1)!));
+    server.run.clock.seek(nowMs);
+    const client = await venueClient(`${server.origin}/clob`);
+    expect(await client.getOk()).toBe('OK');
+    // One is listed by then when anything of it is recorded.
+    const isListed = ({ startMs }: { startMs: number }, index: number) =>
+      Math.min(startMs, oracles[index]!.instants[0]!) <= nowMs;
+    const listed = markets.filter(isListed).map(({ conditionId }) => conditionId);
+    const all = await client.getMarkets();
+    expect(all.data.map(({ condition_id }) => condition_id)).toEqual(listed);
+    expect(all.next_cursor).toBe('LTE=');
+    expect((await client.getSimplifiedMarkets()).data.length).toBe(listed.length);
+    expect((await client.getSamplingMarkets()).data).toEqual(all.data);
+    expect((await client.getSamplingSimplifiedMarkets()).data.length).toBe(listed.length);
+    // At the root, where Gamma has a path of that name.
+    expect((await (await venueClient(server.origin)).getMarkets()).data).toEqual(all.data);
+    const [market] = markets;
+    const [oracle] = oracles;
+    expect(await client.getMarket(market!.conditionId)).toEqual(all.data[0]!);
+    const items = OUTCOMES.map((_, index) => ({ token_id: market!.clobTokenIds[index]! }));
+    const best = OUTCOMES.map((outcome) => oracle!.bestAt(outcome, nowMs)!);
+    const byAsset = (values: readonly unknown[]) =>
+      Object.fromEntries(items.map(({ token_id }, index) => [token_id, values[index]]));
+    expect(await client.getMidpoints(items)).toEqual(byAsset(best.map(({ mid }) => mid)) as never);
+    expect(await client.getSpreads(items)).toEqual(byAsset(best.map(({ spread }) => spread)) as never);
+    const sides = items.flatMap((item) => (['BUY', 'SELL'] as const).map((side) => ({ ...item, side })));
+    expect(await client.getPrices(sides)).toEqual(
+      byAsset(best.map(({ bid, ask }) => ({ BUY: bid, SELL: ask }))) as never,
+    );
+    const trades = OUTCOMES.map((outcome) => oracle!.lastTradeAt(outcome, nowMs)!);
+    expect(await client.getLastTradesPrices(items)).toEqual(
+      items.map(({ token_id }, index) => ({
+        token_id,
+        price: String(trades[index]!.price),
+        side: trades[index]!.side,
+      })),
+    );
+    const { price, side, feeRateBps } = trades[0]!;
+    expect(await client.getLastTradePrice(items[0]!.token_id)).toEqual({ price: String(price), side });
+    expect(['BUY', 'SELL']).toContain(side);
+    expect(await client.getFeeRateBps(items[0]!.token_id)).toBe(feeRateBps!);
+    const { history } = await client.getPricesHistory({ market: items[0]!.token_id, interval: '1h', fidelity: 1 });
+    expect(history.at(-1)).toEqual({ t: Math.floor(nowMs / 1000), p: oracle!.midAt('up', nowMs)! });
+    const refused = await client.getPricesHistory({ market: items[0]!.token_id, interval: '1w' });
+    expect(refused).toMatchObject({
+      status: 400,
+      error: "invalid filters: minimum 'fidelity' for '1w' range is 5",
+    } as never);
+  });
+});

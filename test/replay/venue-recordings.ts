@@ -1,0 +1,56 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { OUTCOMES } from '../../src/domain/outcome.ts';
+import type { Archive } from '../../src/store/archive.ts';
+import { importPaths, importRecords } from '../support/archive.ts';
+import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
+import { sampleMarket } from '../support/sample-records.ts';
+import { randomRecording } from './random-recording.ts';
+
+/** A recording, and the markets of it that are asked about. */
+export interface VenueRecording {
+  readonly name: string;
+  readonly isHere: boolean;
+  readonly slugs: readonly string[];
+  load(archive: Archive): Promise<unknown>;
+}
+
+/** One of the real books: both outcomes are the venue's one book, of which one was recorded. */
+export const BOOKS_SLUG = 'btc-updown-5m-1776324000';
+
+/** Real ones of both kinds, and random ones whose outcomes have nothing to do with each other. */
+export const VENUE_RECORDINGS: readonly VenueRecording[] = [
+  {
+    name: 'ws-capture-5m',
+    isHere: realRecording('ws-capture-5m') !== undefined,
+    slugs: ['btc-updown-5m-1776808200', 'btc-updown-5m-1776808500'],
+    load: (archive) => importPaths(archive, realRecording('ws-capture-5m')!),
+  },
+  {
+    name: 'books-5m-parquet',
+    isHere: REAL_BOOKS !== undefined,
+    slugs: [BOOKS_SLUG],
+    load: (archive) => {
+      const files = readdirSync(REAL_BOOKS!).filter((name) => name.startsWith(BOOKS_SLUG));
+      return importPaths(archive, join(REAL_BOOKS!, 'markets.ndjson'), ...files.map((name) => join(REAL_BOOKS!, name)));
+    },
+  },
+  {
+    name: 'random books, one outcome',
+    isHere: true,
+    slugs: [sampleMarket().slug],
+    load: (archive) => {
+      const style = { outcomes: ['up'], count: 300, priceScale: 4, trades: true, gaps: 0, stepMs: 900 } as const;
+      return importRecords(archive, randomRecording(5, style).lines);
+    },
+  },
+  {
+    name: 'random books, both outcomes',
+    isHere: true,
+    slugs: [sampleMarket().slug],
+    load: (archive) => {
+      const style = { outcomes: OUTCOMES, count: 300, priceScale: 3, trades: true, gaps: 0, stepMs: 3 } as const;
+      return importRecords(archive, randomRecording(8, style).lines);
+    },
+  },
+];

@@ -1,0 +1,109 @@
+import { expect, test } from 'bun:test';
+import { KNOWN, KNOWN_MS, later } from '../http/futures.ts';
+import { importRecords, temporaryArchive } from '../support/archive.ts';
+import { randomsOf } from '../support/random-books.ts';
+import { CONDITION_ID, DOWN_ASSET, START_MS, UP_ASSET } from '../support/sample-records.ts';
+import { venueServer } from './venue-server.ts';
+
+const SLUG = 'btc-updown-5m-1776323400';
+const LATE_MARKET = `0x${'cd34'.repeat(16)}`;
+const INSTANTS = 60;
+
+/** Every path, asked about what is known, and about what only comes later. */
+function questions(): readonly (readonly [path: string, body?: unknown])[] {
+  const assets = [UP_ASSET, DOWN_ASSET, '11', '12', '21', '22'];
+  const items = assets.flatMap((token_id) => [{ token_id, side: 'BUY' }, { token_id }]);
+  const about = assets.flatMap((assetId) => [
+    ...['book', 'midpoint', 'spread', 'last-trade-price', 'tick-size', 'neg-risk', 'fee-rate'].map(
+      (path) => `/${path}?token_id=${assetId}`,
+    ),
+    ...['BUY', 'SELL'].map((side) => `/price?token_id=${assetId}&side=${side}`),
+    ...['interval=1h', 'interval=max&fidelity=2', `startTs=${START_MS / 1000}&endTs=${KNOWN_MS / 1000 + 600}`].map(
+      (query) => `/prices-history?market=${assetId}&${query}`,
+    ),
+  ]);
+  const lists = ['/markets', '/events'].flatMap((path) =>
+    [
+      ...[
+        '',
+        'closed=true',
+        'closed=false',
+        'active=true&order=endDate&ascending=false',
+        'limit=1',
+        'limit=1&offset=1',
+      ],
+      ...[`slug=${SLUG}`, 'slug=late-1', 'slug=late-2', 'series_id=10684', 'order=closedTime'],
+      ...[`condition_ids=${LATE_MARKET}`, 'clob_token_ids=11', 'end_date_min=2026-04-16T07:15:01Z'],
+    ].map((query) => `${path}?${query}`),
+  );
+  const single = ['markets', 'events'].flatMap((noun) =>
+    [SLUG, 'late-1', 'late-2'].map((slug) => `/${noun}/slug/${slug}`),
+  );
+  const batches = ['books', 'midpoints', 'spreads', 'prices', 'last-trades-prices'].map(
+    (path) => [`/${path}`, items] as const,
+  );
+  return [
+    ...[...about, ...lists, ...single].map((path) => [path] as const),
+    ...[
+      '/time',
+      '/series',
+      '/series?slug=btc-up-or-down-5m',
+      '/series/10684',
+      '/markets/keyset',
+      '/events/keyset?limit=1',
+    ].map((path) => [path] as const),
+    ...[
+      '/markets?next_cursor=MA==',
+      '/simplified-markets',
+      '/sampling-markets',
+      '/clob/sampling-simplified-markets',
+    ].map((path) => [path] as const),
+    ...[`/markets/${CONDITION_ID}`, `/markets/${LATE_MARKET}`, `/clob/markets/${LATE_MARKET}`].map(
+      (path) => [path] as const,
+    ),
+    ...batches,
+  ];
+}
+
+async function serverWith(...parts: (readonly object[])[]) {
+  const held = temporaryArchive();
+  for (const records of parts) {
+    const { total } = await importRecords(held.archive, records);
+    expect(total.rejected).toBe(0);
+  }
+  const server = venueServer(held.archive);
+  return {
+    ...server,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      held[Symbol.dispose]();
+    },
+  };
+}
+
+test('no byte of any answer depends on what came later', async () => {
+  const random = randomsOf(17);
+  await using first = await serverWith(KNOWN, later(1));
+  await using second = await serverWith(KNOWN, later(2));
+  await using nothing = await serverWith(KNOWN);
+  const asked = questions();
+  const told = new Set<string>();
+  for (let i = 0; i < INSTANTS; i += 1) {
+    const nowMs = i === 0 ? KNOWN_MS : START_MS - 2000 + Math.floor(random() * (KNOWN_MS - START_MS + 2001));
+    for (const { run } of [first, second, nothing]) run.clock.seek(nowMs);
+    for (let nth = i % 3; nth < asked.length; nth += 3) {
+      const [path, body] = asked[nth]!;
+      const answers = await Promise.all([first, second, nothing].map((server) => server.ask(path, body)));
+      expect([path, answers[1], answers[2]]).toEqual([path, answers[0], answers[0]]);
+      told.add(answers[0]!.text);
+    }
+  }
+  expect(told.size).toBeGreaterThan(250);
+});
+
+test('what comes later is told when it has come', async () => {
+  await using server = await serverWith(KNOWN, later(1));
+  server.run.clock.seek(KNOWN_MS + 600_000);
+  expect(await server.json('/markets?closed=true')).toMatchObject([{ slug: SLUG, outcomePrices: '["0", "1"]' }]);
+  expect(await server.json('/markets?slug=late-1')).toMatchObject([{ slug: 'late-1', closed: false }]);
+});

@@ -1,0 +1,355 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
+import type { Speed } from '../../src/replay/replay-clock.ts';
+import { ReplayRun, type RunOptions } from '../../src/replay/replay-run.ts';
+import { VenueSession } from '../../src/replay/venue/venue-session.ts';
+import type { Archive } from '../../src/store/archive.ts';
+import { importRecords, temporaryArchive } from '../support/archive.ts';
+import { randomsOf } from '../support/random-books.ts';
+import { CONDITION_ID, START_MS, sampleMarket } from '../support/sample-records.ts';
+import { DocumentedClient, levelsOf } from './documented-client.ts';
+import { KeepingConnection } from './keeping-connection.ts';
+import { ASSETS, type RecordingStyle, randomRecording } from './random-recording.ts';
+
+const OPTIONS: RunOptions = {
+  selection: { names: [CONDITION_ID], coins: [], timeframes: [] },
+  fromMs: START_MS,
+  toMs: undefined,
+  speed: 'max',
+  gaps: 'ignore',
+  rebase: false,
+};
+const STYLE: RecordingStyle = {
+  outcomes: ['up', 'down'],
+  count: 200,
+  priceScale: 3,
+  trades: true,
+  gaps: 2,
+  stepMs: 20,
+};
+const BOTH = [ASSETS.up, ASSETS.down];
+
+function runOf(
+  archive: Archive,
+  options: Partial<RunOptions> = {},
+  clocks = { monotonicMs: () => performance.now(), wallMs: () => 0 },
+) {
+  return new ReplayRun(archive, { ...OPTIONS, ...options }, clocks);
+}
+
+function sessionOn(run: ReplayRun, connection: KeepingConnection) {
+  return new VenueSession(run, connection, () => performance.now());
+}
+
+const subscribe = (assetIds: readonly string[], more: object = {}) =>
+  JSON.stringify({ assets_ids: assetIds, type: 'market', ...more });
+
+/** Lets a session go on until its clock is at the end, or it was closed. */
+async function untilEnd(run: ReplayRun, session: VenueSession, connection: KeepingConnection): Promise<void> {
+  while (run.clock.state !== 'ended' && connection.closings.length === 0) {
+    if (connection.isBehind) {
+      connection.isBehind = false;
+      session.drained();
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function archiveOf(lines: readonly object[]) {
+  const place = temporaryArchive();
+  await importRecords(place.archive, lines);
+  return place;
+}
+
+/** What the archive has at an instant, as the client would hold it. */
+function archived(archive: Archive, run: ReplayRun, outcome: Outcome, atMs: number): string | undefined {
+  const market = archive.markets.findByConditionId(CONDITION_ID)!;
+  const { known } = run.reel(market, atMs).state(outcome);
+  if (known === undefined) return undefined;
+  const { bidPrices, bidSizes, askPrices, askSizes } = known.book;
+  const side = (prices: readonly number[], sizes: readonly number[]) =>
+    new Map(prices.map((price, i) => [String(price), String(sizes[i])]));
+  return levelsOf({ bids: side(bidPrices, bidSizes), asks: side(askPrices, askSizes) });
+}
+
+function timestampsIn(text: string): number[] {
+  return [...text.matchAll(/"timestamp":"(\d+)"/g)].map(([, ms]) => Number(ms));
+}
+
+describe('a client of the market channel', () => {
+  test('rebuilds books from price_change alone that equal the archive at every timestamp, with valid hashes, however slow it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer(),
+        fc.constantFrom<readonly Outcome[]>(['up'], ['down'], ['up', 'down']),
+        fc.constantFrom(0, 1, 30),
+        fc.double({ min: 0, max: 0.9, noNaN: true }),
+        async (seed, outcomes, stepMs, behind) => {
+          const { lines } = randomRecording(seed, { ...STYLE, outcomes, stepMs });
+          using place = await archiveOf(lines);
+          const run = runOf(place.archive);
+          const random = randomsOf(seed);
+          const connection = new KeepingConnection(() => random() < behind);
+          const session = sessionOn(run, connection);
+          session.received(subscribe(BOTH));
+          run.clock.resume();
+          await untilEnd(run, session, connection);
+          session.closed();
+          const client = new DocumentedClient([ASSETS.up, ASSETS.down]);
+          let lastMs = START_MS;
+          const compare = () => {
+            client.settle();
+            for (const outcome of OUTCOMES) {
+              const held = client.books.get(ASSETS[outcome]);
+              expect(held === undefined ? undefined : levelsOf(held)).toBe(
+                archived(place.archive, run, outcome, lastMs) as string,
+              );
+            }
+          };
+          for (const frame of connection.frames) {
+            const nextMs = Math.max(lastMs, ...timestampsIn(frame));
+            if (nextMs > lastMs) compare();
+            lastMs = nextMs;
+            client.receive(frame);
+          }
+          lastMs = run.clock.span.toMs;
+          compare();
+          expect(client.faults).toEqual([]);
+          if (stepMs > 0) expect(client.hashesChecked.right).toBeGreaterThan(5);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  test('gets the same frames every time, and another one beside it changes nothing', async () => {
+    using place = await archiveOf(randomRecording(7, STYLE).lines);
+    const framesOf = async (others: number) => {
+      const run = runOf(place.archive);
+      const connections = Array.from({ length: 1 + others }, (_, i) => new KeepingConnection(() => i > 0));
+      const sessions = connections.map((connection) => sessionOn(run, connection));
+      for (const session of sessions) session.received(subscribe(BOTH, { custom_feature_enabled: true }));
+      run.clock.resume();
+      // Those beside it never take another frame, and hold the clock back, but not the first one.
+      for (let turn = 0; turn < 2000; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      expect(run.clock.state).toBe(others === 0 ? 'ended' : 'running');
+      for (const session of sessions) session.closed();
+      return connections[0]!.frames;
+    };
+    const frames = await framesOf(0);
+    expect(frames.length).toBeGreaterThan(500);
+    expect(await framesOf(0)).toEqual(frames);
+    expect(await framesOf(2)).toEqual(frames);
+  });
+
+  test('sought back and forth, stepped, left and come back at any moment: its books stay those of the archive', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer(),
+        fc.array(
+          fc.record({
+            act: fc.constantFrom('seek', 'step', 'run', 'reconnect', 'unsubscribe', 'operation', 'pause'),
+            part: fc.double({ min: 0, max: 1, noNaN: true }),
+            speed: fc.constantFrom<Speed>('max', 1000, 0.1),
+          }),
+          { minLength: 1, maxLength: 12 },
+        ),
+        async (seed, acts) => {
+          using place = await archiveOf(randomRecording(seed, STYLE).lines);
+          const real = { ms: 0 };
+          const run = runOf(place.archive, {}, { monotonicMs: () => real.ms, wallMs: () => 0 });
+          let connection = new KeepingConnection();
+          let session = sessionOn(run, connection);
+          let client = new DocumentedClient([ASSETS.up, ASSETS.down]);
+          let wanted: readonly Outcome[] = OUTCOMES;
+          session.received(subscribe(BOTH));
+          for (const { act, part, speed } of acts) {
+            const { fromMs, toMs } = run.clock.span;
+            if (act === 'seek') run.clock.seek(Math.round(fromMs + part * (toMs - fromMs)));
+            if (act === 'step') run.step();
+            if (act === 'pause') run.clock.pause();
+            if (act === 'run') {
+              run.clock.setSpeed(speed);
+              run.clock.resume();
+              real.ms += part * 50;
+            }
+            if (act === 'reconnect') {
+              session.closed();
+              connection = new KeepingConnection();
+              session = sessionOn(run, connection);
+              client = new DocumentedClient([ASSETS.up, ASSETS.down]);
+              wanted = OUTCOMES;
+              session.received(subscribe(BOTH));
+            }
+            if (act === 'unsubscribe') {
+              session.received(JSON.stringify({ operation: 'unsubscribe', assets_ids: [ASSETS.down] }));
+              wanted = ['up'];
+            }
+            if (act === 'operation') {
+              session.received(JSON.stringify({ operation: 'subscribe', assets_ids: BOTH }));
+              wanted = OUTCOMES;
+            }
+            // Timers of a clock that is driven by hand do not fire by themselves.
+            for (let turn = 0; turn < 20; turn += 1) {
+              session.drained();
+              await new Promise((resolve) => setImmediate(resolve));
+            }
+            const frames = connection.frames.splice(0);
+            if (act === 'seek') client.reset();
+            for (const frame of frames) client.receive(frame);
+            client.settle();
+            for (const outcome of wanted) {
+              const held = client.books.get(ASSETS[outcome]);
+              expect(held === undefined ? undefined : levelsOf(held)).toBe(
+                archived(place.archive, run, outcome, run.clock.nowMs) as string,
+              );
+            }
+            for (const frame of frames)
+              for (const ms of timestampsIn(frame)) expect(ms).toBeLessThanOrEqual(run.clock.nowMs);
+            // A book that was not listened to for a while is begun anew; and trades of what is not listened to are not heard.
+            const isExplained = (fault: string) => fault.includes('a later book differs') || wanted.length < 2;
+            expect(client.faults.splice(0).filter((fault) => !isExplained(fault))).toEqual([]);
+          }
+          session.closed();
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  test('PING, books only when wanted, and what nobody knows', async () => {
+    using place = await archiveOf(randomRecording(3, { ...STYLE, stepMs: 400 }).lines);
+    const run = runOf(place.archive, { speed: 1 });
+    run.clock.seek(run.clock.span.toMs - 10_000);
+    const connection = new KeepingConnection();
+    const session = sessionOn(run, connection);
+    session.received('PING');
+    for (const text of ['', '{', '[]', '1', 'PONG', '{"type":"user"}', '{"operation":"dance","assets_ids":["1"]}'])
+      session.received(text);
+    session.received(subscribe(['12345']));
+    session.received(subscribe([ASSETS.up], { initial_dump: false }));
+    expect(connection.frames).toEqual(['PONG']);
+    session.received(subscribe([ASSETS.up, ASSETS.down], { initial_dump: true }));
+    expect(connection.frames).toHaveLength(2);
+    expect(JSON.parse(connection.frames[1]!)).toMatchObject([{ event_type: 'book', asset_id: ASSETS.down }]);
+    session.closed();
+    session.received('PING');
+    expect(connection.frames).toHaveLength(2);
+  });
+
+  test('a gap closes the connection where it begins, and is passed over when that is wanted', async () => {
+    const { lines } = randomRecording(11, { ...STYLE, gaps: 0 });
+    const gap = {
+      type: 'gap',
+      conditionId: CONDITION_ID,
+      from: new Date(START_MS + 1200).toISOString(),
+      to: new Date(START_MS + 1500).toISOString(),
+      reason: 'lost',
+    };
+    using place = await archiveOf([...lines, gap]);
+    for (const gaps of ['disconnect', 'ignore'] as const) {
+      const run = runOf(place.archive, { gaps });
+      const connection = new KeepingConnection();
+      const session = sessionOn(run, connection);
+      session.received(subscribe(BOTH));
+      run.clock.resume();
+      await untilEnd(run, session, connection);
+      const latest = Math.max(...connection.frames.flatMap(timestampsIn));
+      if (gaps === 'ignore') {
+        expect(connection.closings).toEqual([]);
+        expect(latest).toBeGreaterThan(START_MS + 1500);
+        continue;
+      }
+      expect(connection.closings).toEqual([[1012, `the recording has a gap until ${gap.to}`]]);
+      expect(latest).toBeLessThanOrEqual(START_MS + 1200);
+      const again = new KeepingConnection();
+      const next = sessionOn(run, again);
+      next.received(subscribe(BOTH));
+      await untilEnd(run, next, again);
+      expect(again.closings).toEqual([]);
+      expect(run.clock.state).toBe('ended');
+    }
+  });
+
+  test('with custom features everybody hears of new and resolved markets, and of new best prices of what they listen to', async () => {
+    const { lines } = randomRecording(5, { ...STYLE, gaps: 0 });
+    const resolved = new Date(START_MS + 330_000).toISOString();
+    const created = new Date(START_MS + 1000).toISOString();
+    const other = sampleMarket({
+      conditionId: `0x${'cd'.repeat(32)}`,
+      slug: 'btc-updown-5m-1776323700',
+      clobTokenIds: ['111', '222'],
+      startTime: new Date(START_MS + 300_000).toISOString(),
+      endTime: new Date(START_MS + 600_000).toISOString(),
+      createdAt: created,
+    });
+    const won = sampleMarket({ winner: 'down', resolvedAt: resolved, closed: true });
+    using place = await archiveOf([...lines, won, other]);
+    const run = runOf(place.archive, {
+      selection: { names: [], coins: ['btc'], timeframes: ['5m'] },
+      toMs: START_MS + 600_000,
+    });
+    const heard = async (custom: boolean) => {
+      const connection = new KeepingConnection();
+      const session = sessionOn(run, connection);
+      run.clock.seek(START_MS);
+      session.received(subscribe(BOTH, { custom_feature_enabled: custom }));
+      run.clock.resume();
+      await untilEnd(run, session, connection);
+      session.closed();
+      return connection.frames.flatMap(
+        (frame) => JSON.parse(frame) as { event_type: string }[] | { event_type: string },
+      );
+    };
+    const messages = await heard(true);
+    expect(messages.filter(({ event_type }) => event_type === 'new_market')).toMatchObject([
+      { slug: other.slug, assets_ids: ['111', '222'], timestamp: String(START_MS + 1000), outcomes: ['Up', 'Down'] },
+    ]);
+    expect(messages.filter(({ event_type }) => event_type === 'market_resolved')).toMatchObject([
+      {
+        market: CONDITION_ID,
+        winning_asset_id: ASSETS.down,
+        winning_outcome: 'Down',
+        timestamp: String(START_MS + 330_000),
+      },
+    ]);
+    const tops = messages.filter(({ event_type }) => event_type === 'best_bid_ask');
+    expect(tops.length).toBeGreaterThan(10);
+    const plain = await heard(false);
+    expect(plain).toEqual(
+      messages.filter(({ event_type }) => !['new_market', 'market_resolved', 'best_bid_ask'].includes(event_type)),
+    );
+  });
+
+  test('timestamps are moved to the present when that is wanted, and hashes go with them', async () => {
+    using place = await archiveOf(randomRecording(9, STYLE).lines);
+    const run = runOf(
+      place.archive,
+      { rebase: true },
+      { monotonicMs: () => 0, wallMs: () => START_MS + 1_000_000_007 },
+    );
+    run.clock.setSpeed('max');
+    run.clock.resume();
+    const connection = new KeepingConnection();
+    const session = sessionOn(run, connection);
+    session.received(subscribe(BOTH));
+    await untilEnd(run, session, connection);
+    const client = new DocumentedClient([ASSETS.up, ASSETS.down]);
+    for (const frame of connection.frames) client.receive(frame);
+    client.settle();
+    expect(client.faults).toEqual([]);
+    expect(client.hashesChecked.right).toBeGreaterThan(100);
+    const times = connection.frames.flatMap(timestampsIn);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(START_MS + 1_000_000_007);
+  });
+
+  test('is sent away when the replay is ended', async () => {
+    using place = await archiveOf(randomRecording(9, STYLE).lines);
+    const run = runOf(place.archive);
+    const connection = new KeepingConnection();
+    sessionOn(run, connection).received(subscribe(BOTH));
+    run.end();
+    expect(connection.closings).toEqual([[1001, 'the replay was ended']]);
+  });
+});
