@@ -13,7 +13,7 @@ BUILD_FLAGS := --compile --bytecode --format=esm --minify-whitespace --minify-sy
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run test check format fixtures examples bench judge types contract mutate fault soak crash clean
+.PHONY: help install build run test check format fixtures examples bench judge types contract mutate fault soak pace crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -35,19 +35,32 @@ $(JUDGES): node_modules/.installed test/judges/package.json test/judges/bun.lock
 	cd test/judges && $(abspath $(BUN)) install --frozen-lockfile
 	@touch $@
 
+VENUE_CLIENT := test/venue-client/node_modules/.installed
+
+$(VENUE_CLIENT): node_modules/.installed test/venue-client/package.json test/venue-client/bun.lock
+	cd test/venue-client && $(abspath $(BUN)) install --frozen-lockfile
+	@touch $@
+
+TARDIS_CLIENT := test/tardis-client/node_modules/.installed
+
+$(TARDIS_CLIENT): node_modules/.installed test/tardis-client/package.json test/tardis-client/bun.lock
+	cd test/tardis-client && $(abspath $(BUN)) install --frozen-lockfile
+	@touch $@
+
 build: $(BINARY) ## compile the executable to dist/bookreel
 
 run: build ## seed the fixtures, serve on 127.0.0.1:8080, print a curl line that works
 	@exec $(BINARY) serve --demo --data $(DATA) --host $(HOST) --port $(PORT)
 
-test: build ## run every test, in process and against the executable
-	$(BUN) test --timeout $(TEST_TIMEOUT_MS)
+test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run every test, in process and against the executable
+	$(BUN) test --parallel=2 --timeout $(TEST_TIMEOUT_MS)
 
-check: install $(JUDGES) ## check format, lint, layers, types, dead code, and the API document with Redocly and Spectral
+check: install $(JUDGES) ## check format, lint, layers, types, dead code, and the API documents with Redocly and Spectral
 	$(BUN) run check
 	$(BUN) src/main.ts openapi >test/judges/node_modules/openapi.json
-	cd test/judges && REDOCLY_TELEMETRY=off $(abspath $(BUN)) node_modules/.bin/redocly lint --config redocly.yaml node_modules/openapi.json
-	cd test/judges && $(abspath $(BUN)) node_modules/.bin/spectral lint --ruleset spectral.yaml --fail-severity hint node_modules/openapi.json
+	$(BUN) src/main.ts openapi --replay >test/judges/node_modules/openapi-replay.json
+	cd test/judges && REDOCLY_TELEMETRY=off $(abspath $(BUN)) node_modules/.bin/redocly lint --config redocly.yaml node_modules/openapi.json node_modules/openapi-replay.json
+	cd test/judges && $(abspath $(BUN)) node_modules/.bin/spectral lint --ruleset spectral.yaml --fail-severity hint node_modules/openapi.json node_modules/openapi-replay.json
 
 format: install ## format and fix what can be fixed
 	$(BUN) run format
@@ -83,8 +96,11 @@ MINUTES ?= 20
 soak: build ## load the executable for MINUTES=20 at half of what it can do, and write test/soak/RESULTS.md
 	SOAK_MINUTES=$(MINUTES) $(BUN) test/soak/run.ts
 
+pace: build ## measure how fast and how evenly a replay is told, and write test/bench/replay/RESULTS.md
+	$(BUN) test/bench/replay/run.ts
+
 crash: build ## kill 1,000 imports at random moments (CRASH_KILLS), and write test/crash/RESULTS.md
 	$(BUN) test/crash/run.ts
 
 clean: ## remove what was built and installed
-	rm -rf dist node_modules test/bench/contenders/node_modules test/judges/node_modules
+	rm -rf dist node_modules test/bench/contenders/node_modules test/judges/node_modules test/venue-client/node_modules test/tardis-client/node_modules

@@ -1,7 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { isCoin } from './domain/coin.ts';
+import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
 import { type IpNetwork, parseIpNetwork } from './domain/ip-address.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX } from './domain/tier.ts';
+import { SPEED_MAX, SPEED_MIN } from './replay/replay-clock.ts';
 
 /**
  * Every setting: its flag, its environment variable, its default. Flags win over the environment, the environment over
@@ -94,6 +96,30 @@ export const SETTINGS = {
     fallback: 10,
     about: 'for the requests under way when a signal says stop',
   },
+  replayPort: {
+    flag: '--port <number>',
+    env: 'BOOKREEL_REPLAY_PORT',
+    fallback: 8000,
+    about: 'port to listen on; 0 takes a free one',
+  },
+  maxSockets: {
+    flag: '--max-sockets <number>',
+    env: 'BOOKREEL_MAX_SOCKETS',
+    fallback: 256,
+    about: 'sockets at once',
+  },
+  replayUrl: {
+    flag: '--url <url>',
+    env: 'BOOKREEL_REPLAY_URL',
+    fallback: 'http://127.0.0.1:8000',
+    about: 'where the process that replays is found',
+  },
+  keyFile: {
+    flag: '--key-file <file>',
+    env: 'BOOKREEL_KEY_FILE',
+    fallback: 'none',
+    about: 'file with the API key to ask with, where one is needed',
+  },
 } as const;
 
 export function dataOption(): Option {
@@ -107,11 +133,40 @@ export function hostOption(): Option {
 }
 
 export function portOption(): Option {
-  const { flag, about, env, fallback } = SETTINGS.port;
+  return integerOption(SETTINGS.port, 0, PORT_MAX);
+}
+
+/** `portOption` of a process that replays. */
+export function replayPortOption(): Option {
+  return integerOption(SETTINGS.replayPort, 0, PORT_MAX);
+}
+
+export function maxSocketsOption(): Option {
+  return integerOption(SETTINGS.maxSockets, 1, 1_000_000);
+}
+
+/** Read as the URL that the paths of a replaying process begin with, without a slash at its end. */
+export function replayUrlOption(): Option {
+  const { flag, about, env, fallback } = SETTINGS.replayUrl;
   return new Option(flag, about)
     .env(env)
     .default(fallback)
-    .argParser((text) => integer(text, 0, 65_535));
+    .argParser((text) => {
+      const parsed = URL.parse(text);
+      if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.search === '' && parsed.hash === '') {
+        return text.replace(/\/+$/, '');
+      }
+      throw new InvalidArgumentError('It must be a URL like http://127.0.0.1:8000.');
+    });
+}
+
+/** Read as a path; undefined: there is no key. */
+export function keyFileOption(): Option {
+  const { flag, about, env, fallback } = SETTINGS.keyFile;
+  return new Option(flag, about)
+    .env(env)
+    .default(undefined, fallback)
+    .argParser((text) => (text === fallback ? undefined : notEmpty(text)));
 }
 
 export function accessLogOption(): Option {
@@ -208,6 +263,8 @@ export function connectionOptions(): Option[] {
   ];
 }
 
+const PORT_MAX = 65_535;
+
 interface NumberSetting {
   readonly flag: string;
   readonly env: string;
@@ -224,6 +281,23 @@ function integerOption({ flag, about, env, fallback }: NumberSetting, min: numbe
 
 export function requestsPerMinute(text: string): number {
   return integer(text, 1, REQUESTS_PER_MINUTE_MAX);
+}
+
+/** An instant of the years 1970 to 9999. */
+export function instant(text: string): InstantMs {
+  const instantMs = parseInstant(text);
+  if (instantMs !== undefined && isInstant(instantMs)) return instantMs;
+  throw new InvalidArgumentError(
+    'It must be Unix milliseconds, or an ISO 8601 date or time with Z or an offset, up to the year 9999.',
+  );
+}
+
+/** A number, or `max`; which numbers, the clock of a replay says. */
+export function speed(text: string): number | 'max' {
+  if (text === 'max') return text;
+  if (/^\d{1,4}(?:\.\d{1,3})?$/.test(text) && Number(text) >= SPEED_MIN && Number(text) <= SPEED_MAX)
+    return Number(text);
+  throw new InvalidArgumentError(`It must be a number from ${SPEED_MIN} to ${SPEED_MAX}, or max.`);
 }
 
 /** A price in USD a month with at most two decimals. */

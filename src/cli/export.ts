@@ -113,18 +113,18 @@ function summaryOf({ counts, bytes }: Manifest): string {
   return `${markets} markets with ${records} records (${snapshot} snapshots), ${bytes} bytes,`;
 }
 
-function coins(text: string, previous: readonly string[] = []): readonly string[] {
+export function coins(text: string, previous: readonly string[] = []): readonly string[] {
   const named = text.split(',').map((item) => canonicalCoin(item.trim()));
   if (!named.every(isCoin)) throw new InvalidArgumentError('It must be coin codes like btc,eth.');
   return [...previous, ...named];
 }
 
-function market(text: string, previous: readonly string[] = []): readonly string[] {
+export function market(text: string, previous: readonly string[] = []): readonly string[] {
   if (text === '') throw new InvalidArgumentError('It must be a conditionId or a slug.');
   return [...previous, text];
 }
 
-function timeframes(text: string, previous: readonly Timeframe[] = []): readonly Timeframe[] {
+export function timeframes(text: string, previous: readonly Timeframe[] = []): readonly Timeframe[] {
   const named = text.split(',').map((item) => {
     const timeframe = parseTimeframe(item.trim());
     if (timeframe === undefined) throw new InvalidArgumentError(`It must be some of ${TIMEFRAMES.join(', ')}.`);

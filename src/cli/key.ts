@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { requestsPerMinute } from '../config.ts';
+import { instant, requestsPerMinute } from '../config.ts';
 import type { ApiKey } from '../domain/api-key.ts';
 import { DomainError } from '../domain/errors.ts';
-import { formatInstant } from '../domain/instant.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { IssuedKey, NewKey } from '../store/api-keys.ts';
 import type { Archive } from '../store/archive.ts';
 import { json, type Terminal, table } from './terminal.ts';
@@ -18,6 +18,7 @@ interface CreateOptions extends GlobalOptions {
   readonly account: string;
   readonly name?: string;
   readonly rpm?: number;
+  readonly asOf?: InstantMs;
 }
 
 export function keyCommand(terminal: Terminal): Command {
@@ -31,9 +32,10 @@ export function keyCommand(terminal: Terminal): Command {
     .option('--account <email>', 'account that owns the key', DEFAULT_ACCOUNT)
     .option('--name <text>', 'a name to tell keys apart')
     .option('--rpm <number>', "requests a minute, instead of the tier's", requestsPerMinute)
+    .option('--as-of <instant>', 'nothing later is ever shown to it: what it asks cannot look ahead', instant)
     .addHelpText(
       'after',
-      '\nExamples:\n  $ bookreel key create --tier free\n  $ bookreel key create --tier enterprise --account desk@example.com --name backtests --rpm 5000',
+      '\nExamples:\n  $ bookreel key create --tier free\n  $ bookreel key create --tier enterprise --account desk@example.com --name backtests --rpm 5000\n  $ bookreel key create --tier pro --name out-of-sample --as-of 2026-04-16T07:00Z',
     )
     .action((_, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
@@ -43,6 +45,7 @@ export function keyCommand(terminal: Terminal): Command {
           name: options.name,
           tier: options.tier,
           requestsPerMinute: options.rpm,
+          asOfMs: options.asOf,
         });
         printIssued(terminal, options, issued, 'created');
       });
@@ -111,7 +114,10 @@ function printIssued(terminal: Terminal, options: GlobalOptions, { apiKey, key }
     return;
   }
   terminal.out(`${key}\n`);
-  terminal.err(`${apiKey.id} (${apiKey.tier}, ${apiKey.account}) is ${done}; the key above is shown this once\n`);
+  const held = apiKey.asOfMs === undefined ? '' : `, as of ${formatInstant(apiKey.asOfMs)}`;
+  terminal.err(
+    `${apiKey.id} (${apiKey.tier}, ${apiKey.account}${held}) is ${done}; the key above is shown this once\n`,
+  );
 }
 
 function printKeys(terminal: Terminal, options: GlobalOptions, keys: readonly ApiKey[]): void {
@@ -124,12 +130,13 @@ function printKeys(terminal: Terminal, options: GlobalOptions, keys: readonly Ap
     `${key.prefix}…`,
     key.tier,
     key.requestsPerMinute === undefined ? '' : String(key.requestsPerMinute),
+    key.asOfMs === undefined ? '' : formatInstant(key.asOfMs),
     key.account,
     key.name ?? '',
     formatInstant(key.createdMs),
     key.revokedMs === undefined ? 'active' : `revoked ${formatInstant(key.revokedMs)}`,
   ]);
-  terminal.out(table(['ID', 'KEY', 'TIER', 'RPM', 'ACCOUNT', 'NAME', 'CREATED', 'STATE'], rows));
+  terminal.out(table(['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', 'NAME', 'CREATED', 'STATE'], rows));
 }
 
 function keyDocument(key: ApiKey) {
@@ -139,6 +146,7 @@ function keyDocument(key: ApiKey) {
     prefix: key.prefix,
     tier: key.tier,
     requestsPerMinute: key.requestsPerMinute ?? null,
+    asOf: instantOrNull(key.asOfMs),
     account: key.account,
     name: key.name ?? null,
     createdAt: formatInstant(key.createdMs),

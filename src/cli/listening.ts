@@ -1,3 +1,4 @@
+import { DomainError } from '../domain/errors.ts';
 import { containsAddress, type IpNetwork, parseIpAddress } from '../domain/ip-address.ts';
 import type { ClockReading, RateWindows } from '../domain/rate-window.ts';
 import { chargeAddress, describeAddress, type ResponseHeaders } from '../http/access.ts';
@@ -121,9 +122,39 @@ function budgetOf(
   try {
     if (charges) chargeAddress(headers, address, budgets);
     else describeAddress(headers, address, budgets);
-  } catch {
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
     // What is malformed stays so, over the limit or not.
     delete headers['retry-after'];
   }
   return headers as Record<string, string>;
+}
+
+/** Whether only this machine can connect to a host of this name. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** Where clients of this machine find a service that listens on `host`. */
+export function originOf(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** What is said where `host` and `port` cannot be had. */
+export function cannotListen(error: unknown, { host, port }: { readonly host: string; readonly port: number }): Error {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const reason =
+    code === 'EADDRINUSE'
+      ? 'another program listens there'
+      : code === 'EACCES'
+        ? 'that is not permitted'
+        : code || String(error);
+  return new DomainError(
+    'conflict',
+    `cannot listen on ${host} port ${port}: ${reason}; choose another with --port or --host`,
+    {
+      cause: error,
+    },
+  );
 }

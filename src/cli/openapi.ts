@@ -1,11 +1,15 @@
 import { Command } from 'commander';
 import { openApiDocument } from '../http/openapi.ts';
+import { replayDocument } from '../http/replay/openapi-replay.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 
 export function openapiCommand(terminal: Terminal): Command {
   return new Command('openapi')
     .description('print the OpenAPI document, as /openapi.json serves it')
-    .addHelpText('after', '\nExamples:\n  $ bookreel openapi > openapi.json')
-    .action(() => terminal.out(json(openApiDocument(VERSION))));
+    .option('--replay', 'that of a process that replays')
+    .addHelpText('after', '\nExamples:\n  $ bookreel openapi > openapi.json\n  $ bookreel openapi --replay')
+    .action(({ replay }: { readonly replay?: true }) =>
+      terminal.out(json(replay === true ? replayDocument(VERSION) : openApiDocument(VERSION))),
+    );
 }

@@ -7,6 +7,7 @@ import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
 import { keyCommand } from './key.ts';
 import { openapiCommand } from './openapi.ts';
+import { replayCommand } from './replay.ts';
 import { restoreCommand } from './restore.ts';
 import { seedCommand } from './seed.ts';
 import { serveCommand } from './serve.ts';
@@ -37,6 +38,7 @@ Examples:
   program.addCommand(tierCommand(terminal));
   program.addCommand(importCommand(terminal));
   program.addCommand(exportCommand(terminal));
+  program.addCommand(replayCommand(terminal));
   program.addCommand(verifyCommand(terminal));
   program.addCommand(backupCommand(terminal));
   program.addCommand(restoreCommand(terminal));
@@ -46,7 +48,7 @@ Examples:
     command
       .exitOverride()
       .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
-      .configureHelp({ showGlobalOptions: true });
+      .configureHelp({ ...command.configureHelp(), showGlobalOptions: true });
   }
   return program;
 }

@@ -10,7 +10,6 @@ import {
   portOption,
   trustedProxiesOption,
 } from '../config.ts';
-import { DomainError } from '../domain/errors.ts';
 import type { IpNetwork } from '../domain/ip-address.ts';
 import { RateWindows } from '../domain/rate-window.ts';
 import { AccessLog } from '../http/access-log.ts';
@@ -23,14 +22,18 @@ import { EXIT, ExitWith } from './exit.ts';
 import { createKey } from './key.ts';
 import {
   BODY_BYTES_MAX,
+  cannotListen,
   type DoorkeeperOptions,
+  isLoopback,
   type Listening,
   listenBehindDoorkeeper,
   listenDirectly,
+  originOf,
 } from './listening.ts';
 import { logDescriptor } from './log-descriptor.ts';
 import { connectionsByOpenFiles } from './open-files.ts';
 import { seed } from './seed.ts';
+import { stopSignals } from './stop-signals.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import type { GlobalOptions } from './with-archive.ts';
@@ -126,7 +129,7 @@ async function listenUntilStopped(
     logError: (line) => terminal.err(`${line}\n`),
     edge: { ...edgeOf(options, accessLog), ...shared },
   });
-  const { first, second } = signals();
+  const { first, second } = stopSignals();
   const wanted = { hostname: options.host, port: options.port, idleSeconds: options.idleSeconds };
   try {
     listening = guard === undefined ? listenDirectly(app, wanted) : listenBehindDoorkeeper(app, wanted, guard);
@@ -178,11 +181,6 @@ function guardOf(
   };
 }
 
-/** Whether only this machine can connect to a host of this name. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
-
 function connectionLimits(options: ServeOptions): ConnectionLimits {
   return {
     connectionsMax: options.maxConnections,
@@ -204,51 +202,6 @@ function edgeOf(options: ServeOptions, accessLog: AccessLog | undefined): Edge {
     ...(corsOrigins === undefined ? {} : { cors: new Cors(corsOrigins) }),
     ...(allowedHosts === undefined ? {} : { allowedHosts }),
   };
-}
-
-/**
- * Settle with the first and the second SIGTERM or SIGINT; a third one ends the process as it would without us. As the first
- * process of a container nothing else would end it: there signals without a handler have no effect.
- */
-function signals(): { readonly first: Promise<void>; readonly second: Promise<void> } {
-  const first = Promise.withResolvers<void>();
-  const second = Promise.withResolvers<void>();
-  let count = 0;
-  const stop = () => {
-    count += 1;
-    if (count === 1) {
-      first.resolve();
-      return;
-    }
-    process.off('SIGTERM', stop);
-    process.off('SIGINT', stop);
-    second.resolve();
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  return { first: first.promise, second: second.promise };
-}
-
-function cannotListen(error: unknown, { host, port }: ServeOptions): Error {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const reason =
-    code === 'EADDRINUSE'
-      ? 'another program listens there'
-      : code === 'EACCES'
-        ? 'that is not permitted'
-        : code || String(error);
-  return new DomainError(
-    'conflict',
-    `cannot listen on ${host} port ${port}: ${reason}; choose another with --port or --host`,
-    {
-      cause: error,
-    },
-  );
-}
-
-function originOf(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
 function announce(terminal: Terminal, options: ServeOptions, origin: string, demoKey: string | undefined): void {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { InstantMs } from './instant.ts';
 
 /**
  * A key is `br_live_`, 40 base32 characters (200 random bits) and 7 characters of CRC-32 over what stands before them.
@@ -22,6 +23,8 @@ export interface ApiKey {
   readonly tier: string;
   /** Overrides the tier's requests a minute. */
   readonly requestsPerMinute: number | undefined;
+  /** Nothing later is shown to it; undefined: everything is. */
+  readonly asOfMs: InstantMs | undefined;
   /** The key's first characters, enough to tell keys apart and no help in guessing one. */
   readonly prefix: string;
   readonly createdMs: number;

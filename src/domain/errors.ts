@@ -14,7 +14,8 @@ export type ErrorKind =
   | 'conflict'
   | 'in-use'
   | 'unreadable'
-  | 'unavailable';
+  | 'unavailable'
+  | 'busy';
 
 /** One refused parameter: where it stands, its name, and what would be accepted. */
 export interface ParameterIssue {

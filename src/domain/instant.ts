@@ -1,5 +1,6 @@
 import { type TString, Type } from '@sinclair/typebox';
 import { DomainError } from './errors.ts';
+import { integersBetween } from './integer-pattern.ts';
 
 /** Unix milliseconds, UTC. Inside the program every time is one of these; ISO text exists at the edges only. */
 export type InstantMs = number;
@@ -73,7 +74,10 @@ export function instantText(description: string): TString {
  */
 export const ISO_PATTERN = `^${isoForm()}$`;
 /** Likewise what `parseInstant` takes. */
-export const INSTANT_PATTERN = `^(${plainIntegerForm()}|${isoForm()})$`;
+export const INSTANT_PATTERN = `^(${integersBetween(0, Number.MAX_SAFE_INTEGER)}|${isoForm()})$`;
+
+/** Likewise those that `formatInstant` can write. */
+export const WRITABLE_INSTANT_PATTERN = `^(${integersBetween(0, INSTANT_MAX_MS)}|${isoForm()})$`;
 
 function isoForm(): string {
   const year = '(19[7-9][0-9]|[2-9][0-9]{3})';
@@ -82,20 +86,6 @@ function isoForm(): string {
   const hoursAndMinutes = '([01][0-9]|2[0-3]):[0-5][0-9]';
   const clock = `T${hoursAndMinutes}(:[0-5][0-9]([.][0-9]{1,9})?)?(Z|[+-]${hoursAndMinutes})`;
   return `(${year}-${day}|${leapYear}-02-29)(${clock})?`;
-}
-
-/** What `parsePlainInteger` takes: fewer digits than 2^53-1 has, or as many, of which the first that differs is smaller. */
-function plainIntegerForm(): string {
-  const greatest = String(Number.MAX_SAFE_INTEGER);
-  const below = [...greatest].flatMap((digit, index) => {
-    const least = index === 0 ? 1 : 0;
-    const rest = greatest.length - index - 1;
-    const smaller = Number(digit) - 1;
-    if (smaller < least) return [];
-    const first = smaller === least ? String(least) : `[${least}-${smaller}]`;
-    return [`${greatest.slice(0, index)}${first}${rest === 0 ? '' : `[0-9]{${rest}}`}`];
-  });
-  return ['0', `[1-9][0-9]{0,${greatest.length - 2}}`, ...below, greatest].join('|');
 }
 
 /** `2026-04-16T07:10:04.123Z`. Throws for what is not an instant: stored times always are. */

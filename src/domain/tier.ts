@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { CoinCode } from './coin.ts';
 
 /** What a tier can grant: every `/v1` path belongs to one of these. `billing` needs only a valid key. */
-export const GRANTS = ['markets', 'prices', 'snapshots', 'quotes', 'export'] as const;
+export const GRANTS = ['markets', 'prices', 'snapshots', 'quotes', 'export', 'replay'] as const;
 export type Grant = (typeof GRANTS)[number];
 
 /** A row of the live tier catalog. */
@@ -60,12 +60,12 @@ export const DEFAULT_TIERS: readonly Tier[] = [
   },
 ];
 
-export function grantsRoute(tier: Tier, grant: Grant): boolean {
+export function grantsRoute(tier: Pick<Tier, 'routes'>, grant: Grant): boolean {
   return tier.routes === undefined || tier.routes.includes(grant);
 }
 
 /** `coin` in canonical form. */
-export function grantsCoin(tier: Tier, coin: string): boolean {
+export function grantsCoin(tier: Pick<Tier, 'coins'>, coin: string): boolean {
   return tier.coins === undefined || tier.coins.includes(coin);
 }
 

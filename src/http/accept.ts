@@ -1,8 +1,12 @@
+const JSON_TYPE = 'application/json';
+const MSGPACK_TYPE = 'application/msgpack';
+const HTML_TYPE = 'text/html';
+
 /**
- * What an Accept header likes and how much: quality by name in lower case, 1 where it says none, 0 where it says nonsense
- * (RFC 9110, 12.4.2). Of a name that comes twice the last one counts.
+ * What Accept, or a header of its kind, likes and how much: quality by name in lower case, in the order in which they are
+ * named, 1 where it says none, 0 where it says nonsense (RFC 9110, 12.4.2). Of a name that comes twice the last quality counts.
  */
-function qualities(header: string): ReadonlyMap<string, number> {
+export function qualities(header: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const part of header.split(',')) {
     const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim());
@@ -14,14 +18,30 @@ function qualities(header: string): ReadonlyMap<string, number> {
 }
 
 /**
- * Whether a page is wanted rather than JSON: HTML is named, and liked better than JSON. A wildcard stands for JSON where JSON
- * is not named, and at equal quality what is named comes before what a wildcard covers; named both alike, it is JSON.
+ * Whether a page is wanted rather than JSON: HTML is named, and liked better than JSON; named both alike, it is JSON.
  */
 export function prefersHtml(accept: string): boolean {
   const quality = qualities(accept);
-  const html = quality.get('text/html') ?? 0;
-  const named = quality.get('application/json');
+  const html = quality.get(HTML_TYPE) ?? 0;
+  const json = quality.get(JSON_TYPE);
   if (html === 0) return false;
-  if (named !== undefined) return html > named;
-  return html >= (quality.get('application/*') ?? quality.get('*/*') ?? 0);
+  return json === undefined ? html >= wildcardQuality(quality) : html > json;
+}
+
+/** Whether msgpack is wanted rather than JSON: it is named, and liked better than JSON, or as much and named first. */
+export function prefersMsgpack(accept: string): boolean {
+  // Most requests say nothing of it, and need not be taken apart.
+  if (!/msgpack/i.test(accept)) return false;
+  const quality = qualities(accept);
+  const msgpack = quality.get(MSGPACK_TYPE) ?? 0;
+  const json = quality.get(JSON_TYPE);
+  if (msgpack === 0) return false;
+  if (json === undefined) return msgpack >= wildcardQuality(quality);
+  if (msgpack !== json) return msgpack > json;
+  return [...quality.keys()].find((name) => name === MSGPACK_TYPE || name === JSON_TYPE) === MSGPACK_TYPE;
+}
+
+/** How much JSON is liked that is not named: a wildcard stands for it. As much as what is named, it comes second. */
+function wildcardQuality(quality: ReadonlyMap<string, number>): number {
+  return quality.get('application/*') ?? quality.get('*/*') ?? 0;
 }

@@ -2,11 +2,14 @@ import { bearer } from '@elysiajs/bearer';
 import { Elysia } from 'elysia';
 import { canonicalCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import type { Allowance, ClockReading, RateWindows } from '../domain/rate-window.ts';
 import { type Grant, grantsCoin, grantsRoute, type Tier } from '../domain/tier.ts';
 import type { Archive } from '../store/archive.ts';
+import type { Holder } from '../store/holders.ts';
 import type { AccessLog } from './access-log.ts';
 import { type AddressSource, budgetSubject, type ClientAddresses } from './client-address.ts';
+import { earlierLimit, refuseTimeless } from './known-until.ts';
 import { ALLOWED_METHODS, isKnownPath, routeOf } from './routes.ts';
 
 /** Requests a minute that one client address has without a valid key. */
@@ -14,18 +17,51 @@ const ADDRESS_REQUESTS_PER_MINUTE = 600;
 
 export interface AccessDeps {
   readonly archive: Pick<Archive, 'database' | 'holders'>;
+  /** Whether nobody is asked for a key, and nobody counted: only where nobody but this machine can connect. */
+  readonly isOpen: boolean;
+  /** What a key's tier must grant wherever it is used, beside what the route asks for. */
+  readonly grantNeeded: Grant | undefined;
   /** Budgets by key id. */
   readonly keyWindows: RateWindows;
   /** Budgets by client address, of requests without a valid key. */
   readonly addressWindows: RateWindows;
   readonly clocks: () => ClockReading;
   readonly addresses: ClientAddresses;
+  /**
+   * Nothing later is shown to anybody, by whole milliseconds; undefined: there is no limit. Asked once for each request,
+   * with the replay that its path names.
+   */
+  readonly knownUntil: (run: string | undefined) => InstantMs | undefined;
+  /** Methods of paths that the table of routes does not have, as an Allow header has them; undefined: there is no such path. */
+  readonly methodsBeside: (pathname: string) => string | undefined;
   /** Hears whose key it was; undefined where nothing is logged. */
   readonly accessLog: AccessLog | undefined;
 }
 
 /** What the budgets of client addresses are counted with. */
-export type AddressBudgets = Pick<AccessDeps, 'addressWindows' | 'clocks'>;
+export type AddressBudgets = Pick<AccessDeps, 'addressWindows' | 'clocks'> & Partial<Pick<AccessDeps, 'isOpen'>>;
+
+/** Whom a request is from, as far as what may be seen goes. */
+export interface Admitted {
+  readonly key: Pick<Holder['key'], 'id' | 'asOfMs'>;
+  readonly tier: Pick<Tier, 'id' | 'coins' | 'routes'>;
+}
+
+/** What an answer that is sent for long asks again: the look that the gate took is over by then. */
+export interface Standing {
+  /** The key's id; undefined where nobody is asked for a key. */
+  readonly keyId: string | undefined;
+  /** Whether the request would be let in now, whatever its window says. */
+  isLetIn(): boolean;
+  /** Up to when it may know things now. */
+  knownUntilMs(): InstantMs | undefined;
+}
+
+/** Whoever asks where nobody is asked for a key. */
+const ANYBODY: Admitted = {
+  key: { id: 'anybody', asOfMs: undefined },
+  tier: { id: 'anybody', coins: undefined, routes: undefined },
+};
 
 /** As the router types them; all that are set here are text. */
 export type ResponseHeaders = Record<string, string | number>;
@@ -110,6 +146,7 @@ function describeAllowance(headers: ResponseHeaders, allowance: Allowance): void
 
 /** Sets the headers that speak of the address's budget, without using any of it. */
 export function describeAddress(headers: ResponseHeaders, address: string, deps: AddressBudgets): void {
+  if (deps.isOpen === true) return;
   describeAllowance(
     headers,
     deps.addressWindows.peek(budgetSubject(address), ADDRESS_REQUESTS_PER_MINUTE, deps.clocks()),
@@ -118,6 +155,7 @@ export function describeAddress(headers: ResponseHeaders, address: string, deps:
 
 /** Counts a request without a valid key against its address; throws 'rate-limited' when that has had enough. */
 export function chargeAddress(headers: ResponseHeaders, address: string, deps: AddressBudgets): void {
+  if (deps.isOpen === true) return;
   const allowance = deps.addressWindows.charge(budgetSubject(address), ADDRESS_REQUESTS_PER_MINUTE, deps.clocks());
   describeAllowance(headers, allowance);
   if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests without a valid key');
@@ -126,44 +164,70 @@ export function chargeAddress(headers: ResponseHeaders, address: string, deps: A
 /**
  * The gate in front of every /v1 path, known or not. In this order: key (401), rate limit (429), route (404) and method
  * (405), the tier's route and coin (403). Nothing is looked up about a coin before its tier allows it. Whatever the
- * outcome, the answer's headers are set first.
+ * outcome, the answer's headers are set first. Who is let in is given `knownUntilMs`, up to when the answer may know things:
+ * what the key or the service is held to, whichever is earlier; a route that cannot be held to it is refused (403).
  */
 export function access(deps: AccessDeps) {
   return new Elysia({ name: 'access' })
     .use(bearer())
     .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, route, params }) => {
-      const tier = admit(deps, request, token, set.headers as ResponseHeaders, server);
+      const admitted = admit(deps, request, token, set.headers as ResponseHeaders, server);
+      const { key, tier } = admitted;
+      const standing = standingOf(deps, request, token, route, params, admitted);
+      const knownUntilMs = earlierLimit(key.asOfMs, deps.knownUntil(runIn(params)));
       const target = routeOf(route);
       if (target === undefined || !isReading(request.method)) {
         if (!isKnownPath(pathOf(request))) {
-          throw new DomainError('not-found', 'there is no such path: /openapi.json lists those that exist');
+          refuseUnknown(request, set.headers as ResponseHeaders, deps);
+          return { knownUntilMs, standing };
         }
         if (request.method !== 'OPTIONS') {
           set.headers.allow = ALLOWED_METHODS;
           throw new DomainError('method-not-allowed', `this path can only be read: use one of ${ALLOWED_METHODS}`);
         }
-        return {};
+        return { knownUntilMs, standing };
       }
       // Paths without parameters come without any.
       const inPath: Readonly<Record<string, string | undefined>> | undefined = params;
       refuseUngranted(tier, target.grant, inPath?.coin);
-      return {};
+      refuseTimeless(target, knownUntilMs);
+      return { knownUntilMs, standing };
     });
 }
 
-/** Authenticates and charges a request; throws 'unauthenticated' or 'rate-limited'. */
-function admit(
+/** The gate as controllers stand behind it: only through it is there an exchange to answer. */
+export type Gate = ReturnType<typeof access>;
+
+/** The replay that a path names; undefined: none. Paths without parameters come without any. */
+export function runIn(params: Readonly<Record<string, string | undefined>> | undefined): string | undefined {
+  return params?.run;
+}
+
+/** Throws what is wrong with a request whose path is not in the table of routes; OPTIONS of one that exists is right. */
+export function refuseUnknown(
+  request: Request,
+  headers: ResponseHeaders,
+  { methodsBeside }: Pick<AccessDeps, 'methodsBeside'>,
+): void {
+  const methods = methodsBeside(pathOf(request));
+  if (methods === undefined) {
+    throw new DomainError('not-found', 'there is no such path: /openapi.json lists those that exist');
+  }
+  if (request.method === 'OPTIONS') return;
+  headers.allow = methods;
+  throw new DomainError('method-not-allowed', `this path takes other methods: use one of ${methods}`);
+}
+
+/** Who asks, authenticated and charged; throws 'unauthenticated', 'rate-limited' or 'forbidden'. */
+export function admit(
   deps: AccessDeps,
   request: Request,
   token: string | undefined,
   headers: ResponseHeaders,
   server: AddressSource | null,
-): Tier {
-  // The plugin would also take a key from the query; only a strictly formed header counts here.
-  const presented = AUTHORIZATION.test(request.headers.get('authorization') ?? '') ? token : undefined;
-  const { database, holders } = deps.archive;
-  // Looked at with every request, so that a revocation bites at once.
-  const holder = presented === undefined ? undefined : database.readInTurn(() => holders.find(presented));
+): Admitted {
+  if (deps.isOpen) return ANYBODY;
+  const holder = holderOf(deps, request, token);
   if (holder === undefined) {
     chargeAddress(headers, deps.addresses.of(request, server), deps);
     headers['www-authenticate'] = 'Bearer';
@@ -176,7 +240,39 @@ function admit(
   const allowance = deps.keyWindows.charge(key.id, limit, deps.clocks());
   describeAllowance(headers, allowance);
   if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests with this key');
-  return tier;
+  refuseUngranted(tier, deps.grantNeeded, undefined);
+  return holder;
+}
+
+/** Looked at with every request, so that a revocation bites at once. */
+function holderOf({ archive }: AccessDeps, request: Request, token: string | undefined): Holder | undefined {
+  // The plugin would also take a key from the query; only a strictly formed header counts here.
+  const presented = AUTHORIZATION.test(request.headers.get('authorization') ?? '') ? token : undefined;
+  const { database, holders } = archive;
+  return presented === undefined ? undefined : database.readInTurn(() => holders.find(presented));
+}
+
+function standingOf(
+  deps: AccessDeps,
+  request: Request,
+  token: string | undefined,
+  route: string,
+  params: Readonly<Record<string, string | undefined>> | undefined,
+  admitted: Admitted,
+): Standing {
+  return {
+    keyId: admitted === ANYBODY ? undefined : admitted.key.id,
+    isLetIn() {
+      const tier = deps.isOpen ? ANYBODY.tier : holderOf(deps, request, token)?.tier;
+      if (tier === undefined) return false;
+      const coin = params?.coin;
+      const isGranted = [routeOf(route)?.grant, deps.grantNeeded].every(
+        (grant) => grant === undefined || grantsRoute(tier, grant),
+      );
+      return isGranted && (coin === undefined || grantsCoin(tier, canonicalCoin(coin)));
+    },
+    knownUntilMs: () => earlierLimit(admitted.key.asOfMs, deps.knownUntil(runIn(params))),
+  };
 }
 
 function rateLimited(headers: ResponseHeaders, allowance: Allowance, what: string): DomainError {
@@ -188,7 +284,8 @@ function rateLimited(headers: ResponseHeaders, allowance: Allowance, what: strin
   );
 }
 
-function refuseUngranted(tier: Tier, grant: Grant | undefined, coin: string | undefined): void {
+/** Throws 'forbidden' for a route or a coin that the tier does not grant. */
+export function refuseUngranted(tier: Admitted['tier'], grant: Grant | undefined, coin: string | undefined): void {
   if (grant !== undefined && !grantsRoute(tier, grant)) {
     throw new DomainError(
       'forbidden',

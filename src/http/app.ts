@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Elysia } from 'elysia';
 import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import type { IpNetwork } from '../domain/ip-address.ts';
 import { RateWindows } from '../domain/rate-window.ts';
 import type { Archive } from '../store/archive.ts';
@@ -13,6 +14,7 @@ import {
   pathOf,
   type ResponseHeaders,
   refuseMalformed,
+  refuseUnknown,
 } from './access.ts';
 import type { AccessLog } from './access-log.ts';
 import { type AddressSource, ClientAddresses, type RelayedClients } from './client-address.ts';
@@ -23,14 +25,21 @@ import { exportController } from './export.ts';
 import { HeldAnswers } from './held-answers.ts';
 import { Lookup } from './lookup.ts';
 import { marketsController } from './markets.ts';
+import { openApiDocument } from './openapi.ts';
 import { pricesController } from './prices.ts';
 import { isOurs, problemResponse } from './problem.ts';
 import { quotesController } from './quotes.ts';
+import { refuseForeignOrigin } from './replay/foreign-origin.ts';
+import { methodsAt } from './replay/methods.ts';
+import { replayDocument } from './replay/openapi-replay.ts';
+import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
+import { SOCKET_OPTIONS } from './replay/socket.ts';
 import { Responder, withoutLength } from './respond.ts';
 import { ALLOWED_METHODS, isKnownPath, ROUTES } from './routes.ts';
 import { looksLikeKey, maskedTarget } from './secret-mask.ts';
 import { siteController } from './site.ts';
 import { snapshotsController } from './snapshots.ts';
+import { streamController } from './stream.ts';
 import { tiersController } from './tiers.ts';
 
 export interface AppDeps {
@@ -41,6 +50,10 @@ export interface AppDeps {
   /** For defects and faults: one line, without anything of the request's secrets. */
   readonly logError: (line: string) => void;
   readonly edge?: Edge;
+  /** See AccessDeps; left out: there is no limit. */
+  readonly knownUntil?: () => InstantMs | undefined;
+  /** Of a process that replays: everything there is held to the clock of a replay. */
+  readonly replay?: ReplayDeps;
 }
 
 /** What stands between the service and the world, where more is wanted than nothing. */
@@ -65,28 +78,45 @@ const HELD_BYTES_MAX = 32 * 1024 * 1024;
 /** Longer than what any proxy makes; our own are UUIDs. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
+/** Names of this machine, as a Host has them. */
+const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+
 /** What watches over a server must always get through. */
 const UNCOUNTED: ReadonlySet<string> = new Set([ROUTES.healthz.path, ROUTES.readyz.path]);
 
 /** The whole service as one router. It owns its rate windows and nothing else. */
-export function createApp({ archive, version, clocks, isDraining, logError, edge = {} }: AppDeps) {
-  const { accessLog, cors, trustedProxies = [], allowedHosts, relayed, addressWindows } = edge;
+export function createApp(appDeps: AppDeps) {
+  const { archive, version, clocks, isDraining, logError, edge = {}, knownUntil = () => undefined, replay } = appDeps;
+  const { accessLog, cors, trustedProxies = [], relayed, addressWindows } = edge;
+  const isOpen = replay !== undefined && !replay.needsKeys;
+  // Else a page could have its own name lead to this machine, and read what needs no key.
+  const allowedHosts = isOpen ? new Set([...LOOPBACK_HOSTS, ...(edge.allowedHosts ?? [])]) : edge.allowedHosts;
   const addresses = new ClientAddresses(trustedProxies, relayed);
   const accessDeps: AccessDeps = {
     archive,
+    isOpen,
+    grantNeeded: replay === undefined ? undefined : 'replay',
     keyWindows: new RateWindows(SUBJECTS_MAX),
     addressWindows: addressWindows ?? new RateWindows(SUBJECTS_MAX),
     clocks,
     addresses,
+    knownUntil: (run) => (replay === undefined ? knownUntil() : replay.runs.find(run).clock.nowMs),
+    methodsBeside: (pathname) => methodsAt(replayed?.routes ?? [], pathname),
     accessLog,
   };
+  const gate = access(accessDeps);
   const responder = new Responder(archive.archiveId, version, new HeldAnswers(archive.database, HELD_BYTES_MAX));
-  const deps = { archive, lookup: new Lookup(archive), responder };
+  const deps = { gate, archive, lookup: new Lookup(archive), responder };
   const v1 = new Elysia({ name: 'v1' })
-    .use(access(accessDeps))
+    .use(gate)
     .use(tiersController(deps))
     .use(marketsController(deps))
     .use(snapshotsController(deps))
+    .use(
+      streamController({ ...deps, clocks, isDraining }, (error, request) =>
+        logError(`stream ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`),
+      ),
+    )
     .use(coverageController(deps, () => clocks().wallMs))
     .use(pricesController(deps))
     .use(quotesController(deps))
@@ -97,9 +127,20 @@ export function createApp({ archive, version, clocks, isDraining, logError, edge
     )
     // Whatever else is asked for under /v1 passes the gate too, which throws for all but OPTIONS.
     .all('/v1', () => options())
-    .all('/v1/*', () => options());
+    .all('/v1/*', ({ request }) => options(accessDeps.methodsBeside(pathOf(request))));
+  const replayed =
+    replay === undefined
+      ? undefined
+      : replayPaths({
+          ...replay,
+          archive,
+          accessDeps,
+          v1,
+          logCut: (error, request) => logError(`replay ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`),
+          isDraining,
+        });
   return (
-    new Elysia({ name: 'bookreel', handler: { standardHostname: false } })
+    new Elysia({ name: 'bookreel', handler: { standardHostname: false }, websocket: SOCKET_OPTIONS })
       .wrap((handle, request) => {
         const isHead = request.method === 'HEAD';
         if (!isHead && accessLog === undefined && cors === undefined) return handle;
@@ -122,6 +163,7 @@ export function createApp({ archive, version, clocks, isDraining, logError, edge
         headers['x-content-type-options'] = 'nosniff';
         accessLog?.begin(request, requestId, addresses.of(request, server));
         refuseMalformed(request, allowedHosts);
+        if (replay !== undefined) refuseForeignOrigin(request, (asked) => cors?.allows(asked) === true);
         const permission = cors?.preflight(request);
         if (permission !== undefined) {
           // A browser asks before it sends the key.
@@ -134,13 +176,14 @@ export function createApp({ archive, version, clocks, isDraining, logError, edge
       .onError(({ error, request, set, server }) => {
         const headers = set.headers as ResponseHeaders;
         const problem = problemOf(error, request, headers, addresses.of(request, server), accessDeps);
-        if (problem === undefined) return options();
+        if (problem === undefined) return options(accessDeps.methodsBeside(pathOf(request)));
         const requestId = String(headers['x-request-id'] ?? '');
         if (isOurs(problem))
           logError(`${requestId} ${request.method} ${maskedTarget(pathOf(request))}: ${causeOf(problem)}`);
         return problemResponse(problem, requestId);
       })
       .use(v1)
+      .use(replayed ?? new Elysia())
       // From here on: outside /v1, no key.
       .onBeforeHandle(({ request, set, server, route }) => {
         const headers = set.headers as ResponseHeaders;
@@ -149,7 +192,7 @@ export function createApp({ archive, version, clocks, isDraining, logError, edge
         budget(headers, addresses.of(request, server), accessDeps);
       })
       .use(siteController({ archive, version, isDraining }))
-      .use(docsController(version))
+      .use(docsController(replay === undefined ? openApiDocument(version) : replayDocument(version)))
   );
 }
 
@@ -186,15 +229,19 @@ function problemOf(
   }
   if (!isUnrouted(error)) return error;
   if (!isKnownPath(pathOf(request))) {
-    return new DomainError('not-found', 'there is no such path: /openapi.json lists those that exist');
+    try {
+      refuseUnknown(request, headers, accessDeps);
+    } catch (refused) {
+      return refused;
+    }
   }
   if (request.method === 'OPTIONS') return undefined;
   headers.allow = ALLOWED_METHODS;
   return new DomainError('method-not-allowed', `this path can only be read: use one of ${ALLOWED_METHODS}`);
 }
 
-function options(): Response {
-  return new Response(null, { status: 204, headers: { allow: ALLOWED_METHODS } });
+function options(methods = ALLOWED_METHODS): Response {
+  return new Response(null, { status: 204, headers: { allow: methods } });
 }
 
 function causeOf(error: unknown): string {

@@ -6,7 +6,7 @@ import type { Place } from '../domain/page.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import type { MarketSeries } from '../store/series.ts';
-import { searchOf } from './access.ts';
+import { type Gate, searchOf } from './access.ts';
 import type { Lookup } from './lookup.ts';
 import { Parameters } from './params.ts';
 import { type Exchange, type Negotiated, negotiate, type Responder } from './respond.ts';
@@ -14,19 +14,34 @@ import type { Route } from './routes.ts';
 
 /** What every controller of /v1 stands on. */
 export interface ControllerDeps {
+  readonly gate: Gate;
   readonly archive: Archive;
   readonly lookup: Lookup;
   readonly responder: Responder;
 }
 
-/** Reads the parameters with `read`, throws what they refuse, and passes hints on to the client. */
-export function parametersOf<T>({ request, set }: Exchange, route: Route, read: (parameters: Parameters) => T): T {
-  const parameters = new Parameters(searchOf(request), route);
+/** What every question of /v1 comes with. */
+export interface Timed {
+  /** Nothing later is in the answer; undefined: everything is. */
+  readonly asOfMs: InstantMs | undefined;
+}
+
+/**
+ * Reads the parameters with `read`, throws what they refuse, and passes hints on to the client. Here it is decided, for every
+ * route alike, up to when the answer may know things: no controller asks for it, and none gets its parameters without it.
+ */
+export function parametersOf<T extends object>(
+  { request, set, knownUntilMs }: Exchange,
+  route: Route,
+  read: (parameters: Parameters) => T,
+): T & Timed {
+  const parameters = new Parameters(searchOf(request), route, knownUntilMs);
   const asked = read(parameters);
+  const asOfMs = parameters.asOf();
   parameters.done();
   const warning = parameters.warning();
   if (warning !== undefined) set.headers['x-bookreel-warning'] = warning;
-  return asked;
+  return { ...asked, asOfMs };
 }
 
 /** The form of an answer about one market. */
@@ -36,15 +51,15 @@ export interface AnswerForm {
 }
 
 /**
- * Answers about one market, as it was known at `asOfMs` where that is given, from one consistent view of the archive. `prepare` refuses what does not fit the market, and what
- * it returns makes the response when the client's copy will not do: a request that would be refused is refused whatever copy
- * the client holds (RFC 9110, 13.2.1).
+ * Answers about one market, as it was known at `asOfMs` where that is given, from one consistent view of the archive. `prepare`
+ * refuses what does not fit the market, and what it returns makes the response when the client's copy will not do: a request
+ * that would be refused is refused whatever copy the client holds (RFC 9110, 13.2.1).
  */
 export function answerAboutMarket(
   { archive, lookup, responder }: ControllerDeps,
   exchange: Exchange,
   params: { readonly coin: string; readonly conditionId: string },
-  asOfMs: InstantMs | undefined,
+  { asOfMs }: Timed,
   prepare: (market: StoredMarket) => (form: AnswerForm) => Response | Promise<Response>,
 ): Response | Promise<Response> {
   return archive.database.readInTurn(() => {

@@ -3,7 +3,7 @@ import { ALLOWED_METHODS } from './routes.ts';
 /** Browsers keep a preflight's answer for two hours at the most. */
 const PREFLIGHT_SECONDS = 7200;
 /** Request headers that make a difference here. */
-const REQUEST_HEADERS = 'authorization, accept, if-none-match';
+const REQUEST_HEADERS = 'authorization, accept, if-none-match, last-event-id';
 /** What a script may read beside the headers that the Fetch standard allows by itself. */
 const READABLE = [
   'x-ratelimit-limit',
@@ -53,6 +53,11 @@ export class Cors {
     if (allowed === undefined) return;
     headers.set('access-control-allow-origin', allowed);
     headers.set('access-control-expose-headers', READABLE);
+  }
+
+  /** Whether the origin of a request is one of them. */
+  allows(request: Request): boolean {
+    return this.#allowed(request) !== undefined;
   }
 
   #allowed(request: Request): string | undefined {

@@ -6,7 +6,7 @@ import scalarPath from '../../node_modules/@scalar/api-reference/dist/browser/st
 import segmentReader from '../client/segment-reader.ts' with { type: 'text' };
 import segmentsForm from '../client/segments.md' with { type: 'text' };
 import { llmsText } from './llms.ts';
-import { openApiDocument } from './openapi.ts';
+import type { JsonObject } from './openapi-schema.ts';
 import { originOf, pageHeaders } from './page.ts';
 import { referencePage, referencePolicy } from './reference-page.ts';
 // @ts-expect-error TypeScript sees a module where its text is asked for
@@ -24,9 +24,9 @@ const NOTHING = "default-src 'none'; frame-ancestors 'none'";
  * own, which cannot do without inline scripts. Beside it stands what programs read: the same as text, and what clients of the
  * form of segments need.
  */
-export function docsController(version: string) {
+export function docsController(described: JsonObject) {
   // Typed for OpenAPI 3.0; what the plugin serves is what it is given.
-  const document = JSON.parse(JSON.stringify(openApiDocument(version)));
+  const document = JSON.parse(JSON.stringify(described));
   let held: Blob | undefined;
   const script = async () => {
     // Put together when it is first asked for, and sent from there without a copy.

@@ -15,6 +15,7 @@ import { type ExportSelection, selectionOfMarket } from '../recording/export/exp
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { answerAboutMarket, type ControllerDeps, parametersOf } from './controller.ts';
+import { pulledBody } from './pulled-body.ts';
 import { ROUTES, routerPath } from './routes.ts';
 
 /** Exports under way at once. Each holds a step's bytes, and where it is compressed a few MB of the compressor's. */
@@ -28,38 +29,33 @@ interface Desk {
 
 /** One whole market as a recording, streamed. `logCut` hears why one that broke off for a fault of ours did. */
 export function exportController(deps: ControllerDeps, logCut: (error: unknown, request: Request) => void) {
-  const { archive, responder } = deps;
+  const { gate, archive, responder } = deps;
   // A step is written and copied out before another one begins: one desk serves all exports.
   const desk: Desk = { out: new ByteBuffer(), openings: exportOpenings() };
   let underWay = 0;
-  return new Elysia({ name: 'export' }).get(routerPath('export'), ({ params, request, set }) => {
-    const asked = parametersOf({ request, set }, ROUTES.export, (parameters) => parameters.exported());
-    const { asOfMs } = asked;
-    return answerAboutMarket(
-      deps,
-      { request, set },
-      params,
-      asOfMs,
-      (market) =>
-        ({ negotiated: { encoding }, etag }) => {
-          const headers = headersOf(market, asked.format);
-          if (etag !== undefined) headers.etag = etag;
-          if (encoding !== 'identity') headers['content-encoding'] = encoding;
-          if (request.method === 'HEAD') return responder.stream(null, headers);
-          if (underWay >= EXPORTS_MAX)
-            throw new DomainError('unavailable', `${EXPORTS_MAX} exports are under way already`);
-          const selection = selectionOfMarket(market, asked.fromMs, asked.toMs, asOfMs);
-          const steps = marketSteps(archive, desk, market, selection, asked.format);
-          const chunks = encoding === 'identity' ? steps : compressed(steps, encoding, 'send');
-          underWay += 1;
-          const body = streamOf(chunks, (error) => {
-            underWay -= 1;
-            if (error !== undefined && !isOvertaken(error)) logCut(error, request);
-          });
-          return responder.stream(body, headers);
-        },
-    );
-  });
+  return new Elysia({ name: 'export' })
+    .use(gate)
+    .get(routerPath('export'), ({ params, request, set, knownUntilMs }) => {
+      const exchange = { request, set, knownUntilMs };
+      const asked = parametersOf(exchange, ROUTES.export, (parameters) => parameters.exported());
+      return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated: { encoding }, etag }) => {
+        const headers = headersOf(market, asked.format);
+        if (etag !== undefined) headers.etag = etag;
+        if (encoding !== 'identity') headers['content-encoding'] = encoding;
+        if (request.method === 'HEAD') return responder.stream(null, headers);
+        if (underWay >= EXPORTS_MAX)
+          throw new DomainError('unavailable', `${EXPORTS_MAX} exports are under way already`);
+        const selection = selectionOfMarket(market, asked.fromMs, asked.toMs, asked.asOfMs);
+        const steps = marketSteps(archive, desk, market, selection, asked.format);
+        const chunks = encoding === 'identity' ? steps : compressed(steps, encoding, 'send');
+        underWay += 1;
+        const body = pulledBody(chunks, (error) => {
+          underWay -= 1;
+          if (error !== undefined && !isOvertaken(error)) logCut(error, request);
+        });
+        return responder.stream(body, headers);
+      });
+    });
 }
 
 function headersOf(market: StoredMarket, format: StreamedFormat): Record<string, string> {
@@ -102,44 +98,4 @@ async function* marketSteps(
 
 function isOvertaken(error: unknown): boolean {
   return error instanceof DomainError && error.kind === 'conflict';
-}
-
-/**
- * `chunks` at the pace at which the client reads, one ahead of it. An error cuts the connection off, so that nobody takes
- * what came for the whole. `ended` is called once, with the error if there was one.
- */
-function streamOf(chunks: AsyncGenerator<Uint8Array>, ended: (error?: unknown) => void): ReadableStream<Uint8Array> {
-  let isOpen = true;
-  const end = (error?: unknown) => {
-    isOpen = false;
-    ended(error);
-  };
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const next = await chunks.next();
-          // The client may have left while this was made.
-          if (!isOpen) return;
-          if (next.done !== true) {
-            controller.enqueue(next.value);
-            return;
-          }
-          controller.close();
-          end();
-        } catch (error) {
-          if (!isOpen) return;
-          // With a reason the server would print it, source and all.
-          controller.error();
-          end(error);
-        }
-      },
-      async cancel() {
-        end();
-        await chunks.return(undefined);
-      },
-    },
-    // One step is made while the one before is on its way: rendering and the reader take two cores.
-    { highWaterMark: 1 },
-  );
 }

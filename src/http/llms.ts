@@ -35,6 +35,7 @@ interface Reference {
 interface Operation {
   readonly summary: string;
   readonly description: string;
+  readonly requestBody?: { readonly description?: string; readonly content: NonNullable<Response['content']> };
   readonly parameters?: readonly (Parameter | Reference)[];
   readonly responses: Readonly<Record<string, Response | Reference>>;
 }
@@ -42,7 +43,9 @@ interface Operation {
 /** The part of an OpenAPI document that is put into words. */
 export interface DescribedApi {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
-  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
+  /** By path and method. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly security?: readonly object[];
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
     readonly parameters?: Readonly<Record<string, Parameter>>;
@@ -59,10 +62,13 @@ export interface DescribedApi {
  * @param origin where the client found the service; examples and links begin with it
  */
 export function llmsText(api: DescribedApi, origin: string): string {
-  const paths = Object.entries(api.paths);
-  const keyed = paths.filter(([path]) => path.startsWith('/v1/'));
-  const operations = keyed.map(([, { get }]) => get);
-  const open = paths.filter(([path]) => !path.startsWith('/v1/'));
+  const described = Object.entries(api.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+  const keyed = described.filter(({ path }) => path.startsWith('/v1/'));
+  const operations = keyed.map(({ operation }) => operation);
+  const open = described.filter(({ path }) => !path.startsWith('/v1/'));
+  const isFree = api.security?.some((scheme) => Object.keys(scheme).length === 0) === true;
   return `# ${api.info.title}
 
 > Recorded order books of short-horizon up-or-down prediction markets (does BTC end a window of 5m, 15m, 1h, 4h or 24h higher
@@ -70,7 +76,7 @@ export function llmsText(api: DescribedApi, origin: string): string {
 
 ${api.info.description}
 
-Authentication: every path below ${origin}/v1 needs the header \`Authorization: Bearer <API_KEY>\`. A key begins with \`br_live_\`; the
+Authentication: ${isFree ? 'on loopback none; elsewhere ' : ''}every path below ${origin}/v1 needs the header \`Authorization: Bearer <API_KEY>\`. A key begins with \`br_live_\`; the
 operator makes it with \`bookreel key create --tier TIER\`. A key in the URL or in a body is never accepted. 401: no valid key. 403: the
 key's tier does not grant this route or coin; /v1/billing/tiers says what each tier grants.
 
@@ -107,9 +113,9 @@ refused. Statuses beside 200:
 
 ${bullets(statusLines(api, operations))}
 
-Endpoints. All are GET:
+Endpoints${keyed.every(({ method }) => method === 'GET') ? '. All are GET' : ''}:
 
-${keyed.map(([path, { get }]) => endpoint(api, path, get)).join('\n\n')}
+${keyed.map(({ path, method, operation }) => endpoint(api, `${method} ${path}`, operation)).join('\n\n')}
 
 Records:
 
@@ -119,17 +125,23 @@ ${Object.entries(api.components.schemas)
 
 ## Paths that need no key
 
-${bullets(open.map(([path, { get }]) => `[${get.summary}](${origin}${path}): ${get.description}`))}
+${bullets(open.map(({ path, operation }) => `[${operation.summary}](${origin}${path}): ${operation.description}`))}
 `;
 }
 
-function endpoint(api: DescribedApi, path: string, operation: Operation): string {
+function endpoint(api: DescribedApi, named: string, operation: Operation): string {
   const lines = parametersOf(api, operation).filter(isAsked).map(parameterLine);
   const answers = answersOf(api, operation);
-  const bodies = answers.filter(({ status }) => status === '200').map(({ content }) => `200: ${bodyOf(content)}`);
-  const others = answers.map(({ status }) => status).filter((status) => status !== '200');
+  const { requestBody } = operation;
+  const asked = requestBody === undefined ? [] : [`body: ${bodyOf(requestBody.content)}`];
+  const bodies = answers.filter(isGood).map(({ status, content }) => `${status}: ${bodyOf(content)}`);
+  const others = answers.filter((answer) => !isGood(answer)).map(({ status }) => status);
   const about = `${sentence(operation.summary)} ${operation.description}`;
-  return `**GET ${path}** ${about}\n\n${bullets([...lines, ...bodies, `else: ${others.join(', ')}`])}`;
+  return `**${named}** ${about}\n\n${bullets([...lines, ...asked, ...bodies, `else: ${others.join(', ')}`])}`;
+}
+
+function isGood({ status }: { readonly status: string }): boolean {
+  return status.startsWith('2');
 }
 
 /** Whether a parameter is part of the question; headers are about the form of the answer, and said once for all paths. */
@@ -171,6 +183,7 @@ function parameterLine({ name, in: where, required = false, description, schema 
 
 function bodyOf(content: Response['content'] = {}): string {
   const types = Object.keys(content);
+  if (types.length === 0) return 'nothing';
   const [first] = Object.values(content);
   const body = first?.schema === undefined || first.schema.type === 'string' ? '' : `\`${typeOf(first.schema)}\` as `;
   return `${body}${types.join(' or ')}`;

@@ -1,7 +1,6 @@
 import { canonicalCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import { isListed } from '../domain/market-as-of.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { MarketState, StoredMarket } from '../store/markets.ts';
@@ -43,15 +42,17 @@ export class Lookup {
   }
 
   /**
-   * The market a path names by conditionId or slug. Throws 'not-found' when the coin has none of that name, or with `asOfMs` had
-   * none yet.
+   * The market a path names by conditionId or slug; of markets with one slug the latest, with `asOfMs` of those that were listed
+   * then. Throws 'not-found' when there is none.
    */
   market(coinText: string, conditionIdOrSlug: string, asOfMs?: InstantMs): StoredMarket {
-    const coin = this.coin(coinText, asOfMs);
-    const market = this.#markets.find(`${coin}/${conditionIdOrSlug}`, () =>
-      this.#archive.markets.find(coin, conditionIdOrSlug),
-    );
-    if (market === undefined || (asOfMs !== undefined && !isListed(market, asOfMs))) {
+    // Of a coin whose markets are all to come, one may have records already: it is found by its name, before any list has it.
+    const coin = asOfMs === undefined ? this.coin(coinText) : canonicalCoin(coinText);
+    const { markets } = this.#archive;
+    const latest = this.#markets.find(`${coin}/${conditionIdOrSlug}`, () => markets.find(coin, conditionIdOrSlug));
+    const isKnown = latest === undefined || asOfMs === undefined || markets.isListed(latest, asOfMs);
+    const market = isKnown ? latest : markets.find(coin, conditionIdOrSlug, asOfMs);
+    if (market === undefined) {
       throw new DomainError(
         'not-found',
         `no market of ${coin} has this conditionId or slug: /v1/${coin}/markets lists them`,

@@ -24,7 +24,7 @@ interface MarketListQuery {
 
 /** A coin's markets, and one market. */
 export function marketsController(deps: ControllerDeps) {
-  const { archive, lookup, responder } = deps;
+  const { gate, archive, lookup, responder } = deps;
   const { database, markets } = archive;
   const listIn = (format: Format) => new MarketList(markets, format, (value) => responder.encode(value, format));
   const lists: Readonly<Record<Format, MarketList>> = { json: listIn('json'), msgpack: listIn('msgpack') };
@@ -101,22 +101,25 @@ export function marketsController(deps: ControllerDeps) {
   };
 
   return new Elysia({ name: 'markets' })
-    .get(routerPath('markets'), ({ params, request, set }) => {
-      const { asOfMs, ...asked } = parametersOf({ request, set }, ROUTES.markets, (parameters) => ({
+    .use(gate)
+    .get(routerPath('markets'), ({ params, request, set, knownUntilMs }) => {
+      const exchange = { request, set, knownUntilMs };
+      const { asOfMs, ...asked } = parametersOf(exchange, ROUTES.markets, (parameters) => ({
         timeframe: parameters.timeframe(),
         limit: parameters.limit(),
         skip: parameters.skip(),
-        asOfMs: parameters.asOf(),
       }));
-      if (asOfMs !== undefined) return answerAsOf({ request, set }, params.coin, asked, asOfMs);
-      if (asked.skip > SKIPPED_AT_ONCE_MAX) return answerFarBehind({ request, set }, params.coin, asked);
+      if (asOfMs !== undefined) return answerAsOf(exchange, params.coin, asked, asOfMs);
+      if (asked.skip > SKIPPED_AT_ONCE_MAX) return answerFarBehind(exchange, params.coin, asked);
       const { timeframe, limit, skip } = asked;
       // One more than asked for tells whether more follow.
-      return answer({ request, set }, params.coin, asked, (coin) => lookup.markets(coin, timeframe, limit + 1, skip));
+      return answer(exchange, params.coin, asked, (coin) => lookup.markets(coin, timeframe, limit + 1, skip));
     })
-    .get(routerPath('market'), ({ params, request, set }) => {
-      const asOfMs = parametersOf({ request, set }, ROUTES.market, (parameters) => parameters.asOf());
-      return answerAboutMarket(deps, { request, set }, params, asOfMs, (market) => ({ negotiated, etag }) => {
+    .get(routerPath('market'), ({ params, request, set, knownUntilMs }) => {
+      const exchange = { request, set, knownUntilMs };
+      const asked = parametersOf(exchange, ROUTES.market, () => ({}));
+      return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated, etag }) => {
+        const { asOfMs } = asked;
         const data = asOfMs === undefined ? marketResource(market) : marketResourceAsOf(market, asOfMs);
         return responder.giveDocument({ data }, negotiated, etag);
       });

@@ -12,6 +12,7 @@ import { fileKindOf, STREAMED_FORMATS } from '../recording/export/export-format.
 import { INSTANTS_MAX } from './params.ts';
 import { Problem } from './problem.ts';
 import { ROUTES, type RouteName } from './routes.ts';
+import { STREAMS_MAX, STREAMS_PER_KEY_MAX } from './stream-slots.ts';
 
 /** What the document says of one route, beside what the table of routes says. */
 export interface Operation {
@@ -34,12 +35,12 @@ const MARKET_WITH_GAP = '/v1/btc/markets/0x51301a7ed0da3a631a64d46e375a7e711a87a
 const WINDOW = 'from=1767868300000&to=2026-01-08T10:32:30Z';
 
 const PAGED =
-  'Repeat the request with cursor = nextCursor until that is null; from, to, outcome and order stay the same.';
+  'Repeat the request with cursor = nextCursor until that is null; from, to, outcome, order and interval stay the same.';
 const TIES = 'Records ascend by (timestamp, id); order=desc turns them round. from and to are both inclusive.';
 const TIMES = 'from and to are both inclusive and narrow the records, and the gaps that reach into that time.';
 const DOCUMENT_HEADERS = ['Vary', 'Cache-Control', 'Content-Encoding'];
-const MARKET_HEADERS = [...DOCUMENT_HEADERS, 'ETag'];
-const TIMED_HEADERS = [...MARKET_HEADERS, 'X-Bookreel-Warning'];
+const TIMED_HEADERS = [...DOCUMENT_HEADERS, 'X-Bookreel-Warning'];
+const MARKET_HEADERS = [...TIMED_HEADERS, 'ETag'];
 const FILE_HEADERS = ['Cache-Control', 'Content-Security-Policy'];
 const PAGE_HEADERS = [...FILE_HEADERS, 'Referrer-Policy', 'Cross-Origin-Opener-Policy'];
 
@@ -150,7 +151,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     description: 'The latest window first, ties by conditionId descending.',
     tag: 'markets',
     content: packable(MarketList),
-    headers: DOCUMENT_HEADERS,
+    headers: TIMED_HEADERS,
     examples: {
       list: '/v1/btc/markets?tf=5m&limit=1&skip=1',
       asOf: '/v1/btc/markets?limit=1&asOf=2026-01-08T10:31:40Z',
@@ -169,7 +170,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     description: `${TIES} ${PAGED}`,
     tag: 'books',
     content: packable(SnapshotPage),
-    headers: TIMED_HEADERS,
+    headers: MARKET_HEADERS,
     examples: pages(`${MARKET}/snapshots`, `${WINDOW}&limit=2&order=asc&outcome=up`, 'AZudKX0nAAAAAAAA5suY9IjDRFEP'),
   },
   nearest: {
@@ -178,7 +179,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
       'With outcome: the nearest record of that outcome. Without: the nearest of each outcome that has any, the nearer one first, then up before down. As near before as after: the earlier one. Several records with that timestamp: the one with the highest id. A market without snapshots: an empty list.',
     tag: 'books',
     content: packable(NearestSnapshots),
-    headers: TIMED_HEADERS,
+    headers: MARKET_HEADERS,
     examples: { nearest: `${MARKET}/snapshots/at/2026-01-08T10:31:40Z?outcome=up` },
   },
   nearestOfEach: {
@@ -187,9 +188,19 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
       'One answer per instant, in the order of ts, each as the path with one instant gives it, with its distance. What would come to more than 6 MiB, or 40,000 levels, ends early: next is the first instant that is not answered.',
     tag: 'books',
     content: packable(NearestOfEach),
-    headers: TIMED_HEADERS,
+    headers: MARKET_HEADERS,
     examples: {
       before: `${MARKET}/snapshots/at?ts=2026-01-08T10:31:40Z,1767868310000&outcome=up&mode=before&maxDistance=60000&depth=2`,
+    },
+  },
+  stream: {
+    summary: 'Order book snapshots of a market as server-sent events',
+    description: `In their order and at their pace, or as fast as the client reads. event: snapshot has a snapshot as data, as pages have it; event: gap, told when it is over, a stretch that a recording says it missed (from, to, reason); event: end, behind the last one, how many snapshots and gaps this answer had. The first event comes at once. A client that was cut off sends the id of the last event it has as Last-Event-ID, and gets every one behind it; so does one whose answer ended without end: the server was stopping, or the key no longer opens this path. Without an event for 15 seconds a comment comes. Never compressed. Without from it begins where the market’s window does. ${STREAMS_PER_KEY_MAX} at once with one key, beyond 429; ${STREAMS_MAX} in all, beyond 503.`,
+    tag: 'books',
+    content: { 'text/event-stream': Text },
+    headers: ['Vary', 'Cache-Control', 'X-Bookreel-Warning', 'X-Accel-Buffering'],
+    examples: {
+      asFastAsRead: `${MARKET}/stream?from=2026-01-08T10:31:40.400Z&to=1767868300500&speed=max&outcome=up&depth=2`,
     },
   },
   coverage: {
@@ -206,7 +217,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     description: `Midpoints of two-sided books (one record per change) and trades. ${TIES} ${PAGED}`,
     tag: 'prices',
     content: packable(PricePage),
-    headers: TIMED_HEADERS,
+    headers: MARKET_HEADERS,
     examples: pages(`${MARKET}/prices`, `${WINDOW}&limit=2&order=asc&outcome=up`, 'AZudKX0nAAAAAAAA5ht5gw2f3MBN'),
   },
   quotes: {
@@ -214,7 +225,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     description: `One record per change of the best bid or ask. ${TIES} ${PAGED}`,
     tag: 'books',
     content: packable(QuotePage),
-    headers: TIMED_HEADERS,
+    headers: MARKET_HEADERS,
     examples: pages(`${MARKET}/quotes`, `${WINDOW}&limit=2&order=desc&outcome=down`, 'AZudKj1iAAAAAAABQs4ZsZjuyzI6'),
   },
   export: {
@@ -227,7 +238,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
         format === 'ndjson' || format === 'csv' ? Text : undefined,
       ]),
     ),
-    headers: [...TIMED_HEADERS, 'Content-Disposition'],
+    headers: [...MARKET_HEADERS, 'Content-Disposition'],
     examples: {
       ndjson: `${MARKET}/export?format=ndjson&from=2026-01-08T10:31:40.400Z&to=1767868300500`,
       csv: `${MARKET}/export?format=csv&from=2026-01-08T10:31:40.400Z&to=1767868300500`,
@@ -238,7 +249,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     description: `From every source that was recorded. ${TIES} ${PAGED}`,
     tag: 'prices',
     content: packable(CoinPricePage),
-    headers: [...DOCUMENT_HEADERS, 'X-Bookreel-Warning'],
+    headers: TIMED_HEADERS,
     examples: pages('/v1/btc/prices', `${WINDOW}&limit=2&order=asc`, 'AZudKX7IAAAAAAAebq3_VNteOY4z'),
   },
   home: {

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, openApiSchema } from './openapi-schema.ts';
 import { PATH_SCHEMAS, QUERY_SCHEMAS } from './params.ts';
-import type { Route } from './routes.ts';
+import { ROUTES, type Route } from './routes.ts';
 
 /** Request headers that make a difference; Accept is described by the media types of the answers, Authorization by the scheme. */
 export const HEADER_PARAMETERS: JsonObject = {
@@ -12,6 +12,15 @@ export const HEADER_PARAMETERS: JsonObject = {
       'zstd and gzip are honoured where they make the answer smaller; of what is liked equally well, zstd. Anything else is ignored.',
     schema: { type: 'string' },
     example: 'zstd, gzip',
+  },
+  'Last-Event-ID': {
+    name: 'Last-Event-ID',
+    in: 'header',
+    required: false,
+    description:
+      'The id of the last event that came, of a stream with the same path, from, to, outcome and depth: what follows it is sent.',
+    schema: { type: 'string' },
+    example: 'AZudKX0nAAAAAAAA5suY9IjDRFEP',
   },
   'If-None-Match': {
     name: 'If-None-Match',
@@ -47,6 +56,7 @@ export function parametersOf(route: Route, examples: Readonly<Record<string, str
 
 function headersOf({ path }: Route): Json[] {
   if (!path.startsWith('/v1/')) return [];
+  if (path === ROUTES.stream.path) return [{ $ref: '#/components/parameters/Last-Event-ID' }];
   const names = path.includes('{conditionId}') ? ['Accept-Encoding', 'If-None-Match'] : ['Accept-Encoding'];
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }

@@ -1,7 +1,8 @@
 import { examplesOf } from './openapi-examples.ts';
 import { OPERATIONS, type Operation } from './openapi-operations.ts';
 import { type Json, type JsonObject, openApiSchema } from './openapi-schema.ts';
-import type { Route, RouteName } from './routes.ts';
+import { EVENT_STREAM_TYPE } from './respond.ts';
+import { ROUTES, type Route, type RouteName } from './routes.ts';
 
 /** What every answer has, but those of the HTTP parser. */
 const ALWAYS = [
@@ -24,7 +25,8 @@ interface Refusal {
 }
 
 const MARKET = '/v1/btc/markets/0x51301a7ed09337c50fa1c946ad8013953f71f5dd6e51b7bc5621f86409cb52c1';
-const WARNED = ['Cache-Control', 'X-Bookreel-Warning'];
+/** Of refusals that may come behind the reading of parameters. */
+const WARNED = ['X-Bookreel-Warning'];
 
 export const REFUSALS = {
   NotModified: {
@@ -33,61 +35,55 @@ export const REFUSALS = {
     headers: ['ETag', 'Vary', 'X-Bookreel-Warning'],
     examples: {},
   },
-  MalformedRequest: {
-    status: 400,
-    description: 'A malformed URL or Host.',
-    headers: ['Cache-Control'],
-    examples: { malformedEscape: '/?%ZZ' },
-  },
-  BadRequest: {
-    status: 400,
-    description: 'A malformed URL or Host, or parameters that were refused: all of them are named.',
-    headers: WARNED,
-    examples: {
+  MalformedRequest: problem(400, 'A malformed URL or Host.', [], { malformedEscape: '/?%ZZ' }),
+  BadRequest: problem(
+    400,
+    'A malformed URL or Host, or parameters that were refused: each is named, 32 at the most.',
+    WARNED,
+    {
       outOfBounds: '/v1/btc/markets?limit=0&tf=2h',
       unknownParameter: '/v1/btc/markets?timeframe=5m',
       windowTurnedRound: `${MARKET}/quotes?from=2026-01-08T10:35:00Z&to=2026-01-08T10:30:00Z`,
       foreignCursor: '/v1/btc/prices?cursor=AAAAAAAAAAAAAAAAAAAAAAAAAAAA',
       malformedEscape: '/v1/btc/markets?tf=%ZZ',
     },
-  },
-  Unauthorized: {
-    status: 401,
-    description: 'No key, or none that is valid: unknown, revoked and mistyped keys get the same answer.',
-    headers: ['Cache-Control', 'WWW-Authenticate'],
-    examples: { noKey: '/v1/btc/markets' },
-  },
-  Forbidden: {
-    status: 403,
-    description: 'The key’s tier does not grant this route or coin.',
-    headers: ['Cache-Control'],
-    examples: { route: `${MARKET}/snapshots`, coin: '/v1/eth/markets' },
-  },
-  NotFound: {
-    status: 404,
-    description: 'No such coin or market.',
-    headers: WARNED,
-    examples: { coin: '/v1/nosuchcoin/markets', market: '/v1/btc/markets/0x99', path: '/v1/nothing' },
-  },
-  TooManyRequests: {
-    status: 429,
-    description: 'The window is used up; requests without a valid key share the one of their address.',
-    headers: ['Cache-Control', 'Retry-After'],
-    examples: { keyUsedUp: '/v1/btc/markets' },
-  },
-  InternalError: {
-    status: 500,
-    description: 'A defect here.',
-    headers: WARNED,
-    examples: { defect: '/readyz' },
-  },
-  ServiceUnavailable: {
-    status: 503,
-    description: 'The archive cannot answer, or too many exports are under way.',
-    headers: WARNED,
-    examples: { archiveCannotAnswer: '/v1/billing/tiers' },
-  },
+  ),
+  Unauthorized: problem(
+    401,
+    'No key, or none that is valid: unknown, revoked and mistyped keys get the same answer.',
+    ['WWW-Authenticate'],
+    { noKey: '/v1/btc/markets' },
+  ),
+  Forbidden: problem(403, 'The key’s tier does not grant this route or coin.', [], {
+    route: `${MARKET}/snapshots`,
+    coin: '/v1/eth/markets',
+  }),
+  NotFound: problem(404, 'No such coin or market.', WARNED, {
+    coin: '/v1/nosuchcoin/markets',
+    market: '/v1/btc/markets/0x99',
+    path: '/v1/nothing',
+  }),
+  TooManyRequests: problem(
+    429,
+    'The window is used up, or the key has too many streams open; requests without a valid key share the window of their address.',
+    ['Retry-After'],
+    { keyUsedUp: '/v1/btc/markets' },
+  ),
+  InternalError: problem(500, 'A defect here.', WARNED, { defect: '/readyz' }),
+  ServiceUnavailable: problem(503, 'The archive cannot answer, or too many exports or streams are under way.', WARNED, {
+    archiveCannotAnswer: '/v1/billing/tiers',
+  }),
 } as const satisfies Readonly<Record<string, Refusal>>;
+
+/** A refusal that says why; nobody may keep it. `beside`: headers that others do not have. */
+export function problem(
+  status: number,
+  description: string,
+  beside: readonly string[],
+  examples: Refusal['examples'],
+): Refusal {
+  return { status, description, headers: ['Cache-Control', ...beside], examples };
+}
 
 /** The statuses of a route, each with what it holds. */
 export function responsesOf(name: RouteName, route: Route): JsonObject {
@@ -110,7 +106,7 @@ function refusalsOf({ path, grant }: Route): readonly (keyof typeof REFUSALS)[] 
   if (path === '/healthz' || path === '/readyz') return ['MalformedRequest', 'InternalError'];
   if (!path.startsWith('/v1/')) return ['MalformedRequest', 'TooManyRequests', 'InternalError'];
   return [
-    ...(path.includes('{conditionId}') ? (['NotModified'] as const) : []),
+    ...(path.includes('{conditionId}') && path !== ROUTES.stream.path ? (['NotModified'] as const) : []),
     ...(['BadRequest', 'Unauthorized'] as const),
     ...(grant === undefined ? [] : (['Forbidden', 'NotFound'] as const)),
     ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
@@ -118,9 +114,9 @@ function refusalsOf({ path, grant }: Route): readonly (keyof typeof REFUSALS)[] 
 }
 
 /** The refusals as components. */
-export function refusalComponents(): JsonObject {
+export function refusalComponents(refusals: Readonly<Record<string, Refusal>> = REFUSALS): JsonObject {
   return Object.fromEntries(
-    Object.entries<Refusal>(REFUSALS).map(([name, { status, description, headers, examples }]) => {
+    Object.entries(refusals).map(([name, { status, description, headers, examples }]) => {
       const said = { description, headers: headersNamed(headers) };
       if (status === 304) return [name, said];
       const schema = { $ref: '#/components/schemas/Problem' };
@@ -148,15 +144,16 @@ function exampled(status: number, requests: Readonly<Record<string, string>>): J
 
 /** The media type that a request for an example gets. */
 function typeOf(request: string): string {
+  if (request.includes('/stream?')) return EVENT_STREAM_TYPE;
   if (request.includes('format=csv')) return 'text/csv';
   return request.includes('format=ndjson') ? 'application/x-ndjson' : 'application/json';
 }
 
-function headersNamed(names: readonly string[]): JsonObject {
+export function headersNamed(names: readonly string[]): JsonObject {
   return Object.fromEntries([...ALWAYS, ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-const header = (description: string, schema: JsonObject, example: Json, required = false): JsonObject => ({
+export const header = (description: string, schema: JsonObject, example: Json, required = false): JsonObject => ({
   description,
   ...(required ? { required } : {}),
   schema,
@@ -193,6 +190,12 @@ export const HEADERS: JsonObject = {
     { type: 'string', enum: ['zstd', 'gzip'] },
     'zstd',
   ),
+  'X-Accel-Buffering': header(
+    'Of streams: a proxy that collects answers must pass this one on as it comes.',
+    { type: 'string', enum: ['no'] },
+    'no',
+    true,
+  ),
   'Content-Disposition': header(
     'A name for the file.',
     { type: 'string', pattern: '^attachment; filename="[A-Za-z0-9._-]+"$' },
@@ -200,7 +203,7 @@ export const HEADERS: JsonObject = {
     true,
   ),
   'Retry-After': header(
-    'Seconds to wait until the window ends.',
+    'Seconds to wait until the window ends, or a stream may have.',
     { type: 'integer', minimum: 1, maximum: 60 },
     42,
     true,

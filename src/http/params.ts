@@ -1,5 +1,5 @@
 import { CURSOR_SHAPE, decodeCursor, isCursorShaped } from '../domain/cursor.ts';
-import { parseDuration } from '../domain/duration.ts';
+import { durationPattern, parseDuration } from '../domain/duration.ts';
 import { DomainError, type ParameterIssue } from '../domain/errors.ts';
 import {
   INSTANT_PATTERN,
@@ -8,6 +8,7 @@ import {
   isInstant,
   parseInstant,
   parsePlainInteger,
+  WRITABLE_INSTANT_PATTERN,
 } from '../domain/instant.ts';
 import { Slug } from '../domain/market.ts';
 import { LEVELS_MAX } from '../domain/orderbook.ts';
@@ -22,6 +23,8 @@ import {
 } from '../domain/page.ts';
 import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
 import { STREAMED_FORMATS, type StreamedFormat } from '../recording/export/export-format.ts';
+import type { Speed } from '../replay/replay-clock.ts';
+import { earlierLimit } from './known-until.ts';
 import type { NearestQuery } from './nearest.ts';
 import type { QueryName, Route } from './routes.ts';
 import { maskedText } from './secret-mask.ts';
@@ -29,18 +32,26 @@ import { maskedText } from './secret-mask.ts';
 /** An integer time below this is a date in 1973 as milliseconds, and today's as seconds. */
 const LOOKS_LIKE_SECONDS_BELOW = 1e11;
 const NAME_CHARS_MAX = 50;
+/** More than all that can be wrong with the parameters of one path; what a query has beyond is refused with them. */
+const ISSUES_MAX = 32;
+/** Of a list of times, as many as show what is meant. */
+const WARNED_MAX = 3;
 /** How many instants one request may ask about. */
 export const INSTANTS_MAX = 1000;
 const [INTERVAL_MS_MIN, INTERVAL_MS_MAX] = [100, 86_400_000];
 const INTERVAL_WANTED = 'must be a whole number with a unit (ms, s, m, h, d) from 100ms to 1d';
 const CURSOR_WANTED =
   'must be the nextCursor of a request with the same path, order and filters: repeat that request, or start without one';
+/** `max`, or from 0.1 to 1000 with up to three decimals. */
+const SPEED_SHAPE = /^(?:max|1000(?:\.0{1,3})?|[1-9]\d{0,2}(?:\.\d{1,3})?|0\.[1-9]\d{0,2})$/;
 const TIME_FORMS = 'Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset';
 
 /** A time series page as asked for; whether its cursor fits, `pageOf` tells once it is known whose series it is. */
 export interface SeriesQuery {
+  /** It ends with what may be known. */
   readonly range: Omit<PageQuery, 'after'>;
-  readonly asOfMs: InstantMs | undefined;
+  /** As it was asked for, both inclusive. A cursor is bound to it and not to the range, whose end a running clock moves. */
+  readonly window: { readonly fromMs: InstantMs; readonly toMs: InstantMs };
   /** The outcomes asked for: one, or both. */
   readonly outcomes: readonly Outcome[];
   readonly cursor: string | undefined;
@@ -51,7 +62,16 @@ export interface ExportQuery {
   /** Both inclusive. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
-  readonly asOfMs: InstantMs | undefined;
+}
+
+export interface StreamParameters {
+  /** As it was asked for, both inclusive; without a beginning the market's. */
+  readonly window: { readonly fromMs: InstantMs | undefined; readonly toMs: InstantMs };
+  /** The window's end, or what may be known. */
+  readonly toMs: InstantMs;
+  readonly outcomes: readonly Outcome[];
+  readonly depth: number | undefined;
+  readonly speed: Speed;
 }
 
 export interface SeriesPage {
@@ -64,8 +84,9 @@ export interface SeriesPage {
  * The page of one series. `series` names the kind of record and whose they are, in canonical words: a slug and its
  * conditionId are the same market. Throws 'invalid-parameter' when the cursor was altered or given for something else.
  */
-export function pageOf({ range, outcomes, cursor }: SeriesQuery, series: string): SeriesPage {
-  const { order, fromMs, toMs, intervalMs } = range;
+export function pageOf({ range, window, outcomes, cursor }: SeriesQuery, series: string): SeriesPage {
+  const { order, intervalMs } = range;
+  const { fromMs, toMs } = window;
   const interval = intervalMs === undefined ? [] : [intervalMs];
   const scope = [series, order, outcomes.join(), fromMs, toMs, ...interval].join(' ');
   const after = cursor === undefined ? undefined : decodeCursor(cursor, scope);
@@ -85,10 +106,12 @@ export class Parameters {
   readonly #values = new Map<string, string>();
   readonly #issues: ParameterIssue[] = [];
   readonly #secondsLike: string[] = [];
+  readonly #knownUntilMs: InstantMs | undefined;
   #asOfMs: InstantMs | undefined;
 
-  /** `search` without its question mark, its escapes known to be well formed. */
-  constructor(search: string, route: Route) {
+  /** `search` without its question mark, its escapes known to be well formed; `knownUntilMs` see Exchange. */
+  constructor(search: string, route: Route, knownUntilMs: InstantMs | undefined) {
+    this.#knownUntilMs = knownUntilMs;
     for (const pair of search.split('&')) {
       if (pair === '') continue;
       const equals = pair.indexOf('=');
@@ -134,11 +157,12 @@ export class Parameters {
   }
 
   series(): SeriesQuery {
-    const { fromMs, toMs } = this.#window();
+    const { knownToMs, ...window } = this.#window();
     const cursor = this.#values.get('cursor');
     if (cursor !== undefined && !isCursorShaped(cursor)) this.#refuse('query', 'cursor', CURSOR_WANTED);
-    const range = { fromMs, toMs, order: this.#order(), limit: this.limit(), intervalMs: this.#interval() };
-    return { range, outcomes: this.outcomes(), cursor, asOfMs: this.asOf() };
+    const [order, limit, intervalMs] = [this.#order(), this.limit(), this.#interval()];
+    const range = { fromMs: window.fromMs, toMs: knownToMs, order, limit, intervalMs };
+    return { range, window, outcomes: this.outcomes(), cursor };
   }
 
   /** What an export takes and how it is written. */
@@ -155,7 +179,15 @@ export class Parameters {
         'must be another one with asOf: segments are sent as they are stored, with what came later',
       );
     }
-    return { format, ...this.#window(), asOfMs };
+    const { fromMs, knownToMs } = this.#window();
+    return { format, fromMs, toMs: knownToMs };
+  }
+
+  /** What a stream tells, and how fast. */
+  streamed(): StreamParameters {
+    const { fromMs, toMs, knownToMs } = this.#window();
+    const window = { fromMs: this.#values.has('from') ? fromMs : undefined, toMs };
+    return { window, toMs: knownToMs, outcomes: this.outcomes(), depth: this.depth(), speed: this.#speed() };
   }
 
   nearest(): NearestQuery {
@@ -170,12 +202,12 @@ export class Parameters {
     return { outcomes, mode, maxDistanceMs: maxDistanceMs ?? Infinity, depth: this.depth(), asOfMs: this.asOf() };
   }
 
-  /** Nothing later is shown; undefined: everything is. */
+  /** Nothing later is shown; undefined: everything is. Not later than what may be known, which is no refusal. */
   asOf(): InstantMs | undefined {
     const text = this.#values.get('asOf');
     // Read once, or it would be refused, or warned of, more than once.
     if (text !== undefined) this.#asOfMs ??= this.#instant('query', 'asOf', text, 0);
-    return this.#asOfMs;
+    return earlierLimit(this.#asOfMs, this.#knownUntilMs);
   }
 
   /** How many levels of each side; undefined: all. */
@@ -221,14 +253,15 @@ export class Parameters {
   /** A hint for who mistook seconds for milliseconds; the value is served as it stands. */
   warning(): string | undefined {
     if (this.#secondsLike.length === 0) return undefined;
-    return `${this.#secondsLike.join(', ')} looks like seconds; integer times are Unix milliseconds`;
+    const others = this.#secondsLike.length > WARNED_MAX ? ' and others' : '';
+    return `${this.#secondsLike.slice(0, WARNED_MAX).join(', ')}${others} looks like seconds; integer times are Unix milliseconds`;
   }
 
-  #window(): { fromMs: InstantMs; toMs: InstantMs } {
+  #window(): { fromMs: InstantMs; toMs: InstantMs; knownToMs: InstantMs } {
     const fromMs = this.#instant('query', 'from', this.#values.get('from'), 0);
     const toMs = this.#instant('query', 'to', this.#values.get('to'), Number.MAX_SAFE_INTEGER);
     if (fromMs > toMs) this.#refuse('query', 'from', 'must not be later than to');
-    return { fromMs, toMs: Math.min(toMs, this.asOf() ?? toMs) };
+    return { fromMs, toMs, knownToMs: Math.min(toMs, this.asOf() ?? toMs) };
   }
 
   #interval(): number | undefined {
@@ -245,6 +278,13 @@ export class Parameters {
       NEAREST_MODES.find((mode) => mode === text) ??
       this.#refuse('query', 'mode', `must be one of ${NEAREST_MODES.join(', ')}`, 'nearest')
     );
+  }
+
+  #speed(): Speed {
+    const text = this.#values.get('speed') ?? '1';
+    if (text === 'max') return text;
+    if (SPEED_SHAPE.test(text)) return Number(text);
+    return this.#refuse('query', 'speed', 'must be max or a number from 0.1 to 1000 with up to three decimals', 1);
   }
 
   #integer(name: QueryName, min: number, max: number, wanted: string): number | undefined {
@@ -275,7 +315,8 @@ export class Parameters {
   #refuse<T>(where: 'path' | 'query', name: string, message: string, instead: T): T;
   #refuse<T>(where: 'path' | 'query', name: string, message: string, instead?: T): T | undefined {
     // Names are the client's: a key that was put in place of one is not said back.
-    this.#issues.push({ in: where, name: maskedText(name, NAME_CHARS_MAX), message });
+    if (this.#issues.length < ISSUES_MAX)
+      this.#issues.push({ in: where, name: maskedText(name, NAME_CHARS_MAX), message });
     return instead;
   }
 }
@@ -296,12 +337,11 @@ const INSTANT = {
   ],
 };
 
-/** Of up to INSTANTS_MAX. */
-const INSTANT_LIST_PATTERN = `^(?:${unanchored(INSTANT_PATTERN)})(?:,(?:${unanchored(INSTANT_PATTERN)})){0,${INSTANTS_MAX - 1}}$`;
+/** One of a list: it is said back. */
+const LISTED = WRITABLE_INSTANT_PATTERN.replace(/^\^|\$$/g, '');
 
-function unanchored(pattern: string): string {
-  return pattern.replace(/^\^/, '').replace(/\$$/, '');
-}
+/** Of up to INSTANTS_MAX. */
+const INSTANT_LIST_PATTERN = `^(?:${LISTED})(?:,(?:${LISTED})){0,${INSTANTS_MAX - 1}}$`;
 
 /** For the API document: the schema of each query parameter as it is read above. */
 export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
@@ -334,7 +374,7 @@ export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
   interval: {
     description:
       'Only the last record of each bucket of this length, of each outcome (of prices: and kind, source) by itself, stamped with its own time. Buckets begin at multiples of it in Unix time; from and to cut the first and the last one off. From 100ms to 1d.',
-    schema: { type: 'string', pattern: '^[1-9]\\d{0,8}(ms|s|m|h|d)$' },
+    schema: { type: 'string', pattern: durationPattern(INTERVAL_MS_MIN, INTERVAL_MS_MAX) },
     example: '1s',
   },
   depth: {
@@ -353,10 +393,16 @@ export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
     example: 60000,
   },
   asOf: {
-    description: `Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. ${TIME_FORMS}.`,
+    description: `Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. ${TIME_FORMS}.`,
     schema: INSTANT,
     // Behind what the other examples ask for: the reference sends all of them together.
     example: '2026-01-08T12:00:00Z',
+  },
+  speed: {
+    description:
+      'How many recorded seconds pass in one: a number from 0.1 to 1000 with up to three decimals; max: as fast as the client reads.',
+    schema: { type: 'string', pattern: SPEED_SHAPE.source, default: '1' },
+    example: 'max',
   },
   ts: {
     description: `1 to ${INSTANTS_MAX} instants with commas between them, each ${TIME_FORMS}.`,

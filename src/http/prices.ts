@@ -17,11 +17,13 @@ import { ROUTES, routerPath } from './routes.ts';
 
 /** Prices of a market's outcomes, and reference prices of a coin. */
 export function pricesController(deps: ControllerDeps) {
-  const { archive, lookup, responder } = deps;
+  const { gate, archive, lookup, responder } = deps;
   return new Elysia({ name: 'prices' })
-    .get(routerPath('marketPrices'), ({ params, request, set }) => {
-      const asked = parametersOf({ request, set }, ROUTES.marketPrices, (parameters) => parameters.series());
-      return answerAboutMarket(deps, { request, set }, params, asked.asOfMs, (market) => {
+    .use(gate)
+    .get(routerPath('marketPrices'), ({ params, request, set, knownUntilMs }) => {
+      const exchange = { request, set, knownUntilMs };
+      const asked = parametersOf(exchange, ROUTES.marketPrices, (parameters) => parameters.series());
+      return answerAboutMarket(deps, exchange, params, asked, (market) => {
         const sources = archive.prices.sources(market, asked.outcomes, asked.asOfMs);
         const { query, scope } = pageOf(asked, `prices ${market.conditionId} ${namesOf(sources)}`);
         return ({ negotiated, etag }) => {
@@ -31,12 +33,13 @@ export function pricesController(deps: ControllerDeps) {
         };
       });
     })
-    .get(routerPath('coinPrices'), ({ params, request, set }) => {
-      const asked = parametersOf({ request, set }, ROUTES.coinPrices, (parameters) => parameters.series());
+    .get(routerPath('coinPrices'), ({ params, request, set, knownUntilMs }) => {
+      const exchange = { request, set, knownUntilMs };
+      const asked = parametersOf(exchange, ROUTES.coinPrices, (parameters) => parameters.series());
       return archive.database.readInTurn(() => {
         const coin = lookup.coin(params.coin, asked.asOfMs);
         const { query, scope } = pageOf(asked, `coin-prices ${coin}`);
-        const negotiated = negotiate({ request, set });
+        const negotiated = negotiate(exchange);
         const held = responder.held(negotiated);
         if (held !== undefined) return held;
         const page = archive.prices.pageOfCoin(coin, query);

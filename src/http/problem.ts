@@ -60,8 +60,10 @@ const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
   'method-not-allowed': { status: 405, title: 'Method not allowed' },
   'rate-limited': { status: 429, title: 'Too many requests' },
   unavailable: UNAVAILABLE,
+  // Says what there is too much of, which is nothing of the inside.
+  busy: { status: 503, title: 'Service busy' },
   'rejected-record': INTERNAL,
-  conflict: INTERNAL,
+  conflict: { status: 409, title: 'Conflict' },
   'in-use': INTERNAL,
   unreadable: INTERNAL,
 };

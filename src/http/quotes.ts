@@ -15,19 +15,22 @@ import { ROUTES, routerPath } from './routes.ts';
 
 /** Tops of a market's books, one record per change. */
 export function quotesController(deps: ControllerDeps) {
-  const { archive, responder } = deps;
-  return new Elysia({ name: 'quotes' }).get(routerPath('quotes'), ({ params, request, set }) => {
-    const asked = parametersOf({ request, set }, ROUTES.quotes, (parameters) => parameters.series());
-    return answerAboutMarket(deps, { request, set }, params, asked.asOfMs, (market) => {
-      const sources = archive.quotes.sources(market, asked.outcomes, asked.asOfMs);
-      const { query, scope } = pageOf(asked, `quotes ${market.conditionId} ${namesOf(sources)}`);
-      return ({ negotiated, etag }) => {
-        const page = archive.quotes.page(sources, query);
-        const data = page.records.map((record) => quoteResource(market, record));
-        return responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
-      };
+  const { gate, archive, responder } = deps;
+  return new Elysia({ name: 'quotes' })
+    .use(gate)
+    .get(routerPath('quotes'), ({ params, request, set, knownUntilMs }) => {
+      const exchange = { request, set, knownUntilMs };
+      const asked = parametersOf(exchange, ROUTES.quotes, (parameters) => parameters.series());
+      return answerAboutMarket(deps, exchange, params, asked, (market) => {
+        const sources = archive.quotes.sources(market, asked.outcomes, asked.asOfMs);
+        const { query, scope } = pageOf(asked, `quotes ${market.conditionId} ${namesOf(sources)}`);
+        return ({ negotiated, etag }) => {
+          const page = archive.quotes.page(sources, query);
+          const data = page.records.map((record) => quoteResource(market, record));
+          return responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+        };
+      });
     });
-  });
 }
 
 function quoteResource(market: StoredMarket, record: OutcomeQuote): QuoteResource {

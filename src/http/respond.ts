@@ -1,7 +1,9 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { Packr } from 'msgpackr';
+import type { InstantMs } from '../domain/instant.ts';
 import type { StoredMarket } from '../store/markets.ts';
+import { prefersMsgpack, qualities } from './accept.ts';
 import { type ResponseHeaders, targetOf } from './access.ts';
 import type { HeldAnswers } from './held-answers.ts';
 
@@ -16,15 +18,18 @@ const gzipElsewhere = promisify(gzip);
 
 const JSON_TYPE = 'application/json';
 const MSGPACK_TYPE = 'application/msgpack';
+export const EVENT_STREAM_TYPE = 'text/event-stream';
 
 export type Format = 'json' | 'msgpack';
 type Encoding = 'zstd' | 'gzip' | 'identity';
 
-/** The part of the router's context that answers are made from. */
+/** The part of the router's context that answers are made from: what the gate let in (access.ts). */
 export interface Exchange {
   readonly request: Request;
   /** Its headers are those that were set for the answer so far. */
   readonly set: { headers: ResponseHeaders };
+  /** Nothing later may be in the answer, whatever it is asked; undefined: there is no limit. */
+  readonly knownUntilMs: InstantMs | undefined;
 }
 
 /** How one request wants its answer. */
@@ -35,18 +40,13 @@ export interface Negotiated extends Exchange {
   readonly question: string;
 }
 
-export function negotiate({ request, set }: Exchange): Negotiated {
-  const format = formatOf(request.headers.get('accept') ?? '');
+export function negotiate({ request, set, knownUntilMs }: Exchange): Negotiated {
+  const format = prefersMsgpack(request.headers.get('accept') ?? '') ? 'msgpack' : 'json';
   const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
-  return { request, set, format, encoding, question: `${format} ${encoding} ${targetOf(request)}` };
-}
-
-/** msgpack when it is named and not liked less than JSON; anything else is JSON. */
-function formatOf(accept: string): Format {
-  if (!/msgpack/i.test(accept)) return 'json';
-  const quality = qualities(accept);
-  const msgpack = quality.get(MSGPACK_TYPE) ?? 0;
-  return msgpack > 0 && msgpack >= (quality.get(JSON_TYPE) ?? 0) ? 'msgpack' : 'json';
+  // What is known at one instant is no answer at another, whoever asks. A target has no blanks.
+  const until = knownUntilMs === undefined ? '' : ` until ${knownUntilMs}`;
+  const question = `${format} ${encoding} ${targetOf(request)}${until}`;
+  return { request, set, knownUntilMs, format, encoding, question };
 }
 
 /** What the client likes best; of what it likes equally, the smallest. */
@@ -58,17 +58,6 @@ function encodingOf(accept: string): Encoding {
   if (best === 0) return 'identity';
   if (zstd === best) return 'zstd';
   return gzip === best ? 'gzip' : 'identity';
-}
-
-function qualities(header: string): Map<string, number> {
-  const found = new Map<string, number>();
-  for (const part of header.split(',')) {
-    const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim());
-    const q = parameters.find((parameter) => /^q=/i.test(parameter));
-    const value = q === undefined ? 1 : Number(q.slice(2));
-    found.set(name.toLowerCase(), Number.isFinite(value) ? value : 0);
-  }
-  return found;
 }
 
 /** Makes answers out of documents and ready bytes: format, compression, entity tags. */
@@ -204,7 +193,9 @@ function takeHeaders(set: Exchange['set']): Record<string, string> {
  * length of what GET sends is not known (RFC 9110, 8.6: then there is no Content-Length).
  */
 export function withoutLength(response: Response): Response {
-  if (!response.headers.has('content-disposition')) return response;
+  const isStreamed =
+    response.headers.has('content-disposition') || response.headers.get('content-type') === EVENT_STREAM_TYPE;
+  if (!isStreamed) return response;
   const headers = new Headers(response.headers);
   headers.delete('content-length');
   headers.set('transfer-encoding', 'chunked');

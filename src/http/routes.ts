@@ -16,7 +16,8 @@ export type QueryName =
   | 'mode'
   | 'maxDistance'
   | 'ts'
-  | 'asOf';
+  | 'asOf'
+  | 'speed';
 
 /** One path of the service. The controllers mount these, the gate enforces them, the API document describes them. */
 export interface Route {
@@ -50,6 +51,11 @@ export const ROUTES = {
     grant: 'snapshots',
     query: ['ts', ...NEAREST_QUERY],
   },
+  stream: {
+    path: '/v1/{coin}/markets/{conditionId}/stream',
+    grant: 'snapshots',
+    query: ['from', 'to', 'speed', 'outcome', 'depth', 'asOf'],
+  },
   coverage: { path: '/v1/{coin}/markets/{conditionId}/coverage', grant: 'snapshots', query: ['asOf'] },
   marketPrices: { path: '/v1/{coin}/markets/{conditionId}/prices', grant: 'prices', query: OUTCOME_SERIES_QUERY },
   quotes: { path: '/v1/{coin}/markets/{conditionId}/quotes', grant: 'quotes', query: OUTCOME_SERIES_QUERY },
@@ -80,9 +86,12 @@ export function routerPath<Name extends RouteName>(name: Name): ElysiaPath<(type
   return path.replaceAll('{', ':').replaceAll('}', '') as ElysiaPath<(typeof ROUTES)[Name]['path']>;
 }
 
+/** In front of the paths of one replay, as the router writes it, in a process that has several. */
+export const RUN_PREFIX = '/runs/:run';
+
 /** The route of a router's path, for the gate; undefined for the router's catch-all. */
 export function routeOf(pathOfRouter: string): Route | undefined {
-  return BY_ROUTER_PATH.get(pathOfRouter);
+  return BY_ROUTER_PATH.get(pathOfRouter.startsWith(RUN_PREFIX) ? pathOfRouter.slice(RUN_PREFIX.length) : pathOfRouter);
 }
 
 /** Whether any route has this path, whatever the method. A trailing slash is the same route. */

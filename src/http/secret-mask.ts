@@ -13,8 +13,8 @@ const PUBLIC_ID = /^(?:0x[0-9a-f]+|\d+)$/i;
 const KEY_PREFIX = /br_live_\w*/gi;
 const PRINTABLE_ASCII = /^[ -~]*$/;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}]/gu;
-/** What our parameters take: integers, instants, names; no cursor, which nobody can tell from a secret. */
-const PLAIN_VALUE = /^[\w.:+-]{0,40}$/;
+/** What our parameters take: integers, instants, names, lists of them; no cursor, which nobody can tell from a secret. */
+const PLAIN_VALUE = /^[\w.:+-]{0,40}(?:,[\w.:+-]{0,40})*$/;
 const SHOWN: ReadonlySet<string> = new Set(
   Object.values<Route>(ROUTES)
     .flatMap(({ query }) => query)

@@ -11,19 +11,21 @@ import { JsonForm, MsgpackForm } from './snapshot-form.ts';
 
 /** Snapshots of a market by page, and the nearest to an instant. */
 export function snapshotsController(deps: ControllerDeps) {
-  const { archive, responder } = deps;
+  const { gate, archive, responder } = deps;
   // Requests are handled one at a time and the response copies: one desk for each format serves them all.
   const desks: Readonly<Record<Format, SnapshotDesk>> = {
     json: new SnapshotDesk(new JsonForm()),
     msgpack: new SnapshotDesk(new MsgpackForm()),
   };
   return new Elysia({ name: 'snapshots' })
-    .get(routerPath('snapshots'), ({ params, request, set }) => {
-      const asked = parametersOf({ request, set }, ROUTES.snapshots, (parameters) => ({
+    .use(gate)
+    .get(routerPath('snapshots'), ({ params, request, set, knownUntilMs }) => {
+      const exchange = { request, set, knownUntilMs };
+      const asked = parametersOf(exchange, ROUTES.snapshots, (parameters) => ({
         ...parameters.series(),
         depth: parameters.depth(),
       }));
-      return answerAboutMarket(deps, { request, set }, params, asked.asOfMs, (market) => {
+      return answerAboutMarket(deps, exchange, params, asked, (market) => {
         const { query, scope } = pageOf(asked, `snapshots ${market.conditionId}`);
         return ({ negotiated, etag }) => {
           const page = archive.snapshots.page(market, asked.outcomes, query);
@@ -33,23 +35,27 @@ export function snapshotsController(deps: ControllerDeps) {
         };
       });
     })
-    .get(routerPath('nearest'), ({ params, request, set }) => {
-      const { instantMs, query } = parametersOf({ request, set }, ROUTES.nearest, (parameters) => ({
+    .get(routerPath('nearest'), ({ params, request, set, knownUntilMs }) => {
+      const exchange = { request, set, knownUntilMs };
+      const asked = parametersOf(exchange, ROUTES.nearest, (parameters) => ({
         instantMs: parameters.instantOfPath('ts', params.ts),
         query: parameters.nearest(),
       }));
-      return answerAboutMarket(deps, { request, set }, params, query.asOfMs, (market) => ({ negotiated, etag }) => {
+      const { instantMs, query } = asked;
+      return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated, etag }) => {
         const found = nearestOfEach(archive.snapshots, market, instantMs, query);
         return responder.give(desks[negotiated.format].writeNearest(market, found, query.depth), negotiated, etag);
       });
     })
-    .get(routerPath('nearestOfEach'), ({ params, request, set }) => {
-      const { instants, query } = parametersOf({ request, set }, ROUTES.nearestOfEach, (parameters) => ({
+    .get(routerPath('nearestOfEach'), ({ params, request, set, knownUntilMs }) => {
+      const exchange = { request, set, knownUntilMs };
+      const asked = parametersOf(exchange, ROUTES.nearestOfEach, (parameters) => ({
         // `…/at/` without a list lacks the instant behind the slash.
         instants: parameters.instants(pathOf(request).endsWith('/') ? 'path' : 'query'),
         query: parameters.nearest(),
       }));
-      return answerAboutMarket(deps, { request, set }, params, query.asOfMs, (market) => ({ negotiated, etag }) => {
+      const { instants, query } = asked;
+      return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated, etag }) => {
         const desk = desks[negotiated.format];
         const find = (instantMs: InstantMs) => nearestOfEach(archive.snapshots, market, instantMs, query);
         const answered = desk.writeNearestOfEach(market, instants, find, query.depth);

@@ -5,10 +5,12 @@ import { negotiate } from './respond.ts';
 import { ROUTES, routerPath } from './routes.ts';
 
 /** The live tier catalog; any valid key may read it. */
-export function tiersController({ archive, responder }: ControllerDeps) {
-  return new Elysia({ name: 'tiers' }).get(routerPath('tiers'), ({ request, set }) => {
-    parametersOf({ request, set }, ROUTES.tiers, () => undefined);
+export function tiersController({ gate, archive, responder }: ControllerDeps) {
+  return new Elysia({ name: 'tiers' }).use(gate).get(routerPath('tiers'), ({ request, set, knownUntilMs }) => {
+    const exchange = { request, set, knownUntilMs };
+    // They are what they are now: an instant makes no difference.
+    parametersOf(exchange, ROUTES.tiers, () => ({}));
     const data = archive.database.readInTurn(() => archive.tiers.list().map(tierResource));
-    return responder.document({ data }, negotiate({ request, set }));
+    return responder.document({ data }, negotiate(exchange));
   });
 }

@@ -1,5 +1,6 @@
 import { type ApiKey, generateKey, generateKeyId, isKeyId, publicPrefix } from '../domain/api-key.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
 
@@ -9,6 +10,7 @@ interface KeyRow {
   readonly name: string | null;
   readonly tier_id: string;
   readonly requests_per_minute: number | null;
+  readonly as_of_ms: number | null;
   readonly prefix: string;
   readonly created_ms: number;
   readonly rotated_ms: number | null;
@@ -26,10 +28,12 @@ export interface NewKey {
   readonly name: string | undefined;
   readonly tier: string;
   readonly requestsPerMinute: number | undefined;
+  /** Nothing later is shown to the key; left out: everything is. */
+  readonly asOfMs?: InstantMs | undefined;
 }
 
-const SELECT = `SELECT key_id, email AS account, name, tier_id, requests_per_minute, prefix, api_keys.created_ms,
-  rotated_ms, revoked_ms FROM api_keys JOIN accounts USING (account_id)`;
+const SELECT = `SELECT key_id, email AS account, name, tier_id, requests_per_minute, as_of_ms, prefix,
+  api_keys.created_ms, rotated_ms, revoked_ms FROM api_keys JOIN accounts USING (account_id)`;
 
 export const FIND_KEY_BY_DIGEST = `${SELECT} WHERE digest = ? AND revoked_ms IS NULL`;
 
@@ -56,10 +60,10 @@ export class ApiKeys {
     );
     this.#insert = database.query<
       never,
-      [string, string, string, string | null, Uint8Array, string, number | null, number]
+      [string, string, string, string | null, Uint8Array, string, number | null, number | null, number]
     >(
-      `INSERT INTO api_keys (key_id, account_id, tier_id, name, digest, prefix, requests_per_minute, created_ms)
-       VALUES (?, (SELECT account_id FROM accounts WHERE email = ?), ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO api_keys (key_id, account_id, tier_id, name, digest, prefix, requests_per_minute, as_of_ms, created_ms)
+       VALUES (?, (SELECT account_id FROM accounts WHERE email = ?), ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#rotate = database.query<never, [Uint8Array, string, number, string]>(
       'UPDATE api_keys SET digest = ?, prefix = ?, rotated_ms = ? WHERE key_id = ?',
@@ -105,12 +109,13 @@ export class ApiKeys {
       this.#secret.digest(key),
       publicPrefix(key),
       request.requestsPerMinute ?? null,
+      request.asOfMs ?? null,
       nowMs,
     );
     return { apiKey: this.find(id)!, key };
   }
 
-  /** Gives the key with `id` a new secret; the old one is refused from then on. Within a write transaction. */
+  /** Gives the key with `id` a new secret; the old one is refused from then on, and all else stays. Within a write transaction. */
   rotate(id: string, nowMs: number): IssuedKey {
     const held = this.#mustFind(id);
     if (held.revokedMs !== undefined) {
@@ -149,6 +154,7 @@ function toApiKey(row: KeyRow): ApiKey {
     name: row.name ?? undefined,
     tier: row.tier_id,
     requestsPerMinute: row.requests_per_minute ?? undefined,
+    asOfMs: row.as_of_ms ?? undefined,
     prefix: row.prefix,
     createdMs: row.created_ms,
     rotatedMs: row.rotated_ms ?? undefined,

@@ -9,6 +9,7 @@ interface KeyDocument {
   readonly prefix: string;
   readonly tier: string;
   readonly requestsPerMinute: number | null;
+  readonly asOf: string | null;
   readonly account: string;
   readonly name: string | null;
   readonly createdAt: string;
@@ -62,6 +63,7 @@ describe('key', () => {
       account: 'desk@example.com',
       name: 'back tests',
       requestsPerMinute: 5000,
+      asOf: null,
       rotatedAt: null,
       revokedAt: null,
     });
@@ -80,6 +82,63 @@ describe('key', () => {
       expect(stdout).not.toContain(key!.slice(0, created.prefix.length + 1));
       expect(stdout).not.toContain(key!.slice(created.prefix.length));
     }
+  });
+
+  test.each(['2026-01-08T10:31:40.000Z', '1767868300000', '2026-01-08T11:31:40+01:00'])(
+    'create --as-of %s makes one that knows nothing later, through rotation, backup and restore',
+    async (instant) => {
+      using directory = temporaryDirectory();
+      const data = `${directory.path}/data`;
+      const { run, json } = commandsOn(data);
+      expect((await run('seed')).code).toBe(0);
+      const asked = ['--tier', 'enterprise', '--rpm', '100000'];
+      const free = (await run('key', 'create', ...asked)).stdout.trim();
+      const created = await json<KeyDocument>('key', 'create', ...asked, '--as-of', instant);
+      expect(created.asOf).toBe('2026-01-08T10:31:40.000Z');
+      const told = await run('key', 'rotate', created.id);
+      expect(told.stderr).toContain(`${created.id} (enterprise, owner@localhost, as of ${created.asOf}) is rotated`);
+      const key = told.stdout.trim();
+      const [, listed] = await json<KeyDocument[]>('key', 'list');
+      expect(listed).toMatchObject({ id: created.id, asOf: created.asOf });
+      const { stdout } = await run('key', 'list');
+      expect(stdout.split('\n').filter((line) => line.includes(created.asOf!))).toHaveLength(1);
+
+      const copy = `${directory.path}/copy.db`;
+      expect((await run('backup', copy)).code).toBe(0);
+      const again = commandsOn(`${directory.path}/again`);
+      expect((await again.run('restore', copy)).code).toBe(0);
+      expect((await again.run('verify')).code).toBe(0);
+      expect((await again.json<KeyDocument[]>('key', 'list'))[1]).toEqual(listed!);
+
+      await using server = await startServer(`${directory.path}/again`);
+      const market = '/v1/btc/markets/simulated-btc-updown-5m-1767868200';
+      const ask = async (holder: string, path: string) => {
+        const answer = await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${holder}` } });
+        expect(answer.status).toBe(200);
+        return await answer.text();
+      };
+      for (const kind of ['', '/snapshots?order=desc&limit=3', '/snapshots/at/2026-01-08T10:33Z', '/coverage']) {
+        const path = `${market}${kind}`;
+        const expected = await ask(free, `${path}${kind.includes('?') ? '&' : '?'}asOf=${created.asOf}`);
+        expect(await ask(key, path)).toBe(expected);
+        expect(await ask(free, path)).not.toBe(expected);
+      }
+    },
+  );
+
+  test.each([
+    ['yesterday', 'ISO 8601'],
+    ['253402300800000', 'up to the year 9999'],
+    ['-1', 'Unix milliseconds'],
+    ['2026-02-30', 'ISO 8601'],
+    ['', 'ISO 8601'],
+  ])('create --as-of %j is refused', async (instant, reason) => {
+    using directory = temporaryDirectory();
+    const { run } = commandsOn(directory.path);
+    const { code, stdout, stderr } = await run('key', 'create', '--tier', 'free', '--as-of', instant);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('--as-of');
+    expect(stderr).toContain(reason);
   });
 
   test('an account may hold many keys, each its own', async () => {

@@ -96,7 +96,15 @@ export function asOfTests(suite: Suite): void {
       const reply = await get(`${of(market)}?asOf=${asOfMs}`);
       if (listedMs(record) > asOfMs) {
         expect(reply.status).toBe(404);
-        for (const kind of ['/snapshots', '/quotes', '/prices', '/coverage', '/export', `/snapshots/at/${T0}`]) {
+        for (const kind of [
+          '/snapshots',
+          '/quotes',
+          '/prices',
+          '/coverage',
+          '/export',
+          '/stream',
+          `/snapshots/at/${T0}`,
+        ]) {
           expect((await get(`${of(market, kind)}?asOf=${asOfMs}`)).status, kind).toBe(404);
         }
       } else {

@@ -1,4 +1,4 @@
-import { BOOKS, T0 } from './recording.ts';
+import { BOOKS, EMPTY, T0 } from './recording.ts';
 
 /**
  * Every parameter in every spelling, with the status that the contract's words ask for. The rules are written here a
@@ -54,6 +54,14 @@ const SPELLINGS: readonly string[] = [
   '.5',
   '5,0',
   '1_000',
+  '0.1',
+  '0.09',
+  '0.25',
+  '1000.0',
+  '1000.001',
+  '2.1234',
+  'max',
+  'Max',
   '1e3',
   '1E3',
   '1e-3',
@@ -239,6 +247,15 @@ const inQuery = (name: string, path: string, accepts: (text: string) => boolean,
 
 const isLimit = (text: string) => isInteger(text) && BigInt(text) >= 1n && BigInt(text) <= 1000n;
 
+/** `max`, or from 0.1 to 1000, of which at most three decimals are written. */
+function isSpeed(text: string): boolean {
+  if (text === 'max') return true;
+  const [whole = '', decimals, ...more] = text.split('.');
+  if (more.length > 0 || !isInteger(whole)) return false;
+  if (decimals !== undefined && !['0', '00', '000'].some((form) => hasForm(decimals, form))) return false;
+  return Number(text) >= 0.1 && Number(text) <= 1000;
+}
+
 const PARAMETERS: readonly Parameter[] = [
   inQuery('limit', snapshots, isLimit),
   inQuery('limit', '/v1/btc/markets', isLimit, 'limit of markets'),
@@ -255,6 +272,8 @@ const PARAMETERS: readonly Parameter[] = [
   inQuery('mode', `${snapshots}/at/${T0}`, oneOf('nearest', 'before', 'after')),
   // Those here that have a unit.
   inQuery('interval', snapshots, oneOf('1m', '5m', '15m', '1h', '4h', '24h', '1d')),
+  // Nothing is recorded there: at the speed of the recording it would take as long.
+  inQuery('speed', `/v1/btc/markets/${EMPTY.conditionId}/stream`, isSpeed),
   // No spelling here was ever given out.
   inQuery('cursor', snapshots, () => false),
   { name: 'ts', accepts: isTime, pathOf: (encoded) => `${snapshots}/at/${encoded}` },

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Client, ProblemDocument } from './client.ts';
 import { PARAMETER_ROWS } from './parameter-table.ts';
-import { BOOKS, T0 } from './recording.ts';
+import { BOOKS, EMPTY, T0 } from './recording.ts';
 import type { Suite } from './suite.ts';
 
 const market = `/v1/btc/markets/${BOOKS.conditionId}`;
@@ -18,6 +18,8 @@ const PATHS: readonly { readonly path: string; readonly allowed: readonly string
   { path: `${market}/prices`, allowed: [...SERIES, 'outcome'] },
   { path: `${market}/quotes`, allowed: [...SERIES, 'outcome'] },
   { path: `${market}/export`, allowed: ['format', 'from', 'to', 'asOf'] },
+  // Nothing is recorded there: at the speed of the recording it would take as long.
+  { path: `/v1/btc/markets/${EMPTY.conditionId}/stream`, allowed: ['from', 'to', 'speed', 'outcome', 'depth', 'asOf'] },
   { path: '/v1/btc/prices', allowed: SERIES },
 ];
 const EVERY_NAME = [
@@ -36,6 +38,7 @@ const EVERY_NAME = [
   'maxDistance',
   'ts',
   'asOf',
+  'speed',
   'access_token',
   'Limit',
   'x',
@@ -55,6 +58,7 @@ const VALUES: Readonly<Record<string, string>> = {
   asOf: String(T0),
   maxDistance: '50',
   ts: `${T0},${T0 + 1}`,
+  speed: '2.5',
 };
 
 /** Parameters: each spelling is taken literally, and what is refused is named. */
@@ -121,6 +125,21 @@ export function parameterTests(suite: Suite): void {
     const reply = await get(`${market}/snapshots?limit=0&order=up&outcome=left&from=x&cursor=&y=1`);
     const { issues } = reply.json<ProblemDocument>();
     expect(issues?.map(({ name }) => name).sort()).toEqual(['cursor', 'from', 'limit', 'order', 'outcome', 'y']);
+  });
+
+  test('a refusal and a warning have an end, whatever was sent', async () => {
+    const many = await get(`${market}/snapshots?${'a&'.repeat(5000)}limit=0`);
+    expect(many.status).toBe(400);
+    expect(many.json<ProblemDocument>().issues?.length).toBeLessThanOrEqual(32);
+    expect(many.bytes.length).toBeLessThan(32 * 1024);
+    const seconds = Math.floor(T0 / 1000);
+    const instants = Array.from({ length: 1000 }, (_, index) => seconds + index).join();
+    const warned = await get(`${market}/snapshots/at?ts=${instants}&depth=1`);
+    expect(warned.status).toBe(200);
+    const warning = warned.headers.get('x-bookreel-warning')!;
+    expect(warning).toStartWith(`ts=${seconds}, ts=${seconds + 1}, `);
+    expect(warning).toEndWith('looks like seconds; integer times are Unix milliseconds');
+    expect(warning.length).toBeLessThan(300);
   });
 
   test.each([

@@ -13,6 +13,7 @@ import { resourceTests } from './resources.ts';
 import { samplingTests } from './sampling.ts';
 import { seriesTests } from './series.ts';
 import { siteTests } from './site.ts';
+import { streamTests } from './stream.ts';
 import { AMPLE_RPM, HERE, type OpenTarget, type Reach, type Target } from './target.ts';
 
 /** Tests that walk through everything make thousands of requests. */
@@ -65,6 +66,7 @@ export function contractSuite(name: string, open: OpenTarget, reach: Reach = HER
     describe('as of an instant', () => asOfTests(suite));
     describe('coverage', () => coverageTests(suite));
     describe('export', () => exportTests(suite));
+    describe('stream', () => streamTests(suite));
     describe('parameters', () => parameterTests(suite));
     describe('formats', () => formatTests(suite));
     describe('outside /v1', () => siteTests(suite));

@@ -23,8 +23,8 @@ test.each<[string, string, boolean]>([
 test.each<[string, readonly string[]]>([
   ['free', ['markets', 'prices']],
   ['starter', ['markets', 'prices', 'snapshots', 'quotes']],
-  ['pro', ['markets', 'prices', 'snapshots', 'quotes', 'export']],
-  ['enterprise', ['markets', 'prices', 'snapshots', 'quotes', 'export']],
+  ['pro', ['markets', 'prices', 'snapshots', 'quotes', 'export', 'replay']],
+  ['enterprise', ['markets', 'prices', 'snapshots', 'quotes', 'export', 'replay']],
 ])('%s grants the routes %j', (id, routes) => {
   expect(GRANTS.filter((grant) => grantsRoute(tier(id), grant))).toEqual(
     GRANTS.filter((grant) => routes.includes(grant)),

@@ -73,7 +73,7 @@ export interface paths {
     };
     /**
      * Order book snapshots of a market
-     * @description Records ascend by (timestamp, id); order=desc turns them round. from and to are both inclusive. Repeat the request with cursor = nextCursor until that is null; from, to, outcome and order stay the same. Needs a tier that grants snapshots.
+     * @description Records ascend by (timestamp, id); order=desc turns them round. from and to are both inclusive. Repeat the request with cursor = nextCursor until that is null; from, to, outcome, order and interval stay the same. Needs a tier that grants snapshots.
      */
     get: operations['snapshots'];
     put?: never;
@@ -124,6 +124,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/v1/{coin}/markets/{conditionId}/stream': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Order book snapshots of a market as server-sent events
+     * @description In their order and at their pace, or as fast as the client reads. event: snapshot has a snapshot as data, as pages have it; event: gap, told when it is over, a stretch that a recording says it missed (from, to, reason); event: end, behind the last one, how many snapshots and gaps this answer had. The first event comes at once. A client that was cut off sends the id of the last event it has as Last-Event-ID, and gets every one behind it; so does one whose answer ended without end: the server was stopping, or the key no longer opens this path. Without an event for 15 seconds a comment comes. Never compressed. Without from it begins where the market’s window does. 32 at once with one key, beyond 429; 256 in all, beyond 503. Needs a tier that grants snapshots.
+     */
+    get: operations['stream'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/v1/{coin}/markets/{conditionId}/coverage': {
     parameters: {
       query?: never;
@@ -153,7 +173,7 @@ export interface paths {
     };
     /**
      * Prices of a market’s outcomes
-     * @description Midpoints of two-sided books (one record per change) and trades. Records ascend by (timestamp, id); order=desc turns them round. from and to are both inclusive. Repeat the request with cursor = nextCursor until that is null; from, to, outcome and order stay the same. Needs a tier that grants prices.
+     * @description Midpoints of two-sided books (one record per change) and trades. Records ascend by (timestamp, id); order=desc turns them round. from and to are both inclusive. Repeat the request with cursor = nextCursor until that is null; from, to, outcome, order and interval stay the same. Needs a tier that grants prices.
      */
     get: operations['marketPrices'];
     put?: never;
@@ -173,7 +193,7 @@ export interface paths {
     };
     /**
      * Top of book of a market
-     * @description One record per change of the best bid or ask. Records ascend by (timestamp, id); order=desc turns them round. from and to are both inclusive. Repeat the request with cursor = nextCursor until that is null; from, to, outcome and order stay the same. Needs a tier that grants quotes.
+     * @description One record per change of the best bid or ask. Records ascend by (timestamp, id); order=desc turns them round. from and to are both inclusive. Repeat the request with cursor = nextCursor until that is null; from, to, outcome, order and interval stay the same. Needs a tier that grants quotes.
      */
     get: operations['quotes'];
     put?: never;
@@ -213,7 +233,7 @@ export interface paths {
     };
     /**
      * Reference prices of a coin
-     * @description From every source that was recorded. Records ascend by (timestamp, id); order=desc turns them round. from and to are both inclusive. Repeat the request with cursor = nextCursor until that is null; from, to, outcome and order stay the same. Needs a tier that grants prices.
+     * @description From every source that was recorded. Records ascend by (timestamp, id); order=desc turns them round. from and to are both inclusive. Repeat the request with cursor = nextCursor until that is null; from, to, outcome, order and interval stay the same. Needs a tier that grants prices.
      */
     get: operations['coinPrices'];
     put?: never;
@@ -867,7 +887,7 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description A malformed URL or Host, or parameters that were refused: all of them are named. */
+    /** @description A malformed URL or Host, or parameters that were refused: each is named, 32 at the most. */
     BadRequest: {
       headers: {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -930,7 +950,7 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description The window is used up; requests without a valid key share the one of their address. */
+    /** @description The window is used up, or the key has too many streams open; requests without a valid key share the window of their address. */
     TooManyRequests: {
       headers: {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -962,7 +982,7 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description The archive cannot answer, or too many exports are under way. */
+    /** @description The archive cannot answer, or too many exports or streams are under way. */
     ServiceUnavailable: {
       headers: {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -985,6 +1005,11 @@ export interface components {
      * @example zstd, gzip
      */
     'Accept-Encoding': string;
+    /**
+     * @description The id of the last event that came, of a stream with the same path, from, to, outcome and depth: what follows it is sent.
+     * @example AZudKX0nAAAAAAAA5suY9IjDRFEP
+     */
+    'Last-Event-ID': string;
     /**
      * @description Entity tags of the copies at hand: 304 when one of them is the answer that would be sent.
      * @example "19d7o28jgwf-2t4ltrctgwqlh"
@@ -1044,12 +1069,17 @@ export interface components {
      */
     'Content-Encoding': 'zstd' | 'gzip';
     /**
+     * @description Of streams: a proxy that collects answers must pass this one on as it comes.
+     * @example no
+     */
+    'X-Accel-Buffering': 'no';
+    /**
      * @description A name for the file.
      * @example attachment; filename="simulated-btc-updown-5m-1767868200.ndjson"
      */
     'Content-Disposition': string;
     /**
-     * @description Seconds to wait until the window ends.
+     * @description Seconds to wait until the window ends, or a stream may have.
      * @example 42
      */
     'Retry-After': number;
@@ -1126,7 +1156,7 @@ interface operations {
         limit?: number;
         /** @description How many markets to pass over; null, or nothing behind the equals sign, is 0. */
         skip?: number | null;
-        /** @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
+        /** @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
         asOf?: number | string;
       };
       header?: {
@@ -1155,6 +1185,7 @@ interface operations {
           Vary: components['headers']['Vary'];
           'Cache-Control': components['headers']['Cache-Control'];
           'Content-Encoding': components['headers']['Content-Encoding'];
+          'X-Bookreel-Warning': components['headers']['X-Bookreel-Warning'];
           [name: string]: unknown;
         };
         content: {
@@ -1175,7 +1206,7 @@ interface operations {
     parameters: {
       query?: {
         /**
-         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
          * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
@@ -1213,6 +1244,7 @@ interface operations {
           Vary: components['headers']['Vary'];
           'Cache-Control': components['headers']['Cache-Control'];
           'Content-Encoding': components['headers']['Content-Encoding'];
+          'X-Bookreel-Warning': components['headers']['X-Bookreel-Warning'];
           ETag: components['headers']['ETag'];
           [name: string]: unknown;
         };
@@ -1250,7 +1282,7 @@ interface operations {
          */
         interval?: string;
         /**
-         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
          * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
@@ -1295,8 +1327,8 @@ interface operations {
           Vary: components['headers']['Vary'];
           'Cache-Control': components['headers']['Cache-Control'];
           'Content-Encoding': components['headers']['Content-Encoding'];
-          ETag: components['headers']['ETag'];
           'X-Bookreel-Warning': components['headers']['X-Bookreel-Warning'];
+          ETag: components['headers']['ETag'];
           [name: string]: unknown;
         };
         content: {
@@ -1335,7 +1367,7 @@ interface operations {
          */
         depth?: number;
         /**
-         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
          * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
@@ -1375,8 +1407,8 @@ interface operations {
           Vary: components['headers']['Vary'];
           'Cache-Control': components['headers']['Cache-Control'];
           'Content-Encoding': components['headers']['Content-Encoding'];
-          ETag: components['headers']['ETag'];
           'X-Bookreel-Warning': components['headers']['X-Bookreel-Warning'];
+          ETag: components['headers']['ETag'];
           [name: string]: unknown;
         };
         content: {
@@ -1408,7 +1440,7 @@ interface operations {
         /** @description So many levels of each side, the best ones; without it all. */
         depth?: number;
         /**
-         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
          * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
@@ -1446,8 +1478,8 @@ interface operations {
           Vary: components['headers']['Vary'];
           'Cache-Control': components['headers']['Cache-Control'];
           'Content-Encoding': components['headers']['Content-Encoding'];
-          ETag: components['headers']['ETag'];
           'X-Bookreel-Warning': components['headers']['X-Bookreel-Warning'];
+          ETag: components['headers']['ETag'];
           [name: string]: unknown;
         };
         content: {
@@ -1465,11 +1497,74 @@ interface operations {
       503: components['responses']['ServiceUnavailable'];
     };
   };
+  stream: {
+    parameters: {
+      query?: {
+        /** @description Earliest timestamp, inclusive, not later than to: Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
+        from?: number | string;
+        /** @description Latest timestamp, inclusive: Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
+        to?: number | string;
+        /** @description How many recorded seconds pass in one: a number from 0.1 to 1000 with up to three decimals; max: as fast as the client reads. */
+        speed?: string;
+        /** @description Only records of this outcome; compared in lower case. */
+        outcome?: 'up' | 'down';
+        /** @description So many levels of each side, the best ones; without it all. */
+        depth?: number;
+        /**
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @example 2026-01-08T12:00:00Z
+         */
+        asOf?: number | string;
+      };
+      header?: {
+        /**
+         * @description The id of the last event that came, of a stream with the same path, from, to, outcome and depth: what follows it is sent.
+         * @example AZudKX0nAAAAAAAA5suY9IjDRFEP
+         */
+        'Last-Event-ID'?: components['parameters']['Last-Event-ID'];
+      };
+      path: {
+        /** @description Coin code, compared in lower case. */
+        coin: string;
+        /** @description A market’s conditionId or slug, neither with regard to case. */
+        conditionId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The answer. */
+      200: {
+        headers: {
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-Content-Type-Options': components['headers']['X-Content-Type-Options'];
+          Vary: components['headers']['Vary'];
+          'Cache-Control': components['headers']['Cache-Control'];
+          'X-Bookreel-Warning': components['headers']['X-Bookreel-Warning'];
+          'X-Accel-Buffering': components['headers']['X-Accel-Buffering'];
+          [name: string]: unknown;
+        };
+        content: {
+          'text/event-stream': string;
+        };
+      };
+      400: components['responses']['BadRequest'];
+      401: components['responses']['Unauthorized'];
+      403: components['responses']['Forbidden'];
+      404: components['responses']['NotFound'];
+      429: components['responses']['TooManyRequests'];
+      500: components['responses']['InternalError'];
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
   coverage: {
     parameters: {
       query?: {
         /**
-         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
          * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
@@ -1507,6 +1602,7 @@ interface operations {
           Vary: components['headers']['Vary'];
           'Cache-Control': components['headers']['Cache-Control'];
           'Content-Encoding': components['headers']['Content-Encoding'];
+          'X-Bookreel-Warning': components['headers']['X-Bookreel-Warning'];
           ETag: components['headers']['ETag'];
           [name: string]: unknown;
         };
@@ -1544,7 +1640,7 @@ interface operations {
          */
         interval?: string;
         /**
-         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
          * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
@@ -1584,8 +1680,8 @@ interface operations {
           Vary: components['headers']['Vary'];
           'Cache-Control': components['headers']['Cache-Control'];
           'Content-Encoding': components['headers']['Content-Encoding'];
-          ETag: components['headers']['ETag'];
           'X-Bookreel-Warning': components['headers']['X-Bookreel-Warning'];
+          ETag: components['headers']['ETag'];
           [name: string]: unknown;
         };
         content: {
@@ -1622,7 +1718,7 @@ interface operations {
          */
         interval?: string;
         /**
-         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
          * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
@@ -1662,8 +1758,8 @@ interface operations {
           Vary: components['headers']['Vary'];
           'Cache-Control': components['headers']['Cache-Control'];
           'Content-Encoding': components['headers']['Content-Encoding'];
-          ETag: components['headers']['ETag'];
           'X-Bookreel-Warning': components['headers']['X-Bookreel-Warning'];
+          ETag: components['headers']['ETag'];
           [name: string]: unknown;
         };
         content: {
@@ -1691,7 +1787,7 @@ interface operations {
         /** @description Latest timestamp, inclusive: Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
         to?: number | string;
         /**
-         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
          * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;
@@ -1729,8 +1825,8 @@ interface operations {
           Vary: components['headers']['Vary'];
           'Cache-Control': components['headers']['Cache-Control'];
           'Content-Encoding': components['headers']['Content-Encoding'];
-          ETag: components['headers']['ETag'];
           'X-Bookreel-Warning': components['headers']['X-Bookreel-Warning'];
+          ETag: components['headers']['ETag'];
           'Content-Disposition': components['headers']['Content-Disposition'];
           [name: string]: unknown;
         };
@@ -1771,7 +1867,7 @@ interface operations {
          */
         interval?: string;
         /**
-         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
+         * @description Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset.
          * @example 2026-01-08T12:00:00Z
          */
         asOf?: number | string;

@@ -128,6 +128,8 @@ describe('a target in the log', () => {
     ['/v1/btc/markets/x/snapshots/at/2026-01-08T10%3A31%3A40Z', undefined],
     ['/v1/btc/markets/simulated-btc-updown-5m-1767868200/prices?limit=10&order=desc', undefined],
     ['/v1/btc/markets?from=2026-01-08T10%3A31%3A40%2B02:00', undefined],
+    ['/v1/btc/markets/x/snapshots/at?ts=1776323404123,2026-01-08T10:31:40Z,5&mode=before', undefined],
+    ['/v1/btc/markets/x/snapshots/at?ts=1,abcdefghijklmnopqrstuvwxyz,2', '/v1/btc/markets/x/snapshots/at?ts=…'],
     ['/v1/btc/markets?limit=1&cursor=AAAA', '/v1/btc/markets?limit=1&cursor=…'],
     ['/v1/btc/markets?name=value&LIMIT=3', '/v1/btc/markets?name=…&LIMIT=…'],
     ['/v1/btc/markets?limit=<b>', '/v1/btc/markets?limit=…'],

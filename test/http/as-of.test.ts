@@ -1,186 +1,76 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createKey } from '../../src/cli/key.ts';
-import { createApp } from '../../src/http/app.ts';
 import { ROUTES } from '../../src/http/routes.ts';
-import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { START_MS } from '../support/sample-records.ts';
 import {
-  CONDITION_ID,
-  START_MS,
-  sampleCoinPrice,
-  sampleGap,
-  sampleMarket,
-  samplePrice,
-  sampleQuote,
-  sampleSnapshot,
-} from '../support/sample-records.ts';
+  anyInstant,
+  anyQuestion,
+  KNOWN,
+  KNOWN_MS,
+  later,
+  MARKET_PATH,
+  nearInstant,
+  QUESTIONS,
+  serviceWith,
+  type Teller,
+} from './futures.ts';
 
-/** Nothing up to here differs between the archives, everything behind it does. */
-const KNOWN_MS = START_MS + 60_000;
-const LATE_MARKET = `0x${'cd34'.repeat(16)}`;
-const iso = (ms: number) => new Date(ms).toISOString();
-const created = { createdAt: iso(START_MS - 86_400_000), updatedAt: iso(START_MS - 1) };
+const anyKnownInstant = fc.oneof(
+  anyInstant.filter((ms) => ms <= KNOWN_MS),
+  nearInstant.map((ms) => Math.min(ms, KNOWN_MS)),
+);
+/** Few: each is a key that is made and kept. */
+const keyInstants = [-90_000_000, -86_400_000, -1, 0, 1, 9999, 10_000, 25_123, 40_000, 55_555, 59_999, 60_000];
+const anyBehindMs = fc.option(fc.integer({ min: 0, max: 200_000 }), { nil: undefined });
 
-const book = (index: number) => ({
-  bids: Array.from({ length: 1 + (index % 5) }, (_, level) => ({
-    price: (50 - level) / 100,
-    size: 1 + ((index * 7) % 90),
-  })),
-  asks: Array.from({ length: index % 4 }, (_, level) => ({ price: (52 + level) / 100, size: 2 + ((index * 3) % 70) })),
-});
-
-const KNOWN: readonly object[] = [
-  sampleMarket(created),
-  ...Array.from({ length: 300 }, (_, index) =>
-    sampleSnapshot({ outcome: index % 3 === 0 ? 'down' : 'up', timestamp: START_MS + index * 200, ...book(index) }),
-  ),
-  ...Array.from({ length: 40 }, (_, index) =>
-    samplePrice({ timestamp: START_MS + index * 1500, price: (40 + (index % 20)) / 100 }),
-  ),
-  ...Array.from({ length: 50 }, (_, index) =>
-    sampleCoinPrice({ timestamp: START_MS + index * 1000, price: 76_000 + index }),
-  ),
-  sampleGap({ from: iso(START_MS + 10_000), to: iso(START_MS + 10_500) }),
-  sampleGap({ from: iso(START_MS + 55_000), to: iso(KNOWN_MS + 90_000), reason: 'it ends later' }),
-];
-
-/** What comes later: of everything something, and each time something else. */
-const later = (seed: number): readonly object[] => [
-  sampleMarket({
-    ...created,
-    ...{
-      winner: seed % 2 === 0 ? 'up' : 'down',
-      closed: true,
-      active: false,
-      resolvedAt: iso(KNOWN_MS + 240_000 + seed),
-    },
-    ...{ priceEnd: 76_000 + seed, volume: 1000 + seed, liquidity: 5 + seed, updatedAt: iso(KNOWN_MS + 300_000 + seed) },
-  }),
-  ...Array.from({ length: 200 + seed }, (_, index) =>
-    sampleSnapshot({
-      outcome: index % 2 === 0 ? 'down' : 'up',
-      timestamp: KNOWN_MS + 1 + index * 50,
-      ...book(index + seed),
-    }),
-  ),
-  ...(['up', 'down'] as const).map((outcome) =>
-    sampleQuote({ outcome, timestamp: KNOWN_MS + 5 + seed, bidSize: seed + 1 }),
-  ),
-  samplePrice({ kind: 'mid', timestamp: KNOWN_MS + 7 + seed, price: 0.25 }),
-  samplePrice({ outcome: 'down', timestamp: KNOWN_MS + 8, price: 0.75 }),
-  sampleCoinPrice({ timestamp: KNOWN_MS + 9, price: 1 + seed }),
-  sampleCoinPrice({ timestamp: KNOWN_MS + 10, source: `source-${seed}`, price: 2 }),
-  sampleCoinPrice({ symbol: 'eth', timestamp: KNOWN_MS + 10, price: 2 + seed }),
-  sampleGap({ from: iso(START_MS + 40_000), to: iso(KNOWN_MS + 1 + seed), reason: 'it begins before' }),
-  sampleGap({ from: iso(KNOWN_MS + 1), to: iso(KNOWN_MS + 20_000 + seed) }),
-  sampleMarket({
-    ...{ conditionId: LATE_MARKET, slug: `late-${seed}`, clobTokenIds: [`${seed}1`, `${seed}2`] },
-    ...{ startTime: iso(KNOWN_MS + 600_000), endTime: iso(KNOWN_MS + 900_000) },
-    ...{ createdAt: iso(KNOWN_MS + 1 + seed), updatedAt: iso(KNOWN_MS + 1 + seed) },
-  }),
-];
-
-const market = `/v1/btc/markets/${CONDITION_ID}`;
-const anyInstant = fc.integer({ min: START_MS - 90_000_000, max: KNOWN_MS + 100_000 });
-const nearInstant = fc.integer({ min: START_MS - 1000, max: KNOWN_MS + 30_000 });
-const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
-const order = maybe(fc.constantFrom('asc', 'desc'));
-const limit = maybe(fc.integer({ min: 1, max: 1000 }));
-const outcome = maybe(fc.constantFrom('up', 'down'));
-const interval = maybe(fc.constantFrom('100ms', '1s', '1m', '1d'));
-const depth = maybe(fc.integer({ min: 1, max: 4 }));
-const mode = maybe(fc.constantFrom('nearest', 'before', 'after'));
-const maxDistance = maybe(fc.integer({ min: 0, max: 20_000 }));
-const window = { from: maybe(nearInstant), to: maybe(nearInstant) };
-const series = { ...window, order, limit, interval };
-
-/** Every route of /v1 that tells of markets, with anything it may be asked. */
-const QUESTIONS: readonly (readonly [path: fc.Arbitrary<string>, query: Record<string, fc.Arbitrary<unknown>>])[] = [
-  [fc.constantFrom('/v1/btc/markets', '/v1/eth/markets'), { limit, skip: maybe(fc.integer({ min: 0, max: 3 })) }],
-  [fc.constantFrom(market, `/v1/btc/markets/${LATE_MARKET}`, '/v1/btc/markets/late-1'), {}],
-  [fc.constant(`${market}/snapshots`), { ...series, outcome, depth }],
-  [nearInstant.map((ms) => `${market}/snapshots/at/${ms}`), { outcome, mode, maxDistance, depth }],
-  [
-    fc.constant(`${market}/snapshots/at`),
-    { ts: fc.array(nearInstant, { minLength: 1, maxLength: 8 }).map(String), outcome, mode, maxDistance, depth },
-  ],
-  [fc.constant(`${market}/coverage`), {}],
-  [fc.constant(`${market}/prices`), { ...series, outcome }],
-  [fc.constant(`${market}/quotes`), { ...series, outcome }],
-  [fc.constantFrom('/v1/btc/prices', '/v1/eth/prices'), series],
-  [
-    fc.constant(`${market}/export`),
-    { format: maybe(fc.constantFrom('ndjson', 'msgpack', 'csv', 'parquet', 'segments')), ...window },
-  ],
-];
-
-const anyQuestion = fc.constantFrom(...QUESTIONS).chain(([path, query]) =>
+/** What holds an answer to an instant, and how much later an `asOf` beside it is, which must not matter. */
+const anyHold = fc.oneof(
+  fc.record({ by: fc.constant('asOf'), asOfMs: anyKnownInstant, behindMs: fc.constant(undefined) }),
   fc.record({
-    path,
-    query: fc.record(query),
-    asOfMs: fc.oneof(
-      anyInstant,
-      nearInstant.map((ms) => Math.min(ms, KNOWN_MS)),
-    ),
+    by: fc.constant('key'),
+    asOfMs: fc.constantFrom(...keyInstants.map((ms) => START_MS + ms)),
+    behindMs: anyBehindMs,
+  }),
+  fc.record({
+    by: fc.constant('service'),
+    asOfMs: anyKnownInstant,
+    behindMs: anyBehindMs,
   }),
 );
 
-async function serviceWith(...parts: (readonly object[])[]) {
-  const held = temporaryArchive();
-  for (const records of parts) {
-    const { total } = await importRecords(held.archive, records);
-    expect(total.rejected).toBe(0);
-  }
-  const clocks = () => ({ monotonicMs: performance.now(), wallMs: NOW_MS });
-  const options = {
-    archive: held.archive,
-    version: '1',
-    clocks,
-    isDraining: () => false,
-    logError: (line: string) => expect(line).toBe(''),
-  };
-  const app = createApp(options);
-  const request = { account: 'a@b', name: undefined, tier: 'enterprise', requestsPerMinute: 1_000_000 };
-  const { key } = createKey(held.archive, NOW_MS, request);
-  const ask = async (path: string, accept: string) => {
-    const headers = { authorization: `Bearer ${key}`, accept };
-    const answer = await app.handle(new Request(`http://localhost${path}`, { headers }));
-    const kept = [...answer.headers].filter(([name]) => !/^x-(?:request-id|ratelimit)/.test(name));
-    return { status: answer.status, headers: kept, body: Buffer.from(await answer.arrayBuffer()).toString('latin1') };
-  };
-  return { ask, [Symbol.dispose]: () => held[Symbol.dispose]() };
-}
+type Hold = typeof anyHold extends fc.Arbitrary<infer T> ? T : never;
 
-const withoutRequestId = (body: string) => body.replace(/"requestId":"[^"]*"/, '');
+async function askHeld(teller: Teller, url: string, accept: string, { by, asOfMs, behindMs }: Hold) {
+  const beside = behindMs === undefined ? '' : `&asOf=${asOfMs + behindMs}`;
+  if (by === 'asOf') return await teller.ask(`${url}&asOf=${asOfMs}`, { accept });
+  if (by === 'key') return await teller.ask(`${url}${beside}`, { accept, keyAsOfMs: asOfMs });
+  teller.holdTo(asOfMs);
+  const told = await teller.ask(`${url}${beside}`, { accept });
+  teller.holdTo(undefined);
+  return told;
+}
 
 test('no byte of any answer depends on what came later', async () => {
   using alone = await serviceWith(KNOWN);
   using one = await serviceWith(KNOWN, later(1));
   using two = await serviceWith(KNOWN, later(2), later(14).slice(1, 5));
-  const statuses = new Map<string, number>();
+  const statuses = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(anyQuestion, fc.boolean(), async ({ path, query, asOfMs }, packed) => {
-      fc.pre(asOfMs <= KNOWN_MS);
-      const asked = Object.entries(query).filter(([, value]) => value !== undefined);
-      const search = new URLSearchParams(asked.map(([name, value]): [string, string] => [name, String(value)]));
-      const url = `${path}?${search}&asOf=${asOfMs}`;
+    fc.asyncProperty(anyQuestion, anyHold, fc.boolean(), async ({ path, url }, hold, packed) => {
       const accept = packed ? 'application/msgpack' : 'application/json';
-      const [known, ...others] = await Promise.all([alone, one, two].map(({ ask }) => ask(url, accept)));
-      for (const other of others) {
-        expect({ url, ...other, body: withoutRequestId(other.body) }).toEqual({
-          url,
-          ...known!,
-          body: withoutRequestId(known!.body),
-        });
-      }
-      const route = path.replace(/\/\d+$/, '/{ts}');
-      statuses.set(`${route} ${known!.status}`, 1 + (statuses.get(`${route} ${known!.status}`) ?? 0));
+      const [known, ...others] = await Promise.all(
+        [alone, one, two].map((teller) => askHeld(teller, url, accept, hold)),
+      );
+      for (const other of others) expect({ url, ...other }).toEqual({ url, ...known! });
+      statuses.add(`${hold.by} ${path.replace(/\/\d+$/, '/{ts}')} ${known!.status}`);
     }),
-    { seed: 5, numRuns: 1500 },
+    { seed: 5, numRuns: 3000 },
   );
   // It was not refusals all along.
-  const answered = [...statuses].filter(([route]) => route.endsWith(' 200'));
-  expect(answered.length).toBeGreaterThanOrEqual(9);
+  for (const by of ['asOf', 'key', 'service']) {
+    const answered = [...statuses].filter((status) => status.startsWith(by) && status.endsWith(' 200'));
+    expect(answered.length, by).toBeGreaterThanOrEqual(9);
+  }
   expect(Object.values(ROUTES).filter(({ path }) => path.startsWith('/v1/{coin}'))).toHaveLength(QUESTIONS.length);
 }, 120_000);
 
@@ -188,13 +78,13 @@ test('what came later is in the answers without asOf', async () => {
   using one = await serviceWith(KNOWN, later(1));
   using two = await serviceWith(KNOWN, later(2));
   for (const path of [
-    market,
-    `${market}/snapshots?order=desc`,
-    `${market}/quotes`,
-    `${market}/coverage`,
+    MARKET_PATH,
+    `${MARKET_PATH}/snapshots?order=desc`,
+    `${MARKET_PATH}/quotes`,
+    `${MARKET_PATH}/coverage`,
     '/v1/eth/prices',
   ]) {
-    const [first, second] = await Promise.all([one, two].map(({ ask }) => ask(path, 'application/json')));
+    const [first, second] = await Promise.all([one, two].map(({ ask }) => ask(path)));
     expect(first!.body, path).not.toBe(second!.body);
   }
 });

@@ -104,7 +104,9 @@ describe('a preflight', () => {
       expect(answer.status).toBe(204);
       expect(answer.headers.get('access-control-allow-origin')).toBe(APP);
       expect(answer.headers.get('access-control-allow-methods')).toBe('GET, HEAD, OPTIONS');
-      expect(answer.headers.get('access-control-allow-headers')).toBe('authorization, accept, if-none-match');
+      expect(answer.headers.get('access-control-allow-headers')).toBe(
+        'authorization, accept, if-none-match, last-event-id',
+      );
       expect(answer.headers.get('access-control-max-age')).toBe('7200');
       expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
       expect(answer.headers.get('x-request-id')).not.toBeNull();

@@ -118,3 +118,16 @@ test('the pattern of an instant matches plain integers up to 2^53-1', () => {
     { numRuns: 5000 },
   );
 });
+
+test('the pattern of a list of instants matches up to a thousand, none behind the year 9999', () => {
+  const { get } = DOCUMENT.paths['/v1/{coin}/markets/{conditionId}/snapshots/at']!;
+  const { schema } = parametersOf(DOCUMENT, get).find(({ name }) => name === 'ts')!;
+  const pattern = new RegExp(schema.pattern!);
+  const many = (count: number) => Array.from({ length: count }, (_, index) => String(index)).join();
+  for (const list of ['0', '253402300799999', '5,2026-01-08T10:31:40Z,5', many(1000)]) {
+    expect(pattern.test(list), list.slice(0, 40)).toBe(true);
+  }
+  for (const list of ['', ',', '5,', ',5', '5,x', '253402300800000', '5,9007199254740991', '1e3', many(1001)]) {
+    expect(pattern.test(list), list.slice(0, 40)).toBe(false);
+  }
+});

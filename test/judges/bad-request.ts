@@ -71,6 +71,7 @@ function validDraft(random: Random, words: Vocabulary): Draft {
       `${market}/prices`,
       `${market}/quotes`,
       `${market}/export`,
+      `${market}/stream`,
       '/v1/btc/prices',
       '/',
       '/healthz',
@@ -81,8 +82,8 @@ function validDraft(random: Random, words: Vocabulary): Draft {
   return {
     method: 'GET',
     path,
-    // A whole export is streamed: nothing that comes behind it on its connection would be answered.
-    query: path.endsWith('/export') ? [['format', 'none']] : [],
+    // A whole export is streamed, as events are: nothing that comes behind it on its connection would be answered.
+    query: path.endsWith('/export') ? [['format', 'none']] : path.endsWith('/stream') ? [['speed', 'none']] : [],
     headers: [
       ['Host', 'localhost'],
       ['Authorization', `Bearer ${words.keys[0]}`],

@@ -88,6 +88,7 @@ function reasonToPass(request: Request, target: string, described: readonly RegE
   if (/msgpack/i.test(headers.get('accept') ?? '')) return 'msgpack: Prism reads JSON and text';
   if (/gzip|zstd/i.test(headers.get('accept-encoding') ?? '')) return 'compression, which Prism undoes';
   if (headers.has('if-none-match')) return 'conditional requests';
+  if (/\/stream\/?$/.test(path)) return 'event streams, which Prism passes on once they have ended';
   if (/(?:^|&)format=(?:msgpack|parquet|segments)/.test(query)) return 'exports that are no text';
   return undefined;
 }

@@ -11,14 +11,18 @@ import { skippedVerdict, type Verdict } from './verdict.ts';
 const JUDGE = 'Specmatic, from the document';
 const JAR = join(import.meta.dir, 'node_modules', 'specmatic', 'specmatic.jar');
 /** What the examples of the document ask about: pages of it are small, and Specmatic prints each of them. */
-const WINDOW = ['--from', '2026-01-08T10:31:40Z', '--to', '2026-01-08T10:31:50Z'];
+const [WINDOW_FROM, WINDOW_TO] = ['2026-01-08T10:31:40Z', '2026-01-08T10:31:50Z'];
+const WINDOW = ['--from', WINDOW_FROM, '--to', WINDOW_TO];
 const SHOWN_MAX = 20;
 
 interface SpecmaticRun {
   readonly tests: number;
   readonly failures: readonly string[];
-  /** Tests that put `from` behind `to`, which the document cannot forbid: refused, as the contract has it. */
-  readonly reversed: number;
+  /**
+   * Tests that put `from` behind `to`, or `asOf` in front of all there is, which the document cannot forbid: refused, as the
+   * contract has it.
+   */
+  readonly unfit: number;
 }
 
 /**
@@ -45,7 +49,7 @@ export async function judgeBySpecmatic(): Promise<Verdict> {
     judge: JUDGE,
     checks: `${sum(({ tests }) => tests)} generated, ${examples.tests} of examples`,
     failures: [...generated, examples].flatMap(({ failures }) => failures).slice(0, SHOWN_MAX),
-    notes: `${sum(({ reversed }) => reversed)} more put from behind to: 400`,
+    notes: `${sum(({ unfit }) => unfit)} more put from behind to, 400, or asOf before everything, 404`,
     seconds: (performance.now() - startedMs) / 1000,
   };
 }
@@ -72,22 +76,21 @@ const TOTALS = /^Tests run: (\d+), Successes: (\d+), Failures: (\d+), WIP: (\d+)
 /** Each test prints its request, the answer, and then its verdict. */
 function resultOf(printed: string, code: number): SpecmaticRun {
   const totals = TOTALS.exec(printed)?.slice(1).map(Number);
-  if (totals === undefined)
-    return { tests: 0, failures: [`no result (${code}): ${printed.slice(-1000)}`], reversed: 0 };
+  if (totals === undefined) return { tests: 0, failures: [`no result (${code}): ${printed.slice(-1000)}`], unfit: 0 };
   const [tests = 0, successes = 0] = totals;
   const failures: string[] = [];
-  let reversed = 0;
+  let unfit = 0;
   let from = 0;
   for (const verdict of printed.matchAll(/^[+-]ve +Scenario: .* has (SUCCEEDED|FAILED)$/gm)) {
     const exchange = printed.slice(from, verdict.index);
     from = verdict.index + verdict[0].length;
     if (verdict[1] !== 'FAILED') continue;
-    if (isReversed(exchange)) reversed += 1;
+    if (isReversed(exchange) || isTooEarly(exchange)) unfit += 1;
     else failures.push(`${verdict[0]}: ${targetOf(exchange)}: ${reasonBehind(printed, from)}`);
   }
   if (tests === 0) failures.push('no tests were made of the document');
-  if (successes + failures.length + reversed !== tests) failures.push(`not all is accounted for: ${totals.join(', ')}`);
-  return { tests: tests - reversed, failures, reversed };
+  if (successes + failures.length + unfit !== tests) failures.push(`not all is accounted for: ${totals.join(', ')}`);
+  return { tests: tests - unfit, failures, unfit };
 }
 
 function targetOf(exchange: string): string {
@@ -96,14 +99,21 @@ function targetOf(exchange: string): string {
 
 /** Whether a request had `from` behind `to`, and was refused for that alone. */
 function isReversed(exchange: string): boolean {
-  const target = targetOf(exchange);
-  // A plus sign is one: it stands in front of an offset.
-  const [from, to] = ['from', 'to'].map((name) => {
-    const value = new RegExp(`[?&]${name}=([^&]*)`).exec(target)?.[1] ?? '';
-    return msOf(decodeURIComponent(value));
-  });
+  const [from, to] = [instantIn(exchange, 'from'), instantIn(exchange, 'to')];
   const isRefused = /^ *400 Bad Request$/m.test(exchange) && /"issues":\s*\[\s*\{[^{}]*\}\s*\]/.test(exchange);
   return from !== undefined && to !== undefined && from > to && isRefused;
+}
+
+/** Whether a request asked what was known before anything was. */
+function isTooEarly(exchange: string): boolean {
+  const asOf = instantIn(exchange, 'asOf');
+  return asOf !== undefined && asOf < Date.parse(WINDOW_FROM) && /^ *404 Not Found$/m.test(exchange);
+}
+
+function instantIn(exchange: string, name: string): number | undefined {
+  const value = new RegExp(`[?&]${name}=([^&]*)`).exec(targetOf(exchange))?.[1] ?? '';
+  // A plus sign is one: it stands in front of an offset.
+  return msOf(decodeURIComponent(value));
 }
 
 function msOf(text: string): number | undefined {

@@ -1,3 +1,4 @@
+import { Database as Sqlite } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -5,7 +6,8 @@ import { join } from 'node:path';
 import { generateKey } from '../../src/domain/api-key.ts';
 import type { NewKey } from '../../src/store/api-keys.ts';
 import { openArchive } from '../../src/store/archive.ts';
-import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { DATABASE_FILE } from '../../src/store/database.ts';
+import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 
 const REQUEST: NewKey = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
 
@@ -19,6 +21,7 @@ test('a key is recognised as what it was created as, and only the whole key', ()
     id: expect.stringMatching(/^key_[a-z2-7]{10}$/),
     prefix: key.slice(0, 14),
     createdMs: NOW_MS,
+    asOfMs: undefined,
     rotatedMs: undefined,
     revokedMs: undefined,
   });
@@ -37,6 +40,39 @@ test('an account may hold many keys, whatever the case of its address', () => {
   expect(issued.map(({ apiKey }) => apiKey.account)).toEqual(['ann@example.com', 'ann@example.com', 'bob@example.com']);
   expect(apiKeys.list()).toEqual(issued.map(({ apiKey }) => apiKey));
   for (const { apiKey, key } of issued) expect(apiKeys.authenticate(key)).toEqual(apiKey);
+});
+
+test.each([0, 1, NOW_MS - 1, 253_402_300_799_999])(
+  'a key as of %d is one, also when it is rotated and revoked',
+  (asOfMs) => {
+    using held = temporaryArchive();
+    const { database, apiKeys } = held.archive;
+    const { apiKey, key } = database.write(() => apiKeys.create({ ...REQUEST, asOfMs }, NOW_MS));
+    expect(apiKey.asOfMs).toBe(asOfMs);
+    expect(apiKeys.authenticate(key)).toEqual(apiKey);
+    const rotated = database.write(() => apiKeys.rotate(apiKey.id, NOW_MS));
+    expect(rotated.apiKey.asOfMs).toBe(asOfMs);
+    expect(apiKeys.authenticate(rotated.key)?.asOfMs).toBe(asOfMs);
+    expect(database.write(() => apiKeys.revoke(apiKey.id, NOW_MS)).asOfMs).toBe(asOfMs);
+    expect(apiKeys.list().map((each) => each.asOfMs)).toEqual([asOfMs]);
+  },
+);
+
+test('keys of an archive from before there were instants are held to none', () => {
+  using directory = temporaryDirectory();
+  const former = openArchive(directory.path, NOW_MS, { create: true });
+  const { apiKey, key } = former.database.write(() => former.apiKeys.create(REQUEST, NOW_MS));
+  former.database.close();
+  using sqlite = new Sqlite(join(directory.path, DATABASE_FILE));
+  sqlite.run('ALTER TABLE api_keys DROP COLUMN as_of_ms');
+  sqlite.run('PRAGMA user_version = 2');
+  sqlite.close();
+  const { database, apiKeys } = openArchive(directory.path, NOW_MS, { create: false });
+  expect(apiKeys.authenticate(key)).toEqual({ ...apiKey, asOfMs: undefined });
+  const asOf = database.write(() => apiKeys.create({ ...REQUEST, asOfMs: 5 }, NOW_MS + 1));
+  expect(apiKeys.list()).toEqual([apiKey, asOf.apiKey]);
+  expect(asOf.apiKey.asOfMs).toBe(5);
+  database.close();
 });
 
 describe('rotating a key', () => {

@@ -1,0 +1,69 @@
+import { type Command, Option } from 'commander';
+import { instant, speed } from '../config.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import type { Speed } from '../replay/replay-clock.ts';
+import { GAP_MODES, type GapMode, type RunOptions } from '../replay/replay-run.ts';
+import { coins, market, timeframes } from './export.ts';
+
+/** What a replay is made of, as flags say it. */
+export interface SelectionFlags {
+  readonly market?: readonly string[];
+  readonly coin?: readonly string[];
+  readonly tf?: readonly Timeframe[];
+  readonly from?: InstantMs;
+  readonly to?: InstantMs;
+  readonly speed: Speed;
+  readonly gaps: GapMode;
+  readonly rebase?: 'now';
+  readonly paused?: true;
+}
+
+/** Adds the flags that say what is replayed, and how. */
+export function addSelectionFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--market <name>', 'only this market, by conditionId or slug; may be repeated').argParser(market),
+    )
+    .addOption(new Option('--coin <list>', 'only markets of these coins, like btc,eth').argParser(coins))
+    .addOption(
+      new Option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`).argParser(timeframes),
+    )
+    .addOption(
+      new Option('--from <time>', 'where it begins; without: with the first record of those markets').argParser(
+        instant,
+      ),
+    )
+    .addOption(
+      new Option('--to <time>', 'where it ends, inclusive; without: with their last record').argParser(instant),
+    )
+    .addOption(
+      new Option('--speed <number>', 'recorded seconds a second, 0.1 to 1000, or max: as fast as clients read')
+        .default(1)
+        .argParser(speed),
+    )
+    .addOption(
+      new Option('--gaps <mode>', 'at a gap of the recording: disconnect sockets, as it was, or ignore it')
+        .choices(GAP_MODES)
+        .default('disconnect'),
+    )
+    .addOption(new Option('--rebase <instant>', 'now: tell times as if it all happened from now on').choices(['now']))
+    .option('--paused', 'wait to be resumed');
+}
+
+export function runOptionsOf({ market = [], coin = [], tf = [], ...flags }: SelectionFlags): RunOptions {
+  return {
+    selection: { names: market, coins: coin, timeframes: tf },
+    fromMs: flags.from,
+    toMs: flags.to,
+    speed: flags.speed,
+    gaps: flags.gaps,
+    rebase: flags.rebase === 'now',
+  };
+}
+
+/** The same, as a body of /v1/replay/runs. */
+export function requestOf({ market, coin, tf, ...flags }: SelectionFlags): object {
+  const { from, to, speed, gaps, rebase, paused } = flags;
+  return { markets: market, coins: coin, timeframes: tf, from, to, speed, gaps, rebase, paused };
+}

@@ -1,0 +1,153 @@
+import { Command } from 'commander';
+import { allowedHostsOption, corsOriginsOption, hostOption, maxSocketsOption, replayPortOption } from '../config.ts';
+import { createApp } from '../http/app.ts';
+import { Cors } from '../http/cors.ts';
+import { replayResource } from '../http/replay/run-resource.ts';
+import { Sockets } from '../http/replay/socket.ts';
+import { bookAt } from '../replay/market-state.ts';
+import type { ReplayRun } from '../replay/replay-run.ts';
+import { ReplayRuns } from '../replay/replay-runs.ts';
+import { type Archive, openArchive } from '../store/archive.ts';
+import { cannotListen, isLoopback, type Listening, listenDirectly, originOf } from './listening.ts';
+import { addSelectionFlags, runOptionsOf, type SelectionFlags } from './replay-selection.ts';
+import { steeringCommands } from './replay-steering.ts';
+import { stopSignals } from './stop-signals.ts';
+import { json, type Terminal } from './terminal.ts';
+import { VERSION } from './version.ts';
+import type { GlobalOptions } from './with-archive.ts';
+
+interface ReplayOptions extends GlobalOptions, SelectionFlags {
+  readonly host: string;
+  readonly port: number;
+  readonly maxSockets: number;
+  readonly corsOrigins?: readonly string[] | '*';
+  readonly allowedHosts?: ReadonlySet<string>;
+}
+
+const GOING_AWAY = 1001;
+/** For closed sockets to say goodbye, and requests under way to be answered. */
+const DRAIN_MS = 2000;
+const IDLE_SECONDS = 30;
+
+/** `bookreel replay` is `bookreel replay start`; what else there is steers a process that does that. */
+export function replayCommand(terminal: Terminal): Command {
+  const start = startCommand(terminal);
+  const command = new Command('replay')
+    .description("replay recordings in the venue's own protocol: bots run on them as if they were live")
+    .configureHelp({ visibleOptions: () => start.createHelp().visibleOptions(start) })
+    .addCommand(start, { isDefault: true });
+  for (const steering of steeringCommands(terminal)) command.addCommand(steering);
+  return command.addHelpText('after', helpOf('replay'));
+}
+
+function startCommand(terminal: Terminal): Command {
+  return addSelectionFlags(new Command('start').description('listen and replay; what is done without a command'))
+    .addOption(hostOption())
+    .addOption(replayPortOption())
+    .addOption(maxSocketsOption())
+    .addOption(corsOriginsOption())
+    .addOption(allowedHostsOption())
+    .addHelpText('after', helpOf('replay start'))
+    .action(async (_, command: Command) => {
+      await replay(terminal, command.optsWithGlobals<ReplayOptions>());
+    });
+}
+
+function helpOf(words: string): string {
+  return `
+Replays until SIGTERM or SIGINT; a server, imports and other replays go on beside it. On one port it has the venue's
+WebSocket (/ws/market) and REST interface, the API as at the clock's instant (/v1), and the replays (/v1/replay/runs),
+which the other commands steer. On loopback nobody needs a key; on any other address everybody needs one whose tier
+grants replay.
+
+Examples:
+  $ bookreel ${words} --coin btc --tf 5m
+  $ bookreel ${words} --market btc-updown-5m-1776808200 --speed 10 --rebase now
+  $ bookreel ${words} --from 2026-04-16T07:00:00Z --to 2026-04-16T08:00:00Z --speed max --paused
+  $ bookreel replay seek 2026-04-16T07:10:00Z`;
+}
+
+/** Replays until a signal says stop. */
+async function replay(terminal: Terminal, options: ReplayOptions): Promise<void> {
+  const archive = openArchive(options.data, terminal.clock(), { create: false });
+  try {
+    const clocks = { monotonicMs: () => performance.now(), wallMs: terminal.clock };
+    const runs = new ReplayRuns(archive, clocks);
+    const run = runs.make(runOptionsOf(options));
+    const sockets = new Sockets(options.maxSockets, (line) => terminal.err(`${line}\n`));
+    const { first, second } = stopSignals();
+    let draining = false;
+    const listening = listen(terminal, options, archive, { runs, sockets, isDraining: () => draining });
+    announce(terminal, options, originOf(options.host, listening.port), runs, run);
+    if (options.paused !== true) run.clock.resume();
+    await first;
+    draining = true;
+    terminal.err('stopping: closing the sockets\n');
+    sockets.closeAll(GOING_AWAY, 'the replay is stopping');
+    for (const { id } of runs.list()) runs.end(id);
+    await Promise.race([listening.drain(), second, Bun.sleep(DRAIN_MS)]);
+    listening.stop();
+  } finally {
+    archive.database.close();
+  }
+}
+
+function listen(
+  terminal: Terminal,
+  options: ReplayOptions,
+  archive: Archive,
+  replayed: { readonly runs: ReplayRuns; readonly sockets: Sockets; readonly isDraining: () => boolean },
+): Listening {
+  const { host, port, corsOrigins, allowedHosts } = options;
+  const { runs, sockets, isDraining } = replayed;
+  const app = createApp({
+    archive,
+    version: VERSION,
+    clocks: () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() }),
+    isDraining,
+    logError: (line) => terminal.err(`${line}\n`),
+    edge: {
+      ...(corsOrigins === undefined ? {} : { cors: new Cors(corsOrigins) }),
+      ...(allowedHosts === undefined ? {} : { allowedHosts }),
+    },
+    replay: { runs, sockets, needsKeys: !isLoopback(host) },
+  });
+  try {
+    return listenDirectly(app, { hostname: host, port, idleSeconds: IDLE_SECONDS });
+  } catch (error) {
+    throw cannotListen(error, options);
+  }
+}
+
+function announce(terminal: Terminal, options: ReplayOptions, origin: string, runs: ReplayRuns, run: ReplayRun): void {
+  const resource = replayResource(runs, run);
+  const socket = `${origin.replace(/^http/, 'ws')}/ws/market`;
+  const curl = curlLine(run, origin, !isLoopback(options.host));
+  if (options.json === true) {
+    terminal.out(json({ address: origin, data: options.data, run: resource, rest: origin, socket, curl }));
+    return;
+  }
+  const { markets, coins, from, to, speed, state, now } = resource;
+  terminal.out(
+    `bookreel ${VERSION} replays ${markets} ${markets === 1 ? 'market' : 'markets'} of ${coins.join(', ')} from '${options.data}'
+from ${from} to ${to}, speed ${speed}${options.paused === true ? `, ${state} at ${now}` : ''}
+WebSocket   ${socket}
+REST        ${origin}
+${curl}
+`,
+  );
+}
+
+/** Asks for the first book that there is to see now, or for the first market; else for what is replayed. */
+function curlLine(run: ReplayRun, origin: string, needsKey: boolean): string {
+  const header = needsKey ? ` -H "Authorization: Bearer $KEY"` : '';
+  const { archive, clock } = run;
+  const path = archive.database.read(() => {
+    const listed = run.listedAt(clock.nowMs);
+    const withBook = listed.find((market) => bookAt(archive, market, 'up', clock.nowMs) !== undefined);
+    if (withBook !== undefined) return `/book?token_id=${withBook.clobTokenIds[0]}`;
+    const [market] = listed;
+    return market === undefined ? '/v1/replay/runs' : `/markets/${market.conditionId}`;
+  });
+  return `curl${header} '${origin}${path}'`;
+}

@@ -1,0 +1,66 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import type { ReplayRuns } from '../../replay/replay-runs.ts';
+import type { Archive } from '../../store/archive.ts';
+import { type AccessDeps, type Admitted, admit, runIn } from '../access.ts';
+import { RUN_PREFIX } from '../routes.ts';
+import { gammaController } from './gamma.ts';
+import { refuseUnseen, replayedBy } from './run-access.ts';
+import { type Asking, runsController } from './runs.ts';
+import type { Sockets } from './socket.ts';
+import { tardisController } from './tardis.ts';
+import { venueRestController } from './venue-rest.ts';
+import { venueSocketController } from './venue-socket.ts';
+
+/** What a process replays, and who may come. */
+export interface ReplayDeps {
+  readonly runs: ReplayRuns;
+  readonly sockets: Sockets;
+  /** Whether every request needs a key whose tier grants `replay`; else only this machine may be able to connect. */
+  readonly needsKeys: boolean;
+}
+
+export interface ReplayPathsDeps extends ReplayDeps {
+  readonly archive: Archive;
+  readonly accessDeps: AccessDeps;
+  /** What stands under /v1, with the gate in front of it. */
+  readonly v1: AnyElysia;
+  /** Hears why an answer under way broke off for a fault of ours. */
+  readonly logCut: (error: unknown, request: Request) => void;
+  /** Whether the process is about to end: what is under way is cut, so that nobody takes it for the whole. */
+  readonly isDraining: () => boolean;
+}
+
+/**
+ * All that a process that replays answers beside the API: the venue's paths of the first replay at the root, those of any
+ * replay under /runs/{run}, the API there as well, held to that replay's clock; the list of replays, to steer them; and
+ * tardis-machine's paths, each request to which is a replay of its own of all that is recorded.
+ */
+export function replayPaths(deps: ReplayPathsDeps) {
+  const { archive, runs, sockets, accessDeps, v1, logCut, isDraining } = deps;
+  const admitted = ({ request, set, server }: Asking): Admitted => {
+    const token = request.headers.get('authorization')?.replace(/^Bearer +/i, '');
+    return admit(accessDeps, request, token, set.headers, server);
+  };
+  const monotonicMs = () => accessDeps.clocks().monotonicMs;
+  const ofRun = new Elysia({ name: 'of-run' })
+    .onBeforeHandle(({ request, set, server, params }) => {
+      const by = admitted({ request, set, server });
+      refuseUnseen(by, replayedBy(runs.find(runIn(params))));
+    })
+    .use(venueSocketController({ runs, sockets, monotonicMs }))
+    .use(venueRestController({ runs }))
+    .use(gammaController({ runs }));
+  const ofArchive = new Elysia({ name: 'of-archive' })
+    .onBeforeHandle(({ request, set, server }) => {
+      const by = admitted({ request, set, server });
+      // Here everything is replayed that there is.
+      const coins = archive.database.read(() => archive.markets.coins());
+      refuseUnseen(by, { coins, toMs: Infinity });
+    })
+    .use(tardisController({ archive, sockets, clocks: accessDeps.clocks, logCut, isDraining }));
+  return new Elysia({ name: 'replay' })
+    .use(ofRun)
+    .use(ofArchive)
+    .use(new Elysia({ prefix: RUN_PREFIX }).use(ofRun).use(v1))
+    .use(runsController({ runs, admitted }));
+}

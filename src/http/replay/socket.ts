@@ -1,0 +1,130 @@
+import type { ServerWebSocket } from 'bun';
+import { DomainError } from '../../domain/errors.ts';
+import type { Connection } from '../../replay/venue/venue-session.ts';
+
+/** What becomes of a socket's events. Called one after the other, `open` first, and nothing behind `close`. */
+export interface SocketHandlers {
+  open(connection: Connection): void;
+  message(text: string): void;
+  /** The client has taken what was sent. */
+  drain(): void;
+  close(): void;
+}
+
+/** The server, as far as a request can become a socket there; null when a request is handled without one. */
+interface UpgradingServer {
+  upgrade<T>(request: Request, options: { readonly data: T }): boolean;
+}
+
+/** What the router's adapter calls for each socket: it finds its handlers in the socket's data (elysia/dist/ws). */
+interface SocketData {
+  open(socket: ServerWebSocket<SocketData>): void;
+  message(socket: ServerWebSocket<SocketData>, message: string | Buffer): void;
+  drain(socket: ServerWebSocket<SocketData>): void;
+  close(): void;
+}
+
+/** A frame from a client that names as many assets as it may has 80 kB. */
+const FRAME_BYTES_MAX = 512 * 1024;
+/**
+ * What may wait for a client that does not read when more is to be sent to it: then it is cut off. A well-behaved sender has
+ * stopped long before.
+ */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024;
+/** A client that answers no ping for so long has gone. */
+const IDLE_SECONDS = 120;
+
+/** For the router that sockets are opened through. Uncompressed: a replay at full speed would be as slow as its compressor. */
+export const SOCKET_OPTIONS = {
+  maxPayloadLength: FRAME_BYTES_MAX,
+  backpressureLimit: WAITING_BYTES_MAX,
+  closeOnBackpressureLimit: true,
+  idleTimeout: IDLE_SECONDS,
+  sendPings: true,
+  perMessageDeflate: false,
+} as const;
+
+/** RFC 6455, 7.4.1: an unexpected condition. */
+const INTERNAL_ERROR = 1011;
+
+/** The sockets of a process: opened here, counted, and closed together. */
+export class Sockets {
+  readonly #socketsMax: number;
+  readonly #logError: (line: string) => void;
+  readonly #open = new Set<ServerWebSocket<SocketData>>();
+  /** Between being let in and being open. */
+  #opening = 0;
+
+  constructor(socketsMax: number, logError: (line: string) => void) {
+    this.#socketsMax = socketsMax;
+    this.#logError = logError;
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * Makes a socket of a request, whose answer that is. Throws 'malformed-request' for one that does not ask for it, and
+   * 'rate-limited' when there are too many. An error in a handler closes the socket with 1011 and is logged.
+   */
+  readonly upgrade = (server: UpgradingServer | null, request: Request, handlers: SocketHandlers): undefined => {
+    if (this.#open.size + this.#opening >= this.#socketsMax) {
+      throw new DomainError('rate-limited', `there are ${this.#socketsMax} sockets already: close one of them first`);
+    }
+    this.#opening += 1;
+    if (server?.upgrade(request, { data: this.#dataOf(handlers) }) === true) return undefined;
+    this.#opening -= 1;
+    throw new DomainError('malformed-request', 'this path is a WebSocket: connect to it with ws:// or wss://');
+  };
+
+  /** Logs why one is closed that nobody asked to close. */
+  readonly failed = (error: unknown): void => {
+    this.#logError(`a socket broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  };
+
+  /** Closes them all, with a code of RFC 6455. */
+  closeAll(code: number, reason: string): void {
+    for (const socket of [...this.#open]) socket.close(code, reason);
+  }
+
+  #dataOf(handlers: SocketHandlers): SocketData {
+    const guarded = (socket: ServerWebSocket<SocketData>, work: () => void) => {
+      try {
+        work();
+      } catch (error) {
+        this.failed(error);
+        socket.close(INTERNAL_ERROR, 'something went wrong here');
+      }
+    };
+    let opened: ServerWebSocket<SocketData> | undefined;
+    return {
+      open: (socket) => {
+        this.#opening -= 1;
+        this.#open.add(socket);
+        opened = socket;
+        guarded(socket, () => handlers.open(connectionOf(socket)));
+      },
+      message: (socket, message) => guarded(socket, () => handlers.message(String(message))),
+      drain: (socket) => {
+        // Called whenever a part was taken: what waits would grow if each part let the next message in.
+        if (socket.getBufferedAmount() === 0) guarded(socket, () => handlers.drain());
+      },
+      close: () => {
+        if (opened !== undefined) this.#open.delete(opened);
+        handlers.close();
+      },
+    };
+  }
+}
+
+function connectionOf(socket: ServerWebSocket<SocketData>): Connection {
+  return {
+    // Behind by some bytes is -1, and cut off 0; how many bytes were sent is above.
+    send: (text) => socket.sendText(text) > 0,
+    together: (work) => {
+      socket.cork(work);
+    },
+    close: (code, reason) => socket.close(code, reason),
+  };
+}

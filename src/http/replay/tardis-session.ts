@@ -1,0 +1,202 @@
+import { DomainError } from '../../domain/errors.ts';
+import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/tardis-native.ts';
+import type { Channel, ChannelFilter, Window } from '../../replay/tardis/tardis-options.ts';
+import { MergedStream } from '../../replay/tardis/tardis-stream.ts';
+import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../replay/venue/channel-request.ts';
+import type { Connection } from '../../replay/venue/venue-session.ts';
+import { TardisPace } from './tardis-pace.ts';
+import { TardisPump } from './tardis-pump.ts';
+
+/** What every subscription has, and what `custom_feature_enabled` adds. */
+const CHANNELS_ALWAYS: readonly Channel[] = ['book', 'price_change', 'last_trade_price', 'tick_size_change'];
+const CHANNELS_CUSTOM: readonly Channel[] = ['best_bid_ask', 'new_market', 'market_resolved'];
+const FINISHED = 1000;
+/** RFC 6455: an unexpected condition. */
+const BROKEN = 1011;
+/** What a close frame has room for, in bytes. */
+const REASON_BYTES_MAX = 123;
+
+export interface SessionDeps {
+  readonly source: TardisSource;
+  readonly monotonicMs: () => number;
+  /** Between the first connection of a session and its beginning: so long others may join, and subscriptions come. */
+  readonly sessionDelayMs: number;
+  /** Hears why a session broke off for a fault of ours. */
+  readonly logCut: (error: unknown) => void;
+}
+
+/** A connection of a session, and what it has subscribed to. */
+export class SessionMember {
+  readonly connection: Connection;
+  readonly window: Window;
+  readonly #assetIds = new Set<string>();
+  #custom = false;
+  #filters: ChannelFilter[] = [];
+  /** From the session's beginning on. */
+  stream: NativeStream | undefined;
+
+  constructor(connection: Connection, window: Window) {
+    this.connection = connection;
+    this.window = window;
+  }
+
+  get filters(): readonly ChannelFilter[] {
+    return this.#filters;
+  }
+
+  /** The filters that are new with it. Without assets the first one means all. */
+  subscribe({ assetIds, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): ChannelFilter[] {
+    this.#custom = custom ?? this.#custom;
+    const added = assetIds
+      .filter((assetId) => !this.#assetIds.has(assetId))
+      .slice(0, SUBSCRIBED_MAX - this.#assetIds.size);
+    if (added.length === 0 && (assetIds.length > 0 || this.#filters.length > 0)) return [];
+    for (const assetId of added) this.#assetIds.add(assetId);
+    const channels = this.#custom ? [...CHANNELS_ALWAYS, ...CHANNELS_CUSTOM] : CHANNELS_ALWAYS;
+    const filters = channels.map((channel) => ({ channel, assetIds: added.length === 0 ? undefined : added }));
+    this.#filters.push(...filters);
+    return filters;
+  }
+
+  unsubscribe(assetIds: readonly string[]): void {
+    for (const assetId of assetIds) this.#assetIds.delete(assetId);
+    this.#filters = this.#filters.flatMap(({ channel, assetIds: named }) => {
+      const left = named?.filter((assetId) => !assetIds.includes(assetId));
+      return left?.length === 0 ? [] : [{ channel, assetIds: left }];
+    });
+  }
+}
+
+/**
+ * Sockets of `/ws-replay` that are replayed together, each its own window and subscriptions, in one order by time. It begins
+ * a while behind its first connection. Frames that nobody knows are passed over.
+ */
+export class TardisSession {
+  readonly #deps: SessionDeps;
+  readonly #speed: number;
+  readonly #members = new Set<SessionMember>();
+  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #over: () => void;
+  #pump: TardisPump | undefined;
+
+  /** `over` is called once, when it is. */
+  constructor(deps: SessionDeps, speed: number, over: () => void) {
+    this.#deps = deps;
+    this.#speed = speed;
+    this.#over = over;
+    this.#timer = setTimeout(() => this.#start(), deps.sessionDelayMs);
+  }
+
+  get hasStarted(): boolean {
+    return this.#pump !== undefined;
+  }
+
+  join(connection: Connection, window: Window): SessionMember {
+    const member = new SessionMember(connection, window);
+    this.#members.add(member);
+    return member;
+  }
+
+  received(member: SessionMember, text: string): void {
+    const request = channelRequest(text);
+    if (request === undefined) return;
+    if (request.kind === 'ping') {
+      member.connection.send('PONG');
+      return;
+    }
+    const { stream } = member;
+    if (request.kind === 'unsubscribe') {
+      member.unsubscribe(request.assetIds);
+      this.#inView(() => stream?.unsubscribe(request.assetIds));
+    } else {
+      const filters = member.subscribe(request);
+      if (filters.length > 0) this.#inView(() => stream?.subscribe(filters));
+    }
+  }
+
+  drained({ stream }: SessionMember): void {
+    if (stream !== undefined) this.#pump?.drained(stream);
+  }
+
+  left(member: SessionMember): void {
+    if (!this.#members.delete(member)) return;
+    if (member.stream !== undefined) this.#pump?.left(member.stream);
+    if (this.#members.size === 0) this.#end();
+  }
+
+  #inView(work: () => void): void {
+    this.#deps.source.archive.database.read(work);
+  }
+
+  #start(): void {
+    try {
+      const members = [...this.#members];
+      this.#inView(() => {
+        for (const member of members) this.#open(member);
+      });
+      const { source, monotonicMs } = this.#deps;
+      const fromMs = Math.min(...members.map(({ window }) => window.fromMs));
+      const outlets = members.map(({ connection, stream }) => ({ connection, stream: stream! }));
+      const ended = (error?: unknown) => this.#finish(error);
+      const pace = new TardisPace(fromMs, this.#speed, monotonicMs);
+      const merged = new MergedStream(outlets.map(({ stream }) => stream));
+      this.#pump = new TardisPump({ database: source.archive.database, pace, monotonicMs, ended }, merged, outlets);
+      this.#pump.start();
+    } catch (error) {
+      this.#finish(error);
+    }
+  }
+
+  #open(member: SessionMember): void {
+    const { source } = this.#deps;
+    const { filters, window } = member;
+    if (filters.length === 0) {
+      throw new DomainError('invalid-parameter', 'a connection of this session has subscribed to nothing');
+    }
+    const named = filters.flatMap(({ assetIds = [] }) => assetIds);
+    const isEverything = filters.some(({ assetIds }) => assetIds === undefined);
+    if (!isEverything && marketsOf(source.archive, named).length === 0) {
+      throw new DomainError('not-found', 'no recorded market has any of the assets that were subscribed to');
+    }
+    member.stream = new NativeStream(source, window, filters);
+  }
+
+  #finish(error?: unknown): void {
+    const members = [...this.#members];
+    this.#members.clear();
+    this.#end();
+    if (error !== undefined && !isTheirs(error)) this.#deps.logCut(error);
+    for (const { connection } of members) closeConnection(connection, error, 'WS replay finished');
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer);
+    this.#pump?.stop();
+    this.#over();
+  }
+}
+
+/** Whether an error is something that the client is to hear of. */
+export function isTheirs(error: unknown): boolean {
+  return error instanceof DomainError && error.kind !== 'unavailable';
+}
+
+/** Ends a connection: with an error 1011 and what it says, else as finished. */
+export function closeConnection(connection: Connection, error: unknown, finished: string): void {
+  if (error === undefined) connection.close(FINISHED, finished);
+  else connection.close(BROKEN, reasonOf(error));
+}
+
+function reasonOf(error: unknown): string {
+  const text = isTheirs(error)
+    ? (error as DomainError).message
+    : 'the archive cannot answer right now: try again later';
+  const bytes = Buffer.from(text);
+  // A letter that was cut in two is left out.
+  return bytes.length <= REASON_BYTES_MAX
+    ? text
+    : bytes
+        .subarray(0, REASON_BYTES_MAX)
+        .toString()
+        .replace(/\uFFFD+$/, '');
+}

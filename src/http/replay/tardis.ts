@@ -1,0 +1,261 @@
+import { Elysia } from 'elysia';
+import { DomainError } from '../../domain/errors.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import { NativeStream, type TardisSource } from '../../replay/tardis/tardis-native.ts';
+import { normalizedStream } from '../../replay/tardis/tardis-normalized.ts';
+import { nativeOptionsOf, normalizedOptionsOf, speedOf, windowOf } from '../../replay/tardis/tardis-options.ts';
+import { MergedStream, type StreamItem, type TardisStream } from '../../replay/tardis/tardis-stream.ts';
+import { TickSizes } from '../../replay/tick-sizes.ts';
+import { PriceTexts } from '../../replay/venue/price-texts.ts';
+import type { Archive } from '../../store/archive.ts';
+import { pathOf, searchOf } from '../access.ts';
+import { pulledBody } from '../pulled-body.ts';
+import type { Exchange } from '../respond.ts';
+import type { Sockets } from './socket.ts';
+import { tardisChunks } from './tardis-body.ts';
+import { TardisPace } from './tardis-pace.ts';
+import { type Outlet, TardisPump } from './tardis-pump.ts';
+import { closeConnection, isTheirs, type SessionMember, TardisSession } from './tardis-session.ts';
+
+export interface TardisDeps {
+  readonly archive: Archive;
+  readonly sockets: Pick<Sockets, 'upgrade'>;
+  readonly clocks: () => { readonly monotonicMs: number; readonly wallMs: number };
+  /** Hears why a stream broke off for a fault of ours. */
+  readonly logCut: (error: unknown, request: Request) => void;
+  /** Whether the server is going; left out: never. */
+  readonly isDraining?: () => boolean;
+  /** As tardis-machine waits, unless it is said. */
+  readonly sessionDelayMs?: number;
+}
+
+/** Replays over HTTP under way at once; of a slow reader each holds a few chunks. */
+export const TARDIS_STREAMS_MAX = 64;
+const SESSION_DELAY_MS = 2000;
+/** As long as the server can wait for a reader that takes nothing; 0: for ever, as a replay at a speed may be silent. */
+const READER_SECONDS = 255;
+const HOUR_SECONDS = 3600;
+const MEGABYTE = 1024 * 1024;
+
+/** A replay that was asked for: what it gives, from when on, and how fast. */
+interface Asked {
+  readonly open: (source: TardisSource) => TardisStream;
+  readonly lineOf: (item: StreamItem) => string;
+  readonly assetIds: readonly string[];
+  readonly fromMs: number;
+  readonly speed: number;
+}
+
+/** The part of the server that says how long it waits for a reader. */
+type WaitingServer = { timeout(request: Request, seconds: number): void } | null;
+
+/**
+ * What tardis-machine offers (github.com/tardis-dev/tardis-machine), of this archive and for its one exchange. Each request is a
+ * replay of its own; no clock of a replay matters.
+ */
+export function tardisController({
+  archive,
+  sockets,
+  clocks,
+  logCut,
+  isDraining = () => false,
+  sessionDelayMs = SESSION_DELAY_MS,
+}: TardisDeps) {
+  const source: TardisSource = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
+  const monotonicMs = () => clocks().monotonicMs;
+  const sessions = new Map<string, TardisSession>();
+  let underWay = 0;
+  const answer = (request: Request, set: Exchange['set'], server: WaitingServer, ask: () => Asked): Response =>
+    answered(set, request, () => {
+      const asked = ask();
+      const stream = archive.database.read(() => {
+        refuseUnknownAssets(archive, asked.assetIds);
+        return asked.open(source);
+      });
+      const headers = takenHeaders(set, 'application/x-json-stream');
+      if (request.method === 'HEAD') return new Response(null, { headers });
+      if (underWay >= TARDIS_STREAMS_MAX) {
+        throw new DomainError(
+          'rate-limited',
+          `${TARDIS_STREAMS_MAX} replays are under way already: end one of them first`,
+        );
+      }
+      underWay += 1;
+      const leaving = new AbortController();
+      const pace = new TardisPace(asked.fromMs, asked.speed, monotonicMs);
+      server?.timeout(request, pace.isTimed ? 0 : READER_SECONDS);
+      const { database } = archive;
+      const { lineOf } = asked;
+      const chunks = tardisChunks({ database, stream, pace, monotonicMs, lineOf, isDraining, signal: leaving.signal });
+      const body = pulledBody(chunks, (error) => {
+        underWay -= 1;
+        leaving.abort();
+        if (error !== undefined && !isTheirs(error)) logCut(error, request);
+      });
+      return new Response(body, { headers });
+    });
+  return new Elysia({ name: 'tardis' })
+    .get('/replay', ({ request, set, server }) => answer(request, set, server, () => nativeReplay(queryOf(request))))
+    .get('/replay-normalized', ({ request, set, server }) =>
+      answer(request, set, server, () => normalizedReplay(queryOf(request))),
+    )
+    .get('/health-check', ({ set }) => healthCheck(set, clocks().wallMs))
+    .get('/ws-replay', ({ request, server }) => {
+      const query = queryOf(request);
+      let session: TardisSession | undefined;
+      let member: SessionMember | undefined;
+      return sockets.upgrade(server, request, {
+        open: (connection) => {
+          try {
+            const window = windowOf(query.get('exchange'), query.get('from'), query.get('to'));
+            const speed = speedOf(query.get('speed')) ?? 0;
+            const name = query.get('session') || crypto.randomUUID();
+            session = sessions.get(name);
+            if (session?.hasStarted === true) {
+              session = undefined;
+              throw new DomainError('conflict', 'this session has started already: nobody can join it any more');
+            }
+            if (session === undefined) {
+              const deps = { source, monotonicMs, sessionDelayMs, logCut: (error: unknown) => logCut(error, request) };
+              session = new TardisSession(deps, speed, () => sessions.delete(name));
+              sessions.set(name, session);
+            }
+            member = session.join(connection, window);
+          } catch (error) {
+            closeConnection(connection, error, '');
+          }
+        },
+        message: (text) => member !== undefined && session?.received(member, text),
+        drain: () => member !== undefined && session?.drained(member),
+        close: () => member !== undefined && session?.left(member),
+      });
+    })
+    .get('/ws-replay-normalized', ({ request, server }) => {
+      let pump: TardisPump | undefined;
+      let outlet: Outlet | undefined;
+      return sockets.upgrade(server, request, {
+        open: (connection) => {
+          const ended = (error?: unknown) => {
+            if (error !== undefined && !isTheirs(error)) logCut(error, request);
+            closeConnection(connection, error, 'WS replay-normalized finished');
+          };
+          try {
+            const asked = normalizedReplay(queryOf(request));
+            const stream = archive.database.read(() => {
+              refuseUnknownAssets(archive, asked.assetIds);
+              return asked.open(source);
+            });
+            outlet = { connection, stream };
+            const pace = new TardisPace(asked.fromMs, asked.speed, monotonicMs);
+            const deps = { database: archive.database, pace, monotonicMs, ended };
+            pump = new TardisPump(deps, new MergedStream([stream]), [outlet]);
+            pump.start();
+          } catch (error) {
+            ended(error);
+          }
+        },
+        message: (text) => {
+          if (text === 'PING') outlet?.connection.send('PONG');
+        },
+        drain: () => outlet !== undefined && pump?.drained(outlet.stream),
+        close: () => pump?.stop(),
+      });
+    });
+}
+
+function queryOf(request: Request): URLSearchParams {
+  return new URLSearchParams(searchOf(request));
+}
+
+function nativeReplay(query: URLSearchParams): Asked {
+  const options = nativeOptionsOf(query.get('options') ?? undefined);
+  const { filters, withDisconnects, fromMs } = options;
+  const lines = new NativeLines(withDisconnects);
+  return {
+    open: (source) => new NativeStream(source, options, filters),
+    lineOf: (item) => lines.lineOf(item),
+    assetIds: filters.flatMap(({ assetIds = [] }) => assetIds),
+    fromMs,
+    speed: speedOf(query.get('speed')) ?? options.speed ?? 0,
+  };
+}
+
+function normalizedReplay(query: URLSearchParams): Asked {
+  const options = normalizedOptionsOf(query.get('options') ?? undefined);
+  return {
+    open: (source) => normalizedStream(source, options),
+    lineOf: ({ kind, text }) => (kind === 'text' ? `${text}\n` : ''),
+    assetIds: options.flatMap(({ assetIds = [] }) => assetIds),
+    fromMs: Math.min(...options.map(({ fromMs }) => fromMs)),
+    speed: speedOf(query.get('speed')) ?? options.find(({ speed }) => speed !== undefined)?.speed ?? 0,
+  };
+}
+
+/** Messages with the time at which they came; a lost connection is an empty line, never two of them. */
+class NativeLines {
+  readonly #withDisconnects: boolean;
+  #isDisconnected = false;
+  #atMs = -1;
+  #opens = '';
+
+  constructor(withDisconnects: boolean) {
+    this.#withDisconnects = withDisconnects;
+  }
+
+  lineOf({ kind, localMs, text }: StreamItem): string {
+    if (kind === 'rest') return '';
+    const wasDisconnected = this.#isDisconnected;
+    this.#isDisconnected = kind === 'disconnect';
+    if (kind === 'disconnect') return this.#withDisconnects && !wasDisconnected ? '\n' : '';
+    if (localMs !== this.#atMs) this.#opens = `{"localTimestamp":"${formatInstant(localMs)}","message":`;
+    this.#atMs = localMs;
+    return `${this.#opens}${text}}\n`;
+  }
+}
+
+/** An asset that nobody recorded would be an answer without lines, and look like a market without trading. */
+function refuseUnknownAssets({ markets }: Archive, assetIds: readonly string[]): void {
+  for (const assetId of assetIds) {
+    if (markets.findByAsset(assetId) !== undefined) continue;
+    throw new DomainError('not-found', `no recorded market has the asset ${assetId}`);
+  }
+}
+
+/** In tardis-machine's form, whatever refuses. Its own refusals are a 500 there; here they say whose fault it is. */
+function answered(set: Exchange['set'], request: Request, work: () => Response): Response {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof DomainError) || !isTheirs(error)) throw error;
+    const { message } = error;
+    const status = STATUS_OF[error.kind] ?? 400;
+    const body = JSON.stringify({ responseText: message, message, url: pathOf(request) });
+    return new Response(body, { status, headers: takenHeaders(set, 'application/json') });
+  }
+}
+
+const STATUS_OF: Readonly<Partial<Record<DomainError['kind'], number>>> = { 'not-found': 404, 'rate-limited': 429 };
+
+/** Left behind, they would be put into a second response, made of this one's body. */
+function takenHeaders(set: Exchange['set'], contentType: string): Record<string, string> {
+  const headers = { ...set.headers } as Record<string, string>;
+  set.headers = {};
+  return { ...headers, 'content-type': contentType, 'cache-control': 'no-store' };
+}
+
+function healthCheck(set: Exchange['set'], wallMs: number): Response {
+  const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
+  const megabytes = (bytes: number) => Number((bytes / MEGABYTE).toFixed(1));
+  const body = JSON.stringify({
+    status: 'Healthy',
+    uptimeHours: Number((process.uptime() / HOUR_SECONDS).toFixed(2)),
+    timestampMs: wallMs,
+    memoryInfo: {
+      rssMB: megabytes(rss),
+      heapTotalMB: megabytes(heapTotal),
+      heapUsedMB: megabytes(heapUsed),
+      externalMB: megabytes(external),
+    },
+  });
+  return new Response(body, { headers: takenHeaders(set, 'application/json') });
+}

@@ -1,0 +1,67 @@
+import type { InstantMs } from '../../domain/instant.ts';
+import type { ReplayRun } from '../../replay/replay-run.ts';
+import type { ReplayRuns } from '../../replay/replay-runs.ts';
+import { runIn, searchOf } from '../access.ts';
+import type { Exchange } from '../respond.ts';
+
+/** The part of the router's context that the venue's paths are answered from. */
+export interface VenueContext {
+  readonly request: Request;
+  readonly set: Exchange['set'];
+  /** Undefined where the path has none. */
+  readonly params: PathParams | undefined;
+}
+
+type PathParams = Readonly<Record<string, string | undefined>>;
+
+/** A question to the venue, and the instant of the replay at which it is answered. */
+export interface VenueQuestion {
+  readonly run: ReplayRun;
+  readonly nowMs: InstantMs;
+  readonly query: URLSearchParams;
+  readonly params: PathParams;
+}
+
+/** What the venue refuses, in its words. */
+export class VenueRefusal extends Error {
+  readonly status: number;
+  readonly body: object;
+
+  constructor(status: number, body: object) {
+    super(JSON.stringify(body));
+    this.name = 'VenueRefusal';
+    this.status = status;
+    this.body = body;
+  }
+}
+
+/**
+ * Answers with the JSON text that `tell` makes, from one state of the archive; a VenueRefusal that it throws is an answer too.
+ * Throws 'not-found' when there is no such replay.
+ */
+export function answerAsVenue(
+  runs: ReplayRuns,
+  { request, set, params = {} }: VenueContext,
+  tell: (question: VenueQuestion) => string,
+): Response {
+  const run = runs.find(runIn(params));
+  const query = new URLSearchParams(searchOf(request));
+  try {
+    const text = run.archive.database.readInTurn(() => tell({ run, nowMs: run.clock.nowMs, query, params }));
+    return respond(set, 200, text);
+  } catch (error) {
+    if (error instanceof VenueRefusal) return respond(set, error.status, JSON.stringify(error.body));
+    throw error;
+  }
+}
+
+function respond(set: Exchange['set'], status: number, text: string): Response {
+  const bytes = Buffer.from(text);
+  const headers = { ...set.headers } as Record<string, string>;
+  // Left behind, they would be put into a second response, made of this one's body.
+  set.headers = {};
+  headers['content-type'] = 'application/json; charset=utf-8';
+  headers['content-length'] = String(bytes.length);
+  headers['cache-control'] = 'no-store';
+  return new Response(bytes, { status, headers });
+}

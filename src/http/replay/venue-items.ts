@@ -1,0 +1,83 @@
+import { isFields } from '../../recording/formats/fields.ts';
+import type { BookSide } from '../../replay/venue/venue-quotes.ts';
+import { VenueRefusal } from './venue-answer.ts';
+
+/** One of the assets that a request for many is about. */
+export interface AskedItem {
+  readonly assetId: string;
+  readonly side: BookSide | undefined;
+}
+
+/** The venue takes no more (docs.polymarket.com). */
+const ITEMS_MAX = 500;
+/** So many items in any reasonable spelling take a tenth of it. */
+const ITEMS_BYTES_MAX = 1024 * 1024;
+
+/** BUY or SELL, whatever the case. */
+export function sideIn(text: string | null): BookSide {
+  const side = text?.toUpperCase();
+  if (side === 'BUY' || side === 'SELL') return side;
+  throw new VenueRefusal(400, { error: 'Invalid side' });
+}
+
+/** The items of a request with a body: `[{"token_id": "…", "side": "BUY"}, …]`. */
+export async function itemsInBody(request: Request): Promise<() => AskedItem[]> {
+  const text = await textOf(request);
+  return () => {
+    const list = text === undefined ? undefined : parsed(text);
+    if (!Array.isArray(list)) throw invalidPayload();
+    return checked(list.map(itemOf));
+  };
+}
+
+/** The items of a request without one: `token_ids=A,B`, and `sides=BUY,SELL` in the same order. */
+export function itemsInQuery(query: URLSearchParams): AskedItem[] {
+  const listOf = (name: string) => query.getAll(name).flatMap((list) => list.split(','));
+  const sides = listOf('sides');
+  const assetIds = listOf('token_ids').filter((assetId) => assetId !== '');
+  if (assetIds.length === 0) throw invalidPayload();
+  return checked(
+    assetIds.map((assetId, index) => ({
+      assetId,
+      side: sides[index] === undefined ? undefined : sideIn(sides[index]),
+    })),
+  );
+}
+
+function checked(items: AskedItem[]): AskedItem[] {
+  if (items.length > ITEMS_MAX) throw new VenueRefusal(400, { error: 'Payload exceeds the limit' });
+  return items;
+}
+
+function itemOf(item: unknown): AskedItem {
+  if (!isFields(item) || typeof item.token_id !== 'string') throw invalidPayload();
+  const { token_id: assetId, side } = item;
+  if (side === undefined || side === null || side === '') return { assetId, side: undefined };
+  if (typeof side !== 'string') throw invalidPayload();
+  return { assetId, side: sideIn(side) };
+}
+
+/** Undefined for more than anybody needs. */
+async function textOf({ body }: Request): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.length;
+    if (length > ITEMS_BYTES_MAX) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // No JSON, and so no list.
+    return undefined;
+  }
+}
+
+function invalidPayload(): VenueRefusal {
+  return new VenueRefusal(400, { error: 'Invalid payload' });
+}

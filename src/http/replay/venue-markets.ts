@@ -1,0 +1,42 @@
+import { EVERY_MARKET, type GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
+import { isAcceptingOrders } from '../../replay/listed-market.ts';
+import { simplifiedMarket, venueMarket } from '../../replay/venue/venue-market.ts';
+import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
+
+/** Markets on one page of the CLOB's lists. */
+const PAGE_MARKETS = 100;
+/** The venue's cursors are numbers in base64; this one, -1, says that there is no more. */
+const LAST_CURSOR = 'LTE=';
+const CURSOR_DIGITS = /^\d{1,9}$/;
+
+/** Which of the CLOB's lists: all, or those that take orders; whole, or in fewer words. */
+export type ListForm = '' | 'simplified-' | 'sampling-' | 'sampling-simplified-';
+
+/** A page of `/markets` and its like: `next_cursor` asks for the one behind it. */
+export function marketsPage({ run, nowMs, query }: VenueQuestion, catalogs: GammaCatalogs, form: ListForm): string {
+  const from = placeIn(query.get('next_cursor'));
+  const listed = catalogs.of(run).select(EVERY_MARKET, nowMs);
+  const wanted = form.startsWith('sampling-') ? listed.filter((market) => isAcceptingOrders(market, nowMs)) : listed;
+  const objectOf = form.endsWith('simplified-') ? simplifiedMarket : venueMarket;
+  const keys = wanted.slice(from, from + PAGE_MARKETS);
+  const data = keys.map(({ key }) => objectOf(run, run.archive.markets.byKey(key), nowMs));
+  const next = from + data.length;
+  const next_cursor = next < wanted.length ? Buffer.from(String(next)).toString('base64') : LAST_CURSOR;
+  return JSON.stringify({ limit: PAGE_MARKETS, count: data.length, next_cursor, data });
+}
+
+/** `/markets/{condition_id}`. */
+export function oneMarket({ run, nowMs }: VenueQuestion, conditionId: string): string {
+  const market = run.archive.markets.findByConditionId(conditionId);
+  if (market === undefined || !run.hasListed(market, nowMs)) {
+    throw new VenueRefusal(404, { error: 'market not found' });
+  }
+  return JSON.stringify(venueMarket(run, market, nowMs));
+}
+
+function placeIn(cursor: string | null): number {
+  if (cursor === null || cursor === '') return 0;
+  const digits = Buffer.from(cursor, 'base64').toString();
+  if (CURSOR_DIGITS.test(digits)) return Number(digits);
+  throw new VenueRefusal(400, { error: 'next item should be greater than or equal to 0' });
+}

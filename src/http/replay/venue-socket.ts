@@ -1,0 +1,32 @@
+import { Elysia } from 'elysia';
+import type { ReplayRuns } from '../../replay/replay-runs.ts';
+import { VenueSession } from '../../replay/venue/venue-session.ts';
+import { runIn } from '../access.ts';
+import type { Sockets } from './socket.ts';
+
+export interface VenueSocketDeps {
+  readonly runs: ReplayRuns;
+  readonly sockets: Sockets;
+  readonly monotonicMs: () => number;
+}
+
+/** The venue's market channel: each socket is a session of the replay that its path names. */
+export function venueSocketController({ runs, sockets, monotonicMs }: VenueSocketDeps) {
+  return new Elysia({ name: 'venue-socket' }).get('/ws/market', ({ request, server, params }) => {
+    const run = runs.find(runIn(params));
+    let session: VenueSession | undefined;
+    let leave: (() => void) | undefined;
+    return sockets.upgrade(server, request, {
+      open: (connection) => {
+        leave = runs.joined(run);
+        session = new VenueSession(run, connection, monotonicMs, sockets.failed);
+      },
+      message: (text) => session?.received(text),
+      drain: () => session?.drained(),
+      close: () => {
+        session?.closed();
+        leave?.();
+      },
+    });
+  });
+}

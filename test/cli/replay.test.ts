@@ -1,0 +1,338 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RawSocket } from '../http/replay/raw-socket.ts';
+import { randomRecording } from '../replay/random-recording.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { type Child, startChild } from '../support/child.ts';
+import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
+import { CONDITION_ID, DOWN_ASSET, START_MS, sampleMarket, UP_ASSET } from '../support/sample-records.ts';
+
+const REST = /^REST +(\S+)$/m;
+const SOCKET = /^WebSocket +(\S+)$/m;
+const CURL_LINE = /^curl .*$/m;
+const ETH_ID = `0x${'cd34'.repeat(16)}`;
+const RUNS = '/v1/replay/runs';
+const SLUG = String(sampleMarket().slug);
+/** The first book of the recording, or soon behind it. */
+const BEGUN = new Date(START_MS + 30_000).toISOString();
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let data: string;
+
+beforeAll(async () => {
+  directory = temporaryDirectory();
+  data = join(directory.path, 'data');
+  const recording = join(directory.path, 'recording.ndjson');
+  const { lines } = randomRecording(3, {
+    outcomes: ['up', 'down'],
+    count: 300,
+    priceScale: 2,
+    trades: true,
+    gaps: 0,
+    stepMs: 400,
+  });
+  const eth = sampleMarket({
+    conditionId: ETH_ID,
+    slug: 'eth-updown-5m-1776323400',
+    symbol: 'eth',
+    clobTokenIds: ['31', '32'],
+  });
+  writeFileSync(recording, [...lines, eth].map((line) => JSON.stringify(line)).join('\n'));
+  expect((await runExecutable(['import', recording, '--data', data])).code).toBe(0);
+});
+
+afterAll(() => directory[Symbol.dispose]());
+
+/** `bookreel replay` on a free port, once it has said where it listens. */
+async function startReplay(
+  ...args: readonly string[]
+): Promise<Child & { readonly origin: string; readonly socket: string }> {
+  const child = startChild([EXECUTABLE, 'replay', '--data', data, '--port', '0', ...args]);
+  const origin = (await child.said(REST))[1]!;
+  const socket = (await child.said(SOCKET))[1]!;
+  await child.said(CURL_LINE);
+  return Object.assign(child, { origin, socket });
+}
+
+interface Run {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+/** What `bookreel replay …` says of replays, as JSON. */
+async function steer(origin: string, ...words: readonly string[]): Promise<Run[]> {
+  const { code, stdout, stderr } = await runExecutable(['replay', ...words, '--url', origin, '--json']);
+  expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });
+  return JSON.parse(stdout) as Run[];
+}
+
+describe('bookreel replay', () => {
+  test('says what it replays and where, with a curl line that works', async () => {
+    await using replay = await startReplay('--market', SLUG, '--from', BEGUN, '--paused');
+    expect(replay.stdout()).toContain(`replays 1 market of btc from '${data}'\nfrom ${BEGUN} to `);
+    expect(replay.stdout()).toContain(`, speed 1, paused at ${BEGUN}\n`);
+    expect(replay.socket).toBe(`${replay.origin.replace('http', 'ws')}/ws/market`);
+    const [line] = await replay.said(CURL_LINE);
+    expect(line).toContain(`/book?token_id=${UP_ASSET}`);
+    await using asked = startChild(['sh', '-c', line]);
+    expect(await asked.exited).toBe(0);
+    expect(JSON.parse(asked.stdout())).toMatchObject({ market: CONDITION_ID, asset_id: UP_ASSET });
+  });
+
+  test('says the same as JSON', async () => {
+    await using replay = startChild([
+      EXECUTABLE,
+      'replay',
+      '--data',
+      data,
+      '--port',
+      '0',
+      '--json',
+      '--coin',
+      'eth',
+      '--speed',
+      'max',
+    ]);
+    await replay.said(/\n\}\n$/);
+    const said = JSON.parse(replay.stdout()) as Record<string, unknown>;
+    expect(said).toEqual({
+      address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      data,
+      run: expect.objectContaining({ coins: ['eth'], markets: 1, speed: 'max', isFirst: true }),
+      rest: said.address,
+      socket: `${String(said.address).replace('http', 'ws')}/ws/market`,
+      curl: `curl '${said.address}/markets/${ETH_ID}'`,
+    });
+    expect((await fetch(`${said.address}/markets/${ETH_ID}`)).status).toBe(200);
+  });
+
+  test('runs beside a server, an import and another replay of the same data', async () => {
+    await using _server = await startServer(data);
+    await using one = await startReplay('--coin', 'btc');
+    await using other = await startReplay('--coin', 'eth');
+    expect((await runExecutable(['seed', '--data', data])).code).toBe(0);
+    for (const { origin } of [one, other]) expect((await fetch(`${origin}/time`)).status).toBe(200);
+  });
+
+  test.each([
+    [
+      'a market that is not recorded',
+      ['--market', 'nothing-of-that-name'],
+      1,
+      "no recorded market is called 'nothing-of-that-name'",
+    ],
+    ['a coin without markets', ['--coin', 'doge'], 1, 'no recorded market is selected'],
+    [
+      'an end before the beginning',
+      ['--from', BEGUN, '--to', '2026-04-16T07:10:00Z'],
+      2,
+      'a replay must end behind its beginning',
+    ],
+    ['a speed beyond', ['--speed', '1001'], 2, 'It must be a number from 0.1 to 1000, or max.'],
+    ['a speed of zero', ['--speed', '0'], 2, 'It must be a number from 0.1 to 1000, or max.'],
+    ['a time that is none', ['--from', '2026-02-30'], 2, 'It must be Unix milliseconds, or an ISO 8601 date'],
+    ['another instant', ['--rebase', 'tomorrow'], 2, 'Allowed choices are now'],
+    ['another mode', ['--gaps', 'skip'], 2, 'Allowed choices are disconnect, ignore'],
+    ['a command that does not exist', ['shwo'], 2, "too many arguments for 'start'"],
+  ])('refuses %s in one sentence', async (_, args, code, sentence) => {
+    const refused = await runExecutable(['replay', '--data', data, '--port', '0', ...args]);
+    expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code, stdout: '' });
+    expect(refused.stderr).toContain(sentence);
+    expect(refused.stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  test('does not create a data directory, and says where another program listens', async () => {
+    const missing = await runExecutable(['replay', '--data', join(directory.path, 'missing'), '--port', '0']);
+    expect(missing.code).toBe(1);
+    await using replay = await startReplay();
+    const { port } = new URL(replay.origin);
+    const second = await runExecutable(['replay', '--data', data, '--port', port]);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: another program listens there`);
+  });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s closes the sockets with 1001 and ends it with exit code 0',
+    async (signal) => {
+      await using replay = await startReplay('--speed', '10');
+      const sockets = Array.from({ length: 3 }, () => new WebSocket(replay.socket));
+      const closings = sockets.map(
+        (socket) => new Promise<number>((resolve) => socket.addEventListener('close', ({ code }) => resolve(code))),
+      );
+      for (const socket of sockets) {
+        await new Promise((resolve) => socket.addEventListener('open', resolve));
+        socket.send(JSON.stringify({ type: 'market', assets_ids: [UP_ASSET, DOWN_ASSET] }));
+      }
+      replay.kill(signal);
+      expect(await Promise.all(closings)).toEqual([1001, 1001, 1001]);
+      expect(await replay.exited).toBe(0);
+      expect(replay.stderr()).toBe('stopping: closing the sockets\n');
+    },
+  );
+
+  test('a client that does not read does not hold up the end', async () => {
+    await using replay = await startReplay('--speed', 'max');
+    const client = await RawSocket.open(replay.socket);
+    client.send(JSON.stringify({ type: 'market', assets_ids: [UP_ASSET, DOWN_ASSET] }));
+    client.stopReading();
+    replay.kill('SIGTERM');
+    expect(await replay.exited).toBe(0);
+    client.leave();
+  });
+
+  test('on another address asks for a key whose tier grants replay, and its curl line says where to put it', async () => {
+    await using replay = await startReplay('--host', '0.0.0.0', '--market', SLUG, '--from', BEGUN, '--paused');
+    const keyOf = async (tier: string) =>
+      (await runExecutable(['key', 'create', '--tier', tier, '--data', data])).stdout.trim();
+    const [none, free, pro] = [undefined, await keyOf('free'), await keyOf('pro')];
+    for (const [key, status] of [
+      [none, 401],
+      [free, 403],
+      [pro, 200],
+    ] as const) {
+      const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+      for (const path of ['/time', RUNS, '/v1/btc/markets', '/health-check']) {
+        expect({ path, key, status: (await fetch(`${replay.origin}${path}`, { headers })).status }).toEqual({
+          path,
+          key,
+          status,
+        });
+      }
+      const socket = new WebSocket(replay.socket, { headers });
+      const opened = await new Promise<boolean>((resolve) => {
+        socket.addEventListener('open', () => resolve(true));
+        socket.addEventListener('error', () => resolve(false));
+      });
+      expect({ key, opened }).toEqual({ key, opened: key === pro });
+      socket.close();
+    }
+    const [line] = await replay.said(CURL_LINE);
+    await using asked = startChild(['sh', '-c', line], { env: { KEY: pro } });
+    expect(await asked.exited).toBe(0);
+    expect(JSON.parse(asked.stdout())).toMatchObject({ asset_id: UP_ASSET });
+
+    const file = join(directory.path, 'pro.key');
+    writeFileSync(file, `${pro}\n`);
+    const refused = await runExecutable(['replay', 'list', '--url', replay.origin]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('a valid API key is needed');
+    expect(await steer(replay.origin, 'list', '--key-file', file)).toHaveLength(1);
+    const byVariable = await runExecutable(['replay', 'list', '--url', replay.origin], {
+      env: { BOOKREEL_KEY_FILE: file },
+    });
+    expect(byVariable.code).toBe(0);
+    for (const key of [free, pro]) expect(`${replay.stdout()}${replay.stderr()}`).not.toContain(key);
+  });
+});
+
+describe('a process that replays', () => {
+  test('is steered by commands', async () => {
+    await using replay = await startReplay('--market', SLUG, '--paused');
+    const { origin } = replay;
+    const [first] = await steer(origin, 'list');
+    expect(first).toMatchObject({ state: 'paused', markets: 1, isFirst: true });
+    expect(await steer(origin, 'show')).toEqual([first!]);
+    expect(await steer(origin, 'show', first!.id)).toEqual([first!]);
+
+    const [made] = await steer(
+      origin,
+      'make',
+      '--coin',
+      'eth',
+      '--tf',
+      '5m',
+      '--speed',
+      '2.5',
+      '--gaps',
+      'ignore',
+      '--paused',
+    );
+    expect(made).toMatchObject({ state: 'paused', coins: ['eth'], speed: 2.5, gaps: 'ignore', isFirst: false });
+    expect((await steer(origin, 'list')).map(({ id }) => id)).toEqual([first!.id, made!.id]);
+
+    const sought = new Date(START_MS + 42_000).toISOString();
+    expect((await steer(origin, 'seek', sought))[0]).toMatchObject({ id: first!.id, now: sought });
+    expect(await (await fetch(`${origin}/time`)).text()).toBe(String((START_MS + 42_000) / 1000));
+    expect((await steer(origin, 'seek', String(START_MS + 5000), made!.id))[0]).toMatchObject({ id: made!.id });
+    expect((await steer(origin, 'speed', 'max'))[0]).toMatchObject({ speed: 'max', now: sought });
+    const [stepped] = await steer(origin, 'step');
+    expect(Date.parse(String(stepped!.now))).toBeGreaterThan(START_MS + 42_000);
+    expect(stepped).toMatchObject({ state: 'paused' });
+    expect((await steer(origin, 'resume', made!.id))[0]).toMatchObject({ state: 'running' });
+    expect((await steer(origin, 'pause', made!.id))[0]).toMatchObject({ state: 'paused' });
+
+    const ended = await runExecutable(['replay', 'end', made!.id, '--url', origin]);
+    expect(ended).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect((await steer(origin, 'list')).map(({ id }) => id)).toEqual([first!.id]);
+    const gone = await runExecutable(['replay', 'show', made!.id, '--url', origin]);
+    expect({ code: gone.code, stderr: gone.stderr }).toEqual({
+      code: 1,
+      stderr: `bookreel: there is no such replay: ${RUNS} lists them\n`,
+    });
+    const table = await runExecutable(['replay', 'list', '--url', origin]);
+    expect(table.stdout).toStartWith('run ');
+    expect(table.stdout).toContain(first!.id);
+    const outside = await runExecutable(['replay', 'seek', '2020-01-01', '--url', origin]);
+    expect({ code: outside.code, stderr: outside.stderr }).toEqual({
+      code: 2,
+      stderr: 'bookreel: the instant lies outside of the replay\n',
+    });
+  });
+
+  test('that is not there is missed in one sentence', async () => {
+    using nobody = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('<html>', { status: 500 }) });
+    const url = `http://127.0.0.1:${nobody.port}`;
+    const other = await runExecutable(['replay', 'list', '--url', url]);
+    expect(other).toEqual({ code: 1, stdout: '', stderr: `bookreel: ${url} answers with 500\n` });
+    await nobody.stop(true);
+    const missing = await runExecutable(['replay', 'pause', '--url', url]);
+    expect(missing.code).toBe(1);
+    expect(missing.stderr).toBe(
+      `bookreel: no answer from ${url}: start a replay with 'bookreel replay', or name its address with --url\n`,
+    );
+    for (const wrong of ['127.0.0.1:8000', 'ftp://127.0.0.1', 'http://127.0.0.1/?a']) {
+      expect((await runExecutable(['replay', 'list', '--url', wrong])).code).toBe(2);
+    }
+  });
+
+  test('answers another program than ours in one sentence, too', async () => {
+    using web = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('<html>hello</html>') });
+    const { code, stdout, stderr } = await runExecutable(['replay', 'list', '--url', `http://127.0.0.1:${web.port}`]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe(
+      `bookreel: what answers at http://127.0.0.1:${web.port} is no replay: name another with --url\n`,
+    );
+  });
+});
+
+test('the README shows how, and it works as it is written there', async () => {
+  const readme = readFileSync(join(import.meta.dir, '..', '..', 'README.md'), 'utf8');
+  const section = readme.slice(readme.indexOf('\n## Replay\n'), readme.indexOf('\n## Recordings in\n'));
+  const commands = [...section.matchAll(/^\$ dist\/bookreel (.*?)(?: +#.*)?$/gm)].map(([, words]) => words!.split(' '));
+  const [seed, start, ...steering] = commands;
+  expect([seed![0], start![0], steering.length > 4]).toEqual(['seed', 'replay', true]);
+  using place = temporaryDirectory();
+  const cwd = place.path;
+  expect((await runExecutable(seed!, { cwd })).code).toBe(0);
+  await using replay = startChild([EXECUTABLE, ...start!, '--port', '0'], { cwd });
+  const [line] = await replay.said(CURL_LINE);
+  const origin = (await replay.said(REST))[1]!;
+  // What it says is what is shown, but for the port.
+  expect(section).toContain(
+    replay
+      .stdout()
+      .trimEnd()
+      .replaceAll(/(127\.0\.0\.1):\d+/g, '$1:8000'),
+  );
+  await using asked = startChild(['sh', '-c', line]);
+  expect(await asked.exited).toBe(0);
+  expect(JSON.parse(asked.stdout())).toMatchObject({ hash: expect.stringMatching(/^[0-9a-f]{40}$/) });
+  for (const words of steering) {
+    const { code, stderr } = await runExecutable([...words, '--url', origin], { cwd });
+    expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });
+  }
+  for (const path of ['/clob/time', '/gamma/markets', '/v1/btc/markets']) {
+    expect({ path, status: (await fetch(`${origin}${path}`)).status }).toEqual({ path, status: 200 });
+  }
+});

@@ -1,0 +1,271 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { randomUUID } from 'node:crypto';
+import { Cors } from '../../../src/http/cors.ts';
+import { importRecords } from '../../support/archive.ts';
+import { CONDITION_ID, START_MS, sampleMarket, sampleSnapshot, UP_ASSET } from '../../support/sample-records.ts';
+import { RawSocket } from './raw-socket.ts';
+import { EVERYTHING, type Replaying, startReplaying } from './replaying.ts';
+
+const RUNS = '/v1/replay/runs';
+const BOOK_MS = Date.parse('2026-04-16T07:10:04.123Z');
+
+const fill: Parameters<typeof startReplaying>[0] = (archive) =>
+  importRecords(archive, [
+    sampleMarket(),
+    sampleSnapshot(),
+    sampleMarket({
+      conditionId: `0x${'cd34'.repeat(16)}`,
+      slug: 'eth-updown-5m-1776323400',
+      symbol: 'eth',
+      clobTokenIds: ['31', '32'],
+    }),
+  ]);
+
+/** A BTC replay, paused where its only book has come, in front of one of every coin. */
+function replayed(replaying: Replaying) {
+  const btc = replaying.runs.make({ ...EVERYTHING, selection: { ...EVERYTHING.selection, coins: ['btc'] } });
+  btc.clock.seek(BOOK_MS);
+  const all = replaying.runs.make(EVERYTHING);
+  all.clock.seek(BOOK_MS);
+  return { btc, all };
+}
+
+async function statusOf(replaying: Replaying, path: string, headers: Readonly<Record<string, string>>, method = 'GET') {
+  return (await replaying.ask(method, path, undefined, headers)).status;
+}
+
+/** Whether a socket opens; else the status line. */
+async function opens(replaying: Replaying, path: string, headers: readonly string[] = []): Promise<string> {
+  try {
+    const socket = await RawSocket.open(`${replaying.origin.replace('http', 'ws')}${path}`, headers);
+    socket.leave();
+    return 'opens';
+  } catch (error) {
+    return (error as Error).message.replace(/^HTTP\/1\.1 (\d+).*/, '$1');
+  }
+}
+
+describe('on loopback', () => {
+  let replaying: Replaying;
+  beforeAll(async () => {
+    replaying = await startReplaying(fill);
+    replayed(replaying);
+  });
+  afterAll(() => replaying[Symbol.asyncDispose]());
+
+  test('nobody is asked for a key, and nobody is counted', async () => {
+    for (const path of ['/v1/btc/markets', `/book?token_id=${UP_ASSET}`, '/time', RUNS, '/', '/nothing']) {
+      const response = await replaying.get(path);
+      expect({ path, status: response.status }).toEqual({ path, status: path === '/nothing' ? 404 : 200 });
+      expect([...response.headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
+    }
+    // More than one address may ask in a minute of a service with keys.
+    for (let i = 0; i < 700; i += 1) expect(await statusOf(replaying, '/v1/btc/markets', {})).toBe(200);
+    expect(await opens(replaying, '/ws/market')).toBe('opens');
+  });
+
+  test('a key that somebody sends all the same makes no difference', async () => {
+    for (const key of [`Bearer ${replaying.keyOf('free')}`, 'Bearer nonsense', 'nonsense']) {
+      expect(await statusOf(replaying, '/v1/btc/markets', { authorization: key })).toBe(200);
+      expect(await statusOf(replaying, '/time', { authorization: key })).toBe(200);
+    }
+  });
+
+  test.each(['localhost', 'LOCALHOST:1234', '127.0.0.1', '[::1]:80'])('the Host %s is answered', async (host) => {
+    expect(await statusOf(replaying, '/time', { host })).toBe(200);
+    expect(await opens(replaying, '/ws/market', [`Host: ${host}`])).toBe('opens');
+  });
+
+  test.each(['rebound.example', 'rebound.example:8000', '127.0.0.1.nip.example', '192.168.1.1', 'localhost.example'])(
+    'the Host %s is not: a name that leads here does not make a page ours',
+    async (host) => {
+      for (const path of ['/time', '/v1/btc/markets', RUNS, '/', '/healthz']) {
+        expect({ path, status: await statusOf(replaying, path, { host }) }).toEqual({ path, status: 400 });
+      }
+      expect(await statusOf(replaying, RUNS, { host }, 'POST')).toBe(400);
+      expect(await opens(replaying, '/ws/market', [`Host: ${host}`])).toBe('400');
+    },
+  );
+
+  test('pages of other origins neither steer, nor listen, nor read', async () => {
+    const { host } = new URL(replaying.origin);
+    const [run] = replaying.runs.list();
+    for (const origin of [
+      'https://page.example',
+      'null',
+      `https://${host}.example`,
+      'http://127.0.0.1:1',
+      'nonsense',
+    ]) {
+      const headers = { origin, 'content-type': 'text/plain' };
+      for (const [method, path] of [
+        ['POST', RUNS],
+        ['PATCH', `${RUNS}/${run!.id}`],
+        ['DELETE', `${RUNS}/${run!.id}`],
+        ['POST', '/books'],
+        ['PROPFIND', '/book'],
+      ] as const) {
+        const response = await replaying.ask(method, path, method === 'PATCH' ? { paused: false } : undefined, headers);
+        expect({ origin, method, status: response.status }).toEqual({ origin, method, status: 403 });
+      }
+      expect(await opens(replaying, '/ws/market', [`Origin: ${origin}`])).toBe('403');
+      // What only reads is answered, and the browser keeps the answer from the page.
+      const read = await replaying.ask('GET', RUNS, undefined, headers);
+      expect([read.status, read.headers.get('access-control-allow-origin')]).toEqual([200, null]);
+      const asked = { ...headers, 'access-control-request-method': 'PATCH' };
+      const preflight = await replaying.ask('OPTIONS', `${RUNS}/${run!.id}`, undefined, asked);
+      expect(preflight.headers.get('access-control-allow-methods')).toBeNull();
+    }
+    expect(replaying.runs.list()).toHaveLength(2);
+    expect(run!.clock.isPaused).toBe(true);
+  });
+
+  test('its own pages do', async () => {
+    const { host } = new URL(replaying.origin);
+    const [run] = replaying.runs.list();
+    for (const origin of [replaying.origin, `http://${host}`]) {
+      const response = await replaying.ask('PATCH', `${RUNS}/${run!.id}`, { paused: true }, { origin });
+      expect(response.status).toBe(200);
+      expect(await opens(replaying, '/ws/market', [`Origin: ${origin}`])).toBe('opens');
+    }
+  });
+});
+
+test('further hosts are answered, and pages of origins that may read listen as well, where the operator says so', async () => {
+  const edge = { allowedHosts: new Set(['bots.example']), cors: new Cors(['https://page.example']) };
+  await using replaying = await startReplaying(fill, { edge });
+  replayed(replaying);
+  const [run] = replaying.runs.list();
+  expect(await statusOf(replaying, '/time', { host: 'bots.example:8000' })).toBe(200);
+  expect(await statusOf(replaying, '/time', { host: 'localhost' })).toBe(200);
+  expect(await statusOf(replaying, '/time', { host: 'other.example' })).toBe(400);
+  expect(await opens(replaying, '/ws/market', ['Origin: https://page.example'])).toBe('opens');
+  expect(await opens(replaying, '/ws/market', ['Origin: https://other.example'])).toBe('403');
+  for (const method of ['PATCH', 'DELETE']) {
+    expect(await statusOf(replaying, `${RUNS}/${run!.id}`, { origin: 'https://page.example' }, method)).toBe(403);
+  }
+});
+
+describe('where others can connect', () => {
+  let replaying: Replaying;
+  let runs: ReturnType<typeof replayed>;
+  const FREE = ['/', '/healthz', '/readyz', '/docs', '/openapi.json', '/llms.txt'];
+  let paths: string[];
+
+  beforeAll(async () => {
+    replaying = await startReplaying(fill, { needsKeys: true });
+    runs = replayed(replaying);
+    const ofRun = [
+      '/time',
+      `/book?token_id=${UP_ASSET}`,
+      `/markets/${CONDITION_ID}`,
+      '/markets',
+      '/events',
+      '/ws/market',
+    ];
+    const prefix = `/runs/${runs.btc.id}`;
+    paths = [
+      ...['/v1/btc/markets', '/v1/billing/tiers', '/v1/nothing', RUNS, `${RUNS}/${runs.btc.id}`],
+      ...ofRun,
+      ...[...ofRun, '/v1/btc/markets'].map((path) => `${prefix}${path}`),
+    ];
+  });
+  afterAll(() => replaying[Symbol.asyncDispose]());
+
+  const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+  test('every path needs a key, but for what speaks of no recording', async () => {
+    for (const path of paths) {
+      for (const headers of [{}, bearer(`br_live_${randomUUID()}`), { authorization: replaying.keyOf('pro') }]) {
+        const response = await replaying.ask('GET', path, undefined, headers);
+        expect({ path, status: response.status }).toEqual({ path, status: 401 });
+        expect(response.headers.get('www-authenticate')).toBe('Bearer');
+        expect(response.headers.get('content-type')).toBe('application/problem+json');
+      }
+    }
+    for (const method of ['POST', 'PATCH', 'DELETE']) {
+      const path = method === 'POST' ? RUNS : `${RUNS}/${runs.btc.id}`;
+      expect(await statusOf(replaying, path, {}, method)).toBe(401);
+    }
+    expect(await statusOf(replaying, '/books', {}, 'POST')).toBe(401);
+    for (const path of ['/ws/market', `/runs/${runs.btc.id}/ws/market`])
+      expect(await opens(replaying, path)).toBe('401');
+    for (const path of FREE)
+      expect({ path, status: await statusOf(replaying, path, {}) }).toEqual({ path, status: 200 });
+  });
+
+  test('a key in the URL is none', async () => {
+    const key = replaying.keyOf('pro');
+    for (const path of ['/v1/btc/markets', '/time', RUNS]) {
+      expect(await statusOf(replaying, `${path}?access_token=${key}`, {})).toBe(401);
+    }
+  });
+
+  test('a tier without replay is refused everywhere', async () => {
+    for (const path of paths) {
+      const response = await replaying.get(path, replaying.keyOf('starter'));
+      expect({ path, status: response.status }).toEqual({ path, status: 403 });
+      expect(((await response.json()) as { detail: string }).detail).toContain("tier 'starter' does not grant replay");
+    }
+    expect(await opens(replaying, '/ws/market', [`Authorization: Bearer ${replaying.keyOf('free')}`])).toBe('403');
+  });
+
+  test('a key is counted by its own limit, on every path once', async () => {
+    const key = replaying.keyOf('pro');
+    const remaining: number[] = [];
+    for (const path of ['/time', '/v1/btc/markets', RUNS, `/runs/${runs.btc.id}/time`]) {
+      const response = await replaying.get(path, key);
+      expect({ path, status: response.status }).toEqual({ path, status: 200 });
+      remaining.push(Number(response.headers.get('x-ratelimit-remaining')));
+    }
+    expect(remaining).toEqual([299, 298, 297, 296]);
+    for (let left = 296; left > 0; left -= 1) expect(await statusOf(replaying, '/time', bearer(key))).toBe(200);
+    expect(await statusOf(replaying, '/time', bearer(key))).toBe(429);
+    expect(await opens(replaying, '/ws/market', [`Authorization: Bearer ${key}`])).toBe('429');
+  });
+
+  test('a replay is for who may see all of its coins: others neither find it in the list, nor listen, nor steer', async () => {
+    const pro = replaying.archive.tiers.find('pro')!;
+    replaying.archive.database.write(() => replaying.archive.tiers.update({ ...pro, coins: ['btc'] }));
+    try {
+      const key = replaying.keyOf('pro');
+      const listed = (await (await replaying.get(RUNS, key)).json()) as { data: { id: string }[] };
+      expect(listed.data.map(({ id }) => id)).toEqual([runs.btc.id]);
+      expect(await statusOf(replaying, '/time', bearer(key))).toBe(200);
+      for (const path of ['/time', '/ws/market', `/book?token_id=${UP_ASSET}`, '/nothing']) {
+        const expected = path === '/nothing' ? 404 : 403;
+        expect(await statusOf(replaying, `/runs/${runs.all.id}${path}`, bearer(key))).toBe(expected);
+      }
+      const authorization = `Authorization: Bearer ${key}`;
+      expect(await opens(replaying, '/ws/market', [authorization])).toBe('opens');
+      expect(await opens(replaying, `/runs/${runs.all.id}/ws/market`, [authorization])).toBe('403');
+      for (const method of ['GET', 'PATCH', 'DELETE']) {
+        expect(await statusOf(replaying, `${RUNS}/${runs.all.id}`, bearer(key), method)).toBe(403);
+      }
+      const made = await replaying.ask('POST', RUNS, {}, bearer(key));
+      expect(made.status).toBe(403);
+      const own = await replaying.ask('POST', RUNS, { coins: ['btc'] }, bearer(key));
+      expect(own.status).toBe(201);
+      expect(replaying.runs.list()).toHaveLength(3);
+      const { data } = (await own.json()) as { data: { id: string } };
+      expect(await statusOf(replaying, `${RUNS}/${data.id}`, bearer(key), 'DELETE')).toBe(204);
+      expect(await statusOf(replaying, '/v1/eth/markets', bearer(key))).toBe(403);
+    } finally {
+      replaying.archive.database.write(() => replaying.archive.tiers.update(pro));
+    }
+  });
+
+  test('a key that is held to an instant is for replays that end by then, and for no later page', async () => {
+    const [late, early] = [START_MS + 10_000_000, START_MS + 1000].map((asOfMs) => replaying.keyOf('pro', asOfMs));
+    expect(await statusOf(replaying, '/time', bearer(late!))).toBe(200);
+    expect(await statusOf(replaying, '/time', bearer(early!))).toBe(403);
+    expect(await opens(replaying, '/ws/market', [`Authorization: Bearer ${early}`])).toBe('403');
+    const page = `/v1/btc/markets/${CONDITION_ID}/snapshots`;
+    expect(((await (await replaying.get(page, late)).json()) as { data: object[] }).data).toHaveLength(1);
+    expect(((await (await replaying.get(page, early)).json()) as { data: object[] }).data).toHaveLength(0);
+  });
+
+  test('any Host is answered: a key is no secret that a browser would send by itself', async () => {
+    expect(await statusOf(replaying, '/time', { ...bearer(replaying.keyOf('pro')), host: 'replay.example' })).toBe(200);
+  });
+});

@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test';
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { openApiDocument } from '../../../src/http/openapi.ts';
+import { replayDocument } from '../../../src/http/replay/openapi-replay.ts';
+import { ReplayResource } from '../../../src/http/replay/run-resource.ts';
+import { importRecords } from '../../support/archive.ts';
+import { START_MS, sampleMarket } from '../../support/sample-records.ts';
+import { startReplaying } from './replaying.ts';
+
+const RUNS = '/v1/replay/runs';
+const start = () => startReplaying((archive) => importRecords(archive, [sampleMarket()]));
+const pathsOf = (document: unknown) =>
+  (document as { paths: Record<string, Record<string, { responses: object }>> }).paths;
+
+test('a process that replays serves a document of its own, which has what a service has and the replays', async () => {
+  await using replaying = await start();
+  const served = (await (await replaying.get('/openapi.json')).json()) as unknown;
+  expect(served).toEqual(JSON.parse(JSON.stringify(replayDocument('0.0.0-test'))));
+  const [own, service] = [Object.keys(pathsOf(served)), Object.keys(pathsOf(openApiDocument('0.0.0-test')))];
+  expect(own).toEqual([...service, RUNS, `${RUNS}/{run}`]);
+  const text = await (await replaying.get('/llms.txt')).text();
+  for (const [path, item] of Object.entries(pathsOf(served))) {
+    if (!path.startsWith('/v1/')) continue;
+    for (const method of Object.keys(item)) expect(text).toContain(`**${method.toUpperCase()} ${path}** `);
+  }
+  expect(text).toContain('Authentication: on loopback none; elsewhere every path below');
+});
+
+test('its operations are the methods of its paths, and their answers are as it says', async () => {
+  await using replaying = await start();
+  const paths = pathsOf(replayDocument('0.0.0-test'));
+  const made = await replaying.ask('POST', RUNS, { paused: true });
+  const { data } = (await made.clone().json()) as { data: { id: string } };
+  const own = `${RUNS}/${data.id}`;
+  for (const [described, path] of [
+    [RUNS, RUNS],
+    [`${RUNS}/{run}`, own],
+  ] as const) {
+    const allowed = (await replaying.ask('OPTIONS', path)).headers.get('allow')!.split(', ');
+    const methods = Object.keys(paths[described]!).map((method) => method.toUpperCase());
+    expect(allowed.filter((method) => method !== 'HEAD' && method !== 'OPTIONS').sort()).toEqual(methods.sort());
+  }
+  const One = Type.Object({ data: ReplayResource }, { additionalProperties: false });
+  const Many = Type.Object({ data: Type.Array(ReplayResource) }, { additionalProperties: false });
+  const closed = { ...ReplayResource, additionalProperties: false };
+  for (const [described, method, path, body, schema] of [
+    [RUNS, 'GET', RUNS, undefined, Many],
+    [RUNS, 'POST', RUNS, { speed: 'max', rebase: 'now' }, One],
+    [`${RUNS}/{run}`, 'GET', own, undefined, One],
+    [`${RUNS}/{run}`, 'PATCH', own, { now: START_MS + 1000, step: true }, One],
+    [`${RUNS}/{run}`, 'DELETE', own, undefined, undefined],
+    [`${RUNS}/{run}`, 'GET', own, undefined, undefined],
+    [RUNS, 'POST', RUNS, { speed: 0 }, undefined],
+  ] as const) {
+    const response = await replaying.ask(method, path, body);
+    expect(Object.keys(paths[described]![method.toLowerCase()]!.responses)).toContain(String(response.status));
+    if (schema === undefined) continue;
+    const answer = (await response.json()) as { data: object | object[] };
+    expect([...Value.Errors(schema, answer)]).toEqual([]);
+    for (const resource of [answer.data].flat()) expect(Value.Check(closed, resource)).toBe(true);
+  }
+});

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+
+const CLOSE = 8;
+
+/** A WebSocket client of bytes, which reads only when it is told to (RFC 6455). */
+export class RawSocket {
+  readonly #socket: Socket;
+  #received = Buffer.alloc(0);
+  readonly closed: Promise<void>;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('data', (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk]);
+    });
+    socket.on('error', () => undefined);
+    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
+  }
+
+  /** Asks for a socket at `url` with headers of its own choice; throws the status line of what is no 101. */
+  static async open(url: string, headers: readonly string[] = []): Promise<RawSocket> {
+    const { hostname, port, host, pathname, search } = new URL(url);
+    const raw = new RawSocket(connect(Number(port), hostname));
+    const own = headers.some((header) => /^host:/i.test(header)) ? [] : [`Host: ${host}`];
+    const key = `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`;
+    const upgrade = ['Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13', key];
+    raw.#socket.write(`GET ${pathname}${search} HTTP/1.1\r\n${[...own, ...upgrade, ...headers, '', ''].join('\r\n')}`);
+    const head = await raw.#headOf();
+    if (!head.startsWith('HTTP/1.1 101 ')) {
+      raw.leave();
+      throw new Error(head.split('\r\n')[0]);
+    }
+    return raw;
+  }
+
+  async #headOf(): Promise<string> {
+    for (;;) {
+      const end = this.#received.indexOf('\r\n\r\n');
+      if (end >= 0) {
+        const head = this.#received.subarray(0, end).toString();
+        this.#received = this.#received.subarray(end + 4);
+        return head;
+      }
+      await Bun.sleep(1);
+    }
+  }
+
+  /** Frames of clients are masked; a mask of zeros changes nothing. */
+  send(text: string): void {
+    const payload = Buffer.from(text);
+    const head =
+      payload.length < 126
+        ? Buffer.from([0x81, 0x80 | payload.length])
+        : payload.length < 65_536
+          ? Buffer.from([0x81, 0x80 | 126, payload.length >> 8, payload.length & 255])
+          : Buffer.concat([Buffer.from([0x81, 0x80 | 127]), sizeOf(payload.length)]);
+    this.#socket.write(Buffer.concat([head, Buffer.alloc(4), payload]));
+  }
+
+  stopReading(): void {
+    this.#socket.pause();
+  }
+
+  readOn(): void {
+    this.#socket.resume();
+  }
+
+  leave(): void {
+    this.#socket.destroy();
+  }
+
+  get receivedBytes(): number {
+    return this.#received.length;
+  }
+
+  /** The messages that have come whole; the code of a close frame ends them. */
+  get messages(): { readonly texts: readonly string[]; readonly closeCode: number | undefined } {
+    const texts: string[] = [];
+    let at = 0;
+    while (at + 2 <= this.#received.length) {
+      const opcode = this.#received[at]! & 15;
+      const short = this.#received[at + 1]! & 127;
+      const head = short === 126 ? 4 : short === 127 ? 10 : 2;
+      if (at + head > this.#received.length) break;
+      const length =
+        short === 126
+          ? this.#received.readUInt16BE(at + 2)
+          : short === 127
+            ? Number(this.#received.readBigUInt64BE(at + 2))
+            : short;
+      if (at + head + length > this.#received.length) break;
+      const payload = this.#received.subarray(at + head, at + head + length);
+      if (opcode === CLOSE) return { texts, closeCode: payload.readUInt16BE(0) };
+      if (opcode === 1) texts.push(payload.toString());
+      at += head + length;
+    }
+    return { texts, closeCode: undefined };
+  }
+}
+
+function sizeOf(length: number): Buffer {
+  const size = Buffer.alloc(8);
+  size.writeBigUInt64BE(BigInt(length));
+  return size;
+}

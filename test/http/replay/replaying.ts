@@ -1,0 +1,95 @@
+import { createKey } from '../../../src/cli/key.ts';
+import { createApp, type Edge } from '../../../src/http/app.ts';
+import { Sockets } from '../../../src/http/replay/socket.ts';
+import type { RunOptions } from '../../../src/replay/replay-run.ts';
+import { ReplayRuns } from '../../../src/replay/replay-runs.ts';
+import type { Archive } from '../../../src/store/archive.ts';
+import { NOW_MS, temporaryArchive } from '../../support/archive.ts';
+
+/** A process that replays, on a free port, whose time goes by only when it is told to. */
+export interface Replaying extends AsyncDisposable {
+  readonly archive: Archive;
+  readonly runs: ReplayRuns;
+  readonly sockets: Sockets;
+  readonly origin: string;
+  readonly log: readonly string[];
+  passTime(ms: number): void;
+  /** A new key of a tier. */
+  keyOf(tier: string, asOfMs?: number): string;
+  get(path: string, key?: string): Promise<Response>;
+  ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
+}
+
+export const EVERYTHING: RunOptions = {
+  selection: { names: [], coins: [], timeframes: [] },
+  fromMs: undefined,
+  toMs: undefined,
+  speed: 1,
+  gaps: 'ignore',
+  rebase: false,
+};
+
+export interface ReplayingOptions {
+  readonly needsKeys?: boolean;
+  readonly edge?: Edge;
+  readonly socketsMax?: number;
+}
+
+/** Over an archive that `fill` fills; without a replay until one is made. */
+export async function startReplaying(
+  fill: (archive: Archive) => Promise<unknown>,
+  { needsKeys = false, edge = {}, socketsMax = 16 }: ReplayingOptions = {},
+): Promise<Replaying> {
+  const held = temporaryArchive();
+  const { archive } = held;
+  await fill(archive);
+  const log: string[] = [];
+  let passedMs = 0;
+  const monotonicMs = () => 1000 + passedMs;
+  const wallMs = () => NOW_MS + passedMs;
+  const runs = new ReplayRuns(archive, { monotonicMs, wallMs });
+  const sockets = new Sockets(socketsMax, (line) => log.push(line));
+  const app = createApp({
+    archive,
+    version: '0.0.0-test',
+    clocks: () => ({ monotonicMs: monotonicMs(), wallMs: wallMs() }),
+    isDraining: () => false,
+    logError: (line) => log.push(line),
+    edge,
+    replay: { runs, sockets, needsKeys },
+  });
+  app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
+  const origin = `http://127.0.0.1:${app.server!.port}`;
+  const ask: Replaying['ask'] = async (method, path, body, headers = {}) =>
+    await fetch(`${origin}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+  return {
+    archive,
+    runs,
+    sockets,
+    origin,
+    log,
+    ask,
+    get: async (path, key) =>
+      await ask('GET', path, undefined, key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    passTime: (ms) => {
+      passedMs += ms;
+    },
+    keyOf: (tier, asOfMs) =>
+      createKey(archive, NOW_MS, {
+        account: 'test@localhost',
+        name: undefined,
+        tier,
+        requestsPerMinute: undefined,
+        asOfMs,
+      }).key,
+    async [Symbol.asyncDispose]() {
+      for (const { id } of runs.list()) runs.end(id);
+      await app.stop(true);
+      held[Symbol.dispose]();
+    },
+  };
+}

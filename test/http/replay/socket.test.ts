@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'bun:test';
+import { Elysia } from 'elysia';
+import { SOCKET_OPTIONS, type SocketHandlers, Sockets } from '../../../src/http/replay/socket.ts';
+import type { Connection } from '../../../src/replay/venue/venue-session.ts';
+import { RawSocket } from './raw-socket.ts';
+
+const SOCKETS_MAX = 3;
+const NOTHING: SocketHandlers = {
+  open: () => undefined,
+  message: () => undefined,
+  drain: () => undefined,
+  close: () => undefined,
+};
+
+/** A server whose sockets have these handlers. */
+function serverOf(handlersOf: () => Partial<SocketHandlers>) {
+  const log: string[] = [];
+  const sockets = new Sockets(SOCKETS_MAX, (line) => log.push(line));
+  const app = new Elysia({ websocket: SOCKET_OPTIONS })
+    .onError(({ error }) => new Response(String(error), { status: 400 }))
+    .get('/socket', ({ request, server }) => sockets.upgrade(server, request, { ...NOTHING, ...handlersOf() }));
+  app.listen({ hostname: '127.0.0.1', port: 0 });
+  return {
+    sockets,
+    log,
+    url: `ws://127.0.0.1:${app.server!.port}/socket`,
+    [Symbol.asyncDispose]: async () => void (await app.stop(true)),
+  };
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await Bun.sleep(2);
+}
+
+describe('a client that does not read', () => {
+  test('is told to its sender, who waits until it has taken everything', async () => {
+    const text = 'x'.repeat(60_000);
+    let connection: Connection | undefined;
+    let drains = 0;
+    await using server = serverOf(() => ({
+      open: (opened) => {
+        connection = opened;
+      },
+      drain: () => {
+        drains += 1;
+      },
+    }));
+    const client = await RawSocket.open(server.url);
+    client.stopReading();
+    await until(() => connection !== undefined);
+    let sent = 1;
+    while (connection!.send(text)) sent += 1;
+    expect(drains).toBe(0);
+    client.readOn();
+    await until(() => drains > 0);
+    await until(() => client.messages.texts.length === sent);
+    expect(drains).toBe(1);
+    expect(connection!.send('more')).toBe(true);
+    await until(() => client.messages.texts.length === sent + 1);
+    client.leave();
+  });
+
+  test('is no reason to send more before all of what waits is taken, however slowly that goes', async () => {
+    const text = 'x'.repeat(12 * 1024 * 1024);
+    let drainedAt: number | undefined;
+    let client: RawSocket | undefined;
+    await using server = serverOf(() => ({
+      open: (connection) => void connection.send(text),
+      drain: () => {
+        drainedAt ??= client!.receivedBytes;
+      },
+    }));
+    client = await RawSocket.open(server.url);
+    while (drainedAt === undefined) {
+      client.stopReading();
+      await Bun.sleep(2);
+      client.readOn();
+      await Bun.sleep(1);
+    }
+    // The system's own buffers hold the rest.
+    expect(text.length - drainedAt).toBeLessThan(8 * 1024 * 1024);
+    client.leave();
+  });
+
+  test('is cut off when its sender goes on, and costs so much memory at most', async () => {
+    const text = 'x'.repeat(1024 * 1024);
+    let connection: Connection | undefined;
+    let closes = 0;
+    await using server = serverOf(() => ({
+      open: (opened) => {
+        connection = opened;
+      },
+      close: () => {
+        closes += 1;
+      },
+    }));
+    const client = await RawSocket.open(server.url);
+    client.stopReading();
+    await until(() => connection !== undefined);
+    let sent = 0;
+    while (closes === 0 && sent < 1000) {
+      connection!.send(text);
+      sent += 1;
+      await Bun.sleep(0);
+    }
+    // What waits here, and what the system's own buffers take.
+    expect(sent).toBeLessThan(64);
+    expect(server.sockets.count).toBe(0);
+    client.leave();
+  });
+});
+
+test('a message larger than what may wait comes whole to who reads', async () => {
+  const text = 'y'.repeat(40 * 1024 * 1024);
+  await using server = serverOf(() => ({ open: (connection) => void connection.send(text) }));
+  const client = await RawSocket.open(server.url);
+  await until(() => client.receivedBytes > text.length);
+  expect(client.messages.texts).toEqual([text]);
+  client.leave();
+});
+
+test('more sockets than there may be are refused, and one that has left makes room', async () => {
+  await using server = serverOf(() => ({}));
+  const clients = await Promise.all(Array.from({ length: SOCKETS_MAX }, () => RawSocket.open(server.url)));
+  await expect(RawSocket.open(server.url)).rejects.toThrow('HTTP/1.1 400');
+  clients.pop()!.leave();
+  await until(() => server.sockets.count === SOCKETS_MAX - 1);
+  clients.push(await RawSocket.open(server.url));
+  for (const client of clients) client.leave();
+});
+
+test('what is no request for a socket is refused, and takes no room', async () => {
+  await using server = serverOf(() => ({}));
+  for (let i = 0; i <= SOCKETS_MAX; i += 1) {
+    const response = await fetch(server.url.replace('ws:', 'http:'));
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('this path is a WebSocket');
+  }
+  const client = await RawSocket.open(server.url);
+  client.leave();
+});
+
+test('a handler that fails closes its socket with 1011, and the others go on', async () => {
+  await using server = serverOf(() => ({
+    message: (text) => {
+      if (text === 'fail') throw new Error('it failed');
+    },
+  }));
+  const [failing, other] = await Promise.all([RawSocket.open(server.url), RawSocket.open(server.url)]);
+  failing.send('fail');
+  await until(() => failing.messages.closeCode !== undefined);
+  expect(failing.messages.closeCode).toBe(1011);
+  expect(server.log).toHaveLength(1);
+  expect(server.log[0]).toContain('it failed');
+  expect(server.sockets.count).toBe(1);
+  other.leave();
+});
+
+test('a frame of more than 512 KiB closes its socket with 1009; one of as much is read', async () => {
+  const lengths: number[] = [];
+  await using server = serverOf(() => ({ message: (text) => void lengths.push(text.length) }));
+  const client = await RawSocket.open(server.url);
+  client.send('a'.repeat(512 * 1024));
+  await until(() => lengths.length === 1);
+  client.send('a'.repeat(512 * 1024 + 1));
+  await client.closed;
+  expect(lengths).toEqual([512 * 1024]);
+});
+
+test('all are closed together, with a code', async () => {
+  await using server = serverOf(() => ({}));
+  const clients = await Promise.all([RawSocket.open(server.url), RawSocket.open(server.url)]);
+  server.sockets.closeAll(1001, 'going');
+  for (const client of clients) {
+    await until(() => client.messages.closeCode !== undefined);
+    expect(client.messages.closeCode).toBe(1001);
+  }
+  expect(server.sockets.count).toBe(0);
+});

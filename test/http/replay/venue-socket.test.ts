@@ -1,0 +1,125 @@
+import { expect, test } from 'bun:test';
+import { randomRecording } from '../../replay/random-recording.ts';
+import { importRecords } from '../../support/archive.ts';
+import { DOWN_ASSET, START_MS, UP_ASSET } from '../../support/sample-records.ts';
+import { EVERYTHING, type Replaying, startReplaying } from './replaying.ts';
+
+const { lines } = randomRecording(11, {
+  outcomes: ['up', 'down'],
+  count: 400,
+  priceScale: 3,
+  trades: true,
+  gaps: 0,
+  stepMs: 500,
+});
+const fill: Parameters<typeof startReplaying>[0] = (archive) => importRecords(archive, lines);
+const SUBSCRIBE = JSON.stringify({ type: 'market', assets_ids: [UP_ASSET, DOWN_ASSET], custom_feature_enabled: true });
+
+/** A client of the standard library, and everything that it was sent. */
+class Listener {
+  readonly frames: string[] = [];
+  readonly closed: Promise<{ code: number; reason: string }>;
+  readonly opened: Promise<void>;
+  readonly socket: WebSocket;
+
+  constructor(replaying: Replaying, path: string) {
+    this.socket = new WebSocket(`${replaying.origin.replace('http', 'ws')}${path}`);
+    this.socket.addEventListener('message', ({ data }) => this.frames.push(String(data)));
+    this.opened = new Promise((resolve) => this.socket.addEventListener('open', () => resolve()));
+    this.closed = new Promise((resolve) =>
+      this.socket.addEventListener('close', ({ code, reason }) => resolve({ code, reason })),
+    );
+  }
+
+  async subscribe(): Promise<void> {
+    await this.opened;
+    this.socket.send(SUBSCRIBE);
+    await this.heard();
+  }
+
+  /** Waits until everything has come that was sent by now. */
+  async heard(): Promise<void> {
+    const pongs = () => this.frames.filter((frame) => frame === 'PONG').length;
+    const before = pongs();
+    this.socket.send('PING');
+    await this.until(() => pongs() > before);
+  }
+
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await Bun.sleep(1);
+  }
+}
+
+test('two replays of one archive give the same frames, each to all who listen to it, each by its own clock', async () => {
+  await using replaying = await startReplaying(fill);
+  const max = { ...EVERYTHING, speed: 'max' as const };
+  const [one, other] = [replaying.runs.make(max), replaying.runs.make(max)];
+  const atRoot = [new Listener(replaying, '/ws/market'), new Listener(replaying, `/runs/${one.id}/ws/market`)];
+  const beside = new Listener(replaying, `/runs/${other.id}/ws/market`);
+  for (const listener of [...atRoot, beside]) await listener.subscribe();
+  one.clock.resume();
+  await beside.until(() => one.clock.state === 'ended');
+  expect(other.clock.nowMs).toBe(START_MS);
+  expect(beside.frames).toEqual(['PONG']);
+  other.clock.resume();
+  await beside.until(() => other.clock.state === 'ended');
+  for (const listener of [...atRoot, beside]) await listener.heard();
+  const told = atRoot[0]!.frames;
+  expect(told.length).toBeGreaterThan(500);
+  for (const { frames } of [...atRoot, beside]) expect(frames).toEqual(told);
+});
+
+test('who listens is counted, until they leave', async () => {
+  await using replaying = await startReplaying(fill);
+  const run = replaying.runs.make(EVERYTHING);
+  const clientsOf = async () => {
+    const { data } = (await (await replaying.get(`/v1/replay/runs/${run.id}`)).json()) as { data: { clients: number } };
+    return data.clients;
+  };
+  const listeners = [new Listener(replaying, '/ws/market'), new Listener(replaying, `/runs/${run.id}/ws/market`)];
+  for (const listener of listeners) await listener.opened;
+  expect(await clientsOf()).toBe(2);
+  listeners.pop()!.socket.close();
+  while ((await clientsOf()) !== 1) await Bun.sleep(1);
+  listeners.pop()!.socket.terminate();
+  while ((await clientsOf()) !== 0) await Bun.sleep(1);
+});
+
+test('when a replay is ended its sockets are closed with 1001, and those of others are not', async () => {
+  await using replaying = await startReplaying(fill);
+  const [one, other] = [replaying.runs.make(EVERYTHING), replaying.runs.make(EVERYTHING)];
+  const listener = new Listener(replaying, `/runs/${one.id}/ws/market`);
+  const beside = new Listener(replaying, `/runs/${other.id}/ws/market`);
+  await Promise.all([listener.subscribe(), beside.subscribe()]);
+  expect((await replaying.ask('DELETE', `/v1/replay/runs/${one.id}`)).status).toBe(204);
+  expect((await listener.closed).code).toBe(1001);
+  await beside.subscribe();
+  expect(beside.socket.readyState).toBe(WebSocket.OPEN);
+  expect(replaying.sockets.count).toBe(1);
+});
+
+test('a damaged segment closes the sockets that come to it with 1011, is logged, and nobody else notices', async () => {
+  await using replaying = await startReplaying(fill);
+  const [damaged, other] = [replaying.runs.make(EVERYTHING), replaying.runs.make(EVERYTHING)];
+  const listeners = [1, 2].map(() => new Listener(replaying, `/runs/${damaged.id}/ws/market`));
+  const beside = new Listener(replaying, `/runs/${other.id}/ws/market`);
+  for (const listener of [...listeners, beside]) await listener.subscribe();
+  replaying.archive.database.write(() => {
+    replaying.archive.database.query("UPDATE segments SET payload = x'ffffffff'").run();
+  });
+  damaged.clock.seek(START_MS + 60_000);
+  for (const listener of listeners) expect((await listener.closed).code).toBe(1011);
+  expect(replaying.log).toHaveLength(2);
+  await beside.heard();
+  expect(other.clock.state).toBe('paused');
+  expect((await replaying.get('/v1/replay/runs')).status).toBe(200);
+});
+
+test('a socket of a replay that there is not is refused', async () => {
+  await using replaying = await startReplaying(fill);
+  for (const path of ['/ws/market', '/runs/0a1b2c3d4e5f/ws/market']) {
+    const listener = new Listener(replaying, path);
+    expect((await listener.closed).code).not.toBe(1000);
+    expect((await replaying.get(path)).status).toBe(404);
+  }
+});

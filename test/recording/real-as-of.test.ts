@@ -1,0 +1,284 @@
+import { expect, test } from 'bun:test';
+import { createApp } from '../../src/http/app.ts';
+import { importPaths, NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { randomsOf } from '../support/random-books.ts';
+import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
+import { serviceOf } from '../support/service.ts';
+
+const RECORDINGS: readonly (readonly [name: string, directory: string | undefined])[] = [
+  ['books-5m-parquet', REAL_BOOKS],
+  ['ws-capture-5m', realRecording('ws-capture-5m')],
+  ['sessions-15m', realRecording('sessions-15m')],
+  ['snapshots-1s', realRecording('snapshots-1s')],
+];
+/** Of each recording: together 10,000. */
+const PAIRS = 2500;
+/** Of one market and one `asOf`, asked one by one and all at once. */
+const PAIRS_AT_ONCE = 25;
+const MODES = ['nearest', 'before', 'after'] as const;
+const OUTCOMES = ['up', 'down'] as const;
+/** The last instant that a list may name, and the last that a path may. */
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+const BEYOND_MS = Number.MAX_SAFE_INTEGER;
+const LISTED_AHEAD_MS_MAX = 7 * 86_400_000;
+
+type Mode = (typeof MODES)[number];
+type Outcome = (typeof OUTCOMES)[number];
+
+interface Wire {
+  readonly id: string;
+  readonly outcome: Outcome;
+  readonly timestamp: string;
+}
+
+/** One snapshot as it was paged. */
+interface Paged {
+  readonly id: number;
+  readonly ms: number;
+  /** Of all that is said of it. */
+  readonly digest: string;
+}
+
+interface RecordedMarket {
+  readonly path: string;
+  /** When somebody could first know of it. */
+  readonly listedMs: number;
+  /** By (timestamp, id), ascending. */
+  readonly snapshots: Readonly<Record<Outcome, readonly Paged[]>>;
+  /** Every timestamp, in order, each once. */
+  readonly instants: readonly number[];
+}
+
+interface Question {
+  readonly mode: Mode;
+  readonly maxDistanceMs: number | undefined;
+  readonly asOfMs: number | undefined;
+  readonly outcome: Outcome | undefined;
+}
+
+const digestOf = (record: Wire) => `${record.outcome} ${record.id} ${Bun.hash(JSON.stringify(record))}`;
+
+/** The one nearest to an instant, by looking at each there is, in order. */
+function scanned(
+  records: readonly Paged[],
+  atMs: number,
+  { mode, maxDistanceMs, asOfMs }: Question,
+): Paged | undefined {
+  let best: Paged | undefined;
+  let bestMs = Infinity;
+  for (const record of records) {
+    const { ms } = record;
+    if (asOfMs !== undefined && ms > asOfMs) continue;
+    if (mode === 'before' && ms > atMs) continue;
+    if (mode === 'after' && ms < atMs) continue;
+    const distanceMs = Math.abs(ms - atMs);
+    if (maxDistanceMs !== undefined && distanceMs > maxDistanceMs) continue;
+    // In order: the earlier of two as far away comes first, and of one instant the highest id last.
+    if (distanceMs < bestMs || ms === best?.ms) [best, bestMs] = [record, distanceMs];
+  }
+  return best;
+}
+
+/** What an answer to an instant must be: the digests of its records, and the distance of the first one. */
+function expectedAt({ snapshots }: RecordedMarket, atMs: number, question: Question) {
+  const found = OUTCOMES.flatMap((outcome) => {
+    if (question.outcome !== undefined && question.outcome !== outcome) return [];
+    const record = scanned(snapshots[outcome], atMs, question);
+    return record === undefined ? [] : [{ record, distance: Math.abs(record.ms - atMs) }];
+  });
+  const [up, down] = found;
+  // Up stands first already where both are as near.
+  const sorted = up !== undefined && down !== undefined && down.distance < up.distance ? [down, up] : found;
+  return { distance: sorted[0]?.distance ?? null, digests: sorted.map(({ record }) => record.digest) };
+}
+
+/** The service over a recording, once as it is and once held to a clock; and all that its pages have, of every market. */
+async function recorded(directory: string) {
+  const held = temporaryArchive();
+  const report = await importPaths(held.archive, directory);
+  if (report.total.stored === 0) throw new Error('nothing was stored');
+  const { app: open, key } = serviceOf(held.archive);
+  let clockMs: number | undefined;
+  const clocked = createApp({
+    archive: held.archive,
+    version: '0.0.0',
+    clocks: () => ({ monotonicMs: performance.now(), wallMs: NOW_MS }),
+    isDraining: () => false,
+    logError: (line) => expect(line).toBe(''),
+    knownUntil: () => clockMs,
+  });
+  const headers = { authorization: `Bearer ${key}` };
+  const ask = async <T>(path: string, knownUntilMs?: number) => {
+    clockMs = knownUntilMs;
+    const app = knownUntilMs === undefined ? open : clocked;
+    const answer = await app.handle(new Request(`http://localhost/v1/${path}`, { headers }));
+    return { status: answer.status, body: (await answer.json()) as T };
+  };
+  const markets: RecordedMarket[] = [];
+  for (const coin of ['btc', 'eth', 'sol']) {
+    type Listed = { conditionId: string; createdAt: string; startTime: string };
+    const { status, body } = await ask<{ data: Listed[] }>(`${coin}/markets?limit=1000`);
+    for (const { conditionId, createdAt, startTime } of status === 200 ? body.data : []) {
+      const [createdMs, startMs] = [Date.parse(createdAt), Date.parse(startTime)];
+      const path = `${coin}/markets/${conditionId}`;
+      const snapshots: Record<Outcome, Paged[]> = { up: [], down: [] };
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const next: string = cursor === '' ? '' : `&cursor=${cursor}`;
+        const page = await ask<{ data: Wire[]; nextCursor: string | null }>(`${path}/snapshots?limit=1000${next}`);
+        for (const record of page.body.data) {
+          const paged = { id: Number(record.id), ms: Date.parse(record.timestamp), digest: digestOf(record) };
+          snapshots[record.outcome].push(paged);
+        }
+        cursor = page.body.nextCursor;
+      }
+      for (const outcome of OUTCOMES) snapshots[outcome].sort((a, b) => a.ms - b.ms || a.id - b.id);
+      const instants = [...new Set(OUTCOMES.flatMap((outcome) => snapshots[outcome].map(({ ms }) => ms)))];
+      instants.sort((a, b) => a - b);
+      const knownMs = Math.min(createdMs, instants[0] ?? Infinity);
+      const listedMs = Math.min(startMs, Math.max(knownMs, startMs - LISTED_AHEAD_MS_MAX + 1));
+      markets.push({ path, listedMs, snapshots, instants });
+    }
+  }
+  return {
+    markets: markets.filter(({ instants }) => instants.length > 0),
+    ask,
+    [Symbol.dispose]: () => held[Symbol.dispose](),
+  };
+}
+
+/** An instant within a recording, on, beside or half way between its timestamps, at its edges, or far from it. */
+function someInstant(instants: readonly number[], random: () => number): number {
+  const [first, last] = [instants[0]!, instants.at(-1)!];
+  const at = Math.floor(random() * instants.length);
+  const one = instants[at]!;
+  const kind = Math.floor(random() * 10);
+  if (kind < 3) return first + Math.floor(random() * (last - first + 1));
+  if (kind < 7) return one + kind - 5;
+  if (kind === 7) return (random() < 0.5 ? first : last) + Math.floor(random() * 3) - 1;
+  if (kind === 8) return Math.floor((one + (instants[at + 1] ?? one)) / 2);
+  const far = [0, 1, first - 86_400_000, last + 86_400_000, LAST_MS, BEYOND_MS];
+  return far[Math.floor(random() * far.length)]!;
+}
+
+/** Milliseconds that cut something off: none, few, or just as many as a record is away, or one more or less. */
+function someDistance(instants: readonly number[], atMs: number, random: () => number): number {
+  if (random() < 0.3) return [0, 1, 1000, 3_600_000][Math.floor(random() * 4)]!;
+  const one = Math.abs(instants[Math.floor(random() * instants.length)]! - atMs);
+  return Math.max(0, one + Math.floor(random() * 3) - 1);
+}
+
+function queryOf({ mode, maxDistanceMs, outcome }: Question, asOfMs: number | undefined): string {
+  const asked = { mode, maxDistance: maxDistanceMs, outcome, asOf: asOfMs };
+  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
+  return new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString();
+}
+
+interface Counted {
+  pairs: number;
+  found: number;
+  nothing: number;
+  unlisted: number;
+}
+
+interface Answered {
+  readonly ts: string;
+  readonly distance: number | null;
+  readonly digests: readonly string[];
+}
+
+type Recorded = Awaited<ReturnType<typeof recorded>>;
+
+/** All instants of a list, in as many requests as it takes. */
+async function answersAt(
+  { ask }: Recorded,
+  path: string,
+  instants: readonly number[],
+  query: string,
+  knownUntilMs: number | undefined,
+): Promise<Answered[]> {
+  type Answers = { data: { ts: string; distance: number | null; data: Wire[] }[]; next: string | null };
+  const answers: Answered[] = [];
+  while (answers.length < instants.length) {
+    const url = `${path}/snapshots/at?ts=${instants.slice(answers.length).join()}&${query}`;
+    const { body } = await ask<Answers>(url, knownUntilMs);
+    for (const { ts, distance, data } of body.data) answers.push({ ts, distance, digests: data.map(digestOf) });
+    if (body.next === null) break;
+    expect(Date.parse(body.next)).toBe(instants[answers.length]!);
+  }
+  return answers;
+}
+
+/** Asks for each instant alone and for all at once, and holds both against a scan; `byClock`: no asOf, but a clock of the service. */
+async function compare(
+  held: Recorded,
+  market: RecordedMarket,
+  instants: readonly number[],
+  question: Question,
+  byClock: boolean,
+  counted: Counted,
+): Promise<void> {
+  const { path, listedMs } = market;
+  const { asOfMs } = question;
+  const isListed = asOfMs === undefined || asOfMs >= listedMs;
+  const query = queryOf(question, byClock ? undefined : asOfMs);
+  const knownUntilMs = byClock ? asOfMs : undefined;
+  const expected = instants.map((atMs) => expectedAt(market, atMs, question));
+  for (const [i, atMs] of instants.entries()) {
+    const url = `${path}/snapshots/at/${atMs}?${query}`;
+    const { status, body } = await held.ask<{ data: Wire[] }>(url, knownUntilMs);
+    if (!isListed) {
+      expect({ url, knownUntilMs, status }).toEqual({ url, knownUntilMs, status: 404 });
+      counted.unlisted += 1;
+      continue;
+    }
+    const digests = body.data.map(digestOf);
+    const wanted = expected[i]!.digests;
+    counted[wanted.length > 0 ? 'found' : 'nothing'] += 1;
+    if (String(digests) !== String(wanted)) {
+      expect({ url, knownUntilMs, digests }).toEqual({ url, knownUntilMs, digests: wanted });
+    }
+  }
+  if (!isListed) return;
+  // A list names no instant that ISO text cannot.
+  const listed = instants.flatMap((atMs, i) => (atMs > LAST_MS ? [] : [{ atMs, ...expected[i]! }]));
+  const all = listed.map(({ atMs }) => atMs);
+  expect(await answersAt(held, path, all, query, knownUntilMs)).toEqual(
+    listed.map(({ atMs, distance, digests }) => ({ ts: new Date(atMs).toISOString(), distance, digests })),
+  );
+}
+
+for (const [name, directory] of RECORDINGS) {
+  test.skipIf(directory === undefined)(
+    `${name}: at any instant the snapshot is the one that a scan of all finds`,
+    async () => {
+      using held = await recorded(directory!);
+      const { markets } = held;
+      expect(markets.length).toBeGreaterThan(0);
+      const random = randomsOf(20_260_416);
+      const counted: Counted = { pairs: 0, found: 0, nothing: 0, unlisted: 0 };
+      while (counted.pairs < PAIRS) {
+        const market = markets[Math.floor(random() * markets.length)]!;
+        const heldTo = someInstant(market.instants, random);
+        const instants = Array.from({ length: PAIRS_AT_ONCE }, (_, i) =>
+          // One in five on or beside the end of what is known.
+          i % 5 === 0 ? Math.min(Math.max(0, heldTo + i / 5 - 2), BEYOND_MS) : someInstant(market.instants, random),
+        );
+        const outcome = [undefined, ...OUTCOMES][Math.floor(random() * 3)];
+        for (const mode of MODES) {
+          for (const asOfMs of [undefined, heldTo]) {
+            for (const maxDistanceMs of [undefined, someDistance(market.instants, instants[0]!, random)]) {
+              const question = { mode, maxDistanceMs, asOfMs, outcome };
+              await compare(held, market, instants, question, asOfMs !== undefined && random() < 0.5, counted);
+            }
+          }
+        }
+        counted.pairs += instants.length;
+      }
+      expect(counted.pairs).toBe(PAIRS);
+      // It was not the empty answer all along, nor never.
+      expect(counted.found).toBeGreaterThan(PAIRS);
+      expect(counted.nothing).toBeGreaterThan(0);
+    },
+    120_000,
+  );
+}
