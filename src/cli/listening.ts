@@ -20,6 +20,8 @@ export interface ListenOptions {
   readonly hostname: string;
   readonly port: number;
   readonly idleSeconds: number;
+  /** Left out: BODY_BYTES_MAX. */
+  readonly bodyBytesMax?: number;
 }
 
 export interface DoorkeeperOptions {
@@ -47,14 +49,15 @@ interface App {
 }
 
 /** The service on an address of its own. Throws what the system says when it cannot be had. */
-export function listenDirectly(app: App, { hostname, port, idleSeconds }: ListenOptions): Listening {
+export function listenDirectly(app: App, options: ListenOptions): Listening {
+  const { hostname, port, idleSeconds, bodyBytesMax = BODY_BYTES_MAX } = options;
   app.listen({
     hostname,
     port,
     // A second server on this port would halve every rate limit without a word.
     reusePort: false,
     idleTimeout: idleSeconds,
-    maxRequestBodySize: BODY_BYTES_MAX,
+    maxRequestBodySize: bodyBytesMax,
   });
   // Not by the router, which would forget it at once: answers under way ask it for their clients' addresses.
   const server = app.server!;

@@ -28,6 +28,8 @@ const GOING_AWAY = 1001;
 /** For closed sockets to say goodbye, and requests under way to be answered. */
 const DRAIN_MS = 2000;
 const IDLE_SECONDS = 30;
+/** As many assets, or names of markets, as one may have take less in any reasonable spelling. */
+const BODY_BYTES_MAX = 2 * 1024 * 1024;
 
 /** `bookreel replay` is `bookreel replay start`; what else there is steers a process that does that. */
 export function replayCommand(terminal: Terminal): Command {
@@ -113,7 +115,7 @@ function listen(
     replay: { runs, sockets, needsKeys: !isLoopback(host) },
   });
   try {
-    return listenDirectly(app, { hostname: host, port, idleSeconds: IDLE_SECONDS });
+    return listenDirectly(app, { hostname: host, port, idleSeconds: IDLE_SECONDS, bodyBytesMax: BODY_BYTES_MAX });
   } catch (error) {
     throw cannotListen(error, options);
   }

@@ -29,7 +29,11 @@ export function tradeDetails(details: TradeDetails): TradeDetails | undefined {
 /** Whether two statements may be about the same trade: neither says otherwise than the other. */
 export function sameTrade(a: TradeDetails | undefined, b: TradeDetails | undefined): boolean {
   if (a === undefined || b === undefined) return true;
+  const agree = (one: unknown, other: unknown) => one === undefined || other === undefined || one === other;
   return (
-    a.size === b.size && a.side === b.side && a.feeRateBps === b.feeRateBps && a.transactionHash === b.transactionHash
+    agree(a.size, b.size) &&
+    agree(a.side, b.side) &&
+    agree(a.feeRateBps, b.feeRateBps) &&
+    agree(a.transactionHash, b.transactionHash)
   );
 }

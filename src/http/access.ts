@@ -244,6 +244,14 @@ export function admit(
   return holder;
 }
 
+/** Who asked, if they would be let in now, whatever their window says; undefined: they would not. Nothing is counted. */
+export function admittedNow(deps: AccessDeps, request: Request, token: string | undefined): Admitted | undefined {
+  if (deps.isOpen) return ANYBODY;
+  const holder = holderOf(deps, request, token);
+  if (holder === undefined || deps.grantNeeded === undefined) return holder;
+  return grantsRoute(holder.tier, deps.grantNeeded) ? holder : undefined;
+}
+
 /** Looked at with every request, so that a revocation bites at once. */
 function holderOf({ archive }: AccessDeps, request: Request, token: string | undefined): Holder | undefined {
   // The plugin would also take a key from the query; only a strictly formed header counts here.

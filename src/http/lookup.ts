@@ -1,4 +1,4 @@
-import { canonicalCoin } from '../domain/coin.ts';
+import { canonicalCoin, isCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
@@ -46,8 +46,10 @@ export class Lookup {
    * then. Throws 'not-found' when there is none.
    */
   market(coinText: string, conditionIdOrSlug: string, asOfMs?: InstantMs): StoredMarket {
+    const canonical = canonicalCoin(coinText);
     // Of a coin whose markets are all to come, one may have records already: it is found by its name, before any list has it.
-    const coin = asOfMs === undefined ? this.coin(coinText) : canonicalCoin(coinText);
+    // What is no coin's name may be a key, and is not said back.
+    const coin = asOfMs !== undefined && isCoin(canonical) ? canonical : this.coin(coinText);
     const { markets } = this.#archive;
     const latest = this.#markets.find(`${coin}/${conditionIdOrSlug}`, () => markets.find(coin, conditionIdOrSlug));
     const isKnown = latest === undefined || asOfMs === undefined || markets.isListed(latest, asOfMs);

@@ -68,9 +68,10 @@ const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
   unreadable: INTERNAL,
 };
 
-/** Whether an answer with this error is a defect or a fault of the installation, to be logged. */
+/** Whether an answer with this error is a defect or a fault of the installation, to be logged; clients alone make it busy. */
 export function isOurs(error: unknown): boolean {
-  return kindOf(error).status >= 500;
+  const kind = kindOf(error);
+  return kind.status >= 500 && kind !== PROBLEMS.busy;
 }
 
 /** The one way an error becomes an answer. What is not a DomainError says nothing about itself. */

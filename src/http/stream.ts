@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Elysia } from 'elysia';
 import { DomainError } from '../domain/errors.ts';
-import type { InstantMs } from '../domain/instant.ts';
 import type { ClockReading } from '../domain/rate-window.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
@@ -100,8 +99,8 @@ function takeSlot(slots: StreamSlots, keyId: string | undefined, headers: Record
 }
 
 /**
- * The bytes of a stream. It ends without an `end` when the server is stopping, the key no longer opens it, or what comes may no
- * longer be known: the client asks again, and is told.
+ * The bytes of a stream. It ends without an `end` when the server is stopping, the key no longer opens it, its replay was
+ * ended, or what comes may no longer be known: the client asks again, and is told.
  */
 async function* chunksOf(
   { archive, clocks, isDraining }: StreamDeps,
@@ -116,7 +115,9 @@ async function* chunksOf(
     // Requests that came meanwhile are served in between.
     await nextTurn();
     if (left.aborted || isDraining() || !standing.isLetIn()) return;
-    const { after, slice } = nextSlice(archive, desk, reel, standing.knownUntilMs());
+    const next = nextSlice(archive, desk, reel, standing);
+    if (next === undefined) return;
+    const { after, slice } = next;
     if (slice.length > 0) {
       yield slice;
       spokeAtMs = clocks().monotonicMs;
@@ -130,9 +131,17 @@ async function* chunksOf(
   }
 }
 
-function nextSlice(archive: Archive, desk: StreamDesk, reel: StreamReel, knownUntilMs: InstantMs | undefined) {
-  const after = archive.database.read(() => reel.writeSlice(desk, knownUntilMs));
-  return { after, slice: desk.taken() };
+/** Undefined where the replay is gone whose clock the stream is held to. */
+function nextSlice(archive: Archive, desk: StreamDesk, reel: StreamReel, standing: Standing) {
+  try {
+    const knownUntilMs = standing.knownUntilMs();
+    const after = archive.database.read(() => reel.writeSlice(desk, knownUntilMs));
+    return { after, slice: desk.taken() };
+  } catch (error) {
+    // Nothing but the replay is looked for here: somebody has ended it.
+    if (error instanceof DomainError && error.kind === 'not-found') return undefined;
+    throw error;
+  }
 }
 
 /** Settles after so many milliseconds, or at once when the client has left. */

@@ -13,12 +13,13 @@ export interface BookStep {
 }
 
 /**
- * The books of one series, one after another, as changes: within a segment the stored edits say them, from one segment to the
+ * The books of one series, one after another, as changes: within a slice the stored edits say them, from one slice to the
  * next the two books are compared.
  */
 export class BookCursor {
   readonly #slices: Iterator<RunSlice>;
   readonly #reader = new BookReader();
+  #from = 0;
   #to = 0;
   /** The time of the next book, Infinity behind the last one. */
   nextMs = Infinity;
@@ -36,7 +37,8 @@ export class BookCursor {
     if (this.nextMs !== timestampMs) return undefined;
     const reader = this.#reader;
     reader.advance();
-    const step = stepOf(reader, before);
+    // What stands in front of a slice may not be what was told last: recordings are imported meanwhile.
+    const step = reader.index === this.#from ? comparedStep(reader, before) : editedStep(reader, before);
     if (reader.index + 1 < this.#to) this.nextMs = reader.head.timestamps[reader.index + 1]!;
     else this.#enter();
     return step;
@@ -51,17 +53,19 @@ export class BookCursor {
     const { payload, head, from, to } = value;
     this.#reader.open(payload, head);
     if (from > 0) this.#reader.advanceTo(from - 1);
+    this.#from = from;
     this.#to = to;
     this.nextMs = head.timestamps[from]!;
   }
 }
 
-function stepOf(reader: BookReader, before: OrderBook | undefined): BookStep {
+function comparedStep(reader: BookReader, before: OrderBook | undefined): BookStep {
+  const after = bookOf(reader);
+  return { after, changes: before === undefined ? [] : changesBetween(before, after) };
+}
+
+function editedStep(reader: BookReader, before: OrderBook | undefined): BookStep {
   if (before === undefined) return { after: bookOf(reader), changes: [] };
-  if (reader.index === 0) {
-    const after = bookOf(reader);
-    return { after, changes: changesBetween(before, after) };
-  }
   const { bids, bidEdits, asks, askEdits } = reader;
   const gone: LevelChange[] = [];
   const set: LevelChange[] = [];

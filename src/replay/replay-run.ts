@@ -9,6 +9,7 @@ import type { StoredMarket } from '../store/markets.ts';
 import { MarketReel } from './market-reel.ts';
 import { ReplayClock, type Span, type Speed } from './replay-clock.ts';
 import { TickSizes } from './tick-sizes.ts';
+import { Turns } from './turns.ts';
 import { PriceTexts } from './venue/price-texts.ts';
 
 /** Which markets a replay has; an empty list does not restrict. */
@@ -71,6 +72,8 @@ export class ReplayRun {
   readonly clock: ReplayClock;
   readonly ticks: TickSizes;
   readonly prices = new PriceTexts();
+  /** Of its clients, when they are sent what is due. */
+  readonly turns = new Turns();
   /** Of its markets, each once. */
   readonly coins: readonly string[];
   readonly #announced: readonly Announced[];
@@ -221,13 +224,18 @@ function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: RunO
     (timeframes.length === 0 || timeframes.includes(market.timeframe));
   for (const name of names) {
     const named = markets.named(name);
-    if (named.length === 0) throw new DomainError('not-found', `no recorded market is called '${name}'`);
+    // Not said back: a key may have been put in its place.
+    if (named.length === 0)
+      throw new DomainError(
+        'not-found',
+        'no recorded market has one of the names: give conditionIds or slugs of markets that are here',
+      );
     for (const market of named) if (isWanted(market)) found.set(market.key, market);
   }
   const firstStartMs = (fromMs ?? 0) - BEHIND_WINDOW_MS - BEHIND_WINDOW_MS;
   const lastStartMs = (toMs ?? INSTANT_MAX_MS) + BEFORE_WINDOW_MS;
   const walked = names.length > 0 ? [] : coins.length > 0 ? coins : markets.coins();
-  for (const coin of walked) {
+  for (const coin of new Set(walked)) {
     let market = markets.after(coin, { startMs: firstStartMs, conditionId: '' });
     for (; market !== undefined && market.startMs <= lastStartMs; market = markets.after(coin, market)) {
       const isOver = fromMs !== undefined && market.endMs + BEHIND_WINDOW_MS < fromMs;

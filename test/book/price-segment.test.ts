@@ -104,9 +104,16 @@ test('trades of one price are the same unless they say otherwise of each other',
   expect(same({ trade }, { trade: { ...trade } })).toBe(true);
   expect(same({ trade }, {})).toBe(true);
   expect(same({}, { trade })).toBe(true);
-  for (const other of [{ size: 6 }, { side: 'buy' }, { feeRateBps: 0 }, { transactionHash: `0x${'1'.repeat(64)}` }]) {
+  for (const other of [{ size: 6 }, { side: 'buy' }, { feeRateBps: 0 }]) {
     expect(same({ trade }, { trade: { ...trade, ...other } })).toBe(false);
   }
+  const known = { ...trade, transactionHash: `0x${'1'.repeat(64)}` };
+  for (const unsaid of [...Object.keys(known), 'nothing']) {
+    const less = { ...known, [unsaid]: undefined };
+    expect(same({ trade: known }, { trade: less })).toBe(true);
+    expect(same({ trade: less }, { trade: known })).toBe(true);
+  }
+  expect(same({ trade: known }, { trade: { ...known, transactionHash: `0x${'2'.repeat(64)}` } })).toBe(false);
 });
 
 test('a segment holds at most the named number of prices', () => {

@@ -37,6 +37,7 @@ function misplaced(key: string): { path: string; init?: RequestInit }[] {
   ].flatMap((form) => [
     `/v1/${form}/markets`,
     `/v1/btc/markets/${form}`,
+    `/v1/${form}/markets/${form}?asOf=2026-01-08`,
     `/v1/btc/markets/${form}/snapshots?limit=1`,
     `/v1/btc/markets?access_token=${form}`,
     `/v1/btc/markets?limit=${form}`,

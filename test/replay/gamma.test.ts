@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { catalogQuery } from '../../src/http/replay/gamma-query.ts';
 import { importPaths, importRecords, temporaryArchive } from '../support/archive.ts';
 import { realRecording } from '../support/real-recordings.ts';
 import {
@@ -402,6 +403,31 @@ test('lists that are walked by their cursor have everything once, also when the 
     } while (cursor !== undefined);
     expect(seen).toEqual([SOL, SLUG, NEXT]);
   }
+});
+
+test('a list is ordered by each name once, however often that comes', async () => {
+  await using server = await sampleServer();
+  const query = new URLSearchParams('order=endDate,id,end_date&order=id&order=nothing&order=eventStartTime,startTime');
+  const question = { run: server.run, nowMs: START_MS, query, params: {} };
+  expect(catalogQuery(question, 'market').order).toEqual(['endDate', 'id', 'startTime']);
+});
+
+test('a cursor goes on behind a market that is no longer in the list', async () => {
+  await using server = await sampleServer();
+  // Markets of the list that is not asked for: those that are not closed.
+  const walked: unknown[] = [];
+  let cursor: string | undefined;
+  do {
+    const asked = cursor === undefined ? '' : `&after_cursor=${cursor}`;
+    const answer = await server.ask(`/markets/keyset?limit=1${asked}`);
+    expect(answer.status).toBe(200);
+    const page = JSON.parse(answer.text);
+    walked.push(...slugsOf(page.markets));
+    cursor = page.next_cursor;
+    // By then the first two are closed.
+    if (walked.length === 1) server.run.clock.seek(Date.parse('2026-04-16T08:10:00Z'));
+  } while (cursor !== undefined);
+  expect(walked).toEqual([SOL, NEXT]);
 });
 
 const REFUSALS: readonly (readonly [path: string, status: number, body: object])[] = [

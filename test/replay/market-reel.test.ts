@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../src/domain/outcome.ts';
+import { completeMirror } from '../../src/recording/mirror.ts';
 import type { LevelChange } from '../../src/replay/level-change.ts';
 import { MarketReel } from '../../src/replay/market-reel.ts';
 import { bookAt, lastTradeAt } from '../../src/replay/market-state.ts';
@@ -9,6 +10,9 @@ import { TickSizes } from '../../src/replay/tick-sizes.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { CONDITION_ID, START_MS } from '../support/sample-records.ts';
 import { type Recorded, type RecordingStyle, randomRecording } from './random-recording.ts';
+
+/** Those of the one that is held are told as they were read. */
+const SEGMENT_RECORDS_MAX = 128;
 
 const styles: fc.Arbitrary<RecordingStyle> = fc.record({
   outcomes: fc.constantFrom<readonly Outcome[]>(['up'], ['down'], ['up', 'down']),
@@ -153,6 +157,31 @@ describe('the reel of a market', () => {
       ),
       { numRuns: 60 },
     );
+  });
+
+  test('books that are imported in place of mirrored ones meanwhile are told from the next segment on', async () => {
+    for (const seed of [3, 4, 5]) {
+      const style = { priceScale: 2, trades: false, gaps: 0, stepMs: 400 };
+      const { lines } = randomRecording(seed, { ...style, outcomes: ['up', 'down'], count: 300 });
+      const isDown = (line: object) => 'outcome' in line && line.outcome === 'down';
+      using place = temporaryArchive();
+      await importRecords(
+        place.archive,
+        lines.filter((line) => !isDown(line)),
+      );
+      const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
+      expect(completeMirror(place.archive, market)).toBeGreaterThan(200);
+      const reel = new MarketReel(place.archive, new TickSizes(place.archive), market, 0);
+      let events = 0;
+      for (; reel.nextMs !== undefined; events += 1) {
+        if (events === 40) await importRecords(place.archive, [lines[0]!, ...lines.filter(isDown)]);
+        const event = reel.next();
+        if (event.kind !== 'books' || event.down === undefined || (events >= 40 && events < SEGMENT_RECORDS_MAX))
+          continue;
+        expect(event.down.after).toEqual(bookAt(place.archive, market, 'down', event.timestampMs)!.book);
+      }
+      expect(events).toBeGreaterThan(400);
+    }
   });
 
   test('the tick becomes finer with the first price that needs it, for good, and is told before that book', async () => {

@@ -546,6 +546,21 @@ test('a server that is going cuts replays off, also those that have sent nothing
   expect(server.log).toEqual([]);
 });
 
+test('a market is announced with its first record, where that comes before all that says when it was listed', async () => {
+  using place = temporaryArchive();
+  await importRecords(place.archive, [sampleMarket(), sampleSnapshot({ timestamp: at(-60_000) })]);
+  await using server = tardisServer(place.archive);
+  const told = parsed(await server.lines('/replay', ALL)).map(({ localTimestamp, message }) => {
+    const [first = message] = [message].flat();
+    return [localTimestamp, first.event_type];
+  });
+  expect(told).toEqual([
+    [at(-60_000), 'new_market'],
+    [at(-60_000), 'book'],
+    [at(-60_000), 'book'],
+  ]);
+});
+
 test('HEAD says what GET would be, and sends nothing', async () => {
   using place = temporaryArchive();
   await importRecords(place.archive, [sampleMarket(), sampleSnapshot()]);

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { generateKey } from '../../src/domain/api-key.ts';
 import { dataTypeOf } from '../../src/replay/tardis/tardis-data-type.ts';
 import {
   CHANNELS,
   DATA_TYPES_MAX,
+  LEVELS_ASKED_MAX,
   nativeOptionsOf,
   normalizedOptionsOf,
   OPTIONS_MAX,
@@ -119,6 +121,20 @@ describe('options', () => {
     for (const symbols of ['12', [12], ['btc']]) expect(() => normalized({ symbols })).toThrow('symbols');
   });
 
+  test('of book snapshots have a bounded number of levels together', () => {
+    const depths = [10_000, LEVELS_ASKED_MAX - 10_001, 1];
+    const each = depths.map((depth) => ({ ...WINDOW, dataTypes: ['trade', `book_snapshot_${depth}_0ms`] }));
+    expect(normalizedOptionsOf(JSON.stringify(each))).toHaveLength(3);
+    const one = { ...WINDOW, dataTypes: depths.map((depth) => `book_snapshot_${depth}_0ms`) };
+    expect(normalizedOptionsOf(JSON.stringify(one))).toHaveLength(1);
+    for (const more of [
+      [...each, { ...WINDOW, dataTypes: ['quote'] }],
+      { ...one, dataTypes: [...one.dataTypes, 'quote_1s'] },
+    ]) {
+      expect(() => normalizedOptionsOf(JSON.stringify(more))).toThrow('levels a side together');
+    }
+  });
+
   test.each([['-1'], ['fast'], ['1e3'], ['100001'], [Number.NaN], [-1], [{}], ['0x1']])(
     'a speed of %p is refused',
     (speed) => {
@@ -192,5 +208,12 @@ describe('data types', () => {
     ['x'.repeat(1000), 'is not known'],
   ])('%s is refused', (name, sentence) => {
     expect(() => dataTypeOf(name)).toThrow(sentence);
+  });
+
+  test('that is a key by mistake is not said back', () => {
+    const key = generateKey();
+    for (const name of [key, `book_snapshot_${key}`, key.slice(14)]) {
+      expect(() => dataTypeOf(name)).toThrow(expect.not.stringContaining(key.slice(14)));
+    }
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { type SessionMember, TardisSession } from '../../src/http/replay/tardis-session.ts';
+import { SessionMember, TardisSession } from '../../src/http/replay/tardis-session.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
 import { PriceTexts } from '../../src/replay/venue/price-texts.ts';
 import { importPaths, importRecords, temporaryArchive } from '../support/archive.ts';
@@ -207,6 +207,17 @@ describe('a session', () => {
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     expect(new Set(sent.map((line) => line[0]))).toEqual(new Set(['a', 'b']));
     expect(connection.closings).toEqual([[1000, 'WS replay finished']]);
+  });
+
+  test('counts an asset once, however often a frame names it', () => {
+    const member = new SessionMember(new KeepingConnection(), { fromMs: 0, toMs: 1 });
+    const subscribed = (assetIds: readonly string[]) =>
+      member.subscribe({ kind: 'subscribe', assetIds, initialDump: undefined, custom: undefined });
+    for (const { assetIds } of subscribed(Array(1000).fill(UP_ASSET))) expect(assetIds).toEqual([UP_ASSET]);
+    for (const { assetIds } of subscribed([UP_ASSET, DOWN_ASSET])) expect(assetIds).toEqual([DOWN_ASSET]);
+    expect(member.filters).toHaveLength(2 * CHANNELS.length);
+    member.unsubscribe(Array(1000).fill(UP_ASSET));
+    expect(member.filters.map(({ assetIds }) => assetIds)).toEqual(CHANNELS.map(() => [DOWN_ASSET]));
   });
 
   test('stands still for a socket that takes nothing, and goes on without it when it leaves', async () => {

@@ -259,6 +259,14 @@ const REFUSALS: readonly (readonly [path: string, body: unknown, refused: readon
     undefined,
     filters("'interval' must be one of 1h, 6h, 1d, 1w, 1m, max, all"),
   ],
+  ...['constructor', '__proto__', ''].map(
+    (interval) =>
+      [
+        `/prices-history?market=${UP_ASSET}&interval=${interval}`,
+        undefined,
+        filters("'interval' must be one of 1h, 6h, 1d, 1w, 1m, max, all"),
+      ] as const,
+  ),
   [
     `/prices-history?market=${UP_ASSET}&interval=1h&fidelity=0`,
     undefined,

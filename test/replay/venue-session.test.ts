@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
 import type { Speed } from '../../src/replay/replay-clock.ts';
 import { ReplayRun, type RunOptions } from '../../src/replay/replay-run.ts';
+import { channelRequest, SUBSCRIBED_MAX } from '../../src/replay/venue/channel-request.ts';
 import { VenueSession } from '../../src/replay/venue/venue-session.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
@@ -238,6 +239,21 @@ describe('a client of the market channel', () => {
     expect(connection.frames).toHaveLength(2);
   });
 
+  test('a frame that names what can be no asset asks for nothing, one that names none may', () => {
+    for (const ids of [[1, 2], ['0x12'], [''], [null]]) {
+      expect(channelRequest(JSON.stringify({ type: 'market', assets_ids: ids }))).toBeUndefined();
+    }
+    expect(channelRequest(JSON.stringify({ type: 'market', assets_ids: [7, '7'] }))).toMatchObject({ assetIds: ['7'] });
+    expect(channelRequest(subscribe([]))).toMatchObject({ kind: 'subscribe', assetIds: [] });
+  });
+
+  test('a frame names as many assets as one may listen to; what is beyond is not looked at', () => {
+    const assetIds = Array.from({ length: SUBSCRIBED_MAX + 1 }, (_, i) => String(i));
+    for (const frame of [subscribe(assetIds), JSON.stringify({ operation: 'subscribe', assets_ids: assetIds })]) {
+      expect(channelRequest(frame)).toMatchObject({ kind: 'subscribe', assetIds: assetIds.slice(0, -1) });
+    }
+  });
+
   test('a gap closes the connection where it begins, and is passed over when that is wanted', async () => {
     const { lines } = randomRecording(11, { ...STYLE, gaps: 0 });
     const gap = {
@@ -261,7 +277,7 @@ describe('a client of the market channel', () => {
         expect(latest).toBeGreaterThan(START_MS + 1500);
         continue;
       }
-      expect(connection.closings).toEqual([[1012, `the recording has a gap until ${gap.to}`]]);
+      expect(connection.closings).toEqual([[1012, 'the recording has a gap here']]);
       expect(latest).toBeLessThanOrEqual(START_MS + 1200);
       const again = new KeepingConnection();
       const next = sessionOn(run, again);
@@ -270,6 +286,85 @@ describe('a client of the market channel', () => {
       expect(again.closings).toEqual([]);
       expect(run.clock.state).toBe('ended');
     }
+  });
+
+  test('a gap of several markets at one time closes the connection once: whoever comes back goes on behind it', async () => {
+    const OTHER_ID = `0x${'cd'.repeat(32)}`;
+    const other = sampleMarket({ conditionId: OTHER_ID, slug: 'btc-updown-5m-other', clobTokenIds: ['111', '222'] });
+    const gapOf = (conditionId: string) => ({
+      ...{ type: 'gap', conditionId, reason: 'lost' },
+      ...{ from: new Date(START_MS + 1200).toISOString(), to: new Date(START_MS + 1500).toISOString() },
+    });
+    const { lines } = randomRecording(11, { ...STYLE, gaps: 0 });
+    using place = await archiveOf([...lines, other, gapOf(CONDITION_ID), gapOf(OTHER_ID)]);
+    const run = runOf(place.archive, {
+      selection: { names: [CONDITION_ID, OTHER_ID], coins: [], timeframes: [] },
+      gaps: 'disconnect',
+    });
+    run.clock.resume();
+    const closings: [number, string][] = [];
+    for (let connections = 0; connections < 3 && run.clock.state !== 'ended'; connections += 1) {
+      const connection = new KeepingConnection();
+      const session = sessionOn(run, connection);
+      session.received(subscribe([...BOTH, '111', '222']));
+      await untilEnd(run, session, connection);
+      closings.push(...connection.closings);
+    }
+    expect(closings).toHaveLength(1);
+    expect(run.clock.state).toBe('ended');
+  });
+
+  test('of many that go as fast as they can one has its turn at a time, and requests come in between', async () => {
+    using place = await archiveOf(randomRecording(9, { ...STYLE, count: 400 }).lines);
+    const run = runOf(place.archive);
+    let turn = 0;
+    const inTurn = new Map<number, Set<number>>();
+    const sessions = Array.from({ length: 10 }, (_, nth) => {
+      const connection = new KeepingConnection(() => {
+        inTurn.set(turn, (inTurn.get(turn) ?? new Set()).add(nth));
+        return false;
+      });
+      const session = sessionOn(run, connection);
+      session.received(subscribe(BOTH));
+      return session;
+    });
+    run.clock.resume();
+    while (run.clock.state !== 'ended') {
+      await new Promise((resolve) => setImmediate(resolve));
+      turn += 1;
+    }
+    inTurn.delete(0);
+    expect(Math.max(...[...inTurn.values()].map(({ size }) => size))).toBe(1);
+    expect(new Set([...inTurn.values()].flatMap((heard) => [...heard])).size).toBe(10);
+    for (const session of sessions) session.closed();
+  });
+
+  test('who listens to nothing does not take a clock along that waits for who listens', async () => {
+    using place = await archiveOf(randomRecording(9, STYLE).lines);
+    const run = runOf(place.archive);
+    run.clock.resume();
+    const turns = async () => {
+      for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const slow = new KeepingConnection(() => true);
+    const session = sessionOn(run, slow);
+    for (const nothing of [subscribe([]), subscribe(['12345']), subscribe([], { custom_feature_enabled: false })]) {
+      session.received(nothing);
+      await turns();
+      expect(run.clock.nowMs).toBe(START_MS);
+    }
+    session.received(subscribe([ASSETS.up]));
+    await turns();
+    const leftMs = run.clock.nowMs;
+    session.received(JSON.stringify({ operation: 'unsubscribe', assets_ids: [ASSETS.up] }));
+    session.drained();
+    await turns();
+    expect(run.clock.nowMs).toBe(leftMs);
+    expect(run.clock.state).toBe('running');
+    session.received(JSON.stringify({ operation: 'subscribe', assets_ids: BOTH }));
+    await untilEnd(run, session, slow);
+    expect(run.clock.state).toBe('ended');
+    session.closed();
   });
 
   test('with custom features everybody hears of new and resolved markets, and of new best prices of what they listen to', async () => {
@@ -342,6 +437,32 @@ describe('a client of the market channel', () => {
     expect(client.hashesChecked.right).toBeGreaterThan(100);
     const times = connection.frames.flatMap(timestampsIn);
     expect(Math.min(...times)).toBeGreaterThanOrEqual(START_MS + 1_000_000_007);
+  });
+
+  test('a replay that waits is moved to the present when it starts, also for those who listened before', async () => {
+    using place = await archiveOf(randomRecording(9, STYLE).lines);
+    const real = { ms: START_MS + 1_000_000 };
+    const run = runOf(place.archive, { rebase: true }, { monotonicMs: () => 0, wallMs: () => real.ms });
+    run.clock.seek(START_MS + 2000);
+    const connection = new KeepingConnection();
+    const session = sessionOn(run, connection);
+    session.received(subscribe(BOTH));
+    const listened = connection.frames.splice(0);
+    expect(listened).toHaveLength(1);
+    real.ms += 60_000;
+    run.clock.resume();
+    await untilEnd(run, session, connection);
+    const client = new DocumentedClient([ASSETS.up, ASSETS.down]);
+    for (const frame of connection.frames) client.receive(frame);
+    client.settle();
+    expect(client.faults).toEqual([]);
+    const shifted = connection.frames.flatMap(timestampsIn).map((ms) => ms - run.shiftMs);
+    const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
+    const recorded = new Set<number>();
+    for (const reel = run.reel(market, 0); reel.nextMs !== undefined; ) recorded.add(reel.next().timestampMs);
+    expect(shifted.filter((ms) => !recorded.has(ms))).toEqual([]);
+    expect(Math.max(...shifted)).toBeLessThanOrEqual(run.clock.nowMs);
+    session.closed();
   });
 
   test('is sent away when the replay is ended', async () => {

@@ -27,7 +27,8 @@ export function catalogQuery({ query, run }: VenueQuestion, idOf: 'market' | 'ev
     startDate: boundsIn(query, 'start_date', run.shiftMs),
     endDate: boundsIn(query, 'end_date', run.shiftMs),
     startTime: boundsIn(query, 'start_time', run.shiftMs),
-    order: listIn(query, 'order').flatMap((name) => ordersCalled(name)),
+    // Each once: behind itself it decides nothing more.
+    order: [...new Set(listIn(query, 'order').flatMap((name) => ordersCalled(name)))],
     ascending: flagIn(query, 'ascending') ?? true,
   };
 }

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { type CatalogEntry, EVERY_MARKET, GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
+import { type CatalogEntry, type CatalogQuery, EVERY_MARKET, GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
 import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../replay/gamma/gamma-market.ts';
 import { listedSeries } from '../../replay/gamma/gamma-series-list.ts';
 import type { ReplayRuns } from '../../replay/replay-runs.ts';
@@ -11,6 +11,7 @@ import { marketsPage, oneMarket } from './venue-markets.ts';
 const PREFIXES = ['', '/gamma'] as const;
 const CONDITION_ID = /^0x/i;
 const NUMERIC_ID = /^\d{1,18}$/;
+const CURSOR_DIGITS = /^\d{1,15}$/;
 
 /** Markets, or the events that they are in: found alike, and told in their own words. */
 interface Noun {
@@ -99,26 +100,40 @@ function listed(question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun, { 
 
 function found(question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun): CatalogEntry[] {
   if (asksForNothing(question)) return [];
-  const query = catalogQuery(question, noun.idOf);
-  return catalogs.of(question.run).select({ ...query, closed: query.closed ?? noun.closed }, question.nowMs);
+  return catalogs.of(question.run).select(queryOf(question, noun), question.nowMs);
 }
 
-/** A list whose pages hold together while markets are added: each goes on behind the market that `after_cursor` names. */
+function queryOf(question: VenueQuestion, noun: Noun): CatalogQuery {
+  const query = catalogQuery(question, noun.idOf);
+  return { ...query, closed: query.closed ?? noun.closed };
+}
+
+/**
+ * A list whose pages hold together while markets are added, or closed: each goes on behind the market that `after_cursor`
+ * names.
+ */
 function keyset(question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun): string {
   if (question.query.has('offset')) {
     throw new VenueRefusal(422, { type: 'validation error', error: 'offset is not allowed on keyset endpoints' });
   }
-  const all = found(question, catalogs, noun);
-  const cursor = question.query.get('after_cursor');
-  const from = cursor === null || cursor === '' ? 0 : all.findIndex(({ key }) => cursorOf(key) === cursor) + 1;
-  if (from === 0 && cursor !== null && cursor !== '') {
-    throw new VenueRefusal(422, { type: 'validation error', error: 'after_cursor is invalid' });
-  }
-  const entries = all.slice(from, from + stretchIn(question).limit);
+  const rest = foundBehind(question.query.get('after_cursor') ?? '', question, catalogs, noun);
+  const entries = rest.slice(0, stretchIn(question).limit);
   const last = entries.at(-1);
-  const hasMore = last !== undefined && from + entries.length < all.length;
+  const hasMore = last !== undefined && entries.length < rest.length;
   const next_cursor = hasMore ? cursorOf(last.key) : undefined;
   return JSON.stringify({ [noun.list]: objectsOf(question, noun, entries), next_cursor });
+}
+
+function foundBehind(cursor: string, question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun): CatalogEntry[] {
+  if (cursor === '' || asksForNothing(question)) return found(question, catalogs, noun);
+  const digits = Buffer.from(cursor, 'base64url').toString();
+  const rest = CURSOR_DIGITS.test(digits)
+    ? catalogs.of(question.run).selectBehind(Number(digits), queryOf(question, noun), question.nowMs)
+    : undefined;
+  if (rest === undefined) {
+    throw new VenueRefusal(422, { type: 'validation error', error: 'after_cursor is invalid' });
+  }
+  return rest;
 }
 
 function cursorOf(key: number): string {

@@ -1,12 +1,12 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import type { ReplayRuns } from '../../replay/replay-runs.ts';
 import type { Archive } from '../../store/archive.ts';
-import { type AccessDeps, type Admitted, admit, runIn } from '../access.ts';
+import { type AccessDeps, type Admitted, admit, admittedNow, runIn } from '../access.ts';
 import { RUN_PREFIX } from '../routes.ts';
 import { gammaController } from './gamma.ts';
-import { refuseUnseen, replayedBy } from './run-access.ts';
+import { maySee, type Replayed, refuseUnseen, replayedBy } from './run-access.ts';
 import { type Asking, runsController } from './runs.ts';
-import type { Sockets } from './socket.ts';
+import type { SocketHandlers, Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
 import { venueRestController } from './venue-rest.ts';
 import { venueSocketController } from './venue-socket.ts';
@@ -38,29 +38,46 @@ export interface ReplayPathsDeps extends ReplayDeps {
 export function replayPaths(deps: ReplayPathsDeps) {
   const { archive, runs, sockets, accessDeps, v1, logCut, isDraining } = deps;
   const admitted = ({ request, set, server }: Asking): Admitted => {
-    const token = request.headers.get('authorization')?.replace(/^Bearer +/i, '');
-    return admit(accessDeps, request, token, set.headers, server);
+    return admit(accessDeps, request, tokenIn(request), set.headers, server);
   };
+  const mayListen = (request: Request, replayed: Replayed) => {
+    const by = admittedNow(accessDeps, request, tokenIn(request));
+    return by !== undefined && maySee(by, replayed);
+  };
+  // What tardis-machine's paths replay.
+  const everything = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
   const monotonicMs = () => accessDeps.clocks().monotonicMs;
   const ofRun = new Elysia({ name: 'of-run' })
     .onBeforeHandle(({ request, set, server, params }) => {
       const by = admitted({ request, set, server });
       refuseUnseen(by, replayedBy(runs.find(runIn(params))));
     })
-    .use(venueSocketController({ runs, sockets, monotonicMs }))
+    .use(
+      venueSocketController({
+        ...{ runs, sockets, monotonicMs },
+        mayListen: (request, run) => mayListen(request, replayedBy(run)),
+      }),
+    )
     .use(venueRestController({ runs }))
     .use(gammaController({ runs }));
+  const upgrade: Sockets['upgrade'] = (server, request, handlers) => {
+    const replayed = everything();
+    const kept: SocketHandlers = { ...handlers, mayListen: () => mayListen(request, replayed) };
+    return sockets.upgrade(server, request, kept);
+  };
   const ofArchive = new Elysia({ name: 'of-archive' })
     .onBeforeHandle(({ request, set, server }) => {
       const by = admitted({ request, set, server });
-      // Here everything is replayed that there is.
-      const coins = archive.database.read(() => archive.markets.coins());
-      refuseUnseen(by, { coins, toMs: Infinity });
+      refuseUnseen(by, everything());
     })
-    .use(tardisController({ archive, sockets, clocks: accessDeps.clocks, logCut, isDraining }));
+    .use(tardisController({ archive, sockets: { upgrade }, clocks: accessDeps.clocks, logCut, isDraining }));
   return new Elysia({ name: 'replay' })
     .use(ofRun)
     .use(ofArchive)
     .use(new Elysia({ prefix: RUN_PREFIX }).use(ofRun).use(v1))
     .use(runsController({ runs, admitted }));
+}
+
+function tokenIn(request: Request): string | undefined {
+  return request.headers.get('authorization')?.replace(/^Bearer +/i, '');
 }

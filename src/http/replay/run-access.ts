@@ -5,7 +5,7 @@ import type { ReplayRun } from '../../replay/replay-run.ts';
 import { type Admitted, refuseUngranted } from '../access.ts';
 
 /** Something that is replayed, as far as who may see it goes. */
-interface Replayed {
+export interface Replayed {
   readonly coins: readonly string[];
   /** Where it ends. */
   readonly toMs: InstantMs;

@@ -9,6 +9,8 @@ export interface SocketHandlers {
   /** The client has taken what was sent. */
   drain(): void;
   close(): void;
+  /** Whether who opened it may still have it; asked every second, and once that is not so it is closed with 1008. */
+  mayListen?(): boolean;
 }
 
 /** The server, as far as a request can become a socket there; null when a request is handled without one. */
@@ -44,14 +46,18 @@ export const SOCKET_OPTIONS = {
   perMessageDeflate: false,
 } as const;
 
-/** RFC 6455, 7.4.1: an unexpected condition. */
+/** RFC 6455, 7.4.1: an unexpected condition, and a peer that may not do what it does. */
 const INTERNAL_ERROR = 1011;
+const POLICY_VIOLATION = 1008;
+const LOOK_MS = 1000;
 
 /** The sockets of a process: opened here, counted, and closed together. */
 export class Sockets {
   readonly #socketsMax: number;
   readonly #logError: (line: string) => void;
-  readonly #open = new Set<ServerWebSocket<SocketData>>();
+  readonly #open = new Map<ServerWebSocket<SocketData>, SocketHandlers>();
+  /** Looks at those that are open. */
+  #look: ReturnType<typeof setInterval> | undefined;
   /** Between being let in and being open. */
   #opening = 0;
 
@@ -85,36 +91,50 @@ export class Sockets {
 
   /** Closes them all, with a code of RFC 6455. */
   closeAll(code: number, reason: string): void {
-    for (const socket of [...this.#open]) socket.close(code, reason);
+    for (const socket of [...this.#open.keys()]) socket.close(code, reason);
   }
 
   #dataOf(handlers: SocketHandlers): SocketData {
-    const guarded = (socket: ServerWebSocket<SocketData>, work: () => void) => {
-      try {
-        work();
-      } catch (error) {
-        this.failed(error);
-        socket.close(INTERNAL_ERROR, 'something went wrong here');
-      }
-    };
     let opened: ServerWebSocket<SocketData> | undefined;
     return {
       open: (socket) => {
         this.#opening -= 1;
-        this.#open.add(socket);
+        this.#open.set(socket, handlers);
+        this.#look ??= setInterval(() => this.#sendAway(), LOOK_MS);
         opened = socket;
-        guarded(socket, () => handlers.open(connectionOf(socket)));
+        this.#guarded(socket, () => handlers.open(connectionOf(socket)));
       },
-      message: (socket, message) => guarded(socket, () => handlers.message(String(message))),
+      message: (socket, message) => this.#guarded(socket, () => handlers.message(String(message))),
       drain: (socket) => {
         // Called whenever a part was taken: what waits would grow if each part let the next message in.
-        if (socket.getBufferedAmount() === 0) guarded(socket, () => handlers.drain());
+        if (socket.getBufferedAmount() === 0) this.#guarded(socket, () => handlers.drain());
       },
       close: () => {
         if (opened !== undefined) this.#open.delete(opened);
+        if (this.#open.size === 0) {
+          clearInterval(this.#look);
+          this.#look = undefined;
+        }
         handlers.close();
       },
     };
+  }
+
+  #sendAway(): void {
+    for (const [socket, handlers] of [...this.#open]) {
+      this.#guarded(socket, () => {
+        if (handlers.mayListen?.() === false) socket.close(POLICY_VIOLATION, 'the key may not listen to this any more');
+      });
+    }
+  }
+
+  #guarded(socket: ServerWebSocket<SocketData>, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.failed(error);
+      socket.close(INTERNAL_ERROR, 'something went wrong here');
+    }
   }
 }
 

@@ -73,7 +73,8 @@ class ChunkReader {
         break;
       }
       text += lineOf(item);
-      if (count % ITEMS_PER_LOOK === 0 && monotonicMs() >= untilMs) break;
+      // In front of a rest there was work.
+      if ((item.kind === 'rest' || count % ITEMS_PER_LOOK === 0) && monotonicMs() >= untilMs) break;
     }
     return text;
   }

@@ -124,7 +124,8 @@ export class TardisPump {
         const outlet = this.#outlets.get(stream);
         if (outlet?.connection.send(item.text) === false) this.#blocked.add(stream);
       }
-      if (count % ITEMS_PER_LOOK === 0 && monotonicMs() >= untilMs) return 0;
+      // In front of a rest there was work.
+      if ((item.kind === 'rest' || count % ITEMS_PER_LOOK === 0) && monotonicMs() >= untilMs) return 0;
     }
     return 0;
   }

@@ -47,7 +47,7 @@ export class SessionMember {
   /** The filters that are new with it. Without assets the first one means all. */
   subscribe({ assetIds, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): ChannelFilter[] {
     this.#custom = custom ?? this.#custom;
-    const added = assetIds
+    const added = [...new Set(assetIds)]
       .filter((assetId) => !this.#assetIds.has(assetId))
       .slice(0, SUBSCRIBED_MAX - this.#assetIds.size);
     if (added.length === 0 && (assetIds.length > 0 || this.#filters.length > 0)) return [];
@@ -59,9 +59,10 @@ export class SessionMember {
   }
 
   unsubscribe(assetIds: readonly string[]): void {
-    for (const assetId of assetIds) this.#assetIds.delete(assetId);
+    const unwanted = new Set(assetIds);
+    for (const assetId of unwanted) this.#assetIds.delete(assetId);
     this.#filters = this.#filters.flatMap(({ channel, assetIds: named }) => {
-      const left = named?.filter((assetId) => !assetIds.includes(assetId));
+      const left = named?.filter((assetId) => !unwanted.has(assetId));
       return left?.length === 0 ? [] : [{ channel, assetIds: left }];
     });
   }

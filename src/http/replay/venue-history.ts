@@ -8,16 +8,16 @@ const DAY_MS = 24 * HOUR_MS;
 const WINDOW_MS_MAX = 15 * DAY_MS;
 
 /** How far back each interval reaches, and the least minutes between its points. `1m` is a month. */
-const INTERVALS: Readonly<Record<string, { readonly reachMs: number; readonly fidelityMin: number }>> = {
-  '1h': { reachMs: HOUR_MS, fidelityMin: 1 },
-  '6h': { reachMs: 6 * HOUR_MS, fidelityMin: 1 },
-  '1d': { reachMs: DAY_MS, fidelityMin: 1 },
-  '1w': { reachMs: 7 * DAY_MS, fidelityMin: 5 },
-  '1m': { reachMs: 30 * DAY_MS, fidelityMin: 10 },
-  max: { reachMs: 31 * DAY_MS, fidelityMin: 1 },
-  all: { reachMs: 31 * DAY_MS, fidelityMin: 1 },
-};
-const INTERVAL_NAMES = Object.keys(INTERVALS).join(', ');
+const INTERVALS: ReadonlyMap<string, { readonly reachMs: number; readonly fidelityMin: number }> = new Map([
+  ['1h', { reachMs: HOUR_MS, fidelityMin: 1 }],
+  ['6h', { reachMs: 6 * HOUR_MS, fidelityMin: 1 }],
+  ['1d', { reachMs: DAY_MS, fidelityMin: 1 }],
+  ['1w', { reachMs: 7 * DAY_MS, fidelityMin: 5 }],
+  ['1m', { reachMs: 30 * DAY_MS, fidelityMin: 10 }],
+  ['max', { reachMs: 31 * DAY_MS, fidelityMin: 1 }],
+  ['all', { reachMs: 31 * DAY_MS, fidelityMin: 1 }],
+]);
+const INTERVAL_NAMES = [...INTERVALS.keys()].join(', ');
 const WHOLE = /^[1-9]\d{0,5}$/;
 const SECONDS = /^\d{1,12}(?:\.\d{1,9})?$/;
 
@@ -29,7 +29,7 @@ export function historyWindow({ query, run, nowMs }: VenueQuestion): HistoryWind
   const fidelity = query.get('fidelity') ?? '1';
   if (!WHOLE.test(fidelity)) throw invalid("'fidelity' must be a whole number of minutes");
   const name = query.get('interval') ?? undefined;
-  const interval = name === undefined ? undefined : INTERVALS[name];
+  const interval = name === undefined ? undefined : INTERVALS.get(name);
   if (name !== undefined && interval === undefined) throw invalid(`'interval' must be one of ${INTERVAL_NAMES}`);
   if (interval !== undefined && Number(fidelity) < interval.fidelityMin) {
     throw invalid(`minimum 'fidelity' for '${name}' range is ${interval.fidelityMin}`);

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import type { ReplayRun } from '../../replay/replay-run.ts';
 import type { ReplayRuns } from '../../replay/replay-runs.ts';
 import { VenueSession } from '../../replay/venue/venue-session.ts';
 import { runIn } from '../access.ts';
@@ -8,10 +9,12 @@ export interface VenueSocketDeps {
   readonly runs: ReplayRuns;
   readonly sockets: Sockets;
   readonly monotonicMs: () => number;
+  /** Whether who sent a request may still listen to a replay. */
+  readonly mayListen: (request: Request, run: ReplayRun) => boolean;
 }
 
 /** The venue's market channel: each socket is a session of the replay that its path names. */
-export function venueSocketController({ runs, sockets, monotonicMs }: VenueSocketDeps) {
+export function venueSocketController({ runs, sockets, monotonicMs, mayListen }: VenueSocketDeps) {
   return new Elysia({ name: 'venue-socket' }).get('/ws/market', ({ request, server, params }) => {
     const run = runs.find(runIn(params));
     let session: VenueSession | undefined;
@@ -27,6 +30,7 @@ export function venueSocketController({ runs, sockets, monotonicMs }: VenueSocke
         session?.closed();
         leave?.();
       },
+      mayListen: () => mayListen(request, run),
     });
   });
 }

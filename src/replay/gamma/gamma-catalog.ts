@@ -87,16 +87,18 @@ class GammaCatalog {
 
   /** Those listed at `nowMs` that the query takes, in its order. Within Database.readInTurn. */
   select(query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] {
-    const takes = filterOf(query, nowMs);
-    const found = this.#read().filter(takes);
-    const compare = query.order.map((order) => COMPARE[order](nowMs));
-    return found.sort((a, b) => {
-      for (const by of compare) {
-        const order = by(a, b);
-        if (order !== 0) return query.ascending ? order : -order;
-      }
-      return compareIds(a, b);
-    });
+    return this.#read().filter(filterOf(query, nowMs)).sort(orderOf(query, nowMs));
+  }
+
+  /**
+   * What of such a list comes behind the market with `key`, which may have left it; undefined where no market that is listed
+   * has that key.
+   */
+  selectBehind(key: number, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
+    const last = this.#read().find((entry) => entry.key === key && entry.listedMs <= nowMs);
+    if (last === undefined) return undefined;
+    const compare = orderOf(query, nowMs);
+    return this.select(query, nowMs).filter((entry) => compare(entry, last) > 0);
   }
 
   #read(): readonly CatalogEntry[] {
@@ -157,6 +159,17 @@ function isWithin({ minMs = -Infinity, maxMs = Infinity }: Bounds, instantMs: In
 }
 
 type Compare = (a: CatalogEntry, b: CatalogEntry) => number;
+
+function orderOf({ order, ascending }: CatalogQuery, nowMs: InstantMs): Compare {
+  const compare = order.map((name) => COMPARE[name](nowMs));
+  return (a, b) => {
+    for (const by of compare) {
+      const found = by(a, b);
+      if (found !== 0) return ascending ? found : -found;
+    }
+    return compareIds(a, b);
+  };
+}
 
 /** When one was closed counts once it is. */
 const COMPARE: Readonly<Record<CatalogOrder, (nowMs: InstantMs) => Compare>> = {

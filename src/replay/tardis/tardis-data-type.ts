@@ -74,13 +74,13 @@ function tradeBarOf(name: string): DataType | undefined {
 }
 
 function refused(name: string): never {
-  const text = name.slice(0, 60);
   if (OF_OTHER_VENUES.includes(name)) {
-    throw new DomainError('invalid-parameter', `data type '${text}': ${EXCHANGE} has nothing of the kind`);
+    throw new DomainError('invalid-parameter', `data type '${name}': ${EXCHANGE} has nothing of the kind`);
   }
+  // The name is the client's: a key that was put in its place is not said back.
   throw new DomainError(
     'invalid-parameter',
-    `data type '${text}' is not known: use trade, book_change, book_ticker, book_snapshot_{depth}_{n}{ms|s|m}, book_snapshot_{depth}_grouped{g}_{n}{ms|s|m}, quote, quote_{n}{ms|s|m}, trade_bar_{n}{ms|s|m|ticks|vol}`,
+    `a data type is not known: use trade, book_change, book_ticker, book_snapshot_{depth}_{n}{ms|s|m}, book_snapshot_{depth}_grouped{g}_{n}{ms|s|m}, quote, quote_{n}{ms|s|m}, trade_bar_{n}{ms|s|m|ticks|vol}`,
   );
 }
 

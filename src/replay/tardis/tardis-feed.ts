@@ -66,6 +66,8 @@ export class TardisFeed {
   /** The next market to be looked at, once it was asked for. */
   #candidate: StoredMarket | undefined;
   #waiting: FeedEvent[] = [];
+  /** Keys of markets to be told of as well, which nobody has looked at yet. */
+  #included: number[] = [];
   #positionMs: InstantMs;
   #disconnectedMs = -1;
   #isReconnecting = false;
@@ -83,21 +85,14 @@ export class TardisFeed {
 
   /** Tells of these markets as well, from here on; of those that it tells of already it tells the books again. */
   include(markets: Iterable<StoredMarket>): void {
-    for (const market of markets) {
-      const live = this.#live.get(market.key);
-      if (live !== undefined) {
-        this.#tellBooks(live);
-        continue;
-      }
-      this.#planned.remove(({ marketKey }) => marketKey === market.key);
-      this.#announce(market, this.#positionMs);
-      this.#look(market, this.#positionMs - 1, true);
-    }
+    for (const { key } of markets) this.#included.push(key);
+    this.#lookAtIncluded();
   }
 
   /** Tells no more of those that are not wanted. */
   keep(isWanted: (market: StoredMarket) => boolean): void {
     const { markets } = this.#archive;
+    this.#included = this.#included.filter((key) => isWanted(markets.byKey(key)));
     this.#planned.remove(({ marketKey }) => !isWanted(markets.byKey(marketKey)));
     for (const { reel } of [...this.#live.values()]) if (!isWanted(reel.market)) this.#close(reel);
   }
@@ -120,6 +115,7 @@ export class TardisFeed {
     if (this.#waiting.length === 0) this.#reconnect();
     const waiting = this.#waiting.shift();
     if (waiting !== undefined) return waiting;
+    if (this.#lookAtIncluded()) return this.#rest();
     const aheadMs = Math.min(this.#planned.nextMs, this.#upcoming.nextMs);
     if (this.#lookAhead(aheadMs)) return this.#rest();
     const plannedMs = this.#planned.nextMs;
@@ -130,6 +126,23 @@ export class TardisFeed {
 
   #rest(): FeedEvent {
     return { kind: 'rest', localMs: this.#positionMs };
+  }
+
+  /** Looks at the next few of those that were included; false without any. */
+  #lookAtIncluded(): boolean {
+    const keys = this.#included.splice(0, MARKETS_PER_REST);
+    for (const key of keys) {
+      const live = this.#live.get(key);
+      if (live !== undefined) {
+        this.#tellBooks(live);
+        continue;
+      }
+      const market = this.#archive.markets.byKey(key);
+      this.#planned.remove(({ marketKey }) => marketKey === key);
+      this.#announce(market, this.#positionMs);
+      this.#look(market, this.#positionMs - 1, true);
+    }
+    return keys.length > 0;
   }
 
   /** Looks at markets that may begin in front of `aheadMs`; true when it looked at a few, so that there may be more. */
@@ -158,7 +171,7 @@ export class TardisFeed {
   }
 
   #announce(market: StoredMarket, fromMs: InstantMs): void {
-    const listed = listedMs(market);
+    const listed = listedMs(market, this.#archive.markets.firstRecordMs(market.key));
     if (listed >= fromMs && listed < this.#window.toMs) this.#plan('listed', listed, market);
     const resolved = market.winner === undefined ? undefined : market.resolvedMs;
     if (resolved !== undefined && resolved >= fromMs && resolved < this.#window.toMs) {

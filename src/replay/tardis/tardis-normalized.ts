@@ -36,6 +36,8 @@ class NormalizedStream implements TardisStream {
   readonly #computations = new Map<string, readonly Computation[]>();
   readonly #texts = new RecordTexts();
   readonly #ready: StreamItem[] = [];
+  /** Those of the present event that are still to be told of: it may have hundreds, and of each much may be computed. */
+  #records: SourceRecord[] = [];
   /** When something was told last that anything is made of. */
   #lastMs: InstantMs | undefined;
   /** Whether nothing was told since a connection was lost. */
@@ -58,24 +60,38 @@ class NormalizedStream implements TardisStream {
   next(): StreamItem | undefined {
     const ready = this.#ready.shift();
     if (ready !== undefined) return ready;
+    const record = this.#records.shift();
+    const localMs = record === undefined ? this.#enter() : this.#take(record);
+    if (localMs === undefined) return undefined;
+    return this.#ready.shift() ?? { kind: 'rest', text: '', localMs };
+  }
+
+  /** Goes on to the next event, and says when that is; undefined behind the last one. */
+  #enter(): InstantMs | undefined {
     const event = this.#feed.next();
     if (event === undefined) return undefined;
     if (event.kind === 'disconnected') this.#disconnect();
-    else for (const record of recordsOf(event)) this.#take(record, event.localMs);
     // Nobody tells any more of what bars and snapshots are made of.
     if (event.kind === 'ended') for (const symbol of event.reel.market.clobTokenIds) this.#computations.delete(symbol);
-    return this.#ready.shift() ?? { kind: 'rest', text: '', localMs: event.localMs };
+    this.#records = recordsOf(event).filter((record) => this.#isWanted(record));
+    return event.localMs;
   }
 
-  #take(record: SourceRecord, localMs: InstantMs): void {
+  #isWanted({ symbol, type }: SourceRecord): boolean {
+    return this.#needed.has(type) && symbol !== UNKNOWN_ASSET && this.#symbols?.has(symbol) !== false;
+  }
+
+  /** Tells of a record, and returns when. */
+  #take(record: SourceRecord): InstantMs {
     const { symbol, type } = record;
-    if (!this.#needed.has(type) || symbol === UNKNOWN_ASSET || this.#symbols?.has(symbol) === false) return;
+    const localMs = record.localTimestamp.getTime();
     this.#lastMs = localMs;
     this.#isDisconnected = false;
     if (this.#asked.has(type)) this.#tell(record, localMs);
     for (const computation of this.#computationsOf(symbol)) {
       for (const computed of computation.of(record)) this.#tell(computed, localMs);
     }
+    return localMs;
   }
 
   #computationsOf(symbol: string): readonly Computation[] {

@@ -50,6 +50,8 @@ export interface NormalizedOptions extends Window {
 /** Options that one request may have in its array, data types that one of them may name. */
 export const OPTIONS_MAX = 64;
 export const DATA_TYPES_MAX = 64;
+/** Levels of a side that the book snapshots of one request may have together: with each change they are gone through. */
+export const LEVELS_ASKED_MAX = 20_000;
 /** Faster than any recording can be read. */
 const TARDIS_SPEED_MAX = 100_000;
 
@@ -78,7 +80,7 @@ export function normalizedOptionsOf(text: string | undefined): NormalizedOptions
   const all = Array.isArray(given) ? given : [given];
   if (all.length === 0) throw refusal('options must have at least one element');
   if (all.length > OPTIONS_MAX) throw refusal(`options may have at most ${OPTIONS_MAX} elements`);
-  return all.map((options) => {
+  const asked = all.map((options) => {
     if (!isFields(options)) throw refusal('options must be a JSON object, or an array of them');
     return {
       ...windowOf(options.exchange, options.from, options.to),
@@ -88,6 +90,8 @@ export function normalizedOptionsOf(text: string | undefined): NormalizedOptions
       speed: speedOf(options.speed),
     };
   });
+  refuseTooDeep(asked.flatMap(({ dataTypes }) => dataTypes));
+  return asked;
 }
 
 /** Exchange, from and to as texts. Throws 'invalid-parameter'. */
@@ -147,6 +151,12 @@ function dataTypesOf(names: unknown): DataType[] {
     if (typeof name !== 'string') throw refusal('dataTypes must be texts');
     return dataTypeOf(name);
   });
+}
+
+function refuseTooDeep(dataTypes: readonly DataType[]): void {
+  const levels = dataTypes.reduce((sum, type) => sum + (type.kind === 'book_snapshot' ? type.depth : 0), 0);
+  if (levels > LEVELS_ASKED_MAX)
+    throw refusal(`the book snapshots of one request may have at most ${LEVELS_ASKED_MAX} levels a side together`);
 }
 
 /** A date, or date and time with `T` or a blank between them; without a zone it is UTC. */

@@ -1,6 +1,6 @@
 import { isFields } from '../../recording/formats/fields.ts';
 
-/** Assets that one connection can listen to; what is beyond is not subscribed. */
+/** Assets that one connection can listen to, and that one frame can name; what is beyond is not subscribed. */
 export const SUBSCRIBED_MAX = 1000;
 /** No asset id has more digits (a number of 256 bits). */
 const ASSET_ID = /^[0-9]{1,78}$/;
@@ -28,11 +28,13 @@ export function channelRequest(text: string): ChannelRequest | undefined {
   if (!isFields(frame)) return undefined;
   const { type, operation, assets_ids: ids } = frame;
   const assetIds = Array.isArray(ids)
-    ? ids.filter((id): id is string => typeof id === 'string' && ASSET_ID.test(id))
+    ? ids.filter((id): id is string => typeof id === 'string' && ASSET_ID.test(id)).slice(0, SUBSCRIBED_MAX)
     : [];
   if (operation === 'unsubscribe') return { kind: 'unsubscribe', assetIds };
   const isOpening = operation === undefined && typeof type === 'string' && type.toLowerCase() === 'market';
   if (operation !== 'subscribe' && !isOpening) return undefined;
+  // To name none is one thing (some take it for all), to name what can be none another.
+  if (Array.isArray(ids) && ids.length > 0 && assetIds.length === 0) return undefined;
   return {
     kind: 'subscribe',
     assetIds,

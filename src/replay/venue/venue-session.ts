@@ -1,4 +1,4 @@
-import { formatInstant, INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { MarketReel } from '../market-reel.ts';
@@ -54,14 +54,16 @@ export class VenueSession {
   #follower: Follower | undefined;
   #custom = false;
   #wantsDump = true;
+  #shiftMs: number;
   /** Everything up to here was sent. */
   #positionMs: InstantMs;
   #isBlocked = false;
   #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #turn: ReturnType<typeof setImmediate> | undefined;
   /** Everybody's news were told up to here. */
   #announcedMs: InstantMs;
+
+  readonly #pumpGuarded = () => this.#guarded(() => this.#pump());
 
   /** `failed` hears of what goes wrong when nobody has called: the connection is closed, and nobody else notices. */
   constructor(
@@ -74,11 +76,13 @@ export class VenueSession {
     this.#connection = connection;
     this.#nowMs = monotonicMs;
     this.#failed = failed;
+    this.#shiftMs = run.shiftMs;
     this.#positionMs = run.clock.nowMs;
     this.#announcedMs = this.#positionMs;
     this.#stopListening = [
       run.clock.onChange((change) => {
-        if (change === 'jump') this.#guarded(() => this.#beginAnew());
+        // A replay that is told as the present is moved once more when it starts.
+        if (change === 'jump' || run.shiftMs !== this.#shiftMs) this.#guarded(() => this.#beginAnew());
         else this.#schedule();
       }),
       run.onEnd(() => this.#close(GOING_AWAY, 'the replay was ended')),
@@ -116,7 +120,6 @@ export class VenueSession {
     if (this.#follower === undefined) {
       this.#positionMs = this.#run.clock.nowMs;
       this.#announcedMs = this.#positionMs;
-      this.#follower = this.#run.clock.follow(this.#positionMs);
     }
     const opened: [Subscription, Outcome][] = [];
     for (const assetId of assetIds) {
@@ -130,6 +133,7 @@ export class VenueSession {
       subscription.listening[found.outcome] = true;
       opened.push([subscription, found.outcome]);
     }
+    this.#followOrLeave();
     if (this.#wantsDump) this.#sendOpenings(opened);
     this.#schedule();
   }
@@ -143,6 +147,17 @@ export class VenueSession {
       listening.down &&= !unwanted.has(down);
       if (!listening.up && !listening.down) this.#drop(subscription);
     }
+    this.#followOrLeave();
+  }
+
+  /** Who listens to nothing is up to date at once, and would take a clock that waits for listeners to its end. */
+  #followOrLeave(): void {
+    if (this.#custom || this.#subscriptions.size > 0) {
+      this.#follower ??= this.#run.clock.follow(this.#positionMs);
+      return;
+    }
+    this.#follower?.leave();
+    this.#follower = undefined;
   }
 
   #wantCustom(custom: boolean): void {
@@ -181,6 +196,7 @@ export class VenueSession {
 
   #beginAnew(): void {
     this.#forgetTurns();
+    this.#shiftMs = this.#run.shiftMs;
     if (this.#follower === undefined) return;
     this.#positionMs = this.#run.clock.nowMs;
     this.#announcedMs = this.#positionMs;
@@ -200,12 +216,12 @@ export class VenueSession {
   #schedule(): void {
     this.#forgetTurns();
     if (this.#isClosed || this.#isBlocked || this.#follower === undefined) return;
-    this.#pumpNextTurn();
+    this.#run.turns.enter(this.#pumpGuarded);
   }
 
   #forgetTurns(): void {
     clearTimeout(this.#timer);
-    clearImmediate(this.#turn);
+    this.#run.turns.leave(this.#pumpGuarded);
   }
 
   /** Sends what is due, for a turn, and sees to it that the rest follows when it is time. */
@@ -222,7 +238,7 @@ export class VenueSession {
     });
     if (this.#isClosed || this.#isBlocked) return;
     if (!isDone) {
-      this.#pumpNextTurn();
+      this.#run.turns.enter(this.#pumpGuarded);
       return;
     }
     this.#arrive(dueMs);
@@ -232,13 +248,8 @@ export class VenueSession {
   #waitFor(nextMs: InstantMs | undefined): void {
     const waitMs = nextMs === undefined ? undefined : this.#run.clock.realMsUntil(nextMs);
     if (waitMs === undefined) return;
-    const pump = () => this.#guarded(() => this.#pump());
     // Half a millisecond early is a turn in vain; the clock counts whole ones.
-    this.#timer = setTimeout(pump, Math.min(Math.ceil(waitMs), WAIT_MS_MAX));
-  }
-
-  #pumpNextTurn(): void {
-    this.#turn = setImmediate(() => this.#guarded(() => this.#pump()));
+    this.#timer = setTimeout(() => this.#run.turns.enter(this.#pumpGuarded), Math.min(Math.ceil(waitMs), WAIT_MS_MAX));
   }
 
   #guarded(work: () => void): void {
@@ -273,7 +284,10 @@ export class VenueSession {
       // What else is of this time is still to come.
       if ((this.#timeline.nextMs ?? Infinity) > event.timestampMs) this.#arrive(event.timestampMs);
       if (event.kind === 'gap' && this.#run.options.gaps === 'disconnect') {
-        this.#close(CLOSED_BY_GAP, `the recording has a gap until ${formatInstant(event.gap.toMs)}`);
+        // Whatever else is of this time: whoever comes back begins behind it, and must not find the same gap again.
+        this.#arrive(event.timestampMs);
+        // Nobody knows by now how long it will be.
+        this.#close(CLOSED_BY_GAP, 'the recording has a gap here');
         return true;
       }
       if (this.#isBlocked) return false;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { Cors } from '../../../src/http/cors.ts';
-import { importRecords } from '../../support/archive.ts';
+import { importRecords, NOW_MS } from '../../support/archive.ts';
 import { CONDITION_ID, START_MS, sampleMarket, sampleSnapshot, UP_ASSET } from '../../support/sample-records.ts';
 import { RawSocket } from './raw-socket.ts';
 import { EVERYTHING, type Replaying, startReplaying } from './replaying.ts';
@@ -173,6 +173,8 @@ describe('where others can connect', () => {
   afterAll(() => replaying[Symbol.asyncDispose]());
 
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+  const opened = (path: string, key: string) =>
+    RawSocket.open(`${replaying.origin.replace('http', 'ws')}${path}`, [`Authorization: Bearer ${key}`]);
 
   test('every path needs a key, but for what speaks of no recording', async () => {
     for (const path of paths) {
@@ -263,6 +265,38 @@ describe('where others can connect', () => {
     const page = `/v1/btc/markets/${CONDITION_ID}/snapshots`;
     expect(((await (await replaying.get(page, late)).json()) as { data: object[] }).data).toHaveLength(1);
     expect(((await (await replaying.get(page, early)).json()) as { data: object[] }).data).toHaveLength(0);
+  });
+
+  test('a socket is closed when its key is revoked, or no longer granted what is replayed', async () => {
+    const pro = replaying.archive.tiers.find('pro')!;
+    const setTier = (change: Partial<typeof pro>) =>
+      replaying.archive.database.write(() => replaying.archive.tiers.update({ ...pro, ...change }));
+    const revoke = (id: string) =>
+      void replaying.archive.database.write(() => replaying.archive.apiKeys.revoke(id, NOW_MS));
+    const kept = await opened('/ws/market', replaying.keyOf('enterprise'));
+    try {
+      for (const [path, take] of [
+        ['/ws/market', revoke],
+        [`/runs/${runs.btc.id}/ws/market`, () => setTier({ routes: ['markets'] })],
+        ['/ws/market', () => setTier({ coins: ['eth'] })],
+        ['/ws-replay?exchange=polymarket&from=2026-04-16&to=2026-04-17', () => setTier({ coins: ['btc'] })],
+      ] as const) {
+        const key = replaying.keyOf('pro');
+        const { id } = replaying.archive.holders.find(key)!.key;
+        const client = await opened(path, key);
+        take(id);
+        while (client.messages.closeCode === undefined) await Bun.sleep(5);
+        expect({ path, code: client.messages.closeCode }).toEqual({ path, code: 1008 });
+        client.leave();
+        setTier({});
+      }
+      kept.send('PING');
+      while (kept.messages.texts.length === 0) await Bun.sleep(2);
+      expect(kept.messages.texts).toEqual(['PONG']);
+    } finally {
+      setTier({});
+      kept.leave();
+    }
   });
 
   test('any Host is answered: a key is no secret that a browser would send by itself', async () => {

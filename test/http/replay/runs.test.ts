@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { formatInstant } from '../../../src/domain/instant.ts';
 import { RUNS_MAX } from '../../../src/replay/replay-runs.ts';
 import { randomRecording } from '../../replay/random-recording.ts';
@@ -104,6 +104,18 @@ describe('a replay', () => {
       markets: 1,
     });
     await ended(run);
+  });
+
+  test('is made by one walk through the markets of a coin, however often its body names that', async () => {
+    const walked = spyOn(replaying.archive.markets, 'after');
+    try {
+      const run = await made({ coins: Array.from({ length: 1000 }, () => 'btc'), paused: true });
+      expect(run).toMatchObject({ coins: ['btc'], markets: 1 });
+      expect(walked).toHaveBeenCalledTimes(2);
+      await ended(run);
+    } finally {
+      walked.mockRestore();
+    }
   });
 
   test('is listed in the order of making, shown, and gone once it is ended', async () => {
@@ -251,6 +263,19 @@ describe('the API of a process that replays', () => {
     expect(timesIn(await earlier.text())).toEqual(booksUntil(START_MS + 10_000));
     await ended(run);
   });
+});
+
+test('a replay that is ended takes its streams with it, and nobody is told of a fault', async () => {
+  const run = await made({ markets: [CONDITION_ID], paused: true });
+  await changed(run.id, { now: START_MS + 60_000 });
+  const answer = await replaying.get(`/runs/${run.id}/v1/btc/markets/${CONDITION_ID}/stream?speed=0.1`);
+  const body = answer.body!.getReader();
+  await body.read();
+  await ended(run);
+  const rest: Uint8Array[] = [];
+  for (let next = await body.read(); !next.done; next = await body.read()) rest.push(next.value);
+  expect(Buffer.concat(rest).toString()).not.toContain('event: end');
+  expect(replaying.log).toEqual([]);
 });
 
 describe('a body that is wrong is refused in one sentence', () => {

@@ -1,0 +1,151 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { tardisChunks } from '../../src/http/replay/tardis-body.ts';
+import { TardisPace } from '../../src/http/replay/tardis-pace.ts';
+import { TardisPump } from '../../src/http/replay/tardis-pump.ts';
+import { NativeStream } from '../../src/replay/tardis/tardis-native.ts';
+import { normalizedStream } from '../../src/replay/tardis/tardis-normalized.ts';
+import { normalizedOptionsOf } from '../../src/replay/tardis/tardis-options.ts';
+import { MergedStream, type StreamItem, type TardisStream } from '../../src/replay/tardis/tardis-stream.ts';
+import { TickSizes } from '../../src/replay/tick-sizes.ts';
+import { PriceTexts } from '../../src/replay/venue/price-texts.ts';
+import type { Archive } from '../../src/store/archive.ts';
+import { importRecords, temporaryArchive } from '../support/archive.ts';
+import { START_MS, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
+import { KeepingConnection } from './keeping-connection.ts';
+
+const MARKETS = 60;
+const WINDOW = { fromMs: START_MS + 60_000, toMs: START_MS + 86_400_000 };
+const sourceOf = (archive: Archive) => ({ archive, ticks: new TickSizes(archive), prices: new PriceTexts() });
+const assetOf = (nth: number) => String(1000 + 2 * nth);
+
+/** Markets that all have a book by the beginning of WINDOW. */
+const manyMarkets = Array.from({ length: MARKETS }, (_, nth) => {
+  const conditionId = `0x${String(nth).padStart(64, '0')}`;
+  return [
+    sampleMarket({ conditionId, slug: `btc-updown-5m-${nth}`, clobTokenIds: [assetOf(nth), `${assetOf(nth)}1`] }),
+    sampleSnapshot({ conditionId, timestamp: START_MS + 1000 }),
+  ];
+}).flat();
+
+/** All that a stream gives. */
+function itemsOf(archive: Archive, stream: TardisStream): StreamItem[] {
+  const items: StreamItem[] = [];
+  for (;;) {
+    const item = archive.database.read(() => stream.next());
+    if (item === undefined) return items;
+    items.push(item);
+  }
+}
+
+test('however many markets are named, only a few are looked at before others get their turn', async () => {
+  using place = temporaryArchive();
+  const { archive } = place;
+  await importRecords(archive, manyMarkets);
+  const assetIds = Array.from({ length: MARKETS }, (_, nth) => assetOf(nth));
+  const filters = [{ channel: 'book' as const, assetIds }];
+  const ways = [
+    () => new NativeStream(sourceOf(archive), WINDOW, filters),
+    () => {
+      const stream = new NativeStream(sourceOf(archive), WINDOW, [{ channel: 'book', assetIds: ['99'] }]);
+      stream.subscribe(filters);
+      return stream;
+    },
+  ];
+  for (const open of ways) {
+    const items = itemsOf(archive, archive.database.read(open));
+    const books = items.filter(({ kind }) => kind === 'text').map(({ text }) => /"asset_id":"(\d+)"/.exec(text)![1]);
+    expect(books).toEqual(assetIds);
+  }
+  // Whoever looks at the last one finds it damaged.
+  const { key } = archive.markets.findByAsset(assetIds.at(-1)!)!;
+  using writer = new Database(archive.database.path);
+  writer.run(`UPDATE segments SET digest = zeroblob(32) WHERE series_id IN
+    (SELECT series_id FROM series WHERE market_key = ${key})`);
+  for (const open of ways) {
+    const stream = archive.database.read(open);
+    expect(archive.database.read(() => stream.next())?.kind).toBe('rest');
+    expect(() => itemsOf(archive, stream)).toThrow('damaged');
+  }
+});
+
+test('what is taken back before anybody looked at it is not told of', async () => {
+  using place = temporaryArchive();
+  const { archive } = place;
+  await importRecords(archive, manyMarkets);
+  const assetIds = Array.from({ length: MARKETS }, (_, nth) => assetOf(nth));
+  const stream = archive.database.read(() => {
+    const made = new NativeStream(sourceOf(archive), WINDOW, [{ channel: 'book', assetIds }]);
+    made.unsubscribe(assetIds.slice(1));
+    return made;
+  });
+  const books = itemsOf(archive, stream).filter(({ kind }) => kind === 'text');
+  expect(books.map(({ text }) => /"asset_id":"(\d+)"/.exec(text)![1])).toEqual([assetOf(0)]);
+});
+
+test('of an event with many changes others get their turn between those of which nothing comes', async () => {
+  using place = temporaryArchive();
+  const { archive } = place;
+  const levels = Array.from({ length: 40 }, (_, nth) => ({ price: (nth + 1) / 100, size: 5 }));
+  const changed = levels.map(({ price }) => ({ price, size: 6 }));
+  await importRecords(archive, [
+    sampleMarket(),
+    sampleSnapshot({ timestamp: START_MS + 1000, bids: levels, asks: [] }),
+    sampleSnapshot({ timestamp: START_MS + 2000, bids: changed, asks: [] }),
+  ]);
+  const options = normalizedOptionsOf(
+    JSON.stringify({
+      exchange: 'polymarket',
+      from: '2026-04-16',
+      to: '2026-04-17',
+      symbols: [UP_ASSET],
+      dataTypes: ['book_snapshot_5_1m'],
+    }),
+  );
+  const stream = archive.database.read(() => normalizedStream(sourceOf(archive), options));
+  const items = itemsOf(archive, stream);
+  expect(items.filter(({ kind }) => kind === 'text')).toHaveLength(1);
+  expect(items.filter(({ kind }) => kind === 'rest').length).toBeGreaterThanOrEqual(levels.length);
+});
+
+/** Rests, and then nothing; how often somebody began to read. */
+class Resting implements TardisStream {
+  reads = 0;
+  #left: number;
+
+  constructor(count: number) {
+    this.#left = count;
+  }
+
+  check(): void {
+    this.reads += 1;
+  }
+
+  next(): StreamItem | undefined {
+    this.#left -= 1;
+    return this.#left < 0 ? undefined : { kind: 'rest', text: '', localMs: START_MS };
+  }
+}
+
+test('a turn ends with the first piece of work that takes too long', async () => {
+  using place = temporaryArchive();
+  const { database } = place.archive;
+  // Each look at the clock finds that more than a turn has gone by.
+  let ms = 0;
+  const monotonicMs = () => {
+    ms += 10;
+    return ms;
+  };
+  const pace = new TardisPace(START_MS, 0, monotonicMs);
+  const overHttp = new Resting(20);
+  const rest = { database, pace, monotonicMs, lineOf: () => '', isDraining: () => false };
+  for await (const _ of tardisChunks({ ...rest, stream: overHttp, signal: new AbortController().signal }));
+  expect(overHttp.reads).toBe(21);
+  const overSocket = new Resting(20);
+  const over = Promise.withResolvers<unknown>();
+  const outlet = { connection: new KeepingConnection(), stream: overSocket };
+  const merged = new MergedStream([overSocket]);
+  new TardisPump({ database, pace, monotonicMs, ended: over.resolve }, merged, [outlet]).start();
+  expect(await over.promise).toBeUndefined();
+  expect(overSocket.reads).toBe(21);
+});
