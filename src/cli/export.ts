@@ -1,9 +1,9 @@
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { instant } from '../config.ts';
 import { canonicalCoin, isCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
-import { parseInstant } from '../domain/instant.ts';
 import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
 import type { Compression } from '../recording/export/compression.ts';
 import { ExportTally } from '../recording/export/export.ts';
@@ -32,7 +32,6 @@ interface ExportOptions extends GlobalOptions {
 
 const STDOUT = '-';
 const MANIFEST_SUFFIX = '.manifest.json';
-const INSTANT_FORMS = 'It must be Unix milliseconds, or an ISO 8601 date or time with Z or an offset.';
 
 export function exportCommand(terminal: Terminal): Command {
   return new Command('export')
@@ -131,10 +130,4 @@ export function timeframes(text: string, previous: readonly Timeframe[] = []): r
     return timeframe;
   });
   return [...previous, ...named];
-}
-
-function instant(text: string): number {
-  const instantMs = parseInstant(text);
-  if (instantMs === undefined) throw new InvalidArgumentError(INSTANT_FORMS);
-  return instantMs;
 }

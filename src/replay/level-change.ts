@@ -56,6 +56,19 @@ export function changedBook(before: OrderBook, changes: readonly LevelChange[]):
   return { bidPrices: bids.prices, bidSizes: bids.sizes, askPrices: asks.prices, askSizes: asks.sizes };
 }
 
+/** The index at which `price` stands among prices that descend, or ascend, or would stand. */
+export function placeOf(prices: readonly number[], price: number, descending: boolean): number {
+  let low = 0;
+  let high = prices.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const isBehind = descending ? prices[middle]! > price : prices[middle]! < price;
+    if (isBehind) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Copies of a side's columns, made when they are first changed. */
 class ChangedSide {
   readonly #isBids: boolean;
@@ -79,7 +92,7 @@ class ChangedSide {
   }
 
   set(price: number, size: number): void {
-    const at = this.#find(price);
+    const at = placeOf(this.prices, price, this.#isBids);
     const isHeld = this.prices[at] === price;
     this.#sizes ??= this.#sizesBefore.slice();
     if (isHeld && size !== 0) {
@@ -94,19 +107,5 @@ class ChangedSide {
       this.#prices.splice(at, 0, price);
       this.#sizes.splice(at, 0, size);
     }
-  }
-
-  /** The index at which the level of `price` stands, or would. */
-  #find(price: number): number {
-    const { prices } = this;
-    let low = 0;
-    let high = prices.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const isBehind = this.#isBids ? prices[middle]! > price : prices[middle]! < price;
-      if (isBehind) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }

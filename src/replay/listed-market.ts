@@ -2,9 +2,9 @@ import type { InstantMs } from '../domain/instant.ts';
 import { marketAsOf } from '../domain/market-as-of.ts';
 import { complement } from '../recording/mirror.ts';
 import type { StoredMarket } from '../store/markets.ts';
+import { bestPricesOf, midpointOf, spreadBetween } from './best-prices.ts';
 import { bookAt, lastTradeAt } from './market-state.ts';
 import type { ReplayRun } from './replay-run.ts';
-import { bestPricesOf, midpointOf, spreadBetween } from './venue/venue-quotes.ts';
 
 /** How a market stands at an instant of a replay, as the venue's lists of markets say it. */
 export interface MarketStanding {
@@ -35,7 +35,7 @@ export function standingOf(run: ReplayRun, market: StoredMarket, nowMs: InstantM
   const { resolvedMs, winner } = marketAsOf(market, nowMs);
   const isClosed = resolvedMs !== undefined;
   const known = bookAt(run.archive, market, 'up', nowMs);
-  const best = known && bestPricesOf(known);
+  const best = known && bestPricesOf(known.book);
   const lastTradePrice = lastTradeAt(run.archive, market, 'up', nowMs)?.price;
   const spread = best && spreadBetween(best);
   const isShownAtTrade = spread === undefined || spread > SHOWN_SPREAD_MAX;

@@ -3,6 +3,7 @@ import { assetIdOf } from '../../domain/market.ts';
 import type { OrderBook } from '../../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { complement } from '../../recording/mirror.ts';
+import { isNewTop } from '../best-prices.ts';
 import type { LevelChange } from '../level-change.ts';
 import type { MarketReel, OutcomeChange } from '../market-reel.ts';
 import { EXCHANGE } from './tardis-data-type.ts';
@@ -91,10 +92,6 @@ function levelRecord(symbol: string, { isBid, price, size }: LevelChange, atMs: 
     timestamp: dateOf(atMs),
     localTimestamp: dateOf(atMs),
   };
-}
-
-function isNewTop(before: OrderBook, after: OrderBook): boolean {
-  return before.bidPrices[0] !== after.bidPrices[0] || before.askPrices[0] !== after.askPrices[0];
 }
 
 function tickerRecord({ market }: MarketReel, outcome: Outcome, book: OrderBook, atMs: InstantMs): BookTicker {

@@ -4,7 +4,7 @@ import type { InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import type { OrderBook } from '../../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
-import { spreadOf, topOfBook } from '../../domain/quote.ts';
+import { bestPricesOf, isNewTop, spreadBetween } from '../best-prices.ts';
 import type { LevelChange } from '../level-change.ts';
 import type { MarketReel, OutcomeChange, ReelEvent } from '../market-reel.ts';
 import type { PriceTexts } from './price-texts.ts';
@@ -123,10 +123,14 @@ export class VenueFrames {
       book.set(isBid, price, priceText, sizeText);
       texts.push(`${priceText}","size":"${sizeText}","side":"${isBid ? 'BUY' : 'SELL'}`);
     }
-    const bid = prices.text(after.bidPrices[0] ?? 0);
-    const ask = prices.text(after.askPrices[0] ?? 1);
+    const best = bestPricesOf(after);
     const hash = book.hash(this.#context(outcome));
-    return new Entries(book.assetId, changes, texts, `","hash":"${hash}","best_bid":"${bid}","best_ask":"${ask}"}`);
+    return new Entries(
+      book.assetId,
+      changes,
+      texts,
+      `","hash":"${hash}","best_bid":"${prices.text(best.bid)}","best_ask":"${prices.text(best.ask)}"}`,
+    );
   }
 
   #tradeFrames({ outcome, record, timestampMs }: TradeEvent, listening: Listening): string[] {
@@ -164,8 +168,10 @@ export class VenueFrames {
 
   #topFrame(outcome: Outcome, book: OrderBook, timestampMs: InstantMs): string {
     const { market } = this.reel;
-    const { bid, ask, spread } = bestOf(book);
-    return `{"market":"${market.conditionId}","asset_id":"${assetIdOf(market, outcome)}","best_bid":"${bid}","best_ask":"${ask}","spread":"${spread}","timestamp":"${timestampMs + this.#shiftMs}","event_type":"best_bid_ask"}`;
+    const best = bestPricesOf(book);
+    const spread = spreadBetween(best);
+    const size = decimalText(Math.abs(spread));
+    return `{"market":"${market.conditionId}","asset_id":"${assetIdOf(market, outcome)}","best_bid":"${this.#prices.text(best.bid)}","best_ask":"${this.#prices.text(best.ask)}","spread":"${spread < 0 ? '-' : ''}${size}","timestamp":"${timestampMs + this.#shiftMs}","event_type":"best_bid_ask"}`;
   }
 }
 
@@ -214,15 +220,3 @@ class Entries {
 }
 
 const NO_ENTRIES = new Entries('', [], [], '');
-
-/** In the venue's words: an empty side is a bid of 0 or an ask of 1. */
-function bestOf(book: OrderBook): { readonly bid: string; readonly ask: string; readonly spread: string } {
-  const { bidPrice = 0, askPrice = 1 } = topOfBook(book);
-  const spread = spreadOf({ bidPrice, bidSize: undefined, askPrice, askSize: undefined }) ?? 0;
-  const size = decimalText(Math.abs(spread));
-  return { bid: decimalText(bidPrice), ask: decimalText(askPrice), spread: spread < 0 ? `-${size}` : size };
-}
-
-function isNewTop(before: OrderBook, after: OrderBook): boolean {
-  return before.bidPrices[0] !== after.bidPrices[0] || before.askPrices[0] !== after.askPrices[0];
-}

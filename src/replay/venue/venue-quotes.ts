@@ -2,9 +2,9 @@ import { decimalText } from '../../domain/decimal.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { marketAsOf } from '../../domain/market-as-of.ts';
 import { type Outcome, otherOutcome } from '../../domain/outcome.ts';
-import { midOf, spreadOf, topOfBook } from '../../domain/quote.ts';
 import type { TradeSide } from '../../domain/trade.ts';
 import type { StoredMarket } from '../../store/markets.ts';
+import { type BestPrices, bestPricesOf, midpointOf, spreadBetween } from '../best-prices.ts';
 import { bookAt, type KnownBook, lastTradeAt } from '../market-state.ts';
 import type { ReplayRun } from '../replay-run.ts';
 import { VenueBook } from './venue-book.ts';
@@ -28,12 +28,6 @@ export interface ToldTrade {
 }
 
 const SIDES: Readonly<Record<TradeSide, BookSide>> = { buy: 'BUY', sell: 'SELL' };
-
-/** The best prices of a book in the venue's words: a side without levels is a bid of 0, or an ask of 1. */
-export interface BestPrices {
-  readonly bid: number;
-  readonly ask: number;
-}
 
 /**
  * What the venue's REST interface says of assets (docs.polymarket.com, market data of the CLOB), at one instant of a replay and
@@ -106,7 +100,7 @@ export class VenueQuotes {
 
   #best(assetId: string): BestPrices | undefined {
     const asset = this.#find(assetId);
-    return asset && bestPricesOf(asset.known);
+    return asset && bestPricesOf(asset.known.book);
   }
 
   #find(assetId: string): TradedAsset | undefined {
@@ -124,23 +118,4 @@ export class VenueQuotes {
 
 function otherSide(side: TradeSide): TradeSide {
   return side === 'buy' ? 'sell' : 'buy';
-}
-
-export function bestPricesOf({ book }: Pick<KnownBook, 'book'>): BestPrices {
-  const { bidPrice = 0, askPrice = 1 } = topOfBook(book);
-  return { bid: bidPrice, ask: askPrice };
-}
-
-/** Between the best prices, exact. */
-export function midpointOf({ bid, ask }: BestPrices): number {
-  return midOf(quoteOf(bid, ask))!;
-}
-
-/** ask - bid, exact. */
-export function spreadBetween({ bid, ask }: BestPrices): number {
-  return spreadOf(quoteOf(bid, ask))!;
-}
-
-function quoteOf(bidPrice: number, askPrice: number) {
-  return { bidPrice, askPrice, bidSize: undefined, askSize: undefined };
 }

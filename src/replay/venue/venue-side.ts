@@ -1,5 +1,6 @@
 import { writeText } from '../../book/decimal-text.ts';
 import { decimalText } from '../../domain/decimal.ts';
+import { placeOf } from '../level-change.ts';
 
 /**
  * The levels of one side of a book in the venue's words, as bytes: compact JSON without the brackets, the best one last. They
@@ -39,7 +40,7 @@ export class VenueSide {
    * to `end` is moved. Returns by how many bytes.
    */
   set(price: number, priceText: string, size: string, bytes: Uint8Array, start: number, end: number): number {
-    const at = this.#find(price);
+    const at = placeOf(this.#prices, price, !this.#isBids);
     const isHeld = this.#prices[at] === price;
     if (size === '0') return isHeld ? this.#remove(at, bytes, start, end) : 0;
     const text = levelText(priceText, size);
@@ -100,20 +101,6 @@ export class VenueSide {
     offset = this.length - (count - at - 1);
     for (let i = count - 1; i >= at; i -= 1) offset -= lengths[i]!;
     return offset;
-  }
-
-  /** The index at which the level of `price` stands, or would. */
-  #find(price: number): number {
-    const prices = this.#prices;
-    let low = 0;
-    let high = prices.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const isBehind = this.#isBids ? prices[middle]! < price : prices[middle]! > price;
-      if (isBehind) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }
 
