@@ -248,8 +248,7 @@ export function admit(
 export function admittedNow(deps: AccessDeps, request: Request, token: string | undefined): Admitted | undefined {
   if (deps.isOpen) return ANYBODY;
   const holder = holderOf(deps, request, token);
-  if (holder === undefined || deps.grantNeeded === undefined) return holder;
-  return grantsRoute(holder.tier, deps.grantNeeded) ? holder : undefined;
+  return holder !== undefined && isGranted(holder.tier, deps.grantNeeded, undefined) ? holder : undefined;
 }
 
 /** Looked at with every request, so that a revocation bites at once. */
@@ -271,16 +270,16 @@ function standingOf(
   return {
     keyId: admitted === ANYBODY ? undefined : admitted.key.id,
     isLetIn() {
-      const tier = deps.isOpen ? ANYBODY.tier : holderOf(deps, request, token)?.tier;
-      if (tier === undefined) return false;
-      const coin = params?.coin;
-      const isGranted = [routeOf(route)?.grant, deps.grantNeeded].every(
-        (grant) => grant === undefined || grantsRoute(tier, grant),
-      );
-      return isGranted && (coin === undefined || grantsCoin(tier, canonicalCoin(coin)));
+      const tier = admittedNow(deps, request, token)?.tier;
+      return tier !== undefined && isGranted(tier, routeOf(route)?.grant, params?.coin);
     },
     knownUntilMs: () => earlierLimit(admitted.key.asOfMs, deps.knownUntil(runIn(params))),
   };
+}
+
+function isGranted(tier: Admitted['tier'], grant: Grant | undefined, coin: string | undefined): boolean {
+  const isRouteGranted = grant === undefined || grantsRoute(tier, grant);
+  return isRouteGranted && (coin === undefined || grantsCoin(tier, canonicalCoin(coin)));
 }
 
 function rateLimited(headers: ResponseHeaders, allowance: Allowance, what: string): DomainError {
