@@ -73,7 +73,7 @@ export class ReplayRun {
   readonly ticks: TickSizes;
   readonly prices = new PriceTexts();
   /** Of its clients, when they are sent what is due. */
-  readonly turns = new Turns();
+  readonly turns: Turns;
   /** Of its markets, each once. */
   readonly coins: readonly string[];
   readonly #announced: readonly Announced[];
@@ -83,9 +83,10 @@ export class ReplayRun {
   #shiftMs: number;
 
   /** Paused at its beginning. Throws 'not-found' when the selection has no market, 'invalid-parameter' as the clock does. */
-  constructor(archive: Archive, options: RunOptions, clocks: RunClocks) {
+  constructor(archive: Archive, options: RunOptions, clocks: RunClocks, turns = new Turns()) {
     this.archive = archive;
     this.options = options;
+    this.turns = turns;
     this.ticks = new TickSizes(archive);
     const markets = archive.database.read(() => selectedMarkets(archive, options));
     if (markets.length === 0) {

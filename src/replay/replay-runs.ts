@@ -1,12 +1,15 @@
 import { DomainError } from '../domain/errors.ts';
 import type { Archive } from '../store/archive.ts';
 import { ReplayRun, type RunClocks, type RunOptions } from './replay-run.ts';
+import { Turns } from './turns.ts';
 
 /** Replays that one process holds. */
 export const RUNS_MAX = 64;
 
 /** The replays of a process, in the order in which they were made. The first one is what paths without a replay's id speak of. */
 export class ReplayRuns {
+  /** Of the clients of them all, and of whoever else has much to do. */
+  readonly turns = new Turns();
   readonly #archive: Archive;
   readonly #clocks: RunClocks;
   readonly #runs = new Map<string, ReplayRun>();
@@ -22,7 +25,7 @@ export class ReplayRuns {
     if (this.#runs.size >= RUNS_MAX) {
       throw new DomainError('conflict', `there are ${RUNS_MAX} replays already: end one of them first`);
     }
-    const run = new ReplayRun(this.#archive, options, this.#clocks);
+    const run = new ReplayRun(this.#archive, options, this.#clocks, this.turns);
     this.#runs.set(run.id, run);
     return run;
   }

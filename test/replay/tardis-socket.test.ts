@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { SessionMember, TardisSession } from '../../src/http/replay/tardis-session.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
+import { Turns } from '../../src/replay/turns.ts';
 import { PriceTexts } from '../../src/replay/venue/price-texts.ts';
 import { importPaths, importRecords, temporaryArchive } from '../support/archive.ts';
 import { DOWN_ASSET, START_MS, sampleGap, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
@@ -162,8 +163,9 @@ describe('a session', () => {
   function sessionOf(archive: ReturnType<typeof temporaryArchive>['archive'], sent: string[]) {
     const source = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
     const over = Promise.withResolvers<void>();
+    const clock = { turns: new Turns(), monotonicMs: () => performance.now(), sessionDelayMs: 0 };
     const session = new TardisSession(
-      { source, monotonicMs: () => performance.now(), sessionDelayMs: 0, logCut: (error) => sent.push(String(error)) },
+      { source, ...clock, logCut: (error) => sent.push(String(error)) },
       0,
       over.resolve,
     );

@@ -70,7 +70,12 @@ export function replayPaths(deps: ReplayPathsDeps) {
       const by = admitted({ request, set, server });
       refuseUnseen(by, everything());
     })
-    .use(tardisController({ archive, sockets: { upgrade }, clocks: accessDeps.clocks, logCut, isDraining }));
+    .use(
+      tardisController({
+        ...{ archive, sockets: { upgrade }, turns: runs.turns },
+        ...{ clocks: accessDeps.clocks, logCut, isDraining },
+      }),
+    );
   return new Elysia({ name: 'replay' })
     .use(ofRun)
     .use(ofArchive)

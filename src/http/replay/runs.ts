@@ -3,6 +3,7 @@ import type { ReplayRun } from '../../replay/replay-run.ts';
 import type { ReplayRuns } from '../../replay/replay-runs.ts';
 import type { Admitted, ResponseHeaders } from '../access.ts';
 import type { AddressSource } from '../client-address.ts';
+import { NOT_STORED } from './replay-response.ts';
 import { maySee, refuseUnseen, replayedBy } from './run-access.ts';
 import { type RunChange, runChangeIn, runRequestIn } from './run-request.ts';
 import { replayResource } from './run-resource.ts';
@@ -24,8 +25,7 @@ const RUNS = '/v1/replay/runs';
 
 /** The replays of this process: listed, made, steered, ended. Whom a key does not let see a replay does not see it listed. */
 export function runsController({ runs, admitted }: RunsDeps) {
-  const answer = (run: ReplayRun, status = 200) =>
-    Response.json({ data: replayResource(runs, run) }, { status, headers: { 'cache-control': 'no-store' } });
+  const answer = (run: ReplayRun) => Response.json({ data: replayResource(runs, run) }, { headers: NOT_STORED });
   const found = (by: Admitted, id: string) => {
     const run = runs.find(id);
     refuseUnseen(by, replayedBy(run));
@@ -35,8 +35,7 @@ export function runsController({ runs, admitted }: RunsDeps) {
     .derive(({ request, set, server }) => ({ by: admitted({ request, set, server }) }))
     .get(RUNS, ({ by }) => {
       const seen = runs.list().filter((run) => maySee(by, replayedBy(run)));
-      const data = seen.map((run) => replayResource(runs, run));
-      return Response.json({ data }, { headers: { 'cache-control': 'no-store' } });
+      return Response.json({ data: seen.map((run) => replayResource(runs, run)) }, { headers: NOT_STORED });
     })
     .post(RUNS, async ({ by, request }) => {
       const { options, isPaused } = runRequestIn(await request.text());
@@ -48,9 +47,8 @@ export function runsController({ runs, admitted }: RunsDeps) {
         throw error;
       }
       if (!isPaused) run.clock.resume();
-      const made = answer(run, 201);
-      made.headers.set('location', `${RUNS}/${run.id}`);
-      return made;
+      const headers = { ...NOT_STORED, location: `${RUNS}/${run.id}` };
+      return Response.json({ data: replayResource(runs, run) }, { status: 201, headers });
     })
     .get(`${RUNS}/:run`, ({ by, params }) => answer(found(by, params.run)))
     .patch(`${RUNS}/:run`, async ({ by, params, request }) => {

@@ -2,9 +2,9 @@ import { DomainError } from '../../domain/errors.ts';
 import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/tardis-native.ts';
 import type { Channel, ChannelFilter, Window } from '../../replay/tardis/tardis-options.ts';
 import { MergedStream } from '../../replay/tardis/tardis-stream.ts';
+import type { Turns } from '../../replay/turns.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../replay/venue/channel-request.ts';
 import type { Connection } from '../../replay/venue/venue-session.ts';
-import { TardisPace } from './tardis-pace.ts';
 import { TardisPump } from './tardis-pump.ts';
 
 /** What every subscription has, and what `custom_feature_enabled` adds. */
@@ -18,6 +18,7 @@ const REASON_BYTES_MAX = 123;
 
 export interface SessionDeps {
   readonly source: TardisSource;
+  readonly turns: Turns;
   readonly monotonicMs: () => number;
   /** Between the first connection of a session and its beginning: so long others may join, and subscriptions come. */
   readonly sessionDelayMs: number;
@@ -135,13 +136,14 @@ export class TardisSession {
       this.#inView(() => {
         for (const member of members) this.#open(member);
       });
-      const { source, monotonicMs } = this.#deps;
+      const { source, turns, monotonicMs } = this.#deps;
+      const { database } = source.archive;
       const fromMs = Math.min(...members.map(({ window }) => window.fromMs));
       const outlets = members.map(({ connection, stream }) => ({ connection, stream: stream! }));
       const ended = (error?: unknown) => this.#finish(error);
-      const pace = new TardisPace(fromMs, this.#speed, monotonicMs);
+      const pace = { fromMs, speed: this.#speed, monotonicMs };
       const merged = new MergedStream(outlets.map(({ stream }) => stream));
-      this.#pump = new TardisPump({ database: source.archive.database, pace, monotonicMs, ended }, merged, outlets);
+      this.#pump = new TardisPump({ database, turns, pace, ended }, merged, outlets);
       this.#pump.start();
     } catch (error) {
       this.#finish(error);

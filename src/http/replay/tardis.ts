@@ -6,14 +6,16 @@ import { normalizedStream } from '../../replay/tardis/tardis-normalized.ts';
 import { nativeOptionsOf, normalizedOptionsOf, speedOf, windowOf } from '../../replay/tardis/tardis-options.ts';
 import { MergedStream, type StreamItem, type TardisStream } from '../../replay/tardis/tardis-stream.ts';
 import { TickSizes } from '../../replay/tick-sizes.ts';
+import { Turns } from '../../replay/turns.ts';
 import { PriceTexts } from '../../replay/venue/price-texts.ts';
 import type { Archive } from '../../store/archive.ts';
 import { pathOf, searchOf } from '../access.ts';
 import { pulledBody } from '../pulled-body.ts';
 import type { Exchange } from '../respond.ts';
+import { PacedReader } from './paced-reader.ts';
+import { passingResponse } from './replay-response.ts';
 import type { Sockets } from './socket.ts';
 import { tardisChunks } from './tardis-body.ts';
-import { TardisPace } from './tardis-pace.ts';
 import { type Outlet, TardisPump } from './tardis-pump.ts';
 import { closeConnection, isTheirs, type SessionMember, TardisSession } from './tardis-session.ts';
 
@@ -25,6 +27,8 @@ export interface TardisDeps {
   readonly logCut: (error: unknown, request: Request) => void;
   /** Whether the server is going; left out: never. */
   readonly isDraining?: () => boolean;
+  /** Left out: of this interface alone. */
+  readonly turns?: Turns;
   /** As tardis-machine waits, unless it is said. */
   readonly sessionDelayMs?: number;
 }
@@ -34,6 +38,7 @@ export const TARDIS_STREAMS_MAX = 64;
 const SESSION_DELAY_MS = 2000;
 /** As long as the server can wait for a reader that takes nothing; 0: for ever, as a replay at a speed may be silent. */
 const READER_SECONDS = 255;
+const STREAM_TYPE = 'application/x-json-stream';
 const HOUR_SECONDS = 3600;
 const MEGABYTE = 1024 * 1024;
 
@@ -59,21 +64,26 @@ export function tardisController({
   clocks,
   logCut,
   isDraining = () => false,
+  turns = new Turns(),
   sessionDelayMs = SESSION_DELAY_MS,
 }: TardisDeps) {
+  const { database } = archive;
   const source: TardisSource = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
   const monotonicMs = () => clocks().monotonicMs;
   const sessions = new Map<string, TardisSession>();
   let underWay = 0;
+  const opened = ({ assetIds, open, fromMs, speed }: Asked) => {
+    const stream = database.read(() => {
+      refuseUnknownAssets(archive, assetIds);
+      return open(source);
+    });
+    return { stream, pace: { fromMs, speed, monotonicMs } };
+  };
   const answer = (request: Request, set: Exchange['set'], server: WaitingServer, ask: () => Asked): Response =>
     answered(set, request, () => {
       const asked = ask();
-      const stream = archive.database.read(() => {
-        refuseUnknownAssets(archive, asked.assetIds);
-        return asked.open(source);
-      });
-      const headers = takenHeaders(set, 'application/x-json-stream');
-      if (request.method === 'HEAD') return new Response(null, { headers });
+      const { stream, pace } = opened(asked);
+      if (request.method === 'HEAD') return passingResponse(set, null, STREAM_TYPE);
       if (underWay >= TARDIS_STREAMS_MAX) {
         throw new DomainError(
           'rate-limited',
@@ -82,17 +92,16 @@ export function tardisController({
       }
       underWay += 1;
       const leaving = new AbortController();
-      const pace = new TardisPace(asked.fromMs, asked.speed, monotonicMs);
-      server?.timeout(request, pace.isTimed ? 0 : READER_SECONDS);
-      const { database } = archive;
+      server?.timeout(request, asked.speed > 0 ? 0 : READER_SECONDS);
+      const reader = new PacedReader(stream, pace);
       const { lineOf } = asked;
-      const chunks = tardisChunks({ database, stream, pace, monotonicMs, lineOf, isDraining, signal: leaving.signal });
+      const chunks = tardisChunks({ database, turns, reader, lineOf, isDraining, signal: leaving.signal });
       const body = pulledBody(chunks, (error) => {
         underWay -= 1;
         leaving.abort();
         if (error !== undefined && !isTheirs(error)) logCut(error, request);
       });
-      return new Response(body, { headers });
+      return passingResponse(set, body, STREAM_TYPE);
     });
   return new Elysia({ name: 'tardis' })
     .get('/replay', ({ request, set, server }) => answer(request, set, server, () => nativeReplay(queryOf(request))))
@@ -116,7 +125,8 @@ export function tardisController({
               throw new DomainError('conflict', 'this session has started already: nobody can join it any more');
             }
             if (session === undefined) {
-              const deps = { source, monotonicMs, sessionDelayMs, logCut: (error: unknown) => logCut(error, request) };
+              const cut = (error: unknown) => logCut(error, request);
+              const deps = { source, turns, monotonicMs, sessionDelayMs, logCut: cut };
               session = new TardisSession(deps, speed, () => sessions.delete(name));
               sessions.set(name, session);
             }
@@ -140,15 +150,9 @@ export function tardisController({
             closeConnection(connection, error, 'WS replay-normalized finished');
           };
           try {
-            const asked = normalizedReplay(queryOf(request));
-            const stream = archive.database.read(() => {
-              refuseUnknownAssets(archive, asked.assetIds);
-              return asked.open(source);
-            });
+            const { stream, pace } = opened(normalizedReplay(queryOf(request)));
             outlet = { connection, stream };
-            const pace = new TardisPace(asked.fromMs, asked.speed, monotonicMs);
-            const deps = { database: archive.database, pace, monotonicMs, ended };
-            pump = new TardisPump(deps, new MergedStream([stream]), [outlet]);
+            pump = new TardisPump({ database, turns, pace, ended }, new MergedStream([stream]), [outlet]);
             pump.start();
           } catch (error) {
             ended(error);
@@ -230,18 +234,11 @@ function answered(set: Exchange['set'], request: Request, work: () => Response):
     const { message } = error;
     const status = STATUS_OF[error.kind] ?? 400;
     const body = JSON.stringify({ responseText: message, message, url: pathOf(request) });
-    return new Response(body, { status, headers: takenHeaders(set, 'application/json') });
+    return passingResponse(set, body, 'application/json', status);
   }
 }
 
 const STATUS_OF: Readonly<Partial<Record<DomainError['kind'], number>>> = { 'not-found': 404, 'rate-limited': 429 };
-
-/** Left behind, they would be put into a second response, made of this one's body. */
-function takenHeaders(set: Exchange['set'], contentType: string): Record<string, string> {
-  const headers = { ...set.headers } as Record<string, string>;
-  set.headers = {};
-  return { ...headers, 'content-type': contentType, 'cache-control': 'no-store' };
-}
 
 function healthCheck(set: Exchange['set'], wallMs: number): Response {
   const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
@@ -257,5 +254,5 @@ function healthCheck(set: Exchange['set'], wallMs: number): Response {
       externalMB: megabytes(external),
     },
   });
-  return new Response(body, { headers: takenHeaders(set, 'application/json') });
+  return passingResponse(set, body, 'application/json');
 }

@@ -3,6 +3,7 @@ import type { ReplayRun } from '../../replay/replay-run.ts';
 import type { ReplayRuns } from '../../replay/replay-runs.ts';
 import { runIn, searchOf } from '../access.ts';
 import type { Exchange } from '../respond.ts';
+import { passingResponse } from './replay-response.ts';
 
 /** The part of the router's context that the venue's paths are answered from. */
 export interface VenueContext {
@@ -57,11 +58,6 @@ export function answerAsVenue(
 
 function respond(set: Exchange['set'], status: number, text: string): Response {
   const bytes = Buffer.from(text);
-  const headers = { ...set.headers } as Record<string, string>;
-  // Left behind, they would be put into a second response, made of this one's body.
-  set.headers = {};
-  headers['content-type'] = 'application/json; charset=utf-8';
-  headers['content-length'] = String(bytes.length);
-  headers['cache-control'] = 'no-store';
-  return new Response(bytes, { status, headers });
+  set.headers['content-length'] = String(bytes.length);
+  return passingResponse(set, bytes, 'application/json; charset=utf-8', status);
 }

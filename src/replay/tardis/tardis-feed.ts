@@ -4,9 +4,9 @@ import { LISTED_AHEAD_MS_MAX, listedMs } from '../../domain/market-as-of.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
+import { Agenda, type Upcoming } from '../agenda.ts';
 import { MarketReel, type OutcomeChange, type ReelEvent } from '../market-reel.ts';
 import type { TickSizes } from '../tick-sizes.ts';
-import { Agenda, type Upcoming } from './tardis-agenda.ts';
 import { firstRecordMs, marketsByStart } from './tardis-candidates.ts';
 import type { Window } from './tardis-options.ts';
 

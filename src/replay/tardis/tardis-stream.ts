@@ -20,9 +20,15 @@ export interface TardisStream {
 /** Several streams as one, by localMs; of one time the one that stands in front comes first. */
 export class MergedStream<S extends TardisStream = TardisStream> implements TardisStream {
   readonly #streams: { readonly stream: S; head: StreamItem | undefined }[];
+  #last: S | undefined;
 
   constructor(streams: readonly S[]) {
     this.#streams = streams.map((stream) => ({ stream, head: undefined }));
+  }
+
+  /** Whose the last item is. */
+  get last(): S | undefined {
+    return this.#last;
   }
 
   check(): void {
@@ -30,24 +36,23 @@ export class MergedStream<S extends TardisStream = TardisStream> implements Tard
   }
 
   next(): StreamItem | undefined {
-    return this.nextOf()?.item;
-  }
-
-  /** The next item, and whose it is. */
-  nextOf(): { readonly stream: S; readonly item: StreamItem } | undefined {
     for (const each of [...this.#streams]) {
       if (each.head !== undefined) continue;
       const item = each.stream.next();
+      if (item?.kind === 'rest') {
+        this.#last = each.stream;
+        return item;
+      }
       if (item === undefined) this.#streams.splice(this.#streams.indexOf(each), 1);
-      else if (item.kind === 'rest') return { stream: each.stream, item };
       else each.head = item;
     }
-    let first = this.#streams[0];
+    let [first] = this.#streams;
     for (const each of this.#streams) if (each.head!.localMs < first!.head!.localMs) first = each;
     if (first === undefined) return undefined;
-    const item = first.head!;
+    const item = first.head;
     first.head = undefined;
-    return { stream: first.stream, item };
+    this.#last = first.stream;
+    return item;
   }
 
   /** Asks no more of a stream. */

@@ -1,10 +1,10 @@
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import type { MarketReel } from '../market-reel.ts';
+import { Agenda, type Upcoming } from '../agenda.ts';
 import type { Follower } from '../replay-clock.ts';
 import type { ReplayRun } from '../replay-run.ts';
-import { Timeline } from '../timeline.ts';
+import { TURN_MS, Turn } from '../turns.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from './channel-request.ts';
 import { listedFrame, resolvedFrame } from './venue-announcements.ts';
 import { VenueFrames } from './venue-frames.ts';
@@ -18,19 +18,16 @@ export interface Connection {
   close(code: number, reason: string): void;
 }
 
-/** What is listened to of one market. */
-interface Subscription {
+/** What is listened to of one market; `atMs` is when its next event is, Infinity behind the last one. */
+interface Subscription extends Upcoming {
   readonly market: StoredMarket;
+  atMs: InstantMs;
   readonly frames: VenueFrames;
   readonly listening: { up: boolean; down: boolean; custom: boolean };
 }
 
-/** So long may be sent until others get their turn. */
-const TURN_MS = 4;
 /** So many events are handled between two looks at the time. */
 const EVENTS_PER_LOOK = 32;
-/** setTimeout takes no more. */
-const WAIT_MS_MAX = 2 ** 31 - 1;
 /** Service restart (the registry of RFC 6455 codes): connect again. */
 const CLOSED_BY_GAP = 1012;
 const GOING_AWAY = 1001;
@@ -48,9 +45,9 @@ export class VenueSession {
   readonly #nowMs: () => number;
   readonly #failed: (error: unknown) => void;
   readonly #subscriptions = new Map<number, Subscription>();
-  readonly #byReel = new Map<MarketReel, Subscription>();
   readonly #stopListening: readonly (() => void)[];
-  #timeline = new Timeline();
+  readonly #upcoming = new Agenda<Subscription>();
+  readonly #turn: Turn;
   #follower: Follower | undefined;
   #custom = false;
   #wantsDump = true;
@@ -59,11 +56,10 @@ export class VenueSession {
   #positionMs: InstantMs;
   #isBlocked = false;
   #isClosed = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Subscriptions that were ever begun. */
+  #begun = 0;
   /** Everybody's news were told up to here. */
   #announcedMs: InstantMs;
-
-  readonly #pumpGuarded = () => this.#guarded(() => this.#pump());
 
   /** `failed` hears of what goes wrong when nobody has called: the connection is closed, and nobody else notices. */
   constructor(
@@ -79,6 +75,7 @@ export class VenueSession {
     this.#shiftMs = run.shiftMs;
     this.#positionMs = run.clock.nowMs;
     this.#announcedMs = this.#positionMs;
+    this.#turn = new Turn(run.turns, () => this.#guarded(() => this.#pump()));
     this.#stopListening = [
       run.clock.onChange((change) => {
         // A replay that is told as the present is moved once more when it starts.
@@ -108,7 +105,7 @@ export class VenueSession {
     this.#isClosed = true;
     for (const stop of this.#stopListening) stop();
     this.#follower?.leave();
-    this.#forgetTurns();
+    this.#turn.cancel();
   }
 
   #subscribe({ assetIds, initialDump, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): void {
@@ -175,17 +172,17 @@ export class VenueSession {
   #open(market: StoredMarket, wanted: { readonly up: boolean; readonly down: boolean }): Subscription {
     const reel = this.#run.reel(market, this.#positionMs);
     const listening = { up: wanted.up, down: wanted.down, custom: this.#custom };
-    const subscription = { market, frames: new VenueFrames(reel, this.#run.shiftMs, this.#run.prices), listening };
+    const frames = new VenueFrames(reel, this.#run.shiftMs, this.#run.prices);
+    this.#begun += 1;
+    const subscription = { market, frames, listening, atMs: reel.nextMs ?? Infinity, rank: this.#begun };
     this.#subscriptions.set(market.key, subscription);
-    this.#byReel.set(reel, subscription);
-    this.#timeline.add(reel);
+    this.#upcoming.add(subscription);
     return subscription;
   }
 
-  #drop({ market, frames }: Subscription): void {
-    this.#subscriptions.delete(market.key);
-    this.#byReel.delete(frames.reel);
-    this.#timeline.remove(frames.reel);
+  #drop(unwanted: Subscription): void {
+    this.#subscriptions.delete(unwanted.market.key);
+    this.#upcoming.remove((each) => each === unwanted);
   }
 
   /** Books as they begin a subscription: one message, an array. */
@@ -195,13 +192,12 @@ export class VenueSession {
   }
 
   #beginAnew(): void {
-    this.#forgetTurns();
+    this.#turn.cancel();
     this.#shiftMs = this.#run.shiftMs;
     if (this.#follower === undefined) return;
     this.#positionMs = this.#run.clock.nowMs;
     this.#announcedMs = this.#positionMs;
-    this.#timeline = new Timeline();
-    this.#byReel.clear();
+    this.#upcoming.remove(() => true);
     const held = [...this.#subscriptions.values()];
     this.#subscriptions.clear();
     const opened: [Subscription, Outcome][] = [];
@@ -214,19 +210,13 @@ export class VenueSession {
   }
 
   #schedule(): void {
-    this.#forgetTurns();
-    if (this.#isClosed || this.#isBlocked || this.#follower === undefined) return;
-    this.#run.turns.enter(this.#pumpGuarded);
-  }
-
-  #forgetTurns(): void {
-    clearTimeout(this.#timer);
-    this.#run.turns.leave(this.#pumpGuarded);
+    if (this.#isClosed || this.#isBlocked || this.#follower === undefined) this.#turn.cancel();
+    else this.#turn.ask();
   }
 
   /** Sends what is due, for a turn, and sees to it that the rest follows when it is time. */
   #pump(): void {
-    this.#forgetTurns();
+    this.#turn.cancel();
     if (this.#isClosed || this.#isBlocked || this.#follower === undefined) return;
     const { clock } = this.#run;
     const dueMs = clock.dueMs;
@@ -238,18 +228,13 @@ export class VenueSession {
     });
     if (this.#isClosed || this.#isBlocked) return;
     if (!isDone) {
-      this.#run.turns.enter(this.#pumpGuarded);
+      this.#turn.ask();
       return;
     }
     this.#arrive(dueMs);
-    this.#waitFor(this.#nextMs());
-  }
-
-  #waitFor(nextMs: InstantMs | undefined): void {
-    const waitMs = nextMs === undefined ? undefined : this.#run.clock.realMsUntil(nextMs);
-    if (waitMs === undefined) return;
-    // Half a millisecond early is a turn in vain; the clock counts whole ones.
-    this.#timer = setTimeout(() => this.#run.turns.enter(this.#pumpGuarded), Math.min(Math.ceil(waitMs), WAIT_MS_MAX));
+    const announcedMs = this.#custom ? this.#run.nextAnnouncementMs(this.#announcedMs) : undefined;
+    const waitMs = clock.realMsUntil(Math.min(announcedMs ?? Infinity, this.#upcoming.nextMs));
+    if (waitMs !== undefined) this.#turn.askIn(waitMs);
   }
 
   #guarded(work: () => void): void {
@@ -261,28 +246,20 @@ export class VenueSession {
     }
   }
 
-  #nextMs(): InstantMs | undefined {
-    const announcement = this.#nextAnnouncementMs();
-    const recorded = this.#timeline.nextMs;
-    if (announcement === undefined || recorded === undefined) return announcement ?? recorded;
-    return Math.min(announcement, recorded);
-  }
-
-  #nextAnnouncementMs(): InstantMs | undefined {
-    return this.#custom ? this.#run.nextAnnouncementMs(this.#announcedMs) : undefined;
-  }
-
   /** A few events that are due by `dueMs`; true when nothing more is. */
   #sendSome(dueMs: InstantMs): boolean {
     for (let i = 0; i < EVENTS_PER_LOOK; i += 1) {
-      const nextMs = this.#timeline.nextMs ?? Infinity;
+      const { nextMs } = this.#upcoming;
       this.#announceUntil(Math.min(nextMs, dueMs));
       if (nextMs > dueMs) return true;
-      const { reel, event } = this.#timeline.next()!;
-      const { frames, listening } = this.#byReel.get(reel)!;
+      const subscription = this.#upcoming.take();
+      const { frames, listening } = subscription;
+      const event = frames.reel.next();
+      subscription.atMs = frames.reel.nextMs ?? Infinity;
+      this.#upcoming.add(subscription);
       for (const frame of frames.framesOf(event, listening)) this.#send(frame);
       // What else is of this time is still to come.
-      if ((this.#timeline.nextMs ?? Infinity) > event.timestampMs) this.#arrive(event.timestampMs);
+      if (this.#upcoming.nextMs > event.timestampMs) this.#arrive(event.timestampMs);
       if (event.kind === 'gap' && this.#run.options.gaps === 'disconnect') {
         // Whatever else is of this time: whoever comes back begins behind it, and must not find the same gap again.
         this.#arrive(event.timestampMs);

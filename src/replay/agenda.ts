@@ -1,4 +1,4 @@
-import type { InstantMs } from '../../domain/instant.ts';
+import type { InstantMs } from '../domain/instant.ts';
 
 /** Something that comes up at an instant; of one instant the lower rank comes first. */
 export interface Upcoming {
@@ -16,19 +16,12 @@ export class Agenda<T extends Upcoming> {
     return this.#items.at(-1)?.atMs ?? Infinity;
   }
 
+  /** A walk from the next one on: most of what is added comes up soon. */
   add(item: T): void {
     const items = this.#items;
-    let low = 0;
-    let high = items.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const other = items[middle]!;
-      const isLater = other.atMs > item.atMs || (other.atMs === item.atMs && other.rank > item.rank);
-      if (isLater) low = middle + 1;
-      else high = middle;
-    }
-    if (low === items.length) items.push(item);
-    else items.splice(low, 0, item);
+    let at = items.length;
+    while (at > 0 && isEarlier(items[at - 1]!, item)) at -= 1;
+    items.splice(at, 0, item);
   }
 
   /** The next one, which must be there. */
@@ -39,4 +32,8 @@ export class Agenda<T extends Upcoming> {
   remove(isUnwanted: (item: T) => boolean): void {
     this.#items = this.#items.filter((item) => !isUnwanted(item));
   }
+}
+
+function isEarlier(a: Upcoming, b: Upcoming): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.rank < b.rank);
 }
