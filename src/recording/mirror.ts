@@ -1,31 +1,10 @@
 import { type BookRecord, bookCodec } from '../book/book-segment.ts';
-import { decimalPlaces, powerOfTen, toScaled } from '../domain/decimal.ts';
 import { INSTANT_MAX_MS } from '../domain/instant.ts';
-import type { OrderBook } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../domain/outcome.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { BATCH_RECORDS } from './batch.ts';
-
-/**
- * The other outcome's book: up and down are one book at the venue, `up.bids[p] = down.asks[1-p]`, sizes alike. Exact: the
- * difference is taken in integers.
- */
-export function mirrorOf(book: OrderBook): OrderBook {
-  return {
-    bidPrices: book.askPrices.map(complement),
-    bidSizes: book.askSizes,
-    askPrices: book.bidPrices.map(complement),
-    askSizes: book.bidSizes,
-  };
-}
-
-/** 1 - price, exact. */
-export function complement(price: number): number {
-  const scale = decimalPlaces(price) ?? 0;
-  const one = powerOfTen(scale);
-  return (one - toScaled(price, scale)) / one;
-}
+import { mirrorOf } from './venue/mirrored-book.ts';
 
 /**
  * Gives a market of which books of one outcome only were recorded the other's, marked as mirrored, and returns how many

@@ -4,7 +4,7 @@ import type { RunSlice } from '../book/run.ts';
 import { divisorOf } from '../book/scale.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
-import { changedBook, changesBetween, type LevelChange } from './level-change.ts';
+import { changedBook, changesBetween, type LevelChange } from '../recording/venue/level-change.ts';
 
 /** A book, and what makes it of the one before. */
 export interface BookStep {

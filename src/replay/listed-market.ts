@@ -1,26 +1,12 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { marketAsOf } from '../domain/market-as-of.ts';
-import { complement } from '../recording/mirror.ts';
+import { bestPricesOf, midpointOf, spreadBetween } from '../recording/venue/best-prices.ts';
+import { complement } from '../recording/venue/mirrored-book.ts';
 import type { StoredMarket } from '../store/markets.ts';
-import { bestPricesOf, midpointOf, spreadBetween } from './best-prices.ts';
 import { bookAt, lastTradeAt } from './market-state.ts';
 import type { ReplayRun } from './replay-run.ts';
-
-/** How a market stands at an instant of a replay, as the venue's lists of markets say it. */
-export interface MarketStanding {
-  readonly isClosed: boolean;
-  readonly isAcceptingOrders: boolean;
-  readonly resolvedMs: InstantMs | undefined;
-  /** The price of up: 1 or 0 once it was resolved; undefined where nothing tells. That of down is what is missing to 1. */
-  readonly upPrice: number | undefined;
-  /** Of up, also the last ones of a resolved market; undefined before the first book. */
-  readonly bestBid: number | undefined;
-  readonly bestAsk: number | undefined;
-  readonly spread: number | undefined;
-  /** Of up; undefined before the first trade. */
-  readonly lastTradePrice: number | undefined;
-  readonly tickSize: number;
-}
+import type { ListedMarket, MarketStanding } from './venue/listed-form.ts';
+import { ifKnown } from './venue/venue-time.ts';
 
 /** Wider books are shown at their last trade (docs.polymarket.com, prices and order books). */
 const SHOWN_SPREAD_MAX = 0.1;
@@ -30,10 +16,33 @@ const SHOWN_SPREAD_MAX = 0.1;
  */
 const ACCEPTING_BEHIND_WINDOW_MS = 5 * 60_000;
 
-/** Of a market that is listed at `nowMs`. Within Database.readInTurn. */
-export function standingOf(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): MarketStanding {
+/** What lists say of a market that is listed at `nowMs`; its times are those that are told, see ReplayRun.shiftMs. */
+export function listedMarket(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): ListedMarket {
+  const known = marketAsOf(market, nowMs);
+  const moved = (instantMs: InstantMs) => instantMs + run.shiftMs;
+  return {
+    ...known,
+    listedMs: moved(run.listedMsOf(market)),
+    createdMs: ifKnown(known.createdMs, moved),
+    startMs: moved(market.startMs),
+    endMs: moved(market.endMs),
+    resolvedMs: ifKnown(known.resolvedMs, moved),
+    priceStart: market.endMs <= nowMs ? known.priceStart : undefined,
+  };
+}
+
+/** The object that a list has of such a market. Within Database.readInTurn. */
+export function listedObject(
+  run: ReplayRun,
+  market: StoredMarket,
+  nowMs: InstantMs,
+  objectOf: (market: ListedMarket, standing: MarketStanding) => object,
+): object {
+  return objectOf(listedMarket(run, market, nowMs), standingOf(run, market, nowMs));
+}
+
+function standingOf(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): MarketStanding {
   const { resolvedMs, winner } = marketAsOf(market, nowMs);
-  const isClosed = resolvedMs !== undefined;
   const known = bookAt(run.archive, market, 'up', nowMs);
   const best = known && bestPricesOf(known.book);
   const lastTradePrice = lastTradeAt(run.archive, market, 'up', nowMs)?.price;
@@ -41,11 +50,10 @@ export function standingOf(run: ReplayRun, market: StoredMarket, nowMs: InstantM
   const isShownAtTrade = spread === undefined || spread > SHOWN_SPREAD_MAX;
   const traded = (isShownAtTrade ? lastTradePrice : undefined) ?? (best && midpointOf(best));
   const settled = winner && (winner === 'up' ? 1 : 0);
+  const upPrice = resolvedMs === undefined ? traded : settled;
   return {
-    isClosed,
     isAcceptingOrders: isAcceptingOrders(market, nowMs),
-    resolvedMs,
-    upPrice: isClosed ? settled : traded,
+    prices: upPrice === undefined ? undefined : [upPrice, complement(upPrice)],
     bestBid: best?.bid,
     bestAsk: best?.ask,
     spread,
@@ -59,9 +67,4 @@ export function isAcceptingOrders(
   nowMs: InstantMs,
 ): boolean {
   return nowMs < Math.min(resolvedMs, endMs + ACCEPTING_BEHIND_WINDOW_MS);
-}
-
-/** The prices of up and down; undefined where they are not known. */
-export function outcomePricesOf({ upPrice }: MarketStanding): readonly [up: number, down: number] | undefined {
-  return upPrice === undefined ? undefined : [upPrice, complement(upPrice)];
 }

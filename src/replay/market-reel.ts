@@ -3,12 +3,12 @@ import type { RunSlice } from '../book/run.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../domain/outcome.ts';
-import { complement, mirrorOf } from '../recording/mirror.ts';
+import { changedBook, changesBetween, type LevelChange } from '../recording/venue/level-change.ts';
+import { complement, mirrorOf } from '../recording/venue/mirrored-book.ts';
 import type { Archive } from '../store/archive.ts';
 import type { Gap } from '../store/gaps.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { BookCursor, type BookStep } from './book-cursor.ts';
-import { changedBook, changesBetween, type LevelChange } from './level-change.ts';
 import { bookAt, type KnownBook, type LastTrade, lastTradeAt } from './market-state.ts';
 import type { TickChange, TickSizes } from './tick-sizes.ts';
 

@@ -2,7 +2,7 @@ import { BookReader, bookOf } from '../book/book-segment.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { type Outcome, otherOutcome } from '../domain/outcome.ts';
-import { complement, mirrorOf } from '../recording/mirror.ts';
+import { complement, mirrorOf } from '../recording/venue/mirrored-book.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 

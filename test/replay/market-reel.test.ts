@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../src/domain/outcome.ts';
 import { completeMirror } from '../../src/recording/mirror.ts';
-import type { LevelChange } from '../../src/replay/level-change.ts';
+import type { LevelChange } from '../../src/recording/venue/level-change.ts';
 import { MarketReel } from '../../src/replay/market-reel.ts';
 import { bookAt, lastTradeAt } from '../../src/replay/market-state.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';

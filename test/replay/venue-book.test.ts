@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { decimalText } from '../../src/domain/decimal.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
-import { changesBetween } from '../../src/replay/level-change.ts';
+import { changesBetween } from '../../src/recording/venue/level-change.ts';
 import { VenueBook } from '../../src/replay/venue/venue-book.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { CONDITION_ID, UP_ASSET } from '../support/sample-records.ts';

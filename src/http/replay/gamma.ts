@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { type CatalogEntry, type CatalogQuery, EVERY_MARKET, GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
 import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../replay/gamma/gamma-market.ts';
 import { listedSeries } from '../../replay/gamma/gamma-series-list.ts';
+import { listedObject } from '../../replay/listed-market.ts';
 import type { ReplayRuns } from '../../replay/replay-runs.ts';
 import { asksForNothing, catalogQuery, listIn, type Stretch, stretchIn } from './gamma-query.ts';
 import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
@@ -148,7 +149,7 @@ function one(question: VenueQuestion, noun: Noun, entries: readonly CatalogEntry
 }
 
 function objectsOf({ run, nowMs }: VenueQuestion, { objectOf }: Noun, entries: readonly CatalogEntry[]): object[] {
-  return entries.map(({ key }) => objectOf(run, run.archive.markets.byKey(key), nowMs));
+  return entries.map(({ key }) => listedObject(run, run.archive.markets.byKey(key), nowMs, objectOf));
 }
 
 function notFound(by: string): VenueRefusal {

@@ -1,5 +1,5 @@
 import { EVERY_MARKET, type GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
-import { isAcceptingOrders } from '../../replay/listed-market.ts';
+import { isAcceptingOrders, listedObject } from '../../replay/listed-market.ts';
 import { simplifiedMarket, venueMarket } from '../../replay/venue/venue-market.ts';
 import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 
@@ -19,7 +19,7 @@ export function marketsPage({ run, nowMs, query }: VenueQuestion, catalogs: Gamm
   const wanted = form.startsWith('sampling-') ? listed.filter((market) => isAcceptingOrders(market, nowMs)) : listed;
   const objectOf = form.endsWith('simplified-') ? simplifiedMarket : venueMarket;
   const keys = wanted.slice(from, from + PAGE_MARKETS);
-  const data = keys.map(({ key }) => objectOf(run, run.archive.markets.byKey(key), nowMs));
+  const data = keys.map(({ key }) => listedObject(run, run.archive.markets.byKey(key), nowMs, objectOf));
   const next = from + data.length;
   const next_cursor = next < wanted.length ? Buffer.from(String(next)).toString('base64') : LAST_CURSOR;
   return JSON.stringify({ limit: PAGE_MARKETS, count: data.length, next_cursor, data });
@@ -31,7 +31,7 @@ export function oneMarket({ run, nowMs }: VenueQuestion, conditionId: string): s
   if (market === undefined || !run.hasListed(market, nowMs)) {
     throw new VenueRefusal(404, { error: 'market not found' });
   }
-  return JSON.stringify(venueMarket(run, market, nowMs));
+  return JSON.stringify(listedObject(run, market, nowMs, venueMarket));
 }
 
 function placeIn(cursor: string | null): number {

@@ -13,7 +13,7 @@ import { knownCoin, type SlugWindow, WINDOW_MS, windowOfSlug } from './slug.ts';
 /** How the venue, and those who record it, write what a market is. */
 type TokenIds = Market['clobTokenIds'];
 
-/** Stands where no recording says which asset it is. */
+/** Stands where no recording says which asset it is: nobody can ask for it. */
 export const UNKNOWN_TOKEN = '0';
 export const UNKNOWN_TOKENS: TokenIds = [UNKNOWN_TOKEN, UNKNOWN_TOKEN];
 /** Integers below are seconds: as milliseconds they would lie in early 1973. */

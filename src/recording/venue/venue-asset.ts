@@ -3,13 +3,14 @@ import { LEVELS_MAX, type OrderBook, sameBook } from '../../domain/orderbook.ts'
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Intake, Unit } from '../intake.ts';
 import type { RecordedItem } from '../record.ts';
+import { type BestPrices, bestPricesOf } from './best-prices.ts';
 import { AppliedChanges } from './venue-applied.ts';
 import { differingLevels, VenueBook } from './venue-book.ts';
 import type { VenueChecks } from './venue-checks.ts';
 import { type FoundGap, GapWatch } from './venue-gap.ts';
 import { type HashedBook, hashedLevels } from './venue-hash.ts';
 import { HashSearch } from './venue-hash-search.ts';
-import { type BestPrices, type BookMessage, type Change, MIN_ORDER_SIZE } from './venue-message.ts';
+import { type BookMessage, type Change, MIN_ORDER_SIZE } from './venue-message.ts';
 import type { SnapshotPace } from './venue-pace.ts';
 import type { MarketTrades } from './venue-trades.ts';
 import { ReorderWindow, type Timed } from './venue-window.ts';
@@ -401,8 +402,8 @@ export class AssetBook {
       const best = event.kind === 'best' ? event.best : event.kind === 'change' ? event.change.best : undefined;
       if (best !== undefined && book !== undefined) {
         this.#checks.bestCompared += 1;
-        const isSame = best.bid === (book.bidPrices[0] ?? 0) && best.ask === (book.askPrices[0] ?? 1);
-        if (!isSame) this.#checks.bestMismatches += 1;
+        const { bid, ask } = bestPricesOf(book);
+        if (best.bid !== bid || best.ask !== ask) this.#checks.bestMismatches += 1;
       }
       if (event.kind !== 'best') continue;
       if (book !== undefined) intake.settle(event.unit);

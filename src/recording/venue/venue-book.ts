@@ -38,30 +38,36 @@ export class VenueBook implements OrderBook {
   }
 }
 
-/** `away`: the direction in which prices leave the best one. */
-function setLevel(prices: number[], sizes: number[], away: -1 | 1, price: number, size: number): boolean {
+/** See `VenueBook.set`; `away`: the direction in which prices leave the best one. */
+export function setLevel(prices: number[], sizes: number[], away: -1 | 1, price: number, size: number): boolean {
+  const at = placeOf(prices, price, away);
+  const isHeld = prices[at] === price;
+  if (size === 0) {
+    if (!isHeld) return false;
+    prices.splice(at, 1);
+    sizes.splice(at, 1);
+    return true;
+  }
+  if (isHeld) {
+    if (sizes[at] === size) return false;
+    sizes[at] = size;
+    return true;
+  }
+  prices.splice(at, 0, price);
+  sizes.splice(at, 0, size);
+  return true;
+}
+
+/** The index at which `price` stands, or would stand, among prices that ascend (1) or descend (-1). */
+export function placeOf(prices: readonly number[], price: number, direction: -1 | 1): number {
   let low = 0;
   let high = prices.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((prices[middle]! - price) * away < 0) low = middle + 1;
+    if ((prices[middle]! - price) * direction < 0) low = middle + 1;
     else high = middle;
   }
-  const isHeld = prices[low] === price;
-  if (size === 0) {
-    if (!isHeld) return false;
-    prices.splice(low, 1);
-    sizes.splice(low, 1);
-    return true;
-  }
-  if (isHeld) {
-    if (sizes[low] === size) return false;
-    sizes[low] = size;
-    return true;
-  }
-  prices.splice(low, 0, price);
-  sizes.splice(low, 0, size);
-  return true;
+  return low;
 }
 
 /** At how many prices two books differ, both sides together. */

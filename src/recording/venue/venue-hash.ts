@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { decimalText } from '../../domain/decimal.ts';
 import type { OrderBook } from '../../domain/orderbook.ts';
 import { type Fields, isFields } from '../formats/fields.ts';
 
@@ -48,10 +49,16 @@ export function hashedBytes(bytes: Uint8Array): string {
 }
 
 function headText({ market, assetId, timestamp, bids, asks, minOrderSize }: HashedBook): string {
-  return `{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[${bids}],"asks":[${asks}],"min_order_size":${JSON.stringify(minOrderSize)},"tick_size":`;
+  return `{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[${bids}],"asks":[${asks}${behindLevels(minOrderSize)}`;
 }
 
-function tailText(negRisk: boolean, { tickSize, lastTradePrice }: HashTail): string {
+/** What stands between the asks and the tick. */
+export function behindLevels(minOrderSize: string): string {
+  return `],"min_order_size":${JSON.stringify(minOrderSize)},"tick_size":`;
+}
+
+/** The tick, and what stands behind it. */
+export function tailText(negRisk: boolean, { tickSize, lastTradePrice }: HashTail): string {
   return `${JSON.stringify(tickSize)},"neg_risk":${negRisk},"last_trade_price":${JSON.stringify(lastTradePrice)}}`;
 }
 
@@ -63,9 +70,14 @@ export function hashedLevels(book: OrderBook): Pick<HashedBook, 'bids' | 'asks'>
 function sideText(prices: readonly number[], sizes: readonly number[]): string {
   let text = '';
   for (let i = prices.length - 1; i >= 0; i -= 1) {
-    text += `{"price":"${prices[i]}","size":"${sizes[i]}"}${i > 0 ? ',' : ''}`;
+    text += `${levelText(decimalText(prices[i]!), decimalText(sizes[i]!))}${i > 0 ? ',' : ''}`;
   }
   return text;
+}
+
+/** A level in digits, as the venue writes it. */
+export function levelText(price: string, size: string): string {
+  return `{"price":"${price}","size":"${size}"}`;
 }
 
 /** The levels as a message writes them; undefined when they are not in the venue's form. */

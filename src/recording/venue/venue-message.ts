@@ -14,6 +14,7 @@ import {
   textField,
 } from '../formats/fields.ts';
 import { tradeFields, VENUE_TRADE_NAMES } from '../formats/trade-fields.ts';
+import type { BestPrices } from './best-prices.ts';
 import type { HashedBook } from './venue-hash.ts';
 import { statedLevels } from './venue-hash.ts';
 
@@ -55,12 +56,6 @@ export interface Change extends Addressed {
   /** Of the book behind the change; undefined where the recording leaves it out. */
   readonly hash: string | undefined;
   readonly best: BestPrices | undefined;
-}
-
-/** The best prices that a message states; 0 and 1 stand for an empty side. */
-export interface BestPrices {
-  readonly bid: number;
-  readonly ask: number;
 }
 
 export function bookKind(frame: Fields): BookKind | undefined {

@@ -1,40 +1,34 @@
-import type { InstantMs } from '../../domain/instant.ts';
-import { marketAsOf } from '../../domain/market-as-of.ts';
-import type { StoredMarket } from '../../store/markets.ts';
-import type { ReplayRun } from '../replay-run.ts';
-import { closedTime, venueTime } from '../venue/venue-time.ts';
+import type { ListedMarket } from '../venue/listed-form.ts';
+import { closedTime, ifKnown, venueTime } from '../venue/venue-time.ts';
 import { seriesObject, seriesOf } from './gamma-series.ts';
 
 /**
- * The event that an up-or-down market is the only one of, as Gamma has it (gamma-api.polymarket.com/events), at an instant of a
- * replay at which the market is listed; without its markets. An event has the slug of its market. Ids that no recording knew,
- * and everything that recordings do not keep, are left out.
+ * The event that an up-or-down market is the only one of, as Gamma has it (gamma-api.polymarket.com/events); without its
+ * markets. An event has the slug of its market. Ids that no recording knew, and everything that recordings do not keep, are left
+ * out.
  *
  * The price at the start is known here when the window is over: the venue tells it no sooner.
  */
-export function gammaEvent(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): object {
-  const { shiftMs } = run;
+export function gammaEvent(market: ListedMarket): object {
   const series = seriesOf(market.symbol, market.timeframe);
-  const { resolvedMs, createdMs, priceStart, priceEnd } = marketAsOf(market, nowMs);
-  const priceToBeat = market.endMs <= nowMs ? priceStart : undefined;
+  const { resolvedMs, priceStart: priceToBeat, priceEnd: finalPrice } = market;
   return {
     id: knownId(market.eventId),
     ticker: market.slug,
     slug: market.slug,
-    startDate: venueTime(run.listedMsOf(market) + shiftMs),
-    endDate: venueTime(market.endMs + shiftMs),
+    startDate: venueTime(market.listedMs),
+    endDate: venueTime(market.endMs),
     active: true,
     closed: resolvedMs !== undefined,
     archived: false,
-    createdAt: createdMs === undefined ? undefined : venueTime(createdMs + shiftMs),
+    createdAt: ifKnown(market.createdMs, venueTime),
     enableOrderBook: true,
     negRisk: false,
-    eventMetadata:
-      priceToBeat === undefined && priceEnd === undefined ? undefined : { finalPrice: priceEnd, priceToBeat },
+    eventMetadata: priceToBeat === undefined && finalPrice === undefined ? undefined : { finalPrice, priceToBeat },
     series: [seriesObject(series)],
-    startTime: venueTime(market.startMs + shiftMs),
+    startTime: venueTime(market.startMs),
     seriesSlug: series.slug,
-    closedTime: resolvedMs === undefined ? undefined : closedTime(resolvedMs + shiftMs),
+    closedTime: ifKnown(resolvedMs, closedTime),
   };
 }
 

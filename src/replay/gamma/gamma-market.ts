@@ -1,48 +1,38 @@
 import { decimalText } from '../../domain/decimal.ts';
-import type { InstantMs } from '../../domain/instant.ts';
-import { marketAsOf } from '../../domain/market-as-of.ts';
 import { MIN_ORDER_SIZE } from '../../recording/venue/venue-message.ts';
-import type { StoredMarket } from '../../store/markets.ts';
-import { outcomePricesOf, standingOf } from '../listed-market.ts';
-import type { ReplayRun } from '../replay-run.ts';
-import { VENUE_OUTCOMES } from '../venue/venue-announcements.ts';
-import { closedTime, venueDay, venueTime } from '../venue/venue-time.ts';
+import { VENUE_OUTCOMES } from '../venue/channel-messages.ts';
+import type { ListedMarket, MarketStanding } from '../venue/listed-form.ts';
+import { closedTime, ifKnown, venueDay, venueTime } from '../venue/venue-time.ts';
 import { gammaEvent, knownId } from './gamma-event.ts';
 
 /**
- * A market as Gamma has it (gamma-api.polymarket.com/markets), at an instant of a replay at which it is listed; without its
- * events. Lists are JSON in a text, as there. `startDate` is when it was listed, `eventStartTime` the start of its window. A
- * market stays active when it is closed. What recordings do not keep (question, description, pictures, fees), and what is only known
- * as it was last (volume, liquidity), is left out. Within Database.readInTurn.
+ * A market as Gamma has it (gamma-api.polymarket.com/markets); without its events. Lists are JSON in a text, as there.
+ * `startDate` is when it was listed, `eventStartTime` the start of its window. A market stays active when it is closed. What
+ * recordings do not keep (question, description, pictures, fees), and what is only known as it was last (volume, liquidity), is
+ * left out.
  */
-function gammaMarket(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): object {
-  const { shiftMs } = run;
-  const { createdMs } = marketAsOf(market, nowMs);
-  const standing = standingOf(run, market, nowMs);
-  const { isClosed, resolvedMs } = standing;
-  const prices = outcomePricesOf(standing);
-  const startDateMs = run.listedMsOf(market) + shiftMs;
-  const endDateMs = market.endMs + shiftMs;
+function gammaMarket(market: ListedMarket, standing: MarketStanding): object {
+  const { resolvedMs } = market;
   return {
     id: knownId(market.marketId),
     conditionId: market.conditionId,
     slug: market.slug,
-    endDate: venueTime(endDateMs),
-    startDate: venueTime(startDateMs),
+    endDate: venueTime(market.endMs),
+    startDate: venueTime(market.listedMs),
     outcomes: listText([VENUE_OUTCOMES.up, VENUE_OUTCOMES.down]),
-    outcomePrices: prices && listText(prices.map(decimalText)),
+    outcomePrices: standing.prices && listText(standing.prices.map(decimalText)),
     active: true,
-    closed: isClosed,
-    createdAt: createdMs === undefined ? undefined : venueTime(createdMs + shiftMs),
-    closedTime: resolvedMs === undefined ? undefined : closedTime(resolvedMs + shiftMs),
+    closed: resolvedMs !== undefined,
+    createdAt: ifKnown(market.createdMs, venueTime),
+    closedTime: ifKnown(resolvedMs, closedTime),
     archived: false,
     enableOrderBook: true,
     orderPriceMinTickSize: standing.tickSize,
     orderMinSize: Number(MIN_ORDER_SIZE),
-    endDateIso: venueDay(endDateMs),
-    startDateIso: venueDay(startDateMs),
-    umaEndDate: resolvedMs === undefined ? undefined : venueTime(resolvedMs + shiftMs),
-    umaResolutionStatus: isClosed ? 'resolved' : undefined,
+    endDateIso: venueDay(market.endMs),
+    startDateIso: venueDay(market.listedMs),
+    umaEndDate: ifKnown(resolvedMs, venueTime),
+    umaResolutionStatus: ifKnown(resolvedMs, () => 'resolved'),
     clobTokenIds: listText(market.clobTokenIds),
     acceptingOrders: standing.isAcceptingOrders,
     negRisk: false,
@@ -50,18 +40,18 @@ function gammaMarket(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): ob
     lastTradePrice: standing.lastTradePrice,
     bestBid: standing.bestBid,
     bestAsk: standing.bestAsk,
-    eventStartTime: venueTime(market.startMs + shiftMs),
+    eventStartTime: venueTime(market.startMs),
   };
 }
 
 /** As `/markets` lists it: with its event. */
-export function gammaMarketWithEvents(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): object {
-  return { ...gammaMarket(run, market, nowMs), events: [gammaEvent(run, market, nowMs)] };
+export function gammaMarketWithEvents(market: ListedMarket, standing: MarketStanding): object {
+  return { ...gammaMarket(market, standing), events: [gammaEvent(market)] };
 }
 
 /** As `/events` lists it: with its market. */
-export function gammaEventWithMarkets(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): object {
-  return { ...gammaEvent(run, market, nowMs), markets: [gammaMarket(run, market, nowMs)] };
+export function gammaEventWithMarkets(market: ListedMarket, standing: MarketStanding): object {
+  return { ...gammaEvent(market), markets: [gammaMarket(market, standing)] };
 }
 
 /** `["Up", "Down"]`: with a blank behind the comma, as the venue writes it. */

@@ -1,4 +1,5 @@
 import type { InstantMs } from '../../domain/instant.ts';
+import { listedMarket } from '../listed-market.ts';
 import type { ReplayRun } from '../replay-run.ts';
 import type { CatalogEntry } from './gamma-catalog.ts';
 import { gammaEvent } from './gamma-event.ts';
@@ -15,22 +16,12 @@ export interface ListedSeries extends GammaSeries {
 
 /** The series of markets that are listed at `nowMs`, by slug; within Database.readInTurn. */
 export function listedSeries(run: ReplayRun, entries: readonly CatalogEntry[], nowMs: InstantMs): ListedSeries[] {
-  const bySlug = new Map<string, CatalogEntry[]>();
-  for (const entry of entries) {
-    const held = bySlug.get(entry.series.slug);
-    if (held === undefined) bySlug.set(entry.series.slug, [entry]);
-    else held.push(entry);
-  }
-  return [...bySlug.values()]
-    .map((members) => ({
-      ...members[0]!.series,
-      object: () => ({
-        ...seriesObject(members[0]!.series),
-        events: members
-          .toSorted((a, b) => a.startMs - b.startMs)
-          .slice(-SERIES_EVENTS_MAX)
-          .map(({ key }) => gammaEvent(run, run.archive.markets.byKey(key), nowMs)),
-      }),
-    }))
+  const eventOf = ({ key }: CatalogEntry) => gammaEvent(listedMarket(run, run.archive.markets.byKey(key), nowMs));
+  return [...Map.groupBy(entries, ({ series }) => series.slug).values()]
+    .map((members) => {
+      const { series } = members[0]!;
+      const last = members.toSorted((a, b) => a.startMs - b.startMs).slice(-SERIES_EVENTS_MAX);
+      return { ...series, object: () => ({ ...seriesObject(series), events: last.map(eventOf) }) };
+    })
     .sort((a, b) => (a.slug < b.slug ? -1 : 1));
 }

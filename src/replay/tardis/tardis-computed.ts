@@ -47,8 +47,8 @@ class BookSnapshots implements Computation {
 
   constructor(type: SnapshotType) {
     this.#type = type;
-    this.#bids = this.#book.bids.top(type.depth);
-    this.#asks = this.#book.asks.top(type.depth);
+    this.#bids = this.#top(true);
+    this.#asks = this.#top(false);
   }
 
   of(record: SourceRecord): readonly ComputedRecord[] {
@@ -74,15 +74,17 @@ class BookSnapshots implements Computation {
   }
 
   #update(change: BookChange): void {
-    const { depth, grouping } = this.#type;
     this.#book.update(change);
-    const { bids, asks } = this.#book;
-    const top = (side: typeof bids) => (grouping === undefined ? side.top(depth) : side.grouped(depth, grouping));
-    const [bidsNow, asksNow] = [top(bids), top(asks)];
+    const [bidsNow, asksNow] = [this.#top(true), this.#top(false)];
     this.#hasChanged ||= !sameLevels(this.#bids, bidsNow) || !sameLevels(this.#asks, asksNow);
     this.#bids = bidsNow;
     this.#asks = asksNow;
     this.#timestampMs = change.timestamp.getTime();
+  }
+
+  #top(isBid: boolean): OptionalLevel[] {
+    const { depth, grouping } = this.#type;
+    return this.#book.top(isBid, depth, grouping);
   }
 
   #snapshot({ symbol, exchange, localTimestamp }: BookChange): BookSnapshot {

@@ -2,9 +2,10 @@ import type { InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import type { OrderBook } from '../../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
-import { complement } from '../../recording/mirror.ts';
-import { isNewTop } from '../best-prices.ts';
-import type { LevelChange } from '../level-change.ts';
+import { UNKNOWN_TOKEN } from '../../recording/formats/market-fields.ts';
+import { isNewTop } from '../../recording/venue/best-prices.ts';
+import type { LevelChange } from '../../recording/venue/level-change.ts';
+import { complement } from '../../recording/venue/mirrored-book.ts';
 import type { MarketReel, OutcomeChange } from '../market-reel.ts';
 import { EXCHANGE } from './tardis-data-type.ts';
 import type { FeedEvent } from './tardis-feed.ts';
@@ -13,9 +14,6 @@ import { type BookChange, type BookTicker, dateOf, type RecordLevel, type Source
 type Told = Extract<FeedEvent, { kind: 'told' }>;
 type BooksTold = Extract<Told['event'], { kind: 'books' }>;
 type TradeTold = Extract<Told['event'], { kind: 'trade' }>;
-
-/** What a market has for an asset whose id no recording knew: nobody can ask for it. */
-export const UNKNOWN_ASSET = '0';
 
 /**
  * The records that tardis makes of the venue's messages (tardis-node, src/mappers/polymarket.ts), in the order of those messages as
@@ -73,7 +71,7 @@ function booksRecords(reel: MarketReel, event: BooksTold): SourceRecord[] {
 }
 
 function changesOf({ market }: MarketReel, event: BooksTold, outcome: Outcome): OutcomeChange['changes'] {
-  return assetIdOf(market, outcome) === UNKNOWN_ASSET ? [] : (event[outcome]?.changes ?? []);
+  return assetIdOf(market, outcome) === UNKNOWN_TOKEN ? [] : (event[outcome]?.changes ?? []);
 }
 
 function keyOf({ isBid, price }: LevelChange): number {

@@ -1,15 +1,15 @@
 import type { InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
+import { UNKNOWN_TOKEN } from '../../recording/formats/market-fields.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { MarketReel } from '../market-reel.ts';
 import type { TickSizes } from '../tick-sizes.ts';
+import { listedFrame, resolvedFrame } from '../venue/channel-messages.ts';
 import type { PriceTexts } from '../venue/price-texts.ts';
-import { listedFrame, resolvedFrame } from '../venue/venue-announcements.ts';
 import { VenueFrames } from '../venue/venue-frames.ts';
 import { type FeedEvent, TardisFeed } from './tardis-feed.ts';
-import { UNKNOWN_ASSET } from './tardis-mapper.ts';
 import { CHANNELS, type Channel, type ChannelFilter, type Window } from './tardis-options.ts';
 import type { StreamItem, TardisStream } from './tardis-stream.ts';
 
@@ -157,7 +157,7 @@ export class NativeStream implements TardisStream {
   }
 
   #channelsOf(assetId: string): ReadonlySet<Channel> {
-    if (assetId === UNKNOWN_ASSET) return new Set();
+    if (assetId === UNKNOWN_TOKEN) return new Set();
     const filters = this.#filters.filter(({ assetIds }) => assetIds === undefined || assetIds.includes(assetId));
     return new Set(filters.map(({ channel }) => channel));
   }

@@ -1,8 +1,9 @@
 import type { InstantMs } from '../../domain/instant.ts';
+import { UNKNOWN_TOKEN } from '../../recording/formats/market-fields.ts';
 import { type Computation, computationOf } from './tardis-computed.ts';
 import { type DataType, EXCHANGE } from './tardis-data-type.ts';
 import { TardisFeed } from './tardis-feed.ts';
-import { recordsOf, UNKNOWN_ASSET } from './tardis-mapper.ts';
+import { recordsOf } from './tardis-mapper.ts';
 import { marketsOf, type TardisSource } from './tardis-native.ts';
 import type { NormalizedOptions } from './tardis-options.ts';
 import { dateOf, type SourceRecord, type TardisRecord } from './tardis-record.ts';
@@ -78,7 +79,7 @@ class NormalizedStream implements TardisStream {
   }
 
   #isWanted({ symbol, type }: SourceRecord): boolean {
-    return this.#needed.has(type) && symbol !== UNKNOWN_ASSET && this.#symbols?.has(symbol) !== false;
+    return this.#needed.has(type) && symbol !== UNKNOWN_TOKEN && this.#symbols?.has(symbol) !== false;
   }
 
   /** Tells of a record, and returns when. */

@@ -1,5 +1,5 @@
 import { decimalText } from '../../domain/decimal.ts';
-import { complement } from '../../recording/mirror.ts';
+import { complement } from '../../recording/venue/mirrored-book.ts';
 
 /** Ten thousand prices, from 0 to 1, are all there are at the venue's finest tick. */
 const TICKS = 10_000;

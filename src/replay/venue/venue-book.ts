@@ -2,9 +2,8 @@ import { writeText } from '../../book/decimal-text.ts';
 import { decimalPlaces, decimalText } from '../../domain/decimal.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { OrderBook } from '../../domain/orderbook.ts';
-import { hashedBytes, tradePriceText } from '../../recording/venue/venue-hash.ts';
+import { behindLevels, hashedBytes, tailText, tradePriceText } from '../../recording/venue/venue-hash.ts';
 import { MIN_ORDER_SIZE } from '../../recording/venue/venue-message.ts';
-import type { LastTrade } from '../market-state.ts';
 import { VenueSide } from './venue-side.ts';
 
 const encoder = new TextEncoder();
@@ -13,7 +12,7 @@ const encoder = new TextEncoder();
 export interface BookContext {
   readonly timestampMs: InstantMs;
   readonly tickSize: string;
-  readonly lastTrade: LastTrade | undefined;
+  readonly lastTrade: { readonly price: number } | undefined;
 }
 
 /** Decimals that the venue writes a trade's price with. */
@@ -41,7 +40,7 @@ export class VenueBook {
   #bidsAt = 0;
   /** Behind the asks. */
   #end = 0;
-  #tail: (Omit<BookContext, 'timestampMs'> & { readonly bytes: Uint8Array }) | undefined;
+  #tail: (Omit<BookContext, 'timestampMs'> & { readonly text: string; readonly bytes: Uint8Array }) | undefined;
 
   constructor(conditionId: string, assetId: string) {
     this.conditionId = conditionId;
@@ -71,40 +70,38 @@ export class VenueBook {
   /** In hex. */
   hash(context: BookContext): string {
     this.#stamp(context.timestampMs);
-    const tail = this.#tailOf(context);
-    this.#bytes.set(tail, this.#end);
-    return hashedBytes(this.#bytes.subarray(0, this.#end + tail.length));
+    const { bytes } = this.#tailOf(context);
+    this.#bytes.set(bytes, this.#end);
+    return hashedBytes(this.#bytes.subarray(0, this.#end + bytes.length));
   }
 
   /** A `book` message as it begins a subscription. */
   opening(context: BookContext): string {
     const { tickSize, lastTrade, timestampMs } = context;
-    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}","timestamp":"${timestampMs}","hash":"${this.hash(context)}",${this.#sides()},"tick_size":"${tickSize}","event_type":"book","last_trade_price":"${lastTradeText(lastTrade)}"}`;
+    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}","timestamp":"${timestampMs}","hash":"${this.hash(context)}",${this.#sides()}],"tick_size":"${tickSize}","event_type":"book","last_trade_price":"${lastTradeText(lastTrade)}"}`;
   }
 
   /** A `book` message as it follows a trade. */
   following(context: BookContext): string {
-    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}",${this.#sides()},"hash":"${this.hash(context)}","timestamp":"${context.timestampMs}","event_type":"book"}`;
+    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}",${this.#sides()}],"hash":"${this.hash(context)}","timestamp":"${context.timestampMs}","event_type":"book"}`;
   }
 
   /** The answer of REST's `/book`. */
   summary(context: BookContext): string {
-    const { tickSize, lastTrade, timestampMs } = context;
-    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}","timestamp":"${timestampMs}","hash":"${this.hash(context)}",${this.#sides()},"min_order_size":"${MIN_ORDER_SIZE}","tick_size":"${tickSize}","neg_risk":false,"last_trade_price":"${lastTradeText(lastTrade)}"}`;
+    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}","timestamp":"${context.timestampMs}","hash":"${this.hash(context)}",${this.#sides()}${this.#tailOf(context).text}`;
   }
 
-  /** What stands behind the asks; it changes with trades and ticks only. */
-  #tailOf({ tickSize, lastTrade }: BookContext): Uint8Array {
-    if (this.#tail?.tickSize === tickSize && this.#tail.lastTrade === lastTrade) return this.#tail.bytes;
-    const bytes = encoder.encode(
-      `],"min_order_size":"${MIN_ORDER_SIZE}","tick_size":"${tickSize}","neg_risk":false,"last_trade_price":"${lastTradeText(lastTrade)}"}`,
-    );
-    this.#tail = { tickSize, lastTrade, bytes };
-    return bytes;
+  /** What stands behind the levels; it changes with trades and ticks only. */
+  #tailOf({ tickSize, lastTrade }: BookContext): { readonly text: string; readonly bytes: Uint8Array } {
+    if (this.#tail?.tickSize === tickSize && this.#tail.lastTrade === lastTrade) return this.#tail;
+    const text = behindLevels(MIN_ORDER_SIZE) + tailText(false, { tickSize, lastTradePrice: lastTradeText(lastTrade) });
+    this.#tail = { tickSize, lastTrade, text, bytes: encoder.encode(text) };
+    return this.#tail;
   }
 
+  /** Without the bracket behind the asks. */
   #sides(): string {
-    return `"bids":[${Buffer.from(this.#bytes.buffer, this.#bidsAt, this.#end - this.#bidsAt).toString('latin1')}]`;
+    return `"bids":[${Buffer.from(this.#bytes.buffer, this.#bidsAt, this.#end - this.#bidsAt).toString('latin1')}`;
   }
 
   #stamp(timestampMs: InstantMs): void {
@@ -134,7 +131,7 @@ export class VenueBook {
 }
 
 /** The price of the last trade as books say it: with three decimals, or more where it has more; empty before the first one. */
-function lastTradeText(lastTrade: LastTrade | undefined): string {
+function lastTradeText(lastTrade: BookContext['lastTrade']): string {
   if (lastTrade === undefined) return '';
   const { price } = lastTrade;
   return (decimalPlaces(price) ?? 0) > TRADE_DECIMALS ? decimalText(price) : tradePriceText(price);

@@ -1,12 +1,11 @@
-import type { PriceRecord } from '../../book/price-segment.ts';
 import { decimalText } from '../../domain/decimal.ts';
-import type { InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
-import type { OrderBook } from '../../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
-import { bestPricesOf, isNewTop, spreadBetween } from '../best-prices.ts';
-import type { LevelChange } from '../level-change.ts';
+import { UNKNOWN_TOKEN } from '../../recording/formats/market-fields.ts';
+import { bestPricesOf, isNewTop } from '../../recording/venue/best-prices.ts';
+import type { LevelChange } from '../../recording/venue/level-change.ts';
 import type { MarketReel, OutcomeChange, ReelEvent } from '../market-reel.ts';
+import { bestFrame, tickFrame, tradeFrame } from './channel-messages.ts';
 import type { PriceTexts } from './price-texts.ts';
 import { VenueBook } from './venue-book.ts';
 
@@ -17,9 +16,6 @@ export interface Listening {
   /** `best_bid_ask` as well. */
   readonly custom: boolean;
 }
-
-/** What a market has for an asset whose id no recording knew: nobody can ask for it. */
-const UNKNOWN_ASSET = '0';
 
 type BooksEvent = Extract<ReelEvent, { kind: 'books' }>;
 type TradeEvent = Extract<ReelEvent, { kind: 'trade' }>;
@@ -63,14 +59,12 @@ export class VenueFrames {
       case 'trade':
         return this.#tradeFrames(event, listening);
       case 'tick':
-        return this.#wanted(listening).map((outcome) => this.#tickFrame(outcome, event));
+        return OUTCOMES.filter((outcome) => listening[outcome]).map((outcome) =>
+          tickFrame(this.reel.market, outcome, event.change, event.timestampMs + this.#shiftMs),
+        );
       case 'gap':
         return [];
     }
-  }
-
-  #wanted(listening: Listening): Outcome[] {
-    return OUTCOMES.filter((outcome) => listening[outcome]);
   }
 
   #context(outcome: Outcome) {
@@ -102,13 +96,14 @@ export class VenueFrames {
     // Nobody has heard of it yet: the changes would have nothing to change.
     if (change.before === undefined) frames.push(this.#books[outcome].opening(this.#context(outcome)));
     else if (custom && isNewTop(change.before, change.after)) {
-      frames.push(this.#topFrame(outcome, change.after, event.timestampMs));
+      const timestampMs = event.timestampMs + this.#shiftMs;
+      frames.push(bestFrame(this.reel.market, outcome, bestPricesOf(change.after), this.#prices, timestampMs));
     }
   }
 
   #entriesOf(outcome: Outcome, change: OutcomeChange | undefined): Entries {
     const book = this.#books[outcome];
-    if (change === undefined || book.assetId === UNKNOWN_ASSET) return NO_ENTRIES;
+    if (change === undefined || book.assetId === UNKNOWN_TOKEN) return NO_ENTRIES;
     if (change.before === undefined) {
       book.reset(change.after);
       return NO_ENTRIES;
@@ -135,43 +130,13 @@ export class VenueFrames {
 
   #tradeFrames({ outcome, record, timestampMs }: TradeEvent, listening: Listening): string[] {
     const frames: string[] = [];
-    if (listening[outcome]) frames.push(this.#tradeFrame(outcome, record, timestampMs));
+    if (listening[outcome]) frames.push(tradeFrame(this.reel.market, outcome, record, timestampMs + this.#shiftMs));
     for (const each of [outcome, otherOutcome(outcome)]) {
       if (listening[each] && this.reel.state(each).known !== undefined) {
         frames.push(this.#books[each].following(this.#context(each)));
       }
     }
     return frames;
-  }
-
-  /** What is not recorded of a trade is left out. */
-  #tradeFrame(outcome: Outcome, { price, trade }: PriceRecord, timestampMs: InstantMs): string {
-    const { market } = this.reel;
-    const { size, side, feeRateBps, transactionHash } = trade ?? {};
-    return JSON.stringify({
-      market: market.conditionId,
-      asset_id: assetIdOf(market, outcome),
-      price: decimalText(price),
-      size: size === undefined ? undefined : decimalText(size),
-      fee_rate_bps: feeRateBps === undefined ? undefined : String(feeRateBps),
-      side: side?.toUpperCase(),
-      timestamp: String(timestampMs + this.#shiftMs),
-      event_type: 'last_trade_price',
-      transaction_hash: transactionHash,
-    });
-  }
-
-  #tickFrame(outcome: Outcome, { change, timestampMs }: Extract<ReelEvent, { kind: 'tick' }>): string {
-    const { market } = this.reel;
-    return `{"event_type":"tick_size_change","asset_id":"${assetIdOf(market, outcome)}","market":"${market.conditionId}","old_tick_size":"${change.oldTickSize}","new_tick_size":"${change.newTickSize}","timestamp":"${timestampMs + this.#shiftMs}"}`;
-  }
-
-  #topFrame(outcome: Outcome, book: OrderBook, timestampMs: InstantMs): string {
-    const { market } = this.reel;
-    const best = bestPricesOf(book);
-    const spread = spreadBetween(best);
-    const size = decimalText(Math.abs(spread));
-    return `{"market":"${market.conditionId}","asset_id":"${assetIdOf(market, outcome)}","best_bid":"${this.#prices.text(best.bid)}","best_ask":"${this.#prices.text(best.ask)}","spread":"${spread < 0 ? '-' : ''}${size}","timestamp":"${timestampMs + this.#shiftMs}","event_type":"best_bid_ask"}`;
   }
 }
 

@@ -1,51 +1,40 @@
-import type { InstantMs } from '../../domain/instant.ts';
-import { marketAsOf } from '../../domain/market-as-of.ts';
+import { OUTCOMES } from '../../domain/outcome.ts';
 import { MIN_ORDER_SIZE } from '../../recording/venue/venue-message.ts';
-import type { StoredMarket } from '../../store/markets.ts';
-import { outcomePricesOf, standingOf } from '../listed-market.ts';
-import type { ReplayRun } from '../replay-run.ts';
-import { VENUE_OUTCOMES } from './venue-announcements.ts';
+import { VENUE_OUTCOMES } from './channel-messages.ts';
+import type { ListedMarket, MarketStanding } from './listed-form.ts';
 import { venueTime } from './venue-time.ts';
 
 /**
- * A market as the CLOB's `/markets/{condition_id}` has it (docs.polymarket.com), at an instant of a replay at which it is listed.
- * What recordings do not keep is left out: question, description, pictures, fees, rewards. Within Database.readInTurn.
+ * A market as the CLOB's `/markets/{condition_id}` has it (docs.polymarket.com). What recordings do not keep is left out:
+ * question, description, pictures, fees, rewards.
  */
-export function venueMarket(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): object {
-  const standing = standingOf(run, market, nowMs);
+export function venueMarket(market: ListedMarket, standing: MarketStanding): object {
   return {
     enable_order_book: true,
-    ...statesOf(standing),
+    ...statesOf(market, standing),
     minimum_order_size: Number(MIN_ORDER_SIZE),
     minimum_tick_size: standing.tickSize,
     condition_id: market.conditionId,
     market_slug: market.slug,
-    end_date_iso: venueTime(market.endMs + run.shiftMs),
+    end_date_iso: venueTime(market.endMs),
     neg_risk: false,
-    tokens: tokensOf(market, standing, nowMs),
+    tokens: tokensOf(market, standing),
   };
 }
 
 /** The same in the fewer words of `/simplified-markets`. */
-export function simplifiedMarket(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): object {
-  const standing = standingOf(run, market, nowMs);
-  return {
-    condition_id: market.conditionId,
-    tokens: tokensOf(market, standing, nowMs),
-    ...statesOf(standing),
-  };
+export function simplifiedMarket(market: ListedMarket, standing: MarketStanding): object {
+  return { condition_id: market.conditionId, tokens: tokensOf(market, standing), ...statesOf(market, standing) };
 }
 
 /** The venue calls a market active for good. */
-function statesOf({ isClosed, isAcceptingOrders }: ReturnType<typeof standingOf>) {
-  return { active: true, closed: isClosed, archived: false, accepting_orders: isAcceptingOrders };
+function statesOf({ resolvedMs }: ListedMarket, { isAcceptingOrders }: MarketStanding) {
+  return { active: true, closed: resolvedMs !== undefined, archived: false, accepting_orders: isAcceptingOrders };
 }
 
-function tokensOf(market: StoredMarket, standing: ReturnType<typeof standingOf>, nowMs: InstantMs): object[] {
-  const prices = outcomePricesOf(standing);
-  const { winner } = marketAsOf(market, nowMs);
-  return (['up', 'down'] as const).map((outcome, index) => ({
-    token_id: market.clobTokenIds[index],
+function tokensOf({ clobTokenIds, winner }: ListedMarket, { prices }: MarketStanding): object[] {
+  return OUTCOMES.map((outcome, index) => ({
+    token_id: clobTokenIds[index],
     outcome: VENUE_OUTCOMES[outcome],
     price: prices?.[index],
     winner: winner === outcome,

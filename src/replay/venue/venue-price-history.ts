@@ -2,7 +2,7 @@ import type { InstantMs } from '../../domain/instant.ts';
 import { marketAsOf } from '../../domain/market-as-of.ts';
 import { type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { PAGE_LIMIT_MAX, type PageQuery } from '../../domain/page.ts';
-import { complement } from '../../recording/mirror.ts';
+import { complement } from '../../recording/venue/mirrored-book.ts';
 import type { OutcomePrice } from '../../store/prices.ts';
 import type { MarketSeries } from '../../store/series.ts';
 import type { ReplayRun } from '../replay-run.ts';

@@ -3,10 +3,11 @@ import type { InstantMs } from '../../domain/instant.ts';
 import { marketAsOf } from '../../domain/market-as-of.ts';
 import { type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import type { TradeSide } from '../../domain/trade.ts';
+import { type BestPrices, bestPricesOf, midpointOf } from '../../recording/venue/best-prices.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { type BestPrices, bestPricesOf, midpointOf, spreadBetween } from '../best-prices.ts';
 import { bookAt, type KnownBook, lastTradeAt } from '../market-state.ts';
 import type { ReplayRun } from '../replay-run.ts';
+import { spreadText } from './channel-messages.ts';
 import { VenueBook } from './venue-book.ts';
 
 /** An asset that is traded at an instant: which outcome of which market it is, and its book then. */
@@ -62,21 +63,19 @@ export class VenueQuotes {
 
   midpoint(assetId: string): string | undefined {
     const best = this.#best(assetId);
-    return best === undefined ? undefined : decimalText(midpointOf(best));
+    return best && decimalText(midpointOf(best));
   }
 
   /** The best bid for BUY, the best ask for SELL: the side of the book, not what somebody who takes it does. */
   price(assetId: string, side: BookSide): string | undefined {
     const best = this.#best(assetId);
-    return best === undefined ? undefined : decimalText(side === 'BUY' ? best.bid : best.ask);
+    return best && decimalText(side === 'BUY' ? best.bid : best.ask);
   }
 
   /** Negative where the book is crossed. */
   spread(assetId: string): string | undefined {
     const best = this.#best(assetId);
-    if (best === undefined) return undefined;
-    const spread = spreadBetween(best);
-    return spread < 0 ? `-${decimalText(-spread)}` : decimalText(spread);
+    return best && spreadText(best);
   }
 
   /** Also of a resolved market; undefined before the first trade. One told of the other outcome is one against it. */

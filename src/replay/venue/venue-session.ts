@@ -5,8 +5,8 @@ import { Agenda, type Upcoming } from '../agenda.ts';
 import type { Follower } from '../replay-clock.ts';
 import type { ReplayRun } from '../replay-run.ts';
 import { TURN_MS, Turn } from '../turns.ts';
+import { listedFrame, resolvedFrame } from './channel-messages.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from './channel-request.ts';
-import { listedFrame, resolvedFrame } from './venue-announcements.ts';
 import { VenueFrames } from './venue-frames.ts';
 
 /** The connection that a session talks through. */

@@ -1,6 +1,7 @@
 import { writeText } from '../../book/decimal-text.ts';
 import { decimalText } from '../../domain/decimal.ts';
-import { placeOf } from '../level-change.ts';
+import { placeOf } from '../../recording/venue/venue-book.ts';
+import { levelText } from '../../recording/venue/venue-hash.ts';
 
 /**
  * The levels of one side of a book in the venue's words, as bytes: compact JSON without the brackets, the best one last. They
@@ -40,7 +41,7 @@ export class VenueSide {
    * to `end` is moved. Returns by how many bytes.
    */
   set(price: number, priceText: string, size: string, bytes: Uint8Array, start: number, end: number): number {
-    const at = placeOf(this.#prices, price, !this.#isBids);
+    const at = placeOf(this.#prices, price, this.#isBids ? 1 : -1);
     const isHeld = this.#prices[at] === price;
     if (size === '0') return isHeld ? this.#remove(at, bytes, start, end) : 0;
     const text = levelText(priceText, size);
@@ -105,7 +106,3 @@ export class VenueSide {
 }
 
 const COMMA = 44;
-
-function levelText(price: string, size: string): string {
-  return `{"price":"${price}","size":"${size}"}`;
-}

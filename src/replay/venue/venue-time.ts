@@ -14,3 +14,8 @@ export function closedTime(instantMs: InstantMs): string {
 export function venueDay(instantMs: InstantMs): string {
   return formatInstant(instantMs).slice(0, 'YYYY-MM-DD'.length);
 }
+
+/** What `form` makes of an instant; undefined where it is not known. */
+export function ifKnown<T>(instantMs: InstantMs | undefined, form: (instantMs: InstantMs) => T): T | undefined {
+  return instantMs === undefined ? undefined : form(instantMs);
+}

@@ -1,7 +1,7 @@
-import type { OrderBook } from '../domain/orderbook.ts';
-import { midOf, spreadOf } from '../domain/quote.ts';
+import type { OrderBook } from '../../domain/orderbook.ts';
+import { midOf, spreadOf } from '../../domain/quote.ts';
 
-/** The best prices of a book in the venue's words: a side without levels is a bid of 0, or an ask of 1. */
+/** The best prices of a book in the venue's words: 0 and 1 stand for an empty side. */
 export interface BestPrices {
   readonly bid: number;
   readonly ask: number;
