@@ -2,8 +2,9 @@ import { type Command, Option } from 'commander';
 import { instant, speed } from '../config.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import type { AskedReplay } from '../http/replay/run-resource.ts';
 import type { Speed } from '../replay/replay-clock.ts';
-import { GAP_MODES, type GapMode, type RunOptions } from '../replay/replay-run.ts';
+import { GAP_MODES, type GapMode } from '../replay/replay-run.ts';
 import { coins, market, timeframes } from './export.ts';
 
 /** What a replay is made of, as flags say it. */
@@ -51,19 +52,8 @@ export function addSelectionFlags(command: Command): Command {
     .option('--paused', 'wait to be resumed');
 }
 
-export function runOptionsOf({ market = [], coin = [], tf = [], ...flags }: SelectionFlags): RunOptions {
-  return {
-    selection: { names: market, coins: coin, timeframes: tf },
-    fromMs: flags.from,
-    toMs: flags.to,
-    speed: flags.speed,
-    gaps: flags.gaps,
-    rebase: flags.rebase === 'now',
-  };
-}
-
-/** The same, as a body of /v1/replay/runs. */
-export function requestOf({ market, coin, tf, ...flags }: SelectionFlags): object {
+/** The same as a body of /v1/replay/runs. */
+export function requestOf({ market, coin, tf, ...flags }: SelectionFlags): AskedReplay {
   const { from, to, speed, gaps, rebase, paused } = flags;
   return { markets: market, coins: coin, timeframes: tf, from, to, speed, gaps, rebase, paused };
 }

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { instant, keyFileOption, replayUrlOption, speed } from '../config.ts';
-import { DomainError, type ErrorKind } from '../domain/errors.ts';
+import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import type { ReplayResource } from '../http/replay/run-resource.ts';
+import { isFields, parsedJson } from '../recording/formats/fields.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
 import { json, printable, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
@@ -138,40 +139,22 @@ class ReplayService {
       );
     }
     const text = await response.text();
-    if (response.ok) return text === '' ? {} : this.#documentIn(text);
-    throw new DomainError(kindOf(response.status), detailIn(text) ?? `${this.#url} answers with ${response.status}`);
-  }
-
-  #documentIn(text: string): object {
-    const document = parsed(text);
-    if (document !== undefined && 'data' in document) return document;
+    const document = parsedJson(text);
+    if (!response.ok) {
+      const detail = isFields(document) && typeof document.detail === 'string' ? document.detail : undefined;
+      // What decides the exit code.
+      const kind = response.status === 400 ? 'invalid-parameter' : 'unavailable';
+      throw new DomainError(kind, detail ?? `${this.#url} answers with ${response.status}`);
+    }
+    if (text === '') return {};
+    // Something else may listen there.
+    if (isFields(document) && 'data' in document) return document;
     throw new DomainError('unavailable', `what answers at ${this.#url} is no replay: name another with --url`);
   }
 }
 
 function pathOf(id: string): string {
   return `${RUNS}/${encodeURIComponent(id)}`;
-}
-
-/** What decides the exit code. */
-function kindOf(status: number): ErrorKind {
-  return status === 400 ? 'invalid-parameter' : 'unavailable';
-}
-
-function detailIn(text: string): string | undefined {
-  const problem = parsed(text);
-  if (problem === undefined || !('detail' in problem)) return undefined;
-  return typeof problem.detail === 'string' ? problem.detail : undefined;
-}
-
-/** Undefined for what is no JSON object: something else listens there. */
-function parsed(text: string): object | undefined {
-  try {
-    const document: unknown = JSON.parse(text);
-    return typeof document === 'object' && document !== null ? document : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function show(terminal: Terminal, command: Command, runs: readonly ReplayResource[]): void {

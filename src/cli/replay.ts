@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { allowedHostsOption, corsOriginsOption, hostOption, maxSocketsOption, replayPortOption } from '../config.ts';
 import { createApp } from '../http/app.ts';
 import { Cors } from '../http/cors.ts';
+import { runOptionsOf } from '../http/replay/run-request.ts';
 import { replayResource } from '../http/replay/run-resource.ts';
 import { Sockets } from '../http/replay/socket.ts';
 import { bookAt } from '../replay/market-state.ts';
@@ -9,7 +10,7 @@ import type { ReplayRun } from '../replay/replay-run.ts';
 import { ReplayRuns } from '../replay/replay-runs.ts';
 import { type Archive, openArchive } from '../store/archive.ts';
 import { cannotListen, isLoopback, type Listening, listenDirectly, originOf } from './listening.ts';
-import { addSelectionFlags, runOptionsOf, type SelectionFlags } from './replay-selection.ts';
+import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
 import { steeringCommands } from './replay-steering.ts';
 import { stopSignals } from './stop-signals.ts';
 import { json, type Terminal } from './terminal.ts';
@@ -75,7 +76,7 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
   try {
     const clocks = { monotonicMs: () => performance.now(), wallMs: terminal.clock };
     const runs = new ReplayRuns(archive, clocks);
-    const run = runs.make(runOptionsOf(options));
+    const run = runs.make(runOptionsOf(requestOf(options)));
     const sockets = new Sockets(options.maxSockets, (line) => terminal.err(`${line}\n`));
     const { first, second } = stopSignals();
     let draining = false;

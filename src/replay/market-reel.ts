@@ -2,7 +2,7 @@ import { type PriceRecord, priceCodec } from '../book/price-segment.ts';
 import type { RunSlice } from '../book/run.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
-import { OUTCOMES, type Outcome, otherOutcome } from '../domain/outcome.ts';
+import { type Outcome, otherOutcome } from '../domain/outcome.ts';
 import { changedBook, changesBetween, type LevelChange } from '../recording/venue/level-change.ts';
 import { complement, mirrorOf } from '../recording/venue/mirrored-book.ts';
 import type { Archive } from '../store/archive.ts';
@@ -29,9 +29,6 @@ export type ReelEvent = { readonly timestampMs: InstantMs } & (
   | { readonly kind: 'gap'; readonly gap: Gap }
 );
 
-/** Of events of one timestamp: ticks come before the books that need them, trades behind them, a gap at the end. */
-type Kind = ReelEvent['kind'];
-
 /** What is known of one outcome where the reel stands. */
 export interface OutcomeState {
   readonly known: KnownBook | undefined;
@@ -48,7 +45,7 @@ export interface OutcomeState {
 export class MarketReel {
   readonly market: StoredMarket;
   readonly #ticks: TickSizes;
-  readonly #state: Record<Outcome, { known: KnownBook | undefined; lastTrade: LastTrade | undefined }>;
+  readonly #state: Record<Outcome, { -readonly [Field in keyof OutcomeState]: OutcomeState[Field] }>;
   readonly #books: Readonly<Record<Outcome, BookCursor>>;
   readonly #trades: Readonly<Record<Outcome, PriceCursor>>;
   readonly #gaps: Iterator<Gap>;
@@ -95,7 +92,7 @@ export class MarketReel {
   /** The next event, which must be there; the state is the one behind it then. */
   next(): ReelEvent {
     const timestampMs = this.#nextMs!;
-    const event = this.#take(this.#kindAt(timestampMs), timestampMs);
+    const event = this.#take(timestampMs);
     this.#nextMs = this.#earliest();
     return event;
   }
@@ -113,30 +110,18 @@ export class MarketReel {
     return earliestMs === Infinity ? undefined : earliestMs;
   }
 
-  #kindAt(timestampMs: InstantMs): Kind {
-    if (this.#tick?.timestampMs === timestampMs) return 'tick';
-    if (this.#books.up.nextMs === timestampMs || this.#books.down.nextMs === timestampMs) return 'books';
-    return OUTCOMES.some((outcome) => this.#trades[outcome].nextMs === timestampMs) ? 'trade' : 'gap';
+  /** Of events of one timestamp: ticks come before the books that need them, trades behind them, a gap at the end. */
+  #take(timestampMs: InstantMs): ReelEvent {
+    const isNow = ({ nextMs }: { readonly nextMs: InstantMs }) => nextMs === timestampMs;
+    if (this.#tick?.timestampMs === timestampMs) return this.#takeTick(this.#tick);
+    if (isNow(this.#books.up) || isNow(this.#books.down)) return this.#takeBooks(timestampMs);
+    if (isNow(this.#trades.up) || isNow(this.#trades.down)) return this.#takeTrade(timestampMs);
+    const gap = this.#gap!;
+    this.#gap = this.#nextGap();
+    return { kind: 'gap', timestampMs, gap };
   }
 
-  #take(kind: Kind, timestampMs: InstantMs): ReelEvent {
-    switch (kind) {
-      case 'tick':
-        return this.#takeTick();
-      case 'books':
-        return this.#takeBooks(timestampMs);
-      case 'trade':
-        return this.#takeTrade(timestampMs);
-      case 'gap': {
-        const gap = this.#gap!;
-        this.#gap = this.#nextGap();
-        return { kind, timestampMs, gap };
-      }
-    }
-  }
-
-  #takeTick(): ReelEvent {
-    const change = this.#tick!;
+  #takeTick(change: TickChange): ReelEvent {
     this.#tickSize = change.newTickSize;
     this.#tick = this.#ticks.changeAfter(this.market, change.timestampMs);
     return { kind: 'tick', timestampMs: change.timestampMs, change };

@@ -2,22 +2,17 @@ import { type InstantMs, parseIso } from '../../domain/instant.ts';
 import { type Bounds, CATALOG_ORDERS, type CatalogOrder, type CatalogQuery } from '../../replay/gamma/gamma-catalog.ts';
 import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 
-/** A stretch of a list. */
-export interface Stretch {
-  readonly limit: number;
-  readonly offset: number;
-}
-
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 500;
+const NOTHING: CatalogQuery = { endDate: { maxMs: -1 } };
 const WHOLE = /^\d{1,9}$/;
 
 /** What `/markets` and `/events` are asked for; parameters that are unknown, or about what no recording keeps, are ignored. */
 export function catalogQuery({ query, run }: VenueQuestion, idOf: 'market' | 'event'): CatalogQuery {
-  const ids = listIn(query, 'id');
+  // What every listed market is, is asked away.
+  if (flagIn(query, 'active') === false || flagIn(query, 'archived') === true) return NOTHING;
   return {
-    marketIds: idOf === 'market' ? ids : [],
-    eventIds: idOf === 'event' ? ids : [],
+    [`${idOf}Ids`]: listIn(query, 'id'),
     slugs: listIn(query, 'slug'),
     conditionIds: listIn(query, 'condition_ids'),
     assetIds: listIn(query, 'clob_token_ids'),
@@ -33,14 +28,11 @@ export function catalogQuery({ query, run }: VenueQuestion, idOf: 'market' | 'ev
   };
 }
 
-/** Whether what every listed market is would be asked away. */
-export function asksForNothing({ query }: VenueQuestion): boolean {
-  return flagIn(query, 'active') === false || flagIn(query, 'archived') === true;
-}
-
-export function stretchIn({ query }: VenueQuestion): Stretch {
-  const limit = wholeIn(query, 'limit') ?? LIMIT_DEFAULT;
-  return { limit: Math.min(limit, LIMIT_MAX), offset: wholeIn(query, 'offset') ?? 0 };
+/** What is wanted of a list. */
+export function stretchOf<T>(list: readonly T[], { query }: VenueQuestion): T[] {
+  const limit = Math.min(wholeIn(query, 'limit') ?? LIMIT_DEFAULT, LIMIT_MAX);
+  const offset = wholeIn(query, 'offset') ?? 0;
+  return list.slice(offset, offset + limit);
 }
 
 /** The values of a parameter, which may come several times, or several in one. */
@@ -52,7 +44,7 @@ function flagIn(query: URLSearchParams, name: string): boolean | undefined {
   const text = query.get(name)?.toLowerCase();
   if (text === undefined || text === '') return undefined;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw invalid(name);
+  throw invalid(`${name} is invalid`);
 }
 
 /** `startDate`, as objects have it, and `start_date`, as parameters do. */
@@ -65,7 +57,7 @@ function ordersCalled(name: string): CatalogOrder[] {
 function wholeIn(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null || text === '') return undefined;
-  if (!WHOLE.test(text)) throw invalid(name);
+  if (!WHOLE.test(text)) throw invalid(`${name} is invalid`);
   return Number(text);
 }
 
@@ -79,10 +71,11 @@ function instantIn(query: URLSearchParams, name: string, shiftMs: number): Insta
   if (text === null || text === '') return undefined;
   // A plus sign that was not escaped is a blank by now.
   const instantMs = parseIso(text.replace(' ', '+'));
-  if (instantMs === undefined) throw invalid(name);
+  if (instantMs === undefined) throw invalid(`${name} is invalid`);
   return instantMs - shiftMs;
 }
 
-function invalid(name: string): VenueRefusal {
-  return new VenueRefusal(422, { type: 'validation error', error: `${name} is invalid` });
+/** What Gamma refuses a parameter with. */
+export function invalid(error: string): VenueRefusal {
+  return new VenueRefusal(422, { type: 'validation error', error });
 }

@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia';
-import { type CatalogEntry, type CatalogQuery, EVERY_MARKET, GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
+import { type CatalogEntry, type CatalogQuery, GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
 import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../replay/gamma/gamma-market.ts';
 import { listedSeries } from '../../replay/gamma/gamma-series-list.ts';
 import { listedObject } from '../../replay/listed-market.ts';
 import type { ReplayRuns } from '../../replay/replay-runs.ts';
-import { asksForNothing, catalogQuery, listIn, type Stretch, stretchIn } from './gamma-query.ts';
+import { catalogQuery, invalid, listIn, stretchOf } from './gamma-query.ts';
 import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 import { marketsPage, oneMarket } from './venue-markets.ts';
 
@@ -16,28 +16,16 @@ const CURSOR_DIGITS = /^\d{1,15}$/;
 
 /** Markets, or the events that they are in: found alike, and told in their own words. */
 interface Noun {
-  readonly path: '/markets' | '/events';
-  readonly idOf: 'market' | 'event';
-  readonly list: 'markets' | 'events';
+  readonly name: 'market' | 'event';
   readonly objectOf: typeof gammaMarketWithEvents;
   /** What is listed where nothing is said about it. */
   readonly closed: boolean | undefined;
 }
 
-const MARKETS: Noun = {
-  path: '/markets',
-  idOf: 'market',
-  list: 'markets',
-  objectOf: gammaMarketWithEvents,
-  closed: false,
-};
-const EVENTS: Noun = {
-  path: '/events',
-  idOf: 'event',
-  list: 'events',
-  objectOf: gammaEventWithMarkets,
-  closed: undefined,
-};
+const NOUNS: readonly Noun[] = [
+  { name: 'market', objectOf: gammaMarketWithEvents, closed: false },
+  { name: 'event', objectOf: gammaEventWithMarkets, closed: undefined },
+];
 
 /**
  * The venue's directory of markets, Gamma (gamma-api.polymarket.com), as at the replay's instant: markets, events and series with
@@ -51,35 +39,28 @@ export function gammaController({ runs }: { readonly runs: ReplayRuns }) {
   const get = (path: string, tell: (question: VenueQuestion) => string) =>
     app.get(path, (context: VenueContext) => answerAsVenue(runs, context, tell));
   for (const prefix of PREFIXES) {
-    for (const noun of [MARKETS, EVENTS]) {
-      const base = `${prefix}${noun.path}`;
+    for (const noun of NOUNS) {
+      const base = `${prefix}/${noun.name}s`;
       get(base, (question) => {
         if (base === '/markets' && question.query.has('next_cursor')) return marketsPage(question, catalogs, '');
-        return JSON.stringify(objectsOf(question, noun, listed(question, catalogs, noun, stretchIn(question))));
+        const found = catalogs.of(question.run).select(queryOf(question, noun), question.nowMs);
+        return JSON.stringify(objectsOf(question, noun, stretchOf(found, question)));
       });
       get(`${base}/keyset`, (question) => keyset(question, catalogs, noun));
       get(`${base}/slug/:slug`, (question) => {
-        const slugs = [question.params.slug ?? ''];
-        return one(
-          question,
-          noun,
-          catalogs.of(question.run).select({ ...EVERY_MARKET, slugs }, question.nowMs),
-          'slug',
-        );
+        return one(question, catalogs, noun, 'slug', { slugs: [question.params.slug ?? ''] });
       });
       get(`${base}/:id`, (question) => {
         const id = question.params.id ?? '';
         if (base === '/markets' && CONDITION_ID.test(id)) return oneMarket(question, id);
-        if (!NUMERIC_ID.test(id)) throw new VenueRefusal(422, { type: 'validation error', error: 'id is invalid' });
-        const ids = noun.idOf === 'market' ? { marketIds: [id] } : { eventIds: [id] };
-        return one(question, noun, catalogs.of(question.run).select({ ...EVERY_MARKET, ...ids }, question.nowMs), 'id');
+        if (!NUMERIC_ID.test(id)) throw invalid('id is invalid');
+        return one(question, catalogs, noun, 'id', { [`${noun.name}Ids`]: [id] });
       });
     }
     get(`${prefix}/series`, (question) => {
       const slugs = listIn(question.query, 'slug');
-      const { limit, offset } = stretchIn(question);
       const found = seriesIn(question, catalogs).filter(({ slug }) => slugs.length === 0 || slugs.includes(slug));
-      return JSON.stringify(found.slice(offset, offset + limit).map(({ object }) => object()));
+      return JSON.stringify(stretchOf(found, question).map(({ object }) => object()));
     });
     get(`${prefix}/series/:id`, (question) => {
       const found = seriesIn(question, catalogs).find(({ id }) => id === question.params.id);
@@ -91,21 +72,12 @@ export function gammaController({ runs }: { readonly runs: ReplayRuns }) {
 }
 
 function seriesIn({ run, nowMs }: VenueQuestion, catalogs: GammaCatalogs) {
-  return listedSeries(run, catalogs.of(run).select(EVERY_MARKET, nowMs), nowMs);
+  return listedSeries(run, catalogs.of(run).select({}, nowMs), nowMs);
 }
 
-/** What a list holds of what is asked for. */
-function listed(question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun, { limit, offset }: Stretch) {
-  return found(question, catalogs, noun).slice(offset, offset + limit);
-}
-
-function found(question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun): CatalogEntry[] {
-  if (asksForNothing(question)) return [];
-  return catalogs.of(question.run).select(queryOf(question, noun), question.nowMs);
-}
-
+/** What a list of markets or events is asked for. */
 function queryOf(question: VenueQuestion, noun: Noun): CatalogQuery {
-  const query = catalogQuery(question, noun.idOf);
+  const query = catalogQuery(question, noun.name);
   return { ...query, closed: query.closed ?? noun.closed };
 }
 
@@ -114,34 +86,24 @@ function queryOf(question: VenueQuestion, noun: Noun): CatalogQuery {
  * names.
  */
 function keyset(question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun): string {
-  if (question.query.has('offset')) {
-    throw new VenueRefusal(422, { type: 'validation error', error: 'offset is not allowed on keyset endpoints' });
-  }
-  const rest = foundBehind(question.query.get('after_cursor') ?? '', question, catalogs, noun);
-  const entries = rest.slice(0, stretchIn(question).limit);
+  if (question.query.has('offset')) throw invalid('offset is not allowed on keyset endpoints');
+  const { run, nowMs } = question;
+  const catalog = catalogs.of(run);
+  const query = queryOf(question, noun);
+  const cursor = question.query.get('after_cursor') ?? '';
+  const digits = Buffer.from(cursor, 'base64url').toString();
+  const key = CURSOR_DIGITS.test(digits) ? Number(digits) : -1;
+  const rest = cursor === '' ? catalog.select(query, nowMs) : catalog.selectBehind(key, query, nowMs);
+  if (rest === undefined) throw invalid('after_cursor is invalid');
+  const entries = stretchOf(rest, question);
   const last = entries.at(-1);
   const hasMore = last !== undefined && entries.length < rest.length;
-  const next_cursor = hasMore ? cursorOf(last.key) : undefined;
-  return JSON.stringify({ [noun.list]: objectsOf(question, noun, entries), next_cursor });
+  const next_cursor = hasMore ? Buffer.from(String(last.key)).toString('base64url') : undefined;
+  return JSON.stringify({ [`${noun.name}s`]: objectsOf(question, noun, entries), next_cursor });
 }
 
-function foundBehind(cursor: string, question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun): CatalogEntry[] {
-  if (cursor === '' || asksForNothing(question)) return found(question, catalogs, noun);
-  const digits = Buffer.from(cursor, 'base64url').toString();
-  const rest = CURSOR_DIGITS.test(digits)
-    ? catalogs.of(question.run).selectBehind(Number(digits), queryOf(question, noun), question.nowMs)
-    : undefined;
-  if (rest === undefined) {
-    throw new VenueRefusal(422, { type: 'validation error', error: 'after_cursor is invalid' });
-  }
-  return rest;
-}
-
-function cursorOf(key: number): string {
-  return Buffer.from(String(key)).toString('base64url');
-}
-
-function one(question: VenueQuestion, noun: Noun, entries: readonly CatalogEntry[], by: string): string {
+function one(question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun, by: string, query: CatalogQuery): string {
+  const entries = catalogs.of(question.run).select(query, question.nowMs);
   // Of several of one slug the latest.
   const entry = entries.toSorted((a, b) => a.startMs - b.startMs).at(-1);
   if (entry === undefined) throw notFound(by);

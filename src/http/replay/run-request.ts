@@ -3,22 +3,25 @@ import { Value } from '@sinclair/typebox/value';
 import { canonicalCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, isInstant, parseInstant } from '../../domain/instant.ts';
+import { parsedJson } from '../../recording/formats/fields.ts';
 import type { RunOptions } from '../../replay/replay-run.ts';
-import { ReplayChange, ReplayRequest } from './run-resource.ts';
+import { type AskedReplay, ReplayChange, ReplayRequest } from './run-resource.ts';
 
 /** A body that asks for a replay; and whether its clock waits. Throws 'invalid-parameter'. */
 export function runRequestIn(text: string): { readonly options: RunOptions; readonly isPaused: boolean } {
-  const { markets = [], coins = [], timeframes = [], from, to, ...asked } = bodyOf(ReplayRequest, text);
+  const asked = bodyOf(ReplayRequest, text);
+  return { options: runOptionsOf(asked), isPaused: asked.paused ?? false };
+}
+
+/** What a replay is made of, of whom asks for it. Throws 'invalid-parameter'. */
+export function runOptionsOf({ markets = [], coins = [], timeframes = [], ...asked }: AskedReplay): RunOptions {
   return {
-    options: {
-      selection: { names: markets, coins: coins.map(canonicalCoin), timeframes },
-      fromMs: instantIn('from', from),
-      toMs: instantIn('to', to),
-      speed: asked.speed ?? 1,
-      gaps: asked.gaps ?? 'disconnect',
-      rebase: asked.rebase === 'now',
-    },
-    isPaused: asked.paused ?? false,
+    selection: { names: markets, coins: coins.map(canonicalCoin), timeframes },
+    fromMs: instantIn('from', asked.from),
+    toMs: instantIn('to', asked.to),
+    speed: asked.speed ?? 1,
+    gaps: asked.gaps ?? 'disconnect',
+    rebase: asked.rebase === 'now',
   };
 }
 
@@ -38,7 +41,7 @@ export function runChangeIn(text: string): RunChange {
 
 /** An empty body is an empty object. */
 function bodyOf<T extends TSchema>(schema: T, text: string): Static<T> {
-  const body = text.trim() === '' ? {} : parsed(text);
+  const body = text.trim() === '' ? {} : parsedJson(text);
   if (Value.Check(schema, body)) return body;
   const name = Value.Errors(schema, body).First()?.path.split('/')[1] ?? '';
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
@@ -51,15 +54,6 @@ function bodyOf<T extends TSchema>(schema: T, text: string): Static<T> {
 
 function wantedBy({ properties = {} }: TSchema): string {
   return `send a JSON object with any of ${Object.keys(properties).join(', ')}`;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // No JSON, and so no object.
-    return undefined;
-  }
 }
 
 function instantIn(name: string, given: string | number | undefined): InstantMs | undefined {

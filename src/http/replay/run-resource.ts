@@ -71,6 +71,12 @@ export const ReplayRequest = Type.Partial(
   { $id: 'ReplayRequest', additionalProperties: false, description: 'What a replay is made of.' },
 );
 
+type ReplayRequest = Static<typeof ReplayRequest>;
+/** The same, where what is left out may also be undefined. */
+export type AskedReplay = {
+  readonly [Field in keyof ReplayRequest]?: Readonly<ReplayRequest[Field]> | undefined;
+};
+
 /** How a replay is steered: what is given is done, in this order. */
 export const ReplayChange = Type.Partial(
   Type.Object({

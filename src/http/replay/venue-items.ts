@@ -1,4 +1,4 @@
-import { isFields } from '../../recording/formats/fields.ts';
+import { isFields, parsedJson } from '../../recording/formats/fields.ts';
 import type { BookSide } from '../../replay/venue/venue-quotes.ts';
 import { VenueRefusal } from './venue-answer.ts';
 
@@ -24,7 +24,7 @@ export function sideIn(text: string | null): BookSide {
 export async function itemsInBody(request: Request): Promise<() => AskedItem[]> {
   const text = await textOf(request);
   return () => {
-    const list = text === undefined ? undefined : parsed(text);
+    const list = text === undefined ? undefined : parsedJson(text);
     if (!Array.isArray(list)) throw invalidPayload();
     return checked(list.map(itemOf));
   };
@@ -67,15 +67,6 @@ async function textOf({ body }: Request): Promise<string | undefined> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // No JSON, and so no list.
-    return undefined;
-  }
 }
 
 function invalidPayload(): VenueRefusal {

@@ -1,4 +1,4 @@
-import { EVERY_MARKET, type GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
+import type { GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
 import { isAcceptingOrders, listedObject } from '../../replay/listed-market.ts';
 import { simplifiedMarket, venueMarket } from '../../replay/venue/venue-market.ts';
 import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
@@ -15,7 +15,7 @@ export type ListForm = '' | 'simplified-' | 'sampling-' | 'sampling-simplified-'
 /** A page of `/markets` and its like: `next_cursor` asks for the one behind it. */
 export function marketsPage({ run, nowMs, query }: VenueQuestion, catalogs: GammaCatalogs, form: ListForm): string {
   const from = placeIn(query.get('next_cursor'));
-  const listed = catalogs.of(run).select(EVERY_MARKET, nowMs);
+  const listed = catalogs.of(run).select({}, nowMs);
   const wanted = form.startsWith('sampling-') ? listed.filter((market) => isAcceptingOrders(market, nowMs)) : listed;
   const objectOf = form.endsWith('simplified-') ? simplifiedMarket : venueMarket;
   const keys = wanted.slice(from, from + PAGE_MARKETS);

@@ -21,6 +21,16 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** What a text is in JSON; undefined where it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not JSON, which is what the caller asks.
+    return undefined;
+  }
+}
+
 /** null and a missing field are the same: not known. */
 export function stated(fields: Fields, name: string): unknown {
   return fields[name] ?? undefined;

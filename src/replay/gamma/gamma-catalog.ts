@@ -4,65 +4,42 @@ import type { ReplayRun } from '../replay-run.ts';
 import { type GammaSeries, seriesOf } from './gamma-series.ts';
 
 /** What markets are found by. */
-export interface CatalogEntry {
-  readonly key: number;
-  readonly marketId: string;
-  readonly eventId: string;
-  readonly conditionId: string;
-  readonly slug: string;
-  readonly assetIds: readonly string[];
+export interface CatalogEntry
+  extends Pick<
+    StoredMarket,
+    'key' | 'marketId' | 'eventId' | 'conditionId' | 'slug' | 'clobTokenIds' | 'startMs' | 'endMs'
+  > {
   readonly series: GammaSeries;
   readonly listedMs: InstantMs;
-  readonly startMs: InstantMs;
-  readonly endMs: InstantMs;
   /** Infinity where that is not known. */
   readonly resolvedMs: InstantMs;
 }
 
-/** Which markets are asked for; a list that is empty does not restrict, nor does what is undefined. Bounds are inclusive. */
+/** Which markets are asked for; what is left out, undefined or an empty list, does not restrict. Bounds are inclusive. */
 export interface CatalogQuery {
-  readonly marketIds: readonly string[];
-  readonly eventIds: readonly string[];
-  readonly slugs: readonly string[];
-  readonly conditionIds: readonly string[];
-  readonly assetIds: readonly string[];
-  readonly seriesIds: readonly string[];
-  readonly seriesSlugs: readonly string[];
-  readonly closed: boolean | undefined;
-  readonly startDate: Bounds;
-  readonly endDate: Bounds;
-  readonly startTime: Bounds;
+  readonly marketIds?: readonly string[];
+  readonly eventIds?: readonly string[];
+  readonly slugs?: readonly string[];
+  readonly conditionIds?: readonly string[];
+  readonly assetIds?: readonly string[];
+  readonly seriesIds?: readonly string[];
+  readonly seriesSlugs?: readonly string[];
+  readonly closed?: boolean | undefined;
+  readonly startDate?: Bounds;
+  readonly endDate?: Bounds;
+  readonly startTime?: Bounds;
   /** By what they are ordered, the first decides; none: by their ids. */
-  readonly order: readonly CatalogOrder[];
-  readonly ascending: boolean;
+  readonly order?: readonly CatalogOrder[];
+  readonly ascending?: boolean;
 }
 
 export interface Bounds {
-  readonly minMs: InstantMs | undefined;
-  readonly maxMs: InstantMs | undefined;
+  readonly minMs?: InstantMs | undefined;
+  readonly maxMs?: InstantMs | undefined;
 }
 
 export const CATALOG_ORDERS = ['id', 'slug', 'startDate', 'endDate', 'startTime', 'closedTime'] as const;
 export type CatalogOrder = (typeof CATALOG_ORDERS)[number];
-
-const UNBOUNDED: Bounds = { minMs: undefined, maxMs: undefined };
-
-/** All that are listed. */
-export const EVERY_MARKET: CatalogQuery = {
-  marketIds: [],
-  eventIds: [],
-  slugs: [],
-  conditionIds: [],
-  assetIds: [],
-  seriesIds: [],
-  seriesSlugs: [],
-  closed: undefined,
-  startDate: UNBOUNDED,
-  endDate: UNBOUNDED,
-  startTime: UNBOUNDED,
-  order: [],
-  ascending: true,
-};
 
 /** The catalogs of replays, each made when it is first asked for. */
 export class GammaCatalogs {
@@ -112,33 +89,24 @@ class GammaCatalog {
 }
 
 function entryOf(market: StoredMarket, listedMs: InstantMs): CatalogEntry {
-  return {
-    key: market.key,
-    marketId: market.marketId,
-    eventId: market.eventId,
-    conditionId: market.conditionId,
-    slug: market.slug,
-    assetIds: market.clobTokenIds,
-    series: seriesOf(market.symbol, market.timeframe),
-    listedMs,
-    startMs: market.startMs,
-    endMs: market.endMs,
-    resolvedMs: market.resolvedMs ?? Infinity,
-  };
+  const { key, marketId, eventId, conditionId, slug, clobTokenIds, startMs, endMs, resolvedMs = Infinity } = market;
+  const series = seriesOf(market.symbol, market.timeframe);
+  return { key, marketId, eventId, conditionId, slug, clobTokenIds, startMs, endMs, resolvedMs, series, listedMs };
 }
 
 function filterOf(query: CatalogQuery, nowMs: InstantMs): (entry: CatalogEntry) => boolean {
-  const oneOf = (wanted: readonly string[]) => {
+  const oneOf = (wanted: readonly string[] = []) => {
     const set = new Set(wanted);
     return (value: string | undefined) => set.size === 0 || (value !== undefined && set.has(value));
   };
+  const lowerCase = (texts: readonly string[] = []) => texts.map((text) => text.toLowerCase());
   const marketId = oneOf(query.marketIds);
   const eventId = oneOf(query.eventIds);
-  const slug = oneOf(query.slugs.map((each) => each.toLowerCase()));
-  const conditionId = oneOf(query.conditionIds.map((each) => each.toLowerCase()));
+  const slug = oneOf(lowerCase(query.slugs));
+  const conditionId = oneOf(lowerCase(query.conditionIds));
   const seriesId = oneOf(query.seriesIds);
   const seriesSlug = oneOf(query.seriesSlugs);
-  const assetIds = new Set(query.assetIds);
+  const assetId = oneOf(query.assetIds);
   return (entry) =>
     entry.listedMs <= nowMs &&
     (query.closed === undefined || query.closed === entry.resolvedMs <= nowMs) &&
@@ -151,16 +119,16 @@ function filterOf(query: CatalogQuery, nowMs: InstantMs): (entry: CatalogEntry) 
     eventId(entry.eventId) &&
     seriesId(entry.series.id) &&
     seriesSlug(entry.series.slug) &&
-    (assetIds.size === 0 || entry.assetIds.some((assetId) => assetIds.has(assetId)));
+    entry.clobTokenIds.some(assetId);
 }
 
-function isWithin({ minMs = -Infinity, maxMs = Infinity }: Bounds, instantMs: InstantMs): boolean {
+function isWithin({ minMs = -Infinity, maxMs = Infinity }: Bounds = {}, instantMs: InstantMs): boolean {
   return instantMs >= minMs && instantMs <= maxMs;
 }
 
 type Compare = (a: CatalogEntry, b: CatalogEntry) => number;
 
-function orderOf({ order, ascending }: CatalogQuery, nowMs: InstantMs): Compare {
+function orderOf({ order = [], ascending = true }: CatalogQuery, nowMs: InstantMs): Compare {
   const compare = order.map((name) => COMPARE[name](nowMs));
   return (a, b) => {
     for (const by of compare) {

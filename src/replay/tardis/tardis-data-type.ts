@@ -40,50 +40,38 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 export function dataTypeOf(name: string): DataType {
   const plain = PLAIN.find((each) => each === name);
   if (plain !== undefined) return { kind: plain };
-  if (name === 'quote') return { kind: 'book_snapshot', name, depth: 1, interval: 0, grouping: undefined };
-  const quote = QUOTE.exec(name);
-  if (quote !== null)
-    return { kind: 'book_snapshot', name, depth: 1, interval: millis(quote[1]!, quote[2]!), grouping: undefined };
-  return bookSnapshotOf(name) ?? tradeBarOf(name) ?? refused(name);
-}
-
-function bookSnapshotOf(name: string): DataType | undefined {
-  const match = BOOK_SNAPSHOT.exec(name);
-  if (match === null) return undefined;
-  const [, levels, group, count, unit] = match;
-  const depth = Number(levels);
-  if (depth < 1 || depth > LEVELS_MAX) {
-    throw new DomainError(
-      'invalid-parameter',
-      `data type '${name}': a book snapshot has 1 to ${LEVELS_MAX} levels a side`,
-    );
-  }
-  const grouping = group === undefined ? undefined : Number(group);
-  if (grouping === 0) throw new DomainError('invalid-parameter', `data type '${name}': prices cannot be grouped by 0`);
-  return { kind: 'book_snapshot', name, depth, interval: millis(count!, unit!), grouping };
-}
-
-function tradeBarOf(name: string): DataType | undefined {
-  const match = TRADE_BAR.exec(name);
-  if (match === null) return undefined;
-  const [, count, unit] = match;
-  if (Number(count) === 0) throw new DomainError('invalid-parameter', `data type '${name}': a bar cannot be 0 long`);
-  if (unit === 'vol') return { kind: 'trade_bar', name, barKind: 'volume', interval: Number(count) };
-  if (unit === 'ticks') return { kind: 'trade_bar', name, barKind: 'tick', interval: Number(count) };
-  return { kind: 'trade_bar', name, barKind: 'time', interval: millis(count!, unit!) };
-}
-
-function refused(name: string): never {
-  if (OF_OTHER_VENUES.includes(name)) {
-    throw new DomainError('invalid-parameter', `data type '${name}': ${EXCHANGE} has nothing of the kind`);
-  }
+  const [, quoteCount, quoteUnit] = QUOTE.exec(name) ?? [];
+  if (quoteCount !== undefined || name === 'quote') return bookSnapshot(name, '1', undefined, quoteCount, quoteUnit);
+  const [, levels, group, count, unit] = BOOK_SNAPSHOT.exec(name) ?? [];
+  if (levels !== undefined) return bookSnapshot(name, levels, group, count, unit);
+  const [, length, barUnit] = TRADE_BAR.exec(name) ?? [];
+  if (length !== undefined) return tradeBar(name, length, barUnit!);
+  if (OF_OTHER_VENUES.includes(name)) throw refusal(`data type '${name}': ${EXCHANGE} has nothing of the kind`);
   // The name is the client's: a key that was put in its place is not said back.
-  throw new DomainError(
-    'invalid-parameter',
+  throw refusal(
     `a data type is not known: use trade, book_change, book_ticker, book_snapshot_{depth}_{n}{ms|s|m}, book_snapshot_{depth}_grouped{g}_{n}{ms|s|m}, quote, quote_{n}{ms|s|m}, trade_bar_{n}{ms|s|m|ticks|vol}`,
   );
 }
 
-function millis(count: string, unit: string): number {
-  return Number(count) * UNIT_MS[unit]!;
+/** Without a count it has no interval. */
+function bookSnapshot(name: string, levels: string, group: string | undefined, count = '0', unit = 'ms'): DataType {
+  const depth = Number(levels);
+  if (depth < 1 || depth > LEVELS_MAX)
+    throw refusal(`data type '${name}': a book snapshot has 1 to ${LEVELS_MAX} levels a side`);
+  const grouping = group === undefined ? undefined : Number(group);
+  if (grouping === 0) throw refusal(`data type '${name}': prices cannot be grouped by 0`);
+  return { kind: 'book_snapshot', name, depth, interval: Number(count) * UNIT_MS[unit]!, grouping };
+}
+
+function tradeBar(name: string, count: string, unit: string): DataType {
+  const interval = Number(count);
+  if (interval === 0) throw refusal(`data type '${name}': a bar cannot be 0 long`);
+  if (unit === 'vol') return { kind: 'trade_bar', name, barKind: 'volume', interval };
+  if (unit === 'ticks') return { kind: 'trade_bar', name, barKind: 'tick', interval };
+  return { kind: 'trade_bar', name, barKind: 'time', interval: interval * UNIT_MS[unit]! };
+}
+
+/** What is asked for and cannot be had. */
+export function refusal(sentence: string): DomainError {
+  return new DomainError('invalid-parameter', sentence);
 }

@@ -1,7 +1,6 @@
-import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, parseIso } from '../../domain/instant.ts';
-import { isFields } from '../../recording/formats/fields.ts';
-import { type DataType, dataTypeOf, EXCHANGE } from './tardis-data-type.ts';
+import { isFields, parsedJson } from '../../recording/formats/fields.ts';
+import { type DataType, dataTypeOf, EXCHANGE, refusal } from './tardis-data-type.ts';
 
 /** The venue's kinds of messages, which are tardis' channels. */
 export const CHANNELS = [
@@ -27,24 +26,24 @@ export interface Window {
   readonly toMs: InstantMs;
 }
 
-/** What `/replay` is asked for. */
-export interface NativeOptions extends Window {
-  /** Empty: everything. */
-  readonly filters: readonly ChannelFilter[];
+interface ReplayOptions extends Window {
   readonly withDisconnects: boolean;
   /** See speedOf. */
   readonly speed: number | undefined;
 }
 
+/** What `/replay` is asked for. */
+export interface NativeOptions extends ReplayOptions {
+  /** Empty: everything. */
+  readonly filters: readonly ChannelFilter[];
+}
+
 /** What `/replay-normalized` is asked for, once or several times over. */
-export interface NormalizedOptions extends Window {
+export interface NormalizedOptions extends ReplayOptions {
   /** Asset ids; undefined: all. */
   readonly assetIds: readonly string[] | undefined;
   /** In the order in which they were named. */
   readonly dataTypes: readonly DataType[];
-  readonly withDisconnects: boolean;
-  /** See speedOf. */
-  readonly speed: number | undefined;
 }
 
 /** Options that one request may have in its array, data types that one of them may name. */
@@ -117,11 +116,9 @@ export function speedOf(given: unknown): number | undefined {
 function parsed(text: string | undefined): unknown {
   if (text === undefined || text === '')
     throw refusal('the parameter options is missing: send it as JSON, percent-encoded');
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw refusal('the parameter options is not JSON');
-  }
+  const value = parsedJson(text);
+  if (value === undefined) throw refusal('the parameter options is not JSON');
+  return value;
 }
 
 function filterOf(filter: unknown): ChannelFilter {
@@ -166,8 +163,4 @@ function instantOf(name: string, value: unknown): InstantMs {
   if (instantMs === undefined)
     throw refusal(`${name} must be a date or an instant, as 2026-04-21 or 2026-04-21T22:05:00Z`);
   return instantMs;
-}
-
-function refusal(sentence: string): DomainError {
-  return new DomainError('invalid-parameter', sentence);
 }

@@ -1,4 +1,4 @@
-import { isFields } from '../../recording/formats/fields.ts';
+import { isFields, parsedJson } from '../../recording/formats/fields.ts';
 
 /** Assets that one connection can listen to, and that one frame can name; what is beyond is not subscribed. */
 export const SUBSCRIBED_MAX = 1000;
@@ -24,7 +24,7 @@ export type ChannelRequest =
 /** Undefined for what asks for nothing that is known; the venue is silent about such frames. */
 export function channelRequest(text: string): ChannelRequest | undefined {
   if (text === 'PING') return { kind: 'ping' };
-  const frame = parsed(text);
+  const frame = parsedJson(text);
   if (!isFields(frame)) return undefined;
   const { type, operation, assets_ids: ids } = frame;
   const assetIds = Array.isArray(ids)
@@ -45,13 +45,4 @@ export function channelRequest(text: string): ChannelRequest | undefined {
 
 function flag(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not JSON: nothing that is known.
-    return undefined;
-  }
 }

@@ -43,50 +43,36 @@ export class VenueSide {
   set(price: number, priceText: string, size: string, bytes: Uint8Array, start: number, end: number): number {
     const at = placeOf(this.#prices, price, this.#isBids ? 1 : -1);
     const isHeld = this.#prices[at] === price;
-    if (size === '0') return isHeld ? this.#remove(at, bytes, start, end) : 0;
+    const isLast = at === this.#prices.length - Number(isHeld);
+    const isOnly = isLast && at === 0;
+    const before = isHeld ? this.#lengths[at]! : 0;
+    const position = start + (isLast && !isHeld ? this.length : this.#offset(at));
+    if (size === '0') {
+      if (!isHeld) return 0;
+      this.#prices.splice(at, 1);
+      this.#lengths.splice(at, 1);
+      // With the comma behind it, or the last level with the one in front.
+      const comma = isOnly ? 0 : 1;
+      return this.#write(bytes, isLast ? position - comma : position, before + comma, '', end);
+    }
     const text = levelText(priceText, size);
-    return isHeld ? this.#replace(at, text, bytes, start, end) : this.#insert(at, price, text, bytes, start, end);
-  }
-
-  #replace(at: number, text: string, bytes: Uint8Array, start: number, end: number): number {
-    const position = start + this.#offset(at);
-    const before = this.#lengths[at]!;
-    const moved = text.length - before;
-    if (moved !== 0) bytes.copyWithin(position + text.length, position + before, end);
-    writeText(bytes, position, text);
-    this.#lengths[at] = text.length;
-    this.length += moved;
-    return moved;
-  }
-
-  #insert(at: number, price: number, text: string, bytes: Uint8Array, start: number, end: number): number {
-    const isOnly = this.#prices.length === 0;
-    const isLast = at === this.#prices.length;
-    const moved = text.length + (isOnly ? 0 : 1);
-    // A level behind all others has its comma in front.
-    const position = start + (isLast ? this.length : this.#offset(at));
-    bytes.copyWithin(position + moved, position, end);
-    if (isOnly) writeText(bytes, position, text);
-    else if (isLast) bytes[writeText(bytes, position + 1, text) - moved] = COMMA;
-    else bytes[writeText(bytes, position, text)] = COMMA;
+    if (isHeld) {
+      this.#lengths[at] = text.length;
+      return this.#write(bytes, position, before, text, end);
+    }
     this.#prices.splice(at, 0, price);
     this.#lengths.splice(at, 0, text.length);
-    this.length += moved;
-    return moved;
+    // A level behind all others has its comma in front.
+    return this.#write(bytes, position, 0, isOnly ? text : isLast ? `,${text}` : `${text},`, end);
   }
 
-  #remove(at: number, bytes: Uint8Array, start: number, end: number): number {
-    const isOnly = this.#prices.length === 1;
-    const isLast = at === this.#prices.length - 1;
-    const position = start + this.#offset(at);
-    const gone = this.#lengths[at]! + (isOnly ? 0 : 1);
-    // With the comma behind it, or the last level with the one in front.
-    const from = isLast && !isOnly ? position - 1 : position;
-    bytes.copyWithin(from, from + gone, end);
-    this.#prices.splice(at, 1);
-    this.#lengths.splice(at, 1);
-    this.length -= gone;
-    return -gone;
+  /** Puts `text` in the place of `gone` bytes. */
+  #write(bytes: Uint8Array, position: number, gone: number, text: string, end: number): number {
+    const moved = text.length - gone;
+    if (moved !== 0) bytes.copyWithin(position + text.length, position + gone, end);
+    writeText(bytes, position, text);
+    this.length += moved;
+    return moved;
   }
 
   /** Where the level at index `at` begins, counted from the nearer end: most changes are at the best levels. */
@@ -104,5 +90,3 @@ export class VenueSide {
     return offset;
   }
 }
-
-const COMMA = 44;
