@@ -24,20 +24,10 @@ beforeAll(async () => {
   directory = temporaryDirectory();
   data = join(directory.path, 'data');
   const recording = join(directory.path, 'recording.ndjson');
-  const { lines } = randomRecording(3, {
-    outcomes: ['up', 'down'],
-    count: 300,
-    priceScale: 2,
-    trades: true,
-    gaps: 0,
-    stepMs: 400,
-  });
-  const eth = sampleMarket({
-    conditionId: ETH_ID,
-    slug: 'eth-updown-5m-1776323400',
-    symbol: 'eth',
-    clobTokenIds: ['31', '32'],
-  });
+  const style = { outcomes: ['up', 'down'], count: 300, priceScale: 2, trades: true, gaps: 0, stepMs: 400 } as const;
+  const { lines } = randomRecording(3, style);
+  const other = { slug: 'eth-updown-5m-1776323400', symbol: 'eth', clobTokenIds: ['31', '32'] };
+  const eth = sampleMarket({ conditionId: ETH_ID, ...other });
   writeFileSync(recording, [...lines, eth].map((line) => JSON.stringify(line)).join('\n'));
   expect((await runExecutable(['import', recording, '--data', data])).code).toBe(0);
 });
@@ -81,19 +71,8 @@ describe('bookreel replay', () => {
   });
 
   test('says the same as JSON', async () => {
-    await using replay = startChild([
-      EXECUTABLE,
-      'replay',
-      '--data',
-      data,
-      '--port',
-      '0',
-      '--json',
-      '--coin',
-      'eth',
-      '--speed',
-      'max',
-    ]);
+    const words = ['replay', '--data', data, '--port', '0', '--json', '--coin', 'eth', '--speed', 'max'];
+    await using replay = startChild([EXECUTABLE, ...words]);
     await replay.said(/\n\}\n$/);
     const said = JSON.parse(replay.stdout()) as Record<string, unknown>;
     expect(said).toEqual({
@@ -116,23 +95,11 @@ describe('bookreel replay', () => {
   });
 
   test.each([
-    [
-      'a market that is not recorded',
-      ['--market', 'nothing-of-that-name'],
-      1,
-      'no recorded market has one of the names',
-    ],
+    ['a market that is not recorded', ['--market', 'nothing'], 1, 'no recorded market has one of the names'],
     ['a coin without markets', ['--coin', 'doge'], 1, 'no recorded market is selected'],
-    [
-      'an end before the beginning',
-      ['--from', BEGUN, '--to', '2026-04-16T07:10:00Z'],
-      2,
-      'a replay must end behind its beginning',
-    ],
+    ['an end before the beginning', ['--from', BEGUN, '--to', '2026-04-16'], 2, 'must end behind its beginning'],
     ['a speed beyond', ['--speed', '1001'], 2, 'It must be a number from 0.1 to 1000, or max.'],
-    ['a speed of zero', ['--speed', '0'], 2, 'It must be a number from 0.1 to 1000, or max.'],
     ['a time that is none', ['--from', '2026-02-30'], 2, 'It must be Unix milliseconds, or an ISO 8601 date'],
-    ['another instant', ['--rebase', 'tomorrow'], 2, 'Allowed choices are now'],
     ['another mode', ['--gaps', 'skip'], 2, 'Allowed choices are disconnect, ignore'],
     ['a command that does not exist', ['shwo'], 2, "too many arguments for 'start'"],
   ])('refuses %s in one sentence', async (_, args, code, sentence) => {
@@ -246,19 +213,8 @@ describe('a process that replays', () => {
     expect(await steer(origin, 'show')).toEqual([first!]);
     expect(await steer(origin, 'show', first!.id)).toEqual([first!]);
 
-    const [made] = await steer(
-      origin,
-      'make',
-      '--coin',
-      'eth',
-      '--tf',
-      '5m',
-      '--speed',
-      '2.5',
-      '--gaps',
-      'ignore',
-      '--paused',
-    );
+    const words = ['--coin', 'eth', '--tf', '5m', '--speed', '2.5', '--gaps', 'ignore', '--paused'];
+    const [made] = await steer(origin, 'make', ...words);
     expect(made).toMatchObject({ state: 'paused', coins: ['eth'], speed: 2.5, gaps: 'ignore', isFirst: false });
     expect((await steer(origin, 'list')).map(({ id }) => id)).toEqual([first!.id, made!.id]);
 
@@ -291,29 +247,21 @@ describe('a process that replays', () => {
     });
   });
 
-  test('that is not there is missed in one sentence', async () => {
-    using nobody = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('<html>', { status: 500 }) });
-    const url = `http://127.0.0.1:${nobody.port}`;
-    const other = await runExecutable(['replay', 'list', '--url', url]);
-    expect(other).toEqual({ code: 1, stdout: '', stderr: `bookreel: ${url} answers with 500\n` });
-    await nobody.stop(true);
-    const missing = await runExecutable(['replay', 'pause', '--url', url]);
-    expect(missing.code).toBe(1);
-    expect(missing.stderr).toBe(
-      `bookreel: no answer from ${url}: start a replay with 'bookreel replay', or name its address with --url\n`,
-    );
+  test('that is not there, or something else that is, is missed in one sentence', async () => {
+    let status = 500;
+    using web = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('<html>', { status }) });
+    const url = `http://127.0.0.1:${web.port}`;
+    const missed = (sentence: string) => ({ code: 1, stdout: '', stderr: `bookreel: ${sentence}\n` });
+    const list = async () => await runExecutable(['replay', 'list', '--url', url]);
+    expect(await list()).toEqual(missed(`${url} answers with 500`));
+    status = 200;
+    expect(await list()).toEqual(missed(`what answers at ${url} is no replay: name another with --url`));
+    await web.stop(true);
+    const nobody = `no answer from ${url}: start a replay with 'bookreel replay', or name its address with --url`;
+    expect(await list()).toEqual(missed(nobody));
     for (const wrong of ['127.0.0.1:8000', 'ftp://127.0.0.1', 'http://127.0.0.1/?a']) {
       expect((await runExecutable(['replay', 'list', '--url', wrong])).code).toBe(2);
     }
-  });
-
-  test('answers another program than ours in one sentence, too', async () => {
-    using web = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('<html>hello</html>') });
-    const { code, stdout, stderr } = await runExecutable(['replay', 'list', '--url', `http://127.0.0.1:${web.port}`]);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toBe(
-      `bookreel: what answers at http://127.0.0.1:${web.port} is no replay: name another with --url\n`,
-    );
   });
 });
 

@@ -13,7 +13,7 @@ import {
   sampleSnapshot,
   UP_ASSET,
 } from '../support/sample-records.ts';
-import { anotherRun, PRESENT_MS, venueServer } from './venue-server.ts';
+import { anotherRun, filledServer, PRESENT_MS, venueServer } from './venue-server.ts';
 
 const RESOLVED = realRecording('gamma/resolved-btc-5m-2026-06-08.jsonl.gz');
 const EVENTS = realRecording('gamma/gamma_event_crypto_updown.json');
@@ -138,44 +138,37 @@ const RESOLVED_AT = '2026-04-16T07:15:20.000Z';
 const known = { createdAt: CREATED, marketId: '2001', eventId: '3001', priceStart: 76_000.5 };
 const SLUG = sampleMarket().slug;
 
-async function sampleServer(options = {}) {
-  const held = temporaryArchive();
-  const { total } = await importRecords(held.archive, [
-    sampleMarket({ ...known, winner: 'down', resolvedAt: RESOLVED_AT, priceEnd: 75_999, volume: 12, liquidity: 3 }),
-    sampleSnapshot({ timestamp: START_MS + 4000 }),
-    samplePrice({ timestamp: START_MS + 5000, price: 0.4 }),
-    sampleSnapshot({ timestamp: START_MS + 6000, bids: [], asks: [{ price: 0.999, size: 1 }] }),
-    sampleMarket({
-      ...{
-        conditionId: `0x${'11'.repeat(32)}`,
-        slug: 'sol-up-or-down-april-16-2026-3am-et',
-        symbol: 'sol',
-        timeframe: '1h',
-      },
-      ...{ marketId: '999', clobTokenIds: ['11', '12'], createdAt: '2026-04-14T07:00:00Z' },
-      ...{ winner: 'up', resolvedAt: '2026-04-16T08:00:30Z' },
-      ...{ startTime: '2026-04-16T07:00:00Z', endTime: '2026-04-16T08:00:00Z' },
-    }),
-    sampleMarket({
-      ...{ conditionId: `0x${'22'.repeat(32)}`, slug: 'btc-updown-5m-1776323700', marketId: '2002', eventId: '3002' },
-      ...{
-        clobTokenIds: ['21', '22'],
-        startTime: '2026-04-16T07:15:00Z',
-        endTime: '2026-04-16T07:20:00Z',
-        createdAt: '2026-04-15T07:25:00Z',
-      },
-    }),
-  ]);
-  expect(total.rejected).toBe(0);
-  const server = venueServer(held.archive, options);
-  server.run.clock.seek(START_MS + 5000);
-  return {
-    ...server,
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
-      held[Symbol.dispose]();
+const RECORDS: readonly object[] = [
+  sampleMarket({ ...known, winner: 'down', resolvedAt: RESOLVED_AT, priceEnd: 75_999, volume: 12, liquidity: 3 }),
+  sampleSnapshot({ timestamp: START_MS + 4000 }),
+  samplePrice({ timestamp: START_MS + 5000, price: 0.4 }),
+  sampleSnapshot({ timestamp: START_MS + 6000, bids: [], asks: [{ price: 0.999, size: 1 }] }),
+  sampleMarket({
+    ...{
+      conditionId: `0x${'11'.repeat(32)}`,
+      slug: 'sol-up-or-down-april-16-2026-3am-et',
+      symbol: 'sol',
+      timeframe: '1h',
     },
-  };
+    ...{ marketId: '999', clobTokenIds: ['11', '12'], createdAt: '2026-04-14T07:00:00Z' },
+    ...{ winner: 'up', resolvedAt: '2026-04-16T08:00:30Z' },
+    ...{ startTime: '2026-04-16T07:00:00Z', endTime: '2026-04-16T08:00:00Z' },
+  }),
+  sampleMarket({
+    ...{ conditionId: `0x${'22'.repeat(32)}`, slug: 'btc-updown-5m-1776323700', marketId: '2002', eventId: '3002' },
+    ...{
+      clobTokenIds: ['21', '22'],
+      startTime: '2026-04-16T07:15:00Z',
+      endTime: '2026-04-16T07:20:00Z',
+      createdAt: '2026-04-15T07:25:00Z',
+    },
+  }),
+];
+
+async function sampleServer() {
+  const server = await filledServer([RECORDS]);
+  server.run.clock.seek(START_MS + 5000);
+  return server;
 }
 
 const EVENT = {
@@ -388,21 +381,33 @@ test('series have their events, and are found by slug and id', async () => {
   expect(all[0].events[0]).toEqual({ ...event, series });
 });
 
+/** The slugs of a list, page by page; `turned` is called behind each. */
+async function walked(server: Awaited<ReturnType<typeof sampleServer>>, noun: string, turned: () => void) {
+  const seen: unknown[] = [];
+  let cursor: string | undefined;
+  do {
+    const asked = cursor === undefined ? '' : `&after_cursor=${cursor}`;
+    const page = await server.json(`/${noun}/keyset?limit=1${asked}`);
+    seen.push(...slugsOf(page[noun]));
+    cursor = page.next_cursor;
+    turned();
+  } while (cursor !== undefined);
+  return seen;
+}
+
 test('lists that are walked by their cursor have everything once, also when the clock goes on between pages', async () => {
   await using server = await sampleServer();
   for (const noun of ['markets', 'events']) {
     server.run.clock.seek(Date.parse('2026-04-15T07:21:00Z'));
-    const seen: unknown[] = [];
-    let cursor: string | undefined;
-    do {
-      const asked = cursor === undefined ? '' : `&after_cursor=${cursor}`;
-      const page = await server.json(`/${noun}/keyset?limit=1${asked}`);
-      seen.push(...slugsOf(page[noun]));
-      cursor = page.next_cursor;
-      server.run.clock.seek(START_MS);
-    } while (cursor !== undefined);
-    expect(seen).toEqual([SOL, SLUG, NEXT]);
+    expect(await walked(server, noun, () => server.run.clock.seek(START_MS))).toEqual([SOL, SLUG, NEXT]);
   }
+});
+
+test('a cursor goes on behind a market that is no longer in the list', async () => {
+  await using server = await sampleServer();
+  // By then the first two are closed, and markets that are closed are not asked for.
+  const closing = () => server.run.clock.seek(Date.parse('2026-04-16T08:10:00Z'));
+  expect(await walked(server, 'markets', closing)).toEqual([SOL, NEXT]);
 });
 
 test('a list is ordered by each name once, however often that comes', async () => {
@@ -410,24 +415,6 @@ test('a list is ordered by each name once, however often that comes', async () =
   const query = new URLSearchParams('order=endDate,id,end_date&order=id&order=nothing&order=eventStartTime,startTime');
   const question = { run: server.run, nowMs: START_MS, query, params: {} };
   expect(catalogQuery(question, 'market').order).toEqual(['endDate', 'id', 'startTime']);
-});
-
-test('a cursor goes on behind a market that is no longer in the list', async () => {
-  await using server = await sampleServer();
-  // Markets of the list that is not asked for: those that are not closed.
-  const walked: unknown[] = [];
-  let cursor: string | undefined;
-  do {
-    const asked = cursor === undefined ? '' : `&after_cursor=${cursor}`;
-    const answer = await server.ask(`/markets/keyset?limit=1${asked}`);
-    expect(answer.status).toBe(200);
-    const page = JSON.parse(answer.text);
-    walked.push(...slugsOf(page.markets));
-    cursor = page.next_cursor;
-    // By then the first two are closed.
-    if (walked.length === 1) server.run.clock.seek(Date.parse('2026-04-16T08:10:00Z'));
-  } while (cursor !== undefined);
-  expect(walked).toEqual([SOL, NEXT]);
 });
 
 const REFUSALS: readonly (readonly [path: string, status: number, body: object])[] = [

@@ -9,6 +9,7 @@ import { bookAt, lastTradeAt } from '../../src/replay/market-state.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { CONDITION_ID, START_MS } from '../support/sample-records.ts';
+import { FoldedBook } from './folded-book.ts';
 import { type Recorded, type RecordingStyle, randomRecording } from './random-recording.ts';
 
 /** Those of the one that is held are told as they were read. */
@@ -59,37 +60,6 @@ function scannedTrade(recorded: readonly Recorded[], outcome: Outcome, atMs: num
   return other === undefined ? undefined : Number((1 - other.price).toFixed(12));
 }
 
-/** A book as maps of prices, changed level by level. */
-class ChangedBook {
-  readonly #sides = { bids: new Map<number, number>(), asks: new Map<number, number>() };
-
-  constructor(book: OrderBook) {
-    for (const [i, price] of book.bidPrices.entries()) this.#sides.bids.set(price, book.bidSizes[i]!);
-    for (const [i, price] of book.askPrices.entries()) this.#sides.asks.set(price, book.askSizes[i]!);
-  }
-
-  apply(changes: readonly LevelChange[]): void {
-    for (const { isBid, price, size } of changes) {
-      const side = isBid ? this.#sides.bids : this.#sides.asks;
-      if (side.get(price) === size || (size === 0 && !side.has(price)))
-        throw new Error('a change that changes nothing');
-      if (size === 0) side.delete(price);
-      else side.set(price, size);
-    }
-  }
-
-  book(): OrderBook {
-    const bids = [...this.#sides.bids].sort((a, b) => b[0] - a[0]);
-    const asks = [...this.#sides.asks].sort((a, b) => a[0] - b[0]);
-    return {
-      bidPrices: bids.map(([price]) => price),
-      bidSizes: bids.map(([, size]) => size),
-      askPrices: asks.map(([price]) => price),
-      askSizes: asks.map(([, size]) => size),
-    };
-  }
-}
-
 describe('the reel of a market', () => {
   test('from any instant on it tells everything that is later, in order, and its state is that of the archive', async () => {
     await fc.assert(
@@ -106,7 +76,7 @@ describe('the reel of a market', () => {
           const endMs = Math.max(START_MS, ...times);
           const atMs = Math.round(START_MS + part * (endMs - START_MS));
           const reel = new MarketReel(place.archive, new TickSizes(place.archive), market, atMs);
-          const held: Partial<Record<Outcome, ChangedBook>> = {};
+          const held: Partial<Record<Outcome, FoldedBook>> = {};
           const expectState = (instantMs: number) => {
             for (const outcome of OUTCOMES) {
               const book = scanned(recorded, outcome, instantMs);
@@ -120,7 +90,7 @@ describe('the reel of a market', () => {
           };
           for (const outcome of OUTCOMES) {
             const { known } = reel.state(outcome);
-            if (known !== undefined) held[outcome] = new ChangedBook(known.book);
+            if (known !== undefined) held[outcome] = new FoldedBook(known.book);
           }
           expectState(atMs);
           let trades = 0;
@@ -139,8 +109,11 @@ describe('the reel of a market', () => {
             for (const outcome of OUTCOMES) {
               const change = event[outcome];
               if (change === undefined) continue;
-              if (change.before === undefined) held[outcome] = new ChangedBook(change.after);
-              else held[outcome]!.apply(change.changes);
+              if (change.before === undefined) held[outcome] = new FoldedBook(change.after);
+              else {
+                const isChanged = ({ isBid, price, size }: LevelChange) => held[outcome]!.set(isBid, price, size);
+                expect(change.changes.filter((each) => !isChanged(each))).toEqual([]);
+              }
               expect(held[outcome]!.book()).toEqual(change.after);
             }
           }

@@ -5,6 +5,7 @@ import { computationOf } from '../../src/replay/tardis/tardis-computed.ts';
 import { dataTypeOf } from '../../src/replay/tardis/tardis-data-type.ts';
 import type { BookChange, BookSnapshot, RecordLevel, Trade, TradeBar } from '../../src/replay/tardis/tardis-record.ts';
 import { randomsOf } from '../support/random-books.ts';
+import { FoldedBook } from './folded-book.ts';
 import { TARDIS_DEV, type TardisDev } from './tardis-judge.ts';
 
 const SYMBOL = '71';
@@ -129,21 +130,17 @@ describe('a snapshot', () => {
     ] as const) {
       const changes = randomChanges(seed, 300, decimals);
       const computation = computationOf(dataTypeOf('book_snapshot_4_0ms'))!;
-      const sides = { bids: new Map<number, number>(), asks: new Map<number, number>() };
+      let book = new FoldedBook();
       let told: BookSnapshot | undefined;
       for (const each of changes) {
-        if (each.isSnapshot) for (const side of Object.values(sides)) side.clear();
-        for (const name of ['bids', 'asks'] as const)
-          for (const { price, amount } of each[name]) {
-            if (amount === 0) sides[name].delete(price);
-            else sides[name].set(price, amount);
-          }
+        if (each.isSnapshot) book = new FoldedBook();
+        for (const { price, amount } of each.bids) book.set(true, price, amount);
+        for (const { price, amount } of each.asks) book.set(false, price, amount);
         told = (computation.of(each).at(-1) as BookSnapshot | undefined) ?? told;
-        const best = (side: Map<number, number>, sign: number) => {
-          const sorted = [...side].sort((a, b) => sign * (a[0] - b[0])).slice(0, 4);
-          return Array.from({ length: 4 }, (_, nth) => (sorted[nth] === undefined ? {} : level(...sorted[nth])));
-        };
-        expect([told?.bids, told?.asks]).toEqual([best(sides.bids, -1), best(sides.asks, 1)]);
+        const { bidPrices, bidSizes, askPrices, askSizes } = book.book();
+        const best = (prices: readonly number[], sizes: readonly number[]) =>
+          Array.from({ length: 4 }, (_, nth) => (nth < prices.length ? level(prices[nth]!, sizes[nth]!) : {}));
+        expect([told?.bids, told?.asks]).toEqual([best(bidPrices, bidSizes), best(askPrices, askSizes)]);
       }
     }
   });

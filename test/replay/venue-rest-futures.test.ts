@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test';
 import { KNOWN, KNOWN_MS, later } from '../http/futures.ts';
-import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { CONDITION_ID, DOWN_ASSET, START_MS, UP_ASSET } from '../support/sample-records.ts';
-import { venueServer } from './venue-server.ts';
+import { filledServer } from './venue-server.ts';
 
 const SLUG = 'btc-updown-5m-1776323400';
 const LATE_MARKET = `0x${'cd34'.repeat(16)}`;
@@ -39,53 +38,24 @@ function questions(): readonly (readonly [path: string, body?: unknown])[] {
   const single = ['markets', 'events'].flatMap((noun) =>
     [SLUG, 'late-1', 'late-2'].map((slug) => `/${noun}/slug/${slug}`),
   );
-  const batches = ['books', 'midpoints', 'spreads', 'prices', 'last-trades-prices'].map(
-    (path) => [`/${path}`, items] as const,
-  );
-  return [
-    ...[...about, ...lists, ...single].map((path) => [path] as const),
-    ...[
-      '/time',
-      '/series',
-      '/series?slug=btc-up-or-down-5m',
-      '/series/10684',
-      '/markets/keyset',
-      '/events/keyset?limit=1',
-    ].map((path) => [path] as const),
-    ...[
-      '/markets?next_cursor=MA==',
-      '/simplified-markets',
-      '/sampling-markets',
-      '/clob/sampling-simplified-markets',
-    ].map((path) => [path] as const),
-    ...[`/markets/${CONDITION_ID}`, `/markets/${LATE_MARKET}`, `/clob/markets/${LATE_MARKET}`].map(
-      (path) => [path] as const,
-    ),
-    ...batches,
+  const others = [
+    ...['/time', '/series', '/series?slug=btc-up-or-down-5m', '/series/10684', '/markets/keyset'],
+    ...['/events/keyset?limit=1', '/markets?next_cursor=MA==', '/simplified-markets', '/sampling-markets'],
+    ...['/clob/sampling-simplified-markets', `/markets/${CONDITION_ID}`, `/markets/${LATE_MARKET}`],
+    `/clob/markets/${LATE_MARKET}`,
   ];
-}
-
-async function serverWith(...parts: (readonly object[])[]) {
-  const held = temporaryArchive();
-  for (const records of parts) {
-    const { total } = await importRecords(held.archive, records);
-    expect(total.rejected).toBe(0);
-  }
-  const server = venueServer(held.archive);
-  return {
-    ...server,
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
-      held[Symbol.dispose]();
-    },
-  };
+  const batches = ['books', 'midpoints', 'spreads', 'prices', 'last-trades-prices'];
+  return [
+    ...[...about, ...lists, ...single, ...others].map((path) => [path] as const),
+    ...batches.map((path) => [`/${path}`, items] as const),
+  ];
 }
 
 test('no byte of any answer depends on what came later', async () => {
   const random = randomsOf(17);
-  await using first = await serverWith(KNOWN, later(1));
-  await using second = await serverWith(KNOWN, later(2));
-  await using nothing = await serverWith(KNOWN);
+  await using first = await filledServer([KNOWN, later(1)]);
+  await using second = await filledServer([KNOWN, later(2)]);
+  await using nothing = await filledServer([KNOWN]);
   const asked = questions();
   const told = new Set<string>();
   for (let i = 0; i < INSTANTS; i += 1) {
@@ -102,7 +72,7 @@ test('no byte of any answer depends on what came later', async () => {
 });
 
 test('what comes later is told when it has come', async () => {
-  await using server = await serverWith(KNOWN, later(1));
+  await using server = await filledServer([KNOWN, later(1)]);
   server.run.clock.seek(KNOWN_MS + 600_000);
   expect(await server.json('/markets?closed=true')).toMatchObject([{ slug: SLUG, outcomePrices: '["0", "1"]' }]);
   expect(await server.json('/markets?slug=late-1')).toMatchObject([{ slug: 'late-1', closed: false }]);

@@ -17,7 +17,7 @@ import {
 } from '../support/sample-records.ts';
 import { VenueOracle } from './venue-oracle.ts';
 import { BOOKS_SLUG, VENUE_RECORDINGS } from './venue-recordings.ts';
-import { anotherRun, PRESENT_MS, type VenueServer, venueServer } from './venue-server.ts';
+import { anotherRun, filledServer, PRESENT_MS, type VenueServer, venueServer } from './venue-server.ts';
 
 /** Instants that are asked about, of each market. */
 const INSTANTS = 120;
@@ -137,28 +137,11 @@ const RECORDS: readonly object[] = [
 ];
 const RESOLVED_MS = Date.UTC(2026, 3, 16, 7, 15, 20);
 
-async function sampleServer(options = {}) {
-  const held = temporaryArchive();
-  const { total } = await importRecords(held.archive, RECORDS);
-  expect(total.rejected).toBe(0);
-  const server = venueServer(held.archive, options);
+async function sampleServer() {
+  const server = await filledServer([RECORDS]);
   server.run.clock.seek(BOOK_MS + 999);
-  return {
-    ...server,
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
-      held[Symbol.dispose]();
-    },
-  };
+  return server;
 }
-
-test('BUY asks for the best bid and SELL for the best ask, in any case', async () => {
-  await using server = await sampleServer();
-  const price = async (side: string) => (await server.json(`/price?token_id=${UP_ASSET}&side=${side}`)).price;
-  expect([await price('BUY'), await price('buy'), await price('SELL'), await price('sell')]).toEqual([
-    ...['0.51', '0.51', '0.52', '0.52'],
-  ]);
-});
 
 test('a side without levels is a bid of 0 or an ask of 1, and a crossed book has a spread below zero', async () => {
   await using server = await sampleServer();
@@ -166,8 +149,8 @@ test('a side without levels is a bid of 0 or an ask of 1, and a crossed book has
     const [mid, spread, bid, ask] = await Promise.all([
       server.json(`/midpoint?token_id=${UP_ASSET}`),
       server.json(`/spread?token_id=${UP_ASSET}`),
-      server.json(`/price?token_id=${UP_ASSET}&side=BUY`),
-      server.json(`/price?token_id=${UP_ASSET}&side=SELL`),
+      server.json(`/price?token_id=${UP_ASSET}&side=buy`),
+      server.json(`/price?token_id=${UP_ASSET}&side=Sell`),
     ]);
     return [mid.mid, spread.spread, bid.price, ask.price];
   };
@@ -222,6 +205,19 @@ const NOT_FOUND = [404, { error: 'market not found' }] as const;
 const filters = (what: string) => [400, { error: `invalid filters: ${what}` }] as const;
 const ONE = { token_id: UP_ASSET };
 
+const INTERVALS = "'interval' must be one of 1h, 6h, 1d, 1w, 1m, max, all";
+const HISTORY_REFUSALS: readonly (readonly [query: string, what: string])[] = [
+  ['', "'startTs' or 'interval' is missing"],
+  ['&endTs=5', "'startTs' or 'interval' is missing"],
+  ['&interval=1w', "minimum 'fidelity' for '1w' range is 5"],
+  ['&interval=1m&fidelity=9', "minimum 'fidelity' for '1m' range is 10"],
+  ...['2d', 'constructor', '__proto__', ''].map((interval) => [`&interval=${interval}`, INTERVALS] as const),
+  ['&interval=1h&fidelity=0', "'fidelity' must be a whole number of minutes"],
+  ['&startTs=yesterday', "'startTs' must be a Unix time in seconds"],
+  ['&startTs=9&endTs=8', "'startTs' must not be later than 'endTs'"],
+  ['&startTs=0&endTs=1300000', "'startTs' and 'endTs' interval is too long"],
+];
+
 const REFUSALS: readonly (readonly [path: string, body: unknown, refused: readonly [number, object]])[] = [
   ...['book', 'midpoint', 'spread', 'last-trade-price', 'tick-size', 'neg-risk', 'fee-rate', 'prices-history'].map(
     (path) => [`/${path}`, undefined, INVALID_ASSET] as const,
@@ -246,63 +242,15 @@ const REFUSALS: readonly (readonly [path: string, body: unknown, refused: readon
   ['/books', `[${'0'.repeat(1024 * 1024)}]`, INVALID_PAYLOAD],
   ['/books', Array.from({ length: 501 }, () => ONE), [400, { error: 'Payload exceeds the limit' }]],
   ['/midpoints', undefined, INVALID_PAYLOAD],
-  [`/prices-history?market=${UP_ASSET}`, undefined, filters("'startTs' or 'interval' is missing")],
-  [`/prices-history?market=${UP_ASSET}&endTs=5`, undefined, filters("'startTs' or 'interval' is missing")],
-  [`/prices-history?market=${UP_ASSET}&interval=1w`, undefined, filters("minimum 'fidelity' for '1w' range is 5")],
-  [
-    `/prices-history?market=${UP_ASSET}&interval=1m&fidelity=9`,
-    undefined,
-    filters("minimum 'fidelity' for '1m' range is 10"),
-  ],
-  [
-    `/prices-history?market=${UP_ASSET}&interval=2d`,
-    undefined,
-    filters("'interval' must be one of 1h, 6h, 1d, 1w, 1m, max, all"),
-  ],
-  ...['constructor', '__proto__', ''].map(
-    (interval) =>
-      [
-        `/prices-history?market=${UP_ASSET}&interval=${interval}`,
-        undefined,
-        filters("'interval' must be one of 1h, 6h, 1d, 1w, 1m, max, all"),
-      ] as const,
+  ...HISTORY_REFUSALS.map(
+    ([query, what]) => [`/prices-history?market=${UP_ASSET}${query}`, undefined, filters(what)] as const,
   ),
-  [
-    `/prices-history?market=${UP_ASSET}&interval=1h&fidelity=0`,
-    undefined,
-    filters("'fidelity' must be a whole number of minutes"),
-  ],
-  [
-    `/prices-history?market=${UP_ASSET}&startTs=yesterday`,
-    undefined,
-    filters("'startTs' must be a Unix time in seconds"),
-  ],
-  [
-    `/prices-history?market=${UP_ASSET}&startTs=9&endTs=8`,
-    undefined,
-    filters("'startTs' must not be later than 'endTs'"),
-  ],
-  [
-    `/prices-history?market=${UP_ASSET}&startTs=0&endTs=1300000`,
-    undefined,
-    filters("'startTs' and 'endTs' interval is too long"),
-  ],
 ];
 
 test.each(REFUSALS)('%s refuses %p with %p', async (path, body, [status, refused]) => {
   await using server = await sampleServer();
   const { text, ...answer } = await server.ask(path, body);
   expect({ ...answer, body: JSON.parse(text) }).toEqual({ status, body: refused });
-});
-
-test('as many as the venue takes are answered', async () => {
-  await using server = await sampleServer();
-  expect(
-    await server.json(
-      '/midpoints',
-      Array.from({ length: 500 }, () => ONE),
-    ),
-  ).toEqual({ [UP_ASSET]: '0.515' });
 });
 
 test('what is not listed yet, not selected, without a book yet or resolved has no order book', async () => {
@@ -539,31 +487,4 @@ test('a trade says who took it, of the other outcome the other way round, and wh
     ['0.5', '', undefined],
     ['0.5', '', undefined],
   ]);
-});
-
-test('a tick is told from the first price on that needs it, in books, ticks and markets alike', async () => {
-  using held = temporaryArchive();
-  await importRecords(held.archive, [
-    sampleMarket(),
-    sampleSnapshot({ timestamp: START_MS + 1000 }),
-    sampleSnapshot({ timestamp: START_MS + 2000, asks: [{ price: 0.967, size: 1 }] }),
-    sampleSnapshot({ timestamp: START_MS + 3000 }),
-  ]);
-  await using server = venueServer(held.archive);
-  const told = async (nowMs: number) => {
-    server.run.clock.seek(nowMs);
-    const { hash, tick_size } = await server.json(`/book?token_id=${DOWN_ASSET}`);
-    expect(hash).toBe(hashOf((await server.ask(`/book?token_id=${DOWN_ASSET}`)).text));
-    const { minimum_tick_size } = await server.json(`/tick-size?token_id=${DOWN_ASSET}`);
-    const market = await server.json(`/markets/${CONDITION_ID}`);
-    const [gamma] = await server.json('/gamma/markets');
-    return [
-      tick_size,
-      String(minimum_tick_size),
-      String(market.minimum_tick_size),
-      String(gamma.orderPriceMinTickSize),
-    ];
-  };
-  expect(await told(START_MS + 1999)).toEqual(['0.01', '0.01', '0.01', '0.01']);
-  for (const ms of [2000, 3000]) expect(await told(START_MS + ms)).toEqual(['0.001', '0.001', '0.001', '0.001']);
 });

@@ -4,6 +4,7 @@ import { venueRestController } from '../../src/http/replay/venue-rest.ts';
 import type { ReplayRun, RunOptions } from '../../src/replay/replay-run.ts';
 import { ReplayRuns } from '../../src/replay/replay-runs.ts';
 import type { Archive } from '../../src/store/archive.ts';
+import { importRecords, temporaryArchive } from '../support/archive.ts';
 
 /** What the venue's present is, for replays that are rebased: 2026-09-01T00:00:00Z. */
 export const PRESENT_MS = Date.UTC(2026, 8, 1);
@@ -54,6 +55,23 @@ export function venueServer(archive: Archive, options: Partial<RunOptions> = {})
 }
 
 export type VenueServer = ReturnType<typeof venueServer>;
+
+/** The same over an archive of these records, batch by batch, that goes with it. */
+export async function filledServer(batches: readonly (readonly object[])[], options: Partial<RunOptions> = {}) {
+  const held = temporaryArchive();
+  for (const records of batches) {
+    const { total } = await importRecords(held.archive, records);
+    if (total.rejected > 0) throw new Error('a record was rejected');
+  }
+  const server = venueServer(held.archive, options);
+  return {
+    ...server,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      held[Symbol.dispose]();
+    },
+  };
+}
 
 /** Another replay of the same server, at an instant. */
 export function anotherRun(

@@ -10,14 +10,8 @@ import { type Replaying, startReplaying } from './replaying.ts';
 const RUNS = '/v1/replay/runs';
 const ETH_ID = `0x${'cd34'.repeat(16)}`;
 const END_MS = START_MS + 300_000;
-const { lines, recorded } = randomRecording(7, {
-  outcomes: ['up', 'down'],
-  count: 150,
-  priceScale: 2,
-  trades: true,
-  gaps: 0,
-  stepMs: 900,
-});
+const STYLE = { outcomes: ['up', 'down'], count: 150, priceScale: 2, trades: true, gaps: 0, stepMs: 900 } as const;
+const { lines, recorded } = randomRecording(7, STYLE);
 
 /** A BTC market with books and trades of five minutes, and an ETH market with none. */
 const fill: Parameters<typeof startReplaying>[0] = (archive) =>
@@ -239,16 +233,6 @@ describe('the API of a process that replays', () => {
           if (known.status === 200) expect(await replayed.text()).toBe(await known.clone().text());
         }
       }
-    }
-    await ended(run);
-  });
-
-  test('goes on as the clock does', async () => {
-    const run = await made({ markets: [CONDITION_ID], speed: 100 });
-    const path = `/v1/btc/markets/${CONDITION_ID}/snapshots?limit=1000&order=asc`;
-    for (let i = 1; i <= 20; i += 1) {
-      replaying.passTime(100);
-      expect(timesIn(await (await replaying.get(path)).text())).toEqual(booksUntil(START_MS + i * 10_000));
     }
     await ended(run);
   });

@@ -166,14 +166,3 @@ test('a frame of more than 512 KiB closes its socket with 1009; one of as much i
   await client.closed;
   expect(lengths).toEqual([512 * 1024]);
 });
-
-test('all are closed together, with a code', async () => {
-  await using server = serverOf(() => ({}));
-  const clients = await Promise.all([RawSocket.open(server.url), RawSocket.open(server.url)]);
-  server.sockets.closeAll(1001, 'going');
-  for (const client of clients) {
-    await until(() => client.messages.closeCode !== undefined);
-    expect(client.messages.closeCode).toBe(1001);
-  }
-  expect(server.sockets.count).toBe(0);
-});

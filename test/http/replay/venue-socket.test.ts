@@ -4,14 +4,8 @@ import { importRecords } from '../../support/archive.ts';
 import { DOWN_ASSET, START_MS, UP_ASSET } from '../../support/sample-records.ts';
 import { EVERYTHING, type Replaying, startReplaying } from './replaying.ts';
 
-const { lines } = randomRecording(11, {
-  outcomes: ['up', 'down'],
-  count: 400,
-  priceScale: 3,
-  trades: true,
-  gaps: 0,
-  stepMs: 500,
-});
+const STYLE = { outcomes: ['up', 'down'], count: 400, priceScale: 3, trades: true, gaps: 0, stepMs: 500 } as const;
+const { lines } = randomRecording(11, STYLE);
 const fill: Parameters<typeof startReplaying>[0] = (archive) => importRecords(archive, lines);
 const SUBSCRIBE = JSON.stringify({ type: 'market', assets_ids: [UP_ASSET, DOWN_ASSET], custom_feature_enabled: true });
 
