@@ -90,22 +90,15 @@ export class ReplayClock {
   }
 
   pause(): void {
-    this.#set(this.#exactMs(), 'pace', () => {
-      this.#isPaused = true;
-    });
+    this.#set('pace', { isPaused: true });
   }
 
   resume(): void {
-    this.#set(this.#exactMs(), 'pace', () => {
-      this.#isPaused = false;
-    });
+    this.#set('pace', { isPaused: false });
   }
 
   setSpeed(speed: Speed): void {
-    checkedSpeed(speed);
-    this.#set(this.#exactMs(), 'pace', () => {
-      this.#speed = speed;
-    });
+    this.#set('pace', { speed: checkedSpeed(speed) });
   }
 
   /** Goes to an instant of the span, forwards or backwards: what followers had been told no longer holds. */
@@ -115,14 +108,13 @@ export class ReplayClock {
       throw new DomainError('invalid-parameter', 'the instant lies outside of the replay');
     }
     for (const follower of this.#positions.keys()) this.#positions.set(follower, instantMs);
-    this.#set(instantMs, 'jump', () => undefined);
+    this.#set('jump', { instantMs });
   }
 
   /** Goes forwards to an instant, as if time had passed, and stays there: a single step. */
   stepTo(instantMs: InstantMs): void {
-    this.#set(Math.min(Math.max(instantMs, this.#exactMs()), this.span.toMs), 'pace', () => {
-      this.#isPaused = true;
-    });
+    const reachedMs = Math.min(Math.max(instantMs, this.#exactMs()), this.span.toMs);
+    this.#set('pace', { instantMs: reachedMs, isPaused: true });
   }
 
   /** Calls back behind every change; returns what ends that. */
@@ -165,10 +157,12 @@ export class ReplayClock {
     this.#anchoredAtMs = this.#monotonicMs();
   }
 
-  #set(instantMs: number, change: ClockChange, apply: () => void): void {
-    apply();
-    this.#anchorMs = instantMs;
+  /** Stays where it is but for what is said. */
+  #set(change: ClockChange, said: { instantMs?: InstantMs; isPaused?: boolean; speed?: Speed }): void {
+    this.#anchorMs = said.instantMs ?? this.#exactMs();
     this.#anchoredAtMs = this.#monotonicMs();
+    this.#isPaused = said.isPaused ?? this.#isPaused;
+    this.#speed = said.speed ?? this.#speed;
     for (const listener of [...this.#listeners]) listener(change);
   }
 }

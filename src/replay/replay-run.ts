@@ -76,8 +76,8 @@ export class ReplayRun {
   readonly turns: Turns;
   /** Of its markets, each once. */
   readonly coins: readonly string[];
-  readonly #announced: readonly Announced[];
-  readonly #listedMs: ReadonlyMap<number, InstantMs>;
+  /** By the start of their windows. */
+  readonly #announced: ReadonlyMap<number, Announced>;
   readonly #announcements: readonly Announcement[];
   readonly #endListeners = new Set<() => void>();
   #shiftMs: number;
@@ -96,16 +96,16 @@ export class ReplayRun {
       );
     }
     this.coins = [...new Set(markets.map(({ symbol }) => symbol))].sort();
-    this.#announced = archive.database.read(() => markets.map((market) => announced(archive, market)));
-    this.#listedMs = new Map(this.#announced.map((market) => [market.key, market.listedMs]));
-    this.#announcements = this.#announced
+    const all = archive.database.read(() => markets.map((market) => announced(archive, market)));
+    this.#announced = new Map(all.map((market) => [market.key, market]));
+    this.#announcements = all
       .flatMap(({ key, ...times }): Announcement[] => [
         { kind: 'listed', timestampMs: times.listedMs, marketKey: key },
         { kind: 'resolved', timestampMs: times.resolvedMs, marketKey: key },
       ])
       .filter(({ timestampMs }) => timestampMs !== Infinity)
       .sort((a, b) => a.timestampMs - b.timestampMs);
-    this.clock = new ReplayClock(spanOf(markets, this.#announced, options), options.speed, clocks.monotonicMs);
+    this.clock = new ReplayClock(spanOf(markets, all, options), options.speed, clocks.monotonicMs);
     const shiftNow = () => (options.rebase ? Math.round(clocks.wallMs() - this.clock.nowMs) : 0);
     this.#shiftMs = shiftNow();
     let hasStarted = false;
@@ -121,7 +121,7 @@ export class ReplayRun {
   }
 
   get marketCount(): number {
-    return this.#announced.length;
+    return this.#announced.size;
   }
 
   /** A market of this run that is listed at `instantMs`, and which of its outcomes the asset is. */
@@ -138,14 +138,13 @@ export class ReplayRun {
 
   /** Since when a market of this run is listed: by then when anything of it is recorded. Infinity for any other market. */
   listedMsOf({ key }: Pick<StoredMarket, 'key'>): InstantMs {
-    return this.#listedMs.get(key) ?? Infinity;
+    return this.#announced.get(key)?.listedMs ?? Infinity;
   }
 
   /** The markets that are listed at an instant, by the start of their windows. */
   listedAt(instantMs: InstantMs): StoredMarket[] {
-    return this.#announced
-      .filter((market) => market.listedMs <= instantMs)
-      .map(({ key }) => this.archive.markets.byKey(key));
+    const listed = [...this.#announced.values()].filter(({ listedMs }) => listedMs <= instantMs);
+    return listed.map(({ key }) => this.archive.markets.byKey(key));
   }
 
   /** What everybody is told behind `afterMs` and until `untilMs`, in order. */
@@ -167,7 +166,7 @@ export class ReplayRun {
   /** When the next thing of any of its markets is recorded behind `instantMs`; undefined when nothing is. */
   nextEventMs(instantMs: InstantMs): InstantMs | undefined {
     let earliestMs = this.nextAnnouncementMs(instantMs) ?? Infinity;
-    for (const { key, firstMs, lastMs } of this.#announced) {
+    for (const { key, firstMs, lastMs } of this.#announced.values()) {
       // Most are over, or to come.
       if (firstMs >= earliestMs || lastMs <= instantMs) continue;
       earliestMs = Math.min(earliestMs, this.reel(this.archive.markets.byKey(key), instantMs).nextMs ?? Infinity);
@@ -249,9 +248,12 @@ function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: RunO
 
 /** What the options leave open reaches from the first window or record to the last one, or a resolution. */
 function spanOf(markets: readonly StoredMarket[], recorded: readonly Announced[], options: RunOptions): Span {
-  const firstMs = markets.map(({ startMs }, i) => Math.min(startMs, recorded[i]!.firstMs));
-  const lastMs = markets.map(({ endMs, resolvedMs = 0 }, i) => Math.max(endMs, resolvedMs, recorded[i]!.lastMs));
-  const least = (values: readonly number[]) => values.reduce((a, b) => Math.min(a, b), Infinity);
-  const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), 0);
-  return { fromMs: options.fromMs ?? least(firstMs), toMs: options.toMs ?? most(lastMs) };
+  let fromMs = Infinity;
+  let toMs = 0;
+  for (const [i, { startMs, endMs, resolvedMs = 0 }] of markets.entries()) {
+    const { firstMs, lastMs } = recorded[i]!;
+    fromMs = Math.min(fromMs, startMs, firstMs);
+    toMs = Math.max(toMs, endMs, resolvedMs, lastMs);
+  }
+  return { fromMs: options.fromMs ?? fromMs, toMs: options.toMs ?? toMs };
 }

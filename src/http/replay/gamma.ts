@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { type CatalogEntry, type CatalogQuery, GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
+import { type CatalogEntry, type CatalogQuery, GammaCatalog } from '../../replay/gamma/gamma-catalog.ts';
 import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../replay/gamma/gamma-market.ts';
 import { listedSeries } from '../../replay/gamma/gamma-series-list.ts';
 import { listedObject } from '../../replay/listed-market.ts';
@@ -35,35 +35,35 @@ const NOUNS: readonly Noun[] = [
  */
 export function gammaController({ runs }: { readonly runs: ReplayRuns }) {
   const app = new Elysia({ name: 'gamma' });
-  const catalogs = new GammaCatalogs();
+  const catalog = new GammaCatalog();
   const get = (path: string, tell: (question: VenueQuestion) => string) =>
     app.get(path, (context: VenueContext) => answerAsVenue(runs, context, tell));
   for (const prefix of PREFIXES) {
     for (const noun of NOUNS) {
       const base = `${prefix}/${noun.name}s`;
       get(base, (question) => {
-        if (base === '/markets' && question.query.has('next_cursor')) return marketsPage(question, catalogs, '');
-        const found = catalogs.of(question.run).select(queryOf(question, noun), question.nowMs);
+        if (base === '/markets' && question.query.has('next_cursor')) return marketsPage(question, catalog, '');
+        const found = catalog.select(question.run, queryOf(question, noun), question.nowMs);
         return JSON.stringify(objectsOf(question, noun, stretchOf(found, question)));
       });
-      get(`${base}/keyset`, (question) => keyset(question, catalogs, noun));
+      get(`${base}/keyset`, (question) => keyset(question, catalog, noun));
       get(`${base}/slug/:slug`, (question) => {
-        return one(question, catalogs, noun, 'slug', { slugs: [question.params.slug ?? ''] });
+        return one(question, catalog, noun, 'slug', { slugs: [question.params.slug ?? ''] });
       });
       get(`${base}/:id`, (question) => {
         const id = question.params.id ?? '';
         if (base === '/markets' && CONDITION_ID.test(id)) return oneMarket(question, id);
         if (!NUMERIC_ID.test(id)) throw invalid('id is invalid');
-        return one(question, catalogs, noun, 'id', { [`${noun.name}Ids`]: [id] });
+        return one(question, catalog, noun, 'id', { [`${noun.name}Ids`]: [id] });
       });
     }
     get(`${prefix}/series`, (question) => {
       const slugs = listIn(question.query, 'slug');
-      const found = seriesIn(question, catalogs).filter(({ slug }) => slugs.length === 0 || slugs.includes(slug));
+      const found = seriesIn(question, catalog).filter(({ slug }) => slugs.length === 0 || slugs.includes(slug));
       return JSON.stringify(stretchOf(found, question).map(({ object }) => object()));
     });
     get(`${prefix}/series/:id`, (question) => {
-      const found = seriesIn(question, catalogs).find(({ id }) => id === question.params.id);
+      const found = seriesIn(question, catalog).find(({ id }) => id === question.params.id);
       if (found === undefined) throw notFound('id');
       return JSON.stringify(found.object());
     });
@@ -71,8 +71,8 @@ export function gammaController({ runs }: { readonly runs: ReplayRuns }) {
   return app;
 }
 
-function seriesIn({ run, nowMs }: VenueQuestion, catalogs: GammaCatalogs) {
-  return listedSeries(run, catalogs.of(run).select({}, nowMs), nowMs);
+function seriesIn({ run, nowMs }: VenueQuestion, catalog: GammaCatalog) {
+  return listedSeries(run, catalog.select(run, {}, nowMs), nowMs);
 }
 
 /** What a list of markets or events is asked for. */
@@ -85,15 +85,14 @@ function queryOf(question: VenueQuestion, noun: Noun): CatalogQuery {
  * A list whose pages hold together while markets are added, or closed: each goes on behind the market that `after_cursor`
  * names.
  */
-function keyset(question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun): string {
+function keyset(question: VenueQuestion, catalog: GammaCatalog, noun: Noun): string {
   if (question.query.has('offset')) throw invalid('offset is not allowed on keyset endpoints');
   const { run, nowMs } = question;
-  const catalog = catalogs.of(run);
   const query = queryOf(question, noun);
   const cursor = question.query.get('after_cursor') ?? '';
   const digits = Buffer.from(cursor, 'base64url').toString();
   const key = CURSOR_DIGITS.test(digits) ? Number(digits) : -1;
-  const rest = cursor === '' ? catalog.select(query, nowMs) : catalog.selectBehind(key, query, nowMs);
+  const rest = cursor === '' ? catalog.select(run, query, nowMs) : catalog.selectBehind(key, run, query, nowMs);
   if (rest === undefined) throw invalid('after_cursor is invalid');
   const entries = stretchOf(rest, question);
   const last = entries.at(-1);
@@ -102,8 +101,8 @@ function keyset(question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun): s
   return JSON.stringify({ [`${noun.name}s`]: objectsOf(question, noun, entries), next_cursor });
 }
 
-function one(question: VenueQuestion, catalogs: GammaCatalogs, noun: Noun, by: string, query: CatalogQuery): string {
-  const entries = catalogs.of(question.run).select(query, question.nowMs);
+function one(question: VenueQuestion, catalog: GammaCatalog, noun: Noun, by: string, query: CatalogQuery): string {
+  const entries = catalog.select(question.run, query, question.nowMs);
   // Of several of one slug the latest.
   const entry = entries.toSorted((a, b) => a.startMs - b.startMs).at(-1);
   if (entry === undefined) throw notFound(by);

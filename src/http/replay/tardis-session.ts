@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/tardis-native.ts';
-import type { Channel, ChannelFilter, Window } from '../../replay/tardis/tardis-options.ts';
+import { type Channel, type ChannelFilter, type Window, withoutAssets } from '../../replay/tardis/tardis-options.ts';
 import { MergedStream } from '../../replay/tardis/tardis-stream.ts';
 import type { Turns } from '../../replay/turns.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../replay/venue/channel-request.ts';
@@ -60,12 +60,8 @@ export class SessionMember {
   }
 
   unsubscribe(assetIds: readonly string[]): void {
-    const unwanted = new Set(assetIds);
-    for (const assetId of unwanted) this.#assetIds.delete(assetId);
-    this.#filters = this.#filters.flatMap(({ channel, assetIds: named }) => {
-      const left = named?.filter((assetId) => !unwanted.has(assetId));
-      return left?.length === 0 ? [] : [{ channel, assetIds: left }];
-    });
+    for (const assetId of assetIds) this.#assetIds.delete(assetId);
+    this.#filters = withoutAssets(this.#filters, assetIds);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
+import type { GammaCatalog } from '../../replay/gamma/gamma-catalog.ts';
 import { isAcceptingOrders, listedObject } from '../../replay/listed-market.ts';
 import { simplifiedMarket, venueMarket } from '../../replay/venue/venue-market.ts';
 import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
@@ -13,9 +13,9 @@ const CURSOR_DIGITS = /^\d{1,9}$/;
 export type ListForm = '' | 'simplified-' | 'sampling-' | 'sampling-simplified-';
 
 /** A page of `/markets` and its like: `next_cursor` asks for the one behind it. */
-export function marketsPage({ run, nowMs, query }: VenueQuestion, catalogs: GammaCatalogs, form: ListForm): string {
+export function marketsPage({ run, nowMs, query }: VenueQuestion, catalog: GammaCatalog, form: ListForm): string {
   const from = placeIn(query.get('next_cursor'));
-  const listed = catalogs.of(run).select({}, nowMs);
+  const listed = catalog.select(run, {}, nowMs);
   const wanted = form.startsWith('sampling-') ? listed.filter((market) => isAcceptingOrders(market, nowMs)) : listed;
   const objectOf = form.endsWith('simplified-') ? simplifiedMarket : venueMarket;
   const keys = wanted.slice(from, from + PAGE_MARKETS);

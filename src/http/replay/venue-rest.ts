@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { GammaCatalogs } from '../../replay/gamma/gamma-catalog.ts';
+import { GammaCatalog } from '../../replay/gamma/gamma-catalog.ts';
 import type { ReplayRuns } from '../../replay/replay-runs.ts';
 import { priceHistory } from '../../replay/venue/venue-price-history.ts';
 import { VenueQuotes } from '../../replay/venue/venue-quotes.ts';
@@ -23,15 +23,13 @@ const PREFIXES = ['', '/clob'] as const;
  */
 export function venueRestController({ runs }: { readonly runs: ReplayRuns }) {
   const app = new Elysia({ name: 'venue-rest' });
-  const catalogs = new GammaCatalogs();
+  const catalog = new GammaCatalog();
+  const get = (path: string, tell: Tell) =>
+    app.get(path, (context: VenueContext) => answerAsVenue(runs, context, tell));
   for (const prefix of PREFIXES) {
-    for (const [path, tell] of Object.entries(PATHS)) {
-      app.get(`${prefix}${path}`, (context: VenueContext) => answerAsVenue(runs, context, tell));
-    }
+    for (const [path, tell] of Object.entries(PATHS)) get(`${prefix}${path}`, tell);
     for (const [path, tell] of Object.entries(BATCHES)) {
-      app.get(`${prefix}${path}`, (context: VenueContext) =>
-        answerAsVenue(runs, context, (question) => tell(quotesOf(question), itemsInQuery(question.query))),
-      );
+      get(`${prefix}${path}`, (question) => tell(quotesOf(question), itemsInQuery(question.query)));
       app.post(
         `${prefix}${path}`,
         async (context: VenueContext) => {
@@ -44,16 +42,12 @@ export function venueRestController({ runs }: { readonly runs: ReplayRuns }) {
     }
     for (const form of ['', 'simplified-', 'sampling-', 'sampling-simplified-'] as const) {
       if (form === '' && prefix === '') continue;
-      app.get(`${prefix}/${form}markets`, (context: VenueContext) =>
-        answerAsVenue(runs, context, (question) => marketsPage(question, catalogs, form)),
-      );
+      get(`${prefix}/${form}markets`, (question) => marketsPage(question, catalog, form));
     }
   }
-  return app
-    .get('/clob', (context: VenueContext) => answerAsVenue(runs, context, () => JSON.stringify('OK')))
-    .get('/clob/markets/:conditionId', (context: VenueContext) =>
-      answerAsVenue(runs, context, (question) => oneMarket(question, question.params.conditionId ?? '')),
-    );
+  get('/clob', () => JSON.stringify('OK'));
+  get('/clob/markets/:conditionId', (question) => oneMarket(question, question.params.conditionId ?? ''));
+  return app;
 }
 
 /** Paths about one asset, and about none. */

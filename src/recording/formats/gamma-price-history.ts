@@ -1,6 +1,7 @@
 import type { Codec } from '../codec.ts';
 import { isFields, rejected } from './fields.ts';
-import { jsonValuesOf, parseJsonFigures, sampledValues } from './json-values.ts';
+import { parseJsonFigures } from './json-figures.ts';
+import { jsonValuesOf, sampledValues } from './json-values.ts';
 
 /**
  * The venue's answer to /prices-history: `{"history": [{"t": Unix seconds, "p": price}, …]}`. Whose prices they are stood in

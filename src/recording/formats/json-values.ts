@@ -1,7 +1,5 @@
-import { parseFigure } from '../../domain/decimal.ts';
 import { SAMPLE_BYTES, SAMPLE_LINES, type Sample } from '../codec.ts';
 import { isFields, rejected } from './fields.ts';
-import { REVIVED_VALUES_MAX, refuseTooManyValues } from './json-extent.ts';
 import { LINE_BYTES_MAX, type Line, linesOf } from './lines.ts';
 
 /**
@@ -15,24 +13,6 @@ const BACKSLASH = 92;
 const [OPEN_ARRAY, CLOSE_ARRAY] = [91, 93];
 const [OPEN_OBJECT, CLOSE_OBJECT] = [123, 125];
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
-
-/**
- * JSON in which a number that a double does not carry unchanged is NaN, so that one that nobody asks for does no harm. Throws
- * DomainError 'rejected-record' for what is not JSON.
- */
-export function parseJsonFigures(text: string): unknown {
-  refuseTooManyValues(text, REVIVED_VALUES_MAX);
-  try {
-    return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
-      typeof value === 'number' ? (parseFigure(context?.source ?? '') ?? Number.NaN) : value,
-    );
-  } catch (error) {
-    if (error instanceof SyntaxError) throw rejected('the line is not JSON');
-    // What recursion has no room for.
-    if (error instanceof RangeError) throw rejected('the JSON is nested too deeply');
-    throw error;
-  }
-}
 
 /** The texts of a file's values, in order, none longer than LINE_BYTES_MAX. */
 export async function* jsonValuesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {

@@ -6,7 +6,7 @@ import { knownTokenIds } from '../../domain/market-statement.ts';
 import { parseOutcome } from '../../domain/outcome.ts';
 import { TIMEFRAMES, type Timeframe } from '../../domain/timeframe.ts';
 import { type Fields, numericField, rejected, stated } from './fields.ts';
-import { parseJsonFigures } from './json-values.ts';
+import { parseJsonFigures } from './json-figures.ts';
 import { wallTimeBetween } from './new-york.ts';
 import { knownCoin, type SlugWindow, WINDOW_MS, windowOfSlug } from './slug.ts';
 

@@ -3,8 +3,9 @@ import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
 import type { Codec } from '../codec.ts';
 import type { Intake } from '../intake.ts';
 import { conditionIdField, type Fields, isFields, numericField, rejected, stated, wordField } from './fields.ts';
-import { isGamma } from './gamma.ts';
-import { jsonValuesOf, parseJsonFigures, sampledValues } from './json-values.ts';
+import { isGamma } from './gamma-object.ts';
+import { parseJsonFigures } from './json-figures.ts';
+import { jsonValuesOf, sampledValues } from './json-values.ts';
 import type { Line } from './lines.ts';
 import {
   coinOf,

@@ -5,7 +5,7 @@ import type { Intake } from '../intake.ts';
 import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
 import type { RecordedItem } from '../record.ts';
 import { bookFields, type Fields, instantField, isFields, rejected, stated, wordField } from './fields.ts';
-import { parseJsonFigures } from './json-values.ts';
+import { parseJsonFigures } from './json-figures.ts';
 import { type Line, linesOf } from './lines.ts';
 import { timeField, UNKNOWN_TOKENS } from './market-fields.ts';
 import { slugField, windowOfSlug } from './slug.ts';

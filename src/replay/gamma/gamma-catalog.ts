@@ -41,50 +41,33 @@ export interface Bounds {
 export const CATALOG_ORDERS = ['id', 'slug', 'startDate', 'endDate', 'startTime', 'closedTime'] as const;
 export type CatalogOrder = (typeof CATALOG_ORDERS)[number];
 
-/** The catalogs of replays, each made when it is first asked for. */
-export class GammaCatalogs {
-  readonly #catalogs = new WeakMap<ReplayRun, GammaCatalog>();
-
-  of(run: ReplayRun): GammaCatalog {
-    const held = this.#catalogs.get(run) ?? new GammaCatalog(run);
-    this.#catalogs.set(run, held);
-    return held;
-  }
-}
-
-/** The markets of a replay as Gamma is asked for them. What it holds of each is read once, and again when the archive changes. */
-class GammaCatalog {
-  readonly #run: ReplayRun;
-  #entries: readonly CatalogEntry[] = [];
-  #state: number | undefined;
-
-  constructor(run: ReplayRun) {
-    this.#run = run;
-  }
+/** The markets of replays as Gamma is asked for them. What is held of each is read once, and again when the archive changes. */
+export class GammaCatalog {
+  readonly #held = new WeakMap<ReplayRun, { readonly state: number; readonly entries: readonly CatalogEntry[] }>();
 
   /** Those listed at `nowMs` that the query takes, in its order. Within Database.readInTurn. */
-  select(query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] {
-    return this.#read().filter(filterOf(query, nowMs)).sort(orderOf(query, nowMs));
+  select(run: ReplayRun, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] {
+    return this.#entriesOf(run).filter(filterOf(query, nowMs)).sort(orderOf(query, nowMs));
   }
 
   /**
    * What of such a list comes behind the market with `key`, which may have left it; undefined where no market that is listed
    * has that key.
    */
-  selectBehind(key: number, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
-    const last = this.#read().find((entry) => entry.key === key && entry.listedMs <= nowMs);
+  selectBehind(key: number, run: ReplayRun, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
+    const last = this.#entriesOf(run).find((entry) => entry.key === key && entry.listedMs <= nowMs);
     if (last === undefined) return undefined;
     const compare = orderOf(query, nowMs);
-    return this.select(query, nowMs).filter((entry) => compare(entry, last) > 0);
+    return this.select(run, query, nowMs).filter((entry) => compare(entry, last) > 0);
   }
 
-  #read(): readonly CatalogEntry[] {
-    const { state } = this.#run.archive.database;
-    if (this.#state !== state) {
-      this.#entries = this.#run.listedAt(INSTANT_MAX_MS).map((market) => entryOf(market, this.#run.listedMsOf(market)));
-      this.#state = state;
-    }
-    return this.#entries;
+  #entriesOf(run: ReplayRun): readonly CatalogEntry[] {
+    const { state } = run.archive.database;
+    const held = this.#held.get(run);
+    if (held?.state === state) return held.entries;
+    const entries = run.listedAt(INSTANT_MAX_MS).map((market) => entryOf(market, run.listedMsOf(market)));
+    this.#held.set(run, { state, entries });
+    return entries;
   }
 }
 

@@ -10,7 +10,7 @@ import { listedFrame, resolvedFrame } from '../venue/channel-messages.ts';
 import type { PriceTexts } from '../venue/price-texts.ts';
 import { VenueFrames } from '../venue/venue-frames.ts';
 import { type FeedEvent, TardisFeed } from './tardis-feed.ts';
-import { CHANNELS, type Channel, type ChannelFilter, type Window } from './tardis-options.ts';
+import { CHANNELS, type Channel, type ChannelFilter, type Window, withoutAssets } from './tardis-options.ts';
 import type { StreamItem, TardisStream } from './tardis-stream.ts';
 
 /** What a stream reads, and for whom. */
@@ -54,12 +54,7 @@ export class NativeStream implements TardisStream {
 
   /** Takes assets out of all filters that name them. Wants a view of the archive. */
   unsubscribe(assetIds: readonly string[]): void {
-    const unwanted = new Set(assetIds);
-    this.#filters = this.#filters.flatMap((filter) => {
-      if (filter.assetIds === undefined) return [filter];
-      const left = filter.assetIds.filter((assetId) => !unwanted.has(assetId));
-      return left.length === 0 ? [] : [{ channel: filter.channel, assetIds: left }];
-    });
+    this.#filters = withoutAssets(this.#filters, assetIds);
     this.#wanted.clear();
     this.#feed.keep((market) => market.clobTokenIds.some((assetId) => this.#wantedOf(assetId).size > 0));
   }

@@ -20,6 +20,15 @@ export interface ChannelFilter {
   readonly assetIds: readonly string[] | undefined;
 }
 
+/** What is left of filters without some assets. */
+export function withoutAssets(filters: readonly ChannelFilter[], unwanted: readonly string[]): ChannelFilter[] {
+  const gone = new Set(unwanted);
+  return filters.flatMap(({ channel, assetIds }) => {
+    const left = assetIds?.filter((assetId) => !gone.has(assetId));
+    return left?.length === 0 ? [] : [{ channel, assetIds: left }];
+  });
+}
+
 /** From `fromMs` on, in front of `toMs`. */
 export interface Window {
   readonly fromMs: InstantMs;
