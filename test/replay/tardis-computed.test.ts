@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { DecimalSum } from '../../src/replay/tardis/decimal-sum.ts';
-import { computationOf } from '../../src/replay/tardis/tardis-computed.ts';
+import { computationOf, DecimalSum } from '../../src/replay/tardis/tardis-computed.ts';
 import { dataTypeOf } from '../../src/replay/tardis/tardis-data-type.ts';
 import type { BookChange, BookSnapshot, RecordLevel, Trade, TradeBar } from '../../src/replay/tardis/tardis-record.ts';
 import { randomsOf } from '../support/random-books.ts';

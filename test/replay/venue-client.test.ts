@@ -3,7 +3,7 @@ import { OUTCOMES } from '../../src/domain/outcome.ts';
 import { temporaryArchive } from '../support/archive.ts';
 import { marketOf } from '../support/imported.ts';
 import { randomsOf } from '../support/random-books.ts';
-import { type ClientBook, HAS_VENUE_CLIENT, venueClient } from './venue-client.ts';
+import { HAS_VENUE_CLIENT, venueClient } from './venue-client.ts';
 import { VenueOracle } from './venue-oracle.ts';
 import { VENUE_RECORDINGS } from './venue-recordings.ts';
 import { anotherRun, venueServer } from './venue-server.ts';
@@ -41,7 +41,7 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
             const client = await venueClient(`${server.origin}${path}`);
             expect(await client.getServerTime()).toBe(Math.floor((nowMs + run.shiftMs) / 1000));
             const books = await client.getOrderBooks(items);
-            const confirm = async (book: ClientBook) => {
+            const confirm = async (book: { readonly hash: string }) => {
               const told = book.hash;
               expect(await client.getOrderBookHash(book)).toBe(told);
               confirmed += 1;
@@ -51,10 +51,10 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
               const expected = oracle.bookAt(outcome, nowMs);
               const book = await client.getOrderBook(token_id);
               if (expected === undefined) {
-                expect(book).toEqual({ error: 'No orderbook exists for the requested token id', status: 404 } as never);
+                expect(book).toEqual({ error: 'No orderbook exists for the requested token id', status: 404 });
                 continue;
               }
-              expect(books.find((each) => each.asset_id === token_id)).toEqual(book);
+              expect(books.find((each: typeof book) => each.asset_id === token_id)).toEqual(book);
               expect(book.timestamp).toBe(String(expected.timestampMs + run.shiftMs));
               await confirm(book);
               const best = oracle.bestAt(outcome, nowMs)!;
@@ -91,7 +91,7 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
       Math.min(startMs, oracles[index]!.instants[0]!) <= nowMs;
     const listed = markets.filter(isListed).map(({ conditionId }) => conditionId);
     const all = await client.getMarkets();
-    expect(all.data.map(({ condition_id }) => condition_id)).toEqual(listed);
+    expect(all.data.map(({ condition_id }: { condition_id: string }) => condition_id)).toEqual(listed);
     expect(all.next_cursor).toBe('LTE=');
     expect((await client.getSimplifiedMarkets()).data.length).toBe(listed.length);
     expect((await client.getSamplingMarkets()).data).toEqual(all.data);
@@ -110,12 +110,10 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
     const best = OUTCOMES.map((outcome) => oracle!.bestAt(outcome, nowMs)!);
     const byAsset = (values: readonly unknown[]) =>
       Object.fromEntries(items.map(({ token_id }, index) => [token_id, values[index]]));
-    expect(await client.getMidpoints(items)).toEqual(byAsset(best.map(({ mid }) => mid)) as never);
-    expect(await client.getSpreads(items)).toEqual(byAsset(best.map(({ spread }) => spread)) as never);
+    expect(await client.getMidpoints(items)).toEqual(byAsset(best.map(({ mid }) => mid)));
+    expect(await client.getSpreads(items)).toEqual(byAsset(best.map(({ spread }) => spread)));
     const sides = items.flatMap((item) => (['BUY', 'SELL'] as const).map((side) => ({ ...item, side })));
-    expect(await client.getPrices(sides)).toEqual(
-      byAsset(best.map(({ bid, ask }) => ({ BUY: bid, SELL: ask }))) as never,
-    );
+    expect(await client.getPrices(sides)).toEqual(byAsset(best.map(({ bid, ask }) => ({ BUY: bid, SELL: ask }))));
     const trades = OUTCOMES.map((outcome) => oracle!.lastTradeAt(outcome, nowMs)!);
     expect(await client.getLastTradesPrices(items)).toEqual(
       items.map(({ token_id }, index) => ({
@@ -134,6 +132,6 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
     expect(refused).toMatchObject({
       status: 400,
       error: "invalid filters: minimum 'fidelity' for '1w' range is 5",
-    } as never);
+    });
   });
 });

@@ -3,19 +3,16 @@ import { listedMarket } from '../listed-market.ts';
 import type { ReplayRun } from '../replay-run.ts';
 import type { CatalogEntry } from './gamma-catalog.ts';
 import { gammaEvent } from './gamma-event.ts';
-import { type GammaSeries, seriesObject } from './gamma-series.ts';
+import { seriesObject } from './gamma-series.ts';
 
 /** Events that a series is told with: the last ones. A series of five minutes has as many in three and a half days. */
 const SERIES_EVENTS_MAX = 1000;
 
-/** A series that has markets, and how to tell of it. */
-export interface ListedSeries extends GammaSeries {
-  /** As Gamma's `/series` has it: with its events. */
-  object(): object;
-}
-
-/** The series of markets that are listed at `nowMs`, by slug; within Database.readInTurn. */
-export function listedSeries(run: ReplayRun, entries: readonly CatalogEntry[], nowMs: InstantMs): ListedSeries[] {
+/**
+ * The series of markets that are listed at `nowMs`, by slug; `object` makes each as Gamma's `/series` has it, with its events.
+ * Within Database.readInTurn.
+ */
+export function listedSeries(run: ReplayRun, entries: readonly CatalogEntry[], nowMs: InstantMs) {
   const eventOf = ({ key }: CatalogEntry) => gammaEvent(listedMarket(run, run.archive.markets.byKey(key), nowMs));
   return [...Map.groupBy(entries, ({ series }) => series.slug).values()]
     .map((members) => {

@@ -1,4 +1,4 @@
-import { DecimalSum } from './decimal-sum.ts';
+import { DECIMAL_PLACES_MAX, decimalPlaces, toScaled } from '../../domain/decimal.ts';
 import { TardisBook } from './tardis-book.ts';
 import type { DataType } from './tardis-data-type.ts';
 import {
@@ -103,6 +103,21 @@ class BookSnapshots implements Computation {
       timestamp: dateOf(this.#timestampMs),
       localTimestamp,
     };
+  }
+}
+
+/** A sum of decimals in which no digit appears that none of them has. */
+export class DecimalSum {
+  /** In units of 10^-DECIMAL_PLACES_MAX. */
+  #units = 0n;
+
+  add(value: number): void {
+    const scale = decimalPlaces(value) ?? 0;
+    this.#units += BigInt(toScaled(value, scale)) * 10n ** BigInt(DECIMAL_PLACES_MAX - scale);
+  }
+
+  get value(): number {
+    return Number(`${this.#units}e-${DECIMAL_PLACES_MAX}`);
   }
 }
 
