@@ -7,7 +7,6 @@ import { RUN_PAYLOAD_BYTES, RUN_RECORDS_MAX, type RunCodec, type RunHead, readRu
 import { DOUBLES, divisorOf, readScale } from './scale.ts';
 import { checkedSize, DOUBLE, FINE, LEVEL, Operations, REMOVE, sizeOfLevel, WHOLE } from './size-change.ts';
 import { damaged, VarintReader } from './varint.ts';
-import { editSide1, readSide1, VERSION_1 } from './version-1.ts';
 
 /** A snapshot at its place in the series of one market and outcome. */
 export interface BookRecord extends Place {
@@ -88,7 +87,6 @@ const INITIAL_EDITS = 256;
 const LOOK_AHEAD = 8;
 const NO_BYTES = new Uint8Array(0);
 const NO_HEAD: RunHead = {
-  version: 0,
   count: 0,
   timestamps: new Float64Array(0),
   ids: new Float64Array(0),
@@ -133,7 +131,6 @@ export class BookReader {
     this.priceScale = readScale(input);
     this.sizeScale = readScale(input);
     if (this.priceScale > DECIMAL_PLACES_MAX) throw damaged();
-    if (head.version === VERSION_1) return;
     this.#operations.read(input, this.sizeScale);
     this.#pad(payload);
   }
@@ -150,8 +147,7 @@ export class BookReader {
     if (this.index + 1 >= this.head.count) return false;
     this.bidEdits.begin(0);
     this.askEdits.begin(0);
-    if (this.head.version === VERSION_1) this.#step1(this.bidEdits, this.askEdits);
-    else this.#move(1, this.bidEdits, this.askEdits);
+    this.#move(1, this.bidEdits, this.askEdits);
     return true;
   }
 
@@ -163,8 +159,7 @@ export class BookReader {
     if (index >= this.head.count) throw damaged();
     this.bidEdits.begin(0);
     this.askEdits.begin(0);
-    if (this.head.version === VERSION_1) while (this.index < index) this.#step1(undefined, undefined);
-    else if (this.index < index) this.#move(index - this.index, undefined, undefined);
+    if (this.index < index) this.#move(index - this.index, undefined, undefined);
   }
 
   /** Moves on by `books`. */
@@ -179,19 +174,6 @@ export class BookReader {
     this.index += left;
     if (left > 0) this.#edit(left, bidEdits, askEdits);
     if (this.index === this.head.count - 1) this.#input.mustBeAtEnd();
-  }
-
-  #step1(bidEdits: EditLog | undefined, askEdits: EditLog | undefined): void {
-    const input = this.#input;
-    const { priceScale, sizeScale } = this;
-    this.index += 1;
-    if (this.index === 0) {
-      readSide1(input, this.bids, sizeScale, outsidePrice(priceScale, -1), -1);
-      readSide1(input, this.asks, sizeScale, outsidePrice(priceScale, 1), 1);
-    } else {
-      editSide1(input, this.bids, bidEdits, sizeScale, outsidePrice(priceScale, -1), -1);
-      editSide1(input, this.asks, askEdits, sizeScale, outsidePrice(priceScale, 1), 1);
-    }
   }
 
   #readSide(side: Ladder, away: -1 | 1): void {

@@ -22,10 +22,6 @@ export class Ladder {
     if (2 * levels > this.values.length) this.#grow(4 * levels);
   }
 
-  push(price: number, size: number): void {
-    this.insert(this.length, price, size);
-  }
-
   /** Puts a level at `position`, moving what stands there and behind. 0 ≤ position ≤ length. */
   insert(position: number, price: number, size: number): void {
     const at = 2 * position;

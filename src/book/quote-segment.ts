@@ -17,7 +17,6 @@ import {
   wholeUnit,
 } from './size-change.ts';
 import { damaged, VarintReader, VarintWriter } from './varint.ts';
-import { readQuotes1, VERSION_1 } from './version-1.ts';
 
 /** A top of book at its place in the series of one market and outcome. */
 export interface QuoteRecord extends Place {
@@ -170,7 +169,6 @@ function scalesOf(records: readonly QuoteRecord[], from: number, count: number):
 function decodeQuotes(payload: Uint8Array): QuoteRecord[] {
   const head = readRunHead(payload);
   const input = new VarintReader(payload, head.bodyOffset);
-  if (head.version === VERSION_1) return readQuotes1(input, head);
   const scales = { price: readScale(input), size: readScale(input) };
   if (scales.price > DECIMAL_PLACES_MAX) throw damaged();
   const operations = new Operations();

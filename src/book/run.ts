@@ -1,6 +1,5 @@
 import type { Place } from '../domain/page.ts';
 import { damaged, unsignedBytes, VarintReader, type VarintWriter } from './varint.ts';
-import { readPlaces1, VERSION_1 } from './version-1.ts';
 
 /**
  * The head that every segment's payload begins with, whatever its records are:
@@ -13,8 +12,6 @@ import { readPlaces1, VERSION_1 } from './version-1.ts';
  * so a page can be planned, and a nearest record found, without reading a book. Where a step equals the one written
  * before it, an unsigned number follows that says how often it comes again (those count among the count-1); the step behind
  * such a repetition is compared with none.
- *
- * Payloads of version 1 (version-1.ts) are read, and no longer written.
  */
 const VERSION = 2;
 export const RUN_RECORDS_MAX = 128;
@@ -28,8 +25,6 @@ export const KEYFRAMES_PER_RUN = 4;
 
 /** The places of a segment's records, ascending, and where the records themselves begin. */
 export interface RunHead {
-  /** Of the payload: 1 or 2. */
-  readonly version: number;
   readonly count: number;
   readonly timestamps: Float64Array;
   readonly ids: Float64Array;
@@ -133,19 +128,14 @@ class StepBytes {
 
 export function readRunHead(payload: Uint8Array): RunHead {
   const reader = new VarintReader(payload);
-  const version = reader.unsigned();
-  if (version !== VERSION && version !== VERSION_1) throw damaged();
+  if (reader.unsigned() !== VERSION) throw damaged();
   const count = reader.unsigned();
   if (count < 1 || count > RUN_RECORDS_MAX) throw damaged();
   const timestamps = new Float64Array(count);
   const ids = new Float64Array(count);
-  if (version === VERSION_1) {
-    readPlaces1(reader, timestamps, ids);
-  } else {
-    readColumn(reader, timestamps, false);
-    readColumn(reader, ids, true);
-  }
-  return { version, count, timestamps, ids, bodyOffset: reader.position };
+  readColumn(reader, timestamps, false);
+  readColumn(reader, ids, true);
+  return { count, timestamps, ids, bodyOffset: reader.position };
 }
 
 function readColumn(reader: VarintReader, column: Float64Array, signed: boolean): void {

@@ -7,7 +7,6 @@ import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { ascendingPlaces } from '../support/places.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { decodeAll, encodeAll } from './round-trip.ts';
-import { encodeBooks1 } from './version-1-encoder.ts';
 
 const RUNS = { seed: 20260416, numRuns: 150 };
 const EMPTY: OrderBook = { bidPrices: [], bidSizes: [], askPrices: [], askSizes: [] };
@@ -272,12 +271,10 @@ describe('the places of a segment', () => {
 });
 
 describe('a reader', () => {
-  /** One run as payloads of both versions, as far as one segment goes. */
-  const payloads = fc.tuple(run, fc.boolean()).map(([records, old]) => {
+  /** One run as far as one segment goes. */
+  const payloads = run.map((records) => {
     const { payload, count } = bookCodec.encode(records, 0, RUN_RECORDS_MAX);
-    const held = records.slice(0, count);
-    const { priceScale, sizeScale } = new BookReader(payload);
-    return { held, payload: old ? encodeBooks1(held, priceScale, sizeScale) : payload };
+    return { held: records.slice(0, count), payload };
   });
 
   test('serves one segment after another, and is not disturbed by damaged ones', () => {

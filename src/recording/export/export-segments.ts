@@ -1,13 +1,8 @@
-import { bookCodec } from '../../book/book-segment.ts';
 import type { ByteBuffer } from '../../book/byte-buffer.ts';
-import { priceCodec } from '../../book/price-segment.ts';
-import { quoteCodec } from '../../book/quote-segment.ts';
-import type { RunCodec, RunSlice } from '../../book/run.ts';
+import type { RunSlice } from '../../book/run.ts';
 import { VarintWriter } from '../../book/varint.ts';
-import { VERSION_1 } from '../../book/version-1.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { Place } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
 import type { Gap } from '../../store/gaps.ts';
 import type { StoredMarket } from '../../store/markets.ts';
@@ -19,13 +14,9 @@ import { type ExportWriter, type SeriesWriter, STEP_BYTES } from './export-write
 /** What every record of a series says. */
 type SeriesFields = RecordFields & { readonly type: RecordedItem['type'] };
 
-/** What goes out as one run: the records `from` … `to` - 1 of a payload. */
-type SentRun = Pick<RunSlice, 'payload' | 'from' | 'to'>;
-
 /**
  * The stored segments as they are, in frames (src/client/segments.md): nothing is decoded. A segment goes out with the first of its
- * records that belongs to the export, and says which of them do. Of a segment of version 1 these records are encoded anew:
- * what is sent needs one decoder.
+ * records that belongs to the export, and says which of them do.
  */
 export class SegmentsWriter implements ExportWriter {
   readonly out: ByteBuffer;
@@ -53,19 +44,19 @@ export class SegmentsWriter implements ExportWriter {
   }
 
   snapshots({ conditionId }: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter {
-    return this.#seriesOf({ type: 'snapshot', conditionId, outcome, ...(mirrored ? { mirrored } : {}) }, bookCodec);
+    return this.#seriesOf({ type: 'snapshot', conditionId, outcome, ...(mirrored ? { mirrored } : {}) });
   }
 
   quotes({ conditionId }: StoredMarket, outcome: Outcome): SeriesWriter {
-    return this.#seriesOf({ type: 'quote', conditionId, outcome }, quoteCodec);
+    return this.#seriesOf({ type: 'quote', conditionId, outcome });
   }
 
   prices({ conditionId }: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter {
-    return this.#seriesOf({ type: 'price', conditionId, outcome, kind }, priceCodec);
+    return this.#seriesOf({ type: 'price', conditionId, outcome, kind });
   }
 
   coinPrices(symbol: string, source: string): SeriesWriter {
-    return this.#seriesOf({ type: 'coinPrice', symbol, source }, priceCodec);
+    return this.#seriesOf({ type: 'coinPrice', symbol, source });
   }
 
   close(): void {
@@ -76,24 +67,20 @@ export class SegmentsWriter implements ExportWriter {
     return false;
   }
 
-  #seriesOf<R extends Place>(fields: SeriesFields, codec: RunCodec<R>): SeriesWriter {
+  #seriesOf(fields: SeriesFields): SeriesWriter {
     let number: number | undefined;
-    let runs: Iterator<SentRun, undefined> | undefined;
-    /** Records of the run written last that are to come by. */
-    let left = 0;
+    let opened: RunSlice | undefined;
     return {
       open: (slice) => {
-        runs = sentRuns(slice, codec);
+        opened = slice;
       },
+      // With the first of its records the segment has come whole.
       writeNext: () => {
-        if (left === 0) {
-          const run = runs!.next().value!;
-          left = run.to - run.from;
-          number ??= this.#begin(fields);
-          this.#counts[fields.type] += left;
-          this.#run(number, run);
-        }
-        left -= 1;
+        if (opened === undefined) return;
+        number ??= this.#begin(fields);
+        this.#counts[fields.type] += opened.to - opened.from;
+        this.#run(number, opened);
+        opened = undefined;
       },
     };
   }
@@ -104,7 +91,7 @@ export class SegmentsWriter implements ExportWriter {
     return this.#series - 1;
   }
 
-  #run(series: number, { payload, from, to }: SentRun): void {
+  #run(series: number, { payload, from, to }: RunSlice): void {
     this.#numbers.truncate(0);
     this.#numbers.unsigned(series);
     this.#numbers.unsigned(from);
@@ -128,20 +115,5 @@ export class SegmentsWriter implements ExportWriter {
     for (const part of parts) out.append(part);
     this.#digest = digestOfFrame(this.#digest ?? FIRST_LINE, out.bytes.subarray(start, out.length));
     out.append(this.#digest);
-  }
-}
-
-/** A slice as it is sent, in order. */
-function* sentRuns<R extends Place>(slice: RunSlice, codec: RunCodec<R>): Generator<SentRun, undefined> {
-  if (slice.head.version !== VERSION_1) {
-    yield slice;
-    return;
-  }
-  const records = codec.decode(slice.payload).slice(slice.from, slice.to);
-  for (let from = 0; from < records.length; ) {
-    // What was one segment may take two: they are shorter now.
-    const { payload, count } = codec.encode(records, from, records.length - from);
-    yield { payload, from: 0, to: count };
-    from += count;
   }
 }

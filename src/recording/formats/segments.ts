@@ -8,7 +8,7 @@ import { LEVELS_MAX, type OrderBook } from '../../domain/orderbook.ts';
 import type { Codec } from '../codec.ts';
 import type { Intake } from '../intake.ts';
 import type { RecordedItem } from '../record.ts';
-import { type Fields, isFields, nonNegative, priceWithinOne, rejected } from './fields.ts';
+import { type Fields, isFields, nonNegative, rejected } from './fields.ts';
 import { parseJsonExactly, parseRecord, takeRecord } from './ndjson.ts';
 import { looksLikeSegments, type SegmentFrame, segmentFramesOf } from './segment-frames.ts';
 
@@ -172,11 +172,10 @@ function checked(book: OrderBook): OrderBook {
   return book;
 }
 
-/** `away`: the direction in which prices leave the best one. */
+/** The reader has seen to it that prices lie in 0…1. `away`: the direction in which they leave the best one. */
 function refuseBad(prices: readonly number[], sizes: readonly number[], name: string, away: -1 | 1): void {
-  const [priceName, sizeName] = [`a price in ${name}`, `a size in ${name}`];
+  const sizeName = `a size in ${name}`;
   for (let i = 0; i < prices.length; i += 1) {
-    priceWithinOne(prices[i], priceName);
     if (nonNegative(sizes[i], sizeName) === 0) throw rejected(`${sizeName} is 0`);
     if (i > 0 && (prices[i]! - prices[i - 1]!) * away <= 0) throw rejected(`${name} is not in order of its prices`);
   }

@@ -3,24 +3,20 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { RUN_RECORDS_MAX, readRunHead } from '../../../src/book/run.ts';
 import { VarintReader } from '../../../src/book/varint.ts';
-import { VERSION_1 } from '../../../src/book/version-1.ts';
 import { readSnapshots } from '../../../src/client/segment-reader.ts';
 import { STEP_BYTES } from '../../../src/recording/export/export-writer.ts';
 import { FIRST_LINE } from '../../../src/recording/formats/segment-frames.ts';
 import type { Archive } from '../../../src/store/archive.ts';
 import { importRecords, temporaryArchive } from '../../support/archive.ts';
-import { importFile } from '../../support/imported.ts';
 import { randomBooks } from '../../support/random-books.ts';
-import { CONDITION_ID, START_MS, sampleMarket, sampleSnapshot } from '../../support/sample-records.ts';
+import { START_MS, sampleMarket, sampleSnapshot } from '../../support/sample-records.ts';
 import { bodyOf, framesOf, typesOf } from '../../support/sealed-frames.ts';
 import { exported, linesOfNdjson } from './exported.ts';
-import { generatedRecording, type Line } from './generated-recording.ts';
-import { storeAsVersion1 } from './version-1-archive.ts';
+import { generatedRecording } from './generated-recording.ts';
 
 setDefaultTimeout(120_000);
 
 interface Run {
-  readonly series: Readonly<Record<string, unknown>>;
   readonly from: number;
   readonly count: number;
   readonly payload: Buffer;
@@ -28,19 +24,16 @@ interface Run {
 
 const saidBy = (framed: Uint8Array) => JSON.parse(bodyOf(framed).toString()) as Record<string, unknown>;
 
-/** The runs of an export, each with what its series says. */
+/** The runs of an export. */
 function runsOf(bytes: Uint8Array): Run[] {
   const runs: Run[] = [];
-  let series: Record<string, unknown>[] = [];
   for (const framed of framesOf(bytes)) {
     const type = String.fromCharCode(framed[0]!);
-    if (type === 'M') series = [];
-    if (type === 'S') series.push(saidBy(framed));
     if (type !== 'R') continue;
     const body = bodyOf(framed);
     const numbers = new VarintReader(body);
-    const [number, from, count] = [numbers.unsigned(), numbers.unsigned(), numbers.unsigned()];
-    runs.push({ series: series[number]!, from, count, payload: body.subarray(numbers.position) });
+    const [, from, count] = [numbers.unsigned(), numbers.unsigned(), numbers.unsigned()];
+    runs.push({ from, count, payload: body.subarray(numbers.position) });
   }
   return runs;
 }
@@ -57,9 +50,9 @@ function storedPayloads(archive: Archive): string[] {
 }
 
 /** Many runs of both outcomes. */
-function bookRecords(count: number, changesMax = 2): object[] {
+function bookRecords(count: number): object[] {
   return (['up', 'down'] as const).flatMap((outcome, n) =>
-    randomBooks(n, count, { priceScale: 2, sizes: 'cents', levelsMax: 12, changesMax }).map((book, i) =>
+    randomBooks(n, count, { priceScale: 2, sizes: 'cents', levelsMax: 12, changesMax: 2 }).map((book, i) =>
       sampleSnapshot({
         outcome,
         timestamp: START_MS + i * (7 + n),
@@ -198,109 +191,6 @@ describe('an export of segments', () => {
       expect(step).toBeGreaterThanOrEqual(STEP_BYTES);
       // A segment of large books is four of them at the most.
       expect(step).toBeLessThan(STEP_BYTES + 4 * 500 * 12);
-    }
-  });
-});
-
-/** Books, quotes and prices of a market, many segments each, and prices of its coin. */
-async function importSeries(archive: Archive): Promise<void> {
-  const books = bookRecords(500, 8) as { outcome: string; timestamp: number }[];
-  const values = books.slice(0, 500).flatMap(({ timestamp }, i) => {
-    const about = { conditionId: CONDITION_ID, outcome: 'up', timestamp: timestamp + 3 };
-    const [bidPrice, bidSize] = i % 10 === 0 ? [null, null] : [(i % 40) / 100, i + 0.5];
-    return [
-      { type: 'quote', ...about, bidPrice, bidSize, askPrice: 0.5, askSize: 7 },
-      { type: 'price', ...about, kind: 'trade', price: (i % 90) / 100 },
-      { type: 'coinPrice', symbol: 'btc', source: 'spot', timestamp: timestamp + 5, price: 70_000 + i / 8 },
-    ];
-  });
-  const report = await importRecords(archive, [sampleMarket(), ...books, ...values]);
-  expect(report.rejections).toEqual([]);
-}
-
-/** Version 1 has prices of trades only. */
-function withoutTradeDetails(line: Line): Line {
-  if (line.type !== 'price') return line;
-  const { size: _size, side: _side, feeRateBps: _fee, transactionHash: _hash, ...price } = line;
-  return price;
-}
-
-describe('an export of segments that were stored in version 1', () => {
-  const versionOf = (payload: Uint8Array) => readRunHead(payload).version;
-
-  /** What an export says, as an archive that it is imported into says it in lines. */
-  async function linesAgain(bytes: Uint8Array): Promise<Buffer> {
-    using again = temporaryArchive();
-    const report = await importFile(again.archive, 'export.segments', bytes);
-    expect(report.files[0]!.error).toBeUndefined();
-    expect(report.total).toMatchObject({ rejected: 0, duplicate: 0 });
-    return (await exported(again.archive, 'ndjson')).bytes;
-  }
-
-  test('has none of that version, and the same records, in as many runs as they take', async () => {
-    using place = temporaryArchive();
-    await importSeries(place.archive);
-    const before = await exported(place.archive, 'segments');
-    const lines = (await exported(place.archive, 'ndjson')).bytes;
-    storeAsVersion1(place.archive);
-    const stored = storedPayloads(place.archive).map((payload) => Buffer.from(payload, 'hex'));
-    expect(new Set(stored.map(versionOf))).toEqual(new Set([VERSION_1]));
-    const { bytes, tally } = await exported(place.archive, 'segments');
-    const runs = runsOf(bytes);
-    expect(new Set(runs.map(({ payload }) => versionOf(payload)))).toEqual(new Set([2]));
-    expect(runs.length).toBeGreaterThan(stored.length);
-    expect(new Set(runs.map(({ series }) => series.type))).toEqual(
-      new Set(['snapshot', 'quote', 'price', 'coinPrice']),
-    );
-    expect(bytes.length).toBeLessThan(1.2 * before.bytes.length);
-    expect(tally.counts).toEqual(before.tally.counts);
-    expect(saidBy(framesOf(bytes).at(-1)!)).toEqual(tally.counts);
-    expect(await Array.fromAsync(readSnapshots(bytes))).toEqual(await Array.fromAsync(readSnapshots(before.bytes)));
-    expect(await linesAgain(bytes)).toEqual(lines);
-    expect((await exported(place.archive, 'segments')).bytes.equals(bytes)).toBe(true);
-  });
-
-  test('takes of a window what belongs to it, in the order of first records', async () => {
-    using place = temporaryArchive();
-    await importSeries(place.archive);
-    storeAsVersion1(place.archive);
-    for (const [fromMs, toMs] of [
-      [START_MS, START_MS],
-      [START_MS + 3, START_MS + 3],
-      [START_MS + 500, START_MS + 1500],
-      [START_MS + 1501, 2 ** 50],
-    ] as const) {
-      const window = { fromMs, toMs };
-      const { bytes, tally } = await exported(place.archive, 'segments', window);
-      const runs = runsOf(bytes);
-      const places = runs.map(({ payload, from, count }) => {
-        const { version, timestamps, ids } = readRunHead(payload);
-        expect(version).toBe(2);
-        expect(timestamps[from]!).toBeGreaterThanOrEqual(fromMs);
-        expect(timestamps[from + count - 1]!).toBeLessThanOrEqual(toMs);
-        return [timestamps[from]!, ids[from]!] as const;
-      });
-      const ofMarket = places.slice(runs.findIndex(({ series }) => series.type !== 'coinPrice'));
-      expect(ofMarket).toEqual(ofMarket.toSorted((a, b) => a[0] - b[0] || a[1] - b[1]));
-      expect(runs.reduce((sum, { count }) => sum + count, 0)).toBe(
-        Object.entries(tally.counts).reduce((sum, [type, count]) => sum + (type === 'market' ? 0 : count), 0),
-      );
-      expect(await linesAgain(bytes)).toEqual((await exported(place.archive, 'ndjson', window)).bytes);
-    }
-  });
-
-  test('has the same records of any recording', async () => {
-    for (let seed = 1; seed <= 10; seed += 1) {
-      using place = temporaryArchive();
-      await importRecords(place.archive, generatedRecording(seed).map(withoutTradeDetails));
-      const before = await exported(place.archive, 'segments');
-      const lines = (await exported(place.archive, 'ndjson')).bytes;
-      storeAsVersion1(place.archive, 1 + (seed % 5) * 20);
-      const { bytes, tally } = await exported(place.archive, 'segments');
-      expect(tally.counts).toEqual(before.tally.counts);
-      expect(runsOf(bytes).every(({ payload }) => versionOf(payload) === 2)).toBe(true);
-      expect(await Array.fromAsync(readSnapshots(bytes))).toEqual(await Array.fromAsync(readSnapshots(before.bytes)));
-      expect(await linesAgain(bytes)).toEqual(lines);
     }
   });
 });

@@ -4,13 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { type BookRecord, bookCodec } from '../../../src/book/book-segment.ts';
 import { priceCodec } from '../../../src/book/price-segment.ts';
-import { quoteCodec } from '../../../src/book/quote-segment.ts';
-import { DOUBLES } from '../../../src/book/scale.ts';
 import { VarintWriter } from '../../../src/book/varint.ts';
 import type { OrderBook } from '../../../src/domain/orderbook.ts';
-import { topOfBook } from '../../../src/domain/quote.ts';
 import type { Archive } from '../../../src/store/archive.ts';
-import { encodeBooks1, encodePrices1, encodeQuotes1 } from '../../book/version-1-encoder.ts';
 import { importPaths, importRecords, temporaryArchive } from '../../support/archive.ts';
 import { importFile } from '../../support/imported.ts';
 import { REAL_BOOKS } from '../../support/real-recordings.ts';
@@ -219,7 +215,6 @@ describe('a recording with right digests', () => {
     { ...recordsOf([{ bidPrices: [], bidSizes: [], askPrices: [], askSizes: [], ...book }])[0]!, ...place },
   ];
   const onlyOf = (...book: Parameters<typeof bookOf>) => bookCodec.encode(bookOf(...book), 0, 1).payload;
-  const onlyOf1 = (...book: Parameters<typeof bookOf>) => encodeBooks1(bookOf(...book), 2, DOUBLES);
   const rising = (count: number) => Array.from({ length: count }, (_, i) => i / 1e6);
 
   test('is taken', async () => {
@@ -229,45 +224,13 @@ describe('a recording with right digests', () => {
     expect(report.files[0]!.error).toBeUndefined();
   });
 
-  test('whose segments are of version 1 is taken, books and quotes and prices', async () => {
-    using place = temporaryArchive();
-    using other = temporaryArchive();
-    const books = recordsOf(BOOKS).slice(0, 100);
-    const quotes = books.map(({ book, timestampMs, id }) => ({ timestampMs, id: id + 1000, quote: topOfBook(book) }));
-    const prices = books.map(({ book, timestampMs, id }) => ({ timestampMs, id: id + 2000, price: book.bidSizes[0]! }));
-    const frames = (...payloads: readonly [Uint8Array, Uint8Array, Uint8Array]) =>
-      sealed([
-        MARKET,
-        UP,
-        frame('S', { type: 'quote', conditionId: CONDITION_ID, outcome: 'up' }),
-        frame('S', { type: 'coinPrice', symbol: 'btc', source: 'spot' }),
-        ...payloads.map((payload, series) => run(payload, series, 10, 80)),
-        END,
-      ]);
-    const old = frames(encodeBooks1(books, 2, 0), encodeQuotes1(quotes, 2, DOUBLES), encodePrices1(prices, 1));
-    const report = await importFile(place.archive, FILE, old);
-    expect(report.files[0]!.error).toBeUndefined();
-    expect(report.total).toMatchObject({ stored: 1 + 3 * 80, rejected: 0 });
-    const present = frames(
-      bookCodec.encode(books, 0, 100).payload,
-      quoteCodec.encode(quotes, 0, 100).payload,
-      priceCodec.encode(prices, 0, 100).payload,
-    );
-    expect((await importFile(other.archive, FILE, present)).total).toMatchObject({ stored: 1 + 3 * 80 });
-    const [found, expected] = [await exportsOf(place.archive), await exportsOf(other.archive)];
-    expect(found.ndjson.equals(expected.ndjson)).toBe(true);
-    expect(found.segments.equals(expected.segments)).toBe(true);
-  });
-
   test.each<[string, Uint8Array, string]>([
-    ['a price above 1', onlyOf1({ askPrices: [1.5], askSizes: [1] }), 'lies outside 0…1'],
     ['a size of 0', onlyOf({ askPrices: [0.5], askSizes: [0] }), 'a size in asks is 0'],
     [
       'a size with 16 digits',
       onlyOf({ askPrices: [0.5], askSizes: [1234567890.123456] }),
       'is not a decimal of at most',
     ],
-    ['a size that is no number', onlyOf1({ askPrices: [0.5, 0.6], askSizes: [1, Number.NaN] }), 'is not a decimal'],
     ['a price twice', onlyOf({ bidPrices: [0.5, 0.5], bidSizes: [1, 2] }), 'bids is not in order of its prices'],
     ['the id 0', onlyOf({}, { id: 0 }), 'id is not between 1 and 2^53-1'],
     [
@@ -305,7 +268,8 @@ describe('a recording with right digests', () => {
     ['a series that was not begun', [run(good, 1)]],
     ['more records than its segment has', [run(good, 0, 90, 11)]],
     ['a segment that is none', [run(Buffer.from('nonsense'))]],
-    ['a segment of a version that is not known', [run(Buffer.concat([Buffer.of(3), good.subarray(1)]))]],
+    ['a segment of an earlier version', [run(Buffer.concat([Buffer.of(1), good.subarray(1)]))]],
+    ['a segment of a later version', [run(Buffer.concat([Buffer.of(3), good.subarray(1)]))]],
     ['a price above 1', [run(onlyOf({ askPrices: [1.5], askSizes: [1] }))]],
     ['a size that is no number', [run(onlyOf({ askPrices: [0.5, 0.6], askSizes: [1e-12, Number.NaN] }))]],
     ['a segment that is cut off', [run(good.subarray(0, good.length - 1), 0, 0, 100)]],
@@ -344,8 +308,9 @@ describe('a recording with right digests', () => {
 });
 
 function quoteOfPrice(): Uint8Array {
-  // One quote without sides: version, count, time, id, two scales, flags.
+  // One quote without sides: version, count, time, id, two scales, no table; nothing changes.
   const writer = new VarintWriter();
-  for (const number of [1, 1, START_MS, 9, 0, 0, 0]) writer.unsigned(number);
+  for (const number of [2, 1, START_MS, 9, 0, 0, 0]) writer.unsigned(number);
+  writer.byte(59 << 2);
   return writer.view().slice();
 }
