@@ -66,7 +66,7 @@ const STDERR = 2;
 
 export function serveCommand(terminal: Terminal): Command {
   const command = new Command('serve')
-    .description('serve the archive over HTTP; creates and migrates the data directory if need be')
+    .description('serve the archive over HTTP; creates the data directory if need be')
     .addOption(hostOption())
     .addOption(portOption())
     .addOption(accessLogOption())

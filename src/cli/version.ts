@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { sqliteVersion } from '../store/database.ts';
-import { SCHEMA_VERSION } from '../store/migrations/list.ts';
+import { SCHEMA_VERSION, sqliteVersion } from '../store/database.ts';
 import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 

@@ -28,7 +28,7 @@ export interface Archive {
   readonly givenIds: GivenIds;
 }
 
-/** Opens a data directory, migrating its database when need be. Errors as `Database.open` and `KeySecret.open`. */
+/** Opens a data directory, making its database when need be. Errors as `Database.open` and `KeySecret.open`. */
 export function openArchive(directory: string, nowMs: number, options: OpenOptions): Archive {
   const database = Database.open(directory, options);
   try {

@@ -3,10 +3,12 @@ import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
-import { MIGRATIONS, SCHEMA_VERSION } from './migrations/list.ts';
+import schema from './schema.sql' with { type: 'text' };
 
 /** "bkrl": says whose database file this is. */
 const APPLICATION_ID = 0x62_6b_72_6c;
+/** Of schema.sql. 1 to 3 were those of builds before the first release, which are not read. */
+export const SCHEMA_VERSION = 4;
 /** Four segments of books fill a page (book/run.ts). */
 const PAGE_BYTES = 8192;
 /** How long a command waits for another one that writes. */
@@ -25,7 +27,7 @@ export interface OpenOptions {
 }
 
 /**
- * The data directory's SQLite database: opened, checked to be ours, and migrated. Every error of SQLite that leaves
+ * The data directory's SQLite database: opened, and checked to be ours. Every error of SQLite that leaves
  * here is a DomainError that says what to do.
  */
 export class Database {
@@ -64,7 +66,7 @@ export class Database {
     this.#dataVersion = sqlite.query('PRAGMA data_version');
   }
 
-  /** Throws DomainError 'unavailable' (cannot be opened, not ours, damaged) or 'conflict' (a newer schema). */
+  /** Throws DomainError 'unavailable' (cannot be opened, not ours, damaged) or 'conflict' (another schema). */
   static open(directory: string, options: OpenOptions): Database {
     const path = join(directory, DATABASE_FILE);
     if (!options.create && isMissing(path)) throw noArchive(directory);
@@ -82,16 +84,15 @@ export class Database {
   }
 
   /**
-   * Opens a database file to look at it only: nothing is created, migrated or changed, an older schema stays what it is.
-   * Works beside a server and on a read-only medium. Throws as `open` does.
+   * Opens a database file to look at it only: nothing is created or changed. Works beside a server and on a read-only
+   * medium. Throws as `open` does.
    */
   static openToRead(path: string): Database {
     if (isMissing(path)) throw noArchive(dirname(path));
     return explained(path, () => {
       const sqlite = connectToRead(path);
       try {
-        refuseForeign(sqlite, path);
-        refuseNewer(sqlite, path);
+        isNew(sqlite, path);
         return new Database(sqlite, path);
       } catch (error) {
         sqlite.close();
@@ -370,8 +371,7 @@ export function sqliteVersion(): string {
 function prepare(sqlite: Sqlite, path: string): void {
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   sqlite.run(`PRAGMA page_size = ${PAGE_BYTES}`);
-  refuseForeign(sqlite, path);
-  refuseNewer(sqlite, path);
+  isNew(sqlite, path);
   // It is ours, or about to be; the files of the write-ahead log take its mode over.
   chmodSync(path, 0o600);
   sqlite.run('PRAGMA journal_mode = WAL');
@@ -379,7 +379,8 @@ function prepare(sqlite: Sqlite, path: string): void {
   sqlite.run('PRAGMA synchronous = FULL');
   sqlite.run('PRAGMA foreign_keys = ON');
   sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
-  while (pragma(sqlite, 'user_version') < SCHEMA_VERSION) migrateOnce(sqlite, path);
+  // This look is also the first at the write-ahead log, which has its file from now on.
+  if (isNew(sqlite, path)) createSchema(sqlite, path);
 }
 
 /**
@@ -412,49 +413,39 @@ function probed(sqlite: Sqlite): Sqlite {
   }
 }
 
-function refuseForeign(sqlite: Sqlite, path: string): void {
+/** Whether a database has nothing in it yet. Throws where it is another program's, or of another schema than this one. */
+function isNew(sqlite: Sqlite, path: string): boolean {
+  const isEmpty = sqlite.query('SELECT name FROM sqlite_schema LIMIT 1').get() === null;
   const owner = pragma(sqlite, 'application_id');
-  if (owner === APPLICATION_ID) return;
   // Most programs do not sign their databases; ours are signed with their first table.
-  if (owner === 0 && sqlite.query('SELECT name FROM sqlite_schema LIMIT 1').get() === null) return;
-  throw new DomainError('unavailable', `'${path}' belongs to another program: name another directory with --data`);
-}
-
-function refuseNewer(sqlite: Sqlite, path: string): void {
-  const version = pragma(sqlite, 'user_version');
-  if (version > SCHEMA_VERSION) {
-    throw new DomainError(
-      'conflict',
-      `'${path}' has schema ${version}, and this bookreel knows schemas up to ${SCHEMA_VERSION}: use the newer bookreel that wrote it`,
-    );
+  if (owner === 0 && isEmpty) return true;
+  if (owner !== APPLICATION_ID) {
+    throw new DomainError('unavailable', `'${path}' belongs to another program: name another directory with --data`);
   }
+  const version = pragma(sqlite, 'user_version');
+  if (version === SCHEMA_VERSION) return false;
+  throw new DomainError(
+    'conflict',
+    version > SCHEMA_VERSION
+      ? `'${path}' has schema ${version}, and this bookreel knows schemas up to ${SCHEMA_VERSION}: use the newer bookreel that wrote it`
+      : `'${path}' has schema ${version}, of an earlier bookreel: export it with the bookreel that wrote it, and import that into a new directory`,
+  );
 }
 
-function migrateOnce(sqlite: Sqlite, path: string): void {
+function createSchema(sqlite: Sqlite, path: string): void {
   sqlite.run('BEGIN IMMEDIATE');
   try {
-    // Read again under the lock: another process may have migrated meanwhile.
-    refuseNewer(sqlite, path);
-    const version = pragma(sqlite, 'user_version');
-    const migration = MIGRATIONS[version];
-    if (migration !== undefined) {
-      for (const statement of statementsOf(migration)) sqlite.run(statement);
+    // Asked again under the lock: another process may have created it meanwhile.
+    if (isNew(sqlite, path)) {
+      sqlite.run(schema);
       sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
-      sqlite.run(`PRAGMA user_version = ${version + 1}`);
+      sqlite.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     }
     sqlite.run('COMMIT');
   } catch (error) {
     if (sqlite.inTransaction) sqlite.run('ROLLBACK');
     throw error;
   }
-}
-
-/** Migrations hold plain statements only: a semicolon at a line's end closes each. */
-function statementsOf(migration: string): string[] {
-  return migration
-    .split(/;\s*$/m)
-    .map((statement) => statement.trim())
-    .filter((statement) => statement !== '');
 }
 
 function pragma(sqlite: Sqlite, name: 'user_version' | 'application_id'): number {

@@ -57,7 +57,7 @@ const FAULTS_MAX = 100;
 /** Places of segments that are read at once. */
 const PLACES_MAX = 256;
 
-const SERIES_COLUMNS = 'series_id, kind, outcome, symbol, source';
+const SERIES_COLUMNS = 'series_id, kind, outcome, symbol, source, mirrored';
 export const NEXT_PLACES = `SELECT segment_id, last_ms, last_id FROM segments INDEXED BY segments_by_place
   WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT ${PLACES_MAX}`;
 const SEGMENT = `SELECT series_id, first_ms, first_id, last_ms, last_id, records, digest, payload
@@ -78,16 +78,11 @@ export class SegmentAudit {
 
   constructor(database: Database) {
     this.#database = database;
-    // An archive of the first schema knows no mirrored series.
-    const knowsMirrored = database
-      .query<{ name: string }, []>("SELECT name FROM pragma_table_info('series') WHERE name = 'mirrored'")
-      .get();
-    const columns = `${SERIES_COLUMNS}, ${knowsMirrored === null ? '0 AS' : ''} mirrored`;
     this.#ofMarket = database.query<DoubtfulRow<string>, [number]>(
-      `SELECT ${columns} FROM series WHERE market_key = ? ORDER BY outcome DESC, kind`,
+      `SELECT ${SERIES_COLUMNS} FROM series WHERE market_key = ? ORDER BY outcome DESC, kind`,
     );
     this.#ofCoins = database.query<DoubtfulRow<string>, []>(
-      `SELECT ${columns} FROM series WHERE market_key IS NULL ORDER BY symbol, source`,
+      `SELECT ${SERIES_COLUMNS} FROM series WHERE market_key IS NULL ORDER BY symbol, source`,
     );
     this.#places = database.query<DoubtfulRow<'segment_id' | 'last_ms' | 'last_id'>, [number, number, number]>(
       NEXT_PLACES,

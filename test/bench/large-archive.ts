@@ -7,9 +7,8 @@ import { INSTANT_MAX_MS } from '../../src/domain/instant.ts';
 import type { MarketStatement } from '../../src/domain/market-statement.ts';
 import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
-import { DATABASE_FILE } from '../../src/store/database.ts';
+import { DATABASE_FILE, SCHEMA_VERSION } from '../../src/store/database.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
-import { SCHEMA_VERSION } from '../../src/store/migrations/list.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { bytesOf } from './corpus.ts';
 

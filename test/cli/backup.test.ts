@@ -364,12 +364,18 @@ describe('restore', () => {
     expect(held.names()).not.toContain('again');
   });
 
-  test('of what a newer bookreel wrote is refused', async () => {
+  test.each([
+    [99, 'has schema 99, and this bookreel knows schemas up to'],
+    [3, 'has schema 3, of an earlier bookreel: export it with'],
+  ])('of what a bookreel of schema %p wrote is refused, and so is its backup', async (version, reason) => {
     using held = await withBackup(3);
-    using database = new Database(held.file('copy.db'));
-    database.run('PRAGMA user_version = 99');
-    database.close();
-    expectRefusal(await held.run('restore', 'copy.db', '--data', 'again'), 1, 'has schema 99');
+    for (const path of ['copy.db', 'data/bookreel.db']) {
+      using database = new Database(held.file(path));
+      database.run(`PRAGMA user_version = ${version}`);
+    }
+    expectRefusal(await held.run('restore', 'copy.db', '--data', 'again'), 1, `'copy.db' ${reason}`);
+    expectRefusal(await held.run('backup', 'other.db', '--data', 'data'), 1, `'data/bookreel.db' ${reason}`);
+    expect(held.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
   });
 
   test('takes away what a killed process left beside the archive, so that it never meets the new one', async () => {

@@ -61,7 +61,7 @@ describe('a second server', () => {
 });
 
 describe('serve', () => {
-  test('makes and migrates a data directory that is missing, and says where it serves', async () => {
+  test('makes a data directory that is missing, and says where it serves', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'a', 'b');
     await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', data]);

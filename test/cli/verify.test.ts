@@ -175,10 +175,13 @@ describe('verify', () => {
     },
   );
 
-  test('refuses what a newer bookreel wrote, and what is not an archive of ours', async () => {
+  test('refuses what another bookreel wrote, and what is not an archive of ours', async () => {
     using held = await lightArchive(3);
-    change(held.path, 'PRAGMA user_version = 99');
-    expect(await verify(held.data)).toMatchObject({ code: 1, stderr: expect.stringContaining('has schema 99') });
+    for (const version of [3, 99]) {
+      change(held.path, `PRAGMA user_version = ${version}`);
+      const said = `has schema ${version}`;
+      expect(await verify(held.data)).toMatchObject({ code: 1, stderr: expect.stringContaining(said) });
+    }
     change(held.path, 'PRAGMA application_id = 1234');
     expect(await verify(held.data)).toMatchObject({
       code: 1,

@@ -1,4 +1,3 @@
-import { Database as Sqlite } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -6,8 +5,7 @@ import { join } from 'node:path';
 import { generateKey } from '../../src/domain/api-key.ts';
 import type { NewKey } from '../../src/store/api-keys.ts';
 import { openArchive } from '../../src/store/archive.ts';
-import { DATABASE_FILE } from '../../src/store/database.ts';
-import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 const REQUEST: NewKey = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
 
@@ -57,23 +55,6 @@ test.each([0, 1, NOW_MS - 1, 253_402_300_799_999])(
     expect(apiKeys.list().map((each) => each.asOfMs)).toEqual([asOfMs]);
   },
 );
-
-test('keys of an archive from before there were instants are held to none', () => {
-  using directory = temporaryDirectory();
-  const former = openArchive(directory.path, NOW_MS, { create: true });
-  const { apiKey, key } = former.database.write(() => former.apiKeys.create(REQUEST, NOW_MS));
-  former.database.close();
-  using sqlite = new Sqlite(join(directory.path, DATABASE_FILE));
-  sqlite.run('ALTER TABLE api_keys DROP COLUMN as_of_ms');
-  sqlite.run('PRAGMA user_version = 2');
-  sqlite.close();
-  const { database, apiKeys } = openArchive(directory.path, NOW_MS, { create: false });
-  expect(apiKeys.authenticate(key)).toEqual({ ...apiKey, asOfMs: undefined });
-  const asOf = database.write(() => apiKeys.create({ ...REQUEST, asOfMs: 5 }, NOW_MS + 1));
-  expect(apiKeys.list()).toEqual([apiKey, asOf.apiKey]);
-  expect(asOf.apiKey.asOfMs).toBe(5);
-  database.close();
-});
 
 describe('rotating a key', () => {
   test('refuses the old one and keeps everything else', () => {

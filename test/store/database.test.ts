@@ -6,9 +6,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../../src/domain/errors.ts';
 import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
-import { DATABASE_FILE, type Database } from '../../src/store/database.ts';
+import { DATABASE_FILE, Database, SCHEMA_VERSION } from '../../src/store/database.ts';
 import { RANGE_AT_OR_BEFORE, RANGE_BEHIND } from '../../src/store/ids.ts';
-import { SCHEMA_VERSION } from '../../src/store/migrations/list.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { listMarkets } from '../support/markets.ts';
@@ -41,7 +40,7 @@ function tamper(directory: string, ...statements: string[]): void {
 }
 
 describe('a new database', () => {
-  test('has strict tables only, at the newest schema', () => {
+  test('has strict tables only, at this schema', () => {
     using held = temporaryArchive();
     const { database } = held.archive;
     const tables = database
@@ -123,6 +122,16 @@ describe('a database that cannot be used is refused with what to do', () => {
       [`PRAGMA user_version = ${SCHEMA_VERSION + 1}`],
       { kind: 'conflict', message: expect.stringContaining(`has schema ${SCHEMA_VERSION + 1}`) },
     ],
+    ...[0, 1, 2, 3].map((version): [string, string[], { kind: string; message: unknown }] => [
+      `schema ${version} of an earlier build`,
+      [`PRAGMA user_version = ${version}`],
+      {
+        kind: 'conflict',
+        message: expect.stringContaining(
+          `has schema ${version}, of an earlier bookreel: export it with the bookreel that wrote it, and import that`,
+        ),
+      },
+    ]),
     [
       'another program’s file',
       ['PRAGMA application_id = 1196444487'],
@@ -136,6 +145,7 @@ describe('a database that cannot be used is refused with what to do', () => {
     const error = thrownBy(() => openArchive(directory.path, NOW_MS, CREATE));
     expect(error).toBeInstanceOf(DomainError);
     expect(error).toMatchObject(expected);
+    expect(thrownBy(() => Database.openToRead(join(directory.path, DATABASE_FILE)))).toMatchObject(expected);
     expect(Bun.hash(readBytes(directory.path))).toBe(before);
   });
 

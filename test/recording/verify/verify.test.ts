@@ -13,7 +13,6 @@ import { openArchive } from '../../../src/store/archive.ts';
 import { importRecords, NOW_MS, temporaryDirectory } from '../../support/archive.ts';
 import { randomsOf } from '../../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleMarket, sampleSnapshot } from '../../support/sample-records.ts';
-import { contentDigest } from '../../support/stored.ts';
 import { bothOutcomes, MIRRORED_ID, MIRRORED_SLUG, type Verifiable, verifiable } from './verifiable.ts';
 
 const SLUG = sampleMarket().slug;
@@ -129,20 +128,6 @@ describe('a sound archive', () => {
     }
     expect((await held.verify({ names: [SLUG, MIRRORED_SLUG, CONDITION_ID] })).markets).toHaveLength(2);
     await expect(held.verify({ names: ['nobody'] })).rejects.toThrow("no market has the conditionId or slug 'nobody'");
-  });
-
-  test('of the first schema is verified too, and stays of it', async () => {
-    using held = await verifiable();
-    held.change('DROP INDEX IF EXISTS markets_by_up_asset');
-    held.change('DROP INDEX IF EXISTS markets_by_down_asset');
-    held.change('ALTER TABLE series DROP COLUMN mirrored');
-    held.change('PRAGMA user_version = 1');
-    const before = contentDigest(held.data);
-    const { problems, markets } = await held.verify();
-    expect(problems).toEqual([]);
-    expect(markets[1]!.outcomes.some(({ mirrored }) => mirrored)).toBe(false);
-    expect(contentDigest(held.data)).toBe(before);
-    expect(held.rows<object>('PRAGMA user_version')).toEqual([{ user_version: 1 }]);
   });
 });
 

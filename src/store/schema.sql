@@ -41,6 +41,9 @@ CREATE TABLE markets (
 CREATE INDEX markets_by_coin ON markets (symbol, start_ms, condition_id);
 CREATE INDEX markets_by_coin_and_timeframe ON markets (symbol, timeframe, start_ms, condition_id);
 CREATE INDEX markets_by_slug ON markets (slug, symbol, start_ms);
+-- Recordings name markets by their assets ('0': never recorded).
+CREATE INDEX markets_by_up_asset ON markets (up_asset_id) WHERE up_asset_id <> '0';
+CREATE INDEX markets_by_down_asset ON markets (down_asset_id) WHERE down_asset_id <> '0';
 
 -- A time series: one kind of record of one outcome of one market, or one source's prices of one coin.
 CREATE TABLE series (
@@ -52,6 +55,8 @@ CREATE TABLE series (
   outcome TEXT CHECK (outcome IN ('up', 'down')),
   symbol TEXT,
   source TEXT,
+  -- 1 where every record of the series was made from the market's other outcome, and none was recorded.
+  mirrored INTEGER NOT NULL DEFAULT 0 CHECK (mirrored IN (0, 1)),
   CHECK ((kind = 'coin-price') = (market_key IS NULL)),
   CHECK ((market_key IS NULL) = (outcome IS NULL)),
   CHECK ((market_key IS NULL) = (symbol IS NOT NULL AND source IS NOT NULL))
@@ -118,6 +123,8 @@ CREATE TABLE api_keys (
   digest BLOB NOT NULL UNIQUE,
   prefix TEXT NOT NULL,
   requests_per_minute INTEGER,
+  -- What the key is answered is what was known then, nothing later. NULL: everything.
+  as_of_ms INTEGER CHECK (as_of_ms >= 0),
   created_ms INTEGER NOT NULL,
   rotated_ms INTEGER,
   revoked_ms INTEGER
