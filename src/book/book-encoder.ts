@@ -1,20 +1,11 @@
 import { toScaled } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
-import type { Place } from '../domain/page.ts';
+import { type BookRecord, EDITS_IN_HALF_MAX, SKIP_IN_OP_MAX } from './book-format.ts';
 import { outsidePrice } from './ladder.ts';
 import { type EncodedRun, KEYFRAMES_PER_RUN, RUN_PAYLOAD_BYTES, RunHeadBytes, writeRunHead } from './run.ts';
 import { columnScale, DOUBLES, placesAtLeast } from './scale.ts';
 import { DOUBLE, LEVEL, ListedChanges, levelCode, REMOVE, SpelledChange, wholeUnit } from './size-change.ts';
 import { unsignedBytes, VarintWriter } from './varint.ts';
-
-interface PlacedBook extends Place {
-  readonly book: OrderBook;
-}
-
-/** Numbers of edits from here on do not fit their half of a byte. */
-export const EDITS_IN_HALF_MAX = 15;
-/** Levels passed over from here on do not fit their two bits. */
-export const SKIP_IN_OP_MAX = 3;
 
 const INITIAL_EDITS = 512;
 /** Numbers that are noted of an edit, and where among them. */
@@ -27,9 +18,9 @@ const RESIZED = 0;
 const GONE = 1;
 const NEW = 2;
 
-/** Writes one run of books as book-segment.ts describes it: as many from `from` on as it takes, at most `countMax`. */
+/** Writes one run of books as book-format.ts describes it: as many from `from` on as it takes, at most `countMax`. */
 export class BookEncoder {
-  readonly #records: readonly PlacedBook[];
+  readonly #records: readonly BookRecord[];
   readonly #from: number;
   readonly #countMax: number;
   readonly #scales = new ColumnScales();
@@ -39,7 +30,7 @@ export class BookEncoder {
   #found = 1;
   readonly #body = new VarintWriter();
 
-  constructor(records: readonly PlacedBook[], from: number, countMax: number) {
+  constructor(records: readonly BookRecord[], from: number, countMax: number) {
     this.#records = records;
     this.#from = from;
     this.#countMax = countMax;

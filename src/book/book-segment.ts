@@ -1,41 +1,14 @@
 import { DECIMAL_PLACES_MAX, powerOfTen } from '../domain/decimal.ts';
 import { type OrderBook, sameBook } from '../domain/orderbook.ts';
-import type { Place } from '../domain/page.ts';
-import { BookEncoder, EDITS_IN_HALF_MAX, SKIP_IN_OP_MAX } from './book-encoder.ts';
+import { BookEncoder } from './book-encoder.ts';
+import { type BookRecord, EDITS_IN_HALF_MAX, EditLog, SKIP_IN_OP_MAX } from './book-format.ts';
 import { Ladder, outsidePrice } from './ladder.ts';
 import { RUN_PAYLOAD_BYTES, RUN_RECORDS_MAX, type RunCodec, type RunHead, readRunHead } from './run.ts';
 import { DOUBLES, divisorOf, readScale } from './scale.ts';
 import { checkedSize, DOUBLE, FINE, LEVEL, Operations, REMOVE, sizeOfLevel, WHOLE } from './size-change.ts';
 import { damaged, VarintReader } from './varint.ts';
 
-/** A snapshot at its place in the series of one market and outcome. */
-export interface BookRecord extends Place {
-  readonly book: OrderBook;
-}
-
-/**
- * A segment of books. Behind the head (run.ts):
- *
- *   price scale   unsigned: prices are integers, price · 10^scale
- *   size scale    unsigned: likewise, or DOUBLES (scale.ts)
- *   table         changes of size that the segment has often (size-change.ts)
- *   keyframe      the first book: bids, then asks; a side is its level count (unsigned), then the levels
- *   deltas        for each further book: a byte, the edits of its bids, the edits of its asks
- *
- * A level is written as size-change.ts says, and the step to its price leads away from the level before it, the best one
- * first: it is 1 where none follows. In front of the first level stands a price one tick outside the range (bids:
- * 10^scale + 1; asks: -1).
- *
- * A delta's first byte has the number of the bids' edits in its lower four bits, that of the asks' in its upper four. Where
- * it is 15, an unsigned number in front of that side's edits is to be added. An edit begins with a byte:
- *
- *   bits 0-1      skip: so many levels, of the side as it stands by now, stay as they are; 3: and as many more as an
- *                 unsigned number behind this byte says
- *   bits 2-7      what becomes of the next level, see size-change.ts (not 59); 57 puts a level in front of it
- *
- * What follows belongs to the operation: the rest of a number, a level, a double. Levels behind the last edit stay as they
- * were, and behind the last book stands nothing.
- */
+/** Segments of books, see book-format.ts. */
 export const bookCodec: RunCodec<BookRecord> = {
   encode: (records, from, countMax) =>
     new BookEncoder(records, from, Math.min(records.length - from, countMax, RUN_RECORDS_MAX)).encode(),
@@ -43,46 +16,6 @@ export const bookCodec: RunCodec<BookRecord> = {
   same: (a, b) => sameBook(a.book, b.book),
 };
 
-/** The edits that led to a side's present state, for writers that copy what did not change. */
-export class EditLog {
-  /** Levels of the previous book passed over before the edit. */
-  skips = new Int32Array(INITIAL_EDITS);
-  /** 1 where the edit used up a level of the previous book (a new size, a level that goes away), else 0. */
-  consumes = new Uint8Array(INITIAL_EDITS).fill(1);
-  /** 1 where the edit leaves a level to be written (a new size, a new level), else 0. */
-  produces = new Uint8Array(INITIAL_EDITS).fill(1);
-  length = 0;
-  /** Whether a level came or went: else every edit is a new size. */
-  restructures = false;
-
-  /** Makes it a log of `length` new sizes; `skips` is to be filled in. */
-  begin(length: number): void {
-    if (this.restructures) {
-      this.consumes.fill(1, 0, this.length);
-      this.produces.fill(1, 0, this.length);
-      this.restructures = false;
-    }
-    this.length = length;
-    if (length <= this.skips.length) return;
-    this.skips = new Int32Array(2 * length);
-    this.consumes = new Uint8Array(2 * length).fill(1);
-    this.produces = new Uint8Array(2 * length).fill(1);
-  }
-
-  /** Of the edit: it takes a level away. */
-  removes(edit: number): void {
-    this.produces[edit] = 0;
-    this.restructures = true;
-  }
-
-  /** Of the edit: it puts a level in. */
-  inserts(edit: number): void {
-    this.consumes[edit] = 0;
-    this.restructures = true;
-  }
-}
-
-const INITIAL_EDITS = 256;
 /** More bytes than the loops read behind the one they stand at, the last edit of a payload being cut off. */
 const LOOK_AHEAD = 8;
 const NO_BYTES = new Uint8Array(0);

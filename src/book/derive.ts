@@ -1,6 +1,6 @@
 import type { OrderBook } from '../domain/orderbook.ts';
 import { midOf, type Quote, topOfBook } from '../domain/quote.ts';
-import type { BookRecord } from './book-segment.ts';
+import type { BookRecord } from './book-format.ts';
 import type { PriceRecord } from './price-segment.ts';
 import type { QuoteRecord } from './quote-segment.ts';
 

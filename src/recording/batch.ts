@@ -1,4 +1,4 @@
-import type { BookRecord } from '../book/book-segment.ts';
+import type { BookRecord } from '../book/book-format.ts';
 import type { PriceRecord } from '../book/price-segment.ts';
 import type { QuoteRecord } from '../book/quote-segment.ts';
 import { DomainError } from '../domain/errors.ts';

@@ -1,4 +1,5 @@
-import { type BookRecord, bookCodec } from '../book/book-segment.ts';
+import type { BookRecord } from '../book/book-format.ts';
+import { bookCodec } from '../book/book-segment.ts';
 import { INSTANT_MAX_MS } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../domain/outcome.ts';
 import type { Archive } from '../store/archive.ts';

@@ -1,4 +1,5 @@
-import { BookReader, bookOf, type EditLog } from '../book/book-segment.ts';
+import type { EditLog } from '../book/book-format.ts';
+import { BookReader, bookOf } from '../book/book-segment.ts';
 import type { Ladder } from '../book/ladder.ts';
 import type { RunSlice } from '../book/run.ts';
 import { divisorOf } from '../book/scale.ts';

@@ -1,4 +1,5 @@
-import { type BookRecord, bookCodec } from '../book/book-segment.ts';
+import type { BookRecord } from '../book/book-format.ts';
+import { bookCodec } from '../book/book-segment.ts';
 import { deriveMids, deriveQuotes } from '../book/derive.ts';
 import { priceCodec } from '../book/price-segment.ts';
 import { quoteCodec } from '../book/quote-segment.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { BookRecord } from '../../src/book/book-segment.ts';
+import type { BookRecord } from '../../src/book/book-format.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { BookReader, type BookRecord, bookCodec, bookOf, type EditLog } from '../../src/book/book-segment.ts';
+import type { BookRecord, EditLog } from '../../src/book/book-format.ts';
+import { BookReader, bookCodec, bookOf } from '../../src/book/book-segment.ts';
 import { KEYFRAMES_PER_RUN, RUN_PAYLOAD_BYTES, RUN_RECORDS_MAX, readRunHead } from '../../src/book/run.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { BookRecord } from '../../src/book/book-segment.ts';
+import type { BookRecord } from '../../src/book/book-format.ts';
 import { deriveMids, deriveQuotes } from '../../src/book/derive.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { midsImpliedBy, quotesImpliedBy } from '../support/derived.ts';

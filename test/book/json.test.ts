@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type BookRecord, bookCodec } from '../../src/book/book-segment.ts';
+import type { BookRecord } from '../../src/book/book-format.ts';
+import { bookCodec } from '../../src/book/book-segment.ts';
 import { ByteBuffer } from '../../src/book/byte-buffer.ts';
 import { jsonLabels, jsonOpenings, SnapshotJsonWriter } from '../../src/book/json.ts';
 import { RUN_RECORDS_MAX, readRunHead } from '../../src/book/run.ts';

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Packr } from 'msgpackr';
-import { type BookRecord, bookCodec } from '../../src/book/book-segment.ts';
+import type { BookRecord } from '../../src/book/book-format.ts';
+import { bookCodec } from '../../src/book/book-segment.ts';
 import { ByteBuffer } from '../../src/book/byte-buffer.ts';
 import {
   appendArrayLength,

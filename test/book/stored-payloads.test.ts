@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { type BookRecord, bookCodec } from '../../src/book/book-segment.ts';
+import type { BookRecord } from '../../src/book/book-format.ts';
+import { bookCodec } from '../../src/book/book-segment.ts';
 import { priceCodec } from '../../src/book/price-segment.ts';
 import { quoteCodec } from '../../src/book/quote-segment.ts';
 import { RUN_RECORDS_MAX } from '../../src/book/run.ts';

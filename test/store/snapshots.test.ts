@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type BookRecord, bookCodec } from '../../src/book/book-segment.ts';
+import type { BookRecord } from '../../src/book/book-format.ts';
+import { bookCodec } from '../../src/book/book-segment.ts';
 import { RUN_RECORDS_MAX } from '../../src/book/run.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES } from '../../src/domain/outcome.ts';

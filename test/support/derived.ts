@@ -1,4 +1,4 @@
-import type { BookRecord } from '../../src/book/book-segment.ts';
+import type { BookRecord } from '../../src/book/book-format.ts';
 import type { PriceRecord } from '../../src/book/price-segment.ts';
 import type { QuoteRecord } from '../../src/book/quote-segment.ts';
 import { midOf, type Quote } from '../../src/domain/quote.ts';
