@@ -58,12 +58,15 @@ interface PlaceRow {
   readonly condition_id: string;
 }
 
-const COLUMNS = `market_key, condition_id, venue_market_id, venue_event_id, slug, symbol, timeframe, up_asset_id,
-  down_asset_id, active, closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end,
-  created_ms, updated_ms, stated_updated_ms, revision`;
-
 /** 53 random bits. */
 const NEW_REVISION = '(random() & 9007199254740991)';
+
+/** In the order of `valuesOf`. */
+const WRITTEN = `condition_id, venue_market_id, venue_event_id, slug, symbol, timeframe, up_asset_id, down_asset_id, active,
+  closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end, created_ms, updated_ms,
+  stated_updated_ms, revision`;
+const VALUES = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${NEW_REVISION}`;
+const COLUMNS = `market_key, ${WRITTEN}`;
 
 const LIST = 'AND (start_ms, condition_id) < (?, ?) ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?';
 export const LIST_MARKETS = `SELECT market_key, revision FROM markets WHERE symbol = ? ${LIST}`;
@@ -78,8 +81,6 @@ export const LIST_MARKETS_AS_OF = `SELECT ${COLUMNS} FROM markets WHERE symbol =
 export const LIST_MARKETS_OF_TIMEFRAME_AS_OF = `SELECT ${COLUMNS} FROM markets
   WHERE symbol = ? AND timeframe = ? ${LIST_AS_OF}`;
 export const FIND_MARKET = `SELECT ${COLUMNS} FROM markets WHERE condition_id = ?`;
-export const FIND_MARKET_BY_SLUG = `SELECT ${COLUMNS} FROM markets WHERE slug = ? AND symbol = ?
-  ORDER BY start_ms DESC LIMIT 1`;
 export const FIND_MARKET_BY_UP_ASSET = `SELECT ${COLUMNS} FROM markets WHERE up_asset_id = ? AND up_asset_id <> '0'`;
 export const FIND_MARKET_BY_DOWN_ASSET = `SELECT ${COLUMNS} FROM markets
   WHERE down_asset_id = ? AND down_asset_id <> '0'`;
@@ -124,7 +125,6 @@ export class Markets {
   readonly #skipOfTimeframe;
   readonly #find;
   readonly #byKey;
-  readonly #findBySlug;
   readonly #findByUpAsset;
   readonly #findByDownAsset;
   readonly #next;
@@ -154,7 +154,6 @@ export class Markets {
     );
     this.#find = database.query<MarketRow, [string]>(FIND_MARKET);
     this.#byKey = database.query<MarketRow, [number]>(FIND_MARKET_BY_KEY);
-    this.#findBySlug = database.query<MarketRow, [string, string]>(FIND_MARKET_BY_SLUG);
     this.#findByUpAsset = database.query<MarketRow, [string]>(FIND_MARKET_BY_UP_ASSET);
     this.#findByDownAsset = database.query<MarketRow, [string]>(FIND_MARKET_BY_DOWN_ASSET);
     this.#next = database.query<MarketRow, [string, number, string]>(NEXT_MARKET);
@@ -165,17 +164,10 @@ export class Markets {
     this.#toldSpan = database.query<{ first_ms: number | null; last_ms: number | null }, [number]>(TOLD_SPAN);
     this.#firstRecord = database.query<{ first_ms: number | null }, [number]>(FIRST_RECORD);
     this.#insert = database.query<MarketRow, (string | number | null)[]>(
-      `INSERT INTO markets (condition_id, venue_market_id, venue_event_id, slug, symbol, timeframe, up_asset_id,
-         down_asset_id, active, closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end,
-         created_ms, updated_ms, stated_updated_ms, revision)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${NEW_REVISION})
-       RETURNING ${COLUMNS}`,
+      `INSERT INTO markets (${WRITTEN}) VALUES (${VALUES}) RETURNING ${COLUMNS}`,
     );
     this.#update = database.query<MarketRow, (string | number | null)[]>(
-      `UPDATE markets SET condition_id = ?, venue_market_id = ?, venue_event_id = ?, up_asset_id = ?, down_asset_id = ?, active = ?,
-         closed = ?, winner = ?, volume = ?, liquidity = ?, resolved_ms = ?, price_start = ?, price_end = ?,
-         created_ms = ?, updated_ms = ?, stated_updated_ms = ?, revision = ${NEW_REVISION}
-       WHERE market_key = ? RETURNING ${COLUMNS}`,
+      `UPDATE markets SET (${WRITTEN}) = (${VALUES}) WHERE market_key = ? RETURNING ${COLUMNS}`,
     );
     this.#touch = database.query<never, [number]>(`UPDATE markets SET revision = ${NEW_REVISION} WHERE market_key = ?`);
   }
@@ -245,12 +237,9 @@ export class Markets {
    * latest of those that were listed by then, see `isListed`.
    */
   find(symbol: string, conditionIdOrSlug: string, asOfMs?: number): StoredMarket | undefined {
-    const name = conditionIdOrSlug.toLowerCase();
-    if (asOfMs !== undefined) {
-      return this.named(name).findLast((market) => market.symbol === symbol && this.isListed(market, asOfMs));
-    }
-    const row = CONDITION_ID.test(name) ? this.#find.get(name) : this.#findBySlug.get(name, symbol);
-    return row === null || row.symbol !== symbol ? undefined : toMarket(row);
+    return this.named(conditionIdOrSlug).findLast(
+      (market) => market.symbol === symbol && (asOfMs === undefined || this.isListed(market, asOfMs)),
+    );
   }
 
   /** A market of any coin by its slug, in lower case; of markets with one slug the one that starts at `startMs`, else the latest. */
@@ -320,11 +309,14 @@ export class Markets {
    */
   put(statement: MarketStatement, nowMs: number): { market: StoredMarket; changed: boolean } {
     const held = this.findByConditionId(statement.conditionId) ?? this.#standInOrReal(statement);
-    if (held === undefined) return { market: this.#add(firstStated(statement, nowMs)), changed: true };
+    if (held === undefined) {
+      return { market: toMarket(this.#insert.get(...valuesOf(firstStated(statement, nowMs)))!), changed: true };
+    }
     const next = afterStatement(held, statement, nowMs);
     const named = isStandIn(held.conditionId) ? statement.conditionId : held.conditionId;
     if (next === held && named === held.conditionId) return { market: held, changed: false };
-    return { market: this.#change(held.key, { ...next, conditionId: named }), changed: true };
+    const row = this.#update.get(...valuesOf({ ...next, conditionId: named }), held.key);
+    return { market: toMarket(row!), changed: true };
   }
 
   /** The market of the same slug and window, where one of the two has a stand-in for its conditionId. */
@@ -338,65 +330,33 @@ export class Markets {
   touch(key: number): void {
     this.#touch.run(key);
   }
-
-  #add(market: StatedMarket): StoredMarket {
-    const { conditionId, slug, symbol, timeframe, startMs, endMs } = market;
-    const { marketId, eventId, clobTokenIds, active, closed, winner, tail } = columnsOf(market);
-    const row = this.#insert.get(
-      conditionId,
-      marketId,
-      eventId,
-      slug,
-      symbol,
-      timeframe,
-      ...clobTokenIds,
-      active,
-      closed,
-      winner,
-      startMs,
-      endMs,
-      ...tail,
-    );
-    return toMarket(row!);
-  }
-
-  #change(key: number, market: StatedMarket): StoredMarket {
-    const { marketId, eventId, clobTokenIds, active, closed, winner, tail } = columnsOf(market);
-    const row = this.#update.get(
-      market.conditionId,
-      marketId,
-      eventId,
-      ...clobTokenIds,
-      active,
-      closed,
-      winner,
-      ...tail,
-      key,
-    );
-    return toMarket(row!);
-  }
 }
 
-/** What can change, as columns; `tail` in the order of the table from volume on. */
-function columnsOf(market: StatedMarket) {
-  return {
-    marketId: market.marketId,
-    eventId: market.eventId,
-    clobTokenIds: market.clobTokenIds,
-    active: bit(market.stated.active),
-    closed: bit(market.stated.closed),
-    winner: market.winner ?? null,
-    tail: [
-      market.stated.volume ?? null,
-      market.stated.liquidity ?? null,
-      market.resolvedMs ?? null,
-      market.priceStart ?? null,
-      market.priceEnd ?? null,
-      market.createdMs,
-      market.updatedMs,
-      market.statedUpdatedMs ?? null,
-    ],
-  };
+/** All that a market says, in the order of WRITTEN. */
+function valuesOf(market: StatedMarket): (string | number | null)[] {
+  const { stated } = market;
+  return [
+    market.conditionId,
+    market.marketId,
+    market.eventId,
+    market.slug,
+    market.symbol,
+    market.timeframe,
+    ...market.clobTokenIds,
+    bit(stated.active),
+    bit(stated.closed),
+    market.winner ?? null,
+    market.startMs,
+    market.endMs,
+    stated.volume ?? null,
+    stated.liquidity ?? null,
+    market.resolvedMs ?? null,
+    market.priceStart ?? null,
+    market.priceEnd ?? null,
+    market.createdMs,
+    market.updatedMs,
+    market.statedUpdatedMs ?? null,
+  ];
 }
 
 function bit(value: boolean | undefined): number | null {

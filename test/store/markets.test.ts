@@ -6,7 +6,6 @@ import { TIMEFRAMES } from '../../src/domain/timeframe.ts';
 import {
   FIND_MARKET,
   FIND_MARKET_BY_DOWN_ASSET,
-  FIND_MARKET_BY_SLUG,
   FIND_MARKET_BY_UP_ASSET,
   KNOWS_COIN,
   LIST_MARKETS,
@@ -339,7 +338,6 @@ test.each([
   ['LIST_MARKETS_AS_OF', 'markets_by_coin', LIST_MARKETS_AS_OF],
   ['LIST_MARKETS_OF_TIMEFRAME_AS_OF', 'markets_by_coin_and_timeframe', LIST_MARKETS_OF_TIMEFRAME_AS_OF],
   ['FIND_MARKET', 'sqlite_autoindex_markets_1', FIND_MARKET],
-  ['FIND_MARKET_BY_SLUG', 'markets_by_slug', FIND_MARKET_BY_SLUG],
   ['LIST_MARKETS_OF_SLUG', 'markets_by_slug', LIST_MARKETS_OF_SLUG],
   ['FIND_MARKET_BY_UP_ASSET', 'markets_by_up_asset', FIND_MARKET_BY_UP_ASSET],
   ['FIND_MARKET_BY_DOWN_ASSET', 'markets_by_down_asset', FIND_MARKET_BY_DOWN_ASSET],
