@@ -1,3 +1,4 @@
+import { INSTANT_MAX_MS } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 
 /** Gaps read at once: under a millisecond. */
@@ -21,7 +22,6 @@ const START: Gap = { fromMs: -1, toMs: -1, reason: '' };
 
 export class Gaps {
   readonly #insert;
-  readonly #list;
   readonly #count;
   readonly #page;
 
@@ -29,9 +29,6 @@ export class Gaps {
     this.#insert = database.query<{ market_key: number }, [number, number, number, string]>(
       `INSERT INTO gaps (market_key, from_ms, to_ms, reason) VALUES (?, ?, ?, ?)
        ON CONFLICT DO NOTHING RETURNING market_key`,
-    );
-    this.#list = database.query<GapRow, [number]>(
-      'SELECT from_ms, to_ms, reason FROM gaps WHERE market_key = ? ORDER BY from_ms, to_ms, reason',
     );
     this.#count = database.query<{ gaps: number }, [number, number]>(
       'SELECT COUNT(*) AS gaps FROM gaps WHERE market_key = ? AND to_ms <= ?',
@@ -49,7 +46,7 @@ export class Gaps {
   }
 
   list(marketKey: number): Gap[] {
-    return this.#list.all(marketKey).map(toGap);
+    return [...this.within(marketKey, 0, INSTANT_MAX_MS)];
   }
 
   /** Those that had ended by `untilMs`. */

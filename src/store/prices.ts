@@ -5,7 +5,7 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { PageQuery, Place } from '../domain/page.ts';
 import type { PriceKind } from '../domain/price.ts';
 import type { StoredMarket } from './markets.ts';
-import { type RecordPage, recordsOf } from './record-page.ts';
+import { type RecordPage, recordPage } from './record-page.ts';
 import type { Segments } from './segments.ts';
 import type { MarketSeries, SeriesCatalog } from './series.ts';
 import type { AddOutcome } from './snapshots.ts';
@@ -86,29 +86,16 @@ export class Prices {
   }
 
   page(sources: readonly MarketSeries[], query: PageQuery): RecordPage<OutcomePrice> {
-    const plan = this.#segments.plan(
-      sources.map(({ seriesId }) => seriesId),
-      query,
-    );
-    const records = recordsOf(plan, query.order, priceCodec, (record, series) => ({
+    return recordPage(this.#segments, sources, query, priceCodec, (record, { outcome, kind }) => ({
       ...record,
-      outcome: sources[series]!.outcome,
-      kind: sources[series]!.kind === 'trade' ? ('trade' as const) : ('mid' as const),
+      outcome,
+      kind: kind === 'trade' ? ('trade' as const) : ('mid' as const),
     }));
-    return { records, next: plan.next };
   }
 
   pageOfCoin(symbol: string, query: PageQuery): RecordPage<CoinPrice> {
-    const sources = this.#series.ofCoin(symbol);
-    const plan = this.#segments.plan(
-      sources.map(({ seriesId }) => seriesId),
-      query,
-    );
-    const records = recordsOf(plan, query.order, priceCodec, (record, series) => ({
-      ...record,
-      source: sources[series]!.source,
-    }));
-    return { records, next: plan.next };
+    const series = this.#series.ofCoin(symbol);
+    return recordPage(this.#segments, series, query, priceCodec, (record, { source }) => ({ ...record, source }));
   }
 
   /** Coins with prices of their own, by name. */

@@ -4,7 +4,7 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { PageQuery, Place } from '../domain/page.ts';
 import type { Quote } from '../domain/quote.ts';
 import type { StoredMarket } from './markets.ts';
-import { type RecordPage, recordsOf } from './record-page.ts';
+import { type RecordPage, recordPage } from './record-page.ts';
 import type { Segments } from './segments.ts';
 import type { MarketSeries, SeriesCatalog } from './series.ts';
 import type { AddOutcome } from './snapshots.ts';
@@ -49,14 +49,6 @@ export class Quotes {
   }
 
   page(sources: readonly MarketSeries[], query: PageQuery): RecordPage<OutcomeQuote> {
-    const plan = this.#segments.plan(
-      sources.map(({ seriesId }) => seriesId),
-      query,
-    );
-    const records = recordsOf(plan, query.order, quoteCodec, (record, series) => ({
-      ...record,
-      outcome: sources[series]!.outcome,
-    }));
-    return { records, next: plan.next };
+    return recordPage(this.#segments, sources, query, quoteCodec, (record, { outcome }) => ({ ...record, outcome }));
   }
 }

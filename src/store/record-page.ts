@@ -1,6 +1,6 @@
 import type { RunCodec } from '../book/run.ts';
-import type { Order, Place } from '../domain/page.ts';
-import type { PagePlan } from './segments.ts';
+import type { PageQuery, Place } from '../domain/page.ts';
+import type { Segments } from './segments.ts';
 
 export interface RecordPage<T> {
   readonly records: readonly T[];
@@ -8,19 +8,24 @@ export interface RecordPage<T> {
   readonly next: Place | undefined;
 }
 
-/** Decodes a planned page in its order; `finish` learns which of the planned series a record is of. */
-export function recordsOf<R extends Place, T>(
-  plan: PagePlan,
-  order: Order,
+/** A page over `series`, decoded in its order; `finish` learns which of them a record is of. */
+export function recordPage<R extends Place, S extends { readonly seriesId: number }, T>(
+  segments: Segments,
+  series: readonly S[],
+  query: PageQuery,
   codec: RunCodec<R>,
-  finish: (record: R, series: number) => T,
-): T[] {
-  const streams = plan.slices.map((slices) =>
-    slices.flatMap((slice) => {
+  finish: (record: R, of: S) => T,
+): RecordPage<T> {
+  const { slices, sequence, next } = segments.plan(
+    series.map(({ seriesId }) => seriesId),
+    query,
+  );
+  const streams = slices.map((ofSeries) =>
+    ofSeries.flatMap((slice) => {
       const taken = codec.decode(slice.payload).slice(slice.from, slice.to);
-      return order === 'asc' ? taken : taken.reverse();
+      return query.order === 'asc' ? taken : taken.reverse();
     }),
   );
   const positions = streams.map(() => 0);
-  return plan.sequence.map((series) => finish(streams[series]![positions[series]!++]!, series));
+  return { records: sequence.map((i) => finish(streams[i]![positions[i]!++]!, series[i]!)), next };
 }

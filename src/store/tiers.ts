@@ -11,7 +11,8 @@ interface TierRow {
   readonly price_note: string | null;
 }
 
-const COLUMNS = 'tier_id, name, coins, routes, requests_per_minute, monthly_price_usd, price_note';
+const SETTABLE = 'coins, routes, requests_per_minute, monthly_price_usd, price_note';
+const COLUMNS = `tier_id, name, ${SETTABLE}`;
 
 /** The tier catalog. It is live: every reading asks the database. */
 export class Tiers {
@@ -27,8 +28,7 @@ export class Tiers {
       `INSERT INTO tiers (position, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tier_id) DO NOTHING`,
     );
     this.#update = database.query<never, (string | number | null)[]>(
-      `UPDATE tiers SET coins = ?, routes = ?, requests_per_minute = ?, monthly_price_usd = ?, price_note = ?
-       WHERE tier_id = ?`,
+      `UPDATE tiers SET (${SETTABLE}) = (?, ?, ?, ?, ?) WHERE tier_id = ?`,
     );
   }
 
@@ -45,30 +45,25 @@ export class Tiers {
   /** Adds the tiers of the default catalog that are missing; what `tier set` changed stays. Within a transaction. */
   addDefaults(): void {
     for (const [position, tier] of DEFAULT_TIERS.entries()) {
-      this.#insert.run(
-        position,
-        tier.id,
-        tier.name,
-        jsonOrNull(tier.coins),
-        jsonOrNull(tier.routes),
-        tier.requestsPerMinute,
-        tier.monthlyPriceUsd ?? null,
-        tier.priceNote ?? null,
-      );
+      this.#insert.run(position, tier.id, tier.name, ...settableOf(tier));
     }
   }
 
   /** Replaces what can be set of the tier with `tier.id`. */
   update(tier: Tier): void {
-    this.#update.run(
-      jsonOrNull(tier.coins),
-      jsonOrNull(tier.routes),
-      tier.requestsPerMinute,
-      tier.monthlyPriceUsd ?? null,
-      tier.priceNote ?? null,
-      tier.id,
-    );
+    this.#update.run(...settableOf(tier), tier.id);
   }
+}
+
+/** In the order of SETTABLE. */
+function settableOf({
+  coins,
+  routes,
+  requestsPerMinute,
+  monthlyPriceUsd,
+  priceNote,
+}: Tier): (string | number | null)[] {
+  return [jsonOrNull(coins), jsonOrNull(routes), requestsPerMinute, monthlyPriceUsd ?? null, priceNote ?? null];
 }
 
 function jsonOrNull(list: readonly string[] | undefined): string | null {

@@ -2,7 +2,7 @@ import type { PriceRecord } from '../../src/book/price-segment.ts';
 import { priceCodec } from '../../src/book/price-segment.ts';
 import type { PageQuery, Place } from '../../src/domain/page.ts';
 import type { Database } from '../../src/store/database.ts';
-import { recordsOf } from '../../src/store/record-page.ts';
+import { type RecordPage, recordPage } from '../../src/store/record-page.ts';
 import type { MergeOutcome, Segments } from '../../src/store/segments.ts';
 
 /** A record and the series it is of, by the series' index. */
@@ -10,10 +10,7 @@ interface Served extends PriceRecord {
   readonly series: number;
 }
 
-export interface Page {
-  readonly records: readonly Served[];
-  readonly next: Place | undefined;
-}
+export type Page = RecordPage<Served>;
 
 const EVERYTHING: PageQuery = {
   fromMs: 0,
@@ -24,9 +21,8 @@ const EVERYTHING: PageQuery = {
 };
 
 export function pageOf(segments: Segments, seriesIds: readonly number[], query: PageQuery): Page {
-  const plan = segments.plan(seriesIds, query);
-  const records = recordsOf(plan, query.order, priceCodec, (record, series) => ({ ...record, series }));
-  return { records, next: plan.next };
+  const sources = seriesIds.map((seriesId, series) => ({ seriesId, series }));
+  return recordPage(segments, sources, query, priceCodec, (record, { series }) => ({ ...record, series }));
 }
 
 /** What stands in a series, in order. */

@@ -7,7 +7,6 @@ import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
 import type { PageQuery } from '../../src/domain/page.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
-import { recordsOf } from '../../src/store/record-page.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { midsImpliedBy, quotesImpliedBy } from '../support/derived.ts';
 import { marketStatement } from '../support/markets.ts';
@@ -44,7 +43,7 @@ function add(market: StoredMarket, batch: readonly BookRecord[], outcome: 'up' |
 }
 
 function storedBooks(market: StoredMarket): BookRecord[] {
-  return recordsOf(snapshots.page(market, ['up'], ALL).plan, 'asc', bookCodec, (record) => record);
+  return [...snapshots.slices(market, 'up', 0, ALL.toMs)].flatMap(({ payload }) => bookCodec.decode(payload));
 }
 
 /** Rows of each of a market's series. */
