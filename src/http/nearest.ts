@@ -2,7 +2,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { NearestMode } from '../domain/page.ts';
 import type { StoredMarket } from '../store/markets.ts';
-import type { Found } from '../store/segments.ts';
+import type { Found } from '../store/series-walk.ts';
 import type { Snapshots } from '../store/snapshots.ts';
 
 /** Which record of each outcome is looked for. */

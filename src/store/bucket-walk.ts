@@ -1,6 +1,6 @@
 import { firstBehind, type Run, type RunSlice } from '../book/run.ts';
 import { comparePlaces, type PageQuery, type Place } from '../domain/page.ts';
-import { placeAt, type SegmentSource, type Walk } from './series-walk.ts';
+import { lastAtOrBefore, placeAt, type SegmentSource, type Walk } from './series-walk.ts';
 
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
@@ -85,19 +85,13 @@ export class BucketWalk implements Walk {
 
   /** Stands at the last record at or before `last`, if there is one; `near`: a segment that may hold it, or stands behind. */
   #stand(last: Place, near: Run | undefined): void {
-    let segment = near;
-    if (segment !== undefined && comparePlaces(placeAt(segment, segment.head.count - 1), last) <= 0) {
-      segment = this.#source.following(this.#seriesId, last);
-    }
-    let index = segment === undefined ? -1 : firstBehind(segment.head, last) - 1;
-    if (segment === undefined || index < 0) {
-      segment = this.#source.preceding(this.#seriesId, { timestampMs: last.timestampMs, id: last.id + 1 });
-      index = segment === undefined ? -1 : segment.head.count - 1;
-    }
-    this.#segment = segment;
-    this.#index = index;
-    if (segment === undefined) return;
-    const place = placeAt(segment, index);
+    const isBefore = near !== undefined && comparePlaces(placeAt(near, near.head.count - 1), last) <= 0;
+    const behind = isBefore ? this.#source.following(this.#seriesId, last) : near;
+    const found = lastAtOrBefore(this.#source, this.#seriesId, last, behind);
+    if (found === undefined) return;
+    this.#segment = found;
+    this.#index = found.index;
+    const place = placeAt(found, found.index);
     if (place.timestampMs >= this.#query.fromMs) this.place = place;
   }
 

@@ -5,6 +5,7 @@ import type { Outcome } from '../domain/outcome.ts';
 import { comparePlaces, type Place } from '../domain/page.ts';
 import type { Database } from './database.ts';
 import type { MarketSeriesKind } from './series.ts';
+import { placeAt } from './series-walk.ts';
 
 /** A time series as an audit meets it. */
 export interface AuditedSeries {
@@ -133,7 +134,7 @@ export class SegmentAudit {
         if (comparePlaces({ timestampMs, id }, indexed) <= 0) return;
         indexed = { timestampMs, id };
         const segment = this.#audited(seriesId, segmentId, indexed, before);
-        if (segment.fault === undefined) before = lastPlace(segment.head);
+        if (segment.fault === undefined) before = placeAt(segment, segment.head.count - 1);
         yield segment;
       }
       if (places.length < PLACES_MAX) return;
@@ -164,13 +165,14 @@ export class SegmentAudit {
     }
     const head = headOf(payload);
     if (head === undefined) return faulty('cannot be decoded, though its payload matches its digest');
-    const wrong = wrongColumn(row, seriesId, head, indexed);
+    const run = { payload, head };
+    const wrong = wrongColumn(row, seriesId, run, indexed);
     if (wrong !== undefined) return faulty(`says ${wrong} in its row, and its payload says otherwise`);
     if (!ascends(head)) return faulty('holds records out of order, or with times or ids that cannot be');
-    if (before !== undefined && comparePlaces(firstPlace(head), before) <= 0) {
+    if (before !== undefined && comparePlaces(placeAt(run, 0), before) <= 0) {
       return faulty('begins before the segment in front of it ends');
     }
-    return { segmentId, payload, head, fault: undefined };
+    return { segmentId, ...run, fault: undefined };
   }
 
   #brokenReferences(): DatabaseFault[] {
@@ -232,20 +234,16 @@ function headOf(payload: Uint8Array): RunHead | undefined {
 }
 
 /** The first column of a segment's row that does not say what its payload, its series or the index says. */
-function wrongColumn(
-  row: DoubtfulRow<SegmentColumn>,
-  seriesId: number,
-  head: RunHead,
-  indexed: Place,
-): string | undefined {
-  const [first, last] = [firstPlace(head), lastPlace(head)];
+function wrongColumn(row: DoubtfulRow<SegmentColumn>, seriesId: number, run: Run, indexed: Place): string | undefined {
+  const { count } = run.head;
+  const [first, last] = [placeAt(run, 0), placeAt(run, count - 1)];
   const expected: readonly (readonly [SegmentColumn, number])[] = [
     ['series_id', seriesId],
     ['first_ms', first.timestampMs],
     ['first_id', first.id],
     ['last_ms', last.timestampMs],
     ['last_id', last.id],
-    ['records', head.count],
+    ['records', count],
     ['last_ms', indexed.timestampMs],
     ['last_id', indexed.id],
   ];
@@ -261,14 +259,6 @@ function ascends({ count, timestamps, ids }: RunHead): boolean {
     if (step <= 0) return false;
   }
   return true;
-}
-
-function firstPlace({ timestamps, ids }: RunHead): Place {
-  return { timestampMs: timestamps[0]!, id: ids[0]! };
-}
-
-function lastPlace({ count, timestamps, ids }: RunHead): Place {
-  return { timestampMs: timestamps[count - 1]!, id: ids[count - 1]! };
 }
 
 function isCount(value: unknown): value is number {

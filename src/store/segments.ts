@@ -3,7 +3,7 @@ import { damaged } from '../book/varint.ts';
 import { comparePlaces, type NearestMode, type PageQuery, type Place } from '../domain/page.ts';
 import { BucketWalk } from './bucket-walk.ts';
 import type { Database } from './database.ts';
-import { SeriesWalk, type Walk } from './series-walk.ts';
+import { type Found, lastAtOrBefore, type SegmentSource, SeriesWalk, type Walk } from './series-walk.ts';
 
 interface SealedPayload {
   readonly digest: Uint8Array;
@@ -16,11 +16,6 @@ interface SegmentRow extends SealedPayload {
   readonly first_id: number;
   readonly last_ms: number;
   readonly last_id: number;
-}
-
-/** One record of a segment. */
-export interface Found extends Run {
-  readonly index: number;
 }
 
 /** A page over several series, planned by places alone: no record has been decoded yet. */
@@ -76,8 +71,7 @@ export const PREVIOUS_PAYLOAD = `SELECT digest, payload FROM segments ${PREVIOUS
 export class Segments {
   readonly #next;
   readonly #previous;
-  readonly #nextPayload;
-  readonly #previousPayload;
+  readonly #source: SegmentSource;
   readonly #insert;
   readonly #delete;
   readonly #clear;
@@ -87,8 +81,12 @@ export class Segments {
   constructor(database: Database) {
     this.#next = database.query<SegmentRow, [number, number, number]>(NEXT_SEGMENT);
     this.#previous = database.query<SegmentRow, [number, number, number]>(PREVIOUS_SEGMENT);
-    this.#nextPayload = database.query<SealedPayload, [number, number, number]>(NEXT_PAYLOAD);
-    this.#previousPayload = database.query<SealedPayload, [number, number, number]>(PREVIOUS_PAYLOAD);
+    const next = database.query<SealedPayload, [number, number, number]>(NEXT_PAYLOAD);
+    const previous = database.query<SealedPayload, [number, number, number]>(PREVIOUS_PAYLOAD);
+    this.#source = {
+      following: (seriesId, place) => this.#run(next.get(seriesId, place.timestampMs, place.id)),
+      preceding: (seriesId, place) => this.#run(previous.get(seriesId, place.timestampMs, place.id)),
+    };
     this.#insert = database.query<never, [number, number, number, number, number, number, Uint8Array, Uint8Array]>(
       `INSERT INTO segments (series_id, first_ms, first_id, last_ms, last_id, records, digest, payload)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -99,15 +97,11 @@ export class Segments {
 
   /** The records of all `seriesIds` together that `query` takes, in its order; ties between series go by id. */
   plan(seriesIds: readonly number[], query: PageQuery): PagePlan {
-    const source = {
-      following: (seriesId: number, place: Place) => this.#segmentBehind(seriesId, place),
-      preceding: (seriesId: number, place: Place) => this.#segmentBefore(seriesId, place),
-    };
     const { intervalMs } = query;
     const walks: Walk[] = seriesIds.map((seriesId) =>
       intervalMs === undefined
-        ? new SeriesWalk(source, seriesId, query)
-        : new BucketWalk(source, seriesId, query, intervalMs),
+        ? new SeriesWalk(this.#source, seriesId, query)
+        : new BucketWalk(this.#source, seriesId, query, intervalMs),
     );
     const sequence: number[] = [];
     let last: Place | undefined;
@@ -134,15 +128,15 @@ export class Segments {
    */
   nearest(seriesId: number, timestampMs: number, mode: NearestMode = 'nearest'): Found | undefined {
     const target = { timestampMs, id: ID_MAX };
-    const segment = this.#segmentBehind(seriesId, target);
-    const before = this.#lastAtOrBefore(seriesId, target, segment);
+    const segment = this.#source.following(seriesId, target);
+    const before = lastAtOrBefore(this.#source, seriesId, target, segment);
     const beforeMs = before?.head.timestamps[before.index];
     if (segment === undefined) return mode === 'after' && beforeMs !== timestampMs ? undefined : before;
     if (mode === 'before' || beforeMs === timestampMs) return before;
     const afterMs = segment.head.timestamps[firstBehind(segment.head, target)]!;
     if (mode === 'nearest' && beforeMs !== undefined && timestampMs - beforeMs <= afterMs - timestampMs) return before;
     const after = { timestampMs: afterMs, id: ID_MAX };
-    return this.#lastAtOrBefore(seriesId, after, this.#segmentBehind(seriesId, after));
+    return lastAtOrBefore(this.#source, seriesId, after, this.#source.following(seriesId, after));
   }
 
   /** Tells of a series whether it had a record by `asOfMs`; undefined: by any time. */
@@ -159,7 +153,7 @@ export class Segments {
     const end = { timestampMs: toMs, id: ID_MAX };
     let place: Place = { timestampMs: fromMs, id: -1 };
     for (;;) {
-      const run = this.#segmentBehind(seriesId, place);
+      const run = this.#source.following(seriesId, place);
       if (run === undefined) return;
       const from = firstBehind(run.head, place);
       const to = firstBehind(run.head, end);
@@ -174,7 +168,7 @@ export class Segments {
   recordBefore<R extends Place>(seriesId: number, place: Place, codec: RunCodec<R>): R | undefined {
     // (t, id-1) is the greatest place before (t, id).
     const target = { timestampMs: place.timestampMs, id: place.id - 1 };
-    const found = this.#lastAtOrBefore(seriesId, target, this.#segmentBehind(seriesId, target));
+    const found = lastAtOrBefore(this.#source, seriesId, target, this.#source.following(seriesId, target));
     return found === undefined ? undefined : codec.decode(found.payload)[found.index];
   }
 
@@ -308,28 +302,9 @@ export class Segments {
     const behind = merged.lastIndexOf(last) + 1;
     const stretch = merged.slice(merged.indexOf(first), behind + 1);
     if (behind < merged.length) return stretch;
-    const following = this.#segmentBehind(seriesId, last);
+    const following = this.#source.following(seriesId, last);
     if (following !== undefined) stretch.push(codec.decode(following.payload)[0]!);
     return stretch;
-  }
-
-  #lastAtOrBefore(seriesId: number, place: Place, segmentBehind: Run | undefined): Found | undefined {
-    if (segmentBehind !== undefined) {
-      const index = firstBehind(segmentBehind.head, place) - 1;
-      if (index >= 0) return { ...segmentBehind, index };
-    }
-    const before = this.#segmentBefore(seriesId, { timestampMs: place.timestampMs, id: place.id + 1 });
-    return before === undefined ? undefined : { ...before, index: before.head.count - 1 };
-  }
-
-  /** The first segment whose last record stands behind `place`. */
-  #segmentBehind(seriesId: number, place: Place): Run | undefined {
-    return this.#run(this.#nextPayload.get(seriesId, place.timestampMs, place.id));
-  }
-
-  /** The last segment whose last record stands before `place`. */
-  #segmentBefore(seriesId: number, place: Place): Run | undefined {
-    return this.#run(this.#previousPayload.get(seriesId, place.timestampMs, place.id));
   }
 
   #run(row: SealedPayload | null): Run | undefined {

@@ -11,6 +11,26 @@ export interface SegmentSource {
 
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
+/** One record of a segment. */
+export interface Found extends Run {
+  readonly index: number;
+}
+
+/** The last record at or before `place`; `behind` is the first segment whose last record stands behind it. */
+export function lastAtOrBefore(
+  source: SegmentSource,
+  seriesId: number,
+  place: Place,
+  behind: Run | undefined,
+): Found | undefined {
+  if (behind !== undefined) {
+    const index = firstBehind(behind.head, place) - 1;
+    if (index >= 0) return { ...behind, index };
+  }
+  const before = source.preceding(seriesId, { timestampMs: place.timestampMs, id: place.id + 1 });
+  return before === undefined ? undefined : { ...before, index: before.head.count - 1 };
+}
+
 /** Walks the places of one series that a query takes, in the query's order, and notes what was taken as slices. */
 export interface Walk {
   /** The place the walk stands at; undefined behind the last one that the query takes. */
@@ -87,12 +107,10 @@ export class SeriesWalk implements Walk {
     // The walk starts at the greatest place at or before `start`; a cursor's own place was served already.
     const cursor = after === undefined ? to : { timestampMs: after.timestampMs, id: after.id - 1 };
     const start = comparePlaces(cursor, to) < 0 ? cursor : to;
-    this.#segment = this.#source.following(this.#seriesId, start);
-    this.#index = this.#segment === undefined ? -1 : firstBehind(this.#segment.head, start) - 1;
-    if (this.#segment === undefined || this.#index < 0) {
-      this.#segment = this.#source.preceding(this.#seriesId, { timestampMs: start.timestampMs, id: start.id + 1 });
-      this.#index = this.#segment === undefined ? -1 : this.#segment.head.count - 1;
-    }
+    const behind = this.#source.following(this.#seriesId, start);
+    const found = lastAtOrBefore(this.#source, this.#seriesId, start, behind);
+    this.#segment = found;
+    this.#index = found?.index ?? -1;
     this.#settle();
   }
 

@@ -7,8 +7,9 @@ import type { RunSlice } from '../book/run.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { NearestMode, PageQuery, Place } from '../domain/page.ts';
 import type { StoredMarket } from './markets.ts';
-import type { Found, PagePlan, Segments } from './segments.ts';
+import type { PagePlan, Segments } from './segments.ts';
 import type { SeriesCatalog } from './series.ts';
+import type { Found } from './series-walk.ts';
 
 export interface AddOutcome {
   readonly stored: number;

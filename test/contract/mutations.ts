@@ -224,7 +224,7 @@ export const MUTATIONS: readonly Mutation[] = [
       'several records with the nearest time, behind: the highest id',
       'the lowest',
       'store/segments.ts',
-      'return this.#lastAtOrBefore(seriesId, after, this.#segmentBehind(seriesId, after));',
+      'return lastAtOrBefore(this.#source, seriesId, after, this.#source.following(seriesId, after));',
       'return { ...segment, index: firstBehind(segment.head, target) };',
     ],
     [
