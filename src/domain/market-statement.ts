@@ -79,7 +79,7 @@ export function afterStatement(held: StatedMarket, said: MarketStatement, nowMs:
   const rank = compareRank(held, said);
   const filled = withUnknownFilled(held, said);
   const merged = withDefaults(rank > 0 ? replaced(filled, said) : rank === 0 ? joined(filled, said) : filled);
-  if (isSame(held, merged)) return held;
+  if (Bun.deepEquals(held, merged)) return held;
   if (rank > 0) return { ...merged, updatedMs: said.updatedMs ?? nowMs, statedUpdatedMs: said.updatedMs };
   return { ...merged, updatedMs: held.statedUpdatedMs ?? nowMs };
 }
@@ -176,15 +176,4 @@ function refuseContradiction(held: Market, said: MarketStatement): void {
     const other = said.clobTokenIds[1 - index]!;
     if (other !== '0' && other === before) refuse('clobTokenIds', held.clobTokenIds.join(), said.clobTokenIds.join());
   }
-}
-
-function isSame(a: StatedMarket, b: StatedMarket): boolean {
-  return (Object.keys(b) as (keyof StatedMarket)[]).every((field) => {
-    if (field === 'clobTokenIds') return a[field][0] === b[field][0] && a[field][1] === b[field][1];
-    if (field === 'stated') {
-      const fields = Object.keys(UNSTATED) as DefaultedField[];
-      return fields.every((defaulted) => a.stated[defaulted] === b.stated[defaulted]);
-    }
-    return a[field] === b[field];
-  });
 }

@@ -147,6 +147,11 @@ export class ApiKeys {
   }
 }
 
+/** Whether any key was ever given out. */
+export function hasKeys(database: Database): boolean {
+  return database.read(() => database.query('SELECT 1 FROM api_keys LIMIT 1').get() !== null);
+}
+
 function toApiKey(row: KeyRow): ApiKey {
   return {
     id: row.key_id,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ApiKeys } from './api-keys.ts';
+import { ApiKeys, hasKeys } from './api-keys.ts';
 import { Database, type OpenOptions } from './database.ts';
 import { Gaps } from './gaps.ts';
 import { Holders } from './holders.ts';
@@ -33,8 +33,7 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
   const database = Database.open(directory, options);
   try {
     const archiveId = identify(database, nowMs);
-    const keys = database.query<{ any_key: number }, []>('SELECT 1 AS any_key FROM api_keys LIMIT 1');
-    const secret = KeySecret.open(directory, () => keys.get() === null);
+    const secret = KeySecret.open(directory, () => !hasKeys(database));
     const segments = new Segments(database);
     const series = new SeriesCatalog(database);
     const tiers = new Tiers(database);

@@ -1,21 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, linkSync, realpathSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { hasKeys } from './api-keys.ts';
 import { DATABASE_FILE, Database, explained } from './database.ts';
 import { KEY_SECRET_FILE, readSecret } from './key-secret.ts';
+import { flush, writeNew } from './on-disk.ts';
 import { LOCK_FILE, ServeLock } from './serve-lock.ts';
 
 export interface CopyOptions {
@@ -117,7 +107,7 @@ export async function restore(file: string, directory: string, { force, check }:
         await check(draft);
         const keptAs = explained(path, () => installArchive(draft, directory, secret));
         installed = true;
-        if (isNew) fsync(dirname(resolve(directory)));
+        if (isNew) flush(dirname(resolve(directory)));
         return { bytes, keptAs };
       } finally {
         rmSync(draft, { force: true });
@@ -171,13 +161,13 @@ function draftOf(target: string): string {
 function copyOf(database: Database, draft: string): number {
   return explained(draft, () => {
     // Empty and for its owner only, before anything is in it.
-    closeSync(openSync(draft, 'wx', 0o600));
+    writeNew(draft, '');
     const version = database.version;
     const before = countsOf(database);
     database.copyInto(draft);
     const unchanged = database.version === version;
     const after = unchanged ? before : countsOf(database);
-    fsync(draft);
+    flush(draft);
     const copy = Database.openToRead(draft);
     try {
       refuseIncomplete(before, countsOf(copy), after, unchanged);
@@ -229,12 +219,6 @@ function secretForRestore(backup: Database, file: string, directory: string): Ui
   return held;
 }
 
-function hasKeys(database: Database): boolean {
-  return database.read(
-    () => database.query<{ any_key: number }, []>('SELECT 1 AS any_key FROM api_keys LIMIT 1').get() !== null,
-  );
-}
-
 function installBackup(draft: string, target: string, secret: Uint8Array | undefined): void {
   explained(target, () => {
     const secretFile = secretFileOf(target);
@@ -245,7 +229,7 @@ function installBackup(draft: string, target: string, secret: Uint8Array | undef
       if (secret !== undefined) writeSecret(secretFile, secret);
     }
     renameSync(draft, target);
-    fsync(dirname(target));
+    flush(dirname(target));
   });
 }
 
@@ -267,11 +251,11 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
     if (existsSync(secretFile)) renameSync(secretFile, `${secretFile}${aside}`);
     if (secret !== undefined) writeSecret(secretFile, secret);
   }
-  fsync(directory);
+  flush(directory);
   // A link never takes the place of an archive that somebody began meanwhile.
   linkSync(draft, path);
   rmSync(draft);
-  fsync(directory);
+  flush(directory);
   return hadArchive ? `${path}${aside}` : undefined;
 }
 
@@ -300,13 +284,7 @@ function holdsSecret(path: string, secret: Uint8Array | undefined): boolean {
 
 function writeSecret(path: string, secret: Uint8Array): void {
   const draft = draftOf(path);
-  const file = openSync(draft, 'wx', 0o600);
-  try {
-    writeSync(file, `${Buffer.from(secret).toString('hex')}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  writeNew(draft, `${Buffer.from(secret).toString('hex')}\n`);
   renameSync(draft, path);
 }
 
@@ -315,15 +293,6 @@ function holdsArchive(directory: string): DomainError {
     'conflict',
     `'${directory}' holds an archive: name another directory with --data, or put that one aside with --force`,
   );
-}
-
-function fsync(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }
 
 /** Takes away a directory that was made for nothing. */

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { flush, writeNew } from './on-disk.ts';
 
 export const KEY_SECRET_FILE = 'key-secret';
 const SECRET_BYTES = 32;
@@ -63,13 +64,7 @@ export function readSecret(path: string): Uint8Array | undefined {
 /** Written beside and linked into place: two first commands agree on one secret, and a crash leaves none or a whole one. */
 function createSecret(path: string): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  const file = openSync(draft, 'wx', 0o600);
-  try {
-    writeSync(file, `${randomBytes(SECRET_BYTES).toString('hex')}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  writeNew(draft, `${randomBytes(SECRET_BYTES).toString('hex')}\n`);
   try {
     linkSync(draft, path);
   } catch (error) {
@@ -78,10 +73,5 @@ function createSecret(path: string): void {
     rmSync(draft, { force: true });
   }
   // The name is on disk before the first key that needs it.
-  const directory = openSync(dirname(path), 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
+  flush(dirname(path));
 }

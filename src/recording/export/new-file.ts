@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
+import { flush } from '../../store/on-disk.ts';
 
 /**
  * A file that comes into being whole or not at all: written under another name beside its place, flushed to the disk, then
@@ -44,12 +45,7 @@ export class NewFile {
     refuseTaken(this.path, this.#replaces);
     writable(this.path, () => {
       renameSync(this.#temporary, this.path);
-      const directory = openSync(dirname(this.path), 'r');
-      try {
-        fsyncSync(directory);
-      } finally {
-        closeSync(directory);
-      }
+      flush(dirname(this.path));
     });
   }
 

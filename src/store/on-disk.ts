@@ -1,0 +1,22 @@
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+
+/** Brings a file, or the names in a directory, to disk. */
+export function flush(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Writes a file that must not exist yet, for its owner only; it is on disk when this returns. */
+export function writeNew(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
