@@ -206,12 +206,6 @@ export class Database {
     };
   }
 
-  /** The plan SQLite chooses for a statement, one line a step, for the tests that hot statements only search. */
-  planOf(sql: string): string[] {
-    const steps = this.#sqlite.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
-    return steps.map((step) => step.detail);
-  }
-
   /** Brings the write-ahead log into the database file, as far as running readers and the disk allow. */
   checkpoint(): void {
     this.#endTurn();

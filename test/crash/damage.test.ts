@@ -203,62 +203,44 @@ describe('a recording that may not be read', () => {
 });
 
 describe('a data directory', () => {
-  test.each([
-    [99, 'has schema 99, and this bookreel knows schemas up to 4: use the newer bookreel that wrote it'],
-    [3, 'has schema 3, of an earlier bookreel: export it with the bookreel that wrote it, and import that into a new'],
-  ])('of schema %p is refused by every command, and its database stays as it is', async (version, sentence) => {
-    using directory = await workingDirectory();
-    const path = join(directory.data, 'bookreel.db');
+  const withPragma = (pragma: string) => (path: string) => {
     using database = new Database(path);
-    database.run(`PRAGMA user_version = ${version}`);
+    database.run(pragma);
     database.run('PRAGMA wal_checkpoint(TRUNCATE)');
-    database.close();
-    const before = readFileSync(path);
-    for (const command of OPENING) {
-      const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
-      expectFailure(finished, `'data/bookreel.db' ${sentence}`);
-      expect(readFileSync(path).equals(before)).toBe(true);
-    }
-  });
-
-  test('with something else in place of the database is refused by every command, and that stays as it is', async () => {
-    using directory = await workingDirectory();
-    const path = join(directory.data, 'bookreel.db');
-    const letter = Buffer.from('To whom it may concern, '.repeat(1000));
-    writeFileSync(path, letter);
-    for (const command of OPENING) {
-      const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
-      expectFailure(finished, "'data/bookreel.db' is not a SQLite database");
-      expect(readFileSync(path).equals(letter)).toBe(true);
-    }
-  });
-
-  test("with another program's SQLite database is refused by every command, and that stays as it is", async () => {
-    using directory = await workingDirectory();
-    rmSync(directory.data, { recursive: true });
-    mkdirSync(directory.data);
-    const path = join(directory.data, 'bookreel.db');
-    using database = new Database(path);
-    database.run('PRAGMA application_id = 1234');
-    database.run('CREATE TABLE recipes (name TEXT)');
-    database.close();
-    const before = readFileSync(path);
-    for (const command of OPENING) {
-      const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
-      expectFailure(finished, "'data/bookreel.db' belongs to another program");
-      expect(readFileSync(path).equals(before)).toBe(true);
-    }
-  });
-
-  test('with damaged pages is said to be damaged', async () => {
-    using directory = await workingDirectory();
-    const path = join(directory.data, 'bookreel.db');
+  };
+  const overwritten = (path: string) => {
     const bytes = readFileSync(path);
     for (let page = 8192; page < bytes.length; page += 8192) bytes.fill(0xff, page, page + 200);
     writeFileSync(path, bytes);
+  };
+
+  test.each<[string, (path: string) => void, string]>([
+    [
+      'a newer schema',
+      withPragma('PRAGMA user_version = 99'),
+      'has schema 99, and this bookreel knows schemas up to 4: use the newer bookreel that wrote it',
+    ],
+    [
+      'a schema of earlier builds',
+      withPragma('PRAGMA user_version = 3'),
+      'has schema 3, of an earlier bookreel: export it with the bookreel that wrote it, and import that into a new',
+    ],
+    ["another program's mark", withPragma('PRAGMA application_id = 1234'), 'belongs to another program'],
+    [
+      'a letter in place of the database',
+      (path) => writeFileSync(path, 'To whom it may concern, '.repeat(1000)),
+      'is not a SQLite database',
+    ],
+    ['damaged pages', overwritten, 'is damaged: restore it from a backup'],
+  ])('with %s is refused by every command, and stays as it is', async (_, change, reason) => {
+    using directory = await workingDirectory();
+    const path = join(directory.data, 'bookreel.db');
+    change(path);
+    const before = readFileSync(path);
     for (const command of OPENING) {
       const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
-      expectFailure(finished, "'data/bookreel.db' is damaged: restore it from a backup");
+      expectFailure(finished, `'data/bookreel.db' ${reason}`);
+      expect(readFileSync(path).equals(before)).toBe(true);
     }
   });
 

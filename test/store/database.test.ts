@@ -4,11 +4,8 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../../src/domain/errors.ts';
-import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { DATABASE_FILE, Database, SCHEMA_VERSION } from '../../src/store/database.ts';
-import { RANGE_AT_OR_BEFORE, RANGE_BEHIND } from '../../src/store/ids.ts';
-import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { listMarkets } from '../support/markets.ts';
 import { serviceOf } from '../support/service.ts';
@@ -355,23 +352,6 @@ test('the log is empty after a checkpoint, and everything still there', () => {
   database.checkpoint();
   expect(statSync(`${database.path}-wal`).size).toBe(0);
   expect(tiers.list().length).toBe(4);
-});
-
-test.each([
-  ['FIND_SERIES', FIND_SERIES, ['SEARCH series USING COVERING INDEX series_by_market']],
-  ['RANGE_AT_OR_BEFORE', RANGE_AT_OR_BEFORE, ['SEARCH given_ids USING INTEGER PRIMARY KEY (rowid<?)']],
-  ['RANGE_BEHIND', RANGE_BEHIND, ['SEARCH given_ids USING INTEGER PRIMARY KEY (rowid>?)']],
-  ['FIND_COIN_SERIES', FIND_COIN_SERIES, ['SEARCH series USING COVERING INDEX series_by_coin']],
-  [
-    'FIND_KEY_BY_DIGEST',
-    FIND_KEY_BY_DIGEST,
-    ['SEARCH api_keys USING INDEX', 'SEARCH accounts USING INTEGER PRIMARY KEY'],
-  ],
-])('%s only searches, without sorting', (_, sql, steps) => {
-  using held = temporaryArchive();
-  const plan = held.archive.database.planOf(sql);
-  expect(plan).toEqual(steps.map((step) => expect.stringContaining(step)));
-  expect(plan.filter((step) => /SCAN|TEMP B-TREE/.test(step))).toEqual([]);
 });
 
 function readBytes(directory: string): Buffer {

@@ -3,22 +3,7 @@ import fc from 'fast-check';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { MarketStatement } from '../../src/domain/market-statement.ts';
 import { TIMEFRAMES } from '../../src/domain/timeframe.ts';
-import {
-  FIND_MARKET,
-  FIND_MARKET_BY_DOWN_ASSET,
-  FIND_MARKET_BY_UP_ASSET,
-  KNOWS_COIN,
-  LIST_MARKETS,
-  LIST_MARKETS_AS_OF,
-  LIST_MARKETS_OF_SLUG,
-  LIST_MARKETS_OF_TIMEFRAME,
-  LIST_MARKETS_OF_TIMEFRAME_AS_OF,
-  type ListPlace,
-  NEXT_MARKET,
-  SKIP_MARKETS,
-  SKIP_MARKETS_OF_TIMEFRAME,
-  type StoredMarket,
-} from '../../src/store/markets.ts';
+import type { ListPlace, StoredMarket } from '../../src/store/markets.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { listMarkets, marketStatement } from '../support/markets.ts';
 
@@ -330,36 +315,4 @@ describe('finding a market', () => {
   test.each(missing)('by %s fails', (_, it) => {
     expect(it).toBeUndefined();
   });
-});
-
-test.each([
-  ['LIST_MARKETS', 'markets_by_coin', LIST_MARKETS],
-  ['LIST_MARKETS_OF_TIMEFRAME', 'markets_by_coin_and_timeframe', LIST_MARKETS_OF_TIMEFRAME],
-  ['LIST_MARKETS_AS_OF', 'markets_by_coin', LIST_MARKETS_AS_OF],
-  ['LIST_MARKETS_OF_TIMEFRAME_AS_OF', 'markets_by_coin_and_timeframe', LIST_MARKETS_OF_TIMEFRAME_AS_OF],
-  ['FIND_MARKET', 'sqlite_autoindex_markets_1', FIND_MARKET],
-  ['LIST_MARKETS_OF_SLUG', 'markets_by_slug', LIST_MARKETS_OF_SLUG],
-  ['FIND_MARKET_BY_UP_ASSET', 'markets_by_up_asset', FIND_MARKET_BY_UP_ASSET],
-  ['FIND_MARKET_BY_DOWN_ASSET', 'markets_by_down_asset', FIND_MARKET_BY_DOWN_ASSET],
-  ['NEXT_MARKET', 'markets_by_coin', NEXT_MARKET],
-])('%s is one search of %s, without sorting', (_, index, sql) => {
-  using held = temporaryArchive();
-  expect(held.archive.database.planOf(sql)).toEqual([expect.stringContaining(`SEARCH markets USING INDEX ${index} (`)]);
-});
-
-test.each([
-  ['SKIP_MARKETS', 'markets_by_coin', SKIP_MARKETS],
-  ['SKIP_MARKETS_OF_TIMEFRAME', 'markets_by_coin_and_timeframe', SKIP_MARKETS_OF_TIMEFRAME],
-])('%s is one search of %s alone, without sorting', (_, index, sql) => {
-  using held = temporaryArchive();
-  expect(held.archive.database.planOf(sql)).toEqual([
-    expect.stringContaining(`SEARCH markets USING COVERING INDEX ${index} (`),
-  ]);
-});
-
-test('KNOWS_COIN is one search of an index alone', () => {
-  using held = temporaryArchive();
-  expect(held.archive.database.planOf(KNOWS_COIN)).toEqual([
-    expect.stringMatching(/^SEARCH markets USING COVERING INDEX markets_by_coin/),
-  ]);
 });

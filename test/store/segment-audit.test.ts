@@ -1,19 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { DomainError } from '../../src/domain/errors.ts';
 import { Database } from '../../src/store/database.ts';
-import { LIST_MARKETS_OF_SLUG, NEXT_MARKET_BY_KEY } from '../../src/store/markets.ts';
-import { NEXT_PLACES, SegmentAudit } from '../../src/store/segment-audit.ts';
+import { SegmentAudit } from '../../src/store/segment-audit.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
-
-test.each([
-  [NEXT_PLACES, /^SEARCH segments USING COVERING INDEX segments_by_place/],
-  [NEXT_MARKET_BY_KEY, /^SEARCH markets USING INTEGER PRIMARY KEY/],
-  [LIST_MARKETS_OF_SLUG, /^SEARCH markets USING INDEX markets_by_slug/],
-])('%s searches and does not sort', (sql, plan) => {
-  using held = temporaryArchive();
-  expect(held.archive.database.planOf(sql)).toEqual([expect.stringMatching(plan)]);
-});
 
 describe('an audit', () => {
   test('walks a series of many segments in its order, each once', async () => {

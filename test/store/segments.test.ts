@@ -4,7 +4,7 @@ import { type PriceRecord, priceCodec } from '../../src/book/price-segment.ts';
 import { RUN_RECORDS_MAX } from '../../src/book/run.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { PageQuery, Place } from '../../src/domain/page.ts';
-import { NEXT_PAYLOAD, NEXT_SEGMENT, PREVIOUS_PAYLOAD, PREVIOUS_SEGMENT, Segments } from '../../src/store/segments.ts';
+import { Segments } from '../../src/store/segments.ts';
 import { SeriesCatalog } from '../../src/store/series.ts';
 import { temporaryArchive } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
@@ -360,13 +360,4 @@ describe('replacing a stretch', () => {
       RUNS,
     );
   });
-});
-
-test.each([
-  ['the segment behind a place', NEXT_SEGMENT],
-  ['the segment before a place', PREVIOUS_SEGMENT],
-  ['the payload behind a place', NEXT_PAYLOAD],
-  ['the payload before a place', PREVIOUS_PAYLOAD],
-])('%s is one search', (_, sql) => {
-  expect(database.planOf(sql)).toEqual([expect.stringMatching(/^SEARCH segments USING INDEX segments_by_place /)]);
 });

@@ -1,0 +1,56 @@
+import { afterAll, expect, test } from 'bun:test';
+import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
+import { RANGE_AT_OR_BEFORE, RANGE_BEHIND } from '../../src/store/ids.ts';
+import * as markets from '../../src/store/markets.ts';
+import { NEXT_PLACES } from '../../src/store/segment-audit.ts';
+import { NEXT_PAYLOAD, NEXT_SEGMENT, PREVIOUS_PAYLOAD, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
+import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
+import { temporaryArchive } from '../support/archive.ts';
+
+const held = temporaryArchive();
+afterAll(() => held[Symbol.dispose]());
+
+const MARKETS = 'SEARCH markets USING';
+const SEGMENTS = 'SEARCH segments USING';
+
+test.each<[string, string, ...string[]]>([
+  ['FIND_SERIES', FIND_SERIES, 'SEARCH series USING COVERING INDEX series_by_market ('],
+  ['FIND_COIN_SERIES', FIND_COIN_SERIES, 'SEARCH series USING COVERING INDEX series_by_coin ('],
+  ['RANGE_AT_OR_BEFORE', RANGE_AT_OR_BEFORE, 'SEARCH given_ids USING INTEGER PRIMARY KEY (rowid<?)'],
+  ['RANGE_BEHIND', RANGE_BEHIND, 'SEARCH given_ids USING INTEGER PRIMARY KEY (rowid>?)'],
+  [
+    'FIND_KEY_BY_DIGEST',
+    FIND_KEY_BY_DIGEST,
+    'SEARCH api_keys USING INDEX',
+    'SEARCH accounts USING INTEGER PRIMARY KEY',
+  ],
+  ['NEXT_SEGMENT', NEXT_SEGMENT, `${SEGMENTS} INDEX segments_by_place (`],
+  ['PREVIOUS_SEGMENT', PREVIOUS_SEGMENT, `${SEGMENTS} INDEX segments_by_place (`],
+  ['NEXT_PAYLOAD', NEXT_PAYLOAD, `${SEGMENTS} INDEX segments_by_place (`],
+  ['PREVIOUS_PAYLOAD', PREVIOUS_PAYLOAD, `${SEGMENTS} INDEX segments_by_place (`],
+  ['NEXT_PLACES', NEXT_PLACES, `${SEGMENTS} COVERING INDEX segments_by_place (`],
+  ['LIST_MARKETS', markets.LIST_MARKETS, `${MARKETS} INDEX markets_by_coin (`],
+  ['LIST_MARKETS_OF_TIMEFRAME', markets.LIST_MARKETS_OF_TIMEFRAME, `${MARKETS} INDEX markets_by_coin_and_timeframe (`],
+  ['LIST_MARKETS_AS_OF', markets.LIST_MARKETS_AS_OF, `${MARKETS} INDEX markets_by_coin (`],
+  [
+    'LIST_MARKETS_OF_TIMEFRAME_AS_OF',
+    markets.LIST_MARKETS_OF_TIMEFRAME_AS_OF,
+    `${MARKETS} INDEX markets_by_coin_and_timeframe (`,
+  ],
+  ['SKIP_MARKETS', markets.SKIP_MARKETS, `${MARKETS} COVERING INDEX markets_by_coin (`],
+  [
+    'SKIP_MARKETS_OF_TIMEFRAME',
+    markets.SKIP_MARKETS_OF_TIMEFRAME,
+    `${MARKETS} COVERING INDEX markets_by_coin_and_timeframe (`,
+  ],
+  ['FIND_MARKET', markets.FIND_MARKET, `${MARKETS} INDEX sqlite_autoindex_markets_1 (`],
+  ['FIND_MARKET_BY_UP_ASSET', markets.FIND_MARKET_BY_UP_ASSET, `${MARKETS} INDEX markets_by_up_asset (`],
+  ['FIND_MARKET_BY_DOWN_ASSET', markets.FIND_MARKET_BY_DOWN_ASSET, `${MARKETS} INDEX markets_by_down_asset (`],
+  ['LIST_MARKETS_OF_SLUG', markets.LIST_MARKETS_OF_SLUG, `${MARKETS} INDEX markets_by_slug (`],
+  ['NEXT_MARKET', markets.NEXT_MARKET, `${MARKETS} INDEX markets_by_coin (`],
+  ['NEXT_MARKET_BY_KEY', markets.NEXT_MARKET_BY_KEY, `${MARKETS} INTEGER PRIMARY KEY (`],
+  ['KNOWS_COIN', markets.KNOWS_COIN, `${MARKETS} COVERING INDEX markets_by_coin`],
+])('%s only searches, without sorting', (_, sql, ...steps) => {
+  const plan = held.archive.database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
+  expect(plan.map(({ detail }) => detail)).toEqual(steps.map((step) => expect.stringContaining(step)));
+});
