@@ -9,41 +9,13 @@ import type { SnapshotLabels } from '../../src/book/snapshot-writer.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { encodeAll } from './round-trip.ts';
+import { recordsOf, snapshotOf, UP } from './snapshot-records.ts';
 
 const RUNS = { seed: 20260416, numRuns: 150 };
 const COMMA = 44;
+const DOWN: SnapshotLabels = { ...UP, assetId: '0', outcome: 'down' };
 /** One for all tests, as one serves all answers: what it remembers must suit every scale. */
 const OPENINGS = jsonOpenings();
-
-const UP: SnapshotLabels = {
-  assetId: '1234567890'.repeat(7),
-  conditionId: `0x${'ab'.repeat(32)}`,
-  symbol: 'btc',
-  outcome: 'up',
-  timeframe: '5m',
-};
-const DOWN: SnapshotLabels = { ...UP, assetId: '0', outcome: 'down' };
-
-/** The documented record, made without the code under test. */
-function snapshotOf({ timestampMs, id, book }: BookRecord, labels: SnapshotLabels) {
-  const levels = (prices: readonly number[], sizes: readonly number[]) =>
-    prices.map((price, i) => ({ price, size: sizes[i]! }));
-  return {
-    id: String(id),
-    assetId: labels.assetId,
-    conditionId: labels.conditionId,
-    symbol: labels.symbol,
-    outcome: labels.outcome,
-    timeframe: labels.timeframe,
-    timestamp: new Date(timestampMs).toISOString(),
-    bids: levels(book.bidPrices, book.bidSizes),
-    asks: levels(book.askPrices, book.askSizes),
-  };
-}
-
-function recordsOf(books: readonly OrderBook[], firstId = 1): BookRecord[] {
-  return books.map((book, i) => ({ timestampMs: 1_776_323_400_000 + i * 37, id: firstId + 3 * i, book }));
-}
 
 /** Writes `records` from `from` on through segments of at most `countMax`, with commas between, as an answer does. */
 function written(records: readonly BookRecord[], labels: SnapshotLabels, from = 0, countMax = RUN_RECORDS_MAX): string {

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Packr } from 'msgpackr';
-import type { BookRecord } from '../../src/book/book-format.ts';
 import { bookCodec } from '../../src/book/book-segment.ts';
 import { ByteBuffer } from '../../src/book/byte-buffer.ts';
 import {
@@ -13,46 +12,20 @@ import {
 } from '../../src/book/msgpack.ts';
 import { RUN_RECORDS_MAX, readRunHead } from '../../src/book/run.ts';
 import type { RecordingLabels, SnapshotLabels } from '../../src/book/snapshot-writer.ts';
-import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { encodeAll } from './round-trip.ts';
+import { recordsOf, snapshotOf, UP } from './snapshot-records.ts';
 
 const RUNS = { seed: 20260416, numRuns: 150 };
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 const OPENINGS = msgpackOpenings();
 
-const ANSWER: SnapshotLabels = {
-  assetId: '1234567890'.repeat(7),
-  conditionId: `0x${'ab'.repeat(32)}`,
-  symbol: 'btc',
-  outcome: 'up',
-  timeframe: '5m',
-};
 const LABELS: readonly (SnapshotLabels | RecordingLabels)[] = [
-  ANSWER,
-  { ...ANSWER, assetId: '0', symbol: 'é€', outcome: 'down' },
+  UP,
+  { ...UP, assetId: '0', symbol: 'é€', outcome: 'down' },
   { type: 'snapshot', conditionId: '0xab', outcome: 'up' },
   { type: 'snapshot', conditionId: '0xab', outcome: 'down', mirrored: true },
 ];
-
-/** The documented record, made without the code under test. */
-function snapshotOf({ timestampMs, id, book }: BookRecord, labels: SnapshotLabels | RecordingLabels): object {
-  const levels = (prices: readonly number[], sizes: readonly number[]) =>
-    prices.map((price, i) => ({ price, size: sizes[i]! }));
-  const { type, ...rest } = { type: undefined, ...labels };
-  return {
-    ...(type === undefined ? {} : { type }),
-    id: String(id),
-    ...rest,
-    timestamp: new Date(timestampMs).toISOString(),
-    bids: levels(book.bidPrices, book.bidSizes),
-    asks: levels(book.askPrices, book.askSizes),
-  };
-}
-
-function recordsOf(books: readonly OrderBook[], firstId: number): BookRecord[] {
-  return books.map((book, i) => ({ timestampMs: 1_776_323_400_000 + i * 37, id: firstId + 3 * i, book }));
-}
 
 test('snapshots are the bytes that msgpackr packs of the documented records', () => {
   const styles: fc.Arbitrary<BookStyle> = fc.record({
@@ -95,9 +68,9 @@ test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 2 ** 
     const { payload } = bookCodec.encode(records, 0, 1);
     const out = new ByteBuffer();
     const writer = new SnapshotMsgpackWriter(out, OPENINGS);
-    writer.open({ payload, head: readRunHead(payload), from: 0, to: 1 }, msgpackLabels(ANSWER));
+    writer.open({ payload, head: readRunHead(payload), from: 0, to: 1 }, msgpackLabels(UP));
     writer.writeNext();
-    expect(Buffer.from(out.view()).equals(packr.pack(snapshotOf(records[0]!, ANSWER)))).toBe(true);
+    expect(Buffer.from(out.view()).equals(packr.pack(snapshotOf(records[0]!, UP)))).toBe(true);
   },
 );
 

@@ -110,32 +110,12 @@ describe('integers', () => {
     expect(parseInstant(text)).toBe(expected);
   });
 
-  test.each([
-    '1e3',
-    '0x10',
-    '0b1',
-    '+5',
-    '-5',
-    '-0',
-    ' 5',
-    '5 ',
-    '5\n',
-    '5.0',
-    '5.',
-    '05',
-    '00',
-    '',
-    '1_000',
-    '1,000',
-    '٣',
-    '５',
-    'Infinity',
-    'NaN',
-    'null',
-    '9007199254740992',
-    '9007199254740993',
-    '99999999999999999999999999',
-  ])('%j is refused', (text) => {
+  const spellings = [
+    '1e3 0x10 0b1 +5 -5 -0 5.0 5. 05 00 1_000 1,000 ٣ ５ Infinity NaN null',
+    '9007199254740992 9007199254740993 99999999999999999999999999',
+  ].flatMap((line) => line.split(' '));
+
+  test.each(['', ' 5', '5 ', '5\n', ...spellings])('%j is refused', (text) => {
     expect(parsePlainInteger(text)).toBeUndefined();
     expect(parseInstant(text)).toBeUndefined();
   });
