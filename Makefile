@@ -13,7 +13,7 @@ BUILD_FLAGS := --compile --bytecode --format=esm --minify-whitespace --minify-sy
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run test check format fixtures examples bench judge types contract mutate fault soak pace crash clean
+.PHONY: help install build run test check format fixtures examples bench judge types contract fault soak pace crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -85,9 +85,6 @@ contract: export CONTRACT_URL := $(value URL)
 contract: export CONTRACT_ADMIN := $(value ADMIN)
 contract: build ## hold the service at URL=http… against the contract, with ADMIN='bookreel --data DIR' or KEY_FREE=… to KEY_ENTERPRISE=…
 	$(BUN) test --timeout $(TEST_TIMEOUT_MS) $(if $(URL),test/contract/deployment.test.ts,test/contract)
-
-mutate: install ## break each rule of the contract once, see a test fail, and write test/contract/MUTATIONS.md
-	$(BUN) test/contract/mutate.ts
 
 fault: build ## do to the executable what machines do (no files, no disk, no database, other times), and write test/fault/RESULTS.md
 	$(BUN) test/fault/run.ts

@@ -335,8 +335,10 @@ export function accessTests(suite: Suite): void {
       ['starter', 60],
       ['pro', 300],
       ['enterprise', 1000],
-    ] as const)('a key of %s has %d requests a minute', async (tier, limit) => {
-      const { key } = await suite.target.makeKey(tier);
+      ['starter with a limit of its own', 7],
+    ] as const)('a key of %s has %d requests a minute', async (name, limit) => {
+      const [tier] = name.split(' ') as [TierId];
+      const { key } = await suite.target.makeKey(tier, tier === name ? {} : { rpm: limit });
       const reply = await anonymous(MARKETS, { key });
       expect(reply.headers.get('x-ratelimit-limit')).toBe(String(limit));
       expect(remainingOf(reply)).toBe(limit - 1);

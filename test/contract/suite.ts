@@ -10,6 +10,7 @@ import { pageTests } from './pages.ts';
 import { parameterTests } from './parameters.ts';
 import { RECORDS } from './recording.ts';
 import { resourceTests } from './resources.ts';
+import { ruleTests } from './rules.ts';
 import { samplingTests } from './sampling.ts';
 import { seriesTests } from './series.ts';
 import { siteTests } from './site.ts';
@@ -60,6 +61,7 @@ export function contractSuite(name: string, open: OpenTarget, reach: Reach = HER
       open,
       reach,
     };
+    describe('rules', () => ruleTests(suite));
     describe('records and markets', () => resourceTests(suite));
     describe('time series', () => seriesTests(suite));
     describe('sampling', () => samplingTests(suite));
