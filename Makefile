@@ -13,7 +13,7 @@ BUILD_FLAGS := --compile --bytecode --format=esm --minify-whitespace --minify-sy
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run test check format fixtures examples bench judge types contract fault soak pace crash clean
+.PHONY: help install build run test check format fixtures examples bench judge contract fault soak pace crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -77,9 +77,6 @@ bench: build ## measure beside nginx, Fastify, PostgreSQL and DuckDB, and write 
 
 judge: build $(JUDGES) ## let outside judges, properties and REQUESTS=100000 bad requests at the executable; SEED=… makes a run again
 	$(BUN) test/judges/run.ts
-
-types: install $(JUDGES) ## make the types of the client in TypeScript again, from the API document
-	$(BUN) test/examples/client-types.ts
 
 contract: export CONTRACT_URL := $(value URL)
 contract: export CONTRACT_ADMIN := $(value ADMIN)

@@ -1,11 +1,35 @@
 // Prints 'timestamp id' of every snapshot of a market: BOOKREEL_KEY=br_live_… bun walk.ts btc SLUG [RECORDS-IN-A-PAGE]
-// Node from 22.18 on runs it as it is. openapi.ts is made of the service's own document: openapi-typescript URL/openapi.json
-import type { components, paths } from './openapi.ts';
+// Node from 22.18 on runs it as it is. /openapi.json describes every field.
+export {};
 
-type Operation = paths['/v1/{coin}/markets/{conditionId}/snapshots']['get'];
-type Page = Operation['responses'][200]['content']['application/json'];
-type Query = NonNullable<Operation['parameters']['query']>;
-type Problem = components['schemas']['Problem'];
+interface Snapshot {
+  readonly id: string;
+  /** ISO 8601, UTC, with milliseconds. */
+  readonly timestamp: string;
+  readonly outcome: 'up' | 'down';
+  /** The best price first. */
+  readonly bids: readonly Level[];
+  readonly asks: readonly Level[];
+}
+
+interface Level {
+  readonly price: number;
+  readonly size: number;
+}
+
+interface SnapshotPage {
+  readonly data: readonly Snapshot[];
+  readonly nextCursor: string | null;
+}
+
+interface Problem {
+  readonly detail: string;
+}
+
+interface Query {
+  readonly limit: number;
+  cursor?: string;
+}
 
 const { BOOKREEL_URL = 'http://127.0.0.1:8080', BOOKREEL_KEY } = process.env;
 const TRIES_MAX = 5;
@@ -49,10 +73,10 @@ async function detailOf(answer: Response): Promise<string> {
   }
 }
 
-async function* snapshots(coin: string, market: string, limit = 1000): AsyncGenerator<Page['data'][number]> {
+async function* snapshots(coin: string, market: string, limit = 1000): AsyncGenerator<Snapshot> {
   const query: Query = { limit };
   for (;;) {
-    const page = await get<Page>(`/v1/${coin}/markets/${market}/snapshots`, query);
+    const page = await get<SnapshotPage>(`/v1/${coin}/markets/${market}/snapshots`, query);
     yield* page.data;
     if (page.nextCursor === null) return;
     query.cursor = page.nextCursor;
