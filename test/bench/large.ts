@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import type { Archive } from '../../src/store/archive.ts';
+import { residentBytes } from '../fault/machine.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { runExecutable, startServer } from '../support/executable.ts';
-import { type Memory, memoryOf } from './bounds-memory.ts';
 import { measureRates, type Rate, type Trial } from './http/trial.ts';
 import { repeatsSentence } from './http/wrk.ts';
 import { type CopiedArchive, type CopiedMarket, copiedArchive } from './large-archive.ts';
@@ -49,8 +49,8 @@ export interface LargeFigures {
   readonly start: Spread;
   /** The same when nothing of it is in memory; undefined where that cannot be brought about. */
   readonly coldStart: Spread | undefined;
-  /** With that archive, some seconds after its first answer. */
-  readonly atRest: Memory;
+  /** Resident bytes with that archive, some seconds after its first answer. */
+  readonly atRest: number;
 }
 
 /** The executable over archives of 100 thousand and of 10 million snapshots and of a gigabyte, made of what `source` holds. */
@@ -189,11 +189,11 @@ async function requireAnswer(url: string, key: string): Promise<void> {
   await answer.arrayBuffer();
 }
 
-async function measureAtRest({ data }: CopiedArchive, key: string, path: string): Promise<Memory> {
+async function measureAtRest({ data }: CopiedArchive, key: string, path: string): Promise<number> {
   await using server = await startServer(data);
   await requireAnswer(`${server.origin}${path}`, key);
   await Bun.sleep(IDLE_MS);
-  return memoryOf(server.pid);
+  return residentBytes(server.pid);
 }
 
 export function largeSection(figures: LargeFigures): Section {
@@ -214,7 +214,7 @@ export function largeSection(figures: LargeFigures): Section {
     [
       ['start to first answer, ms', shown(start)],
       ['start to first answer, nothing in memory, ms', cold],
-      ['at rest: resident (proportional), MB', `${megabytes(atRest.resident)} (${megabytes(atRest.proportional)})`],
+      ['at rest: resident, MB', (atRest / MB).toFixed(0)],
     ],
   );
   const text = `## A large archive
@@ -239,7 +239,7 @@ function goalsOf({ requests, start, atRest }: LargeFigures): Goal[] {
     measured: times(ratio),
     met: ratio <= RATIO_MAX,
   }));
-  const resident = atRest.resident / MB;
+  const resident = atRest / MB;
   return [
     ...ratios,
     {
@@ -259,8 +259,4 @@ function goalsOf({ requests, start, atRest }: LargeFigures): Goal[] {
 
 function microsOf({ requestsPerSecond: { median, min, max } }: Rate): Spread {
   return { median: 1e6 / median, min: 1e6 / max, max: 1e6 / min };
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / MB).toFixed(0);
 }

@@ -4,14 +4,12 @@ import { parseArgs } from 'node:util';
 import { temporaryDirectory } from '../support/archive.ts';
 import { runExecutable } from '../support/executable.ts';
 import { createBaselines } from './baselines.ts';
-import { boundsSection, measureBounds } from './bounds.ts';
 import { type Corpus, openCorpus } from './corpus.ts';
 import { duckdbSection, measureDuckdb } from './duckdb.ts';
 import { compareOverHttp } from './http/compare.ts';
 import { type HttpCorpus, openHttpCorpus } from './http/corpus.ts';
 import { measureForms } from './http/forms.ts';
-import { comparisonSection, formsSection, tailSection } from './http/sections.ts';
-import { measureTail } from './http/tail.ts';
+import { comparisonSection, formsSection } from './http/sections.ts';
 import { importsSection, measureImports } from './imports.ts';
 import { largeSection, measureLarge } from './large.ts';
 import { measureNearest, nearestSection } from './nearest.ts';
@@ -24,8 +22,6 @@ import { measureStorage, storageSection } from './storage.ts';
 import { measureTransfer, transferSection } from './transfer.ts';
 
 const RESULTS = join(import.meta.dir, 'RESULTS.md');
-/** Written by hand: a run does not know why. */
-const OUT_OF_REACH = join(import.meta.dir, 'out-of-reach.md');
 
 /** What sections share; each corpus is made when it is first asked for. */
 interface Bench {
@@ -41,7 +37,6 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
     return comparisonSection(corpus.description, await compareOverHttp(corpus, contenders, say));
   },
   forms: async ({ httpCorpus }) => formsSection(await measureForms(await httpCorpus(), say)),
-  tail: async ({ httpCorpus }) => tailSection(await measureTail(await httpCorpus())),
   storage: async ({ corpus }) => storageSection(measureStorage(await corpus())),
   pages: async ({ corpus }) => {
     using directory = temporaryDirectory();
@@ -58,7 +53,6 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   segments: async ({ corpus }) => segmentsFormSection(await measureSegmentsForm(await corpus())),
   transfer: async ({ httpCorpus }) => transferSection(await measureTransfer(await httpCorpus(), say)),
   large: async ({ corpus }) => largeSection(await measureLarge((await corpus()).place.archive, say)),
-  bounds: async ({ corpus }) => boundsSection(await measureBounds(await corpus(), say)),
   imports: async ({ corpus }) => importsSection(await measureImports(await corpus())),
 };
 
@@ -108,8 +102,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const seconds = Math.round((performance.now() - startedMs) / 1000);
   const head = await heading((await bench.corpus()).description, seconds, load!);
-  const reasons = goals.some(({ met }) => met === false) ? [(await Bun.file(OUT_OF_REACH).text()).trimEnd()] : [];
-  await Bun.write(RESULTS, `${[head, goalsSection(goals), ...reasons, ...texts].join('\n\n')}\n`);
+  await Bun.write(RESULTS, `${[head, goalsSection(goals), ...texts].join('\n\n')}\n`);
   say(verdict(goals));
   say(`written: ${RESULTS}`);
   return 0;

@@ -79,7 +79,7 @@ export async function compareOverHttp(
 }
 
 /** What bookreel answers to a path, as it stands in nginx's files. */
-export async function bodyOf({ origin }: Contender, { keys }: HttpCorpus, path: string): Promise<Uint8Array> {
+async function bodyOf({ origin }: Contender, { keys }: HttpCorpus, path: string): Promise<Uint8Array> {
   const answer = await fetch(`${origin}${path}`, {
     headers: { authorization: `Bearer ${keys[0]}`, 'accept-encoding': 'identity' },
   });

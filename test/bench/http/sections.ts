@@ -1,7 +1,6 @@
 import { figure, type Goal, ratioGoal, type Section, shown, table, times } from '../report.ts';
 import type { Comparison, ContenderId } from './compare.ts';
 import type { FormRates } from './forms.ts';
-import type { Tail } from './tail.ts';
 import type { Rate } from './trial.ts';
 import { repeatsSentence } from './wrk.ts';
 
@@ -19,7 +18,6 @@ const SHORT: Record<ContenderId, string> = {
   text: 'Fastify + JSON text',
   postgres: 'PostgreSQL',
 };
-const P99_MS_MAX = 5;
 
 export function comparisonSection(description: string, { names, leftOut, tools, rates }: Comparison): Section {
   const tables = [...rates].map(([kind, measured]) => {
@@ -81,35 +79,6 @@ The same load on bookreel alone, 3 rounds of 1 s; "one and the same" asks for on
 same values. Answers without an entity tag have no line for a current copy.
 
 ${table(['request', 'kB with headers', 'requests a second', 'of JSON'], rows)}`,
-  };
-}
-
-export function tailSection({ kind, peak, requestsPerSecond, share, isAsPaced, ...latency }: Tail): Section {
-  const { p50Ms, p99Ms, p999Ms, nginxP99Ms, turns, repeats } = latency;
-  const percent = `${(share * 100).toFixed(0)} %`;
-  const rows = [
-    ['peak, requests a second', shown(peak)],
-    [`paced, requests a second (${percent} of the peak)`, shown(requestsPerSecond)],
-    ['p50, ms', shown(p50Ms)],
-    ['p99, ms', shown(p99Ms)],
-    ['p99.9, ms', shown(p999Ms)],
-    ['p99 of nginx, as many requests for files a second, ms', nginxP99Ms === undefined ? '' : shown(nginxP99Ms)],
-  ];
-  return {
-    text: `## Latency of ${kind} at 70 % of its peak
-
-The peak is that of 16 connections that never wait. At 70 % of it requests arrive as those of many clients that know nothing of
-one another (a Poisson process) on 256 connections; the latency of one begins when it is sent and ends with its last byte. ${repeatsSentence(turns, repeats)}
-
-${table(['figure', 'median (smallest – largest round)'], rows)}`,
-    goals: [
-      {
-        figure: `p99 of ${kind} at 70 % of its peak load`,
-        asked: `< ${P99_MS_MAX} ms`,
-        measured: isAsPaced ? `${figure(p99Ms.median)} ms` : `${figure(p99Ms.median)} ms, but at ${percent}`,
-        met: isAsPaced ? p99Ms.median < P99_MS_MAX : undefined,
-      },
-    ],
   };
 }
 

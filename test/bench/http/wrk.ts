@@ -16,8 +16,6 @@ export interface Load {
   readonly first: number;
   readonly seconds: number;
   readonly connections: number;
-  /** Undefined: as fast as answers come. */
-  readonly requestsPerSecond?: number;
 }
 
 /** What one run of wrk counted. */
@@ -26,8 +24,6 @@ export interface Counted {
   readonly requestsPerSecond: number;
   /** Of an answer with its headers, in the mean. */
   readonly bytes: number;
-  /** From sending a request to its whole answer, in milliseconds. */
-  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly p999: number; readonly max: number };
 }
 
 /** A run, and how often it was repeated before because the machine was not itself. */
@@ -49,13 +45,11 @@ export function repeatsSentence(turns: number, repeats: number): string {
   return `A turn during which the machine's host gave more than ${STOLEN_MAX * 100} % of its time to others was taken again, ${ATTEMPTS_MAX - 1} times at most: ${repeats} times for ${turns} turns.`;
 }
 
-/** Runs wrk with one thread. Throws when any answer was an error; a short run may have none at all. */
+/** Runs wrk with one thread, as fast as answers come. Throws when any answer was an error; a short run may have none at all. */
 export async function runWrk(load: Load): Promise<Counted> {
-  const { origin, requests, first, seconds, connections, requestsPerSecond } = load;
+  const { origin, requests, first, seconds, connections } = load;
   const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', TIMEOUT, '-s', SCRIPT, origin];
-  const paced = requestsPerSecond === undefined ? [] : [String(requestsPerSecond)];
-  const wrk = Bun.spawn([requiredProgram('wrk', 'wrk'), ...options, '--', requests, String(first), ...paced], {
-    env: { ...process.env, ...(paced.length > 0 ? { BENCH_PACED: '1' } : {}) },
+  const wrk = Bun.spawn([requiredProgram('wrk', 'wrk'), ...options, '--', requests, String(first)], {
     stdout: 'pipe',
     stderr: 'pipe',
   });
@@ -72,22 +66,8 @@ export async function runWrk(load: Load): Promise<Counted> {
 export function countedOf(printed: string): Counted {
   const line = /^load (\{.*\})$/m.exec(printed)?.[1];
   if (line === undefined) throw new Error(`wrk printed no counts: ${printed}`);
-  const counts = JSON.parse(line) as Record<
-    'answers' | 'failed' | 'bytes' | 'micros' | 'p50' | 'p99' | 'p999' | 'max',
-    number
-  >;
+  const counts = JSON.parse(line) as Record<'answers' | 'failed' | 'bytes' | 'micros', number>;
   const { answers, failed, bytes, micros } = counts;
   if (failed > 0) throw new Error(`${failed} of ${answers} requests failed`);
-  const milliseconds = (value: number) => value / 1000;
-  return {
-    answers,
-    requestsPerSecond: (answers / micros) * 1e6,
-    bytes: answers === 0 ? 0 : bytes / answers,
-    latencyMs: {
-      p50: milliseconds(counts.p50),
-      p99: milliseconds(counts.p99),
-      p999: milliseconds(counts.p999),
-      max: milliseconds(counts.max),
-    },
-  };
+  return { answers, requestsPerSecond: (answers / micros) * 1e6, bytes: answers === 0 ? 0 : bytes / answers };
 }
