@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs';
 import type { Archive } from '../../src/store/archive.ts';
 import { residentBytes } from '../fault/machine.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { runExecutable, startServer } from '../support/executable.ts';
+import { issueKey, startServer } from '../support/executable.ts';
+import { randomsOf } from '../support/random-books.ts';
 import { measureRates, type Rate, type Trial } from './http/trial.ts';
 import { repeatsSentence } from './http/wrk.ts';
 import { type CopiedArchive, type CopiedMarket, copiedArchive } from './large-archive.ts';
@@ -19,7 +20,8 @@ const ROUNDS = 7;
 const SECONDS = 2;
 /** One key has at most a million requests a minute. */
 const KEYS = 8;
-const REQUESTS_PER_MINUTE = '1000000';
+/** Of the times that are asked for. */
+const SEED = 20_260_416;
 const STARTS = 15;
 const COLD_STARTS = 5;
 const IDLE_MS = 5000;
@@ -106,18 +108,13 @@ function asksOf(paths: readonly string[], keys: readonly string[]): Trial['asks'
 
 async function createKeys({ data }: CopiedArchive, count: number): Promise<string[]> {
   const keys: string[] = [];
-  for (let nth = 0; nth < count; nth += 1) {
-    const args = ['key', 'create', '--data', data, '--tier', 'enterprise', '--rpm', REQUESTS_PER_MINUTE];
-    const { code, stdout, stderr } = await runExecutable(args);
-    if (code !== 0) throw new Error(stderr);
-    keys.push(stdout.trim());
-  }
+  for (let nth = 0; nth < count; nth += 1) keys.push((await issueKey(data)).key);
   return keys;
 }
 
 /** Any market, any time between its first and its last snapshot. */
 function nearestPaths(markets: readonly CopiedMarket[], count: number): string[] {
-  const random = randomNumbers();
+  const random = randomsOf(SEED);
   return Array.from({ length: count }, () => {
     const { symbol, conditionId, timestampsMs, shiftMs } = markets[Math.floor(random() * markets.length)]!;
     const firstMs = timestampsMs[0]!;
@@ -128,22 +125,13 @@ function nearestPaths(markets: readonly CopiedMarket[], count: number): string[]
 
 /** Any market, from any of its snapshots on that so many follow. */
 function pagePaths(markets: readonly CopiedMarket[], count: number): string[] {
-  const random = randomNumbers();
+  const random = randomsOf(SEED);
   const large = markets.filter(({ timestampsMs }) => timestampsMs.length >= PAGE);
   return Array.from({ length: count }, () => {
     const { symbol, conditionId, timestampsMs, shiftMs } = large[Math.floor(random() * large.length)]!;
     const fromMs = timestampsMs[Math.floor(random() * (timestampsMs.length - PAGE + 1))]! + shiftMs;
     return `/v1/${symbol}/markets/${conditionId}/snapshots?limit=${PAGE}&from=${fromMs}`;
   });
-}
-
-/** Numbers from 0 to below 1, always the same ones. */
-function randomNumbers(): () => number {
-  let state = 0x2545f491;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }
 
 async function measureStarts({ data }: CopiedArchive, key: string, path: string, starts: number): Promise<Spread> {

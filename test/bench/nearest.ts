@@ -1,9 +1,12 @@
 import { BookReader, bookOf } from '../../src/book/book-segment.ts';
+import { randomsOf } from '../support/random-books.ts';
 import type { Corpus } from './corpus.ts';
 import { type Section, shown, table } from './report.ts';
 import { percentile, ROUNDS, type Spread, spreadOf } from './rounds.ts';
 
 const LOOKUPS = 2000;
+/** Of the times that are asked for. */
+const SEED = 20_260_416;
 const OUTCOMES = ['up', 'down'] as const;
 
 export interface Latency {
@@ -13,11 +16,7 @@ export interface Latency {
 
 /** Times anywhere in the windows of the corpus' markets, always the same ones. */
 function randomTargets(corpus: Corpus, count: number) {
-  let state = 0x2545f491;
-  const random = () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
+  const random = randomsOf(SEED);
   return Array.from({ length: count }, () => {
     const { market } = corpus.large[Math.floor(random() * corpus.large.length)]!;
     return { market, timestampMs: Math.floor(market.startMs + random() * (market.endMs - market.startMs)) };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readSnapshots } from '../../src/client/segment-reader.ts';
-import { runExecutable, startServer } from '../support/executable.ts';
+import { issueKey, startServer } from '../support/executable.ts';
 import { type Corpus, snapshotsOf } from './corpus.ts';
 import { figure, type Section, shown, table } from './report.ts';
 import { measure, type Spread } from './rounds.ts';
@@ -32,15 +32,14 @@ interface SegmentsForm {
 /** Whole markets as segments beside the same as ndjson: from the executable over loopback, and read. */
 export async function measureSegmentsForm(corpus: Corpus): Promise<SegmentsForm> {
   const data = corpus.place.path;
-  const made = await runExecutable(['key', 'create', '--data', data, '--tier', 'enterprise', '--rpm', '1000000']);
-  if (made.code !== 0) throw new Error(made.stderr);
+  const { key } = await issueKey(data);
   await using server = await startServer(data);
   const markets = corpus.large.map(({ market }) => market);
   const snapshots = corpus.large.reduce((sum, { timestampsMs }) => sum + timestampsMs.length, 0);
   const get = async (nth: number, form: Form, encoding: string) => {
     const { symbol, conditionId } = markets[nth % markets.length]!;
     const answer = await fetch(`${server.origin}/v1/${symbol}/markets/${conditionId}/export?format=${form}`, {
-      headers: { authorization: `Bearer ${made.stdout.trim()}`, 'accept-encoding': encoding },
+      headers: { authorization: `Bearer ${key}`, 'accept-encoding': encoding },
       // What is sent is what is measured.
       decompress: false,
     });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { ROUTES } from '../../src/http/routes.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { type RunningServer, runExecutable, startServer } from '../support/executable.ts';
+import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 import { HAS_CHROMIUM, openPage, type Page, type WatchedPage } from './chromium.ts';
 
 interface Described {
@@ -14,7 +14,7 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
   let key: string;
   beforeAll(async () => {
     server = await startServer(directory.path, ['--demo']);
-    key = (await runExecutable(['key', 'create', '--tier', 'pro', '--data', directory.path])).stdout.trim();
+    ({ key } = await issueKey(directory.path, 'pro'));
   });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { temporaryDirectory } from '../support/archive.ts';
 import { eventsOf } from '../support/event-stream.ts';
-import { type RunningServer, runExecutable, startServer } from '../support/executable.ts';
+import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 import { HAS_CHROMIUM, openPage } from './chromium.ts';
 
 const STREAM = '/v1/btc/markets/simulated-btc-updown-5m-1767868200/stream';
@@ -34,7 +34,7 @@ describe.skipIf(!HAS_CHROMIUM)('a stream in a page of another origin (needs Chro
   let key: string;
   beforeAll(async () => {
     server = await startServer(directory.path, ['--demo', '--cors-origins', origin]);
-    key = (await runExecutable(['key', 'create', '--tier', 'pro', '--data', directory.path])).stdout.trim();
+    ({ key } = await issueKey(directory.path, 'pro'));
   });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { STREAMED_FORMATS } from '../../src/recording/export/export-format.ts';
 import { STEP_BYTES } from '../../src/recording/export/export-writer.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
+import { residentBytes } from '../fault/machine.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
-import { type RunningServer, runExecutable, startServer } from '../support/executable.ts';
+import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 import { marketStatement } from '../support/markets.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 
@@ -164,10 +165,7 @@ describe.skipIf(!existsSync('/proc/self/status'))('memory of the executable (nee
   const directory = temporaryDirectory();
   let server: RunningServer;
   let key: string;
-  const resident = () => {
-    const status = readFileSync(`/proc/${server.pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024;
-  };
+  const resident = () => residentBytes(server.pid);
   const headers = () => ({ authorization: `Bearer ${key}`, 'accept-encoding': 'identity' });
   /** Pages of almost the same records, and yet other pages. */
   const askPage = async (nth: number) => {
@@ -180,8 +178,7 @@ describe.skipIf(!existsSync('/proc/self/status'))('memory of the executable (nee
     const archive = openArchive(directory.path, NOW_MS, { create: true });
     addDeepBooks(archive, 1000);
     archive.database.close();
-    const made = ['key', 'create', '--tier', 'enterprise', '--rpm', '100000', '--data', directory.path];
-    key = (await runExecutable(made)).stdout.trim();
+    ({ key } = await issueKey(directory.path));
     server = await startServer(directory.path);
   });
   afterAll(async () => {

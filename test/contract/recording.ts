@@ -1,3 +1,5 @@
+import { randomsOf } from '../support/random-books.ts';
+
 /**
  * The recording that the contract is tested on: small, made of fixed numbers, with every awkward thing in it: levels in
  * any order, ties of time, ids that do not follow time, one-sided books, several sources of one price.
@@ -164,17 +166,6 @@ export const MARKETS: readonly MarketRecord[] = [
   ...FILLERS.slice(5),
 ];
 
-/** Fixed noise: mulberry32. */
-function noise(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 function shuffled<T>(items: readonly T[], random: () => number): T[] {
   const out = [...items];
   for (let i = out.length - 1; i > 0; i -= 1) {
@@ -186,7 +177,7 @@ function shuffled<T>(items: readonly T[], random: () => number): T[] {
 
 /** `count` books of each outcome around T0: times repeat within and between outcomes, ids run criss-cross. */
 function books(conditionIdOf: string, seed: number, count: number, firstId: number): SnapshotRecord[] {
-  const random = noise(seed);
+  const random = randomsOf(seed);
   const ids = shuffled(
     Array.from({ length: 2 * count }, (_, index) => firstId + 3 * index),
     random,
@@ -342,7 +333,7 @@ export const COIN_PRICES: readonly CoinPriceRecord[] = [
 /** Every record, those of each market behind it; otherwise neither by time nor by kind. Those without an id come last. */
 export const RECORDS: readonly object[] = [
   ...MARKETS,
-  ...shuffled<object>([...NUMBERED_SNAPSHOTS, ...QUOTES, ...PRICES, ...COIN_PRICES], noise(7)).map(spelt),
+  ...shuffled<object>([...NUMBERED_SNAPSHOTS, ...QUOTES, ...PRICES, ...COIN_PRICES], randomsOf(7)).map(spelt),
   ...ETH_RECORDS,
 ];
 

@@ -6,6 +6,7 @@ import { sourcesOf } from '../../src/recording/source.ts';
 import { openArchive } from '../../src/store/archive.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
+import { randomsOf } from '../support/random-books.ts';
 import { type Stored, storedIn } from '../support/stored.ts';
 
 /** What an uninterrupted import of a recording leaves, and passes through. */
@@ -84,7 +85,7 @@ export async function wholeImport(recording: string): Promise<WholeImport> {
  * kill what was left. Throws when something is missing, half, or damaged.
  */
 export async function killImports(plan: KillPlan, tally: KillTally): Promise<void> {
-  const random = randomShares(plan.seed);
+  const random = randomsOf(plan.seed);
   while (tally.kills < plan.kills) {
     using directory = temporaryDirectory();
     await killOnTheWay(plan, tally, join(directory.path, 'data'), random);
@@ -207,13 +208,4 @@ async function restart(data: string, tally: KillTally): Promise<void> {
   while (!(await fetch(`${server.origin}/readyz`)).ok) await Bun.sleep(1);
   tally.restartsMs.push(performance.now() - startedMs);
   await server.stop();
-}
-
-/** Numbers from 0 to 1, exclusive. */
-function randomShares(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

@@ -7,7 +7,7 @@ import { expectedSnapshots } from '../contract/oracle.ts';
 import { BOOKS, RECORDS } from '../contract/recording.ts';
 import { AMPLE_RPM, type Target } from '../contract/target.ts';
 import { apiDocument, type Schema } from '../support/api-document.ts';
-import type { Finished } from '../support/executable.ts';
+import { type Finished, finished } from '../support/executable.ts';
 import { RETRY_AFTER_SECONDS, startCapriciousProxy, type Whim } from './capricious-proxy.ts';
 
 setDefaultTimeout(120_000);
@@ -87,19 +87,10 @@ describe.each(CLIENTS)('$name', ({ needs, command }) => {
   const testHere = needs.every((program) => Bun.which(program) !== null) ? test.concurrent : test.skip;
 
   const walk = async (origin: string, apiKey: string, args = ['btc', BOOKS.slug, String(PAGE)]): Promise<Finished> => {
-    const process = Bun.spawn([...command, ...args], {
-      env: { PATH: Bun.env.PATH!, BOOKREEL_URL: origin, BOOKREEL_KEY: apiKey },
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-    });
-    const [stdout, stderr, code] = await Promise.all([
-      new Response(process.stdout).text(),
-      new Response(process.stderr).text(),
-      process.exited,
-    ]);
-    if (apiKey !== '') expect(`${stdout}${stderr}`).not.toContain(apiKey);
-    return { stdout, stderr, code };
+    const env = { PATH: Bun.env.PATH!, BOOKREEL_URL: origin, BOOKREEL_KEY: apiKey };
+    const walked = await finished([...command, ...args], { env });
+    if (apiKey !== '') expect(`${walked.stdout}${walked.stderr}`).not.toContain(apiKey);
+    return walked;
   };
 
   testHere('prints every record once, in order, with pages of any size', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Child, startChild } from '../support/child.ts';
-import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { EXECUTABLE, issueKey, printed } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_START_MS, lightSnapshot, writeLightRecording } from '../support/light-recording.ts';
 
 export interface Answer {
@@ -50,11 +50,10 @@ export async function serveLight(options: ServedOptions): Promise<Served> {
   const { cwd, data = join(cwd, 'data'), snapshots = SNAPSHOTS, rpm = 1_000_000, under = [], args = [] } = options;
   const recording = join(cwd, 'served.ndjson');
   writeLightRecording(recording, snapshots);
-  const imported = await runExecutable(['import', recording, '--data', data]);
-  expect(imported.code).toBe(0);
+  await printed(['import', recording, '--data', data]);
   rmSync(recording);
-  const created = await runExecutable(['key', 'create', '--tier', 'enterprise', '--rpm', String(rpm), '--data', data]);
-  return await serve({ data, key: created.stdout.trim(), snapshots, under, args, env: options.env ?? {} });
+  const { key } = await issueKey(data, 'enterprise', rpm);
+  return await serve({ data, key, snapshots, under, args, env: options.env ?? {} });
 }
 
 interface Archived {

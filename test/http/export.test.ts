@@ -1,13 +1,15 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createKey } from '../../src/cli/key.ts';
 import { EXPORTS_MAX } from '../../src/http/export.ts';
+import { residentBytes } from '../fault/machine.ts';
 import { importBytes, importRecords, NOW_MS, temporaryDirectory } from '../support/archive.ts';
-import { EXECUTABLE, type RunningServer, runExecutable, startServer } from '../support/executable.ts';
+import { startChild } from '../support/child.ts';
+import { EXECUTABLE, issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { type Service, startService } from './service.ts';
@@ -74,21 +76,15 @@ describe('a server with an export of more than 100 MB', () => {
     await fetch(`${server.origin}${PATH}${query}`, {
       headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'identity', ...headers },
     });
-  const rss = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) * 1024;
+  const rss = () => residentBytes(server.pid);
 
   beforeAll(async () => {
     const path = join(directory.path, 'large.ndjson');
     writeFileSync(path, recording(9000, 220));
-    await runExecutable(['import', path, '--data', data]);
-    whole = JSON.parse(
-      (await runExecutable(['export', '--data', data, '-o', join(directory.path, 'whole'), '--json'])).stdout,
-    ) as typeof whole;
-    key = (
-      JSON.parse(
-        (await runExecutable(['key', 'create', '--tier', 'enterprise', '--rpm', '100000', '--data', data, '--json']))
-          .stdout,
-      ) as { key: string }
-    ).key;
+    await printed(['import', path, '--data', data]);
+    const exporting = ['export', '--data', data, '-o', join(directory.path, 'whole'), '--json'];
+    whole = JSON.parse(await printed(exporting)) as typeof whole;
+    ({ key } = await issueKey(data));
     server = await startServer(data);
   });
   afterAll(async () => {
@@ -243,27 +239,17 @@ describe('an export that is overtaken or cannot go on', () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     writeFileSync(join(directory.path, 'large.ndjson'), recording(3000, 150));
-    await runExecutable(['import', join(directory.path, 'large.ndjson'), '--data', data]);
-    const { key } = JSON.parse(
-      (await runExecutable(['key', 'create', '--tier', 'enterprise', '--data', data, '--json'])).stdout,
-    ) as { key: string };
-    const server = Bun.spawn([EXECUTABLE, 'serve', '--data', data, '--port', '0', '--json'], {
-      stdout: 'pipe',
-      stderr: 'pipe',
-    });
-    let printed = '';
-    for await (const chunk of server.stdout) {
-      printed += Buffer.from(chunk).toString();
-      if (printed.trimEnd().endsWith('}')) break;
-    }
-    const { address } = JSON.parse(printed) as { address: string };
-    const reader = await openReader(address, key, '', true);
-    await runExecutable(['import', '-', '--data', data], { stdin: `${JSON.stringify(lightSnapshot(9000))}\n` });
+    await printed(['import', join(directory.path, 'large.ndjson'), '--data', data]);
+    const { key } = await issueKey(data);
+    await using server = startChild([EXECUTABLE, 'serve', '--data', data, '--port', '0']);
+    const [, origin] = await server.said(/ on (http:\/\/\S+) /);
+    const reader = await openReader(origin!, key, '', true);
+    await printed(['import', '-', '--data', data], { stdin: `${JSON.stringify(lightSnapshot(9000))}\n` });
     reader.socket.resume();
     await reader.closed;
     expect(isWhole(reader.text())).toBe(false);
     server.kill('SIGTERM');
     await server.exited;
-    expect(await new Response(server.stderr).text()).toBe('stopping: waiting for the requests under way\n');
+    expect(server.stderr()).toBe('stopping: waiting for the requests under way\n');
   });
 });

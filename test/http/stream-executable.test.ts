@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { STREAMS_PER_KEY_MAX } from '../../src/http/stream-slots.ts';
+import { residentBytes } from '../fault/machine.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { EventReader, eventsOf } from '../support/event-stream.ts';
-import { type RunningServer, runExecutable, startServer } from '../support/executable.ts';
+import { issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, LIGHT_START_MS, lightSnapshot } from '../support/light-recording.ts';
 
 setDefaultTimeout(120_000);
@@ -32,9 +33,8 @@ beforeAll(async () => {
     { ...lightSnapshot(SNAPSHOTS), timestamp: LAST_MS },
   ];
   writeFileSync(path, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-  expect((await runExecutable(['import', path, '--data', data])).code).toBe(0);
-  const created = await runExecutable(['key', 'create', '--tier', 'enterprise', '--rpm', '100000', '--data', data]);
-  key = created.stdout.trim();
+  await printed(['import', path, '--data', data]);
+  ({ key } = await issueKey(data));
 });
 afterAll(() => directory[Symbol.dispose]());
 
@@ -130,7 +130,7 @@ describe.each([['off'], ['on']])('with the doorkeeper %s', (doorkeeper) => {
   });
 
   test.skipIf(!existsSync('/proc/self/status'))('holds little for readers that do not read (needs /proc)', async () => {
-    const rss = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) * 1024;
+    const rss = () => residentBytes(server.pid);
     await (await get(server, `${STREAM}?speed=max`)).arrayBuffer();
     const before = rss();
     const readers = Array.from({ length: 20 }, () => connected(server, '?speed=max'));

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { residentBytes } from '../fault/machine.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { type Child, startChild } from '../support/child.ts';
-import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { EXECUTABLE, issueKey, printed } from '../support/executable.ts';
 
 /** The executable over an archive of the simulated recordings, on a free port; all that it says goes to files. */
 export interface SeededServer extends AsyncDisposable {
@@ -24,44 +24,28 @@ export interface SeededServerOptions {
 
 export async function startSeededServer({ args = [], window }: SeededServerOptions = {}): Promise<SeededServer> {
   const directory = temporaryDirectory();
-  const whole = ['--data', join(directory.path, 'whole')];
-  const data = window === undefined ? whole : ['--data', join(directory.path, 'window')];
-  const run = (...command: string[]) => succeed([...command, ...data]);
-  await succeed(['seed', ...whole]);
+  const whole = join(directory.path, 'whole');
+  const data = window === undefined ? whole : join(directory.path, 'window');
+  await printed(['seed', '--data', whole]);
   if (window !== undefined) {
     const selected = join(directory.path, 'window.ndjson');
-    await succeed(['export', ...whole, ...window, '-o', selected]);
-    await run('import', selected);
+    await printed(['export', '--data', whole, ...window, '-o', selected]);
+    await printed(['import', selected, '--data', data]);
   }
-  const child = startChild([EXECUTABLE, 'serve', ...data, '--port', '0', '--json', ...args]);
+  const child = startChild([EXECUTABLE, 'serve', '--data', data, '--port', '0', '--json', ...args]);
   const [, origin = ''] = await child.said(/"address":\s*"([^"]+)"/);
   return {
     origin,
     port: Number(new URL(origin).port),
     child,
-    async makeKey(tier, rpm) {
-      const limit = rpm === undefined ? [] : ['--rpm', String(rpm)];
-      return JSON.parse(await run('key', 'create', '--tier', tier, '--json', ...limit)) as { id: string; key: string };
-    },
+    makeKey: (tier, rpm) => issueKey(data, tier, rpm),
     async revokeKey(id) {
-      await run('key', 'revoke', id);
+      await printed(['key', 'revoke', id, '--data', data]);
     },
-    residentBytes: () => residentBytesOf(child.pid),
+    residentBytes: () => residentBytes(child.pid),
     async [Symbol.asyncDispose]() {
       await child[Symbol.asyncDispose]();
       directory[Symbol.dispose]();
     },
   };
-}
-
-async function succeed(command: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runExecutable(command);
-  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stderr}`);
-  return stdout;
-}
-
-/** proc(5): VmRSS in kB. */
-function residentBytesOf(pid: number): number {
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) * 1024;
 }

@@ -5,8 +5,9 @@ import { gatherRealRecordings, HAS_REAL_RECORDINGS } from '../crash/real-recordi
 import { cpuSeconds, residentBytes } from '../fault/machine.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { type Child, startChild } from '../support/child.ts';
-import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { EXECUTABLE, issueKey, printed, runExecutable } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_START_MS, writeLightRecording } from '../support/light-recording.ts';
+import { randomsOf } from '../support/random-books.ts';
 import { type Fault, Load } from './load.ts';
 import { type Minute, minuteOf, verdictOf } from './minute.ts';
 import { mixOf } from './mix.ts';
@@ -31,7 +32,6 @@ const PARQUET_FILES = 30;
 /** What is imported at once while the load runs, and what is there before. */
 const IMPORTED_SNAPSHOTS = 2000;
 const SAMPLE_MS = 1000;
-const AMPLE_RPM = 1_000_000;
 const LIMITED_RPM = 60;
 
 /** An archive with a server on it. */
@@ -47,14 +47,14 @@ async function main(): Promise<number> {
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
   await fill(data, directory.path);
-  const ample = await createKey(data, AMPLE_RPM);
-  const limited = await createKey(data, LIMITED_RPM);
-  const rotating = await createKey(data, AMPLE_RPM);
-  const unknown = (await createKey(join(directory.path, 'elsewhere'), 1)).key;
+  const ample = await issueKey(data);
+  const limited = await issueKey(data, 'enterprise', LIMITED_RPM);
+  const rotating = await issueKey(data);
+  const unknown = (await issueKey(join(directory.path, 'elsewhere'))).key;
   await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', data]);
   const [, origin] = await server.said(/ on (http:\/\/\S+) /);
   const serving = { data, directory: directory.path, origin: origin!, server };
-  const random = randomFrom(SEED);
+  const random = randomsOf(SEED);
   const load = new Load(origin!, await mixOf(origin!, { ample: ample.key, limited: limited.key, unknown }, random));
   const fullSpeed = await load.fullSpeed(WORKERS, FULL_SPEED_MS);
   const perSecond = fullSpeed * SHARE_OF_FULL_SPEED;
@@ -119,7 +119,7 @@ async function watch({ server }: Serving, load: Load, events: string[], faults: 
 
 /** Fills an archive with what there is to record of. */
 async function fill(data: string, directory: string): Promise<void> {
-  await command(['seed', '--data', data]);
+  await printed(['seed', '--data', data]);
   if (HAS_REAL_RECORDINGS) {
     const recording = join(directory, 'recording');
     gatherRealRecordings(recording, PARQUET_FILES);
@@ -133,7 +133,7 @@ async function fill(data: string, directory: string): Promise<void> {
 async function importMore(data: string, directory: string, round: number): Promise<void> {
   const recording = join(directory, 'more.ndjson');
   writeLightRecording(recording, IMPORTED_SNAPSHOTS, round * IMPORTED_SNAPSHOTS);
-  await command(['import', recording, '--data', data]);
+  await printed(['import', recording, '--data', data]);
 }
 
 /** Rotates a key and imports more, once a stretch each, and sees at once that the service knows. */
@@ -164,7 +164,7 @@ async function goOnBeside(
     });
     events.push('import');
     await load.ask(tiers(key, [200]));
-    const rotated = JSON.parse(await command(['key', 'rotate', rotating.id, '--json', '--data', data])) as {
+    const rotated = JSON.parse(await printed(['key', 'rotate', rotating.id, '--json', '--data', data])) as {
       key: string;
     };
     // Its address may have had enough of refusals.
@@ -174,28 +174,6 @@ async function goOnBeside(
     events.push('rotation');
     for (let waitedMs = 0; waitedMs < STRETCH_MS && !ended(); waitedMs += SAMPLE_MS) await Bun.sleep(SAMPLE_MS);
   }
-}
-
-async function createKey(data: string, rpm: number): Promise<{ id: string; key: string }> {
-  const create = ['key', 'create', '--tier', 'enterprise', '--rpm', String(rpm), '--json', '--data', data];
-  return JSON.parse(await command(create)) as { id: string; key: string };
-}
-
-async function command(args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runExecutable(args);
-  if (code !== 0) throw new Error(`${args[0]} ended with ${code}: ${stderr}`);
-  return stdout;
-}
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
 
 process.exit(await main());

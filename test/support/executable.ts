@@ -22,10 +22,18 @@ export interface RunOptions {
 
 /** Runs one command of the executable to its end. Settings of the surrounding environment do not reach it. */
 export async function runExecutable(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const process = Bun.spawn([EXECUTABLE, ...args], {
-    cwd: options.cwd ?? ROOT,
-    env: environment(options.env),
-    stdin: options.stdin === undefined ? 'ignore' : Buffer.from(options.stdin),
+  return await finished([EXECUTABLE, ...args], { ...options, env: environment(options.env) });
+}
+
+/** Runs any command to its end, with the environment given and no other. */
+export async function finished(
+  command: readonly string[],
+  { cwd = ROOT, env = {}, stdin }: RunOptions,
+): Promise<Finished> {
+  const process = Bun.spawn([...command], {
+    cwd,
+    env,
+    stdin: stdin === undefined ? 'ignore' : Buffer.from(stdin),
     stdout: 'pipe',
     stderr: 'pipe',
   });
@@ -35,6 +43,23 @@ export async function runExecutable(args: readonly string[], options: RunOptions
     process.exited,
   ]);
   return { code, stdout, stderr };
+}
+
+/** What a command of the executable prints that has to succeed; throws when it does not. */
+export async function printed(args: readonly string[], options: RunOptions = {}): Promise<string> {
+  const { code, stdout, stderr } = await runExecutable(args, options);
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
+  return stdout;
+}
+
+/** A new key for an archive; unless it is said otherwise, one that may see everything as often as it likes. */
+export async function issueKey(
+  data: string,
+  tier = 'enterprise',
+  rpm = 1_000_000,
+): Promise<{ readonly id: string; readonly key: string }> {
+  const args = ['key', 'create', '--tier', tier, '--rpm', String(rpm), '--json', '--data', data];
+  return JSON.parse(await printed(args)) as { id: string; key: string };
 }
 
 export interface RunningServer extends AsyncDisposable {

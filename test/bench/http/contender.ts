@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import type { Kind } from './corpus.ts';
 
 /** One request as it is sent. */
@@ -19,18 +18,6 @@ export interface Contender extends AsyncDisposable {
   readonly origin: string;
   readonly agreement: Agreement;
   ask(kind: Kind, index: number): Ask;
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  return await new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }
 
 /** Asks a path as every client without a key would. */

@@ -2,7 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MarketResource } from '../../../src/domain/market.ts';
 import { temporaryDirectory } from '../../support/archive.ts';
-import { runExecutable, startServer } from '../../support/executable.ts';
+import { issueKey, printed, startServer } from '../../support/executable.ts';
+import { randomsOf } from '../../support/random-books.ts';
 import { realRecording } from '../../support/real-recordings.ts';
 import { booksRecording, furtherMarkets } from '../recordings.ts';
 
@@ -17,7 +18,8 @@ const SMALL_PAGE_PATHS = 8192;
 const LARGE_PAGE_PATHS = 2048;
 /** One key has at most a million requests a minute. */
 const KEYS = 8;
-const REQUESTS_PER_MINUTE = '1000000';
+/** Of the times that are asked for, and their order. */
+const SEED = 20_260_416;
 
 /** Requests of one kind: different ones of the same size, in an order that is always the same. */
 export interface Kind {
@@ -55,12 +57,9 @@ export async function openHttpCorpus(asked?: readonly string[]): Promise<HttpCor
   mkdirSync(records);
   const books = booksRecording(directory.path);
   const realMarkets = realRecording(REAL_MARKETS);
-  await bookreel(data, 'import', books.path, ...(realMarkets === undefined ? [] : [realMarkets]));
+  await printed(['import', books.path, ...(realMarkets === undefined ? [] : [realMarkets]), '--data', data]);
   const keys: string[] = [];
-  for (let nth = 0; nth < KEYS; nth += 1) {
-    const made = await bookreel(data, 'key', 'create', '--tier', 'enterprise', '--rpm', REQUESTS_PER_MINUTE);
-    keys.push(made.trim());
-  }
+  for (let nth = 0; nth < KEYS; nth += 1) keys.push((await issueKey(data)).key);
   await using server = await startServer(data);
   const get = async (path: string) => {
     const answer = await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${keys[0]}` } });
@@ -72,7 +71,7 @@ export async function openHttpCorpus(asked?: readonly string[]): Promise<HttpCor
   const further = join(directory.path, 'further-markets.ndjson');
   const missing = MARKETS - recorded.length;
   await Bun.write(further, furtherMarkets(models.length > 0 ? models : recorded, missing));
-  await bookreel(data, 'import', further);
+  await printed(['import', further, '--data', data]);
   const markets = await listMarkets(get, join(records, 'markets.ndjson'));
   const served = await walkSnapshots(get, markets, join(records, 'snapshots.ndjson'));
   const snapshots = served.reduce((sum, { timestamps }) => sum + timestamps.length, 0);
@@ -84,12 +83,6 @@ export async function openHttpCorpus(asked?: readonly string[]): Promise<HttpCor
     kinds: kindsOf(served).filter(({ name }) => asked === undefined || asked.includes(name)),
     [Symbol.dispose]: () => directory[Symbol.dispose](),
   };
-}
-
-async function bookreel(data: string, ...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runExecutable([...args, '--data', data]);
-  if (code !== 0) throw new Error(`bookreel ${args[0]} ended with ${code}: ${stderr}`);
-  return stdout;
 }
 
 type Get = (path: string) => Promise<string>;
@@ -142,7 +135,7 @@ function recordTexts(answer: string, firstField: string): string[] {
 }
 
 function kindsOf(served: readonly ServedMarket[]): Kind[] {
-  const random = randomNumbers();
+  const random = randomsOf(SEED);
   // Times anywhere in what was recorded; of markets that have books of outcome up, so that no answer is empty.
   const withUps = served.filter(({ ups }) => ups > 0);
   const nearest = Array.from({ length: NEAREST_PATHS }, () => {
@@ -179,13 +172,4 @@ function shuffled<T>(values: readonly T[], random: () => number): T[] {
     .map((value) => ({ value, key: random() }))
     .sort((a, b) => a.key - b.key)
     .map(({ value }) => value);
-}
-
-/** Numbers from 0 to below 1, always the same ones. */
-function randomNumbers(): () => number {
-  let state = 0x2545f491;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

@@ -1,9 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../../judges/free-port.ts';
 import { temporaryDirectory } from '../../support/archive.ts';
 import { requiredProgram, versionOf } from '../program.ts';
 import { SAMPLES } from './agreement.ts';
-import { type Contender, freePort, started, stop } from './contender.ts';
+import { type Contender, started, stop } from './contender.ts';
 import type { Kind } from './corpus.ts';
 
 const FILES_MAX = 4096;
