@@ -249,15 +249,6 @@ describe('version and openapi', () => {
     );
   });
 
-  test('openapi prints a document, the same with and without --json', async () => {
-    const plain = await runExecutable(['openapi']);
-    expect({ code: plain.code, stderr: plain.stderr }).toEqual({ code: 0, stderr: '' });
-    const document = JSON.parse(plain.stdout) as { openapi: string; paths: Record<string, unknown> };
-    expect(document.openapi).toMatch(/^3\./);
-    expect(Object.keys(document.paths)).toContain('/v1/{coin}/markets');
-    expect((await runExecutable(['openapi', '--json'])).stdout).toBe(plain.stdout);
-  });
-
   test('they need no data directory and leave none behind', async () => {
     using directory = temporaryDirectory();
     await runExecutable(['version'], { cwd: directory.path });

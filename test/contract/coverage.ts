@@ -117,11 +117,4 @@ export function coverageTests(suite: Suite): void {
     );
     for (const reply of again) expect(reply.json<unknown>()).toEqual(whole.json<unknown>());
   });
-
-  test('needs a tier that grants snapshots', async () => {
-    const { key } = await suite.target.makeKey('free', { rpm: 100 });
-    expect((await get(coveragePath(BOOKS), { key })).status).toBe(403);
-    const starter = await suite.target.makeKey('starter', { rpm: 100 });
-    expect((await get(coveragePath(BOOKS), { key: starter.key })).status).toBe(200);
-  });
 }

@@ -12,21 +12,7 @@ export interface RawReply {
 
 /** Sends bytes as they are, which no HTTP library would, and reads until the server closes or has answered. */
 export async function exchange(origin: string, request: string): Promise<RawReply> {
-  const { hostname, port } = new URL(origin);
-  const received = await new Promise<string>((resolve) => {
-    let text = '';
-    const socket = connect({ host: hostname, port: Number(port) });
-    socket.setEncoding('latin1');
-    socket.on('connect', () => socket.write(request, 'latin1'));
-    socket.on('data', (chunk: string) => {
-      text += chunk;
-      if (text.length > ANSWER_BYTES_MAX || isWhole(text)) socket.destroy();
-    });
-    // A reset is an answer too: what had come before it counts.
-    socket.on('error', () => {});
-    socket.on('close', () => resolve(text));
-  });
-  return parse(received);
+  return parse(await received(origin, request, (text) => text.length > ANSWER_BYTES_MAX || isWhole(text)));
 }
 
 /**
@@ -34,21 +20,28 @@ export async function exchange(origin: string, request: string): Promise<RawRepl
  * server ends it: what it takes for a request that is not yet whole, it waits for.
  */
 export async function statusesUntilClosed(origin: string, bytes: string): Promise<readonly number[]> {
+  const text = await received(origin, bytes, () => false);
+  return [...text.matchAll(/^HTTP\/1\.[01] (\d{3}) /gm), ...text.matchAll(/[^\n]HTTP\/1\.[01] (\d{3}) /g)].map(
+    ([, status]) => Number(status),
+  );
+}
+
+/** What comes back, a character a byte, until it is `enough` or the server closes. */
+async function received(origin: string, bytes: string, enough: (text: string) => boolean): Promise<string> {
   const { hostname, port } = new URL(origin);
-  const received = await new Promise<string>((resolve) => {
+  return await new Promise<string>((resolve) => {
     let text = '';
     const socket = connect({ host: hostname, port: Number(port) });
     socket.setEncoding('latin1');
     socket.on('connect', () => socket.write(bytes, 'latin1'));
     socket.on('data', (chunk: string) => {
       text += chunk;
+      if (enough(text)) socket.destroy();
     });
+    // A reset is an answer too: what had come before it counts.
     socket.on('error', () => {});
     socket.on('close', () => resolve(text));
   });
-  return [...received.matchAll(/^HTTP\/1\.[01] (\d{3}) /gm), ...received.matchAll(/[^\n]HTTP\/1\.[01] (\d{3}) /g)].map(
-    ([, status]) => Number(status),
-  );
 }
 
 /** A request with the headers given, lines ended as HTTP has it. */

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import fc from 'fast-check';
 import type { Client } from './client.ts';
 import {
   expectedCoinPrices,
@@ -138,30 +137,6 @@ export function seriesTests(suite: Suite): void {
     }
     const equal = filtered(records, { from: middle, to: middle });
     expect(equal.length).toBeGreaterThan(0);
-  });
-
-  test('any window, outcome, order and page size: the pages together are the sorted records', async () => {
-    const anyInstant = fc.integer({ min: T0 - 1000, max: T0 + 90_000 });
-    const anyAsked = fc.record({
-      one: fc.constantFrom(...SERIES),
-      outcome: fc.constantFrom<(Outcome | undefined)[]>(undefined, 'up', 'down'),
-      order: fc.constantFrom(...ORDERS),
-      bounds: fc.tuple(fc.option(anyInstant), fc.option(anyInstant)),
-      limit: fc.integer({ min: 3, max: 150 }),
-    });
-    await fc.assert(
-      fc.asyncProperty(anyAsked, async ({ one, outcome, order, bounds: [a, b], limit }) => {
-        const [from, to] = a !== null && b !== null && a > b ? [b, a] : [a, b];
-        const filter = {
-          outcome: one.hasOutcomes ? outcome : undefined,
-          order,
-          from: from ?? undefined,
-          to: to ?? undefined,
-        };
-        expect(await walk(get, one.path, filter, limit)).toEqual(filtered(one.records, filter));
-      }),
-      { seed: 2026, numRuns: 60 },
-    );
   });
 
   test('records that were imported without ids get unique decimal ones, in order', async () => {

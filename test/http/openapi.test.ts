@@ -22,6 +22,7 @@ test('bookreel openapi prints what /openapi.json serves, byte for byte but for t
   const served = await (await fetch(`${server.origin}/openapi.json`)).text();
   const { code, stdout } = await runExecutable(['openapi']);
   expect(code).toBe(0);
+  expect((await runExecutable(['openapi', '--json'])).stdout).toBe(stdout);
   expect(JSON.stringify(JSON.parse(stdout))).toBe(served);
   expect(served).toBe(JSON.stringify(openApiDocument(VERSION)));
 });

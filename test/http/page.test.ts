@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { connect } from 'node:net';
+import { exchange, requestOf } from '../contract/raw-http.ts';
 import { startService } from './service.ts';
 
 const PAGE = { accept: 'text/html' };
@@ -35,24 +35,9 @@ describe.each(['/', '/llms.txt'])('lines to copy from %s', (path) => {
     'are never made with the Host %j',
     async (host) => {
       await using service = startService();
-      const answer = await raw(
-        service.origin,
-        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAccept: text/html\r\nConnection: close\r\n\r\n`,
-      );
-      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-      if (host !== '') expect(answer).not.toContain(host);
+      const { status, body } = await exchange(service.origin, requestOf(path, [`Host: ${host}`, 'Accept: text/html']));
+      expect(status).toBe(400);
+      if (host !== '') expect(body).not.toContain(host);
     },
   );
 });
-
-/** The whole answer to bytes that a client would not send. */
-async function raw(origin: string, message: string): Promise<string> {
-  const { hostname, port } = new URL(origin);
-  return await new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    const socket = connect(Number(port), hostname, () => socket.write(message));
-    socket.on('data', (chunk) => chunks.push(chunk));
-    socket.once('close', () => resolve(Buffer.concat(chunks).toString()));
-    socket.once('error', reject);
-  });
-}

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
-import { createKey } from '../../src/cli/key.ts';
-import { createApp } from '../../src/http/app.ts';
-import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { CONDITION_ID, START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+import { serviceOf } from '../support/service.ts';
 
 const SLUG = 'bitcoin-up-or-down-april-16-7am-et';
 const AGAIN = `0x${'cd34'.repeat(16)}`;
@@ -20,14 +19,9 @@ function marketOf(conditionId: string, startMs: number) {
 async function serviceWith(records: readonly object[]) {
   const held = temporaryArchive();
   expect((await importRecords(held.archive, records)).total.rejected).toBe(0);
-  const clocks = () => ({ monotonicMs: performance.now(), wallMs: NOW_MS });
-  const options = { archive: held.archive, version: '1', clocks, isDraining: () => false, logError: () => undefined };
-  const app = createApp(options);
-  const request = { account: 'a@b', name: undefined, tier: 'enterprise', requestsPerMinute: 1_000_000 };
-  const { key } = createKey(held.archive, NOW_MS, request);
+  const { get } = serviceOf(held.archive);
   const ask = async (path: string) => {
-    const headers = { authorization: `Bearer ${key}` };
-    const answer = await app.handle(new Request(`http://localhost/v1/btc/markets/${path}`, { headers }));
+    const answer = await get(`/btc/markets/${path}`);
     return { status: answer.status, text: await answer.text() };
   };
   return { ask, [Symbol.dispose]: () => held[Symbol.dispose]() };
