@@ -1,8 +1,7 @@
-import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { temporaryDirectory } from '../support/archive.ts';
-import { runExecutable } from '../support/executable.ts';
+import { circumstances } from '../support/circumstances.ts';
 import { createBaselines } from './baselines.ts';
 import { type Corpus, openCorpus } from './corpus.ts';
 import { duckdbSection, measureDuckdb } from './duckdb.ts';
@@ -75,7 +74,6 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   const startedMs = performance.now();
-  const [load] = loadavg();
   await using opened = new AsyncDisposableStack();
   const once = <T extends Disposable>(open: () => Promise<T>) => {
     let made: Promise<T> | undefined;
@@ -100,8 +98,7 @@ async function main(args: readonly string[]): Promise<number> {
     if (goals.length > 0) console.log(goalsSection(goals));
     return 0;
   }
-  const seconds = Math.round((performance.now() - startedMs) / 1000);
-  const head = await heading((await bench.corpus()).description, seconds, load!);
+  const head = await heading((await bench.corpus()).description, performance.now() - startedMs);
   await Bun.write(RESULTS, `${[head, goalsSection(goals), ...texts].join('\n\n')}\n`);
   say(verdict(goals));
   say(`written: ${RESULTS}`);
@@ -122,14 +119,10 @@ function say(line: string): void {
   console.error(line);
 }
 
-async function heading(description: string, seconds: number, load: number): Promise<string> {
-  const { stdout } = await runExecutable(['version']);
+async function heading(description: string, elapsedMs: number): Promise<string> {
   return `# Measurements
 
-- command: \`make bench\` (\`bun test/bench/run.ts\`), ${seconds} s; this file is one run of it
-- date: ${new Date().toISOString().slice(0, 10)}
-- ${stdout.trim().split('\n').join(', ')}
-- machine: ${cpus().length} CPUs (${cpus()[0]?.model.trim() ?? 'unknown'}), ${process.platform} ${process.arch}; load average when it began ${load.toFixed(2)}
+${await circumstances('`make bench` (`bun test/bench/run.ts`)', elapsedMs)}
 - corpus: ${description}
 
 A value is the median of its rounds, in brackets the smallest and the largest one. Contenders take turns in changing order;

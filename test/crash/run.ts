@@ -1,7 +1,7 @@
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { runExecutable } from '../support/executable.ts';
+import { circumstances } from '../support/circumstances.ts';
 import { writeLightRecording } from '../support/light-recording.ts';
 import { type KillTally, killImports, noKills, wholeImport } from './killed-import.ts';
 import { gatherRealRecordings, HAS_REAL_RECORDINGS } from './real-recording.ts';
@@ -87,18 +87,14 @@ async function resultsText(
   failures: readonly string[],
   { records, batches, importMs, elapsedMs, loads }: Circumstances,
 ): Promise<string> {
-  const { stdout } = await runExecutable(['version', '--json']);
-  const { bookreel, bun, sqlite } = JSON.parse(stdout) as Record<string, string>;
   const recorded = HAS_REAL_RECORDINGS
     ? `real: ${PARQUET_FILES} Parquet files of books and a capture of WebSocket frames`
     : `simulated: ${LIGHT_SNAPSHOTS} snapshots (there are no real recordings here)`;
   return `# kill -9 of imports
 
-- command: \`make crash\` (\`CRASH_KILLS=${KILLS} CRASH_SEED=${SEED} bun test/crash/run.ts\`), ${seconds(elapsedMs)} s; this file is one run of it
-- date: ${new Date().toISOString().slice(0, 10)}
-- bookreel ${bookreel}, Bun ${bun}, SQLite ${sqlite}
+${await circumstances(`\`make crash\` (\`CRASH_KILLS=${KILLS} CRASH_SEED=${SEED} bun test/crash/run.ts\`)`, elapsedMs)}
 - recording: ${recorded}; ${records} records with an id in ${batches} batches, ${seconds(importMs)} s to import undisturbed
-- ${CHAINS} imports at a time, on ${cpus().length} CPUs (${cpus()[0]?.model.trim() ?? 'unknown'}), ${process.platform} ${process.arch}; load average ${median(loads).toFixed(1)}, at most ${loads.at(-1)!.toFixed(1)}
+- ${CHAINS} imports at a time; load average ${median(loads).toFixed(1)}, at most ${loads.at(-1)!.toFixed(1)}
 
 | what | |
 | --- | ---: |

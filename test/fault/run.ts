@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { runExecutable } from '../support/executable.ts';
+import { circumstances } from '../support/circumstances.ts';
 import type { FaultResult } from './fault.ts';
 
 /** Every fault, the long ones as well: `make fault`. Writes RESULTS.md beside this file, and ends with 1 when one failed. */
@@ -19,15 +18,13 @@ async function main(): Promise<number> {
   const code = await tests.exited;
   const lines = existsSync(results) ? readFileSync(results, 'utf8').trim().split('\n') : [];
   const faults = lines.map((line) => JSON.parse(line) as FaultResult);
-  const text = await resultsText(faults, (performance.now() - startedMs) / 1000);
+  const text = await resultsText(faults, performance.now() - startedMs);
   await Bun.write(join(import.meta.dir, 'RESULTS.md'), text);
   console.log(text);
   return code;
 }
 
-async function resultsText(faults: readonly FaultResult[], seconds: number): Promise<string> {
-  const { stdout } = await runExecutable(['version', '--json']);
-  const { bookreel, bun, sqlite } = JSON.parse(stdout) as Record<string, string>;
+async function resultsText(faults: readonly FaultResult[], elapsedMs: number): Promise<string> {
   const date = new Date().toISOString().slice(0, 10);
   const count = (outcome: FaultResult['outcome']) => faults.filter((fault) => fault.outcome === outcome).length;
   const rows = faults.map(
@@ -35,9 +32,7 @@ async function resultsText(faults: readonly FaultResult[], seconds: number): Pro
   );
   return `# Faults
 
-- command: \`make fault\` (\`bun test/fault/run.ts\`), ${seconds.toFixed(0)} s; this file is one run of it
-- date: ${date}
-- bookreel ${bookreel}, Bun ${bun}, SQLite ${sqlite}; the executable, on ${process.platform} ${process.arch}, ${cpus().length} CPUs (${cpus()[0]?.model.trim() ?? 'unknown'}), load average ${loadavg()[0]!.toFixed(1)} at the end
+${await circumstances('`make fault` (`bun test/fault/run.ts`)', elapsedMs)}
 - ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped
 
 An answer is right when it is the recorded book, value for value; a 503 is one when it says nothing of the inside.

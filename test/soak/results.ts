@@ -1,3 +1,4 @@
+import { circumstances } from '../support/circumstances.ts';
 import type { Fault } from './load.ts';
 import { type Minute, STOLEN_MAX, type Verdict } from './minute.ts';
 
@@ -8,8 +9,6 @@ export interface Circumstances {
   readonly perSecond: number;
   readonly seed: number;
   readonly recording: string;
-  readonly machine: string;
-  readonly versions: Readonly<Record<string, string>>;
   /** Of the server, after SIGTERM. */
   readonly exitCode: number;
 }
@@ -18,19 +17,17 @@ const FAULTS_LISTED_MAX = 20;
 const FAULT_CHARS_MAX = 200;
 const MIB = 1024 * 1024;
 
-export function resultsText(
-  { minutes: asked, fullSpeed, perSecond, seed, recording, machine, versions, exitCode }: Circumstances,
+export async function resultsText(
+  { minutes: asked, fullSpeed, perSecond, seed, recording, exitCode }: Circumstances,
   minutes: readonly Minute[],
   verdict: Verdict,
   faults: readonly Fault[],
-): string {
+): Promise<string> {
   const answers = minutes.reduce((sum, minute) => sum + minute.answers, 0);
   return `# Soak
 
-- command: \`make soak MINUTES=${asked}\` (\`SOAK_MINUTES=${asked} SOAK_SEED=${seed} bun test/soak/run.ts\`); this file is one run of it
-- date: ${new Date().toISOString().slice(0, 10)}
-- bookreel ${versions.bookreel}, Bun ${versions.bun}, SQLite ${versions.sqlite}; the executable and the load side by side on ${machine}
-- archive: ${recording}; an import and a rotated key beside, again and again
+${await circumstances(`\`make soak MINUTES=${asked}\` (\`SOAK_MINUTES=${asked} SOAK_SEED=${seed} bun test/soak/run.ts\`)`)}
+- the executable and the load side by side; archive: ${recording}; an import and a rotated key beside, again and again
 - load: nearest 45 %, pages 18 %, lists, quotes, prices, coverage, exports, msgpack, zstd, 304, 400, 401, 429; ${fullSpeed.toFixed(0)} requests/s when 16 clients ask without a pause, then ${perSecond.toFixed(0)} requests/s (Poisson), whatever the answers take
 
 | asked | seen | |

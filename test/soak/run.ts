@@ -1,4 +1,3 @@
-import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { stolenShare, ticks } from '../bench/http/stolen.ts';
 import { gatherRealRecordings, HAS_REAL_RECORDINGS } from '../crash/real-recording.ts';
@@ -85,12 +84,10 @@ async function main(): Promise<number> {
     recording: HAS_REAL_RECORDINGS
       ? 'real books and a capture of frames, and simulated recordings'
       : 'simulated recordings',
-    machine: `${process.platform} ${process.arch}, ${cpus().length} CPUs (${cpus()[0]?.model.trim() ?? 'unknown'}), load average ${loadavg()[0]!.toFixed(1)} at the end`,
-    versions: JSON.parse((await runExecutable(['version', '--json'])).stdout) as Record<string, string>,
     exitCode,
   };
   const verdict = verdictOf(minutes);
-  const text = resultsText(circumstances, minutes, verdict, faults);
+  const text = await resultsText(circumstances, minutes, verdict, faults);
   await Bun.write(join(import.meta.dir, 'RESULTS.md'), text);
   console.log(text);
   return faults.length === 0 && verdict.isClean && verdict.isBounded && verdict.isFlat && exitCode === 0 ? 0 : 1;

@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite';
-import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../../support/archive.ts';
 import { type Child, startChild } from '../../support/child.ts';
-import { EXECUTABLE, runExecutable } from '../../support/executable.ts';
+import { circumstances } from '../../support/circumstances.ts';
+import { EXECUTABLE, printed } from '../../support/executable.ts';
 import { realRecording } from '../../support/real-recordings.ts';
 import { stolenShare, ticks } from '../http/stolen.ts';
 
@@ -50,8 +50,8 @@ async function main(): Promise<number> {
   }
   using directory = temporaryDirectory();
   const archives = { books: join(directory.path, 'books'), capture: join(directory.path, 'capture') };
-  await runExecutable(['import', books, '--data', archives.books]);
-  await runExecutable(['import', capture, '--data', archives.capture]);
+  await printed(['import', books, '--data', archives.books]);
+  await printed(['import', capture, '--data', archives.capture]);
   const ofBooks = await fullSpeed(archives.books);
   const beside = await fullSpeed(archives.books, { slowClients: 1 });
   const ofCapture = await fullSpeed(archives.capture);
@@ -75,11 +75,7 @@ async function replayOf(archive: string, ...args: readonly string[]): Promise<Re
   return {
     port: port!,
     assetIds: markets.flatMap(({ up, down }) => [up, down]).filter((id) => id !== '0'),
-    steer: async (...steering) => {
-      const { code, stdout, stderr } = await runExecutable(['replay', ...steering, '--url', `http://${HOST}:${port}`]);
-      if (code !== 0) throw new Error(stderr);
-      return stdout;
-    },
+    steer: (...steering) => printed(['replay', ...steering, '--url', `http://${HOST}:${port}`]),
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   };
 }
@@ -164,17 +160,13 @@ interface Measured {
 }
 
 async function resultsText({ ofBooks, beside, ofCapture, paced }: Measured): Promise<string> {
-  const version = (await runExecutable(['version'])).stdout.trim().split('\n')[0];
-  const [cpu] = cpus();
   const p99 = distanceAt(paced.offsets, 0.99);
   const met = (holds: boolean) => (holds ? 'met' : '**not met**');
   const rate = median(ofBooks.map(perSecond));
   return `# Replay
 
-- command: \`make pace\` (\`bun test/bench/replay/run.ts\`); this file is one run of it
-- date: ${new Date().toISOString().slice(0, 10)}
-- ${version}, Bun ${Bun.version}; the executable and its client side by side on ${process.platform} ${process.arch}, ${cpus().length} CPUs (${cpu?.model.trim()}), load average ${loadavg()[0]!.toFixed(1)} at the end
-- rounds of which the machine's host took more than ${STOLEN_MAX * 100} % were taken again, ${AGAIN_MAX} at most
+${await circumstances('`make pace` (`bun test/bench/replay/run.ts`)')}
+- the executable and its client side by side; rounds of which the machine's host took more than ${STOLEN_MAX * 100} % were taken again, ${AGAIN_MAX} at most
 
 | asked | seen | |
 | --- | --- | --- |
