@@ -88,8 +88,7 @@ fault(
     expect((await served.ask('/v1/billing/tiers')).status).toBe(200);
     const checked = await runExecutable(['verify', '--data', served.data]);
     expect([1, 3]).toContain(checked.code);
-    served.server.kill('SIGTERM');
-    expect(await served.server.exited).toBe(0);
+    await served.stop();
     const backup = await runExecutable(['backup', join(directory.path, 'copy.backup'), '--data', served.data]);
     expect(backup.code).not.toBe(0);
     return `${hit} of ${pages} pages hit: ${right} answers right, ${unavailable} 503, 0 wrong; readyz 200; verify exits ${checked.code}, backup ${backup.code}`;
@@ -106,8 +105,7 @@ fault(
     await using served = await serveLight({ cwd: directory.path });
     const path = join(served.data, 'bookreel.db');
     const roots = rootPages(path, ['accounts', 'api_keys', 'sqlite_autoindex_api_keys_2']);
-    served.server.kill('SIGTERM');
-    expect(await served.server.exited).toBe(0);
+    await served.stop();
     await using again = await serve(served);
     // Before the first look: what a server has read, it knows.
     overwrite(path, roots, noise);
@@ -168,8 +166,7 @@ fault(
     await expectAllRefused(served);
     const said = served.server.stderr();
     expect(said).toContain('was deleted or replaced while in use');
-    served.server.kill('SIGTERM');
-    expect(await served.server.exited).toBe(0);
+    await served.stop();
     copyFileSync(kept[0]!, join(served.data, FILES[0]!));
     rmSync(join(served.data, FILES[1]!), { force: true });
     rmSync(join(served.data, FILES[2]!), { force: true });
@@ -211,8 +208,7 @@ fault(
     copyFileSync(join(other, 'bookreel.db'), join(served.data, 'bookreel.db'));
     copyFileSync(join(other, 'key-secret'), join(served.data, 'key-secret'));
     await expectAllRefused(served);
-    served.server.kill('SIGTERM');
-    expect(await served.server.exited).toBe(0);
+    await served.stop();
     await using again = await serve(served);
     expect(await again.ready()).toEqual(READY);
     expect((await again.nearest(0)).status).toBe(401);
@@ -241,8 +237,7 @@ fault(
     expect(await importer.exited).toBe(1);
     expect(importer.stderr()).toContain('was deleted or replaced while in use');
     await expectAllRefused(served);
-    served.server.kill('SIGTERM');
-    expect(await served.server.exited).toBe(0);
+    await served.stop();
     const checked = await runExecutable(['verify', '--data', served.data]);
     expect(checked.code).toBe(0);
     const completed = await runExecutable(importing);

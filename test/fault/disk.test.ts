@@ -72,8 +72,7 @@ fault(
     const copy = join(directory.path, 'copy.backup');
     expect((await runExecutable(['backup', copy, '--data', served.data])).code).toBe(0);
     await expectAllRight(served);
-    served.server.kill('SIGTERM');
-    expect(await served.server.exited).toBe(0);
+    await served.stop();
     return '200 answers right, readyz 200, key create exits 1; verify 0, backup 0; stops in order';
   },
 );
@@ -90,8 +89,7 @@ fault(
     const data = join(disk.path, 'data');
     {
       await using served = await serveLight({ cwd: directory.path, data });
-      served.server.kill('SIGTERM');
-      expect(await served.server.exited).toBe(0);
+      await served.stop();
     }
     disk.becomeReadOnly();
     const started = await runExecutable(['serve', '--port', '0', '--data', data]);
@@ -116,8 +114,7 @@ fault(
       expect((await served.ask('/v1/btc/markets', { authorization: 'Bearer none' })).status).toBe(401);
     }
     await expectAllRight(served);
-    served.server.kill('SIGTERM');
-    expect(await served.server.exited).toBe(0);
+    await served.stop();
     return `${REFUSED_REQUESTS} refused, 100 answered right, readyz 200, exit code 0`;
   },
 );

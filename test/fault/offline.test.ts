@@ -77,18 +77,8 @@ describe.skipIf(!canTrace)('offline (needs strace)', () => {
     expect(await server.exited).toBe(0);
     seen('serve');
     for (const format of FORMATS) {
-      await run(
-        `export-${format}`,
-        'export',
-        '--market',
-        LIGHT_CONDITION_ID,
-        '--format',
-        format,
-        '-o',
-        `out.${format}`,
-        '--data',
-        data,
-      );
+      const out = ['--format', format, '-o', `out.${format}`];
+      await run(`export-${format}`, 'export', '--market', LIGHT_CONDITION_ID, ...out, '--data', data);
     }
     await run('verify', 'verify', '--data', data);
     await run('backup', 'backup', 'copy.backup', '--data', data);

@@ -35,6 +35,8 @@ export interface Served extends AsyncDisposable {
   ask(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Asks for the record at the time of snapshot `index`. */
   nearest(index: number): Promise<Answer>;
+  /** Tells it to stop, which it must do in order. */
+  stop(): Promise<void>;
   /** The status of /readyz, and what it says. */
   ready(): Promise<readonly [number, string]>;
 }
@@ -88,6 +90,10 @@ export async function serve({ data, key, snapshots, under = [], args = [], env =
     ready: async () => {
       const { status, text } = await ask('/readyz');
       return [status, (JSON.parse(text) as { status: string }).status];
+    },
+    stop: async () => {
+      server.kill('SIGTERM');
+      expect(await server.exited).toBe(0);
     },
     [Symbol.asyncDispose]: async () => await server[Symbol.asyncDispose](),
   };
