@@ -42,48 +42,6 @@ export const SETTINGS = {
     fallback: 'any',
     about: 'host names to answer for, without port',
   },
-  doorkeeper: {
-    flag: '--doorkeeper <mode>',
-    env: 'BOOKREEL_DOORKEEPER',
-    fallback: 'auto',
-    about: 'on: hold every connection to the limits below; auto: where others than this machine can connect',
-  },
-  maxConnections: {
-    flag: '--max-connections <number>',
-    env: 'BOOKREEL_MAX_CONNECTIONS',
-    fallback: 4096,
-    about: 'connections at once',
-  },
-  maxConnectionsPerAddress: {
-    flag: '--max-connections-per-address <number>',
-    env: 'BOOKREEL_MAX_CONNECTIONS_PER_ADDRESS',
-    fallback: 128,
-    about: 'of them from one address (IPv6: one /64) that is no trusted proxy',
-  },
-  requestSeconds: {
-    flag: '--request-seconds <number>',
-    env: 'BOOKREEL_REQUEST_SECONDS',
-    fallback: 10,
-    about: 'from the first to the last byte of a request',
-  },
-  maxHeaderBytes: {
-    flag: '--max-header-bytes <number>',
-    env: 'BOOKREEL_MAX_HEADER_BYTES',
-    fallback: 16_384,
-    about: 'request line and headers',
-  },
-  maxUrlBytes: {
-    flag: '--max-url-bytes <number>',
-    env: 'BOOKREEL_MAX_URL_BYTES',
-    fallback: 15_360,
-    about: 'path and query',
-  },
-  minReadRate: {
-    flag: '--min-read-rate <bytes>',
-    env: 'BOOKREEL_MIN_READ_RATE',
-    fallback: 1024,
-    about: 'bytes a second that a client must take of an answer, over 30 s; 0: as slowly as it likes',
-  },
   idleSeconds: {
     flag: '--idle-seconds <number>',
     env: 'BOOKREEL_IDLE_SECONDS',
@@ -236,31 +194,15 @@ function hostName(text: string): string {
   throw new InvalidArgumentError(`'${text}' is no host name, address or [IPv6 address] without a port.`);
 }
 
-export type DoorkeeperMode = 'auto' | 'on' | 'off';
-
-export function doorkeeperOption(): Option {
-  const { flag, about, env, fallback } = SETTINGS.doorkeeper;
-  return new Option(flag, about).env(env).default(fallback).choices(['auto', 'on', 'off']);
-}
-
-/** The parser behind the doorkeeper takes no more of a request's head. */
-const HEADER_BYTES_MAX = 16_384;
 /** The parser's own timer ends there. */
 const IDLE_SECONDS_MAX = 255;
 
-/** What connections are held to, each a number. */
-export function connectionOptions(): Option[] {
-  const { maxConnections, maxConnectionsPerAddress, requestSeconds, maxHeaderBytes, maxUrlBytes } = SETTINGS;
-  return [
-    integerOption(maxConnections, 1, 1_000_000),
-    integerOption(maxConnectionsPerAddress, 1, 1_000_000),
-    integerOption(requestSeconds, 1, 3600),
-    integerOption(maxHeaderBytes, 512, HEADER_BYTES_MAX),
-    integerOption(maxUrlBytes, 256, HEADER_BYTES_MAX),
-    integerOption(SETTINGS.minReadRate, 0, 1_000_000_000),
-    integerOption(SETTINGS.idleSeconds, 1, IDLE_SECONDS_MAX),
-    integerOption(SETTINGS.drainSeconds, 0, 3600),
-  ];
+export function idleSecondsOption(): Option {
+  return integerOption(SETTINGS.idleSeconds, 1, IDLE_SECONDS_MAX);
+}
+
+export function drainSecondsOption(): Option {
+  return integerOption(SETTINGS.drainSeconds, 0, 3600);
 }
 
 const PORT_MAX = 65_535;

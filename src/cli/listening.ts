@@ -1,9 +1,4 @@
 import { DomainError } from '../domain/errors.ts';
-import { containsAddress, type IpNetwork, parseIpAddress } from '../domain/ip-address.ts';
-import type { ClockReading, RateWindows } from '../domain/rate-window.ts';
-import { chargeAddress, describeAddress, type ResponseHeaders } from '../http/access.ts';
-import { budgetSubject, canonicalPeer } from '../http/client-address.ts';
-import { type ConnectionLimits, Doorkeeper } from '../http/doorkeeper.ts';
 
 /** A service that can be reached. */
 export interface Listening {
@@ -12,8 +7,6 @@ export interface Listening {
   drain(): Promise<void>;
   /** Cuts off what is still open. */
   stop(): void;
-  /** The client behind a port that requests come from; undefined where it has left. Only behind a doorkeeper. */
-  clientOf(port: number): string | undefined;
 }
 
 export interface ListenOptions {
@@ -24,16 +17,8 @@ export interface ListenOptions {
   readonly bodyBytesMax?: number;
 }
 
-export interface DoorkeeperOptions {
-  readonly limits: ConnectionLimits;
-  readonly trustedProxies: readonly IpNetwork[];
-  readonly addressWindows: RateWindows;
-  readonly clocks: () => ClockReading;
-}
-
 /** Every endpoint only reads: a body has no meaning here. */
-export const BODY_BYTES_MAX = 64 * 1024;
-const LOOPBACK_V4 = '127.0.0.1';
+const BODY_BYTES_MAX = 64 * 1024;
 
 /** The router, as far as listening goes. */
 interface App {
@@ -70,67 +55,7 @@ export function listenDirectly(app: App, options: ListenOptions): Listening {
       // Settles when the last connection is closed, and nobody waits for that any more.
       void server.stop(true);
     },
-    clientOf: () => undefined,
   };
-}
-
-/** The service behind a doorkeeper, itself on a free port of this machine that answers the doorkeeper only. */
-export function listenBehindDoorkeeper(
-  app: App,
-  options: ListenOptions,
-  { limits, trustedProxies, addressWindows, clocks }: DoorkeeperOptions,
-): Listening {
-  // No connection to it stays idle for longer than the doorkeeper lets its client.
-  const inner = listenDirectly(app, { hostname: LOOPBACK_V4, port: 0, idleSeconds: 0 });
-  try {
-    const doorkeeper = new Doorkeeper({
-      hostname: options.hostname,
-      port: options.port,
-      inner: { hostname: LOOPBACK_V4, port: inner.port },
-      limits,
-      siteOf: (address) => budgetSubject(canonicalPeer(address)),
-      isShared: (address) => isAmong(trustedProxies, address),
-      budgetOf: (address, charges) => budgetOf(canonicalPeer(address), charges, { addressWindows, clocks }),
-      clocks,
-    });
-    return {
-      port: doorkeeper.port,
-      clientOf: (port) => doorkeeper.clientOf(port),
-      async drain() {
-        await doorkeeper.drain();
-        await inner.drain();
-      },
-      stop() {
-        doorkeeper.stop();
-        inner.stop();
-      },
-    };
-  } catch (error) {
-    inner.stop();
-    throw error;
-  }
-}
-
-function isAmong(networks: readonly IpNetwork[], text: string): boolean {
-  const address = parseIpAddress(canonicalPeer(text));
-  return address !== undefined && networks.some((network) => containsAddress(network, address));
-}
-
-function budgetOf(
-  address: string,
-  charges: boolean,
-  budgets: { readonly addressWindows: RateWindows; readonly clocks: () => ClockReading },
-): Record<string, string> {
-  const headers: ResponseHeaders = {};
-  try {
-    if (charges) chargeAddress(headers, address, budgets);
-    else describeAddress(headers, address, budgets);
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    // What is malformed stays so, over the limit or not.
-    delete headers['retry-after'];
-  }
-  return headers as Record<string, string>;
 }
 
 /** Whether only this machine can connect to a host of this name. */

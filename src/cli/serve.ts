@@ -2,36 +2,23 @@ import { Command } from 'commander';
 import {
   accessLogOption,
   allowedHostsOption,
-  connectionOptions,
   corsOriginsOption,
-  type DoorkeeperMode,
-  doorkeeperOption,
+  drainSecondsOption,
   hostOption,
+  idleSecondsOption,
   portOption,
   trustedProxiesOption,
 } from '../config.ts';
 import type { IpNetwork } from '../domain/ip-address.ts';
-import { RateWindows } from '../domain/rate-window.ts';
 import { AccessLog } from '../http/access-log.ts';
-import { createApp, type Edge, SUBJECTS_MAX } from '../http/app.ts';
+import { createApp, type Edge } from '../http/app.ts';
 import { Cors } from '../http/cors.ts';
-import type { ConnectionLimits } from '../http/doorkeeper.ts';
 import { type Archive, openArchive } from '../store/archive.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { createKey } from './key.ts';
-import {
-  BODY_BYTES_MAX,
-  cannotListen,
-  type DoorkeeperOptions,
-  isLoopback,
-  type Listening,
-  listenBehindDoorkeeper,
-  listenDirectly,
-  originOf,
-} from './listening.ts';
+import { cannotListen, type Listening, listenDirectly, originOf } from './listening.ts';
 import { logDescriptor } from './log-descriptor.ts';
-import { connectionsByOpenFiles } from './open-files.ts';
 import { seed } from './seed.ts';
 import { stopSignals } from './stop-signals.ts';
 import { json, type Terminal } from './terminal.ts';
@@ -45,13 +32,6 @@ interface ServeOptions extends GlobalOptions {
   readonly trustedProxies: readonly IpNetwork[];
   readonly corsOrigins?: readonly string[] | '*';
   readonly allowedHosts?: ReadonlySet<string>;
-  readonly doorkeeper: DoorkeeperMode;
-  readonly maxConnections: number;
-  readonly maxConnectionsPerAddress: number;
-  readonly requestSeconds: number;
-  readonly maxHeaderBytes: number;
-  readonly maxUrlBytes: number;
-  readonly minReadRate: number;
   readonly idleSeconds: number;
   readonly drainSeconds: number;
   readonly demo?: boolean;
@@ -65,7 +45,7 @@ const LOG_FLUSH_MS = 1000;
 const STDERR = 2;
 
 export function serveCommand(terminal: Terminal): Command {
-  const command = new Command('serve')
+  return new Command('serve')
     .description('serve the archive over HTTP; creates the data directory if need be')
     .addOption(hostOption())
     .addOption(portOption())
@@ -73,9 +53,8 @@ export function serveCommand(terminal: Terminal): Command {
     .addOption(trustedProxiesOption())
     .addOption(corsOriginsOption())
     .addOption(allowedHostsOption())
-    .addOption(doorkeeperOption());
-  for (const option of connectionOptions()) command.addOption(option);
-  return command
+    .addOption(idleSecondsOption())
+    .addOption(drainSecondsOption())
     .option('--demo', 'seed the simulated recordings first and print a curl line with a fresh key')
     .addHelpText(
       'after',
@@ -117,22 +96,18 @@ async function listenUntilStopped(
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
   const form = terminal.errIsTerminal ? 'text' : 'json';
   const accessLog = options.accessLog ? new AccessLog(logDescriptor(STDERR), form, clocks) : undefined;
-  const guard = guardOf(terminal, options, clocks);
-  let listening: Listening | undefined;
-  const relayed = { clientOf: (port: number) => listening?.clientOf(port) };
-  const shared = guard === undefined ? {} : { relayed, addressWindows: guard.addressWindows };
   const app = createApp({
     archive,
     version: VERSION,
     clocks,
     isDraining: () => draining,
     logError: (line) => terminal.err(`${line}\n`),
-    edge: { ...edgeOf(options, accessLog), ...shared },
+    edge: edgeOf(options, accessLog),
   });
   const { first, second } = stopSignals();
-  const wanted = { hostname: options.host, port: options.port, idleSeconds: options.idleSeconds };
+  let listening: Listening;
   try {
-    listening = guard === undefined ? listenDirectly(app, wanted) : listenBehindDoorkeeper(app, wanted, guard);
+    listening = listenDirectly(app, { hostname: options.host, port: options.port, idleSeconds: options.idleSeconds });
   } catch (error) {
     throw cannotListen(error, options);
   }
@@ -159,39 +134,6 @@ async function stop(
   terminal.err('stopping: cutting off the requests under way\n');
   listening.stop();
   if (end === 'at once') throw new ExitWith(EXIT.failure);
-}
-
-/** What the doorkeeper is given; undefined where none stands in front. */
-function guardOf(
-  terminal: Terminal,
-  options: ServeOptions,
-  clocks: DoorkeeperOptions['clocks'],
-): DoorkeeperOptions | undefined {
-  if (options.doorkeeper === 'off' || (options.doorkeeper === 'auto' && isLoopback(options.host))) return undefined;
-  const limits = connectionLimits(options);
-  const possible = connectionsByOpenFiles() ?? limits.connectionsMax;
-  if (possible < limits.connectionsMax) {
-    terminal.err(`${possible} connections at most: this process may open no more files (ulimit -n)\n`);
-  }
-  return {
-    limits: { ...limits, connectionsMax: Math.min(possible, limits.connectionsMax) },
-    trustedProxies: options.trustedProxies,
-    addressWindows: new RateWindows(SUBJECTS_MAX),
-    clocks,
-  };
-}
-
-function connectionLimits(options: ServeOptions): ConnectionLimits {
-  return {
-    connectionsMax: options.maxConnections,
-    connectionsPerAddressMax: options.maxConnectionsPerAddress,
-    requestMs: options.requestSeconds * 1000,
-    headBytesMax: options.maxHeaderBytes,
-    targetBytesMax: options.maxUrlBytes,
-    bodyBytesMax: BODY_BYTES_MAX,
-    idleMs: options.idleSeconds * 1000,
-    readBytesPerSecondMin: options.minReadRate,
-  };
 }
 
 function edgeOf(options: ServeOptions, accessLog: AccessLog | undefined): Edge {

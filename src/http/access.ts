@@ -38,9 +38,6 @@ export interface AccessDeps {
   readonly accessLog: AccessLog | undefined;
 }
 
-/** What the budgets of client addresses are counted with. */
-export type AddressBudgets = Pick<AccessDeps, 'addressWindows' | 'clocks'> & Partial<Pick<AccessDeps, 'isOpen'>>;
-
 /** Whom a request is from, as far as what may be seen goes. */
 export interface Admitted {
   readonly key: Pick<Holder['key'], 'id' | 'asOfMs'>;
@@ -145,8 +142,8 @@ function describeAllowance(headers: ResponseHeaders, allowance: Allowance): void
 }
 
 /** Sets the headers that speak of the address's budget, without using any of it. */
-export function describeAddress(headers: ResponseHeaders, address: string, deps: AddressBudgets): void {
-  if (deps.isOpen === true) return;
+export function describeAddress(headers: ResponseHeaders, address: string, deps: AccessDeps): void {
+  if (deps.isOpen) return;
   describeAllowance(
     headers,
     deps.addressWindows.peek(budgetSubject(address), ADDRESS_REQUESTS_PER_MINUTE, deps.clocks()),
@@ -154,8 +151,8 @@ export function describeAddress(headers: ResponseHeaders, address: string, deps:
 }
 
 /** Counts a request without a valid key against its address; throws 'rate-limited' when that has had enough. */
-export function chargeAddress(headers: ResponseHeaders, address: string, deps: AddressBudgets): void {
-  if (deps.isOpen === true) return;
+export function chargeAddress(headers: ResponseHeaders, address: string, deps: AccessDeps): void {
+  if (deps.isOpen) return;
   const allowance = deps.addressWindows.charge(budgetSubject(address), ADDRESS_REQUESTS_PER_MINUTE, deps.clocks());
   describeAllowance(headers, allowance);
   if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests without a valid key');

@@ -17,7 +17,7 @@ import {
   refuseUnknown,
 } from './access.ts';
 import type { AccessLog } from './access-log.ts';
-import { type AddressSource, ClientAddresses, type RelayedClients } from './client-address.ts';
+import { type AddressSource, ClientAddresses } from './client-address.ts';
 import type { Cors } from './cors.ts';
 import { coverageController } from './coverage.ts';
 import { docsController } from './docs.ts';
@@ -64,13 +64,10 @@ export interface Edge {
   readonly trustedProxies?: readonly IpNetwork[];
   /** In lower case, without port; any other Host is refused. */
   readonly allowedHosts?: ReadonlySet<string>;
-  /** The doorkeeper in front, and the windows that it charges as well. */
-  readonly relayed?: RelayedClients;
-  readonly addressWindows?: RateWindows;
 }
 
 /** Keys and addresses whose windows are counted apart; further ones share one window. */
-export const SUBJECTS_MAX = 65_536;
+const SUBJECTS_MAX = 65_536;
 
 /** Answers held for being asked for again and again. */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
@@ -87,17 +84,17 @@ const UNCOUNTED: ReadonlySet<string> = new Set([ROUTES.healthz.path, ROUTES.read
 /** The whole service as one router. It owns its rate windows and nothing else. */
 export function createApp(appDeps: AppDeps) {
   const { archive, version, clocks, isDraining, logError, edge = {}, knownUntil = () => undefined, replay } = appDeps;
-  const { accessLog, cors, trustedProxies = [], relayed, addressWindows } = edge;
+  const { accessLog, cors, trustedProxies = [] } = edge;
   const isOpen = replay !== undefined && !replay.needsKeys;
   // Else a page could have its own name lead to this machine, and read what needs no key.
   const allowedHosts = isOpen ? new Set([...LOOPBACK_HOSTS, ...(edge.allowedHosts ?? [])]) : edge.allowedHosts;
-  const addresses = new ClientAddresses(trustedProxies, relayed);
+  const addresses = new ClientAddresses(trustedProxies);
   const accessDeps: AccessDeps = {
     archive,
     isOpen,
     grantNeeded: replay === undefined ? undefined : 'replay',
     keyWindows: new RateWindows(SUBJECTS_MAX),
-    addressWindows: addressWindows ?? new RateWindows(SUBJECTS_MAX),
+    addressWindows: new RateWindows(SUBJECTS_MAX),
     clocks,
     addresses,
     knownUntil: (run) => (replay === undefined ? knownUntil() : replay.runs.find(run).clock.nowMs),

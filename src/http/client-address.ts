@@ -15,12 +15,7 @@ const UNKNOWN = 'unknown';
 
 /** The server as far as a client's address goes; null when a request is handled without a socket. */
 export interface AddressSource {
-  requestIP(request: Request): { address: string; port?: number } | null;
-}
-
-/** The doorkeeper, where one stands in front: it knows whose connection each of its own is, by its port. */
-export interface RelayedClients {
-  clientOf(port: number): string | undefined;
+  requestIP(request: Request): { address: string } | null;
 }
 
 /** One element of X-Forwarded-For: an address, and some proxies add the port. */
@@ -39,11 +34,9 @@ const NODE = /^for=(?:([0-9.]+)|"([0-9.]+)(?::\d{1,5})?"|"\[([0-9A-Fa-f:.]+)\](?
  */
 export class ClientAddresses {
   readonly #trusted: readonly IpNetwork[];
-  readonly #relayed: RelayedClients | undefined;
 
-  constructor(trusted: readonly IpNetwork[], relayed?: RelayedClients) {
+  constructor(trusted: readonly IpNetwork[]) {
     this.#trusted = trusted;
-    this.#relayed = relayed;
   }
 
   of(request: Request, server: AddressSource | null): string {
@@ -60,10 +53,8 @@ export class ClientAddresses {
     return this.#trusted.length > 0 && this.#trusts(this.#peerOf(request, server));
   }
 
-  /** Who is connected, to us or to the doorkeeper in front of us. */
   #peerOf(request: Request, server: AddressSource | null): string {
-    const peer = server?.requestIP(request);
-    const address = this.#relayed === undefined ? peer?.address : this.#relayed.clientOf(peer?.port ?? 0);
+    const address = server?.requestIP(request)?.address;
     return address === undefined ? UNKNOWN : canonicalPeer(address);
   }
 
@@ -101,7 +92,7 @@ export function budgetSubject(address: string): string {
 }
 
 /** The one spelling of a peer's address as a socket says it: a link-local one may come with its zone. */
-export function canonicalPeer(address: string): string {
+function canonicalPeer(address: string): string {
   if (!address.includes(':')) return address;
   const groups = parseIpAddress(address.replace(/%.*$/s, ''));
   return groups === undefined ? UNKNOWN : formatIpAddress(groups);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -99,102 +99,69 @@ async function saidToStop(server: Child): Promise<void> {
   while (!server.stderr().includes(WAITING)) await Bun.sleep(POLL_MS);
 }
 
-describe.each(['off', 'on'])('with the doorkeeper %s', (doorkeeper) => {
-  test('an export under way is sent whole, idle connections are closed, and nobody is taken in', async () => {
-    const { server, origin } = await serve('--doorkeeper', doorkeeper);
-    await using _ = server;
-    const authorization = `Authorization: Bearer ${key}`;
-    const whole = await (await fetch(`${origin}${EXPORT}`, { headers: { authorization: `Bearer ${key}` } })).bytes();
-    const idle = new Connection(origin).ask('/healthz');
-    await idle.readOnly(1);
-    idle.readOn();
-    const slow = new Connection(origin).ask(EXPORT, authorization);
-    await slow.readOnly(1000);
-    server.kill('SIGTERM');
-    await saidToStop(server);
-    await idle.closed;
-    const late = new Connection(origin).ask('/healthz');
-    await late.closed;
-    expect(late.received.length).toBe(0);
-    expect(server.code).toBeUndefined();
-    slow.readOn();
-    await slow.closed;
-    expect(Buffer.compare(dechunked(slow.received), whole)).toBe(0);
-    expect(await server.exited).toBe(0);
-    expect(server.stderr()).toBe(WAITING);
-  });
-
-  test('a request that had begun is answered, and /readyz says that this server is going', async () => {
-    const { server, origin } = await serve('--doorkeeper', doorkeeper);
-    await using _ = server;
-    const begun = new Connection(origin).send('GET /readyz HTTP/1.1\r\nHost: localhost\r\n');
-    // A later connection that is answered: what the first one sent has arrived as well.
-    await (await fetch(`${origin}/healthz`)).text();
-    server.kill('SIGTERM');
-    await saidToStop(server);
-    begun.send('\r\n');
-    await begun.closed;
-    expect(begun.received.toString()).toMatch(/^HTTP\/1\.1 503 [\s\S]*\{"status":"draining"\}$/);
-    expect(await server.exited).toBe(0);
-  });
-
-  test('a reader that takes nothing keeps it for --drain-seconds and no longer', async () => {
-    const { server, origin } = await serve('--doorkeeper', doorkeeper, '--drain-seconds', '1');
-    await using _ = server;
-    const stuck = new Connection(origin).ask(EXPORT, `Authorization: Bearer ${key}`);
-    await stuck.readOnly(1000);
-    const dribble = new Connection(origin).send('GET / HTTP/1.1\r\n');
-    server.kill('SIGTERM');
-    expect(await server.exited).toBe(0);
-    expect(server.stderr()).toBe(WAITING + CUTTING);
-    stuck.readOn();
-    await stuck.closed;
-    // Nobody takes what came for the whole.
-    expect(() => dechunked(stuck.received)).toThrow('cut off');
-    dribble.leave();
-  });
-
-  test('a second signal ends it at once, with another exit code', async () => {
-    const { server, origin } = await serve('--doorkeeper', doorkeeper, '--drain-seconds', '3600');
-    await using _ = server;
-    const stuck = new Connection(origin).ask(EXPORT, `Authorization: Bearer ${key}`);
-    await stuck.readOnly(1000);
-    server.kill('SIGTERM');
-    await saidToStop(server);
-    server.kill('SIGINT');
-    expect(await server.exited).toBe(1);
-    expect(server.stderr()).toBe(WAITING + CUTTING);
-    stuck.leave();
-  });
+test('an export under way is sent whole, idle connections are closed, and nobody is taken in', async () => {
+  const { server, origin } = await serve();
+  await using _ = server;
+  const authorization = `Authorization: Bearer ${key}`;
+  const whole = await (await fetch(`${origin}${EXPORT}`, { headers: { authorization: `Bearer ${key}` } })).bytes();
+  const idle = new Connection(origin).ask('/healthz');
+  await idle.readOnly(1);
+  idle.readOn();
+  const slow = new Connection(origin).ask(EXPORT, authorization);
+  await slow.readOnly(1000);
+  server.kill('SIGTERM');
+  await saidToStop(server);
+  await idle.closed;
+  const late = new Connection(origin).ask('/healthz');
+  await late.closed;
+  expect(late.received.length).toBe(0);
+  expect(server.code).toBeUndefined();
+  slow.readOn();
+  await slow.closed;
+  expect(Buffer.compare(dechunked(slow.received), whole)).toBe(0);
+  expect(await server.exited).toBe(0);
+  expect(server.stderr()).toBe(WAITING);
 });
 
-test('the doorkeeper stands where others than this machine can connect, or where it is told to', async () => {
-  for (const [args, isThere] of [
-    [['--host', '127.0.0.1'], false],
-    [['--host', '0.0.0.0'], true],
-    [['--host', '0.0.0.0', '--doorkeeper', 'off'], false],
-    [['--host', '127.0.0.1', '--doorkeeper', 'on'], true],
-  ] as const) {
-    const { server, origin } = await serve(...args, '--max-url-bytes', '256');
-    await using _ = server;
-    expect((await fetch(`${origin}/${'a'.repeat(255)}`)).status).toBe(404);
-    const refused = await fetch(`${origin}/${'a'.repeat(256)}`);
-    expect(refused.status).toBe(isThere ? 414 : 404);
-    expect(refused.headers.get('x-ratelimit-limit')).toBe('600');
-    expect(refused.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
-  }
+test('a request that had begun is answered, and /readyz says that this server is going', async () => {
+  const { server, origin } = await serve();
+  await using _ = server;
+  const begun = new Connection(origin).send('GET /readyz HTTP/1.1\r\nHost: localhost\r\n');
+  // A later connection that is answered: what the first one sent has arrived as well.
+  await (await fetch(`${origin}/healthz`)).text();
+  server.kill('SIGTERM');
+  await saidToStop(server);
+  begun.send('\r\n');
+  await begun.closed;
+  expect(begun.received.toString()).toMatch(/^HTTP\/1\.1 503 [\s\S]*\{"status":"draining"\}$/);
+  expect(await server.exited).toBe(0);
 });
 
-test('connections are no more than the files suffice for that the process may open, and it says so', async () => {
-  const words = ['serve', '--port', '0', '--data', data, '--doorkeeper', 'on'];
-  await using server = startChild(['sh', '-c', 'ulimit -n 104; exec "$@"', 'sh', EXECUTABLE, ...words]);
-  const [, origin] = await server.said(LISTENING);
-  expect(server.stderr()).toBe('20 connections at most: this process may open no more files (ulimit -n)\n');
-  const all = Array.from({ length: 20 }, () => new Connection(origin!));
-  const further = new Connection(origin!).ask('/healthz');
-  await further.closed;
-  expect(further.received.toString()).toMatch(/^HTTP\/1\.1 503 /);
-  for (const connection of all) await connection.ask('/readyz').readOnly(1);
-  for (const connection of all) expect(connection.received.toString()).toMatch(/^HTTP\/1\.1 200 /);
-  for (const connection of all) connection.leave();
+test('a reader that takes nothing keeps it for --drain-seconds and no longer', async () => {
+  const { server, origin } = await serve('--drain-seconds', '1');
+  await using _ = server;
+  const stuck = new Connection(origin).ask(EXPORT, `Authorization: Bearer ${key}`);
+  await stuck.readOnly(1000);
+  const dribble = new Connection(origin).send('GET / HTTP/1.1\r\n');
+  server.kill('SIGTERM');
+  expect(await server.exited).toBe(0);
+  expect(server.stderr()).toBe(WAITING + CUTTING);
+  stuck.readOn();
+  await stuck.closed;
+  // Nobody takes what came for the whole.
+  expect(() => dechunked(stuck.received)).toThrow('cut off');
+  dribble.leave();
+});
+
+test('a second signal ends it at once, with another exit code', async () => {
+  const { server, origin } = await serve('--drain-seconds', '3600');
+  await using _ = server;
+  const stuck = new Connection(origin).ask(EXPORT, `Authorization: Bearer ${key}`);
+  await stuck.readOnly(1000);
+  server.kill('SIGTERM');
+  await saidToStop(server);
+  server.kill('SIGINT');
+  expect(await server.exited).toBe(1);
+  expect(server.stderr()).toBe(WAITING + CUTTING);
+  stuck.leave();
 });

@@ -3,8 +3,8 @@ import { runExecutable, startServer } from '../support/executable.ts';
 import { operatorOf } from './operator.ts';
 import type { Target } from './target.ts';
 
-/** The compiled executable serving a data directory of its own, with further `args`; everything else is done by its commands. */
-export async function openExecutable(records: readonly object[], args: readonly string[] = []): Promise<Target> {
+/** The compiled executable serving a data directory of its own; everything else is done by its commands. */
+export async function openExecutable(records: readonly object[]): Promise<Target> {
   const directory = temporaryDirectory();
   const data = directory.path;
   const operator = operatorOf(async (args, stdin) => {
@@ -14,7 +14,7 @@ export async function openExecutable(records: readonly object[], args: readonly 
     return stdout;
   });
   await operator.importRecords(records);
-  const server = await startServer(data, args);
+  const server = await startServer(data);
   return {
     origin: server.origin,
     ...operator,

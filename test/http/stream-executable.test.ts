@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -57,124 +57,122 @@ function connected(server: RunningServer, query: string) {
 const get = async (server: RunningServer, path: string, headers = {}) =>
   await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } });
 
-describe.each([['off'], ['on']])('with the doorkeeper %s', (doorkeeper) => {
-  let server: RunningServer;
-  beforeAll(async () => {
-    server = await startServer(data, ['--doorkeeper', doorkeeper, '--idle-seconds', '1', '--drain-seconds', '100']);
-  });
-  afterAll(async () => {
-    await server[Symbol.asyncDispose]();
-  });
+let server: RunningServer;
+beforeAll(async () => {
+  server = await startServer(data, ['--idle-seconds', '1', '--drain-seconds', '100']);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
 
-  test('a stream is not cut off while it is silent, though connections may be idle for a second only', async () => {
-    const from = LIGHT_START_MS + (SNAPSHOTS - 1) * 10;
-    const events = eventsOf(await (await get(server, `${STREAM}?from=${from}&depth=1`)).text());
-    expect(events.map(({ event }) => event)).toEqual(['snapshot', 'snapshot', 'end']);
-  });
+test('a stream is not cut off while it is silent, though connections may be idle for a second only', async () => {
+  const from = LIGHT_START_MS + (SNAPSHOTS - 1) * 10;
+  const events = eventsOf(await (await get(server, `${STREAM}?from=${from}&depth=1`)).text());
+  expect(events.map(({ event }) => event)).toEqual(['snapshot', 'snapshot', 'end']);
+});
 
-  test('readers that leave a silent stream are forgotten', async () => {
-    const query = `?from=${LIGHT_START_MS + (SNAPSHOTS - 1) * 10}&speed=0.1`;
-    const readers = Array.from({ length: STREAMS_PER_KEY_MAX }, () => connected(server, query));
-    for (const { begun } of readers) await begun;
-    expect((await get(server, STREAM)).status).toBe(429);
-    for (const { socket } of readers) socket.destroy();
-    for (let status = 429; status !== 200; ) {
-      const answer = await get(server, STREAM);
-      ({ status } = answer);
-      await answer.body!.cancel();
+test('readers that leave a silent stream are forgotten', async () => {
+  const query = `?from=${LIGHT_START_MS + (SNAPSHOTS - 1) * 10}&speed=0.1`;
+  const readers = Array.from({ length: STREAMS_PER_KEY_MAX }, () => connected(server, query));
+  for (const { begun } of readers) await begun;
+  expect((await get(server, STREAM)).status).toBe(429);
+  for (const { socket } of readers) socket.destroy();
+  for (let status = 429; status !== 200; ) {
+    const answer = await get(server, STREAM);
+    ({ status } = answer);
+    await answer.body!.cancel();
+  }
+});
+
+test('the connection ends with its stream: nothing holds it to a time any more', async () => {
+  const { socket, received } = connected(server, `?from=${LAST_MS}`);
+  await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  expect(received()).toBeGreaterThan(500);
+});
+
+test('events are passed on as they come', async () => {
+  const from = LIGHT_START_MS + (SNAPSHOTS - 100) * 10;
+  const answer = await get(server, `${STREAM}?from=${from}&depth=1&speed=0.5`);
+  const reader = new EventReader();
+  const body = answer.body!.getReader();
+  let pieces = 0;
+  while (reader.events.length < 30) {
+    const { value } = await body.read();
+    reader.read(new TextDecoder().decode(value));
+    pieces += 1;
+  }
+  await body.cancel();
+  expect(pieces).toBeGreaterThan(10);
+});
+
+test('as fast as it is read it is everything, once, whoever reads slowly beside it', async () => {
+  const slow = connected(server, '?speed=max');
+  await slow.begun;
+  slow.socket.pause();
+  const reader = new EventReader();
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  const times: number[] = [];
+  for await (const chunk of (await get(server, `${STREAM}?speed=max`)).body!) {
+    bytes += chunk.length;
+    reader.read(decoder.decode(chunk, { stream: true }));
+    for (const { data: text } of reader.events.splice(0)) {
+      const { timestamp } = JSON.parse(text) as { timestamp?: string };
+      if (timestamp !== undefined) times.push(Date.parse(timestamp));
+      else expect(text).toBe(`{"snapshots":${SNAPSHOTS + 1},"gaps":0}`);
     }
-  });
+  }
+  expect(bytes).toBeGreaterThan(100 * MB);
+  expect(times).toEqual([...Array.from({ length: SNAPSHOTS }, (_, index) => LIGHT_START_MS + index * 10), LAST_MS]);
+  expect(slow.received()).toBeLessThan(30 * MB);
+  slow.socket.destroy();
+});
 
-  test('the connection ends with its stream: nothing holds it to a time any more', async () => {
-    const { socket, received } = connected(server, `?from=${LAST_MS}`);
-    await new Promise<void>((resolve) => socket.once('close', () => resolve()));
-    expect(received()).toBeGreaterThan(500);
-  });
+test.skipIf(!existsSync('/proc/self/status'))('holds little for readers that do not read (needs /proc)', async () => {
+  const rss = () => residentBytes(server.pid);
+  await (await get(server, `${STREAM}?speed=max`)).arrayBuffer();
+  const before = rss();
+  const readers = Array.from({ length: 20 }, () => connected(server, '?speed=max'));
+  for (const { begun, socket } of readers) {
+    await begun;
+    socket.pause();
+  }
+  await Bun.sleep(1000);
+  expect((await get(server, '/healthz')).status).toBe(200);
+  expect(rss() - before).toBeLessThan(20 * 6 * MB);
+  for (const { socket } of readers) socket.destroy();
+});
 
-  test('events are passed on as they come', async () => {
-    const from = LIGHT_START_MS + (SNAPSHOTS - 100) * 10;
-    const answer = await get(server, `${STREAM}?from=${from}&depth=1&speed=0.5`);
-    const reader = new EventReader();
-    const body = answer.body!.getReader();
-    let pieces = 0;
-    while (reader.events.length < 30) {
-      const { value } = await body.read();
-      reader.read(new TextDecoder().decode(value));
-      pieces += 1;
-    }
-    await body.cancel();
-    expect(pieces).toBeGreaterThan(10);
-  });
+test.skipIf(Bun.which('curl') === null)('curl -N shows events as they come (needs curl)', async () => {
+  const from = LIGHT_START_MS + (SNAPSHOTS - 1) * 10;
+  const url = `${server.origin}${STREAM}?from=${from}&depth=1&speed=0.1`;
+  const curl = Bun.spawn(['curl', '-sN', '-H', `Authorization: Bearer ${key}`, url], { stdout: 'pipe' });
+  const reader = new EventReader();
+  for await (const chunk of curl.stdout) {
+    reader.read(new TextDecoder().decode(chunk));
+    if (reader.events.length > 0) break;
+  }
+  curl.kill();
+  await curl.exited;
+  // The next one is forty seconds away.
+  expect(reader.events.map(({ event }) => event)).toEqual(['snapshot']);
+});
 
-  test('as fast as it is read it is everything, once, whoever reads slowly beside it', async () => {
-    const slow = connected(server, '?speed=max');
-    await slow.begun;
-    slow.socket.pause();
-    const reader = new EventReader();
-    const decoder = new TextDecoder();
-    let bytes = 0;
-    const times: number[] = [];
-    for await (const chunk of (await get(server, `${STREAM}?speed=max`)).body!) {
-      bytes += chunk.length;
-      reader.read(decoder.decode(chunk, { stream: true }));
-      for (const { data: text } of reader.events.splice(0)) {
-        const { timestamp } = JSON.parse(text) as { timestamp?: string };
-        if (timestamp !== undefined) times.push(Date.parse(timestamp));
-        else expect(text).toBe(`{"snapshots":${SNAPSHOTS + 1},"gaps":0}`);
-      }
-    }
-    expect(bytes).toBeGreaterThan(100 * MB);
-    expect(times).toEqual([...Array.from({ length: SNAPSHOTS }, (_, index) => LIGHT_START_MS + index * 10), LAST_MS]);
-    expect(slow.received()).toBeLessThan(30 * MB);
-    slow.socket.destroy();
-  });
-
-  test.skipIf(!existsSync('/proc/self/status'))('holds little for readers that do not read (needs /proc)', async () => {
-    const rss = () => residentBytes(server.pid);
-    await (await get(server, `${STREAM}?speed=max`)).arrayBuffer();
-    const before = rss();
-    const readers = Array.from({ length: 20 }, () => connected(server, '?speed=max'));
-    for (const { begun, socket } of readers) {
-      await begun;
-      socket.pause();
-    }
-    await Bun.sleep(1000);
-    expect((await get(server, '/healthz')).status).toBe(200);
-    expect(rss() - before).toBeLessThan(20 * 6 * MB);
-    for (const { socket } of readers) socket.destroy();
-  });
-
-  test.skipIf(Bun.which('curl') === null)('curl -N shows events as they come (needs curl)', async () => {
-    const from = LIGHT_START_MS + (SNAPSHOTS - 1) * 10;
-    const url = `${server.origin}${STREAM}?from=${from}&depth=1&speed=0.1`;
-    const curl = Bun.spawn(['curl', '-sN', '-H', `Authorization: Bearer ${key}`, url], { stdout: 'pipe' });
-    const reader = new EventReader();
-    for await (const chunk of curl.stdout) {
-      reader.read(new TextDecoder().decode(chunk));
-      if (reader.events.length > 0) break;
-    }
-    curl.kill();
-    await curl.exited;
-    // The next one is forty seconds away.
-    expect(reader.events.map(({ event }) => event)).toEqual(['snapshot']);
-  });
-
-  test('a stream that is under way ends between two events with SIGTERM, and the server with exit code 0', async () => {
-    const answer = await get(server, `${STREAM}?speed=0.1&depth=1`);
-    const body = answer.body!.getReader();
-    const reader = new EventReader();
-    // What stands in front of the first event may come by itself.
-    while (reader.events.length === 0) reader.read(new TextDecoder().decode((await body.read()).value));
-    const code = server.stop('SIGTERM');
-    for (let next = await body.read(); !next.done; next = await body.read()) {
-      reader.read(new TextDecoder().decode(next.value));
-    }
-    expect(await code).toBe(0);
-    expect(reader.events.length).toBeGreaterThan(0);
-    expect(reader.events.every(({ event }) => event === 'snapshot')).toBe(true);
-    server = await startServer(data, ['--doorkeeper', doorkeeper]);
-    const rest = await get(server, `${STREAM}?speed=max&depth=1`, { 'last-event-id': reader.events.at(-1)!.id });
-    const events = eventsOf(await rest.text());
-    expect(events.length - 1).toBe(SNAPSHOTS + 1 - reader.events.length);
-  });
+test('a stream that is under way ends between two events with SIGTERM, and the server with exit code 0', async () => {
+  const answer = await get(server, `${STREAM}?speed=0.1&depth=1`);
+  const body = answer.body!.getReader();
+  const reader = new EventReader();
+  // What stands in front of the first event may come by itself.
+  while (reader.events.length === 0) reader.read(new TextDecoder().decode((await body.read()).value));
+  const code = server.stop('SIGTERM');
+  for (let next = await body.read(); !next.done; next = await body.read()) {
+    reader.read(new TextDecoder().decode(next.value));
+  }
+  expect(await code).toBe(0);
+  expect(reader.events.length).toBeGreaterThan(0);
+  expect(reader.events.every(({ event }) => event === 'snapshot')).toBe(true);
+  server = await startServer(data);
+  const rest = await get(server, `${STREAM}?speed=max&depth=1`, { 'last-event-id': reader.events.at(-1)!.id });
+  const events = eventsOf(await rest.text());
+  expect(events.length - 1).toBe(SNAPSHOTS + 1 - reader.events.length);
 });
