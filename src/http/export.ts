@@ -15,7 +15,7 @@ import { type ExportSelection, selectionOfMarket } from '../recording/export/exp
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { answerAboutMarket, type ControllerDeps, parametersOf } from './controller.ts';
-import { pulledBody } from './pulled-body.ts';
+import { PULLED_BODY_HEADERS, pulledBody } from './pulled-body.ts';
 import { ROUTES, routerPath } from './routes.ts';
 
 /** Exports under way at once. Each holds a step's bytes, and where it is compressed a few MB of the compressor's. */
@@ -35,7 +35,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
   let underWay = 0;
   return new Elysia({ name: 'export' })
     .use(gate)
-    .get(routerPath('export'), ({ params, request, set, knownUntilMs }) => {
+    .get(routerPath('export'), ({ params, request, set, knownUntilMs, server }) => {
       const exchange = { request, set, knownUntilMs };
       const asked = parametersOf(exchange, ROUTES.export, (parameters) => parameters.exported());
       return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated: { encoding }, etag }) => {
@@ -49,11 +49,11 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
         const steps = marketSteps(archive, desk, market, selection, asked.format);
         const chunks = encoding === 'identity' ? steps : compressed(steps, encoding, 'send');
         underWay += 1;
-        const body = pulledBody(chunks, (error) => {
+        const body = pulledBody(chunks, { request, server }, (error) => {
           underWay -= 1;
           if (error !== undefined && !isOvertaken(error)) logCut(error, request);
         });
-        return responder.stream(body, headers);
+        return responder.stream(body, { ...headers, ...PULLED_BODY_HEADERS });
       });
     });
 }

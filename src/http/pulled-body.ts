@@ -1,9 +1,28 @@
 /**
- * `chunks` at the pace at which the client reads, one ahead of it. An error cuts the connection off, so that nobody takes
- * what came for the whole. `ended` is called once, with the error if there was one.
+ * How long a client may take nothing of what waits for it, before its connection is closed. The kernel asks for more only when
+ * a good part of its buffer is free: with 4 MiB of it, a reader of 30 kB/s is heard of every 70 s. The server's own timer
+ * ends at 255 s, and goes in steps of 4 s.
+ */
+export const READER_SECONDS = 240;
+
+/** Whom a body is for. */
+export interface Reader {
+  readonly request: Request;
+  /** The part of the server that says how long it waits for a client; null when a request is handled without one. */
+  readonly server: { timeout(request: Request, seconds: number): void } | null;
+}
+
+/** A body that is sent for so long would hold its connection to times of its own afterwards: it ends with it. */
+export const PULLED_BODY_HEADERS = { connection: 'close' } as const;
+
+/**
+ * `chunks` at the pace at which the client reads, one ahead of it: as long as it takes any, and however long the next chunk takes
+ * to be made. A client that takes none for READER_SECONDS is closed, and has left. An error cuts the connection off, so that
+ * nobody takes what came for the whole. `ended` is called once, with the error if there was one.
  */
 export function pulledBody(
   chunks: AsyncGenerator<Uint8Array>,
+  { request, server }: Reader,
   ended: (error?: unknown) => void,
 ): ReadableStream<Uint8Array> {
   let isOpen = true;
@@ -15,9 +34,11 @@ export function pulledBody(
     {
       async pull(controller) {
         try {
+          server?.timeout(request, 0);
           const next = await chunks.next();
           // The client may have left while this was made.
           if (!isOpen) return;
+          server?.timeout(request, READER_SECONDS);
           if (next.done !== true) {
             controller.enqueue(next.value);
             return;

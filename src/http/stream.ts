@@ -7,7 +7,7 @@ import type { StoredMarket } from '../store/markets.ts';
 import type { Standing } from './access.ts';
 import { type ControllerDeps, parametersOf } from './controller.ts';
 import type { StreamParameters } from './params.ts';
-import { pulledBody } from './pulled-body.ts';
+import { PULLED_BODY_HEADERS, pulledBody } from './pulled-body.ts';
 import { EVENT_STREAM_TYPE } from './respond.ts';
 import { ROUTES, routerPath } from './routes.ts';
 import { StreamDesk } from './stream-desk.ts';
@@ -52,16 +52,13 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
       });
       if (request.method === 'HEAD') return responder.stream(null, HEADERS);
       const release = takeSlot(slots, standing.keyId, set.headers);
-      // It may be silent for longer than a connection may be idle.
-      server?.timeout(request, 0);
       const left = new AbortController();
-      const body = pulledBody(chunksOf(deps, desk, reel, standing, left.signal), (error) => {
+      const body = pulledBody(chunksOf(deps, desk, reel, standing, left.signal), { request, server }, (error) => {
         left.abort();
         release();
         if (error !== undefined) logCut(error, request);
       });
-      // The connection could be idle for ever from now on.
-      return responder.stream(body, { ...HEADERS, connection: 'close' });
+      return responder.stream(body, { ...HEADERS, ...PULLED_BODY_HEADERS });
     });
 }
 

@@ -10,7 +10,7 @@ import { Turns } from '../../replay/turns.ts';
 import { PriceTexts } from '../../replay/venue/price-texts.ts';
 import type { Archive } from '../../store/archive.ts';
 import { pathOf, searchOf } from '../access.ts';
-import { pulledBody } from '../pulled-body.ts';
+import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../pulled-body.ts';
 import type { Exchange } from '../respond.ts';
 import { PacedReader } from './paced-reader.ts';
 import { passingResponse } from './replay-response.ts';
@@ -36,8 +36,6 @@ export interface TardisDeps {
 /** Replays over HTTP under way at once; of a slow reader each holds a few chunks. */
 export const TARDIS_STREAMS_MAX = 64;
 const SESSION_DELAY_MS = 2000;
-/** As long as the server can wait for a reader that takes nothing; 0: for ever, as a replay at a speed may be silent. */
-const READER_SECONDS = 255;
 const STREAM_TYPE = 'application/x-json-stream';
 const HOUR_SECONDS = 3600;
 const MEGABYTE = 1024 * 1024;
@@ -50,9 +48,6 @@ interface Asked {
   readonly fromMs: number;
   readonly speed: number;
 }
-
-/** The part of the server that says how long it waits for a reader. */
-type WaitingServer = { timeout(request: Request, seconds: number): void } | null;
 
 /**
  * What tardis-machine offers (github.com/tardis-dev/tardis-machine), of this archive and for its one exchange. Each request is a
@@ -79,7 +74,7 @@ export function tardisController({
     });
     return { stream, pace: { fromMs, speed, monotonicMs } };
   };
-  const answer = (request: Request, set: Exchange['set'], server: WaitingServer, ask: () => Asked): Response =>
+  const answer = (request: Request, set: Exchange['set'], server: Reader['server'], ask: () => Asked): Response =>
     answered(set, request, () => {
       const asked = ask();
       const { stream, pace } = opened(asked);
@@ -92,15 +87,15 @@ export function tardisController({
       }
       underWay += 1;
       const leaving = new AbortController();
-      server?.timeout(request, asked.speed > 0 ? 0 : READER_SECONDS);
       const reader = new PacedReader(stream, pace);
       const { lineOf } = asked;
       const chunks = tardisChunks({ database, turns, reader, lineOf, isDraining, signal: leaving.signal });
-      const body = pulledBody(chunks, (error) => {
+      const body = pulledBody(chunks, { request, server }, (error) => {
         underWay -= 1;
         leaving.abort();
         if (error !== undefined && !isTheirs(error)) logCut(error, request);
       });
+      Object.assign(set.headers, PULLED_BODY_HEADERS);
       return passingResponse(set, body, STREAM_TYPE);
     });
   return new Elysia({ name: 'tardis' })

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { connect, type Socket } from 'node:net';
+import { PULLED_BODY_HEADERS, pulledBody, READER_SECONDS } from '../../src/http/pulled-body.ts';
+
+/** The server's timers go by as if a second were so many; below 8 s, of its steps of 4 s, one would be there at once. */
+const TIMES_FASTER = 30;
+const CUT_AFTER_MS = (READER_SECONDS / TIMES_FASTER) * 1000;
+const STEP_BYTES = 100_000;
+/** More than the kernels of both sides hold. */
+const HELD_BYTES_MAX = 64 * 1024 * 1024;
+/** A body without it is not whole. */
+const LAST_CHUNK = '\r\n0\r\n\r\n';
+/** A steady reader reads for so long, then not for so long. */
+const READ_MS = 2;
+const PAUSE_MS = 100;
+
+/** What a body came to: when it ended, if it did. */
+interface Ended {
+  readonly atMs: number;
+  readonly error: unknown;
+}
+
+const ended = new Map<string, Ended>();
+let server: Bun.Server<undefined>;
+
+const BODIES: Record<string, () => AsyncGenerator<Uint8Array>> = {
+  async *endless() {
+    for (;;) yield new Uint8Array(STEP_BYTES);
+  },
+  async *large() {
+    for (;;) yield new Uint8Array(10 * STEP_BYTES);
+  },
+  async *silent() {
+    yield new Uint8Array(1);
+    await Bun.sleep(CUT_AFTER_MS + 2000);
+    yield new Uint8Array(1);
+  },
+  async *broken() {
+    yield new Uint8Array(STEP_BYTES);
+    throw new Error('no more');
+  },
+};
+
+beforeAll(() => {
+  server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    // No body here would live for longer if it were for this.
+    idleTimeout: 1,
+    fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const faster = {
+        timeout: (asked: Request, seconds: number) => server.timeout(asked, Math.ceil(seconds / TIMES_FASTER)),
+      };
+      const chunks = BODIES[pathname.slice(1)]!();
+      const body = pulledBody(chunks, { request, server: faster }, (error) => {
+        if (ended.has(search)) throw new Error(`${search} ended twice`);
+        ended.set(search, { atMs: performance.now(), error });
+      });
+      return new Response(body, { headers: PULLED_BODY_HEADERS });
+    },
+  });
+});
+afterAll(async () => {
+  await server.stop(true);
+});
+
+/** A client that reads when it is told to; `name` says which of them. */
+async function reader(path: string, name: string) {
+  const socket: Socket = connect(server.port!, '127.0.0.1');
+  let received = 0;
+  let tail = '';
+  socket.on('error', () => undefined);
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const begun = new Promise<void>((resolve) => {
+    socket.on('data', (bytes) => {
+      received += bytes.length;
+      tail = `${tail}${bytes.subarray(-LAST_CHUNK.length).toString('latin1')}`.slice(-LAST_CHUNK.length);
+      resolve();
+    });
+  });
+  socket.write(`GET ${path}?${name} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  await begun;
+  return { socket, closed, received: () => received, isWhole: () => tail === LAST_CHUNK };
+}
+
+async function endOf(name: string): Promise<Ended> {
+  for (;;) {
+    const end = ended.get(`?${name}`);
+    if (end !== undefined) return end;
+    await Bun.sleep(20);
+  }
+}
+
+test.concurrent.each(['/endless', '/large'])(
+  'a reader that takes a little of %s all the time has as long as it likes',
+  async (path) => {
+    const { socket, received } = await reader(path, `steady${path}`);
+    const deadlineMs = performance.now() + CUT_AFTER_MS + 2000;
+    while (performance.now() < deadlineMs) {
+      socket.pause();
+      await Bun.sleep(PAUSE_MS);
+      const before = received();
+      socket.resume();
+      await Bun.sleep(READ_MS);
+      while (received() === before) await Bun.sleep(READ_MS);
+    }
+    expect(ended.has(`?steady${path}`)).toBe(false);
+    socket.destroy();
+    expect((await endOf(`steady${path}`)).error).toBeUndefined();
+  },
+);
+
+test.concurrent('a reader that takes nothing is closed in time, and what it did not take is made no more', async () => {
+  const { socket, closed, received } = await reader('/endless', 'stalled');
+  const beganMs = performance.now();
+  socket.pause();
+  const { atMs, error } = await endOf('stalled');
+  expect(error).toBeUndefined();
+  expect(atMs - beganMs).toBeWithin(CUT_AFTER_MS / 2 - 500, CUT_AFTER_MS + 2000);
+  socket.resume();
+  await closed;
+  expect(received()).toBeLessThan(HELD_BYTES_MAX);
+});
+
+test.concurrent('a reader that waits for us is not cut off, however long that takes, and the connection ends with the body', async () => {
+  const { closed, received } = await reader('/silent', 'silent');
+  const before = received();
+  await closed;
+  expect(received()).toBeGreaterThan(before);
+  expect((await endOf('silent')).error).toBeUndefined();
+});
+
+test.concurrent('a body that breaks off is cut off', async () => {
+  const { closed, isWhole } = await reader('/broken', 'broken');
+  await closed;
+  expect((await endOf('broken')).error).toMatchObject({ message: 'no more' });
+  expect(isWhole()).toBe(false);
+});
