@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { exchange, type RawReply, requestOf, statusesUntilClosed } from './raw-http.ts';
+import {
+  bodyOf,
+  exchange,
+  parse,
+  type RawReply,
+  receivedUntilClosed,
+  requestOf,
+  statusesUntilClosed,
+} from './raw-http.ts';
 import { BOOKS } from './recording.ts';
 import type { Suite } from './suite.ts';
 import type { Target } from './target.ts';
@@ -301,6 +309,34 @@ export function malformedHttpTests(suite: Suite): void {
       const next = await exchange(target.origin, requestOf('/healthz', [HOST]));
       expect(next.status).toBe(200);
     });
+  });
+
+  test.each([
+    ['a page', 'snapshots?limit=1000'],
+    ['an export', 'export'],
+    ['a stream', 'stream?speed=max'],
+  ])('a request sent ahead of the end of %s is answered whole, or not at all', async (_, resource) => {
+    const { origin } = suite.target;
+    const headers = [HOST, `Authorization: Bearer ${suite.ampleKey}`];
+    const target = `/v1/btc/markets/${BOOKS.conditionId}/${resource}`;
+    const alone = bodyOf(await exchange(origin, requestOf(target, headers)));
+    expect(alone.rest).toBe('');
+    const first = `${[`GET ${target} HTTP/1.1`, ...headers].join('\r\n')}\r\n\r\n`;
+    const second = requestOf('/healthz', [HOST]);
+    for (const parts of [[first + second], [first, second], [first + second.slice(0, 20), second.slice(20)]]) {
+      const received = await receivedUntilClosed(origin, ...parts);
+      // What is cut off within a head is no answer.
+      if (!received.includes('\r\n\r\n')) continue;
+      const reply = parse(received);
+      expect(reply.status).toBe(200);
+      const { text, rest } = bodyOf(reply);
+      if (rest === undefined) expect(alone.text).toStartWith(text);
+      else expect(text).toBe(alone.text);
+      if (rest === undefined || rest === '') continue;
+      const next = parse(rest);
+      expect(next.status).toBe(200);
+      expect(bodyOf(next)).toEqual({ text: '{"status":"ok"}', rest: '' });
+    }
   });
 
   test('a malformed request is charged to its address, whatever key it carries', async () => {

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 
 const ANSWER_BYTES_MAX = 1 << 20;
+const MOMENT_MS = 2;
 
 /** What came back over a socket, byte for byte. */
 export interface RawReply {
@@ -12,28 +13,38 @@ export interface RawReply {
 
 /** Sends bytes as they are, which no HTTP library would, and reads until the server closes or has answered. */
 export async function exchange(origin: string, request: string): Promise<RawReply> {
-  return parse(await received(origin, request, (text) => text.length > ANSWER_BYTES_MAX || isWhole(text)));
+  return parse(await received(origin, [request], (text) => text.length > ANSWER_BYTES_MAX || isWhole(text)));
 }
 
 /**
- * Sends bytes as they are and reads until the server closes: the status of every answer that came, in their order. The
- * server ends it: what it takes for a request that is not yet whole, it waits for.
+ * Sends bytes as they are, each part a moment after the one before, and reads until the server closes. The server ends it: what
+ * it takes for a request that is not yet whole, it waits for.
  */
+export async function receivedUntilClosed(origin: string, ...parts: readonly string[]): Promise<string> {
+  return await received(origin, parts, () => false);
+}
+
+/** The status of every answer that came until the server closed, in their order. */
 export async function statusesUntilClosed(origin: string, bytes: string): Promise<readonly number[]> {
-  const text = await received(origin, bytes, () => false);
+  const text = await receivedUntilClosed(origin, bytes);
   return [...text.matchAll(/^HTTP\/1\.[01] (\d{3}) /gm), ...text.matchAll(/[^\n]HTTP\/1\.[01] (\d{3}) /g)].map(
     ([, status]) => Number(status),
   );
 }
 
 /** What comes back, a character a byte, until it is `enough` or the server closes. */
-async function received(origin: string, bytes: string, enough: (text: string) => boolean): Promise<string> {
+async function received(origin: string, parts: readonly string[], enough: (text: string) => boolean): Promise<string> {
   const { hostname, port } = new URL(origin);
   return await new Promise<string>((resolve) => {
     let text = '';
     const socket = connect({ host: hostname, port: Number(port) });
     socket.setEncoding('latin1');
-    socket.on('connect', () => socket.write(bytes, 'latin1'));
+    socket.on('connect', async () => {
+      for (const [index, part] of parts.entries()) {
+        if (index > 0) await Bun.sleep(MOMENT_MS);
+        socket.write(part, 'latin1');
+      }
+    });
     socket.on('data', (chunk: string) => {
       text += chunk;
       if (enough(text)) socket.destroy();
@@ -42,6 +53,26 @@ async function received(origin: string, bytes: string, enough: (text: string) =>
     socket.on('error', () => {});
     socket.on('close', () => resolve(text));
   });
+}
+
+/** A body, as far as it came, and what came behind its end; undefined where the end did not come. */
+export function bodyOf({ headers, body }: RawReply): { readonly text: string; readonly rest: string | undefined } {
+  const length = headers.get('content-length');
+  if (length !== undefined) {
+    return {
+      text: body.slice(0, Number(length)),
+      rest: body.length < Number(length) ? undefined : body.slice(Number(length)),
+    };
+  }
+  let text = '';
+  for (let at = 0; ; ) {
+    const lineEnd = body.indexOf('\r\n', at);
+    if (lineEnd < 0) return { text, rest: undefined };
+    const size = Number.parseInt(body.slice(at, lineEnd), 16);
+    at = lineEnd + 2 + size + 2;
+    text += body.slice(lineEnd + 2, at - 2);
+    if (size === 0) return { text, rest: body.slice(at) };
+  }
 }
 
 /** A request with the headers given, lines ended as HTTP has it. */
@@ -55,7 +86,7 @@ function isWhole(text: string): boolean {
   return length !== undefined && body.length >= Number(length);
 }
 
-function parse(text: string): RawReply {
+export function parse(text: string): RawReply {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return { status: 0, headers: new Map(), body: '' };
   const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n');
