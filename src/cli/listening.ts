@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { DomainError } from '../domain/errors.ts';
 
 /** A service that can be reached. */
@@ -15,10 +16,18 @@ export interface ListenOptions {
   readonly idleSeconds: number;
   /** Left out: BODY_BYTES_MAX. */
   readonly bodyBytesMax?: number;
+  /** Hears, in a line, why connections are refused for a while. */
+  readonly say: (line: string) => void;
 }
 
 /** Every endpoint only reads: a body has no meaning here. */
 const BODY_BYTES_MAX = 64 * 1024;
+/** Files that are free as long as connections are taken: the answers under way may need some. */
+const SPARE_FILES = 8;
+/** So often they are looked for, which takes a fortieth of a millisecond, while connections are taken and while they are not. */
+const LOOK_MS = { listening: 250, refusing: 1000 };
+
+type Server = Pick<Bun.Server<unknown>, 'port' | 'stop'>;
 
 /** The router, as far as listening goes. */
 interface App {
@@ -29,33 +38,117 @@ interface App {
     readonly idleTimeout: number;
     readonly maxRequestBodySize: number;
   }): unknown;
-  /** Null until it listens. */
-  readonly server: Pick<Bun.Server<unknown>, 'port' | 'stop'> | null;
+  /** The last one that listened; null before. */
+  readonly server: Server | null;
 }
 
 /** The service on an address of its own. Throws what the system says when it cannot be had. */
 export function listenDirectly(app: App, options: ListenOptions): Listening {
-  const { hostname, port, idleSeconds, bodyBytesMax = BODY_BYTES_MAX } = options;
-  app.listen({
-    hostname,
-    port,
-    // A second server on this port would halve every rate limit without a word.
-    reusePort: false,
-    idleTimeout: idleSeconds,
-    maxRequestBodySize: bodyBytesMax,
-  });
-  // Not by the router, which would forget it at once: answers under way ask it for their clients' addresses.
-  const server = app.server!;
-  return {
-    port: server.port ?? port,
-    async drain() {
-      await server.stop(false);
-    },
-    stop() {
-      // Settles when the last connection is closed, and nobody waits for that any more.
-      void server.stop(true);
-    },
-  };
+  return new Listener(app, options);
+}
+
+/**
+ * Takes connections as long as files are free. Without any, the server would ask for the next connection again and again,
+ * with all the processor time there is. So it stops listening before that, goes on with whoever is connected, and listens again
+ * when some have left.
+ */
+class Listener implements Listening {
+  readonly port: number;
+  readonly #app: App;
+  readonly #options: ListenOptions;
+  /** Undefined while connections are refused. */
+  #listening: Server | undefined;
+  /** Those that have stopped listening and still have connections, with what settles when these are closed. */
+  readonly #leaving = new Map<Server, Promise<void>>();
+  #look: NodeJS.Timeout;
+
+  constructor(app: App, options: ListenOptions) {
+    this.#app = app;
+    this.#options = options;
+    this.#listening = this.#listen(options.port);
+    this.port = this.#listening.port ?? options.port;
+    this.#look = this.#lookLater();
+  }
+
+  async drain(): Promise<void> {
+    clearTimeout(this.#look);
+    this.#refuse();
+    await Promise.all(this.#leaving.values());
+  }
+
+  stop(): void {
+    clearTimeout(this.#look);
+    this.#refuse();
+    // Settles when the last connection is closed, and nobody waits for that any more.
+    for (const server of this.#leaving.keys()) void server.stop(true);
+  }
+
+  #listen(port: number): Server {
+    const { hostname, idleSeconds, bodyBytesMax = BODY_BYTES_MAX } = this.#options;
+    const hooks = process.listenerCount('beforeExit');
+    this.#app.listen({
+      hostname,
+      port,
+      // A second server on this port would halve every rate limit without a word.
+      reusePort: false,
+      idleTimeout: idleSeconds,
+      maxRequestBodySize: bodyBytesMax,
+    });
+    // The router would stop it when nothing is left to do, which never is so; and keep it until then.
+    for (const hook of process.listeners('beforeExit').slice(hooks)) process.off('beforeExit', hook);
+    return this.#app.server!;
+  }
+
+  #refuse(): void {
+    const server = this.#listening;
+    if (server === undefined) return;
+    this.#listening = undefined;
+    // Not by the router, which would forget it at once: answers under way ask it for their clients' addresses.
+    this.#leaving.set(
+      server,
+      server.stop(false).then(() => void this.#leaving.delete(server)),
+    );
+  }
+
+  #lookLater(): NodeJS.Timeout {
+    const waitMs = this.#listening === undefined ? LOOK_MS.refusing : LOOK_MS.listening;
+    return setTimeout(() => {
+      const isFree = areFilesFree();
+      if (this.#listening === undefined) {
+        if (isFree) this.#listenAgain();
+      } else if (!isFree) {
+        this.#options.say(
+          'connections are refused until some are closed: this process may open no more files (ulimit -n)',
+        );
+        this.#refuse();
+      }
+      this.#look = this.#lookLater();
+    }, waitMs);
+  }
+
+  #listenAgain(): void {
+    const { hostname, say } = this.#options;
+    try {
+      this.#listening = this.#listen(this.port);
+    } catch (error) {
+      // The files are gone again, or another program has the address: the next look will tell.
+      say(cannotListen(error, { host: hostname, port: this.port }).message);
+    }
+  }
+}
+
+/** Whether this process may open SPARE_FILES more files. */
+function areFilesFree(): boolean {
+  const opened: number[] = [];
+  try {
+    while (opened.length < SPARE_FILES) opened.push(openSync('/dev/null', 'r'));
+    return true;
+  } catch {
+    // EMFILE, or ENFILE of the whole machine.
+    return false;
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
 }
 
 /** Whether only this machine can connect to a host of this name. */

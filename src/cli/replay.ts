@@ -116,7 +116,13 @@ function listen(
     replay: { runs, sockets, needsKeys: !isLoopback(host) },
   });
   try {
-    return listenDirectly(app, { hostname: host, port, idleSeconds: IDLE_SECONDS, bodyBytesMax: BODY_BYTES_MAX });
+    return listenDirectly(app, {
+      hostname: host,
+      port,
+      idleSeconds: IDLE_SECONDS,
+      bodyBytesMax: BODY_BYTES_MAX,
+      say: (line) => terminal.err(`${line}\n`),
+    });
   } catch (error) {
     throw cannotListen(error, options);
   }

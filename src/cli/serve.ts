@@ -107,7 +107,12 @@ async function listenUntilStopped(
   const { first, second } = stopSignals();
   let listening: Listening;
   try {
-    listening = listenDirectly(app, { hostname: options.host, port: options.port, idleSeconds: options.idleSeconds });
+    listening = listenDirectly(app, {
+      hostname: options.host,
+      port: options.port,
+      idleSeconds: options.idleSeconds,
+      say: (line) => terminal.err(`${line}\n`),
+    });
   } catch (error) {
     throw cannotListen(error, options);
   }

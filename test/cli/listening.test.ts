@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { Elysia } from 'elysia';
 import { listenDirectly } from '../../src/cli/listening.ts';
 
-const WHERE = { hostname: '127.0.0.1', port: 0, idleSeconds: 30 };
+const WHERE = { hostname: '127.0.0.1', port: 0, idleSeconds: 30, say: () => undefined };
 
 test('draining waits for an answer that is still being made', async () => {
   const asked = Promise.withResolvers<void>();

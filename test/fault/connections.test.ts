@@ -1,15 +1,77 @@
 import { expect } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { temporaryDirectory } from '../support/archive.ts';
+import { LIGHT_CONDITION_ID, LIGHT_START_MS } from '../support/light-recording.ts';
 import { fault } from './fault.ts';
 import { openIdle } from './idle-connections.ts';
-import { filesMax, residentBytes } from './machine.ts';
+import { cpuSeconds, filesMax, residentBytes } from './machine.ts';
 import { expectRecorded, READY, serveLight, until } from './served.ts';
 
+/** An answer that takes four seconds: the last 40 snapshots, ten a second. */
+const STREAMED = 40;
+const streamOf = (snapshots: number) =>
+  `/v1/btc/markets/${LIGHT_CONDITION_ID}/stream?speed=0.1&from=${LIGHT_START_MS + (snapshots - STREAMED) * 10}`;
+
+/** More than the server may open files, of which some are open at rest. */
+const CLIENTS = 500;
+const FILES_MAX = 256;
+const SAID = 'connections are refused until some are closed';
+/** For ten events and four looks for free files. A server that asks for the next connection all the time takes all there is. */
+const IDLE_CPU_SECONDS = 0.1;
 const MANY = 10_000;
 /** What else the two processes have open. */
 const FILES_BESIDE = 500;
 const MIB = 1024 * 1024;
+
+fault(
+  {
+    what: `${CLIENTS} connections to a server that may have ${FILES_MAX} files open, each with half a request`,
+    expected:
+      'it lives, sends the answers under way, takes no processor time meanwhile, and answers again once the others have left',
+    lacks: Bun.which('prlimit') === null ? 'prlimit' : undefined,
+  },
+  async () => {
+    using directory = temporaryDirectory();
+    await using served = await serveLight({
+      cwd: directory.path,
+      under: ['prlimit', `--nofile=${FILES_MAX}:${FILES_MAX}`],
+    });
+    const { pid } = served.server;
+    const descriptors = () => readdirSync(`/proc/${pid}/fd`).length;
+    await served.ready();
+    const atRest = descriptors();
+    const authorization = `Bearer ${served.key}`;
+    const stream = await fetch(`${served.origin}${streamOf(served.snapshots)}`, { headers: { authorization } });
+    let seen: string;
+    {
+      const port = Number(new URL(served.origin).port);
+      using held = await openIdle(port, CLIENTS, { sent: 'GET /readyz HTTP/1.1\r\nHost: localhost\r\n' });
+      await until('it says that it refuses connections', () => served.server.stderr().includes(SAID));
+      const most = descriptors();
+      expect(most).toBeWithin(FILES_MAX / 2, FILES_MAX + 1);
+      const before = cpuSeconds(pid);
+      await Bun.sleep(1000);
+      const busySeconds = cpuSeconds(pid) - before;
+      expect(busySeconds).toBeLessThanOrEqual(IDLE_CPU_SECONDS);
+      expect(held.open + held.lost).toBe(CLIENTS);
+      expect(await stream.text()).toEndWith(`event: end\ndata: {"snapshots":${STREAMED},"gaps":0}\n\n`);
+      seen = `${atRest} files at rest, ${most} of ${FILES_MAX} meanwhile, busy ${busySeconds.toFixed(2)} s of 1 s`;
+    }
+    const leftMs = performance.now();
+    await until('it takes new connections', async () => {
+      try {
+        return (await served.ready())[0] === 200;
+      } catch {
+        // Refused: not yet.
+        return false;
+      }
+    });
+    const seconds = (performance.now() - leftMs) / 1000;
+    for (const index of [0, 1, 1999]) expectRecorded(await served.nearest(index), index);
+    await until('it has closed those that left', () => descriptors() <= atRest + 2);
+    return `${seen}; ready ${seconds.toFixed(1)} s after they left`;
+  },
+);
 
 fault(
   {
@@ -24,7 +86,7 @@ fault(
     expectRecorded(await served.nearest(7), 7);
     const { pid } = served.server;
     const before = residentBytes(pid);
-    using idle = await openIdle(Number(new URL(served.origin).port), MANY, true);
+    using idle = await openIdle(Number(new URL(served.origin).port), MANY, { perAddress: 1000 });
     expect(idle.open).toBe(MANY);
     const during = residentBytes(pid);
     for (let index = 0; index < served.snapshots; index += 20) expectRecorded(await served.nearest(index), index);

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** Connections that say nothing. */
+/** Connections on which nothing happens. */
 export interface IdleConnections extends Disposable {
   /** How many the other side has accepted and not closed. */
   readonly open: number;
@@ -8,19 +8,28 @@ export interface IdleConnections extends Disposable {
   readonly lost: number;
 }
 
-/** Each address of this machine has 28,000 ports on most systems; so many are taken of one. */
-const PER_ADDRESS = 1000;
+interface IdleOptions {
+  /** What is sent on each at its beginning; left out: nothing. */
+  readonly sent?: string;
+  /** How many come from one address, 127.0.1.1, 127.0.1.2 and so on: each has 28,000 ports on most systems. Left out: all. */
+  readonly perAddress?: number;
+}
+
 const AT_ONCE = 200;
 const WITHIN_MS = 5000;
 
-/** Opens `count` connections to a server on 127.0.0.1, from 127.0.1.1, 127.0.1.2… when `spread`; says nothing on them. */
-export async function openIdle(port: number, count: number, spread: boolean): Promise<IdleConnections> {
+/** Opens `count` connections to a server on 127.0.0.1. */
+export async function openIdle(
+  port: number,
+  count: number,
+  { sent, perAddress = Number.POSITIVE_INFINITY }: IdleOptions,
+): Promise<IdleConnections> {
   const sockets: Socket[] = [];
   let open = 0;
   let lost = 0;
   const one = (index: number) =>
     new Promise<void>((resolve) => {
-      const localAddress = spread ? `127.0.1.${1 + Math.floor(index / PER_ADDRESS)}` : '127.0.0.1';
+      const localAddress = `127.0.1.${1 + Math.floor(index / perAddress)}`;
       const socket = connect({ host: '127.0.0.1', port, localAddress });
       let connected = false;
       const waiting = setTimeout(() => socket.destroy(), WITHIN_MS);
@@ -28,9 +37,10 @@ export async function openIdle(port: number, count: number, spread: boolean): Pr
         connected = true;
         open += 1;
         clearTimeout(waiting);
+        if (sent !== undefined) socket.write(sent);
         resolve();
       });
-      // What it is told when it is turned away stands in front of the end.
+      // What it is told stands in front of the end.
       socket.resume();
       // A close follows each error.
       socket.on('error', () => undefined);
