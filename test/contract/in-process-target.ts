@@ -17,7 +17,7 @@ export async function openInProcess(records: readonly object[]): Promise<Target>
     logError: (line) => {
       throw new Error(`the service logged a fault: ${line}`);
     },
-  }).listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
+  }).listen({ hostname: '127.0.0.1', port: 0, reusePort: false, maxRequestBodySize: 64 * 1024 });
   return {
     origin: `http://127.0.0.1:${app.server!.port}`,
     async makeKey(tier, { rpm } = {}) {
