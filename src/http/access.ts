@@ -10,7 +10,8 @@ import type { Holder } from '../store/holders.ts';
 import type { AccessLog } from './access-log.ts';
 import { type AddressSource, budgetSubject, type ClientAddresses } from './client-address.ts';
 import { earlierLimit, refuseTimeless } from './known-until.ts';
-import { ALLOWED_METHODS, isKnownPath, routeOf } from './routes.ts';
+import type { Exchange, ResponseHeaders } from './response.ts';
+import { ALLOWED_METHODS, type MountedPaths, routeOf } from './routes.ts';
 
 /** Requests a minute that one client address has without a valid key. */
 const ADDRESS_REQUESTS_PER_MINUTE = 600;
@@ -32,8 +33,7 @@ export interface AccessDeps {
    * with the replay that its path names.
    */
   readonly knownUntil: (run: string | undefined) => InstantMs | undefined;
-  /** Methods of paths that the table of routes does not have, as an Allow header has them; undefined: there is no such path. */
-  readonly methodsBeside: (pathname: string) => string | undefined;
+  readonly paths: MountedPaths;
   /** Hears whose key it was; undefined where nothing is logged. */
   readonly accessLog: AccessLog | undefined;
 }
@@ -60,12 +60,9 @@ const ANYBODY: Admitted = {
   tier: { id: 'anybody', coins: undefined, routes: undefined },
 };
 
-/** As the router types them; all that are set here are text. */
-export type ResponseHeaders = Record<string, string | number>;
-
 const HOST = /^(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 const AUTHORIZATION = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
-const AS_THE_PLUGIN_KNOWS_IT = /^Bearer [^ ]/;
+const BEARER = 'Bearer ';
 const KEY_WANTED = "a valid API key is needed: send the header 'Authorization: Bearer <API_KEY>'";
 
 /**
@@ -109,13 +106,19 @@ function hasWellFormedEscapes(url: string): boolean {
   }
 }
 
-/** Names of schemes are compared without regard to case (RFC 9110, 11.1); the bearer plugin knows one spelling. */
-export function normaliseScheme(request: Request): void {
-  const authorization = request.headers.get('authorization') ?? '';
-  // To write a header costs several times what it takes to read one.
-  if (AS_THE_PLUGIN_KNOWS_IT.test(authorization)) return;
+/**
+ * The one check of the header that a key comes in. What is well formed gets the one spelling that the bearer plugin reads
+ * (names of schemes are compared without regard to case: RFC 9110, 11.1); anything else is no header.
+ */
+export function keepWellFormedKey(request: Request): void {
+  const authorization = request.headers.get('authorization');
+  if (authorization === null) return;
   const token = AUTHORIZATION.exec(authorization)?.[1];
-  if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`);
+  if (token === undefined) request.headers.delete('authorization');
+  // To write a header costs several times what it takes to read one.
+  else if (authorization.length !== BEARER.length + token.length || !authorization.startsWith(BEARER)) {
+    request.headers.set('authorization', `${BEARER}${token}`);
+  }
 }
 
 export function pathOf(request: Request): string {
@@ -169,26 +172,19 @@ export function access(deps: AccessDeps) {
     .use(bearer())
     .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, route, params }) => {
       const admitted = admit(deps, request, token, set.headers as ResponseHeaders, server);
-      const { key, tier } = admitted;
-      const standing = standingOf(deps, request, token, route, params, admitted);
-      const knownUntilMs = earlierLimit(key.asOfMs, deps.knownUntil(runIn(params)));
+      const knownUntilMs = earlierLimit(admitted.key.asOfMs, deps.knownUntil(runIn(params)));
       const target = routeOf(route);
-      if (target === undefined || !isReading(request.method)) {
-        if (!isKnownPath(pathOf(request))) {
-          refuseUnknown(request, set.headers as ResponseHeaders, deps);
-          return { knownUntilMs, standing };
-        }
-        if (request.method !== 'OPTIONS') {
-          set.headers.allow = ALLOWED_METHODS;
-          throw new DomainError('method-not-allowed', `this path can only be read: use one of ${ALLOWED_METHODS}`);
-        }
-        return { knownUntilMs, standing };
+      if (target === undefined) {
+        const problem = unrouted(request, set.headers as ResponseHeaders, deps.paths);
+        if (problem !== undefined) throw problem;
+      } else {
+        // Paths without parameters come without any.
+        const inPath: Readonly<Record<string, string | undefined>> | undefined = params;
+        refuseUngranted(admitted.tier, target.grant, inPath?.coin);
+        refuseTimeless(target, knownUntilMs);
       }
-      // Paths without parameters come without any.
-      const inPath: Readonly<Record<string, string | undefined>> | undefined = params;
-      refuseUngranted(tier, target.grant, inPath?.coin);
-      refuseTimeless(target, knownUntilMs);
-      return { knownUntilMs, standing };
+      const exchange: Exchange = { request, set, knownUntilMs };
+      return { exchange, standing: standingOf(deps, request, token, route, params, admitted) };
     });
 }
 
@@ -200,19 +196,19 @@ export function runIn(params: Readonly<Record<string, string | undefined>> | und
   return params?.run;
 }
 
-/** Throws what is wrong with a request whose path is not in the table of routes; OPTIONS of one that exists is right. */
-export function refuseUnknown(
-  request: Request,
-  headers: ResponseHeaders,
-  { methodsBeside }: Pick<AccessDeps, 'methodsBeside'>,
-): void {
-  const methods = methodsBeside(pathOf(request));
+/**
+ * What is wrong with a request that no route is mounted for: its path (404) or its method (405); undefined for OPTIONS on a
+ * path that exists.
+ */
+export function unrouted(request: Request, headers: ResponseHeaders, paths: MountedPaths): DomainError | undefined {
+  const methods = paths.methodsAt(pathOf(request));
   if (methods === undefined) {
-    throw new DomainError('not-found', 'there is no such path: /openapi.json lists those that exist');
+    return new DomainError('not-found', 'there is no such path: /openapi.json lists those that exist');
   }
-  if (request.method === 'OPTIONS') return;
+  if (request.method === 'OPTIONS') return undefined;
   headers.allow = methods;
-  throw new DomainError('method-not-allowed', `this path takes other methods: use one of ${methods}`);
+  const why = methods === ALLOWED_METHODS ? 'can only be read' : 'takes other methods';
+  return new DomainError('method-not-allowed', `this path ${why}: use one of ${methods}`);
 }
 
 /** Who asks, authenticated and charged; throws 'unauthenticated', 'rate-limited' or 'forbidden'. */
@@ -245,13 +241,13 @@ export function admit(
 export function admittedNow(deps: AccessDeps, request: Request, token: string | undefined): Admitted | undefined {
   if (deps.isOpen) return ANYBODY;
   const holder = holderOf(deps, request, token);
-  return holder !== undefined && isGranted(holder.tier, deps.grantNeeded, undefined) ? holder : undefined;
+  return holder !== undefined && ungranted(holder.tier, deps.grantNeeded, undefined) === undefined ? holder : undefined;
 }
 
 /** Looked at with every request, so that a revocation bites at once. */
 function holderOf({ archive }: AccessDeps, request: Request, token: string | undefined): Holder | undefined {
-  // The plugin would also take a key from the query; only a strictly formed header counts here.
-  const presented = AUTHORIZATION.test(request.headers.get('authorization') ?? '') ? token : undefined;
+  // Without a header the plugin would take a key from the query.
+  const presented = request.headers.has('authorization') ? token : undefined;
   const { database, holders } = archive;
   return presented === undefined ? undefined : database.readInTurn(() => holders.find(presented));
 }
@@ -268,15 +264,16 @@ function standingOf(
     keyId: admitted === ANYBODY ? undefined : admitted.key.id,
     isLetIn() {
       const tier = admittedNow(deps, request, token)?.tier;
-      return tier !== undefined && isGranted(tier, routeOf(route)?.grant, params?.coin);
+      return tier !== undefined && ungranted(tier, routeOf(route)?.grant, params?.coin) === undefined;
     },
     knownUntilMs: () => earlierLimit(admitted.key.asOfMs, deps.knownUntil(runIn(params))),
   };
 }
 
-function isGranted(tier: Admitted['tier'], grant: Grant | undefined, coin: string | undefined): boolean {
-  const isRouteGranted = grant === undefined || grantsRoute(tier, grant);
-  return isRouteGranted && (coin === undefined || grantsCoin(tier, canonicalCoin(coin)));
+/** What a tier does not grant of a route and a coin, in words; undefined: it grants both. */
+function ungranted(tier: Admitted['tier'], grant: Grant | undefined, coin: string | undefined): string | undefined {
+  if (grant !== undefined && !grantsRoute(tier, grant)) return grant;
+  return coin === undefined || grantsCoin(tier, canonicalCoin(coin)) ? undefined : 'this coin';
 }
 
 function rateLimited(headers: ResponseHeaders, allowance: Allowance, what: string): DomainError {
@@ -290,20 +287,10 @@ function rateLimited(headers: ResponseHeaders, allowance: Allowance, what: strin
 
 /** Throws 'forbidden' for a route or a coin that the tier does not grant. */
 export function refuseUngranted(tier: Admitted['tier'], grant: Grant | undefined, coin: string | undefined): void {
-  if (grant !== undefined && !grantsRoute(tier, grant)) {
-    throw new DomainError(
-      'forbidden',
-      `the tier '${tier.id}' does not grant ${grant}: /v1/billing/tiers lists what does`,
-    );
-  }
-  if (coin !== undefined && !grantsCoin(tier, canonicalCoin(coin))) {
-    throw new DomainError(
-      'forbidden',
-      `the tier '${tier.id}' does not grant this coin: /v1/billing/tiers lists what does`,
-    );
-  }
-}
-
-function isReading(method: string): boolean {
-  return method === 'GET' || method === 'HEAD';
+  const missing = ungranted(tier, grant, coin);
+  if (missing === undefined) return;
+  throw new DomainError(
+    'forbidden',
+    `the tier '${tier.id}' does not grant ${missing}: /v1/billing/tiers lists what does`,
+  );
 }

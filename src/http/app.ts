@@ -10,11 +10,10 @@ import {
   access,
   chargeAddress,
   describeAddress,
-  normaliseScheme,
+  keepWellFormedKey,
   pathOf,
-  type ResponseHeaders,
   refuseMalformed,
-  refuseUnknown,
+  unrouted,
 } from './access.ts';
 import type { AccessLog } from './access-log.ts';
 import { type AddressSource, ClientAddresses } from './client-address.ts';
@@ -30,12 +29,12 @@ import { pricesController } from './prices.ts';
 import { isOurs, problemResponse } from './problem.ts';
 import { quotesController } from './quotes.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
-import { methodsAt } from './replay/methods.ts';
 import { replayDocument } from './replay/openapi-replay.ts';
 import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
 import { SOCKET_OPTIONS } from './replay/socket.ts';
 import { Responder, withoutLength } from './respond.ts';
-import { ALLOWED_METHODS, isKnownPath, ROUTES } from './routes.ts';
+import { type ResponseHeaders, type ResponseSettings, respond } from './response.ts';
+import { MountedPaths, ROUTES } from './routes.ts';
 import { looksLikeKey, maskedTarget } from './secret-mask.ts';
 import { siteController } from './site.ts';
 import { snapshotsController } from './snapshots.ts';
@@ -98,10 +97,12 @@ export function createApp(appDeps: AppDeps) {
     clocks,
     addresses,
     knownUntil: (run) => (replay === undefined ? knownUntil() : replay.runs.find(run).clock.nowMs),
-    methodsBeside: (pathname) => methodsAt(replayed?.routes ?? [], pathname),
+    paths: new MountedPaths(() => app.routes),
     accessLog,
   };
   const gate = access(accessDeps);
+  const logCut = (what: string) => (error: unknown, request: Request) =>
+    logError(`${what} ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`);
   const responder = new Responder(archive.archiveId, version, new HeldAnswers(archive.database, HELD_BYTES_MAX));
   const deps = { gate, archive, lookup: new Lookup(archive), responder };
   const v1 = new Elysia({ name: 'v1' })
@@ -109,22 +110,14 @@ export function createApp(appDeps: AppDeps) {
     .use(tiersController(deps))
     .use(marketsController(deps))
     .use(snapshotsController(deps))
-    .use(
-      streamController({ ...deps, clocks, isDraining }, (error, request) =>
-        logError(`stream ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`),
-      ),
-    )
+    .use(streamController({ ...deps, clocks, isDraining }, logCut('stream')))
     .use(coverageController(deps, () => clocks().wallMs))
     .use(pricesController(deps))
     .use(quotesController(deps))
-    .use(
-      exportController(deps, (error, request) =>
-        logError(`export ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`),
-      ),
-    )
+    .use(exportController(deps, logCut('export')))
     // Whatever else is asked for under /v1 passes the gate too, which throws for all but OPTIONS.
-    .all('/v1', () => options())
-    .all('/v1/*', ({ request }) => options(accessDeps.methodsBeside(pathOf(request))));
+    .all('/v1', ({ request, set }) => options(set, request, accessDeps))
+    .all('/v1/*', ({ request, set }) => options(set, request, accessDeps));
   const replayed =
     replay === undefined
       ? undefined
@@ -133,64 +126,62 @@ export function createApp(appDeps: AppDeps) {
           archive,
           accessDeps,
           v1,
-          logCut: (error, request) => logError(`replay ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`),
+          logCut: logCut('replay'),
           isDraining,
         });
-  return (
-    new Elysia({ name: 'bookreel', handler: { standardHostname: false }, websocket: SOCKET_OPTIONS })
-      .wrap((handle, request) => {
-        const isHead = request.method === 'HEAD';
-        if (!isHead && accessLog === undefined && cors === undefined) return handle;
-        const finish = (answer: unknown) => {
-          if (!(answer instanceof Response)) return answer;
-          const finished = isHead ? withoutLength(answer) : answer;
-          cors?.describe(finished, request);
-          accessLog?.end(request, finished);
-          return finished;
-        };
-        return (...given: unknown[]) => {
-          const answer: unknown = handle(...given);
-          return answer instanceof Promise ? answer.then(finish) : finish(answer);
-        };
-      })
-      .onRequest(({ request, set, server }) => {
-        const headers = set.headers as ResponseHeaders;
-        const requestId = requestIdOf(request, server, addresses);
-        headers['x-request-id'] = requestId;
-        headers['x-content-type-options'] = 'nosniff';
-        accessLog?.begin(request, requestId, addresses.of(request, server));
-        refuseMalformed(request, allowedHosts);
-        if (replay !== undefined) refuseForeignOrigin(request, (asked) => cors?.allows(asked) === true);
-        const permission = cors?.preflight(request);
-        if (permission !== undefined) {
-          // A browser asks before it sends the key.
-          chargeAddress(headers, addresses.of(request, server), accessDeps);
-          return permission;
-        }
-        normaliseScheme(request);
-        return undefined;
-      })
-      .onError(({ error, request, set, server }) => {
-        const headers = set.headers as ResponseHeaders;
-        const problem = problemOf(error, request, headers, addresses.of(request, server), accessDeps);
-        if (problem === undefined) return options(accessDeps.methodsBeside(pathOf(request)));
-        const requestId = String(headers['x-request-id'] ?? '');
-        if (isOurs(problem))
-          logError(`${requestId} ${request.method} ${maskedTarget(pathOf(request))}: ${causeOf(problem)}`);
-        return problemResponse(problem, requestId);
-      })
-      .use(v1)
-      .use(replayed ?? new Elysia())
-      // From here on: outside /v1, no key.
-      .onBeforeHandle(({ request, set, server, route }) => {
-        const headers = set.headers as ResponseHeaders;
-        if (headers['x-ratelimit-limit'] !== undefined) return;
-        const budget = UNCOUNTED.has(route) ? describeAddress : chargeAddress;
-        budget(headers, addresses.of(request, server), accessDeps);
-      })
-      .use(siteController({ archive, version, isDraining }))
-      .use(docsController(replay === undefined ? openApiDocument(version) : replayDocument(version)))
-  );
+  const app = new Elysia({ name: 'bookreel', handler: { standardHostname: false }, websocket: SOCKET_OPTIONS })
+    .wrap((handle, request) => {
+      const isHead = request.method === 'HEAD';
+      if (!isHead && accessLog === undefined && cors === undefined) return handle;
+      const finish = (answer: unknown) => {
+        if (!(answer instanceof Response)) return answer;
+        const finished = isHead ? withoutLength(answer) : answer;
+        cors?.describe(finished, request);
+        accessLog?.end(request, finished);
+        return finished;
+      };
+      return (...given: unknown[]) => {
+        const answer: unknown = handle(...given);
+        return answer instanceof Promise ? answer.then(finish) : finish(answer);
+      };
+    })
+    .onRequest(({ request, set, server }) => {
+      const headers = set.headers as ResponseHeaders;
+      const requestId = requestIdOf(request, server, addresses);
+      headers['x-request-id'] = requestId;
+      headers['x-content-type-options'] = 'nosniff';
+      accessLog?.begin(request, requestId, addresses.of(request, server));
+      refuseMalformed(request, allowedHosts);
+      if (replay !== undefined) refuseForeignOrigin(request, (asked) => cors?.allows(asked) === true);
+      if (cors?.isPreflight(request) === true) {
+        // A browser asks before it sends the key.
+        chargeAddress(headers, addresses.of(request, server), accessDeps);
+        return cors.permission(set);
+      }
+      keepWellFormedKey(request);
+      return undefined;
+    })
+    .onError(({ error, request, set, server }) => {
+      const headers = set.headers as ResponseHeaders;
+      const problem = problemOf(error, request, headers, addresses.of(request, server), accessDeps);
+      if (problem === undefined) return options(set, request, accessDeps);
+      const requestId = String(headers['x-request-id'] ?? '');
+      if (isOurs(problem))
+        logError(`${requestId} ${request.method} ${maskedTarget(pathOf(request))}: ${causeOf(problem)}`);
+      return problemResponse(problem, requestId, set);
+    })
+    .use(v1)
+    .use(replayed ?? new Elysia())
+    // From here on: outside /v1, no key.
+    .onBeforeHandle(({ request, set, server, route }) => {
+      const headers = set.headers as ResponseHeaders;
+      if (headers['x-ratelimit-limit'] !== undefined) return;
+      const budget = UNCOUNTED.has(route) ? describeAddress : chargeAddress;
+      budget(headers, addresses.of(request, server), accessDeps);
+    })
+    .use(siteController({ archive, version, isDraining }))
+    .use(docsController(replay === undefined ? openApiDocument(version) : replayDocument(version)));
+  return app;
 }
 
 /** A proxy's own id, so that its log and ours speak of the same request; any other client gets one that is new. */
@@ -224,21 +215,12 @@ function problemOf(
       if (isUnrouted(error)) return limited;
     }
   }
-  if (!isUnrouted(error)) return error;
-  if (!isKnownPath(pathOf(request))) {
-    try {
-      refuseUnknown(request, headers, accessDeps);
-    } catch (refused) {
-      return refused;
-    }
-  }
-  if (request.method === 'OPTIONS') return undefined;
-  headers.allow = ALLOWED_METHODS;
-  return new DomainError('method-not-allowed', `this path can only be read: use one of ${ALLOWED_METHODS}`);
+  return isUnrouted(error) ? unrouted(request, headers, accessDeps.paths) : error;
 }
 
-function options(methods = ALLOWED_METHODS): Response {
-  return new Response(null, { status: 204, headers: { allow: methods } });
+/** The answer to OPTIONS on a path that exists. */
+function options(set: ResponseSettings, request: Request, { paths }: Pick<AccessDeps, 'paths'>): Response {
+  return respond(set, null, { allow: paths.methodsAt(pathOf(request))! }, 204);
 }
 
 function causeOf(error: unknown): string {

@@ -9,7 +9,8 @@ import type { MarketSeries } from '../store/series.ts';
 import { type Gate, searchOf } from './access.ts';
 import type { Lookup } from './lookup.ts';
 import { Parameters } from './params.ts';
-import { type Exchange, type Negotiated, negotiate, type Responder } from './respond.ts';
+import { type Negotiated, negotiate, type Responder } from './respond.ts';
+import type { Exchange } from './response.ts';
 import type { Route } from './routes.ts';
 
 /** What every controller of /v1 stands on. */

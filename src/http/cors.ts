@@ -1,3 +1,4 @@
+import { type ResponseSettings, respond } from './response.ts';
 import { ALLOWED_METHODS } from './routes.ts';
 
 /** Browsers keep a preflight's answer for two hours at the most. */
@@ -28,20 +29,21 @@ export class Cors {
     this.#origins = origins === '*' ? origins : new Set(origins);
   }
 
-  /** The answer to a browser that asks whether a script may send its request; undefined for any other request. */
-  preflight(request: Request): Response | undefined {
-    if (request.method !== 'OPTIONS' || this.#allowed(request) === undefined) return undefined;
-    const asksForBrowser = request.headers.has('origin') && request.headers.has('access-control-request-method');
-    if (!asksForBrowser) return undefined;
-    return new Response(null, {
-      status: 204,
-      headers: {
-        allow: ALLOWED_METHODS,
-        'access-control-allow-methods': ALLOWED_METHODS,
-        'access-control-allow-headers': REQUEST_HEADERS,
-        'access-control-max-age': String(PREFLIGHT_SECONDS),
-      },
-    });
+  /** Whether a browser asks if a script may send its request, and it may. */
+  isPreflight(request: Request): boolean {
+    if (request.method !== 'OPTIONS' || !this.allows(request)) return false;
+    return request.headers.has('origin') && request.headers.has('access-control-request-method');
+  }
+
+  /** The answer to a preflight. */
+  permission(set: ResponseSettings): Response {
+    const headers = {
+      allow: ALLOWED_METHODS,
+      'access-control-allow-methods': ALLOWED_METHODS,
+      'access-control-allow-headers': REQUEST_HEADERS,
+      'access-control-max-age': String(PREFLIGHT_SECONDS),
+    };
+    return respond(set, null, headers, 204);
   }
 
   /** Says on an answer, whatever its status, who may read it. */

@@ -13,21 +13,18 @@ import { ROUTES, routerPath } from './routes.ts';
 export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs) {
   const { gate, archive, lookup, responder } = deps;
   const coverages = new Coverages(archive.database.path);
-  return new Elysia({ name: 'coverage' })
-    .use(gate)
-    .get(routerPath('coverage'), async ({ params, request, set, knownUntilMs }) => {
-      const exchange = { request, set, knownUntilMs };
-      const { asOfMs } = parametersOf(exchange, ROUTES.coverage, () => ({}));
-      const market = archive.database.readInTurn(() => lookup.market(params.coin, params.conditionId, asOfMs));
-      const negotiated = negotiate(exchange);
-      const tagOf = (of: StoredMarket) => (asOfMs === undefined ? responder.entityTag(of, negotiated) : undefined);
-      const held = responder.notModified(exchange, tagOf(market));
-      if (held !== undefined) return held;
-      // An import may have changed the market meanwhile: the answer and its tag are of one state, the one that was counted.
-      const coverage = await coverages.of(market, asOfMs);
-      const data = coverageResource(coverage, asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs);
-      return responder.document({ data }, negotiated, tagOf(coverage.market));
-    });
+  return new Elysia({ name: 'coverage' }).use(gate).get(routerPath('coverage'), async ({ params, exchange }) => {
+    const { asOfMs } = parametersOf(exchange, ROUTES.coverage, () => ({}));
+    const market = archive.database.readInTurn(() => lookup.market(params.coin, params.conditionId, asOfMs));
+    const negotiated = negotiate(exchange);
+    const tagOf = (of: StoredMarket) => (asOfMs === undefined ? responder.entityTag(of, negotiated) : undefined);
+    const held = responder.notModified(exchange, tagOf(market));
+    if (held !== undefined) return held;
+    // An import may have changed the market meanwhile: the answer and its tag are of one state, the one that was counted.
+    const coverage = await coverages.of(market, asOfMs);
+    const data = coverageResource(coverage, asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs);
+    return responder.document({ data }, negotiated, tagOf(coverage.market));
+  });
 }
 
 /** A resolved market is over, whatever the clock says: its answer never changes by itself. */

@@ -11,6 +11,7 @@ import { originOf, pageHeaders } from './page.ts';
 import { referencePage, referencePolicy } from './reference-page.ts';
 // @ts-expect-error TypeScript sees a module where its text is asked for
 import referenceStart from './reference-start.js' with { type: 'text' };
+import { type ResponseSettings, respond } from './response.ts';
 import { ROUTES, routerPath } from './routes.ts';
 
 const NONCE_BYTES = 16;
@@ -41,18 +42,15 @@ export function docsController(described: JsonObject) {
           return undefined;
         }
         const nonce = randomBytes(NONCE_BYTES).toString('base64');
-        Object.assign(set.headers, pageHeaders(referencePolicy(nonce)));
-        return new Response(referencePage(nonce));
+        return respond(set, referencePage(nonce), pageHeaders(referencePolicy(nonce)));
       })
-      .get(routerPath('reference'), async () => text(await script(), 'text/javascript'))
+      .get(routerPath('reference'), async ({ set }) => text(set, await script(), 'text/javascript'))
       .get(routerPath('llms'), ({ request, set }) => {
-        set.headers['cache-control'] = 'private, no-cache';
-        set.headers['content-type'] = 'text/plain; charset=utf-8';
-        return new Response(llmsText(document, originOf(request)));
+        return text(set, llmsText(document, originOf(request)), 'text/plain', 'private, no-cache');
       })
-      .get(routerPath('segmentsForm'), () => text(segmentsForm, 'text/markdown'))
+      .get(routerPath('segmentsForm'), ({ set }) => text(set, segmentsForm, 'text/markdown'))
       // No type of TypeScript is registered; as plain text a browser shows it.
-      .get(routerPath('segmentReader'), () => text(segmentReader, 'text/plain'))
+      .get(routerPath('segmentReader'), ({ set }) => text(set, segmentReader, 'text/plain'))
       .use(
         swagger({
           path: ROUTES.docs.path,
@@ -64,8 +62,6 @@ export function docsController(described: JsonObject) {
   );
 }
 
-function text(content: string | Blob, type: string): Response {
-  return new Response(content, {
-    headers: { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'max-age=86400' },
-  });
+function text(set: ResponseSettings, content: string | Blob, type: string, kept = 'max-age=86400'): Response {
+  return respond(set, content, { 'content-type': `${type}; charset=utf-8`, 'cache-control': kept });
 }

@@ -33,29 +33,26 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
   // A step is written and copied out before another one begins: one desk serves all exports.
   const desk: Desk = { out: new ByteBuffer(), openings: exportOpenings() };
   let underWay = 0;
-  return new Elysia({ name: 'export' })
-    .use(gate)
-    .get(routerPath('export'), ({ params, request, set, knownUntilMs, server }) => {
-      const exchange = { request, set, knownUntilMs };
-      const asked = parametersOf(exchange, ROUTES.export, (parameters) => parameters.exported());
-      return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated: { encoding }, etag }) => {
-        const headers = headersOf(market, asked.format);
-        if (etag !== undefined) headers.etag = etag;
-        if (encoding !== 'identity') headers['content-encoding'] = encoding;
-        if (request.method === 'HEAD') return responder.stream(null, headers);
-        if (underWay >= EXPORTS_MAX)
-          throw new DomainError('unavailable', `${EXPORTS_MAX} exports are under way already`);
-        const selection = selectionOfMarket(market, asked.fromMs, asked.toMs, asked.asOfMs);
-        const steps = marketSteps(archive, desk, market, selection, asked.format);
-        const chunks = encoding === 'identity' ? steps : compressed(steps, encoding, 'send');
-        underWay += 1;
-        const body = pulledBody(chunks, { request, server }, (error) => {
-          underWay -= 1;
-          if (error !== undefined && !isOvertaken(error)) logCut(error, request);
-        });
-        return responder.stream(body, { ...headers, ...PULLED_BODY_HEADERS });
+  return new Elysia({ name: 'export' }).use(gate).get(routerPath('export'), ({ params, exchange, server }) => {
+    const { request } = exchange;
+    const asked = parametersOf(exchange, ROUTES.export, (parameters) => parameters.exported());
+    return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated: { encoding }, etag }) => {
+      const headers = headersOf(market, asked.format);
+      if (etag !== undefined) headers.etag = etag;
+      if (encoding !== 'identity') headers['content-encoding'] = encoding;
+      if (request.method === 'HEAD') return responder.stream(exchange, null, headers);
+      if (underWay >= EXPORTS_MAX) throw new DomainError('unavailable', `${EXPORTS_MAX} exports are under way already`);
+      const selection = selectionOfMarket(market, asked.fromMs, asked.toMs, asked.asOfMs);
+      const steps = marketSteps(archive, desk, market, selection, asked.format);
+      const chunks = encoding === 'identity' ? steps : compressed(steps, encoding, 'send');
+      underWay += 1;
+      const body = pulledBody(chunks, { request, server }, (error) => {
+        underWay -= 1;
+        if (error !== undefined && !isOvertaken(error)) logCut(error, request);
       });
+      return responder.stream(exchange, body, { ...headers, ...PULLED_BODY_HEADERS });
     });
+  });
 }
 
 function headersOf(market: StoredMarket, format: StreamedFormat): Record<string, string> {

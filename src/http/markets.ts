@@ -7,7 +7,8 @@ import type { Timeframe } from '../domain/timeframe.ts';
 import type { ListPlace, MarketState } from '../store/markets.ts';
 import { answerAboutMarket, type ControllerDeps, parametersOf } from './controller.ts';
 import { MarketList } from './market-list.ts';
-import { type Exchange, type Format, negotiate } from './respond.ts';
+import { type Format, negotiate } from './respond.ts';
+import type { Exchange } from './response.ts';
 import { ROUTES, routerPath } from './routes.ts';
 
 /** To pass over so many markets takes a few milliseconds; further ones are passed over in turns of their own. */
@@ -102,8 +103,7 @@ export function marketsController(deps: ControllerDeps) {
 
   return new Elysia({ name: 'markets' })
     .use(gate)
-    .get(routerPath('markets'), ({ params, request, set, knownUntilMs }) => {
-      const exchange = { request, set, knownUntilMs };
+    .get(routerPath('markets'), ({ params, exchange }) => {
       const { asOfMs, ...asked } = parametersOf(exchange, ROUTES.markets, (parameters) => ({
         timeframe: parameters.timeframe(),
         limit: parameters.limit(),
@@ -115,8 +115,7 @@ export function marketsController(deps: ControllerDeps) {
       // One more than asked for tells whether more follow.
       return answer(exchange, params.coin, asked, (coin) => lookup.markets(coin, timeframe, limit + 1, skip));
     })
-    .get(routerPath('market'), ({ params, request, set, knownUntilMs }) => {
-      const exchange = { request, set, knownUntilMs };
+    .get(routerPath('market'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.market, () => ({}));
       return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated, etag }) => {
         const { asOfMs } = asked;

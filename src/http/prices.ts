@@ -20,8 +20,7 @@ export function pricesController(deps: ControllerDeps) {
   const { gate, archive, lookup, responder } = deps;
   return new Elysia({ name: 'prices' })
     .use(gate)
-    .get(routerPath('marketPrices'), ({ params, request, set, knownUntilMs }) => {
-      const exchange = { request, set, knownUntilMs };
+    .get(routerPath('marketPrices'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.marketPrices, (parameters) => parameters.series());
       return answerAboutMarket(deps, exchange, params, asked, (market) => {
         const sources = archive.prices.sources(market, asked.outcomes, asked.asOfMs);
@@ -33,8 +32,7 @@ export function pricesController(deps: ControllerDeps) {
         };
       });
     })
-    .get(routerPath('coinPrices'), ({ params, request, set, knownUntilMs }) => {
-      const exchange = { request, set, knownUntilMs };
+    .get(routerPath('coinPrices'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.coinPrices, (parameters) => parameters.series());
       return archive.database.readInTurn(() => {
         const coin = lookup.coin(params.coin, asked.asOfMs);

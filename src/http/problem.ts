@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { DomainError, type ErrorKind } from '../domain/errors.ts';
+import { NO_STORE, type ResponseSettings, respond } from './response.ts';
 
 /** RFC 9457 problem details, and `error` for clients that read the hosted service's field. */
 export const Problem = Type.Object(
@@ -75,7 +76,7 @@ export function isOurs(error: unknown): boolean {
 }
 
 /** The one way an error becomes an answer. What is not a DomainError says nothing about itself. */
-export function problemResponse(error: unknown, requestId: string): Response {
+export function problemResponse(error: unknown, requestId: string, set: ResponseSettings): Response {
   const kind = kindOf(error);
   const detail = kind.detail ?? (error instanceof DomainError ? error.message : kind.title);
   const name = error instanceof DomainError && kind !== INTERNAL ? error.kind : 'internal';
@@ -88,16 +89,8 @@ export function problemResponse(error: unknown, requestId: string): Response {
     requestId,
   };
   if (error instanceof DomainError && error.issues !== undefined) body.issues = [...error.issues];
-  const bytes = Buffer.from(JSON.stringify(body));
-  return new Response(bytes, {
-    status: kind.status,
-    headers: {
-      'content-type': 'application/problem+json',
-      // For the access log: the server would say the same.
-      'content-length': String(bytes.length),
-      'cache-control': 'no-store',
-    },
-  });
+  const headers = { 'content-type': 'application/problem+json', ...NO_STORE };
+  return respond(set, JSON.stringify(body), headers, kind.status);
 }
 
 function kindOf(error: unknown): ProblemKind {

@@ -16,21 +16,18 @@ import { ROUTES, routerPath } from './routes.ts';
 /** Tops of a market's books, one record per change. */
 export function quotesController(deps: ControllerDeps) {
   const { gate, archive, responder } = deps;
-  return new Elysia({ name: 'quotes' })
-    .use(gate)
-    .get(routerPath('quotes'), ({ params, request, set, knownUntilMs }) => {
-      const exchange = { request, set, knownUntilMs };
-      const asked = parametersOf(exchange, ROUTES.quotes, (parameters) => parameters.series());
-      return answerAboutMarket(deps, exchange, params, asked, (market) => {
-        const sources = archive.quotes.sources(market, asked.outcomes, asked.asOfMs);
-        const { query, scope } = pageOf(asked, `quotes ${market.conditionId} ${namesOf(sources)}`);
-        return ({ negotiated, etag }) => {
-          const page = archive.quotes.page(sources, query);
-          const data = page.records.map((record) => quoteResource(market, record));
-          return responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
-        };
-      });
+  return new Elysia({ name: 'quotes' }).use(gate).get(routerPath('quotes'), ({ params, exchange }) => {
+    const asked = parametersOf(exchange, ROUTES.quotes, (parameters) => parameters.series());
+    return answerAboutMarket(deps, exchange, params, asked, (market) => {
+      const sources = archive.quotes.sources(market, asked.outcomes, asked.asOfMs);
+      const { query, scope } = pageOf(asked, `quotes ${market.conditionId} ${namesOf(sources)}`);
+      return ({ negotiated, etag }) => {
+        const page = archive.quotes.page(sources, query);
+        const data = page.records.map((record) => quoteResource(market, record));
+        return responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+      };
     });
+  });
 }
 
 function quoteResource(market: StoredMarket, record: OutcomeQuote): QuoteResource {

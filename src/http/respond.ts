@@ -1,11 +1,11 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { Packr } from 'msgpackr';
-import type { InstantMs } from '../domain/instant.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { prefersMsgpack, qualities } from './accept.ts';
-import { type ResponseHeaders, targetOf } from './access.ts';
+import { targetOf } from './access.ts';
 import type { HeldAnswers } from './held-answers.ts';
+import { type Exchange, respond } from './response.ts';
 
 /** Smaller bodies do not get smaller by enough to pay on a line of 100 Mbit/s: `make bench` compares. */
 const BYTES_MIN = { zstd: 512, gzip: 800 };
@@ -23,15 +23,6 @@ export const EVENT_STREAM_TYPE = 'text/event-stream';
 export type Format = 'json' | 'msgpack';
 type Encoding = 'zstd' | 'gzip' | 'identity';
 
-/** The part of the router's context that answers are made from: what the gate let in (access.ts). */
-export interface Exchange {
-  readonly request: Request;
-  /** Its headers are those that were set for the answer so far. */
-  readonly set: { headers: ResponseHeaders };
-  /** Nothing later may be in the answer, whatever it is asked; undefined: there is no limit. */
-  readonly knownUntilMs: InstantMs | undefined;
-}
-
 /** How one request wants its answer. */
 export interface Negotiated extends Exchange {
   readonly format: Format;
@@ -40,13 +31,14 @@ export interface Negotiated extends Exchange {
   readonly question: string;
 }
 
-export function negotiate({ request, set, knownUntilMs }: Exchange): Negotiated {
+export function negotiate(exchange: Exchange): Negotiated {
+  const { request, knownUntilMs } = exchange;
   const format = prefersMsgpack(request.headers.get('accept') ?? '') ? 'msgpack' : 'json';
   const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
   // What is known at one instant is no answer at another, whoever asks. A target has no blanks.
   const until = knownUntilMs === undefined ? '' : ` until ${knownUntilMs}`;
   const question = `${format} ${encoding} ${targetOf(request)}${until}`;
-  return { request, set, knownUntilMs, format, encoding, question };
+  return { ...exchange, format, encoding, question };
 }
 
 /** What the client likes best; of what it likes equally, the smallest. */
@@ -101,15 +93,12 @@ export class Responder {
     if (etag === undefined || held === null) return undefined;
     const matches = held.trim() === '*' || held.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
     if (!matches) return undefined;
-    const headers = takeHeaders(set);
-    headers.vary = VARY;
-    headers.etag = etag;
-    return new Response(null, { status: 304, headers });
+    return respond(set, null, { vary: VARY, etag }, 304);
   }
 
   /** An answer that is read as it is made; null where only its headers are asked for, see `withoutLength`. */
-  stream(body: ReadableStream<Uint8Array> | null, headers: Record<string, string>): Response {
-    return new Response(body, { headers: { ...headers, vary: VARY, 'cache-control': 'private, no-cache' } });
+  stream({ set }: Exchange, body: ReadableStream<Uint8Array> | null, headers: Record<string, string>): Response {
+    return respond(set, body, { ...headers, vary: VARY, 'cache-control': 'private, no-cache' });
   }
 
   /** The answer as it was given before, where it is held; see HeldAnswers. Within `Database.readInTurn`. */
@@ -159,15 +148,14 @@ export class Responder {
     { format, encoding, set }: Negotiated,
     etag: string | undefined,
   ): Response {
-    const headers = takeHeaders(set);
-    headers['content-type'] = format === 'msgpack' ? MSGPACK_TYPE : JSON_TYPE;
-    // The server would say the same; said here, the access log knows it.
-    headers['content-length'] = String(body instanceof Blob ? body.size : body.length);
-    headers.vary = VARY;
-    headers['cache-control'] = 'private, no-cache';
+    const headers: Record<string, string> = {
+      'content-type': format === 'msgpack' ? MSGPACK_TYPE : JSON_TYPE,
+      vary: VARY,
+      'cache-control': 'private, no-cache',
+    };
     if (etag !== undefined) headers.etag = etag;
     if (packed) headers['content-encoding'] = encoding;
-    return new Response(body, { headers });
+    return respond(set, body, headers);
   }
 }
 
@@ -176,16 +164,6 @@ function compress(body: Uint8Array<ArrayBuffer>, encoding: Encoding): Uint8Array
   if (encoding === 'identity' || body.length < BYTES_MIN[encoding]) return undefined;
   if (encoding === 'zstd') return viewOf(Bun.zstdCompressSync(body, { level: ZSTD_LEVEL }));
   return Bun.gzipSync(body, { level: GZIP_LEVEL });
-}
-
-/**
- * The headers that were set for an answer so far, to be sent with it by whoever makes it. None are left behind: the router
- * would put them into a second response, made from the first one's body as a stream.
- */
-function takeHeaders(set: Exchange['set']): Record<string, string> {
-  const { headers } = set;
-  set.headers = {};
-  return headers as Record<string, string>;
 }
 
 /**

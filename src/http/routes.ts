@@ -94,19 +94,42 @@ export function routeOf(pathOfRouter: string): Route | undefined {
   return BY_ROUTER_PATH.get(pathOfRouter.startsWith(RUN_PREFIX) ? pathOfRouter.slice(RUN_PREFIX.length) : pathOfRouter);
 }
 
-/** Whether any route has this path, whatever the method. A trailing slash is the same route. */
-export function isKnownPath(pathname: string): boolean {
-  return PATTERNS.some((pattern) => pattern.test(pathname));
-}
-
 const NAMES = Object.keys(ROUTES) as RouteName[];
 const BY_ROUTER_PATH: ReadonlyMap<string, Route> = new Map(NAMES.map((name) => [routerPath(name), ROUTES[name]]));
-const PATTERNS: readonly RegExp[] = NAMES.map(
-  (name) =>
-    new RegExp(
-      `^${ROUTES[name].path
-        .replace(/\/$/, '')
-        .replaceAll('.', '\\.')
-        .replace(/\{\w+\}/g, '[^/]+')}/?$`,
-    ),
-);
+/** A route as the router lists it: its path with `:name` for each parameter, and a star for whatever follows. */
+interface MountedRoute {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** In the order in which an Allow header has them. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** The paths that exist: those of the routes that are mounted. */
+export class MountedPaths {
+  readonly #routes: () => readonly MountedRoute[];
+  #methods: readonly { readonly pattern: RegExp; readonly method: string }[] | undefined;
+
+  /** `routes` is asked once, with the first question. */
+  constructor(routes: () => readonly MountedRoute[]) {
+    this.#routes = routes;
+  }
+
+  /**
+   * What may be done with a path, as an Allow header has it; undefined where there is no such path. A trailing slash makes no
+   * difference; a route for whatever follows says nothing of what there is.
+   */
+  methodsAt(pathname: string): string | undefined {
+    this.#methods ??= this.#routes().map(({ method, path }) => ({ method, pattern: patternOf(path) }));
+    const mounted = new Set(this.#methods.flatMap(({ method, pattern }) => (pattern.test(pathname) ? method : [])));
+    if (mounted.has('GET')) mounted.add('HEAD');
+    const allowed = METHODS.filter((method) => mounted.has(method));
+    return allowed.length === 0 ? undefined : [...allowed, 'OPTIONS'].join(', ');
+  }
+}
+
+function patternOf(path: string): RegExp {
+  const pattern = path.replace(/\/$/, '').replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+');
+  // A star stands in no path that exists.
+  return path.endsWith('*') ? /^(?!)/ : new RegExp(`^${pattern}/?$`);
+}

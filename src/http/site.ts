@@ -3,6 +3,7 @@ import type { Archive } from '../store/archive.ts';
 import { prefersHtml } from './accept.ts';
 import { originOf, pageHeaders } from './page.ts';
 import { QUICK_START_STYLE_SOURCE, quickStartPage } from './quick-start.ts';
+import { NO_STORE, type ResponseSettings, respond, respondJson } from './response.ts';
 import { ROUTES, routerPath } from './routes.ts';
 
 export interface SiteDeps {
@@ -14,27 +15,27 @@ export interface SiteDeps {
 
 /** What stands outside /v1 and needs no key. */
 export function siteController({ archive, version, isDraining }: SiteDeps) {
-  const status = (state: string, code: number) =>
-    Response.json({ status: state }, { status: code, headers: { 'cache-control': 'no-store' } });
+  const status = (set: ResponseSettings, state: string, code: number) =>
+    respondJson(set, { status: state }, NO_STORE, code);
   return new Elysia({ name: 'site' })
     .get(routerPath('home'), ({ request, set }) => {
-      set.headers.vary = 'Accept';
-      if (!prefersHtml(request.headers.get('accept') ?? '')) return Response.json(about(version));
-      Object.assign(set.headers, pageHeaders([`style-src ${QUICK_START_STYLE_SOURCE}`, 'img-src data:']));
-      return new Response(quickStartPage(version, originOf(request)));
+      const vary = { vary: 'Accept' };
+      if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version), vary);
+      const headers = pageHeaders([`style-src ${QUICK_START_STYLE_SOURCE}`, 'img-src data:']);
+      return respond(set, quickStartPage(version, originOf(request)), { ...headers, ...vary });
     })
-    .get(routerPath('healthz'), () => status('ok', 200))
-    .get(routerPath('readyz'), () => {
-      if (isDraining()) return status('draining', 503);
+    .get(routerPath('healthz'), ({ set }) => status(set, 'ok', 200))
+    .get(routerPath('readyz'), ({ set }) => {
+      if (isDraining()) return status(set, 'draining', 503);
       try {
         archive.database.read(() => {
           archive.tiers.list();
           archive.apiKeys.probe();
         });
-        return status('ready', 200);
+        return status(set, 'ready', 200);
       } catch {
         // Whatever the database threw: this path answers the question whether it can.
-        return status('database unavailable', 503);
+        return status(set, 'database unavailable', 503);
       }
     });
 }

@@ -19,8 +19,7 @@ export function snapshotsController(deps: ControllerDeps) {
   };
   return new Elysia({ name: 'snapshots' })
     .use(gate)
-    .get(routerPath('snapshots'), ({ params, request, set, knownUntilMs }) => {
-      const exchange = { request, set, knownUntilMs };
+    .get(routerPath('snapshots'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.snapshots, (parameters) => ({
         ...parameters.series(),
         depth: parameters.depth(),
@@ -35,8 +34,7 @@ export function snapshotsController(deps: ControllerDeps) {
         };
       });
     })
-    .get(routerPath('nearest'), ({ params, request, set, knownUntilMs }) => {
-      const exchange = { request, set, knownUntilMs };
+    .get(routerPath('nearest'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.nearest, (parameters) => ({
         instantMs: parameters.instantOfPath('ts', params.ts),
         query: parameters.nearest(),
@@ -47,11 +45,10 @@ export function snapshotsController(deps: ControllerDeps) {
         return responder.give(desks[negotiated.format].writeNearest(market, found, query.depth), negotiated, etag);
       });
     })
-    .get(routerPath('nearestOfEach'), ({ params, request, set, knownUntilMs }) => {
-      const exchange = { request, set, knownUntilMs };
+    .get(routerPath('nearestOfEach'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.nearestOfEach, (parameters) => ({
         // `…/at/` without a list lacks the instant behind the slash.
-        instants: parameters.instants(pathOf(request).endsWith('/') ? 'path' : 'query'),
+        instants: parameters.instants(pathOf(exchange.request).endsWith('/') ? 'path' : 'query'),
         query: parameters.nearest(),
       }));
       const { instants, query } = asked;

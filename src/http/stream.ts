@@ -9,6 +9,7 @@ import { type ControllerDeps, parametersOf } from './controller.ts';
 import type { StreamParameters } from './params.ts';
 import { PULLED_BODY_HEADERS, pulledBody } from './pulled-body.ts';
 import { EVENT_STREAM_TYPE } from './respond.ts';
+import type { ResponseHeaders } from './response.ts';
 import { ROUTES, routerPath } from './routes.ts';
 import { StreamDesk } from './stream-desk.ts';
 import { readEventId, type StreamPlace } from './stream-place.ts';
@@ -43,14 +44,15 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
   const slots = new StreamSlots();
   return new Elysia({ name: 'stream' })
     .use(gate)
-    .get(routerPath('stream'), ({ params, request, set, knownUntilMs, standing, server }) => {
-      const asked = parametersOf({ request, set, knownUntilMs }, ROUTES.stream, (parameters) => parameters.streamed());
+    .get(routerPath('stream'), ({ params, exchange, standing, server }) => {
+      const { request, set } = exchange;
+      const asked = parametersOf(exchange, ROUTES.stream, (parameters) => parameters.streamed());
       const reel = archive.database.readInTurn(() => {
         const market = lookup.market(params.coin, params.conditionId, asked.asOfMs);
         const query = queryOf(market, asked, request.headers.get('last-event-id'));
         return new StreamReel(archive, market, query, () => deps.clocks().monotonicMs);
       });
-      if (request.method === 'HEAD') return responder.stream(null, HEADERS);
+      if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
       const release = takeSlot(slots, standing.keyId, set.headers);
       const left = new AbortController();
       const body = pulledBody(chunksOf(deps, desk, reel, standing, left.signal), { request, server }, (error) => {
@@ -58,7 +60,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
         release();
         if (error !== undefined) logCut(error, request);
       });
-      return responder.stream(body, { ...HEADERS, ...PULLED_BODY_HEADERS });
+      return responder.stream(exchange, body, { ...HEADERS, ...PULLED_BODY_HEADERS });
     });
 }
 
@@ -84,7 +86,7 @@ function placeBehind(lastEventId: string | null, scope: string): StreamPlace | u
   return place;
 }
 
-function takeSlot(slots: StreamSlots, keyId: string | undefined, headers: Record<string, string | number>): () => void {
+function takeSlot(slots: StreamSlots, keyId: string | undefined, headers: ResponseHeaders): () => void {
   try {
     return slots.take(keyId);
   } catch (error) {

@@ -6,8 +6,7 @@ import { ROUTES, routerPath } from './routes.ts';
 
 /** The live tier catalog; any valid key may read it. */
 export function tiersController({ gate, archive, responder }: ControllerDeps) {
-  return new Elysia({ name: 'tiers' }).use(gate).get(routerPath('tiers'), ({ request, set, knownUntilMs }) => {
-    const exchange = { request, set, knownUntilMs };
+  return new Elysia({ name: 'tiers' }).use(gate).get(routerPath('tiers'), ({ exchange }) => {
     // They are what they are now: an instant makes no difference.
     parametersOf(exchange, ROUTES.tiers, () => ({}));
     const data = archive.database.readInTurn(() => archive.tiers.list().map(tierResource));

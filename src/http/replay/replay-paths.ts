@@ -1,3 +1,4 @@
+import { bearer } from '@elysiajs/bearer';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { ReplayRuns } from '../../replay/replay-runs.ts';
 import type { Archive } from '../../store/archive.ts';
@@ -37,19 +38,23 @@ export interface ReplayPathsDeps extends ReplayDeps {
  */
 export function replayPaths(deps: ReplayPathsDeps) {
   const { archive, runs, sockets, accessDeps, v1, logCut, isDraining } = deps;
-  const admitted = ({ request, set, server }: Asking): Admitted => {
-    return admit(accessDeps, request, tokenIn(request), set.headers, server);
+  /** A socket is asked again whose it is, for as long as it is open. */
+  const tokens = new WeakMap<Request, string | undefined>();
+  const admitted = ({ request, set, server, token }: Asking): Admitted => {
+    tokens.set(request, token);
+    return admit(accessDeps, request, token, set.headers, server);
   };
   const mayListen = (request: Request, replayed: Replayed) => {
-    const by = admittedNow(accessDeps, request, tokenIn(request));
+    const by = admittedNow(accessDeps, request, tokens.get(request));
     return by !== undefined && maySee(by, replayed);
   };
   // What tardis-machine's paths replay.
   const everything = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
   const monotonicMs = () => accessDeps.clocks().monotonicMs;
   const ofRun = new Elysia({ name: 'of-run' })
-    .onBeforeHandle(({ request, set, server, params }) => {
-      const by = admitted({ request, set, server });
+    .use(bearer())
+    .onBeforeHandle(({ request, set, server, bearer: token, params }) => {
+      const by = admitted({ request, set, server, token });
       refuseUnseen(by, replayedBy(runs.find(runIn(params))));
     })
     .use(
@@ -66,8 +71,9 @@ export function replayPaths(deps: ReplayPathsDeps) {
     return sockets.upgrade(server, request, kept);
   };
   const ofArchive = new Elysia({ name: 'of-archive' })
-    .onBeforeHandle(({ request, set, server }) => {
-      const by = admitted({ request, set, server });
+    .use(bearer())
+    .onBeforeHandle(({ request, set, server, bearer: token }) => {
+      const by = admitted({ request, set, server, token });
       refuseUnseen(by, everything());
     })
     .use(
@@ -81,8 +87,4 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .use(ofArchive)
     .use(new Elysia({ prefix: RUN_PREFIX }).use(ofRun).use(v1))
     .use(runsController({ runs, admitted }));
-}
-
-function tokenIn(request: Request): string | undefined {
-  return request.headers.get('authorization')?.replace(/^Bearer +/i, '');
 }

@@ -1,9 +1,10 @@
+import { bearer } from '@elysiajs/bearer';
 import { Elysia } from 'elysia';
 import type { ReplayRun } from '../../replay/replay-run.ts';
 import type { ReplayRuns } from '../../replay/replay-runs.ts';
-import type { Admitted, ResponseHeaders } from '../access.ts';
+import type { Admitted } from '../access.ts';
 import type { AddressSource } from '../client-address.ts';
-import { NOT_STORED } from './replay-response.ts';
+import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response.ts';
 import { maySee, refuseUnseen, replayedBy } from './run-access.ts';
 import { type RunChange, runChangeIn, runRequestIn } from './run-request.ts';
 import { replayResource } from './run-resource.ts';
@@ -11,8 +12,10 @@ import { replayResource } from './run-resource.ts';
 /** A request, as the router has it. */
 export interface Asking {
   readonly request: Request;
-  readonly set: { headers: ResponseHeaders };
+  readonly set: ResponseSettings;
   readonly server: AddressSource | null;
+  /** The token that the bearer plugin read. */
+  readonly token: string | undefined;
 }
 
 export interface RunsDeps {
@@ -25,19 +28,26 @@ const RUNS = '/v1/replay/runs';
 
 /** The replays of this process: listed, made, steered, ended. Whom a key does not let see a replay does not see it listed. */
 export function runsController({ runs, admitted }: RunsDeps) {
-  const answer = (run: ReplayRun) => Response.json({ data: replayResource(runs, run) }, { headers: NOT_STORED });
+  const answer = (
+    set: ResponseSettings,
+    run: ReplayRun,
+    headers: Readonly<Record<string, string>> = NO_STORE,
+    status = 200,
+  ) => respondJson(set, { data: replayResource(runs, run) }, headers, status);
   const found = (by: Admitted, id: string) => {
     const run = runs.find(id);
     refuseUnseen(by, replayedBy(run));
     return run;
   };
   return new Elysia({ name: 'runs' })
-    .derive(({ request, set, server }) => ({ by: admitted({ request, set, server }) }))
-    .get(RUNS, ({ by }) => {
+    .use(bearer())
+    .derive(({ request, set, server, bearer: token }) => ({ by: admitted({ request, set, server, token }) }))
+    .get(RUNS, ({ by, set }) => {
       const seen = runs.list().filter((run) => maySee(by, replayedBy(run)));
-      return Response.json({ data: seen.map((run) => replayResource(runs, run)) }, { headers: NOT_STORED });
+      const data = seen.map((run) => replayResource(runs, run));
+      return respondJson(set, { data }, NO_STORE);
     })
-    .post(RUNS, async ({ by, request }) => {
+    .post(RUNS, async ({ by, request, set }) => {
       const { options, isPaused } = runRequestIn(await request.text());
       const run = runs.make(options);
       try {
@@ -47,18 +57,17 @@ export function runsController({ runs, admitted }: RunsDeps) {
         throw error;
       }
       if (!isPaused) run.clock.resume();
-      const headers = { ...NOT_STORED, location: `${RUNS}/${run.id}` };
-      return Response.json({ data: replayResource(runs, run) }, { status: 201, headers });
+      return answer(set, run, { ...NO_STORE, location: `${RUNS}/${run.id}` }, 201);
     })
-    .get(`${RUNS}/:run`, ({ by, params }) => answer(found(by, params.run)))
-    .patch(`${RUNS}/:run`, async ({ by, params, request }) => {
+    .get(`${RUNS}/:run`, ({ by, params, set }) => answer(set, found(by, params.run)))
+    .patch(`${RUNS}/:run`, async ({ by, params, request, set }) => {
       const run = found(by, params.run);
       steer(run, runChangeIn(await request.text()));
-      return answer(run);
+      return answer(set, run);
     })
-    .delete(`${RUNS}/:run`, ({ by, params }) => {
+    .delete(`${RUNS}/:run`, ({ by, params, set }) => {
       runs.end(found(by, params.run).id);
-      return new Response(null, { status: 204 });
+      return respond(set, null, {}, 204);
     });
 }
 

@@ -11,9 +11,8 @@ import { PriceTexts } from '../../replay/venue/price-texts.ts';
 import type { Archive } from '../../store/archive.ts';
 import { pathOf, searchOf } from '../access.ts';
 import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../pulled-body.ts';
-import type { Exchange } from '../respond.ts';
+import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response.ts';
 import { PacedReader } from './paced-reader.ts';
-import { passingResponse } from './replay-response.ts';
 import type { Sockets } from './socket.ts';
 import { tardisChunks } from './tardis-body.ts';
 import { type Outlet, TardisPump } from './tardis-pump.ts';
@@ -36,7 +35,6 @@ export interface TardisDeps {
 /** Replays over HTTP under way at once; of a slow reader each holds a few chunks. */
 export const TARDIS_STREAMS_MAX = 64;
 const SESSION_DELAY_MS = 2000;
-const STREAM_TYPE = 'application/x-json-stream';
 const HOUR_SECONDS = 3600;
 const MEGABYTE = 1024 * 1024;
 
@@ -74,11 +72,11 @@ export function tardisController({
     });
     return { stream, pace: { fromMs, speed, monotonicMs } };
   };
-  const answer = (request: Request, set: Exchange['set'], server: Reader['server'], ask: () => Asked): Response =>
+  const answer = (request: Request, set: ResponseSettings, server: Reader['server'], ask: () => Asked): Response =>
     answered(set, request, () => {
       const asked = ask();
       const { stream, pace } = opened(asked);
-      if (request.method === 'HEAD') return passingResponse(set, null, STREAM_TYPE);
+      if (request.method === 'HEAD') return respond(set, null, STREAM_HEADERS);
       if (underWay >= TARDIS_STREAMS_MAX) {
         throw new DomainError(
           'rate-limited',
@@ -95,8 +93,7 @@ export function tardisController({
         leaving.abort();
         if (error !== undefined && !isTheirs(error)) logCut(error, request);
       });
-      Object.assign(set.headers, PULLED_BODY_HEADERS);
-      return passingResponse(set, body, STREAM_TYPE);
+      return respond(set, body, { ...STREAM_HEADERS, ...PULLED_BODY_HEADERS });
     });
   return new Elysia({ name: 'tardis' })
     .get('/replay', ({ request, set, server }) => answer(request, set, server, () => nativeReplay(queryOf(request))))
@@ -221,24 +218,26 @@ function refuseUnknownAssets({ markets }: Archive, assetIds: readonly string[]):
 }
 
 /** In tardis-machine's form, whatever refuses. Its own refusals are a 500 there; here they say whose fault it is. */
-function answered(set: Exchange['set'], request: Request, work: () => Response): Response {
+function answered(set: ResponseSettings, request: Request, work: () => Response): Response {
   try {
     return work();
   } catch (error) {
     if (!(error instanceof DomainError) || !isTheirs(error)) throw error;
     const { message } = error;
     const status = STATUS_OF[error.kind] ?? 400;
-    const body = JSON.stringify({ responseText: message, message, url: pathOf(request) });
-    return passingResponse(set, body, 'application/json', status);
+    return respondJson(set, { responseText: message, message, url: pathOf(request) }, JSON_HEADERS, status);
   }
 }
 
 const STATUS_OF: Readonly<Partial<Record<DomainError['kind'], number>>> = { 'not-found': 404, 'rate-limited': 429 };
 
-function healthCheck(set: Exchange['set'], wallMs: number): Response {
+const JSON_HEADERS = { 'content-type': 'application/json', ...NO_STORE };
+const STREAM_HEADERS = { 'content-type': 'application/x-json-stream', ...NO_STORE };
+
+function healthCheck(set: ResponseSettings, wallMs: number): Response {
   const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
   const megabytes = (bytes: number) => Number((bytes / MEGABYTE).toFixed(1));
-  const body = JSON.stringify({
+  const health = {
     status: 'Healthy',
     uptimeHours: Number((process.uptime() / HOUR_SECONDS).toFixed(2)),
     timestampMs: wallMs,
@@ -248,6 +247,6 @@ function healthCheck(set: Exchange['set'], wallMs: number): Response {
       heapUsedMB: megabytes(heapUsed),
       externalMB: megabytes(external),
     },
-  });
-  return passingResponse(set, body, 'application/json');
+  };
+  return respondJson(set, health, JSON_HEADERS);
 }

@@ -2,13 +2,12 @@ import type { InstantMs } from '../../domain/instant.ts';
 import type { ReplayRun } from '../../replay/replay-run.ts';
 import type { ReplayRuns } from '../../replay/replay-runs.ts';
 import { runIn, searchOf } from '../access.ts';
-import type { Exchange } from '../respond.ts';
-import { passingResponse } from './replay-response.ts';
+import { NO_STORE, type ResponseSettings, respond } from '../response.ts';
 
 /** The part of the router's context that the venue's paths are answered from. */
 export interface VenueContext {
   readonly request: Request;
-  readonly set: Exchange['set'];
+  readonly set: ResponseSettings;
   /** Undefined where the path has none. */
   readonly params: PathParams | undefined;
 }
@@ -49,15 +48,11 @@ export function answerAsVenue(
   const query = new URLSearchParams(searchOf(request));
   try {
     const text = run.archive.database.readInTurn(() => tell({ run, nowMs: run.clock.nowMs, query, params }));
-    return respond(set, 200, text);
+    return respond(set, text, HEADERS);
   } catch (error) {
-    if (error instanceof VenueRefusal) return respond(set, error.status, JSON.stringify(error.body));
+    if (error instanceof VenueRefusal) return respond(set, JSON.stringify(error.body), HEADERS, error.status);
     throw error;
   }
 }
 
-function respond(set: Exchange['set'], status: number, text: string): Response {
-  const bytes = Buffer.from(text);
-  set.headers['content-length'] = String(bytes.length);
-  return passingResponse(set, bytes, 'application/json; charset=utf-8', status);
-}
+const HEADERS = { 'content-type': 'application/json; charset=utf-8', ...NO_STORE };
