@@ -4,6 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { IpNetwork } from '../domain/ip-address.ts';
 import { RateWindows } from '../domain/rate-window.ts';
+import { Turns } from '../replay/turns.ts';
 import type { Archive } from '../store/archive.ts';
 import {
   type AccessDeps,
@@ -104,7 +105,9 @@ export function createApp(appDeps: AppDeps) {
   const logCut = (what: string) => (error: unknown, request: Request) =>
     logError(`${what} ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`);
   const responder = new Responder(archive.archiveId, version, new HeldAnswers(archive.database, HELD_BYTES_MAX));
-  const deps = { gate, archive, lookup: new Lookup(archive), responder };
+  const turns = new Turns();
+  const nextTurn = () => new Promise<void>((resolve) => turns.enter(resolve));
+  const deps = { gate, archive, lookup: new Lookup(archive), responder, nextTurn };
   const v1 = new Elysia({ name: 'v1' })
     .use(gate)
     .use(tiersController(deps))

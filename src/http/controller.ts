@@ -19,6 +19,8 @@ export interface ControllerDeps {
   readonly archive: Archive;
   readonly lookup: Lookup;
   readonly responder: Responder;
+  /** Settles when it is one's turn: one of all who wait, each time that the process has looked for requests. */
+  readonly nextTurn: () => Promise<void>;
 }
 
 /** What every question of /v1 comes with. */

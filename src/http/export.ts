@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Elysia } from 'elysia';
 import { ByteBuffer } from '../book/byte-buffer.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -12,7 +11,6 @@ import {
   writerOf,
 } from '../recording/export/export-format.ts';
 import { type ExportSelection, selectionOfMarket } from '../recording/export/export-selection.ts';
-import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { answerAboutMarket, type ControllerDeps, parametersOf } from './controller.ts';
 import { PULLED_BODY_HEADERS, pulledBody } from './pulled-body.ts';
@@ -29,7 +27,7 @@ interface Desk {
 
 /** One whole market as a recording, streamed. `logCut` hears why one that broke off for a fault of ours did. */
 export function exportController(deps: ControllerDeps, logCut: (error: unknown, request: Request) => void) {
-  const { gate, archive, responder } = deps;
+  const { gate, responder } = deps;
   // A step is written and copied out before another one begins: one desk serves all exports.
   const desk: Desk = { out: new ByteBuffer(), openings: exportOpenings() };
   let underWay = 0;
@@ -43,7 +41,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
       if (request.method === 'HEAD') return responder.stream(exchange, null, headers);
       if (underWay >= EXPORTS_MAX) throw new DomainError('unavailable', `${EXPORTS_MAX} exports are under way already`);
       const selection = selectionOfMarket(market, asked.fromMs, asked.toMs, asked.asOfMs);
-      const steps = marketSteps(archive, desk, market, selection, asked.format);
+      const steps = marketSteps(deps, desk, market, selection, asked.format);
       const chunks = encoding === 'identity' ? steps : compressed(steps, encoding, 'send');
       underWay += 1;
       const body = pulledBody(chunks, { request, server }, (error) => {
@@ -70,7 +68,7 @@ function headersOf(market: StoredMarket, format: StreamedFormat): Record<string,
  * states would look whole.
  */
 async function* marketSteps(
-  archive: Archive,
+  { archive, nextTurn }: ControllerDeps,
   { out, openings }: Desk,
   market: StoredMarket,
   selection: ExportSelection,

@@ -1,29 +1,23 @@
 import { canonicalCoin, isCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
-import type { MarketState, StoredMarket } from '../store/markets.ts';
+import type { StoredMarket } from '../store/markets.ts';
 import { Remembered } from '../store/remembered.ts';
 
 const COINS_MAX = 256;
 const MARKETS_MAX = 4096;
-/** Lists are remembered in stretches of so many markets: few enough to be looked up for a short list alone. */
-const STRETCH = 256;
-const STRETCHES_MAX = 256;
 
 /** Finds what paths name. Within `Database.readInTurn`. */
 export class Lookup {
   readonly #archive: Archive;
   readonly #coins: Remembered<string>;
   readonly #markets: Remembered<StoredMarket>;
-  readonly #stretches: Remembered<readonly MarketState[]>;
 
   constructor(archive: Archive) {
     this.#archive = archive;
     this.#coins = new Remembered(archive.database, COINS_MAX);
     this.#markets = new Remembered(archive.database, MARKETS_MAX);
-    this.#stretches = new Remembered(archive.database, STRETCHES_MAX);
   }
 
   /**
@@ -61,22 +55,5 @@ export class Lookup {
       );
     }
     return market;
-  }
-
-  /** See Markets.list; `coin` is canonical. */
-  markets(coin: string, timeframe: Timeframe | undefined, limit: number, skip: number): MarketState[] {
-    const listed: MarketState[] = [];
-    for (let nth = Math.floor(skip / STRETCH); listed.length < limit; nth += 1) {
-      const stretch = this.#stretch(coin, timeframe, nth);
-      const from = Math.max(0, skip - nth * STRETCH);
-      for (let i = from; i < stretch.length && listed.length < limit; i += 1) listed.push(stretch[i]!);
-      if (stretch.length < STRETCH) break;
-    }
-    return listed;
-  }
-
-  #stretch(coin: string, timeframe: Timeframe | undefined, nth: number): readonly MarketState[] {
-    const look = () => this.#archive.markets.list(coin, timeframe, STRETCH, nth * STRETCH);
-    return this.#stretches.find(`${coin} ${timeframe ?? ''} ${nth}`, look)!;
   }
 }

@@ -1,70 +1,125 @@
 import { ByteBuffer } from '../book/byte-buffer.ts';
 import { appendArrayLength, msgpackText } from '../book/msgpack.ts';
-import type { MarketState, Markets } from '../store/markets.ts';
-import { MarketFragments } from './market-fragments.ts';
+import { marketResource } from '../domain/market.ts';
+import type { Timeframe } from '../domain/timeframe.ts';
+import type { Archive } from '../store/archive.ts';
+import type { ListPlace } from '../store/markets.ts';
+import { Remembered } from '../store/remembered.ts';
 import type { Format } from './respond.ts';
 
-/** Markets held as bytes, in one format: about 10,000. */
-const FRAGMENT_BYTES_MAX = 8 * 1024 * 1024;
+/** Lists are kept in stretches of so many markets: few enough to be written for a short list alone. */
+const STRETCH = 256;
+/** About 10,000 markets, 8 MB. */
+const STRETCHES_MAX = 40;
 
-export interface Pagination {
+export interface MarketListQuery {
+  readonly timeframe: Timeframe | undefined;
+  readonly limit: number;
+  readonly skip: number;
+}
+
+interface Pagination {
   readonly limit: number;
   readonly skip: number;
   readonly count: number;
   readonly hasMore: boolean;
 }
 
-type Encode = (value: unknown) => Uint8Array;
+/** Markets that follow each other in a list, as bytes. */
+interface Stretch {
+  /** One market after another, with what stands between them. */
+  readonly bytes: Uint8Array;
+  /** Where each market ends. */
+  readonly ends: readonly number[];
+  readonly last: ListPlace | undefined;
+}
 
 const encoder = new TextEncoder();
-const JSON_OPENS = encoder.encode('{"data":[');
-const JSON_PAGINATION = encoder.encode('],"pagination":');
-const COMMA = 44;
-const BRACE_CLOSES = 125;
-/** A map of two. */
-const MSGPACK_OPENS = Uint8Array.of(0x82, ...msgpackText('data'));
-const MSGPACK_PAGINATION = msgpackText('pagination');
+const NOTHING = new Uint8Array();
 
-/** Writes lists of markets in one format, `{data, pagination}`, one after another. */
+/** What stands around the markets of a list; in msgpack their number as well, behind `opens`. */
+const FRAMES = {
+  json: {
+    opens: encoder.encode('{"data":['),
+    between: encoder.encode(','),
+    paginates: encoder.encode('],"pagination":'),
+    closes: encoder.encode('}'),
+  },
+  msgpack: {
+    // A map of two.
+    opens: Uint8Array.of(0x82, ...msgpackText('data')),
+    between: NOTHING,
+    paginates: msgpackText('pagination'),
+    closes: NOTHING,
+  },
+} as const satisfies Record<Format, unknown>;
+
+/**
+ * Lists of markets in one format, `{data, pagination}`. What they are put together from is kept until the archive changes: to
+ * read and write a thousand markets takes ten times as long as to copy their bytes. Within `Database.readInTurn`.
+ */
 export class MarketList {
+  readonly #archive: Pick<Archive, 'markets'>;
   readonly #format: Format;
-  readonly #encode: Encode;
-  readonly #fragments: MarketFragments;
+  readonly #encode: (value: unknown) => Uint8Array;
+  readonly #stretches: Remembered<Stretch>;
   readonly #out = new ByteBuffer();
 
-  constructor(markets: Markets, format: Format, encode: Encode) {
+  constructor(archive: Pick<Archive, 'database' | 'markets'>, format: Format, encode: (value: unknown) => Uint8Array) {
+    this.#archive = archive;
     this.#format = format;
     this.#encode = encode;
-    this.#fragments = new MarketFragments(markets, encode, FRAGMENT_BYTES_MAX);
+    this.#stretches = new Remembered(archive.database, STRETCHES_MAX);
   }
 
-  /** A whole answer; valid until the next one is written. */
-  write(markets: readonly MarketState[], pagination: Pagination): Uint8Array<ArrayBuffer> {
+  /** A whole answer about a coin that is recorded; valid until the next one is written. */
+  write(coin: string, { timeframe, limit, skip }: MarketListQuery): Uint8Array<ArrayBuffer> {
+    const { between } = FRAMES[this.#format];
+    const parts: Uint8Array[] = [];
+    let count = 0;
+    let hasMore = false;
+    let stretch: Stretch | undefined;
+    for (let nth = Math.floor(skip / STRETCH); !hasMore; nth += 1) {
+      stretch = this.#stretch(coin, timeframe, nth, stretch?.last);
+      const { bytes, ends } = stretch;
+      const from = Math.max(0, skip - nth * STRETCH);
+      const to = Math.min(ends.length, from + limit - count);
+      if (to > from) parts.push(bytes.subarray(from === 0 ? 0 : ends[from - 1]! + between.length, ends[to - 1]));
+      count += Math.max(0, to - from);
+      hasMore = count === limit && to < ends.length;
+      if (ends.length < STRETCH) break;
+    }
+    return this.#framed(parts, { limit, skip, count, hasMore });
+  }
+
+  #framed(parts: readonly Uint8Array[], pagination: Pagination): Uint8Array<ArrayBuffer> {
     const out = this.#out;
+    const { opens, between, paginates, closes } = FRAMES[this.#format];
     out.clear();
-    if (this.#format === 'msgpack') this.#writeMsgpack(markets, pagination);
-    else this.#writeJson(markets, pagination);
+    out.append(opens);
+    if (this.#format === 'msgpack') appendArrayLength(out, pagination.count);
+    for (const [i, part] of parts.entries()) {
+      if (i > 0) out.append(between);
+      out.append(part);
+    }
+    out.append(paginates);
+    out.append(this.#encode(pagination));
+    out.append(closes);
     return out.view();
   }
 
-  #writeJson(markets: readonly MarketState[], pagination: Pagination): void {
-    const out = this.#out;
-    out.append(JSON_OPENS);
-    for (const [i, market] of markets.entries()) {
-      if (i > 0) out.byte(COMMA);
-      this.#fragments.append(out, market);
-    }
-    out.append(JSON_PAGINATION);
-    out.append(this.#encode(pagination));
-    out.byte(BRACE_CLOSES);
-  }
-
-  #writeMsgpack(markets: readonly MarketState[], pagination: Pagination): void {
-    const out = this.#out;
-    out.append(MSGPACK_OPENS);
-    appendArrayLength(out, markets.length);
-    for (const market of markets) this.#fragments.append(out, market);
-    out.append(MSGPACK_PAGINATION);
-    out.append(this.#encode(pagination));
+  /** `behind`: the last market of the stretch before, where that is known. */
+  #stretch(coin: string, timeframe: Timeframe | undefined, nth: number, behind: ListPlace | undefined): Stretch {
+    return this.#stretches.find(`${coin} ${timeframe ?? ''} ${nth}`, () => {
+      const skip = behind === undefined ? nth * STRETCH : 0;
+      const found = this.#archive.markets.list(coin, timeframe, STRETCH, skip, behind);
+      const out = new ByteBuffer();
+      const ends = found.map((market, i) => {
+        if (i > 0) out.append(FRAMES[this.#format].between);
+        out.append(this.#encode(marketResource(market)));
+        return out.length;
+      });
+      return { bytes: out.view().slice(), ends, last: found.at(-1) };
+    })!;
   }
 }

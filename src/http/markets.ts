@@ -1,12 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Elysia } from 'elysia';
 import type { InstantMs } from '../domain/instant.ts';
 import { marketResource } from '../domain/market.ts';
 import { marketResourceAsOf } from '../domain/market-as-of.ts';
-import type { Timeframe } from '../domain/timeframe.ts';
-import type { ListPlace, MarketState } from '../store/markets.ts';
-import { answerAboutMarket, type ControllerDeps, parametersOf } from './controller.ts';
-import { MarketList } from './market-list.ts';
+import type { ListPlace, StoredMarket } from '../store/markets.ts';
+import { answerAboutMarket, type ControllerDeps, parametersOf, type Timed } from './controller.ts';
+import { MarketList, type MarketListQuery } from './market-list.ts';
 import { type Format, negotiate } from './respond.ts';
 import type { Exchange } from './response.ts';
 import { ROUTES, routerPath } from './routes.ts';
@@ -17,110 +15,92 @@ const SKIPPED_AT_ONCE_MAX = 50_000;
 /** Such lists read every market that they pass over. */
 const SKIPPED_AT_ONCE_AS_OF = 5000;
 
-interface MarketListQuery {
-  readonly timeframe: Timeframe | undefined;
-  readonly limit: number;
-  readonly skip: number;
-}
-
 /** A coin's markets, and one market. */
 export function marketsController(deps: ControllerDeps) {
-  const { gate, archive, lookup, responder } = deps;
+  const { gate, archive, lookup, responder, nextTurn } = deps;
   const { database, markets } = archive;
-  const listIn = (format: Format) => new MarketList(markets, format, (value) => responder.encode(value, format));
+  const listIn = (format: Format) => new MarketList(archive, format, (value) => responder.encode(value, format));
   const lists: Readonly<Record<Format, MarketList>> = { json: listIn('json'), msgpack: listIn('msgpack') };
 
-  /** `find` says which markets are listed, and one more where more follow; `state`: of the archive when it was begun. */
+  /** The answer that is held, or what `write` writes; `state`: of the archive when that was begun. */
   const answer = (
     exchange: Exchange,
     coinText: string,
-    { limit, skip }: MarketListQuery,
-    find: (coin: string) => MarketState[],
+    asOfMs: InstantMs | undefined,
+    write: (coin: string, format: Format) => Uint8Array<ArrayBuffer>,
     state?: number,
   ) =>
     database.readInTurn(() => {
-      const coin = lookup.coin(coinText);
+      const coin = lookup.coin(coinText, asOfMs);
       const negotiated = negotiate(exchange);
       const held = responder.held(negotiated);
-      if (held !== undefined) return held;
-      const found = find(coin);
-      const listed = found.slice(0, limit);
-      const pagination = { limit, skip, count: listed.length, hasMore: found.length > limit };
-      return responder.give(lists[negotiated.format].write(listed, pagination), negotiated, undefined, state);
+      return held ?? responder.give(write(coin, negotiated.format), negotiated, undefined, state);
     });
 
-  const answerFarBehind = async (exchange: Exchange, coinText: string, asked: MarketListQuery) => {
-    const { timeframe, limit } = asked;
-    const begun = database.readInTurn(() => ({
-      held: responder.held(negotiate(exchange)),
-      state: database.state,
-    }));
+  /** A list of which nothing is kept; what is left of `skip` is passed over behind `from`. */
+  const written = (
+    coin: string,
+    format: Format,
+    { timeframe, limit, skip, asOfMs }: MarketListQuery & Timed,
+    left: number,
+    from?: ListPlace,
+  ) => {
+    // One more than asked for tells whether more follow.
+    const found = markets.list(coin, timeframe, limit + 1, left, from, asOfMs);
+    const data = found.slice(0, limit).map((market) => resourceOf(market, asOfMs));
+    const pagination = { limit, skip, count: data.length, hasMore: found.length > limit };
+    return responder.encode({ data, pagination }, format);
+  };
+
+  const answerInTurns = async (
+    exchange: Exchange,
+    coinText: string,
+    asked: MarketListQuery & Timed,
+    skippedAtOnce: number,
+  ) => {
+    const { timeframe, asOfMs } = asked;
+    const begun = database.readInTurn(() => ({ held: responder.held(negotiate(exchange)), state: database.state }));
     if (begun.held !== undefined) return begun.held;
     let from: ListPlace | undefined;
-    let rest = asked.skip;
-    while (rest > SKIPPED_AT_ONCE_MAX) {
+    let left = asked.skip;
+    while (left > skippedAtOnce) {
       const behind = from;
       const next = database.readInTurn(() =>
-        markets.skip(lookup.coin(coinText), timeframe, SKIPPED_AT_ONCE_MAX, behind),
+        markets.skip(lookup.coin(coinText, asOfMs), timeframe, skippedAtOnce, behind, asOfMs),
       );
       // The list ends before: what follows finds nothing, whatever is left to be skipped.
       if (next === undefined) break;
       from = next;
-      rest -= SKIPPED_AT_ONCE_MAX;
+      left -= skippedAtOnce;
       await nextTurn();
     }
-    const find = (coin: string) => markets.list(coin, timeframe, limit + 1, rest, from);
-    return await answer(exchange, coinText, asked, find, begun.state);
-  };
-
-  /** The list as it was at an instant. */
-  const answerAsOf = async (
-    exchange: Exchange,
-    coinText: string,
-    { timeframe, limit, skip }: MarketListQuery,
-    asOfMs: InstantMs,
-  ) => {
-    let from: ListPlace | undefined;
-    let rest = skip;
-    while (rest > SKIPPED_AT_ONCE_AS_OF) {
-      const behind = from;
-      const [last] = database.readInTurn(() =>
-        markets.listAsOf(lookup.coin(coinText, asOfMs), timeframe, asOfMs, 1, SKIPPED_AT_ONCE_AS_OF - 1, behind),
-      );
-      if (last === undefined) break;
-      from = last;
-      rest -= SKIPPED_AT_ONCE_AS_OF;
-      await nextTurn();
-    }
-    return database.readInTurn(() => {
-      const coin = lookup.coin(coinText, asOfMs);
-      const found = markets.listAsOf(coin, timeframe, asOfMs, limit + 1, rest, from);
-      const data = found.slice(0, limit).map((market) => marketResourceAsOf(market, asOfMs));
-      const pagination = { limit, skip, count: data.length, hasMore: found.length > limit };
-      return responder.giveDocument({ data, pagination }, negotiate(exchange));
-    });
+    const write = (coin: string, format: Format) => written(coin, format, asked, left, from);
+    return await answer(exchange, coinText, asOfMs, write, begun.state);
   };
 
   return new Elysia({ name: 'markets' })
     .use(gate)
     .get(routerPath('markets'), ({ params, exchange }) => {
-      const { asOfMs, ...asked } = parametersOf(exchange, ROUTES.markets, (parameters) => ({
+      const asked = parametersOf(exchange, ROUTES.markets, (parameters) => ({
         timeframe: parameters.timeframe(),
         limit: parameters.limit(),
         skip: parameters.skip(),
       }));
-      if (asOfMs !== undefined) return answerAsOf(exchange, params.coin, asked, asOfMs);
-      if (asked.skip > SKIPPED_AT_ONCE_MAX) return answerFarBehind(exchange, params.coin, asked);
-      const { timeframe, limit, skip } = asked;
-      // One more than asked for tells whether more follow.
-      return answer(exchange, params.coin, asked, (coin) => lookup.markets(coin, timeframe, limit + 1, skip));
+      const { skip, asOfMs } = asked;
+      const skippedAtOnce = asOfMs === undefined ? SKIPPED_AT_ONCE_MAX : SKIPPED_AT_ONCE_AS_OF;
+      if (skip > skippedAtOnce) return answerInTurns(exchange, params.coin, asked, skippedAtOnce);
+      return answer(exchange, params.coin, asOfMs, (coin, format) =>
+        asOfMs === undefined ? lists[format].write(coin, asked) : written(coin, format, asked, skip),
+      );
     })
     .get(routerPath('market'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.market, () => ({}));
       return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated, etag }) => {
-        const { asOfMs } = asked;
-        const data = asOfMs === undefined ? marketResource(market) : marketResourceAsOf(market, asOfMs);
-        return responder.giveDocument({ data }, negotiated, etag);
+        return responder.giveDocument({ data: resourceOf(market, asked.asOfMs) }, negotiated, etag);
       });
     });
+}
+
+function resourceOf(market: StoredMarket, asOfMs: InstantMs | undefined) {
+  return asOfMs === undefined ? marketResource(market) : marketResourceAsOf(market, asOfMs);
 }

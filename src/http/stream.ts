@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Elysia } from 'elysia';
 import { DomainError } from '../domain/errors.ts';
 import type { ClockReading } from '../domain/rate-window.ts';
@@ -102,7 +101,7 @@ function takeSlot(slots: StreamSlots, keyId: string | undefined, headers: Respon
  * ended, or what comes may no longer be known: the client asks again, and is told.
  */
 async function* chunksOf(
-  { archive, clocks, isDraining }: StreamDeps,
+  { archive, clocks, isDraining, nextTurn }: StreamDeps,
   desk: StreamDesk,
   reel: StreamReel,
   standing: Standing,

@@ -11,16 +11,13 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Database } from './database.ts';
 
-/** Which market, and in which state. */
-export interface MarketState {
+/** A market as this archive holds it. */
+export interface StoredMarket extends StatedMarket {
   /** This archive's own handle. */
   readonly key: number;
   /** Another number after every change to the market or to a record of it. */
   readonly revision: number;
 }
-
-/** A market as this archive holds it. */
-export interface StoredMarket extends StatedMarket, MarketState {}
 
 interface MarketRow {
   readonly market_key: number;
@@ -48,11 +45,6 @@ interface MarketRow {
   readonly revision: number;
 }
 
-interface StateRow {
-  readonly market_key: number;
-  readonly revision: number;
-}
-
 interface PlaceRow {
   readonly start_ms: number;
   readonly condition_id: string;
@@ -68,18 +60,15 @@ const WRITTEN = `condition_id, venue_market_id, venue_event_id, slug, symbol, ti
 const VALUES = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${NEW_REVISION}`;
 const COLUMNS = `market_key, ${WRITTEN}`;
 
-const LIST = 'AND (start_ms, condition_id) < (?, ?) ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?';
-export const LIST_MARKETS = `SELECT market_key, revision FROM markets WHERE symbol = ? ${LIST}`;
-export const LIST_MARKETS_OF_TIMEFRAME = `SELECT market_key, revision FROM markets
-  WHERE symbol = ? AND timeframe = ? ${LIST}`;
-export const SKIP_MARKETS = `SELECT start_ms, condition_id FROM markets WHERE symbol = ? ${LIST}`;
+const LATEST_FIRST = 'ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?';
+const LIST = `AND (start_ms, condition_id) < (?, ?) AND (start_ms <= ? OR created_ms <= ?) ${LATEST_FIRST}`;
+export const LIST_MARKETS = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? ${LIST}`;
+export const LIST_MARKETS_OF_TIMEFRAME = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? AND timeframe = ? ${LIST}`;
+// Of the index alone: with a look at when they were listed 50,000 markets of a timeframe take 7 ms instead of 3.
+const SKIP = `AND (start_ms, condition_id) < (?, ?) ${LATEST_FIRST}`;
+export const SKIP_MARKETS = `SELECT start_ms, condition_id FROM markets WHERE symbol = ? ${SKIP}`;
 export const SKIP_MARKETS_OF_TIMEFRAME = `SELECT start_ms, condition_id FROM markets
-  WHERE symbol = ? AND timeframe = ? ${LIST}`;
-const LIST_AS_OF = `AND (start_ms, condition_id) < (?, ?) AND (start_ms <= ? OR created_ms <= ?)
-  ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?`;
-export const LIST_MARKETS_AS_OF = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? ${LIST_AS_OF}`;
-export const LIST_MARKETS_OF_TIMEFRAME_AS_OF = `SELECT ${COLUMNS} FROM markets
-  WHERE symbol = ? AND timeframe = ? ${LIST_AS_OF}`;
+  WHERE symbol = ? AND timeframe = ? ${SKIP}`;
 export const FIND_MARKET = `SELECT ${COLUMNS} FROM markets WHERE condition_id = ?`;
 export const FIND_MARKET_BY_UP_ASSET = `SELECT ${COLUMNS} FROM markets WHERE up_asset_id = ? AND up_asset_id <> '0'`;
 export const FIND_MARKET_BY_DOWN_ASSET = `SELECT ${COLUMNS} FROM markets
@@ -119,8 +108,6 @@ const LIST_START: ListPlace = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '
 export class Markets {
   readonly #list;
   readonly #listOfTimeframe;
-  readonly #listAsOf;
-  readonly #listOfTimeframeAsOf;
   readonly #skip;
   readonly #skipOfTimeframe;
   readonly #find;
@@ -139,15 +126,9 @@ export class Markets {
   readonly #touch;
 
   constructor(database: Database) {
-    this.#list = database.query<StateRow, [string, number, string, number, number]>(LIST_MARKETS);
-    this.#listOfTimeframe = database.query<StateRow, [string, Timeframe, number, string, number, number]>(
-      LIST_MARKETS_OF_TIMEFRAME,
-    );
-    type AsOf = [number, string, number, number, number, number];
-    this.#listAsOf = database.query<MarketRow, [string, ...AsOf]>(LIST_MARKETS_AS_OF);
-    this.#listOfTimeframeAsOf = database.query<MarketRow, [string, Timeframe, ...AsOf]>(
-      LIST_MARKETS_OF_TIMEFRAME_AS_OF,
-    );
+    type Listed = [number, string, number, number, number, number];
+    this.#list = database.query<MarketRow, [string, ...Listed]>(LIST_MARKETS);
+    this.#listOfTimeframe = database.query<MarketRow, [string, Timeframe, ...Listed]>(LIST_MARKETS_OF_TIMEFRAME);
     this.#skip = database.query<PlaceRow, [string, number, string, number, number]>(SKIP_MARKETS);
     this.#skipOfTimeframe = database.query<PlaceRow, [string, Timeframe, number, string, number, number]>(
       SKIP_MARKETS_OF_TIMEFRAME,
@@ -173,8 +154,9 @@ export class Markets {
   }
 
   /**
-   * Which markets a coin has, the latest window first, ties by conditionId descending; `timeframe` undefined takes all. The first
-   * `skip` behind `from` are passed over, which takes time in proportion.
+   * A coin's markets, the latest window first, ties by conditionId descending; `timeframe` undefined takes all. The first `skip`
+   * behind `from` are passed over, which takes time in proportion. With `asOfMs` only those that were listed by then, see
+   * `isListed`.
    */
   list(
     symbol: string,
@@ -182,29 +164,14 @@ export class Markets {
     limit: number,
     skip: number,
     { startMs, conditionId }: ListPlace = LIST_START,
-  ): MarketState[] {
-    const rows =
-      timeframe === undefined
-        ? this.#list.all(symbol, startMs, conditionId, limit, skip)
-        : this.#listOfTimeframe.all(symbol, timeframe, startMs, conditionId, limit, skip);
-    return rows.map((row) => ({ key: row.market_key, revision: row.revision }));
-  }
-
-  /** Those of such a list that were listed by `asOfMs`, see `isListed`. */
-  listAsOf(
-    symbol: string,
-    timeframe: Timeframe | undefined,
-    asOfMs: number,
-    limit: number,
-    skip: number,
-    { startMs, conditionId }: ListPlace = LIST_START,
+    asOfMs: number = Number.MAX_SAFE_INTEGER,
   ): StoredMarket[] {
     const before = Math.min(startMs, asOfMs + LISTED_AHEAD_MS_MAX);
     const place = [before, before === startMs ? conditionId : '', asOfMs, asOfMs, limit, skip] as const;
     const rows =
       timeframe === undefined
-        ? this.#listAsOf.all(symbol, ...place)
-        : this.#listOfTimeframeAsOf.all(symbol, timeframe, ...place);
+        ? this.#list.all(symbol, ...place)
+        : this.#listOfTimeframe.all(symbol, timeframe, ...place);
     return rows.map(toMarket);
   }
 
@@ -218,8 +185,11 @@ export class Markets {
     symbol: string,
     timeframe: Timeframe | undefined,
     count: number,
-    { startMs, conditionId }: ListPlace = LIST_START,
+    from: ListPlace = LIST_START,
+    asOfMs?: number,
   ): ListPlace | undefined {
+    if (asOfMs !== undefined) return this.list(symbol, timeframe, 1, count - 1, from, asOfMs)[0];
+    const { startMs, conditionId } = from;
     const row =
       timeframe === undefined
         ? this.#skip.get(symbol, startMs, conditionId, 1, count - 1)
@@ -299,7 +269,7 @@ export class Markets {
   /** Whether any market of the coin was ever recorded; with `asOfMs` whether any was listed then. */
   knowsCoin(symbol: string, asOfMs?: number): boolean {
     if (asOfMs === undefined) return this.#knowsCoin.get(symbol) !== null;
-    return this.listAsOf(symbol, undefined, asOfMs, 1, 0).length > 0;
+    return this.list(symbol, undefined, 1, 0, LIST_START, asOfMs).length > 0;
   }
 
   /**

@@ -31,12 +31,6 @@ test.each<[string, string, ...string[]]>([
   ['NEXT_PLACES', NEXT_PLACES, `${SEGMENTS} COVERING INDEX segments_by_place (`],
   ['LIST_MARKETS', markets.LIST_MARKETS, `${MARKETS} INDEX markets_by_coin (`],
   ['LIST_MARKETS_OF_TIMEFRAME', markets.LIST_MARKETS_OF_TIMEFRAME, `${MARKETS} INDEX markets_by_coin_and_timeframe (`],
-  ['LIST_MARKETS_AS_OF', markets.LIST_MARKETS_AS_OF, `${MARKETS} INDEX markets_by_coin (`],
-  [
-    'LIST_MARKETS_OF_TIMEFRAME_AS_OF',
-    markets.LIST_MARKETS_OF_TIMEFRAME_AS_OF,
-    `${MARKETS} INDEX markets_by_coin_and_timeframe (`,
-  ],
   ['SKIP_MARKETS', markets.SKIP_MARKETS, `${MARKETS} COVERING INDEX markets_by_coin (`],
   [
     'SKIP_MARKETS_OF_TIMEFRAME',

@@ -16,7 +16,7 @@ export function marketStatement(number: number, said: Partial<MarketStatement> =
   };
 }
 
-/** A coin's list of markets, whole ones. */
+/** A coin's list of markets. */
 export function listMarkets(markets: Markets, ...asked: Parameters<Markets['list']>): StoredMarket[] {
-  return markets.list(...asked).map(({ key }) => markets.byKey(key));
+  return markets.list(...asked);
 }
