@@ -22,7 +22,7 @@ test('a process that replays serves a document of its own, which has what a serv
   const text = await (await replaying.get('/llms.txt')).text();
   for (const [path, item] of Object.entries(pathsOf(served))) {
     if (!path.startsWith('/v1/')) continue;
-    for (const method of Object.keys(item)) expect(text).toContain(`**${method.toUpperCase()} ${path}** `);
+    for (const method of Object.keys(item)) expect(text).toContain(`- \`${method.toUpperCase()} ${path}`);
   }
   expect(text).toContain('Authentication: on loopback none; elsewhere every path below');
 });
