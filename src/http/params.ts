@@ -13,15 +13,8 @@ import {
 import { Slug } from '../domain/market.ts';
 import { LEVELS_MAX } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, parseOutcome } from '../domain/outcome.ts';
-import {
-  NEAREST_MODES,
-  type NearestMode,
-  type Order,
-  PAGE_LIMIT_DEFAULT,
-  PAGE_LIMIT_MAX,
-  type PageQuery,
-} from '../domain/page.ts';
-import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import { NEAREST_MODES, type Order, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type PageQuery } from '../domain/page.ts';
+import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
 import { STREAMED_FORMATS, type StreamedFormat } from '../recording/export/export-format.ts';
 import type { Speed } from '../replay/replay-clock.ts';
 import { earlierLimit } from './known-until.ts';
@@ -129,11 +122,8 @@ export class Parameters {
   }
 
   limit(): number {
-    const text = this.#values.get('limit');
-    if (text === undefined) return PAGE_LIMIT_DEFAULT;
-    const limit = parsePlainInteger(text);
-    if (limit !== undefined && limit >= 1 && limit <= PAGE_LIMIT_MAX) return limit;
-    return this.#refuse('query', 'limit', `must be an integer from 1 to ${PAGE_LIMIT_MAX} in plain digits`, 1);
+    const wanted = `must be an integer from 1 to ${PAGE_LIMIT_MAX} in plain digits`;
+    return this.#integer('limit', 1, PAGE_LIMIT_MAX, wanted) ?? PAGE_LIMIT_DEFAULT;
   }
 
   skip(): number {
@@ -144,9 +134,7 @@ export class Parameters {
   }
 
   timeframe(): Timeframe | undefined {
-    const text = this.#values.get('tf');
-    if (text === undefined) return undefined;
-    return parseTimeframe(text) ?? this.#refuse('query', 'tf', `must be one of ${TIMEFRAMES.join(', ')}`, undefined);
+    return this.#oneOf('tf', TIMEFRAMES, undefined);
   }
 
   outcomes(): readonly Outcome[] {
@@ -167,10 +155,7 @@ export class Parameters {
 
   /** What an export takes and how it is written. */
   exported(): ExportQuery {
-    const text = this.#values.get('format') ?? 'ndjson';
-    const format =
-      STREAMED_FORMATS.find((known) => known === text) ??
-      this.#refuse('query', 'format', `must be one of ${STREAMED_FORMATS.join(', ')}`, 'ndjson');
+    const format = this.#oneOf('format', STREAMED_FORMATS, 'ndjson');
     const asOfMs = this.asOf();
     if (asOfMs !== undefined && format === 'segments') {
       this.#refuse(
@@ -192,7 +177,7 @@ export class Parameters {
 
   nearest(): NearestQuery {
     const outcomes = this.outcomes();
-    const mode = this.#mode();
+    const mode = this.#oneOf('mode', NEAREST_MODES, 'nearest');
     const maxDistanceMs = this.#integer(
       'maxDistance',
       0,
@@ -272,12 +257,12 @@ export class Parameters {
     return this.#refuse('query', 'interval', INTERVAL_WANTED, undefined);
   }
 
-  #mode(): NearestMode {
-    const text = this.#values.get('mode') ?? 'nearest';
-    return (
-      NEAREST_MODES.find((mode) => mode === text) ??
-      this.#refuse('query', 'mode', `must be one of ${NEAREST_MODES.join(', ')}`, 'nearest')
-    );
+  /** `absent`: where there is none. */
+  #oneOf<T extends string, A extends T | undefined>(name: QueryName, words: readonly T[], absent: A): T | A {
+    const text = this.#values.get(name);
+    if (text === undefined) return absent;
+    const word = words.find((known) => known === text);
+    return word ?? this.#refuse('query', name, `must be one of ${words.join(', ')}`, absent);
   }
 
   #speed(): Speed {
