@@ -102,7 +102,7 @@ export class SnapshotDesk {
       const distanceMs = nearest === undefined ? null : Math.abs(timestampOf(nearest) - instantMs);
       this.#form.openAnswer(out, formatInstant(instantMs), distanceMs, found.length);
       this.#writeRecords(market, found, depth);
-      this.#form.closeAnswer(out);
+      this.#form.closeList(out);
       count += 1;
       if (out.length > PAGE_BYTES_MAX || up.rendered + down.rendered > renderedMax) break;
     }
@@ -112,7 +112,7 @@ export class SnapshotDesk {
 
   /** Ends the answers to many instants and returns their bytes; valid until the next answer begins. */
   closeNearestOfEach(next: string | null): Uint8Array<ArrayBuffer> {
-    this.#form.closeAnswers(this.#out, next);
+    this.#form.closeListWith(this.#out, 'next', next);
     return this.#out.view();
   }
 
@@ -154,7 +154,7 @@ export class SnapshotDesk {
 
   /** Ends a page and returns its bytes; valid until the next answer begins. */
   closePage(cursor: string | null): Uint8Array<ArrayBuffer> {
-    this.#form.closePage(this.#out, cursor);
+    this.#form.closeListWith(this.#out, 'nextCursor', cursor);
     return this.#out.view();
   }
 

@@ -51,13 +51,10 @@ export abstract class SnapshotForm {
   abstract recount(out: ByteBuffer, count: number): void;
   /** Ends the list and the document. */
   abstract closeList(out: ByteBuffer): void;
-  /** Ends the list and the document of a page. */
-  abstract closePage(out: ByteBuffer, nextCursor: string | null): void;
+  /** Ends the list, and the document with how to go on behind it. */
+  abstract closeListWith(out: ByteBuffer, name: 'nextCursor' | 'next', value: string | null): void;
   /** Within a list of answers: begins the one to the instant `ts`, whose list has `count` snapshots. */
   abstract openAnswer(out: ByteBuffer, ts: string, distance: number | null, count: number): void;
-  abstract closeAnswer(out: ByteBuffer): void;
-  /** Ends the list and the document of answers; `next`: the first instant that is not answered here. */
-  abstract closeAnswers(out: ByteBuffer, next: string | null): void;
 
   protected abstract writerInto(out: ByteBuffer, openings: LevelOpenings): SnapshotWriter;
   protected abstract encodeLabels(labels: SnapshotLabels): LabelBytes;
@@ -65,10 +62,7 @@ export abstract class SnapshotForm {
 
 const JSON_LIST_OPENS = encoder.encode('{"data":[');
 const JSON_LIST_CLOSES = encoder.encode(']}');
-const JSON_CURSOR_OPENS = encoder.encode('],"nextCursor":');
-const JSON_NEXT_OPENS = encoder.encode('],"next":');
 const COMMA = 44;
-const BRACE_CLOSES = 125;
 
 export class JsonForm extends SnapshotForm {
   constructor() {
@@ -91,24 +85,12 @@ export class JsonForm extends SnapshotForm {
     out.append(JSON_LIST_CLOSES);
   }
 
-  closePage(out: ByteBuffer, nextCursor: string | null): void {
-    out.append(JSON_CURSOR_OPENS);
-    out.append(encoder.encode(JSON.stringify(nextCursor)));
-    out.byte(BRACE_CLOSES);
+  closeListWith(out: ByteBuffer, name: 'nextCursor' | 'next', value: string | null): void {
+    out.append(encoder.encode(`],"${name}":${JSON.stringify(value)}}`));
   }
 
   openAnswer(out: ByteBuffer, ts: string, distance: number | null): void {
     out.append(encoder.encode(`{"ts":"${ts}","distance":${distance},"data":[`));
-  }
-
-  closeAnswer(out: ByteBuffer): void {
-    out.append(JSON_LIST_CLOSES);
-  }
-
-  closeAnswers(out: ByteBuffer, next: string | null): void {
-    out.append(JSON_NEXT_OPENS);
-    out.append(encoder.encode(JSON.stringify(next)));
-    out.byte(BRACE_CLOSES);
   }
 
   protected writerInto(out: ByteBuffer, openings: LevelOpenings): SnapshotWriter {
@@ -125,8 +107,6 @@ const FIX_MAP = 0x80;
 const FIX_ARRAY_HIGH = 0x9;
 const NIL = 0xc0;
 const DATA = msgpackText('data');
-const NEXT_CURSOR = msgpackText('nextCursor');
-const NEXT = msgpackText('next');
 const TS = msgpackText('ts');
 const DISTANCE = msgpackText('distance');
 
@@ -165,10 +145,11 @@ export class MsgpackForm extends SnapshotForm {
     // Its length stood in front.
   }
 
-  closePage(out: ByteBuffer, nextCursor: string | null): void {
+  closeListWith(out: ByteBuffer, name: 'nextCursor' | 'next', value: string | null): void {
     out.bytes[this.#start] = FIX_MAP | 2;
-    out.append(NEXT_CURSOR);
-    appendTextOrNil(out, nextCursor);
+    out.append(msgpackText(name));
+    if (value === null) out.byte(NIL);
+    else out.append(msgpackText(value));
   }
 
   openAnswer(out: ByteBuffer, ts: string, distance: number | null, count: number): void {
@@ -182,16 +163,6 @@ export class MsgpackForm extends SnapshotForm {
     appendArrayLength(out, count);
   }
 
-  closeAnswer(): void {
-    // Its length stood in front.
-  }
-
-  closeAnswers(out: ByteBuffer, next: string | null): void {
-    out.bytes[this.#start] = FIX_MAP | 2;
-    out.append(NEXT);
-    appendTextOrNil(out, next);
-  }
-
   protected writerInto(out: ByteBuffer, openings: LevelOpenings): SnapshotWriter {
     return new SnapshotMsgpackWriter(out, openings);
   }
@@ -199,9 +170,4 @@ export class MsgpackForm extends SnapshotForm {
   protected encodeLabels(labels: SnapshotLabels): LabelBytes {
     return msgpackLabels(labels);
   }
-}
-
-function appendTextOrNil(out: ByteBuffer, text: string | null): void {
-  if (text === null) out.byte(NIL);
-  else out.append(msgpackText(text));
 }
