@@ -8,9 +8,9 @@ import { Remembered } from '../store/remembered.ts';
 import type { Format } from './respond.ts';
 
 /** Lists are kept in stretches of so many markets: few enough to be written for a short list alone. */
-const STRETCH = 256;
+const STRETCH = 64;
 /** About 10,000 markets, 8 MB. */
-const STRETCHES_MAX = 40;
+const STRETCHES_MAX = 160;
 
 export interface MarketListQuery {
   readonly timeframe: Timeframe | undefined;
@@ -111,8 +111,9 @@ export class MarketList {
   /** `behind`: the last market of the stretch before, where that is known. */
   #stretch(coin: string, timeframe: Timeframe | undefined, nth: number, behind: ListPlace | undefined): Stretch {
     return this.#stretches.find(`${coin} ${timeframe ?? ''} ${nth}`, () => {
-      const skip = behind === undefined ? nth * STRETCH : 0;
-      const found = this.#archive.markets.list(coin, timeframe, STRETCH, skip, behind);
+      const { markets } = this.#archive;
+      const from = nth === 0 ? undefined : (behind ?? markets.skip(coin, timeframe, nth * STRETCH));
+      const found = nth > 0 && from === undefined ? [] : markets.list(coin, timeframe, STRETCH, 0, from);
       const out = new ByteBuffer();
       const ends = found.map((market, i) => {
         if (i > 0) out.append(FRAMES[this.#format].between);

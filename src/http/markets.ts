@@ -63,15 +63,15 @@ export function marketsController(deps: ControllerDeps) {
     if (begun.held !== undefined) return begun.held;
     let from: ListPlace | undefined;
     let left = asked.skip;
-    while (left > skippedAtOnce) {
-      const behind = from;
+    while (left > 0) {
+      const [count, behind] = [Math.min(left, skippedAtOnce), from];
       const next = database.readInTurn(() =>
-        markets.skip(lookup.coin(coinText, asOfMs), timeframe, skippedAtOnce, behind, asOfMs),
+        markets.skip(lookup.coin(coinText, asOfMs), timeframe, count, behind, asOfMs),
       );
       // The list ends before: what follows finds nothing, whatever is left to be skipped.
       if (next === undefined) break;
       from = next;
-      left -= skippedAtOnce;
+      left -= count;
       await nextTurn();
     }
     const write = (coin: string, format: Format) => written(coin, format, asked, left, from);
