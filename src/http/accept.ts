@@ -21,11 +21,7 @@ export function qualities(header: string): ReadonlyMap<string, number> {
  * Whether a page is wanted rather than JSON: HTML is named, and liked better than JSON; named both alike, it is JSON.
  */
 export function prefersHtml(accept: string): boolean {
-  const quality = qualities(accept);
-  const html = quality.get(HTML_TYPE) ?? 0;
-  const json = quality.get(JSON_TYPE);
-  if (html === 0) return false;
-  return json === undefined ? html >= wildcardQuality(quality) : html > json;
+  return beatsJson(qualities(accept), HTML_TYPE, () => false);
 }
 
 /** Whether msgpack is wanted rather than JSON: it is named, and liked better than JSON, or as much and named first. */
@@ -33,15 +29,17 @@ export function prefersMsgpack(accept: string): boolean {
   // Most requests say nothing of it, and need not be taken apart.
   if (!/msgpack/i.test(accept)) return false;
   const quality = qualities(accept);
-  const msgpack = quality.get(MSGPACK_TYPE) ?? 0;
-  const json = quality.get(JSON_TYPE);
-  if (msgpack === 0) return false;
-  if (json === undefined) return msgpack >= wildcardQuality(quality);
-  if (msgpack !== json) return msgpack > json;
-  return [...quality.keys()].find((name) => name === MSGPACK_TYPE || name === JSON_TYPE) === MSGPACK_TYPE;
+  const isFirst = () =>
+    [...quality.keys()].find((name) => name === MSGPACK_TYPE || name === JSON_TYPE) === MSGPACK_TYPE;
+  return beatsJson(quality, MSGPACK_TYPE, isFirst);
 }
 
-/** How much JSON is liked that is not named: a wildcard stands for it. As much as what is named, it comes second. */
-function wildcardQuality(quality: ReadonlyMap<string, number>): number {
-  return quality.get('application/*') ?? quality.get('*/*') ?? 0;
+/** Whether `type` is named, and liked better than JSON; where both are named and liked alike, `isFirst` decides. */
+function beatsJson(quality: ReadonlyMap<string, number>, type: string, isFirst: () => boolean): boolean {
+  const own = quality.get(type) ?? 0;
+  if (own === 0) return false;
+  const json = quality.get(JSON_TYPE);
+  // A wildcard stands for JSON that is not named: liked as much as what is named, it comes second.
+  if (json === undefined) return own >= (quality.get('application/*') ?? quality.get('*/*') ?? 0);
+  return own === json ? isFirst() : own > json;
 }
