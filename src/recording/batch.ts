@@ -1,7 +1,6 @@
 import type { BookRecord } from '../book/book-format.ts';
 import type { PriceRecord } from '../book/price-segment.ts';
 import type { QuoteRecord } from '../book/quote-segment.ts';
-import { DomainError } from '../domain/errors.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
@@ -9,7 +8,7 @@ import type { Place } from '../domain/page.ts';
 import type { Archive } from '../store/archive.ts';
 import type { Gap } from '../store/gaps.ts';
 import type { StoredMarket } from '../store/markets.ts';
-import { rejected } from './formats/fields.ts';
+import { refusal, rejected } from './formats/fields.ts';
 import type { KnownMarket, KnownMarkets } from './known-markets.ts';
 import type { RecordedItem } from './record.ts';
 
@@ -170,8 +169,7 @@ export class Batch<S> {
       this.#known.replace(market);
       entry.stored = changed;
     } catch (error) {
-      if (!(error instanceof DomainError) || error.kind !== 'rejected-record') throw error;
-      entry.refusal = error.message;
+      entry.refusal = refusal(error).message;
       this.#known.replace(markets.findByConditionId(this.#marketOf(statement.conditionId).conditionId)!);
     }
   }

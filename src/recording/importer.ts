@@ -4,6 +4,7 @@ import type { Archive } from '../store/archive.ts';
 import { Batch } from './batch.ts';
 import type { Codec, RecordingFile } from './codec.ts';
 import { codecsFor } from './codecs.ts';
+import { refusal } from './formats/fields.ts';
 import type { Intake, Unit } from './intake.ts';
 import { KnownMarkets } from './known-markets.ts';
 import { MemoryRelief } from './memory-relief.ts';
@@ -201,7 +202,7 @@ export class Importer implements Intake {
       }
       this.#end(unit);
     } catch (error) {
-      this.reject(unit, refusalOf(error));
+      this.reject(unit, refusal(error).message);
     }
   }
 
@@ -209,7 +210,7 @@ export class Importer implements Intake {
     try {
       this.add(item, [unit]);
     } catch (error) {
-      this.reject(unit, refusalOf(error));
+      this.reject(unit, refusal(error).message);
     }
   }
 
@@ -337,12 +338,6 @@ export class Importer implements Intake {
       bytesTotal: this.#bytesTotal,
     });
   }
-}
-
-/** Why a record is refused; what is no refusal goes on. */
-function refusalOf(error: unknown): string {
-  if (error instanceof DomainError && error.kind === 'rejected-record') return error.message;
-  throw error;
 }
 
 function shortened(reason: string): string {

@@ -1,8 +1,7 @@
-import { DomainError } from '../../domain/errors.ts';
 import type { OrderBook } from '../../domain/orderbook.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { RecordedItem } from '../record.ts';
-import { conditionIdField, instantField, numericField, outcomeField } from './fields.ts';
+import { conditionIdField, instantField, numericField, outcomeField, refusal } from './fields.ts';
 import { LevelForm } from './level-form.ts';
 import { LineCursor, NOT_PLAIN, QUOTE } from './line-cursor.ts';
 import type { ByteLine } from './lines.ts';
@@ -114,8 +113,8 @@ export class BookScanner {
       return this.#takeFields() ? this.#snapshot() : undefined;
     } catch (error) {
       // A field that cannot be kept: in which words the record is refused is said in one place.
-      if (error instanceof DomainError && error.kind === 'rejected-record') return undefined;
-      throw error;
+      refusal(error);
+      return undefined;
     }
   }
 

@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { RecordingFile, Sample } from '../codec.ts';
 import type { Intake } from '../intake.ts';
-import { rejected } from './fields.ts';
+import { attempt, attempted, rejected } from './fields.ts';
 import { linesOf } from './lines.ts';
 
 /**
@@ -42,7 +42,12 @@ export async function readRows(
     const isHeader = !(fields instanceof DomainError) && fields.every((field, index) => field === names[index]);
     // Files that were put together still have the headers of their parts.
     if (isHeader) intake.ignore('header');
-    else take(line.number, () => rowOf(names, fields));
+    else {
+      take(line.number, () => {
+        const row = attempted(fields);
+        return (column) => row[names.indexOf(column)];
+      });
+    }
   }
 }
 
@@ -53,26 +58,11 @@ function headerOf(file: RecordingFile, text: () => string, { required }: Columns
   throw new DomainError('unreadable', `'${file.path}' has no header with each of ${required.join(', ')} once`);
 }
 
-/** What a line that cannot be read is refused with, where it cannot. */
-function attempt<T>(read: () => T): T | DomainError {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof DomainError && error.kind === 'rejected-record') return error;
-    throw error;
-  }
-}
-
 function fieldsOf(text: string, count: number): readonly string[] {
   const fields = splitRow(text);
   if (fields === undefined) throw rejected('the row has a quote that is not closed, or text beside a quoted field');
   if (fields.length !== count) throw rejected(`the row has ${fields.length} fields, and the header ${count}`);
   return fields;
-}
-
-function rowOf(names: readonly string[], fields: readonly string[] | DomainError): Row {
-  if (fields instanceof DomainError) throw fields;
-  return (column) => fields[names.indexOf(column)];
 }
 
 /** Undefined where quotes are not as they should be. Fields beyond COLUMNS_MAX are left out. */

@@ -17,6 +17,27 @@ export function rejected(reason: string): DomainError {
   return new DomainError('rejected-record', reason);
 }
 
+/** The refusal that `error` is; any other error goes on. */
+export function refusal(error: unknown): DomainError {
+  if (error instanceof DomainError && error.kind === 'rejected-record') return error;
+  throw error;
+}
+
+/** What `read` returns, or the refusal that it throws: for what has to be counted before it is known whether it is kept. */
+export function attempt<T>(read: () => T): T | DomainError {
+  try {
+    return read();
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+/** What was read when it was attempted; throws the refusal that it met. */
+export function attempted<T>(result: T | DomainError): T {
+  if (result instanceof DomainError) throw result;
+  return result;
+}
+
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -34,6 +55,17 @@ export function parsedJson(text: string): unknown {
 /** null and a missing field are the same: not known. */
 export function stated(fields: Fields, name: string): unknown {
   return fields[name] ?? undefined;
+}
+
+/** What `read` makes of the field; undefined where it is not stated. */
+export function optional<T>(fields: Fields, name: string, read: (fields: Fields, name: string) => T): T | undefined {
+  return stated(fields, name) === undefined ? undefined : read(fields, name);
+}
+
+export function booleanField(fields: Fields, name: string): boolean {
+  const value = fields[name];
+  if (typeof value !== 'boolean') throw rejected(`${name} is neither true nor false`);
+  return value;
 }
 
 export function textField(fields: Fields, name: string): string {

@@ -1,7 +1,16 @@
 import { parseFigure } from '../../domain/decimal.ts';
 import type { MarketStatement } from '../../domain/market-statement.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
-import { conditionIdField, type Fields, isFields, numericField, rejected, stated } from './fields.ts';
+import {
+  booleanField,
+  conditionIdField,
+  type Fields,
+  isFields,
+  numericField,
+  optional,
+  rejected,
+  stated,
+} from './fields.ts';
 import {
   byOutcome,
   coinOf,
@@ -104,7 +113,8 @@ function statementOf({ market, event, recorder }: Found): MarketStatement {
   const clobTokenIds = joinedTokens(tokensOf(market, labels), recorderTokens(recorder));
   const updatedMs = timeField(market, 'updatedAt');
   const outcome = settlement(market, recorder, labels);
-  const unended = outcome.closed === true || isOver(window.endMs, updatedMs) ? false : optional(market, 'active', flag);
+  const unended =
+    outcome.closed === true || isOver(window.endMs, updatedMs) ? false : optional(market, 'active', booleanField);
   return {
     conditionId,
     slug,
@@ -170,8 +180,8 @@ function recorderTokens(recorder: Fields) {
 
 /** Closed markets have a winner, or are split (0.5 and 0.5), or their prices do not say it yet. */
 function settlement(market: Fields, recorder: Fields, labels: readonly unknown[]) {
-  const closed = optional(market, 'closed', flag);
-  const resolved = optional(recorder, 'resolved', flag) === true;
+  const closed = optional(market, 'closed', booleanField);
+  const resolved = optional(recorder, 'resolved', booleanField) === true;
   const winner = agreed(
     'the winner',
     closed === true ? winnerOf(listField(market, 'outcomePrices'), labels, 'outcomePrices') : undefined,
@@ -216,14 +226,4 @@ function agreed<T extends string | number>(what: string, inner: T | undefined, o
     throw rejected(`${what} is stated twice, as ${inner} and as ${outer}`);
   }
   return inner ?? outer;
-}
-
-function optional<T>(fields: Fields, name: string, read: (fields: Fields, name: string) => T): T | undefined {
-  return stated(fields, name) === undefined ? undefined : read(fields, name);
-}
-
-function flag(fields: Fields, name: string): boolean {
-  const value = fields[name];
-  if (typeof value !== 'boolean') throw rejected(`${name} is neither true nor false`);
-  return value;
 }

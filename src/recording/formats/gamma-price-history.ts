@@ -1,6 +1,6 @@
 import type { Codec } from '../codec.ts';
 import { isFields, rejected } from './fields.ts';
-import { parseJsonFigures } from './json-figures.ts';
+import { parseJsonFigures } from './json-extent.ts';
 import { jsonValuesOf, sampledValues } from './json-values.ts';
 
 /**

@@ -2,8 +2,9 @@ import { DomainError } from '../../domain/errors.ts';
 import type { MarketStatement } from '../../domain/market-statement.ts';
 import type { Codec } from '../codec.ts';
 import type { Intake } from '../intake.ts';
+import { attempt, attempted } from './fields.ts';
 import { isGamma, isStale, statementsOf } from './gamma-object.ts';
-import { parseJsonFigures } from './json-figures.ts';
+import { parseJsonFigures } from './json-extent.ts';
 import { jsonValuesOf, sampledValues } from './json-values.ts';
 import type { Line } from './lines.ts';
 
@@ -23,31 +24,18 @@ export function gammaMarkets(): Codec {
 
 function takeLine(line: Line, intake: Intake): void {
   for (const parse of statementsIn(line)) {
-    let kind = MARKET;
-    let statement: MarketStatement | undefined;
-    let refusal: unknown;
-    try {
-      statement = parse();
-      if (isStale(statement)) kind = STALE_MARKET;
-    } catch (error) {
-      refusal = error;
-    }
-    intake.take(kind, line.number, () => {
-      if (statement === undefined) throw refusal;
-      return [{ type: 'market', statement }];
-    });
+    const statement = attempt(parse);
+    const kind = !(statement instanceof DomainError) && isStale(statement) ? STALE_MARKET : MARKET;
+    intake.take(kind, line.number, () => [{ type: 'market', statement: attempted(statement) }]);
   }
 }
 
 function statementsIn(line: Line): (() => MarketStatement)[] {
-  try {
-    return statementsOf(parseJsonFigures(line.text()));
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    return [
-      () => {
-        throw error;
-      },
-    ];
-  }
+  const value = attempt(() => parseJsonFigures(line.text()));
+  if (!(value instanceof DomainError)) return statementsOf(value);
+  return [
+    () => {
+      throw value;
+    },
+  ];
 }

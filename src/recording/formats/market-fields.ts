@@ -6,14 +6,14 @@ import { knownTokenIds } from '../../domain/market-statement.ts';
 import { parseOutcome } from '../../domain/outcome.ts';
 import { TIMEFRAMES, type Timeframe } from '../../domain/timeframe.ts';
 import { type Fields, numericField, rejected, stated } from './fields.ts';
-import { parseJsonFigures } from './json-figures.ts';
+import { parseJsonFigures } from './json-extent.ts';
 import { wallTimeBetween } from './new-york.ts';
 import { knownCoin, type SlugWindow, WINDOW_MS, windowOfSlug } from './slug.ts';
 
 /** How the venue, and those who record it, write what a market is. */
 type TokenIds = Market['clobTokenIds'];
 
-/** Stands where no recording says which asset it is: nobody can ask for it. */
+/** Stands where no recording says which asset it is. */
 export const UNKNOWN_TOKEN = '0';
 export const UNKNOWN_TOKENS: TokenIds = [UNKNOWN_TOKEN, UNKNOWN_TOKEN];
 /** Integers below are seconds: as milliseconds they would lie in early 1973. */

@@ -2,9 +2,19 @@ import type { MarketStatement } from '../../domain/market-statement.ts';
 import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
 import type { Codec } from '../codec.ts';
 import type { Intake } from '../intake.ts';
-import { conditionIdField, type Fields, isFields, numericField, rejected, stated, wordField } from './fields.ts';
+import {
+  attempt,
+  attempted,
+  conditionIdField,
+  type Fields,
+  isFields,
+  numericField,
+  rejected,
+  stated,
+  wordField,
+} from './fields.ts';
 import { isGamma } from './gamma-object.ts';
-import { parseJsonFigures } from './json-figures.ts';
+import { parseJsonFigures } from './json-extent.ts';
 import { jsonValuesOf, sampledValues } from './json-values.ts';
 import type { Line } from './lines.ts';
 import {
@@ -48,22 +58,14 @@ export function marketLists(): Codec {
 }
 
 function takeLine(line: Line, intake: Intake): void {
-  let rows: readonly unknown[] = [undefined];
-  let refusal: unknown;
-  try {
-    const value = parseJsonFigures(line.text());
-    const elements = Array.isArray(value) ? value : [value];
-    rows = elements.flatMap((element) => {
-      const found = rowsIn(element);
-      return found.length === 0 ? [element] : found;
-    });
-  } catch (error) {
-    refusal = error;
-  }
+  const value = attempt(() => parseJsonFigures(line.text()));
+  const rows = (Array.isArray(value) ? value : [value]).flatMap((element) => {
+    const found = rowsIn(element);
+    return found.length === 0 ? [element] : found;
+  });
   for (const row of rows) {
     intake.take(MARKET, line.number, () => {
-      if (refusal !== undefined) throw refusal;
-      if (!isRow(row))
+      if (!isRow(attempted(row)))
         throw rejected('the line is not a market with slug and conditionId, nor an object or list of such');
       return [{ type: 'market', statement: statementOf(row) }];
     });

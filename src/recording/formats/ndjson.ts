@@ -8,7 +8,10 @@ import type { Intake } from '../intake.ts';
 import type { RecordedItem } from '../record.ts';
 import { BookScanner } from './book-scanner.ts';
 import {
+  attempt,
+  attempted,
   bookFields,
+  booleanField,
   coinField,
   conditionIdField,
   type Fields,
@@ -17,6 +20,7 @@ import {
   isFields,
   nonNegative,
   numericField,
+  optional,
   outcomeField,
   priceWithinOne,
   recordIdField,
@@ -25,7 +29,7 @@ import {
   textField,
   wordField,
 } from './fields.ts';
-import { refuseInexactNumbers, refuseTooManyValues } from './json-extent.ts';
+import { parseJsonExactly } from './json-extent.ts';
 import { visitLines } from './lines.ts';
 import { slugField } from './slug.ts';
 import { OWN_TRADE_NAMES, tradeFields } from './trade-fields.ts';
@@ -36,8 +40,6 @@ const RECORD_TYPES = ['market', 'snapshot', 'quote', 'price', 'coinPrice', 'gap'
 /** The kind of what is too damaged to say its type. */
 const UNKNOWN_KIND = 'unknown';
 const OUTCOMES_WANTED = 'not up and down';
-/** A number in a place where JSON has one that is long enough, or written so, that a double may not be what it says. */
-const PERHAPS_INEXACT = /[:,[\s]-?(?:\d[\d.]{15,}|\d[\d.]*[eE])/;
 
 /**
  * The format as lines of JSON. A file called `.ndjson` is one, whatever is wrong with its first lines, and so is a pipe that
@@ -64,19 +66,8 @@ export function ownNdjson(): Codec {
  * the DomainError 'rejected-record' of what cannot be read.
  */
 export function takeRecord(number: number, read: () => unknown, intake: Intake): void {
-  let kind = UNKNOWN_KIND;
-  let value: unknown;
-  let unreadable: unknown;
-  try {
-    value = read();
-    kind = kindOf(value);
-  } catch (error) {
-    unreadable = error;
-  }
-  intake.take(kind, number, () => {
-    if (unreadable !== undefined) throw unreadable;
-    return [parseRecord(value)];
-  });
+  const value = attempt(read);
+  intake.take(kindOf(value), number, () => [parseRecord(attempted(value))]);
 }
 
 /** Whether `line` is a record of this format, good or not: what a file is recognised by. */
@@ -134,7 +125,7 @@ function outcomeFields(fields: Fields) {
     outcome: outcomeField(fields),
     timestampMs: instantField(fields, 'timestamp'),
     id: recordIdField(fields),
-    assetId: stated(fields, 'assetId') === undefined ? undefined : numericField(fields, 'assetId'),
+    assetId: optional(fields, 'assetId', numericField),
   };
 }
 
@@ -211,37 +202,10 @@ function tokenIds(fields: Fields): readonly [string, string] {
   return first === 'up' ? [ids[0]!, ids[1]!] : [ids[1]!, ids[0]!];
 }
 
-function optional<T>(fields: Fields, name: string, read: (fields: Fields, name: string) => T): T | undefined {
-  return stated(fields, name) === undefined ? undefined : read(fields, name);
-}
-
-function booleanField(fields: Fields, name: string): boolean {
-  const value = fields[name];
-  if (typeof value !== 'boolean') throw rejected(`${name} is neither true nor false`);
-  return value;
-}
-
 function winnerField(fields: Fields, name: string) {
   return wordField(fields, name, parseOutcome, 'neither "up" nor "down" nor null');
 }
 
 function figureField(fields: Fields, name: string): number {
   return figure(fields[name], name);
-}
-
-/**
- * JSON whose numbers are what they say: one that a double would round is refused, not rounded. How many digits a price or
- * size of a book may have is asked where it is read.
- */
-export function parseJsonExactly(text: string): unknown {
-  refuseTooManyValues(text);
-  try {
-    if (PERHAPS_INEXACT.test(text)) refuseInexactNumbers(text);
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) throw rejected('the line is not JSON');
-    // What recursion has no room for.
-    if (error instanceof RangeError) throw rejected('the JSON is nested too deeply');
-    throw error;
-  }
 }

@@ -13,7 +13,7 @@ import type { Codec } from '../codec.ts';
 import type { Intake } from '../intake.ts';
 import type { RecordedItem } from '../record.ts';
 import { bookFields, conditionIdField, type Fields, instantField, isFields, numericField, rejected } from './fields.ts';
-import { parseJsonExactly } from './ndjson.ts';
+import { parseJsonExactly } from './json-extent.ts';
 
 /**
  * A scraper's Parquet of the venue's `book` messages: one row a message, with columns timestamp (receive time, Unix s),

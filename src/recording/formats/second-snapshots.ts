@@ -1,11 +1,22 @@
 import { standInConditionId } from '../../domain/condition-id.ts';
+import { DomainError } from '../../domain/errors.ts';
 import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
 import type { Codec } from '../codec.ts';
 import type { Intake } from '../intake.ts';
 import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
 import type { RecordedItem } from '../record.ts';
-import { bookFields, type Fields, instantField, isFields, rejected, stated, wordField } from './fields.ts';
-import { parseJsonFigures } from './json-figures.ts';
+import {
+  attempt,
+  attempted,
+  bookFields,
+  type Fields,
+  instantField,
+  isFields,
+  rejected,
+  stated,
+  wordField,
+} from './fields.ts';
+import { parseJsonFigures } from './json-extent.ts';
 import { type Line, linesOf } from './lines.ts';
 import { timeField, UNKNOWN_TOKENS } from './market-fields.ts';
 import { slugField, windowOfSlug } from './slug.ts';
@@ -63,24 +74,16 @@ class Reader {
   }
 
   take(line: Line): void {
-    let fields: Fields = {};
-    let type: Type | undefined;
-    let refusal: unknown;
-    try {
-      const value = parseJsonFigures(line.text());
-      if (!isFields(value)) throw rejected('the line is not a JSON object');
-      fields = value;
-      type = typeOf(fields);
-    } catch (error) {
-      refusal = error;
-    }
+    const value = attempt(() => parseJsonFigures(line.text()));
+    const fields: Fields = isFields(value) && !(value instanceof DomainError) ? value : {};
+    const type = typeOf(fields);
     const nothing = type === undefined ? undefined : emptyKind(type, fields);
     if (nothing !== undefined) {
       this.#intake.ignore(nothing);
       return;
     }
     this.#intake.take(type ?? UNKNOWN_KIND, line.number, () => {
-      if (refusal !== undefined) throw refusal;
+      if (!isFields(attempted(value))) throw rejected('the line is not a JSON object');
       if (type === undefined) throw rejected(`type is not one of ${TYPES.join(', ')}`);
       return this.#itemsOf(type, fields);
     });

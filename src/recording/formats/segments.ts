@@ -9,7 +9,8 @@ import type { Codec } from '../codec.ts';
 import type { Intake } from '../intake.ts';
 import type { RecordedItem } from '../record.ts';
 import { type Fields, isFields, nonNegative, rejected } from './fields.ts';
-import { parseJsonExactly, parseRecord, takeRecord } from './ndjson.ts';
+import { parseJsonExactly } from './json-extent.ts';
+import { parseRecord, takeRecord } from './ndjson.ts';
 import { looksLikeSegments, type SegmentFrame, segmentFramesOf } from './segment-frames.ts';
 
 /** A market has eight at the most, a coin one per source of its prices. */

@@ -1,14 +1,14 @@
 import { asyncBufferFromFile, type FileMetaData, type ParquetParsers, parquetReadObjects } from 'hyparquet';
 import { powerOfTen, SIGNIFICANT_DIGITS_MAX } from '../../domain/decimal.ts';
-import { DomainError } from '../../domain/errors.ts';
 import type { Codec } from '../codec.ts';
-import { type Fields, isFields, rejected } from '../formats/fields.ts';
+import { type Fields, isFields, refusal, rejected } from '../formats/fields.ts';
+import { parseFrameJson } from '../formats/json-extent.ts';
 import { COMPRESSORS, parquetMetadata, readable } from '../formats/parquet-books.ts';
 import type { Intake } from '../intake.ts';
 import { VenueBooks } from './venue-books.ts';
 import { checksNote } from './venue-checks.ts';
 import { VenueFeed } from './venue-feed.ts';
-import { parseFrameJson } from './venue-line.ts';
+
 import { bookKind } from './venue-message.ts';
 import type { SnapshotPace } from './venue-pace.ts';
 
@@ -137,8 +137,8 @@ class PmxtFile {
       if (this.#feed.take(frame, number, this.#intake)) return;
       throw rejected(`event_type ${JSON.stringify(String(row.event_type).slice(0, 40))} is not known here`);
     } catch (error) {
-      if (!(error instanceof DomainError) || error.kind !== 'rejected-record') throw error;
-      this.#intake.reject(this.#intake.unit(bookKind(row) ?? 'unknown', number), error.message);
+      const { message } = refusal(error);
+      this.#intake.reject(this.#intake.unit(bookKind(row) ?? 'unknown', number), message);
     }
   }
 

@@ -1,6 +1,6 @@
-import { DomainError } from '../../domain/errors.ts';
 import { LEVELS_MAX, type OrderBook, sameBook } from '../../domain/orderbook.ts';
 import type { Outcome } from '../../domain/outcome.ts';
+import { refusal } from '../formats/fields.ts';
 import type { Intake, Unit } from '../intake.ts';
 import type { RecordedItem } from '../record.ts';
 import { type BestPrices, bestPricesOf } from './best-prices.ts';
@@ -391,8 +391,8 @@ export class AssetBook {
     try {
       intake.add(item, units);
     } catch (error) {
-      if (!(error instanceof DomainError) || error.kind !== 'rejected-record') throw error;
-      for (const unit of units) intake.reject(unit, error.message);
+      const { message } = refusal(error);
+      for (const unit of units) intake.reject(unit, message);
     }
   }
 

@@ -1,6 +1,5 @@
 import { isStandIn } from '../../domain/condition-id.ts';
-import { DomainError } from '../../domain/errors.ts';
-import { type Fields, rejected } from '../formats/fields.ts';
+import { attempt, attempted, type Fields, rejected } from '../formats/fields.ts';
 import type { Intake, Unit } from '../intake.ts';
 import type { RecordedItem } from '../record.ts';
 import type { AssetTarget } from './venue-asset.ts';
@@ -57,21 +56,12 @@ export class VenueFeed {
 
   /** `read`: undefined for a market of another kind, which the venue tells everybody of too. */
   #takeMarket(kind: string, line: number, intake: Intake, read: () => RecordedItem | undefined): void {
-    let item: RecordedItem | undefined;
-    let failure: unknown;
-    try {
-      item = read();
-    } catch (error) {
-      failure = error;
-    }
-    if (failure === undefined && item === undefined) {
+    const item = attempt(read);
+    if (item === undefined) {
       intake.ignore(`${kind} of another kind`);
       return;
     }
-    intake.take(kind, line, () => {
-      if (item === undefined) throw failure;
-      return [item];
-    });
+    intake.take(kind, line, () => [attempted(item)]);
     this.#unknown.clear();
   }
 
@@ -144,15 +134,11 @@ export class VenueFeed {
   }
 
   /** Ends one part of the unit when the work throws 'rejected-record'; whether it did not. */
-  #orReject(unit: Unit, intake: Intake, work: () => void): boolean {
-    try {
-      work();
-      return true;
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.kind !== 'rejected-record') throw error;
-      intake.reject(unit, error.message);
-      return false;
-    }
+  #orReject(unit: Unit, intake: Intake, work: () => undefined): boolean {
+    const failure = attempt(work);
+    if (failure === undefined) return true;
+    intake.reject(unit, failure.message);
+    return false;
   }
 }
 

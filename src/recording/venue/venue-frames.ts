@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { Codec, Sample } from '../codec.ts';
-import type { Fields } from '../formats/fields.ts';
+import { attempt, type Fields } from '../formats/fields.ts';
 import { jsonValuesOf, sampledValues } from '../formats/json-values.ts';
 import type { Line } from '../formats/lines.ts';
 import { type SpotFrame, spotFrame } from '../formats/spot-frames.ts';
@@ -45,12 +45,8 @@ function partsOfSample(sample: Sample): LinePart[] {
 }
 
 function partsOf(line: Line): LinePart[] {
-  try {
-    return partsOfLine(line.text(), isSpotFrame);
-  } catch (error) {
-    if (!(error instanceof DomainError) || error.kind !== 'rejected-record') throw error;
-    return [{ malformed: error.message }];
-  }
+  const parts = attempt(() => partsOfLine(line.text(), isSpotFrame));
+  return parts instanceof DomainError ? [{ malformed: parts.message }] : parts;
 }
 
 /** Whether a part says that it comes from a feed; heartbeats and acknowledgements are everywhere. */
@@ -88,10 +84,5 @@ function isSpotFrame(frame: Fields): boolean {
 
 /** Undefined for what comes from none of these feeds; the refusal of what does and cannot be kept. */
 function spotOf(frame: Fields): SpotFrame | DomainError | undefined {
-  try {
-    return spotFrame(frame);
-  } catch (error) {
-    if (error instanceof DomainError && error.kind === 'rejected-record') return error;
-    throw error;
-  }
+  return attempt(() => spotFrame(frame));
 }

@@ -1,7 +1,5 @@
-import { parseFigure } from '../../domain/decimal.ts';
-import { DomainError } from '../../domain/errors.ts';
-import { type Fields, isFields, rejected } from '../formats/fields.ts';
-import { REVIVED_VALUES_MAX, refuseTooManyValues } from '../formats/json-extent.ts';
+import { type Fields, isFields, refusal } from '../formats/fields.ts';
+import { parseFrameJson } from '../formats/json-extent.ts';
 
 /** Names under which recorders keep the frame that they received; what stands beside it is their own. */
 const WRAPPERS = ['payload', 'message', 'msg', 'data', 'frame', 'raw', 'raw_data'] as const;
@@ -20,9 +18,6 @@ const CONTROL_TYPES = new Set(
     ['open', 'opened', 'connect', 'connected', 'disconnect', 'disconnected', 'close', 'closed', 'reconnect'],
   ].flat(),
 );
-
-/** A number with a point and so many digits that a double may round it to one that looks exact. */
-const PERHAPS_ROUNDED = /[:,[\s]-?(?=\d+\.)[\d.]{18,}/;
 
 /** What a line of a capture is made of. */
 export type LinePart =
@@ -65,8 +60,7 @@ function collectText(text: string, isFrame: (frame: Fields) => boolean, parts: L
 
 function malformation(error: unknown, depth: number): string {
   if (error instanceof SyntaxError) return depth === 0 ? 'the line is not JSON' : 'the frame in the line is not JSON';
-  if (error instanceof DomainError && error.kind === 'rejected-record') return error.message;
-  throw error;
+  return refusal(error).message;
 }
 
 function collect(value: unknown, isFrame: (frame: Fields) => boolean, parts: LinePart[], depth: number): void {
@@ -128,27 +122,6 @@ function controlOf(value: Fields): string | undefined {
   const word = value.operation ?? value.type ?? value.event ?? value.action;
   if (typeof word === 'string' && CONTROL_TYPES.has(word.toLowerCase())) return word.toLowerCase();
   return Object.keys(value).length === 0 ? 'empty frame' : undefined;
-}
-
-/**
- * JSON in which a number that a double would round stays the text it was: whoever reads it as a decimal refuses it, and a
- * recorder's own clock in nanoseconds troubles nobody. Throws SyntaxError for what is not JSON, and DomainError
- * 'rejected-record' for what is too much of it.
- */
-export function parseFrameJson(text: string): unknown {
-  refuseTooManyValues(text, REVIVED_VALUES_MAX);
-  try {
-    return PERHAPS_ROUNDED.test(text) ? JSON.parse(text, keepRounded) : JSON.parse(text);
-  } catch (error) {
-    // What recursion has no room for.
-    if (error instanceof RangeError) throw rejected('the JSON is nested too deeply');
-    throw error;
-  }
-}
-
-function keepRounded(_key: string, value: unknown, context?: { source?: string }): unknown {
-  const source = context?.source;
-  return typeof value !== 'number' || source === undefined || parseFigure(source) === value ? value : source;
 }
 
 /** Why a frame that nobody knows is refused. */

@@ -5,6 +5,7 @@ import {
   type Fields,
   isFields,
   numericField,
+  optional,
   rejected,
   stated,
   textField,
@@ -35,8 +36,8 @@ function describedMarket(frame: Fields): MarketStatement | undefined {
     slug,
     ...window,
     clobTokenIds: tokenIds(frame),
-    marketId: stated(frame, 'id') === undefined ? undefined : numericField(frame, 'id'),
-    eventId: isFields(event) && stated(event, 'id') !== undefined ? numericField(event, 'id') : undefined,
+    marketId: optional(frame, 'id', numericField),
+    eventId: isFields(event) ? optional(event, 'id', numericField) : undefined,
   };
 }
 
@@ -71,9 +72,9 @@ export function resolvedMarket(frame: Fields, markets: KnownMarkets): RecordedIt
 }
 
 function winnerOf(frame: Fields, clobTokenIds: readonly string[]): Outcome {
-  const label = stated(frame, 'winning_outcome') === undefined ? undefined : textField(frame, 'winning_outcome');
+  const label = optional(frame, 'winning_outcome', textField);
   const byLabel = label === undefined ? undefined : parseOutcome(label);
-  const assetId = stated(frame, 'winning_asset_id') === undefined ? undefined : numericField(frame, 'winning_asset_id');
+  const assetId = optional(frame, 'winning_asset_id', numericField);
   const byAsset = assetId === undefined ? undefined : OUTCOMES[clobTokenIds.indexOf(assetId)];
   if (byLabel !== undefined && byAsset !== undefined && byLabel !== byAsset) {
     throw rejected(`winning_outcome ${label} and winning_asset_id ${assetId} are not the same outcome`);

@@ -8,6 +8,7 @@ import {
   isFields,
   nonNegative,
   numericField,
+  optional,
   priceWithinOne,
   rejected,
   stated,
@@ -69,8 +70,7 @@ export function timestampOf(frame: Fields): number {
 }
 
 export function addressOf(frame: Fields): Addressed {
-  const market = stated(frame, 'market') === undefined ? undefined : conditionIdField(frame, 'market');
-  return { assetId: numericField(frame, 'asset_id'), market };
+  return { assetId: numericField(frame, 'asset_id'), market: optional(frame, 'market', conditionIdField) };
 }
 
 export function bookMessage(frame: Fields): BookMessage {
@@ -138,7 +138,7 @@ export function rawChanges(frame: Fields): readonly unknown[] {
 
 export function changeOf(raw: unknown, frame: Fields): Change {
   if (!isFields(raw)) throw rejected('a change is not an object');
-  const market = stated(frame, 'market') === undefined ? undefined : conditionIdField(frame, 'market');
+  const market = optional(frame, 'market', conditionIdField);
   const { hash } = raw;
   return {
     assetId: numericField(raw, 'asset_id'),

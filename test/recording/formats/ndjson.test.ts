@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { LEVELS_MAX } from '../../../src/domain/orderbook.ts';
-import { parseJsonExactly, parseRecord } from '../../../src/recording/formats/ndjson.ts';
+import { parseJsonExactly } from '../../../src/recording/formats/json-extent.ts';
+import { parseRecord } from '../../../src/recording/formats/ndjson.ts';
 import type { RecordedItem } from '../../../src/recording/record.ts';
 import {
   CONDITION_ID,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { DomainError } from '../../../src/domain/errors.ts';
-import { parseJsonFigures } from '../../../src/recording/formats/json-figures.ts';
+import { parseJsonFigures } from '../../../src/recording/formats/json-extent.ts';
 import { spotFrame } from '../../../src/recording/formats/spot-frames.ts';
 import { importPaths, temporaryArchive } from '../../support/archive.ts';
 import { coinPricesOf, countsOf, importFile, refusalOf } from '../../support/imported.ts';
