@@ -2,10 +2,9 @@ import type { OrderBook } from '../../domain/orderbook.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { RecordedItem } from '../record.ts';
 import { conditionIdField, instantField, numericField, outcomeField, refusal } from './fields.ts';
-import { LevelForm } from './level-form.ts';
 import { LineCursor, NOT_PLAIN, QUOTE } from './line-cursor.ts';
 import type { ByteLine } from './lines.ts';
-import { RememberedText } from './remembered-bytes.ts';
+import { RememberedText } from './remembered-text.ts';
 import { WrittenSide } from './written-side.ts';
 
 type SnapshotItem = Extract<RecordedItem, { type: 'snapshot' }>;
@@ -92,7 +91,6 @@ export class BookScanner {
   readonly #outcome = new RememberedText((outcome) => outcomeField({ outcome }));
   readonly #assetId = new RememberedText((assetId) => numericField({ assetId }, 'assetId'));
   readonly #minute = new RememberedText((minute) => instantOf(`${minute}00.000Z`));
-  readonly #levelForm = new LevelForm();
   readonly #markets = new Map<string, Record<Outcome, WrittenBook>>();
   /** The line in front of the present one, for a line that names its market behind its sides. */
   #latest = new WrittenBook();
@@ -155,9 +153,9 @@ export class BookScanner {
         this.#timestampMs = this.#takeInstant();
         return this.#timestampMs !== NOT_PLAIN;
       case BIDS:
-        return this.#next.bids.take(cursor, this.#levelForm, this.#before().bids, this.#before().text, -1);
+        return this.#next.bids.take(cursor, this.#before().bids, this.#before().text, -1);
       case ASKS:
-        return this.#next.asks.take(cursor, this.#levelForm, this.#before().asks, this.#before().text, 1);
+        return this.#next.asks.take(cursor, this.#before().asks, this.#before().text, 1);
       case ID:
         this.#id = cursor.integer();
         return this.#id >= 1;

@@ -1,0 +1,53 @@
+import { type LineCursor, NOT_PLAIN } from './line-cursor.ts';
+
+/** What is longer than this is read anew every time. */
+const REMEMBERED_BYTES_MAX = 128;
+
+const decoder = new TextDecoder();
+
+/**
+ * Reads texts that are nearly always the same as the last time, and then neither decodes nor parses them: a record names its
+ * market as the one before it did.
+ */
+export class RememberedText<T> {
+  readonly #parse: (text: string) => T;
+  readonly #bytes = new Uint8Array(REMEMBERED_BYTES_MAX);
+  readonly #view = new DataView(this.#bytes.buffer);
+  #length = 0;
+  #value: T | undefined;
+
+  constructor(parse: (text: string) => T) {
+    this.#parse = parse;
+  }
+
+  /** Takes a text in quotes; undefined where none stands, or one that is not plain. Throws what `parse` throws. */
+  take(cursor: LineCursor): T | undefined {
+    if (this.#takeAgain(cursor)) return this.#value;
+    const start = cursor.at;
+    const end = cursor.text();
+    return end === NOT_PLAIN ? undefined : this.#read(cursor, start, start + 1, end);
+  }
+
+  /** Takes the next `count` bytes as they are. `parse` must throw unless they are plain. */
+  takeBytes(cursor: LineCursor, count: number): T {
+    if (this.#takeAgain(cursor)) return this.#value!;
+    const start = cursor.at;
+    cursor.at += count;
+    return this.#read(cursor, start, start, cursor.at);
+  }
+
+  #takeAgain(cursor: LineCursor): boolean {
+    if (this.#length === 0 || !cursor.has(this.#view, 0, this.#length, cursor.at)) return false;
+    cursor.at += this.#length;
+    return true;
+  }
+
+  /** The value of the text from `from` to `to`; remembered are the bytes from `start` to where the cursor stands. */
+  #read({ bytes, at }: LineCursor, start: number, from: number, to: number): T {
+    const value = this.#parse(decoder.decode(bytes.subarray(from, to)));
+    this.#length = at - start > REMEMBERED_BYTES_MAX ? 0 : at - start;
+    this.#bytes.set(bytes.subarray(start, start + this.#length));
+    this.#value = value;
+    return value;
+  }
+}
