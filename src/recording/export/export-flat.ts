@@ -3,6 +3,7 @@ import type { ByteBuffer } from '../../book/byte-buffer.ts';
 import { type PriceRecord, priceCodec } from '../../book/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../../book/quote-segment.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
+import { MARKET_FIELDS, statedOf } from '../../domain/market-fields.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Place } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
@@ -52,31 +53,13 @@ export class FlatWriter implements ExportWriter {
     return this.#table.stepBytes;
   }
 
-  /** What was stated, as in the own format. */
+  /** What was stated, as in the own format; the window begins at the row's own time. */
   market(market: MarketAsOf): void {
-    const { marketId, eventId, stated } = market;
-    this.#table.row({
-      type: 'market',
-      symbol: market.symbol,
-      conditionId: market.conditionId,
-      timestamp: market.startMs,
-      endTime: market.endMs,
-      slug: market.slug,
-      timeframe: market.timeframe,
-      clobTokenIds: market.clobTokenIds.join(';'),
-      marketId: marketId === '0' ? undefined : marketId,
-      eventId: eventId === '0' ? undefined : eventId,
-      active: stated.active,
-      closed: stated.closed,
-      winner: market.winner,
-      volume: stated.volume,
-      liquidity: stated.liquidity,
-      resolvedAt: market.resolvedMs,
-      priceStart: market.priceStart,
-      priceEnd: market.priceEnd,
-      createdAt: market.createdMs,
-      updatedAt: market.statedUpdatedMs,
+    const cells = MARKET_FIELDS.filter(({ held }) => held !== 'startMs').map(({ name, held }) => {
+      const value = statedOf(market, held);
+      return [name, typeof value === 'object' ? value.join(';') : value] as const;
     });
+    this.#table.row({ type: 'market', timestamp: market.startMs, ...Object.fromEntries(cells) });
   }
 
   gap({ symbol, conditionId }: StoredMarket, { fromMs, toMs, reason }: Gap): void {

@@ -2,6 +2,7 @@ import type { PriceRecord } from '../../book/price-segment.ts';
 import type { QuoteRecord } from '../../book/quote-segment.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
+import { MARKET_FIELDS, statedOf } from '../../domain/market-fields.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Place } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
@@ -16,30 +17,13 @@ export type RecordFields = Readonly<Record<string, string | number | boolean | n
 
 /** Of a market only what was stated: defaults, and when this archive heard of it, are no part of the recording. */
 export function marketFields(market: MarketAsOf): RecordFields {
-  const { stated } = market;
-  return {
-    type: 'market',
-    conditionId: market.conditionId,
-    marketId: knownId(market.marketId),
-    eventId: knownId(market.eventId),
-    slug: market.slug,
-    symbol: market.symbol,
-    timeframe: market.timeframe,
-    outcomes: OUTCOMES,
-    clobTokenIds: market.clobTokenIds,
-    active: stated.active,
-    closed: stated.closed,
-    winner: market.winner,
-    startTime: formatInstant(market.startMs),
-    endTime: formatInstant(market.endMs),
-    volume: stated.volume,
-    liquidity: stated.liquidity,
-    resolvedAt: instant(market.resolvedMs),
-    priceStart: market.priceStart,
-    priceEnd: market.priceEnd,
-    createdAt: instant(market.createdMs),
-    updatedAt: instant(market.statedUpdatedMs),
-  };
+  const fields: Record<string, RecordFields[string]> = { type: 'market' };
+  for (const { name, held, kind } of MARKET_FIELDS) {
+    const value = statedOf(market, held);
+    if (kind === 'assets') fields.outcomes = OUTCOMES;
+    fields[name] = kind === 'instant' && typeof value === 'number' ? formatInstant(value) : value;
+  }
+  return fields;
 }
 
 export function gapFields({ conditionId }: StoredMarket, { fromMs, toMs, reason }: Gap): RecordFields {
@@ -66,12 +50,4 @@ export function coinPriceFields(symbol: string, source: string, { id, timestampM
 
 function outcomeFields({ conditionId }: StoredMarket, outcome: Outcome, { id, timestampMs }: Place) {
   return { id: String(id), conditionId, outcome, timestamp: formatInstant(timestampMs) };
-}
-
-function knownId(id: string): string | undefined {
-  return id === '0' ? undefined : id;
-}
-
-function instant(instantMs: number | undefined): string | undefined {
-  return instantMs === undefined ? undefined : formatInstant(instantMs);
 }

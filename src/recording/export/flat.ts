@@ -46,11 +46,10 @@ export const FLAT_COLUMNS = [
   { name: 'transactionHash', type: 'text' },
 ] as const satisfies readonly { readonly name: string; readonly type: FlatType }[];
 
-type Column = (typeof FLAT_COLUMNS)[number];
-type FlatValue<T extends FlatType> = T extends 'text' ? string : T extends 'flag' ? boolean : number;
-
 /** A row by its columns; instants in Unix milliseconds, what is undefined is null. */
-export type FlatRow = { readonly [C in Column as C['name']]?: FlatValue<C['type']> | undefined } & {
+export type FlatRow = {
+  readonly [C in (typeof FLAT_COLUMNS)[number]['name']]?: string | number | boolean | undefined;
+} & {
   readonly type: string;
   readonly timestamp: number;
 };

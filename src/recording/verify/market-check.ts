@@ -1,6 +1,7 @@
 import { isCoin } from '../../domain/coin.ts';
 import { type InstantMs, isInstant } from '../../domain/instant.ts';
 import type { Market } from '../../domain/market.ts';
+import { MARKET_FIELDS, type MarketField } from '../../domain/market-fields.ts';
 import { TIMEFRAMES } from '../../domain/timeframe.ts';
 import type { Gap } from '../../store/gaps.ts';
 
@@ -10,29 +11,26 @@ const CLOSED_WITHIN_MS = 86_400_000;
 const CONDITION_ID = /^0x[0-9a-f]{1,64}$/;
 const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;
 
-/** What each field of a stored market may be: no recording that was imported said otherwise. */
-const RULES: readonly (readonly [name: string, holds: (market: Market) => boolean])[] = [
-  ['conditionId', ({ conditionId }) => isText(conditionId) && CONDITION_ID.test(conditionId)],
-  ['slug', ({ slug }) => isText(slug) && slug !== ''],
-  ['symbol', ({ symbol }) => isText(symbol) && isCoin(symbol)],
-  ['timeframe', ({ timeframe }) => TIMEFRAMES.includes(timeframe)],
-  ['marketId', ({ marketId }) => isText(marketId) && NUMERIC.test(marketId)],
-  ['eventId', ({ eventId }) => isText(eventId) && NUMERIC.test(eventId)],
-  ['clobTokenIds', ({ clobTokenIds }) => clobTokenIds.every((id) => isText(id) && NUMERIC.test(id))],
-  ['startTime', ({ startMs }) => isInstant(startMs)],
-  ['endTime', ({ startMs, endMs }) => isInstant(endMs) && endMs > startMs],
-  ['volume', ({ volume }) => Number.isFinite(volume)],
-  ['liquidity', ({ liquidity }) => Number.isFinite(liquidity)],
-  ['resolvedAt', ({ resolvedMs }) => resolvedMs === undefined || isInstant(resolvedMs)],
-  ['priceStart', ({ priceStart }) => priceStart === undefined || Number.isFinite(priceStart)],
-  ['priceEnd', ({ priceEnd }) => priceEnd === undefined || Number.isFinite(priceEnd)],
-  ['createdAt', ({ createdMs }) => isInstant(createdMs)],
-  ['updatedAt', ({ updatedMs }) => isInstant(updatedMs)],
-];
+/** What a field of each kind may hold; what a market need not have may be undefined. */
+const HOLDS: Readonly<Record<MarketField['kind'], (value: unknown) => boolean>> = {
+  conditionId: (value) => isText(value) && CONDITION_ID.test(value),
+  id: isNumeric,
+  slug: (value) => isText(value) && value !== '',
+  coin: (value) => isText(value) && isCoin(value),
+  timeframe: (value) => TIMEFRAMES.some((timeframe) => timeframe === value),
+  assets: (value) => Array.isArray(value) && value.every(isNumeric),
+  instant: (value) => value === undefined || (typeof value === 'number' && isInstant(value)),
+  figure: (value) => value === undefined || Number.isFinite(value),
+  // The table has no others.
+  flag: () => true,
+  outcome: () => true,
+};
 
-/** Names the fields of a stored market that hold what no market has. */
+/** Names the fields of a stored market that hold what no market has: no recording that was imported said so. */
 export function impossibleFields(market: Market): string[] {
-  return RULES.flatMap(([name, holds]) => (holds(market) ? [] : [name]));
+  const isPossible = ({ held, kind }: MarketField) =>
+    HOLDS[kind](market[held]) && (held !== 'endMs' || market.endMs > market.startMs);
+  return MARKET_FIELDS.filter((field) => !isPossible(field)).map(({ name }) => name);
 }
 
 /** Whether a stored gap is one: it begins no later than it ends. */
@@ -45,7 +43,10 @@ export function isNeverClosed({ closed, winner, endMs }: Market, nowMs: InstantM
   return !closed && winner === undefined && nowMs - endMs > CLOSED_WITHIN_MS;
 }
 
-/** A row of a damaged page may hold anything. */
 function isText(value: unknown): value is string {
   return typeof value === 'string';
+}
+
+function isNumeric(value: unknown): boolean {
+  return isText(value) && NUMERIC.test(value);
 }
