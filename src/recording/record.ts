@@ -61,3 +61,13 @@ interface MarketRecord {
 
 /** What every codec turns a recording into. */
 export type RecordedItem = MarketRecord | SnapshotRecord | QuoteRecord | PriceRecord | CoinPriceRecord | GapRecord;
+
+/** How bookreel's own format calls them. */
+export const RECORD_TYPES = [
+  'market',
+  'snapshot',
+  'quote',
+  'price',
+  'coinPrice',
+  'gap',
+] as const satisfies readonly RecordedItem['type'][];

@@ -4,8 +4,7 @@ import type { LevelOpenings } from '../../book/level-openings.ts';
 import { msgpackOpenings } from '../../book/msgpack.ts';
 import { CsvTable } from './export-csv.ts';
 import { FlatWriter } from './export-flat.ts';
-import { MsgpackWriter } from './export-msgpack.ts';
-import { NdjsonWriter } from './export-ndjson.ts';
+import { msgpackWriter, ndjsonWriter } from './export-own.ts';
 import { ParquetTable } from './export-parquet.ts';
 import { SegmentsWriter } from './export-segments.ts';
 import type { ExportWriter } from './export-writer.ts';
@@ -44,9 +43,9 @@ export function exportOpenings(): ExportOpenings {
 export function writerOf(format: StreamedFormat, out: ByteBuffer, openings: ExportOpenings): ExportWriter {
   switch (format) {
     case 'ndjson':
-      return new NdjsonWriter(out, openings.json);
+      return ndjsonWriter(out, openings.json);
     case 'msgpack':
-      return new MsgpackWriter(out, openings.msgpack);
+      return msgpackWriter(out, openings.msgpack);
     case 'csv':
       return new FlatWriter(new CsvTable(out));
     case 'parquet':

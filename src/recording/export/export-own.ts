@@ -1,7 +1,10 @@
+import { Packr } from 'msgpackr';
 import type { ByteBuffer } from '../../book/byte-buffer.ts';
+import { jsonLabels, SnapshotJsonWriter } from '../../book/json.ts';
+import type { LevelOpenings } from '../../book/level-openings.ts';
+import { msgpackLabels, SnapshotMsgpackWriter } from '../../book/msgpack.ts';
 import { priceCodec } from '../../book/price-segment.ts';
 import { quoteCodec } from '../../book/quote-segment.ts';
-import type { RunSlice } from '../../book/run.ts';
 import type { LabelBytes, RecordingLabels, SnapshotWriter } from '../../book/snapshot-writer.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
@@ -18,41 +21,88 @@ import {
 } from './export-record.ts';
 import { DecodedSeries, type ExportWriter, type SeriesWriter, STEP_BYTES } from './export-writer.ts';
 
-/** The own format, one record after another; how a record becomes bytes is the form's. */
-export abstract class OwnFormatWriter implements ExportWriter {
+const NEWLINE = 10;
+
+/** How records become bytes. */
+interface OwnForm {
+  readonly record: (fields: RecordFields) => void;
+  /** Snapshots are spliced from bytes, see book/snapshot-writer.ts: no object is made per level. */
+  readonly snapshots: () => SnapshotWriter;
+  readonly labels: (labels: RecordingLabels) => LabelBytes;
+  readonly endSnapshot: () => void;
+}
+
+/** The own format as lines of JSON. */
+export function ndjsonWriter(out: ByteBuffer, openings: LevelOpenings): ExportWriter {
+  const encoder = new TextEncoder();
+  return new OwnFormatWriter(out, {
+    record: (fields) => {
+      out.append(encoder.encode(JSON.stringify(fields)));
+      out.byte(NEWLINE);
+    },
+    snapshots: () => new SnapshotJsonWriter(out, openings),
+    labels: jsonLabels,
+    endSnapshot: () => out.byte(NEWLINE),
+  });
+}
+
+/** The own format as a stream of msgpack maps, each packed as msgpackr packs the line of JSON, in the fewest bytes. */
+export function msgpackWriter(out: ByteBuffer, openings: LevelOpenings): ExportWriter {
+  // Plain maps: any msgpack reader understands them, msgpackr's records would need its own.
+  const packr = new Packr({ useRecords: false, variableMapSize: true });
+  return new OwnFormatWriter(out, {
+    record: (fields) => {
+      const said = Object.entries(fields).filter(([, value]) => value !== undefined);
+      out.append(packr.pack(Object.fromEntries(said)));
+    },
+    snapshots: () => new SnapshotMsgpackWriter(out, openings),
+    labels: msgpackLabels,
+    endSnapshot: () => undefined,
+  });
+}
+
+/** One record after another. */
+class OwnFormatWriter implements ExportWriter {
   readonly out: ByteBuffer;
   readonly stepBytes = STEP_BYTES;
+  readonly #form: OwnForm;
 
-  constructor(out: ByteBuffer) {
+  constructor(out: ByteBuffer, form: OwnForm) {
     this.out = out;
+    this.#form = form;
   }
 
-  protected abstract snapshotSeries(labels: RecordingLabels): SeriesWriter;
-
-  protected abstract record(fields: RecordFields): void;
-
   market(market: MarketAsOf): void {
-    this.record(marketFields(market));
+    this.#form.record(marketFields(market));
   }
 
   gap(market: StoredMarket, gap: Gap): void {
-    this.record(gapFields(market, gap));
+    this.#form.record(gapFields(market, gap));
   }
 
   snapshots({ conditionId }: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter {
-    return this.snapshotSeries({ type: 'snapshot', conditionId, outcome, ...(mirrored ? { mirrored } : {}) });
+    const { snapshots, labels, endSnapshot } = this.#form;
+    const writer = snapshots();
+    const labelBytes = labels({ type: 'snapshot', conditionId, outcome, ...(mirrored ? { mirrored } : {}) });
+    return {
+      open: (slice) => writer.open(slice, labelBytes),
+      writeNext: () => {
+        writer.writeNext();
+        endSnapshot();
+      },
+    };
   }
 
   quotes(market: StoredMarket, outcome: Outcome): SeriesWriter {
-    return new DecodedSeries(quoteCodec, (quote) => this.record(quoteFields(market, outcome, quote)));
+    return new DecodedSeries(quoteCodec, (quote) => this.#form.record(quoteFields(market, outcome, quote)));
   }
 
   prices(market: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter {
-    return new DecodedSeries(priceCodec, (price) => this.record(priceFields(market, outcome, kind, price)));
+    return new DecodedSeries(priceCodec, (price) => this.#form.record(priceFields(market, outcome, kind, price)));
   }
 
   coinPrices(symbol: string, source: string): SeriesWriter {
-    return new DecodedSeries(priceCodec, (price) => this.record(coinPriceFields(symbol, source, price)));
+    return new DecodedSeries(priceCodec, (price) => this.#form.record(coinPriceFields(symbol, source, price)));
   }
 
   close(): void {
@@ -61,27 +111,5 @@ export abstract class OwnFormatWriter implements ExportWriter {
 
   goOn(): boolean {
     return false;
-  }
-}
-
-/** Snapshots straight from a segment's integers: no object is made per level. */
-export class SnapshotSeries implements SeriesWriter {
-  readonly #writer: SnapshotWriter;
-  readonly #labels: LabelBytes;
-  readonly #endRecord: () => void;
-
-  constructor(writer: SnapshotWriter, labels: LabelBytes, endRecord: () => void) {
-    this.#writer = writer;
-    this.#labels = labels;
-    this.#endRecord = endRecord;
-  }
-
-  open(slice: RunSlice): void {
-    this.#writer.open(slice, this.#labels);
-  }
-
-  writeNext(): void {
-    this.#writer.writeNext();
-    this.#endRecord();
   }
 }

@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
-import type { RecordedItem } from '../record.ts';
+import { RECORD_TYPES } from '../record.ts';
 import { type Fields, isFields, rejected } from './fields.ts';
 import { JSON_VALUES_MAX } from './json-extent.ts';
 
@@ -9,15 +9,6 @@ export const VALUE_BYTES_MAX = 16 * 1024 * 1024;
 const VALUES_MAX = 2 * JSON_VALUES_MAX;
 /** Maps and arrays within one another; records need four. */
 export const NESTING_MAX = 64;
-
-const RECORD_TYPES: Readonly<Record<RecordedItem['type'], true>> = {
-  market: true,
-  snapshot: true,
-  quote: true,
-  price: true,
-  coinPrice: true,
-  gap: true,
-};
 
 export interface MsgpackRecord {
   /** Counted from 1. */
@@ -77,7 +68,7 @@ export function looksLikeMsgpackRecord(head: Uint8Array): boolean {
       const key = decoder.next();
       if (key === 'type') {
         const type = decoder.next();
-        return typeof type === 'string' && Object.hasOwn(RECORD_TYPES, type);
+        return RECORD_TYPES.some((known) => known === type);
       }
       decoder.next();
       left -= 1;
@@ -105,17 +96,58 @@ function decodeRecord(decoder: MsgpackDecoder, bytes: Uint8Array, tooLong: boole
 const UNFINISHED = -1;
 const NOT_MSGPACK = -2;
 
+/** What a value is, by its first byte. */
+const [CONSTANT, SMALL_INTEGER, UNSIGNED, SIGNED, FLOAT, TEXT, ARRAY, MAP, BINARY, EXTENSION] = [
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+];
+
+interface Form {
+  readonly kind: number;
+  /** How many bytes behind the first one say how long the value is; where none do, the first byte says it. */
+  readonly lengthBytes: number;
+  readonly length: number;
+  /** Bytes that come in any case: a number, or the type of an extension. */
+  readonly payload: number;
+}
+
+const fixed = (kind: number, payload: number): Form => ({ kind, lengthBytes: 0, length: 0, payload });
+const short = (kind: number, length: number): Form => ({ kind, lengthBytes: 0, length, payload: 0 });
+const long = (kind: number, lengthBytes: number, payload = 0): Form => ({ kind, lengthBytes, length: 0, payload });
+const widths = <T>(counts: readonly number[], form: (count: number) => T) => counts.map(form);
+
+/** What the first bytes 0xc0 … 0xdf begin (msgpack specification, "Formats"); undefined for the one that is never used. */
+const LONG_FORMS: readonly (Form | undefined)[] = [
+  fixed(CONSTANT, 0),
+  undefined,
+  ...[fixed(CONSTANT, 0), fixed(CONSTANT, 0)],
+  ...widths([1, 2, 4], (bytes) => long(BINARY, bytes)),
+  ...widths([1, 2, 4], (bytes) => long(EXTENSION, bytes, 1)),
+  ...widths([4, 8], (bytes) => fixed(FLOAT, bytes)),
+  ...widths([1, 2, 4, 8], (bytes) => fixed(UNSIGNED, bytes)),
+  ...widths([1, 2, 4, 8], (bytes) => fixed(SIGNED, bytes)),
+  ...widths([2, 3, 5, 9, 17], (bytes) => fixed(EXTENSION, bytes)),
+  ...widths([1, 2, 4], (bytes) => long(TEXT, bytes)),
+  ...widths([2, 4], (bytes) => long(ARRAY, bytes)),
+  ...widths([2, 4], (bytes) => long(MAP, bytes)),
+];
+
+const FORMS: readonly (Form | undefined)[] = Array.from({ length: 256 }, (_, byte) => {
+  if (byte < 0x80 || byte >= 0xe0) return fixed(SMALL_INTEGER, 0);
+  if (byte < 0x90) return short(MAP, byte & 0x0f);
+  if (byte < 0xa0) return short(ARRAY, byte & 0x0f);
+  return byte < 0xc0 ? short(TEXT, byte & 0x1f) : LONG_FORMS[byte - 0xc0];
+});
+
 /** Finds where values end, without making anything of them. A value may come in any number of chunks. */
 class ValueSkipper {
   /** Values that have to follow until the one under way is whole; an array asks for its items. */
   #values = 1;
   /** Bytes of the present value that say nothing about where it ends. */
   #payload = 0;
+  #kind = CONSTANT;
   /** Bytes of a length that are still to come, and what those read so far say. */
   #lengthBytes = 0;
   #length = 0;
-  /** How many values follow per unit of the length, or LENGTH_IS_BYTES. */
-  #perUnit = 0;
 
   /** The end of the value that goes on or begins at `start`; UNFINISHED when it lies behind the chunk. */
   skip(chunk: Uint8Array, start: number): number {
@@ -131,7 +163,9 @@ class ValueSkipper {
         this.#payload -= taken;
         at += taken;
       } else {
-        if (!this.#begin(chunk[at]!)) return NOT_MSGPACK;
+        const form = FORMS[chunk[at]!];
+        if (form === undefined) return NOT_MSGPACK;
+        this.#begin(form);
         at += 1;
       }
       if (this.#values === 0 && this.#payload === 0 && this.#lengthBytes === 0) {
@@ -142,62 +176,26 @@ class ValueSkipper {
     return UNFINISHED;
   }
 
-  #applyLength(): void {
-    if (this.#perUnit === LENGTH_IS_BYTES) this.#payload += this.#length;
-    else this.#values += this.#length * this.#perUnit;
-  }
-
-  /** Takes a value's first byte in; false for the one that msgpack never uses. */
-  #begin(byte: number): boolean {
+  #begin({ kind, lengthBytes, length, payload }: Form): void {
     this.#values -= 1;
-    if (byte < 0x80 || byte >= 0xe0) return true;
-    if (byte < 0x90) this.#values += 2 * (byte & 0x0f);
-    else if (byte < 0xa0) this.#values += byte & 0x0f;
-    else if (byte < 0xc0) this.#payload = byte & 0x1f;
-    else if (byte === 0xc1) return false;
-    else this.#beginLong(byte);
-    return true;
-  }
-
-  #beginLong(byte: number): void {
-    const { payload, lengthBytes, perUnit } = LONG_FORMS[byte - 0xc0]!;
+    this.#kind = kind;
     this.#payload = payload;
     this.#lengthBytes = lengthBytes;
-    this.#perUnit = perUnit;
-    this.#length = 0;
+    this.#length = length;
+    if (length > 0) this.#applyLength();
+  }
+
+  #applyLength(): void {
+    if (this.#kind === ARRAY) this.#values += this.#length;
+    else if (this.#kind === MAP) this.#values += 2 * this.#length;
+    else this.#payload += this.#length;
   }
 }
 
-const LENGTH_IS_BYTES = 0;
-
-interface LongForm {
-  readonly payload: number;
-  readonly lengthBytes: number;
-  readonly perUnit: number;
-}
-
-const fixed = (payload: number): LongForm => ({ payload, lengthBytes: 0, perUnit: LENGTH_IS_BYTES });
-const sized = (lengthBytes: number, perUnit = LENGTH_IS_BYTES, payload = 0): LongForm => ({
-  payload,
-  lengthBytes,
-  perUnit,
-});
-
-/** What follows the first bytes 0xc0 … 0xdf (msgpack specification, "Formats"). An ext's type is a byte in front of its data. */
-const LONG_FORMS: readonly LongForm[] = [
-  ...[fixed(0), fixed(0), fixed(0), fixed(0)],
-  ...[sized(1), sized(2), sized(4)],
-  ...[sized(1, LENGTH_IS_BYTES, 1), sized(2, LENGTH_IS_BYTES, 1), sized(4, LENGTH_IS_BYTES, 1)],
-  ...[fixed(4), fixed(8)],
-  ...[fixed(1), fixed(2), fixed(4), fixed(8)],
-  ...[fixed(1), fixed(2), fixed(4), fixed(8)],
-  ...[fixed(2), fixed(3), fixed(5), fixed(9), fixed(17)],
-  ...[sized(1), sized(2), sized(4)],
-  ...[sized(2, 1), sized(4, 1)],
-  ...[sized(2, 2), sized(4, 2)],
-];
-
-/** Makes plain objects of one value: what JSON can say, and nothing that would have to be changed on the way. */
+/**
+ * Makes plain objects of one value: what JSON can say, and nothing that would have to be changed on the way. (msgpackr takes
+ * the last of two equal keys, renames `__proto__`, mends what is no UTF-8, and knows extensions.)
+ */
 class MsgpackDecoder {
   readonly #texts = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   /** Keys seen last, by a hash of their bytes: records say the same few over and over. */
@@ -217,21 +215,35 @@ class MsgpackDecoder {
   /** Begins with a map, whose keys and values `next` then reads by turns; returns how many pairs it has. */
   openMap(bytes: Uint8Array): number {
     this.#open(bytes);
-    const first = this.#unsigned(1);
-    if (first >= 0x80 && first < 0x90) return first & 0x0f;
-    if (first === 0xde) return this.#unsigned(2);
-    if (first === 0xdf) return this.#unsigned(4);
-    throw rejected('the value is not a map');
+    const form = this.#form();
+    if (form.kind !== MAP) throw rejected('the value is not a map');
+    return this.#lengthOf(form);
   }
 
   next(): unknown {
-    const first = this.#unsigned(1);
-    if (first < 0x80) return first;
-    if (first < 0x90) return this.#map(first & 0x0f);
-    if (first < 0xa0) return this.#array(first & 0x0f);
-    if (first < 0xc0) return this.#text(first & 0x1f);
-    if (first >= 0xe0) return first - 0x100;
-    return this.#long(first);
+    const first = this.#bytes[this.#at]!;
+    const form = this.#form();
+    const { kind, payload } = form;
+    switch (kind) {
+      case SMALL_INTEGER:
+        return first < 0x80 ? first : first - 0x100;
+      case TEXT:
+        return this.#text(this.#lengthOf(form));
+      case MAP:
+        return this.#map(this.#lengthOf(form));
+      case ARRAY:
+        return this.#array(this.#lengthOf(form));
+      case FLOAT:
+        return finite(payload === 4 ? this.#view.getFloat32(this.#take(4)) : this.#view.getFloat64(this.#take(8)));
+      case UNSIGNED:
+        return payload === 8 ? safe(this.#view.getBigUint64(this.#take(8))) : this.#unsigned(payload);
+      case SIGNED:
+        return payload === 8 ? safe(this.#view.getBigInt64(this.#take(8))) : this.#signed(payload);
+      case CONSTANT:
+        return first === 0xc0 ? null : first === 0xc3;
+      default:
+        throw rejected(kind === BINARY ? 'it holds binary data' : 'it holds an extension type of msgpack');
+    }
   }
 
   #open(bytes: Uint8Array): void {
@@ -242,69 +254,14 @@ class MsgpackDecoder {
     this.#values = 0;
   }
 
-  #long(first: number): unknown {
-    switch (first) {
-      case 0xc0:
-        return null;
-      case 0xc2:
-        return false;
-      case 0xc3:
-        return true;
-      case 0xca:
-        return this.#float(this.#view.getFloat32(this.#take(4)));
-      case 0xcb:
-        return this.#float(this.#view.getFloat64(this.#take(8)));
-      case 0xcc:
-        return this.#unsigned(1);
-      case 0xcd:
-        return this.#unsigned(2);
-      case 0xce:
-        return this.#unsigned(4);
-      case 0xcf:
-        return this.#integer(this.#view.getBigUint64(this.#take(8)));
-      case 0xd0:
-        return this.#view.getInt8(this.#take(1));
-      case 0xd1:
-        return this.#view.getInt16(this.#take(2));
-      case 0xd2:
-        return this.#view.getInt32(this.#take(4));
-      case 0xd3:
-        return this.#integer(this.#view.getBigInt64(this.#take(8)));
-      default:
-        return this.#sized(first);
-    }
+  #form(): Form {
+    const form = FORMS[this.#bytes[this.#take(1)]!];
+    if (form === undefined) throw rejected('it is not msgpack');
+    return form;
   }
 
-  #sized(first: number): unknown {
-    switch (first) {
-      case 0xd9:
-        return this.#text(this.#unsigned(1));
-      case 0xda:
-        return this.#text(this.#unsigned(2));
-      case 0xdb:
-        return this.#text(this.#unsigned(4));
-      case 0xdc:
-        return this.#array(this.#unsigned(2));
-      case 0xdd:
-        return this.#array(this.#unsigned(4));
-      case 0xde:
-        return this.#map(this.#unsigned(2));
-      case 0xdf:
-        return this.#map(this.#unsigned(4));
-      default:
-        throw rejected(first <= 0xc6 ? 'it holds binary data' : 'it holds an extension type of msgpack');
-    }
-  }
-
-  #float(value: number): number {
-    if (!Number.isFinite(value)) throw rejected(`it holds the number ${value}`);
-    return value;
-  }
-
-  #integer(value: bigint): number {
-    const held = Number(value);
-    if (!Number.isSafeInteger(held)) throw rejected(`it holds the integer ${value}, which is beyond 2^53-1`);
-    return held;
+  #lengthOf({ lengthBytes, length }: Form): number {
+    return lengthBytes === 0 ? length : this.#unsigned(lengthBytes);
   }
 
   #array(length: number): unknown[] {
@@ -340,22 +297,16 @@ class MsgpackDecoder {
   }
 
   #key(): string {
-    const first = this.#unsigned(1);
-    if (first >= 0xa0 && first < 0xc0) return this.#knownKey(first & 0x1f);
-    if (first === 0xd9) return this.#text(this.#unsigned(1));
-    if (first === 0xda) return this.#text(this.#unsigned(2));
-    if (first === 0xdb) return this.#text(this.#unsigned(4));
-    throw rejected('it has a key that is not a text');
-  }
-
-  #knownKey(length: number): string {
+    const form = this.#form();
+    if (form.kind !== TEXT) throw rejected('it has a key that is not a text');
+    const length = this.#lengthOf(form);
     const start = this.#take(length);
     const bytes = this.#bytes.subarray(start, start + length);
     const slot = (length * 31 + (bytes[0] ?? 0) * 7 + (bytes[length - 1] ?? 0)) % KEYS_KEPT;
     const known = this.#keys[slot];
     if (known !== undefined && isSame(known.bytes, bytes)) return known.text;
     const text = this.#decodeText(bytes);
-    this.#keys[slot] = { bytes: bytes.slice(), text };
+    if (length <= KEY_BYTES_KEPT_MAX) this.#keys[slot] = { bytes: bytes.slice(), text };
     return text;
   }
 
@@ -372,10 +323,16 @@ class MsgpackDecoder {
     }
   }
 
-  #unsigned(bytes: 1 | 2 | 4): number {
+  #unsigned(bytes: number): number {
     const at = this.#take(bytes);
     if (bytes === 1) return this.#bytes[at]!;
     return bytes === 2 ? this.#view.getUint16(at) : this.#view.getUint32(at);
+  }
+
+  #signed(bytes: number): number {
+    const at = this.#take(bytes);
+    if (bytes === 1) return this.#view.getInt8(at);
+    return bytes === 2 ? this.#view.getInt16(at) : this.#view.getInt32(at);
   }
 
   /** Where the next `count` bytes stand. */
@@ -388,10 +345,22 @@ class MsgpackDecoder {
 }
 
 const KEYS_KEPT = 256;
+const KEY_BYTES_KEPT_MAX = 31;
 
 interface KnownKey {
   readonly bytes: Uint8Array;
   readonly text: string;
+}
+
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw rejected(`it holds the number ${value}`);
+  return value;
+}
+
+function safe(value: bigint): number {
+  const held = Number(value);
+  if (!Number.isSafeInteger(held)) throw rejected(`it holds the integer ${value}, which is beyond 2^53-1`);
+  return held;
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

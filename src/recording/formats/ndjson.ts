@@ -5,7 +5,7 @@ import type { Quote } from '../../domain/quote.ts';
 import { parseTimeframe, TIMEFRAMES } from '../../domain/timeframe.ts';
 import type { Codec } from '../codec.ts';
 import type { Intake } from '../intake.ts';
-import type { RecordedItem } from '../record.ts';
+import { RECORD_TYPES, type RecordedItem } from '../record.ts';
 import { BookScanner } from './book-scanner.ts';
 import {
   attempt,
@@ -34,15 +34,12 @@ import { visitLines } from './lines.ts';
 import { slugField } from './slug.ts';
 import { OWN_TRADE_NAMES, tradeFields } from './trade-fields.ts';
 
-/** bookreel's own recording format: one JSON object a line, `type` says what it is, the fields are those of the API. */
-const RECORD_TYPES = ['market', 'snapshot', 'quote', 'price', 'coinPrice', 'gap'] as const;
-
 /** The kind of what is too damaged to say its type. */
 const UNKNOWN_KIND = 'unknown';
 const OUTCOMES_WANTED = 'not up and down';
 
 /**
- * The format as lines of JSON. A file called `.ndjson` is one, whatever is wrong with its first lines, and so is a pipe that
+ * bookreel's own recording format as lines of JSON: one object a line, `type` says what it is, the fields are those of the API. A file called `.ndjson` is one, whatever is wrong with its first lines, and so is a pipe that
  * begins like nothing else.
  */
 export function ownNdjson(): Codec {
