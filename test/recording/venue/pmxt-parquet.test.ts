@@ -83,17 +83,7 @@ function parquetOf(rows: readonly Row[], rowGroupSize = 1000, without: readonly 
 
 const LEVELS = { bids: '[["0.4","10"],["0.48","30"]]', asks: '[["0.6","5"],["0.52","7.25"]]' };
 const FIRST: Row = { offsetMs: 0, event_type: 'book', ...LEVELS };
-const FIRST_SEEN = seen(
-  0,
-  [
-    [0.48, 30],
-    [0.4, 10],
-  ],
-  [
-    [0.52, 7.25],
-    [0.6, 5],
-  ],
-);
+const FIRST_SEEN = seen(0, '0.48:30 0.4:10', '0.52:7.25 0.6:5');
 
 function change(offsetMs: number, side: string, price: string, size: string, fields: Partial<Row> = {}): Row {
   return { offsetMs, event_type: 'price_change', side, price, size, ...fields };
@@ -138,27 +128,8 @@ describe('an hour of PMXT', () => {
     ]);
     expect(up).toEqual([
       FIRST_SEEN,
-      seen(
-        5,
-        [
-          [0.485, 1234567.890123],
-          [0.48, 30],
-          [0.4, 10],
-        ],
-        [
-          [0.52, 7.25],
-          [0.6, 5],
-        ],
-      ),
-      seen(
-        6,
-        [
-          [0.485, 1234567.890123],
-          [0.48, 30],
-          [0.4, 10],
-        ],
-        [[0.6, 5]],
-      ),
+      seen(5, '0.485:1234567.890123 0.48:30 0.4:10', '0.52:7.25 0.6:5'),
+      seen(6, '0.485:1234567.890123 0.48:30 0.4:10', '0.6:5'),
     ]);
     expect(intake.itemsOf('price')).toMatchObject([
       { kind: 'trade', price: 0.07, timestampMs: START_MS + 7, outcome: 'up' },

@@ -22,10 +22,17 @@ export function at(offsetMs: number): string {
   return String(START_MS + offsetMs);
 }
 
-const levels = (side: readonly Level[]) => side.map(([price, size]) => ({ price, size }));
+/** Levels as pairs, or as a text: `0.4:10 0.48:30` is 10 at 0.4 and 30 at 0.48. */
+type Side = string | readonly Level[];
+
+const pairsOf = (side: string) =>
+  side === '' ? [] : side.split(' ').map((level) => level.split(':') as [price: string, size: string]);
+
+const levels = (side: Side) =>
+  (typeof side === 'string' ? pairsOf(side) : side).map(([price, size]) => ({ price, size }));
 
 /** A book as it comes behind a trade, best level last. */
-export function book(offsetMs: number, bids: readonly Level[], asks: readonly Level[], fields: Frame = {}): Frame {
+export function book(offsetMs: number, bids: Side, asks: Side, fields: Frame = {}): Frame {
   return {
     market: CONDITION_ID,
     asset_id: UP_ASSET,
@@ -76,8 +83,10 @@ export function venueHash(frame: Frame, tail: { readonly tick?: string; readonly
   return createHash('sha1').update(JSON.stringify(hashed)).digest('hex');
 }
 
-export function seen(offsetMs: number, bids: readonly NumberLevel[], asks: readonly NumberLevel[]): Seen {
-  return { timestampMs: START_MS + offsetMs, bids, asks };
+/** Sides as texts of levels, best first. */
+export function seen(offsetMs: number, bids: string, asks: string): Seen {
+  const numbers = (side: string) => pairsOf(side).map(([price, size]) => [Number(price), Number(size)] as const);
+  return { timestampMs: START_MS + offsetMs, bids: numbers(bids), asks: numbers(asks) };
 }
 
 /** The snapshots of one outcome among records, in their order. */
