@@ -16,6 +16,7 @@ import {
   sampleSnapshot,
   UP_ASSET,
 } from '../../support/sample-records.ts';
+import { badValueLines } from '../hostile/hostile-values.ts';
 
 /** What the importer makes of a line. */
 function parseRecordLine(line: string): RecordedItem {
@@ -221,29 +222,6 @@ describe('times', () => {
   test.each(cases)('%p is kept', (timestamp, ms) => {
     expect(parsed(sampleSnapshot({ timestamp }), 'snapshot').timestampMs).toBe(ms);
   });
-
-  const refused = [
-    '2026-02-29T00:00:00Z',
-    '2026-04-31T00:00:00Z',
-    '2026-13-01T00:00:00Z',
-    '2026-04-16T24:00:00Z',
-    '2026-04-16T07:60:00Z',
-    '2026-04-16T07:10:04.123',
-    '2026-04-16 07:10:04Z',
-    'Thu, 16 Apr 2026 07:10:04 GMT',
-    '1969-12-31T23:59:59Z',
-    '',
-    'now',
-    -1,
-    1.5,
-    253_402_300_800_000,
-    true,
-    null,
-    [START_MS],
-  ];
-  test.each(refused.map((timestamp) => [timestamp]))('%p is refused', (timestamp) => {
-    expect(refusalOf(JSON.stringify(sampleSnapshot({ timestamp })))).toContain('timestamp is missing or not a time');
-  });
 });
 
 describe('numbers are kept as the decimal they were written as', () => {
@@ -287,66 +265,20 @@ describe('numbers are kept as the decimal they were written as', () => {
     '1e999',
     '"1e999"',
     '1e15',
-    // Not numbers.
-    '"NaN"',
-    '"Infinity"',
-    '"-Infinity"',
-    '""',
-    '" 1"',
-    '"1 "',
-    '"+1"',
+    // Written otherwise.
     '"1."',
     '"01"',
-    '"0x10"',
-    '"1_000"',
-    '"1,5"',
-    'true',
     'null',
     '[1]',
-    '{}',
-    // Negative.
-    '-1',
-    '"-0.5"',
   ];
   test.each(refused)('size %s is refused', (literal) => {
     expect(refusalOf(withLiteral(oneBid(0.5, '@'), literal))).toBeString();
-  });
-
-  test.each(['NaN', 'Infinity', '-Infinity', '01', '+1', '.5', '1.', '0x1'])('size %s is not JSON', (literal) => {
-    expect(refusalOf(withLiteral(oneBid(0.5, '@'), literal))).toBe('the line is not JSON');
   });
 
   test.each(['0', '1', '"1"', '0.000000000001', '0.999999999999', '1.000', '1e-4'])('price %s is kept', (literal) => {
     const { book } = parsed(withLiteral(oneBid('@', 1), literal), 'snapshot');
     expect(book.bidPrices).toEqual([Number(literal.replaceAll('"', ''))]);
   });
-
-  test.each(['1.01', '2', '"1.000000000001"', '-0.01', '1.0000000000000002', '0.5000000000000001', '100'])(
-    'price %s is refused, wherever a price of an outcome stands',
-    (literal) => {
-      const records = [
-        oneBid('@', 1),
-        sampleSnapshot({ asks: [level('@', 1)] }),
-        sampleQuote({ bidPrice: '@' }),
-        sampleQuote({ askPrice: '@' }),
-        samplePrice({ price: '@' }),
-      ];
-      for (const record of records) expect(refusalOf(withLiteral(record, literal))).toBeString();
-    },
-  );
-
-  test.each(['-1', '0.10000000000000000555', '12345678901234567', '1e999', '"NaN"', '1e-400'])(
-    'wherever else a decimal stands, %s is refused',
-    (literal) => {
-      const records = [
-        sampleQuote({ bidSize: '@' }),
-        sampleQuote({ askSize: '@' }),
-        sampleCoinPrice({ price: '@' }),
-        ...['volume', 'liquidity', 'priceStart', 'priceEnd'].map((field) => sampleMarket({ [field]: '@' })),
-      ];
-      for (const record of records) expect(refusalOf(withLiteral(record, literal))).toBeString();
-    },
-  );
 
   test('an asset id is text, however many digits it has', () => {
     expect(parsed(sampleSnapshot({ assetId: UP_ASSET }), 'snapshot').assetId).toBe(UP_ASSET);
@@ -414,28 +346,30 @@ describe('the levels of a book', () => {
   });
 });
 
+test('every bad value that hostile files bring is refused, and the reason names the field', () => {
+  const lines = badValueLines();
+  expect(lines.length).toBeGreaterThan(800);
+  for (const { field, raw, line } of lines) {
+    const reason = refusalOf(line);
+    const where = `${field} ${raw.slice(0, 40)}`;
+    expect(reason, where).toBeString();
+    // What is no JSON, or too much of it, is refused as a whole.
+    const names = [field, 'the line is not JSON', 'has more digits than can be kept exactly'];
+    expect(
+      names.some((name) => reason!.includes(name)),
+      `${where}: ${reason}`,
+    ).toBe(true);
+  }
+});
+
 describe('refused, with a reason that names the field', () => {
   const refused: [string, object, string][] = [
     ['an unknown type', sampleSnapshot({ type: 'trade' }), 'type'],
     ['a type in other letters', sampleSnapshot({ type: 'Snapshot' }), 'type'],
     ['no type', without(sampleSnapshot(), 'type'), 'type'],
-    ['a conditionId without 0x', sampleSnapshot({ conditionId: 'ab12' }), 'conditionId'],
-    ['a conditionId that is too long', sampleSnapshot({ conditionId: `0x${'a'.repeat(65)}` }), 'conditionId'],
     ['no conditionId', without(sampleGap(), 'conditionId'), 'conditionId'],
-    ['an unknown outcome', sampleSnapshot({ outcome: 'yes' }), 'outcome'],
-    ['an outcome in an array', sampleSnapshot({ outcome: ['up'] }), 'outcome'],
     ['no outcome', without(sampleQuote(), 'outcome'), 'outcome'],
-    ['an id of 0', sampleSnapshot({ id: 0 }), 'id'],
-    ['an id above 2^53-1', sampleSnapshot({ id: '9007199254740992' }), 'id'],
-    ['an id that is not digits', sampleSnapshot({ id: 'x1' }), 'id'],
-    ['an id with a fraction', sampleSnapshot({ id: 1.5 }), 'id'],
-    ['an id with a leading zero', sampleSnapshot({ id: '01' }), 'id'],
-    ['an assetId that is not digits', sampleSnapshot({ assetId: '0xff' }), 'assetId'],
-    ['a quote with a price and no size', sampleQuote({ bidSize: null }), 'bidSize'],
     ['a quote with a size and no price', without(sampleQuote(), 'askPrice'), 'askPrice'],
-    ['a quote of size 0', sampleQuote({ askSize: 0 }), 'askSize'],
-    ['an unknown kind of price', samplePrice({ kind: 'last' }), 'kind'],
-    ['a kind in an array', samplePrice({ kind: ['mid'] }), 'kind'],
     ['no kind', without(samplePrice(), 'kind'), 'kind'],
     ['no price', without(samplePrice(), 'price'), 'price'],
     ['a trade of nothing', samplePrice({ size: '0.0' }), 'size'],
@@ -444,27 +378,11 @@ describe('refused, with a reason that names the field', () => {
     ['a fee of parts', samplePrice({ feeRateBps: 0.5 }), 'feeRateBps'],
     ['a short transaction', samplePrice({ transactionHash: '0xab' }), 'transactionHash'],
     ['no source', without(sampleCoinPrice(), 'source'), 'source'],
-    ['an empty source', sampleCoinPrice({ source: '' }), 'source'],
-    ['a source of a novel’s length', sampleCoinPrice({ source: 'x'.repeat(201) }), 'source'],
-    ['a symbol that is no coin code', sampleCoinPrice({ symbol: 'btc/usd' }), 'symbol'],
-    ['a gap that ends before it starts', sampleGap({ to: '2026-04-16T07:10:59Z' }), 'from'],
     ['a gap without a reason', without(sampleGap(), 'reason'), 'reason'],
-    ['an unknown timeframe', sampleMarket({ timeframe: '10m' }), 'timeframe'],
-    ['a timeframe in an array', sampleMarket({ timeframe: ['5m'] }), 'timeframe'],
-    ['a slug with a slash', sampleMarket({ slug: 'btc/5m' }), 'slug'],
     ['a slug that looks like a conditionId', sampleMarket({ slug: '0xabc' }), 'slug'],
-    ['one outcome', sampleMarket({ outcomes: ['up'] }), 'outcomes'],
-    ['the same outcome twice', sampleMarket({ outcomes: ['up', 'Up'] }), 'outcomes'],
-    ['other outcomes', sampleMarket({ outcomes: ['yes', 'no'] }), 'outcomes'],
-    ['outcomes in arrays', sampleMarket({ outcomes: [['up'], ['down']] }), 'outcomes'],
-    ['one asset id', sampleMarket({ clobTokenIds: [UP_ASSET] }), 'clobTokenIds'],
-    ['an asset id that is not digits', sampleMarket({ clobTokenIds: ['up', 'down'] }), 'clobTokenIds'],
-    ['one asset for both outcomes', sampleMarket({ clobTokenIds: [UP_ASSET, UP_ASSET] }), 'clobTokenIds'],
-    ['a window that ends as it starts', sampleMarket({ endTime: '2026-04-16T07:10:00Z' }), 'startTime'],
-    ['an unknown winner', sampleMarket({ winner: 'draw' }), 'winner'],
+    ['an outcome in an array', sampleSnapshot({ outcome: ['up'] }), 'outcome'],
+    ['a kind in an array', samplePrice({ kind: ['mid'] }), 'kind'],
     ['a winner in an array', sampleMarket({ winner: ['up'] }), 'winner'],
-    ['a text where true or false belongs', sampleMarket({ closed: 'true' }), 'closed'],
-    ['an impossible resolvedAt', sampleMarket({ resolvedAt: '2026-06-31' }), 'resolvedAt'],
   ];
   test.each(refused)('%s', (_, record, field) => {
     expect(refusalOf(JSON.stringify(record))).toContain(field);

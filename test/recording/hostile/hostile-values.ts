@@ -62,6 +62,28 @@ const NO_NUMBERS: readonly (readonly [name: string, ...raw: string[]])[] = [
 ];
 const NO_PRICES = ['1.5', '1.000000000001', '"2"', '1e1', '-0.000001'];
 
+/** A line in which one field is what it must not be. */
+interface BadLine {
+  readonly field: string;
+  readonly raw: string;
+  readonly line: string;
+}
+
+/** Every bad value in every field, for who asks of each line alone why it is refused. */
+export function badValueLines(): BadLine[] {
+  const linesOf = (type: string, path: string, raws: readonly string[]) =>
+    raws.map((raw) => ({ field: path.split('.').at(-1)!, raw, line: recordWith(type, path, raw) }));
+  return [
+    ...NUMBERS.flatMap(([type, path, isPrice]) =>
+      linesOf(type, path, [...NO_NUMBERS.flatMap(([, ...raws]) => raws), ...(isPrice ? NO_PRICES : [])]),
+    ),
+    ...Object.entries(FIELDS).flatMap(([type, fields]) =>
+      fields.flatMap(([field, ...more]) => linesOf(type, field, [...NO_FIELDS, ...more])),
+    ),
+    ...TIMES.flatMap(([type, field]) => linesOf(type, field, NO_TIMES)),
+  ];
+}
+
 function badNumbers(): CaseMaker[] {
   return NUMBERS.flatMap(([type, path, isPrice]) => {
     const lines = (raws: readonly string[]) => raws.map((raw) => recordWith(type, path, raw));
@@ -71,7 +93,8 @@ function badNumbers(): CaseMaker[] {
   });
 }
 
-/** Every field by its type of record, with what it must not be beside an object and an array of arrays. */
+const NO_FIELDS = ['{"a":1}', '[[]]'];
+/** Every field by its type of record, with what it must not be beside those. */
 const FIELDS: Readonly<Record<string, readonly (readonly [field: string, ...more: string[]])[]>> = {
   market: [
     ['conditionId', '7', '"0x"', `"0x${'a'.repeat(65)}"`, `"0x${'a'.repeat(1_000_000)}"`, '"../../etc/passwd"'],
@@ -92,10 +115,10 @@ const FIELDS: Readonly<Record<string, readonly (readonly [field: string, ...more
     ['updatedAt', '"2026-00-01"', '1776323400'],
   ],
   snapshot: [
-    ['conditionId', '7', 'null', `"0x${'99'.repeat(32)}"`],
+    ['conditionId', '7', 'null'],
     ['outcome', '7', '"constructor"', '"upp"', 'null'],
     ['timestamp', 'null', 'true', '"x"', '1e300', '1776323400'],
-    ['assetId', '"12"', '-1', '"0x1"'],
+    ['assetId', '-1', '"0x1"'],
     ['id', '0', '-1', '1.5', '"0"', '"01"', '9007199254740993', '"9007199254740993"', 'true'],
     ['bids', 'null', '7', '"[]"', '[null]', '[1]', '["x"]', '[[0.5,1]]', '[{"price":0.5}]', '[{"size":1}]'],
     ['asks', 'null', '7', '{"0":{"price":0.5,"size":1}}', '[{"price":0.5,"size":1},{"price":0.5,"size":2}]'],
@@ -133,7 +156,7 @@ function badFields(): CaseMaker[] {
     fields.map(([field, ...more]) =>
       badLines(
         `${type}-${field}-of-a-wrong-kind`,
-        ['{"a":1}', '[[]]', ...more].map((raw) => recordWith(type, field, raw)),
+        [...NO_FIELDS, ...more].map((raw) => recordWith(type, field, raw)),
       ),
     ),
   );
@@ -148,15 +171,16 @@ const NO_TIMES = [
   ...['"2026-04-16T07:10:04.1234567890Z"', `"2026-04-16T07:10:04.${'1'.repeat(1_000_000)}Z"`],
 ];
 
+const TIMES = [
+  ['snapshot', 'timestamp'],
+  ['quote', 'timestamp'],
+  ['price', 'timestamp'],
+  ['coinPrice', 'timestamp'],
+  ['gap', 'to'],
+] as const;
+
 function badTimes(): CaseMaker[] {
-  const paths: [string, string][] = [
-    ['snapshot', 'timestamp'],
-    ['quote', 'timestamp'],
-    ['price', 'timestamp'],
-    ['coinPrice', 'timestamp'],
-    ['gap', 'to'],
-  ];
-  return paths.map(([type, field]) =>
+  return TIMES.map(([type, field]) =>
     badLines(
       `${type}-${field}-that-is-no-time`,
       NO_TIMES.map((raw) => recordWith(type, field, raw)),
