@@ -191,18 +191,6 @@ describe('to a file', () => {
     expect(readFileSync(`${first}.manifest.json`, 'utf8')).toBe(readFileSync(`${second}.manifest.json`, 'utf8'));
   });
 
-  test('what was exported can be imported again, to the same bytes', async () => {
-    for (const format of ['ndjson', 'msgpack', 'segments']) {
-      const path = place(`again.${format}.zst`);
-      await runExecutable(['export', '--data', data, '--format', format, '--zstd', '-o', path]);
-      const again = place(`again-${format}`);
-      expect((await runExecutable(['import', path, '--data', again])).code).toBe(0);
-      expect((await exported(again, ['--format', format, '--zstd'])).stdout).toEqual(
-        new Uint8Array(readFileSync(path)),
-      );
-    }
-  });
-
   test('one that is there is not touched without --force, and replaced with it', async () => {
     const path = place('taken');
     writeFileSync(path, 'mine');

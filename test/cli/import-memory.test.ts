@@ -37,13 +37,6 @@ function* books(): Generator<Buffer> {
   }
 }
 
-function* oneLine(): Generator<Buffer> {
-  yield Buffer.from(`${JSON.stringify(sampleMarket())}\n{"type":"snapshot","note":"`);
-  const part = Buffer.alloc(1024 * 1024, 'x');
-  for (let bytes = 0; bytes < INPUT_BYTES; bytes += part.length) yield part;
-  yield Buffer.from(`"}\n${JSON.stringify(sampleSnapshot())}\n`);
-}
-
 interface Import {
   readonly code: number;
   /** The most memory that the process ever had resident, as Linux says. */
@@ -113,15 +106,3 @@ test.skipIf(!existsSync('/proc/self/status'))('so is a file of them (needs /proc
   expect(residentBytesMax).toBeGreaterThan(0);
   expect(residentBytesMax).toBeLessThan(RESIDENT_BYTES_MAX);
 });
-
-test.skipIf(!existsSync('/proc/self/status'))(
-  'a line that is larger than all that may be held is refused, and the next one kept (needs /proc)',
-  async () => {
-    using directory = temporaryDirectory();
-    const { code, residentBytesMax, total } = await imported(directory.path, '-', oneLine());
-    expect(code).toBe(1);
-    expect(total).toMatchObject({ read: 3, stored: 2, rejected: 1 });
-    expect(residentBytesMax).toBeGreaterThan(0);
-    expect(residentBytesMax).toBeLessThan(RESIDENT_BYTES_MAX);
-  },
-);

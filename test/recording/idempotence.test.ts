@@ -220,15 +220,6 @@ describe('importing', () => {
     });
     expect(dated(contentOf(one.archive))).toEqual(dated(contentOf(other.archive)));
   });
-
-  test('the fixtures again changes not a byte of what is stored', async () => {
-    using place = temporaryArchive();
-    const first = await importPaths(place.archive, FIXTURES);
-    const before = contentOf(place.archive);
-    const again = await importPaths(place.archive, FIXTURES);
-    expect(again.total).toMatchObject({ stored: 0, duplicate: first.total.read });
-    expect(contentOf(place.archive)).toEqual(before);
-  });
 });
 
 function quoteOf({ timestamp, outcome: of, bidPrice, askPrice, id }: Row) {

@@ -169,43 +169,6 @@ describe('real books', () => {
     expect(asked).toBeGreaterThan(BOOKS * 0.9);
   });
 
-  test.skipIf(REAL_BOOKS === undefined)(
-    'are the nearest over HTTP as well, at and between their timestamps',
-    async () => {
-      const { app, key } = imported.service;
-      const server = app.listen({ hostname: '127.0.0.1', port: 0 }).server;
-      if (server === null) throw new Error('the service does not listen');
-      try {
-        let asked = 0;
-        for (const { market, outcome, books } of recordedSeries()) {
-          const distinct = [...lastAt(books).values()];
-          for (let i = 0; i + 1 < distinct.length; i += Math.ceil(distinct.length / 24)) {
-            const [before, after] = [distinct[i]!, distinct[i + 1]!];
-            // As near before as after: the one before.
-            const middle = Math.floor((before.timestampMs + after.timestampMs) / 2);
-            for (const [ts, expected] of [
-              [before.timestampMs, before],
-              [middle, before],
-              [after.timestampMs - (after.timestampMs - before.timestampMs > 2 ? 1 : 0), after],
-            ] as const) {
-              const url = `http://127.0.0.1:${server.port}/v1/btc/markets/${market.slug}/snapshots/at/${ts}?outcome=${outcome}`;
-              const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
-              const { data } = (await answer.json()) as { data: Snapshot[] };
-              expect(data.length).toBe(1);
-              expect(data[0]).toMatchObject({ assetId: expected.assetId, outcome });
-              expect(Date.parse(data[0]!.timestamp)).toBe(expected.timestampMs);
-              expect(JSON.stringify([data[0]!.bids, data[0]!.asks])).toBe(expected.levelsText);
-              asked += 1;
-            }
-          }
-        }
-        expect(asked).toBeGreaterThan(500);
-      } finally {
-        await app.stop(true);
-      }
-    },
-  );
-
   test.skipIf(REAL_BOOKS === undefined)('come in order of time and arrival, each once, in pages of 1000', async () => {
     const ids = new Set<string>();
     for (const recorded of imported.recorded) {
@@ -254,11 +217,6 @@ describe('real books', () => {
       }
     },
   );
-
-  test.skipIf(REAL_BOOKS === undefined)('of the outcome that was not recorded are none', async () => {
-    const { conditionId } = imported.recorded.find(({ down }) => down.length === 0)!;
-    expect(await walked(`/btc/markets/${conditionId}/snapshots`, 100, '&outcome=down')).toEqual([]);
-  });
 
   test.skipIf(REAL_BOOKS === undefined)('give quotes and midpoints as derived by hand', async () => {
     const text = (value: number | undefined) => (value === undefined ? null : value);

@@ -3,7 +3,6 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { codecsFor } from '../../src/recording/codecs.ts';
 import { openSource } from '../../src/recording/source.ts';
-import { temporaryDirectory } from '../support/archive.ts';
 import { realRecording } from '../support/real-recordings.ts';
 
 const FORMATS: readonly (readonly [file: string, format: string | undefined])[] = [
@@ -49,22 +48,4 @@ test.skipIf(REAL === undefined)('no real file is recognised as two formats', asy
   // Parquet alone is 213 of them, all alike.
   const sampled = files.filter(({ name }, index) => !name.endsWith('.parquet') || index % 40 === 0);
   for (const { parentPath, name } of sampled) expect((await formatsOf(join(parentPath, name))).length).toBeLessThan(2);
-});
-
-const foreign: [what: string, content: string | Uint8Array][] = [
-  ['nothing', ''],
-  ['blank lines', '\n\n \n'],
-  ['bytes', Uint8Array.from({ length: 5000 }, (_, i) => (i * 7919) % 256)],
-  ['brackets without end', '['.repeat(2_000_000)],
-  ['braces without end', '{"a":'.repeat(300_000)],
-  ['another CSV', 'time,price\n1,2\n'],
-  ['a list of numbers', '[1, 2, 3]\n'],
-  ['an object of something else', '{"name": "x", "markets": []}'],
-  ['a quote without end', '"feed_ts_ms,value'],
-];
-test.each(foreign)('%s is recognised as nothing', async (_, content) => {
-  using directory = temporaryDirectory();
-  const path = join(directory.path, 'file');
-  await Bun.write(path, content);
-  expect(await formatsOf(path)).toEqual([]);
 });

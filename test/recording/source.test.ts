@@ -77,7 +77,13 @@ describe('a recording is known by what is in it', () => {
     ['JSON with a type of something else', '{"type":"trade","price":0.5}\n'],
     ['CSV', 'timestamp,price\n1,0.5\n'],
     ['nothing', ''],
+    ['blank lines', '\n\n \n'],
     ['bytes', Uint8Array.from({ length: 1000 }, (_, i) => (i * 37) % 256)],
+    ['brackets without end', '['.repeat(2_000_000)],
+    ['braces without end', '{"a":'.repeat(300_000)],
+    ['a list of numbers', '[1, 2, 3]\n'],
+    ['an object with an empty list of markets', '{"name": "x", "markets": []}'],
+    ['a quote without end', '"feed_ts_ms,value'],
     ['an archive of something else', gzipSync('Just some words.\n')],
     ['a damaged archive', GZIP.subarray(0, 12)],
     ['records behind more lines than are looked at', `${'x\n'.repeat(100)}${RECORDS}`],
@@ -168,10 +174,12 @@ describe('a recording that was cut off or damaged', () => {
 });
 
 describe('a directory', () => {
-  test('is read in depth and by name, its market records first', async () => {
+  test('is read in depth and by name, parts by their numbers, its market records first', async () => {
     using directory = temporaryDirectory();
     write(directory.path, {
       'z.ndjson': '',
+      'capture-10.jsonl': '',
+      'capture-9.jsonl': '',
       'markets.ndjson.zst': '',
       'markets.ndjson': '',
       'a.ndjson': '',
@@ -186,6 +194,8 @@ describe('a directory', () => {
       'markets.ndjson.zst',
       'a.ndjson',
       'B.ndjson',
+      'capture-9.jsonl',
+      'capture-10.jsonl',
       'markets/markets.ndjson.gz',
       'markets/deeper/a.ndjson',
       'markets/x.ndjson',
@@ -260,11 +270,4 @@ describe('a path', () => {
       expect(importPaths(place.archive, path)).rejects.toMatchObject({ kind: 'unreadable' });
     },
   );
-});
-
-test('the parts of a capture are read in the order of their numbers', () => {
-  using directory = temporaryDirectory();
-  write(directory.path, { 'capture-10.jsonl': '', 'capture-9.jsonl': '', 'capture-1.jsonl': '', B: '', a: '' });
-  const names = sourcesOf([directory.path]).map(({ path }) => relative(directory.path, path));
-  expect(names).toEqual(['a', 'B', 'capture-1.jsonl', 'capture-9.jsonl', 'capture-10.jsonl']);
 });

@@ -195,16 +195,6 @@ describe('narrowed exports', () => {
     expect(await typesOf({ toMs: START_MS + 59_999, fromMs: START_MS + 5000 })).toEqual([]);
     expect(await typesOf({ fromMs: START_MS + 4123, toMs: START_MS + 4123 })).toEqual(['market', 'snapshot']);
   });
-
-  test.each<[Narrowing, string]>([
-    [{ coins: ['doge'] }, "nothing of the coin 'doge' is recorded here"],
-    [{ markets: ['nothing-of-the-sort'] }, "no market of btc has the conditionId or slug 'nothing-of-the-sort'"],
-    [{ markets: ['0x99'] }, "no market of btc has the conditionId or slug '0x99'"],
-  ])('of %j are refused in a sentence', async (narrowing, reason) => {
-    using place = temporaryArchive();
-    await importCleanly(place.archive, [sampleMarket()]);
-    expect(exported(place.archive, 'ndjson', narrowing as object)).rejects.toThrow(reason);
-  });
 });
 
 describe('msgpack', () => {

@@ -39,14 +39,7 @@ function msgpackStreams(): CaseMaker[] {
   const maps = Buffer.alloc(5_000_000, 0x80);
   const nils = Buffer.alloc(10_000_000, 0xc0);
   return [
-    msgpack('a-text-of-4-GB', [of('db ffffffff')], true),
-    msgpack('binary-of-4-GB', [of('c6 ffffffff')], true),
     msgpack('an-array-of-4-billion', [of('dd ffffffff')], true),
-    msgpack('a-map-of-4-billion', [of('df ffffffff')], true),
-    msgpack('an-extension-of-4-GB', [of('c9 ffffffff 01')], true),
-    msgpack('the-byte-that-is-never-used', [of('c1')], true),
-    msgpack('cut-off-in-a-number', [of('cb 3fe0')], true),
-    msgpack('cut-off-in-a-map', [HEX('8f a4 74797065 a3 676170')], true),
     msgpack('arrays-a-million-deep', [of('', Buffer.alloc(1_000_000, 0x91), HEX('c0'))]),
     msgpack('maps-a-million-deep', [
       Buffer.concat([...Array.from({ length: 100_000 }, () => HEX('81 a1 61')), HEX('c0')]),
@@ -54,27 +47,7 @@ function msgpackStreams(): CaseMaker[] {
     msgpack('five-million-maps', [of('dd 004c4b40', maps)]),
     msgpack('ten-million-nils', [of('dd 00989680', nils)]),
     msgpack('a-text-of-17-MB', [of('db 01100000', Buffer.alloc(17 * MEBIBYTE, 97))]),
-    msgpack('not-a-number', [of('cb 7ff8000000000000'), of('ca 7fc00000')]),
-    msgpack('infinite', [of('cb 7ff0000000000000'), of('cb fff0000000000000')]),
-    msgpack('integers-beyond-2-to-53', [
-      of('cf 0020000000000001'),
-      of('cf ffffffffffffffff'),
-      of('d3 8000000000000000'),
-    ]),
     msgpack('extensions', [of('d6 ff 00000000'), of('c7 03 05 010203'), of('d4 00 00')]),
-    msgpack('binary', [of('c4 02 0102')]),
-    msgpack('keys-that-are-no-texts', [HEX('81 01 02'), HEX('81 c0 c0'), HEX('81 90 80'), HEX('81 c2 01')]),
-    msgpack('keys-twice', [HEX('82 a4 74797065 a3 676170 a4 74797065 a3 676170')]),
-    msgpack('a-prototype-as-key', [HEX('81 a9 5f5f70726f746f5f5f 81 a4 74797065 a3 676170')]),
-    msgpack('texts-that-are-no-UTF-8', [of('a2 c328'), of('a3 eda080')]),
-    msgpack('values-that-are-no-maps', [
-      HEX('c0'),
-      HEX('01'),
-      HEX('a3 676170'),
-      HEX('93 010203'),
-      HEX('c3'),
-      HEX('ff'),
-    ]),
     wholeFile('msgpack-that-is-text', 'text.msgpack', '{"type":"gap"}\n', { rejected: 'some', damaged: 'any' }),
   ];
 }
