@@ -1,5 +1,5 @@
 /** What became of the units of one kind in one file. read = stored + duplicate + rejected once an import has ended. */
-export interface KindReport {
+interface KindReport {
   /** What the units are in their format: `snapshot`, `price_change`, `row`. */
   readonly kind: string;
   readonly read: number;
@@ -60,23 +60,7 @@ export interface ImportReport {
 export const REJECTIONS_SHOWN = 1000;
 
 /** The running count of one kind. What a batch stores is counted when the batch is committed, not before. */
-export class KindTally {
-  readonly kind: string;
-  read = 0;
-  stored = 0;
-  duplicate = 0;
-  rejected = 0;
-  ignored = 0;
-
-  constructor(kind: string) {
-    this.kind = kind;
-  }
-
-  report(): KindReport {
-    const { kind, read, stored, duplicate, rejected, ignored } = this;
-    return { kind, read, stored, duplicate, rejected, ignored };
-  }
-}
+export type KindTally = { -readonly [Field in keyof KindReport]: KindReport[Field] };
 
 /** The running count of one file. */
 export class FileTally {
@@ -95,14 +79,14 @@ export class FileTally {
   kind(name: string): KindTally {
     const known = this.#kinds.get(name);
     if (known !== undefined) return known;
-    const tally = new KindTally(name);
+    const tally = { kind: name, read: 0, stored: 0, duplicate: 0, rejected: 0, ignored: 0 };
     this.#kinds.set(name, tally);
     return tally;
   }
 
   report(): FileReport {
     const { path, format, gaps, droppedLevels, error } = this;
-    const kinds = [...this.#kinds.values()].map((kind) => kind.report());
+    const kinds = [...this.#kinds.values()].map((kind) => ({ ...kind }));
     return { path, format, ...sumOf(kinds), kinds, gaps, droppedLevels, error };
   }
 }

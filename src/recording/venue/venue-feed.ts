@@ -1,4 +1,5 @@
 import { isStandIn } from '../../domain/condition-id.ts';
+import type { MarketStatement } from '../../domain/market-statement.ts';
 import { attempt, attempted, type Fields, rejected } from '../formats/fields.ts';
 import type { Intake, Unit } from '../intake.ts';
 import type { RecordedItem } from '../record.ts';
@@ -48,20 +49,22 @@ export class VenueFeed {
       return true;
     }
     if (frame.event_type === 'market_resolved') {
-      this.#takeMarket('market_resolved', line, intake, () => resolvedMarket(frame, intake.markets));
+      this.#takeMarket('market_resolved', line, intake, () =>
+        resolvedMarket(frame, (conditionId) => intake.markets.byConditionId(conditionId)),
+      );
       return true;
     }
     return false;
   }
 
   /** `read`: undefined for a market of another kind, which the venue tells everybody of too. */
-  #takeMarket(kind: string, line: number, intake: Intake, read: () => RecordedItem | undefined): void {
-    const item = attempt(read);
-    if (item === undefined) {
+  #takeMarket(kind: string, line: number, intake: Intake, read: () => MarketStatement | undefined): void {
+    const statement = attempt(read);
+    if (statement === undefined) {
       intake.ignore(`${kind} of another kind`);
       return;
     }
-    intake.take(kind, line, () => [attempted(item)]);
+    intake.take(kind, line, () => [{ type: 'market', statement: attempted(statement) }]);
     this.#unknown.clear();
   }
 

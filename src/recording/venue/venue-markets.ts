@@ -11,8 +11,6 @@ import {
   textField,
 } from '../formats/fields.ts';
 import { slugField, windowOfSlug } from '../formats/slug.ts';
-import type { KnownMarkets } from '../known-markets.ts';
-import type { RecordedItem } from '../record.ts';
 import { timestampOf } from './venue-message.ts';
 
 /**
@@ -20,9 +18,9 @@ import { timestampOf } from './venue-message.ts';
  * Undefined for a market of another kind: the venue tells everybody of all it has. Throws DomainError 'rejected-record'
  * when an up-or-down market cannot be made of what it says.
  */
-export function announcedMarket(frame: Fields): RecordedItem | undefined {
+export function announcedMarket(frame: Fields): MarketStatement | undefined {
   const statement = describedMarket(frame);
-  return statement && { type: 'market', statement: { ...statement, createdMs: timestampOf(frame) } };
+  return statement && { ...statement, createdMs: timestampOf(frame) };
 }
 
 /** Undefined for a market of another kind. */
@@ -61,14 +59,17 @@ function tokenIds(frame: Fields): readonly [string, string] {
  * that it describes as `new_market` does: its former shape has slug, assets_ids and outcomes as well. Undefined for a market of
  * another kind. Throws DomainError 'rejected-record' when the market is not known, or the message contradicts itself.
  */
-export function resolvedMarket(frame: Fields, markets: KnownMarkets): RecordedItem | undefined {
+export function resolvedMarket(
+  frame: Fields,
+  knownBy: (conditionId: string) => MarketStatement | undefined,
+): MarketStatement | undefined {
   const conditionId = conditionIdField(frame, 'market');
-  const known = markets.byConditionId(conditionId);
+  const known = knownBy(conditionId);
   if (known === undefined && stated(frame, 'slug') === undefined) throw rejected(unknownMarket(conditionId));
   const market = known ?? describedMarket(frame);
   if (market === undefined) return undefined;
   const winner = winnerOf(frame, market.clobTokenIds);
-  return { type: 'market', statement: { ...market, winner, closed: true, resolvedMs: timestampOf(frame) } };
+  return { ...market, winner, closed: true, resolvedMs: timestampOf(frame) };
 }
 
 function winnerOf(frame: Fields, clobTokenIds: readonly string[]): Outcome {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { priceCodec } from '../../book/price-segment.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
@@ -57,18 +58,14 @@ interface MirrorCounts {
  * Reads all of an archive, a market at a time, each in one view of it, and says what is wrong and what is remarkable. In memory
  * are one segment per series of the market at hand, a bit per record id, and the problems that are listed. Changes nothing.
  *
- * Throws 'not-found' for a name that no market has, and what keeps the archive out of reach. What is damaged is a problem.
+ * Throws 'not-found' for a name that no market has, and what keeps the archive out of reach. What is damaged is a problem; a
+ * file too damaged to be opened, or to be read at all, is one.
  */
-async function verifyArchive(database: Database, options: VerifyOptions): Promise<Verification> {
-  return await new Verifier(database, options).run();
-}
-
-/** Verifies a database file, as `verifyArchive`; one too damaged to be opened, or to be read at all, is one problem. */
 export async function verifyFile(path: string, options: VerifyOptions): Promise<Verification> {
   let database: Database | undefined;
   try {
     database = Database.openToRead(path);
-    return await verifyArchive(database, options);
+    return await new Verifier(database, options).run();
   } catch (error) {
     if (!saysDamaged(error)) throw error;
     return unreadable(error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`);
@@ -171,7 +168,7 @@ class Verifier {
       }),
     );
     // What was written about the market goes out before the next one is read.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await setImmediate();
   }
 
   #observe(market: StoredMarket, place: ProblemPlace): MarketObservations {
@@ -371,7 +368,7 @@ class Verifier {
       for (const { key, slug, conditionId } of this.#everyMarket()) {
         const place = { slug, conditionId };
         this.#guarded(place, () => this.#database.read(() => this.#lookUpIds(source.seriesOf(key), place)));
-        await new Promise<void>((resolve) => setImmediate(resolve));
+        await setImmediate();
       }
       this.#guarded({}, () => this.#database.read(() => this.#lookUpIds(source.coinSeries(), {})));
     }
