@@ -1,8 +1,11 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { exchange, requestOf } from '../contract/raw-http.ts';
 import { startService } from './service.ts';
 
 const PAGE = { accept: 'text/html' };
+
+const service = startService();
+afterAll(() => service[Symbol.asyncDispose]());
 
 async function shown(origin: string, path: string, headers: Record<string, string>): Promise<string> {
   const page = await fetch(`${origin}${path}`, { headers: { ...PAGE, ...headers } });
@@ -27,14 +30,12 @@ describe.each(['/', '/llms.txt'])('lines to copy from %s', (path) => {
     [{ host: 'books.example', 'x-forwarded-proto': "javascript'&" }, 'http://books.example'],
     [{ host: 'books.example', 'x-forwarded-host': 'evil.example' }, 'http://books.example'],
   ])('with %j ask %p, where the client found the service', async (headers, origin) => {
-    await using service = startService();
     expect(originsIn(await shown(service.origin, path, headers))).toEqual(new Set([origin ?? service.origin]));
   });
 
   test.each(["a'b", 'a"b', 'a<b', 'a&b', '$(id)', '`id`', 'a b', 'a/b', 'a@b', 'a;b', 'a\\b', ''])(
     'are never made with the Host %j',
     async (host) => {
-      await using service = startService();
       const { status, body } = await exchange(service.origin, requestOf(path, [`Host: ${host}`, 'Accept: text/html']));
       expect(status).toBe(400);
       if (host !== '') expect(body).not.toContain(host);
