@@ -6,6 +6,11 @@ DATA ?= bookreel-data
 HOST ?= 127.0.0.1
 PORT ?= 8080
 TEST_TIMEOUT_MS := 120000
+# `bun test` leaves out what bunfig.toml names; an option in its place names what is left out instead of that.
+TEST := $(BUN) test --timeout $(TEST_TIMEOUT_MS) --path-ignore-patterns
+CAMPAIGNS := '**/*.campaign.test.ts'
+# How long each file took: the slowest begin the next run.
+TIMINGS := --timings dist/test-timings.json --update-timings
 
 # --minify-identifiers would switch the router's own checks off; .env and bunfig.toml of a working directory are not ours.
 BUILD_FLAGS := --compile --bytecode --format=esm --minify-whitespace --minify-syntax --no-compile-autoload-dotenv --no-compile-autoload-bunfig
@@ -13,7 +18,7 @@ BUILD_FLAGS := --compile --bytecode --format=esm --minify-whitespace --minify-sy
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run test check format fixtures examples bench judge contract fault soak pace crash clean
+.PHONY: help install build run test check format fixtures examples bench judge campaign contract fault soak pace crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -52,8 +57,11 @@ build: $(BINARY) ## compile the executable to dist/bookreel
 run: build ## seed the fixtures, serve on 127.0.0.1:8080, print a curl line that works
 	@exec $(BINARY) serve --demo --data $(DATA) --host $(HOST) --port $(PORT)
 
-test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run every test, in process and against the executable
-	$(BUN) test --parallel=2 --timeout $(TEST_TIMEOUT_MS)
+test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run every test, quick and slow; TESTS=cli/export names some (quick ones: bun test)
+	$(TEST) $(CAMPAIGNS) --parallel=3 $(if $(TESTS),,$(TIMINGS)) $(TESTS)
+
+campaign: build ## kill, starve and besiege the executable for some minutes: a bounded part of crash, fault and judge; TESTS=…
+	$(TEST) '' --parallel=2 $(or $(TESTS),campaign.test)
 
 check: install $(JUDGES) ## check format, lint, layers, types, dead code, and the API documents with Redocly and Spectral
 	$(BUN) run check
@@ -81,7 +89,7 @@ judge: build $(JUDGES) ## let outside judges, properties and REQUESTS=100000 bad
 contract: export CONTRACT_URL := $(value URL)
 contract: export CONTRACT_ADMIN := $(value ADMIN)
 contract: build ## hold the service at URL=http… against the contract, with ADMIN='bookreel --data DIR' or KEY_FREE=… to KEY_ENTERPRISE=…
-	$(BUN) test --timeout $(TEST_TIMEOUT_MS) $(if $(URL),test/contract/deployment.test.ts,test/contract)
+	$(TEST) $(CAMPAIGNS) $(if $(URL),test/contract/deployment.,test/contract)
 
 fault: build ## do to the executable what machines do (no files, no disk, no database, other times), and write test/fault/RESULTS.md
 	$(BUN) test/fault/run.ts

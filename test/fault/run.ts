@@ -9,7 +9,7 @@ async function main(): Promise<number> {
   using directory = temporaryDirectory();
   const results = join(directory.path, 'results.jsonl');
   const startedMs = performance.now();
-  const tests = Bun.spawn([process.execPath, 'test', import.meta.dir], {
+  const tests = Bun.spawn([process.execPath, 'test', '--path-ignore-patterns', '', import.meta.dir], {
     env: { ...process.env, BOOKREEL_FAULT_RESULTS: results },
     stdin: 'ignore',
     stdout: 'inherit',

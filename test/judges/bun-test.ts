@@ -17,10 +17,13 @@ export async function runTests(
   env: Readonly<Record<string, string>>,
   options: readonly string[] = [],
 ): Promise<TestRun> {
-  const run = Bun.spawn(
-    [process.execPath, 'test', '--timeout', String(TEST_TIMEOUT_MS), ...options, join(import.meta.dir, file)],
-    { env: { ...process.env, ...env }, stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
-  );
+  const all = ['--timeout', String(TEST_TIMEOUT_MS), '--path-ignore-patterns', '', ...options];
+  const run = Bun.spawn([process.execPath, 'test', ...all, join(import.meta.dir, file)], {
+    env: { ...process.env, ...env },
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
   const said = await new Response(run.stderr).text();
   const code = await run.exited;
   const failed = [...said.matchAll(/^\(fail\) (.*?)(?: \[[\d.]+ms\])?$/gm)].map((match) => match[1]!);
