@@ -4,6 +4,8 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 import { HAS_CHROMIUM, openPage, type Page, type WatchedPage } from './chromium.ts';
 
+const DRAWING_MS = 50;
+
 interface Described {
   readonly paths: Readonly<Record<string, { readonly get: { readonly summary: string } }>>;
 }
@@ -27,6 +29,15 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
     return watched;
   };
 
+  /** The text that is seen, once it has all of `words`: a page goes on drawing when it has everything. */
+  const textWith = async (page: Page, words: readonly string[]): Promise<string> => {
+    for (;;) {
+      const shown = (await page.locator('body').allInnerTexts()).join('\n');
+      if (words.every((word) => shown.includes(word))) return shown;
+      await Bun.sleep(DRAWING_MS);
+    }
+  };
+
   /** That nothing was refused, nothing complained of, and no host asked but the server. */
   const expectQuiet = async ({ refused, complaints, asked }: WatchedPage) => {
     expect(await refused()).toEqual([]);
@@ -39,8 +50,10 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
     await using watched = await open();
     const { page } = watched;
     const { paths } = (await (await fetch(`${server.origin}${ROUTES.openapi.path}`)).json()) as Described;
-    const [shown] = await page.locator('body').allInnerTexts();
-    for (const { get } of Object.values(paths)) expect(shown).toContain(get.summary);
+    const shown = await textWith(
+      page,
+      Object.values(paths).map(({ get }) => get.summary),
+    );
     expect(shown).toContain('/v1/{coin}/markets');
     // Its own style is in force: without it the page would be there, and unreadable.
     expect(await page.evaluate<string>('getComputedStyle(document.body).margin')).toBe('0px');
