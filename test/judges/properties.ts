@@ -1,11 +1,11 @@
 import { failuresOf, runTests } from './bun-test.ts';
 import type { Verdict } from './verdict.ts';
 
-/** Tries each property of properties.test.ts `runs` times, on values that `seed` decides. */
+/** Tries each property of properties.slow.test.ts `runs` times, on values that `seed` decides. */
 export async function judgeByProperties(runs: number, seed: number): Promise<Verdict> {
   const startedMs = performance.now();
   const env = { PROPERTY_RUNS: String(runs), PROPERTY_SEED: String(seed) };
-  const run = await runTests('properties.test.ts', env);
+  const run = await runTests('properties.slow.test.ts', env);
   const counterexamples = [...run.said.matchAll(/^.*(?:Counterexample|seed: ).*$/gm)].map(([line]) => line.trim());
   return {
     judge: 'properties over HTTP',
