@@ -1,5 +1,5 @@
+import type { Gap } from '../domain/gap.ts';
 import { comparePlaces } from '../domain/page.ts';
-import type { Gap } from '../store/gaps.ts';
 import { placeOfGap, type StreamPlace } from './stream-place.ts';
 
 /** A gap, and where it is told. */

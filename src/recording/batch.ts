@@ -1,12 +1,12 @@
 import type { BookRecord } from '../book/book-format.ts';
 import type { PriceRecord } from '../book/price-segment.ts';
 import type { QuoteRecord } from '../book/quote-segment.ts';
+import type { Gap } from '../domain/gap.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
 import type { Place } from '../domain/page.ts';
 import type { Archive } from '../store/archive.ts';
-import type { Gap } from '../store/gaps.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { refusal, rejected } from './formats/fields.ts';
 import type { KnownMarket, KnownMarkets } from './known-markets.ts';

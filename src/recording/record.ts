@@ -1,10 +1,10 @@
+import type { Gap } from '../domain/gap.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { PriceKind } from '../domain/price.ts';
 import type { Quote } from '../domain/quote.ts';
 import type { TradeDetails } from '../domain/trade.ts';
-import type { Gap } from '../store/gaps.ts';
 
 /** Fields of a record about one outcome of a market. */
 interface OutcomeRecord {

@@ -1,12 +1,12 @@
 import { type PriceRecord, priceCodec } from '../book/price-segment.ts';
 import type { RunSlice } from '../book/run.ts';
+import type { Gap } from '../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { type Outcome, otherOutcome } from '../domain/outcome.ts';
 import { changedBook, changesBetween, type LevelChange } from '../recording/venue/level-change.ts';
 import { complement, mirrorOf } from '../recording/venue/mirrored-book.ts';
 import type { Archive } from '../store/archive.ts';
-import type { Gap } from '../store/gaps.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { BookCursor, type BookStep } from './book-cursor.ts';
 import { bookAt, type KnownBook, type LastTrade, lastTradeAt } from './market-state.ts';

@@ -1,15 +1,9 @@
+import type { Gap } from '../domain/gap.ts';
 import { INSTANT_MAX_MS } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 
 /** Gaps read at once: under a millisecond. */
 const PAGE_GAPS = 1000;
-
-/** A stretch of a market that a recording says it missed; both ends inclusive. */
-export interface Gap {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly reason: string;
-}
 
 interface GapRow {
   readonly from_ms: number;

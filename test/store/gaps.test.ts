@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { Gap } from '../../src/domain/gap.ts';
 import { INSTANT_MAX_MS } from '../../src/domain/instant.ts';
-import type { Gap } from '../../src/store/gaps.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { CONDITION_ID, sampleMarket } from '../support/sample-records.ts';
 

@@ -6,10 +6,10 @@ import { msgpackLabels, SnapshotMsgpackWriter } from '../../book/msgpack.ts';
 import { priceCodec } from '../../book/price-segment.ts';
 import { quoteCodec } from '../../book/quote-segment.ts';
 import type { LabelBytes, RecordingLabels, SnapshotWriter } from '../../book/snapshot-writer.ts';
+import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceKind } from '../../domain/price.ts';
-import type { Gap } from '../../store/gaps.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import {
   coinPriceFields,

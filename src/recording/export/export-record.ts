@@ -1,12 +1,12 @@
 import type { PriceRecord } from '../../book/price-segment.ts';
 import type { QuoteRecord } from '../../book/quote-segment.ts';
+import type { Gap } from '../../domain/gap.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import { MARKET_FIELDS, statedOf } from '../../domain/market-fields.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Place } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
-import type { Gap } from '../../store/gaps.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 
 /**

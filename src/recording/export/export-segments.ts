@@ -1,10 +1,10 @@
 import type { ByteBuffer } from '../../book/byte-buffer.ts';
 import type { RunSlice } from '../../book/run.ts';
 import { VarintWriter } from '../../book/varint.ts';
+import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceKind } from '../../domain/price.ts';
-import type { Gap } from '../../store/gaps.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { digestOfFrame, FIRST_LINE, type FrameType, HEAD_BYTES } from '../formats/segment-frames.ts';
 import type { RecordedItem } from '../record.ts';

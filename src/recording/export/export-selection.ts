@@ -1,8 +1,8 @@
 import { DomainError } from '../../domain/errors.ts';
+import type { Gap } from '../../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import type { Timeframe } from '../../domain/timeframe.ts';
 import type { Archive } from '../../store/archive.ts';
-import type { Gap } from '../../store/gaps.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 
 /** What somebody wants exported. What is undefined narrows nothing. */

@@ -5,10 +5,10 @@ import type { Ladder } from '../../book/ladder.ts';
 import { type PriceRecord, priceCodec } from '../../book/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../../book/quote-segment.ts';
 import { divisorOf } from '../../book/scale.ts';
+import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceKind } from '../../domain/price.ts';
-import type { Gap } from '../../store/gaps.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { BookSeries, DecodedSeries, type ExportWriter, type SeriesWriter } from './export-writer.ts';
 

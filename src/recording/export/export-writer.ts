@@ -1,11 +1,11 @@
 import { BookReader } from '../../book/book-segment.ts';
 import type { ByteBuffer } from '../../book/byte-buffer.ts';
 import type { RunCodec, RunSlice } from '../../book/run.ts';
+import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Place } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
-import type { Gap } from '../../store/gaps.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 
 /**

@@ -1,5 +1,5 @@
+import type { Gap } from '../../domain/gap.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { Gap } from '../../store/gaps.ts';
 import type { Unit } from '../intake.ts';
 
 /** A stretch in which the rebuilt book was not what the venue had, and the message that told so, if it has a part for it. */

@@ -1,9 +1,9 @@
 import { isCoin } from '../../domain/coin.ts';
+import type { Gap } from '../../domain/gap.ts';
 import { type InstantMs, isInstant } from '../../domain/instant.ts';
 import type { Market } from '../../domain/market.ts';
 import { MARKET_FIELDS, type MarketField } from '../../domain/market-fields.ts';
 import { TIMEFRAMES } from '../../domain/timeframe.ts';
-import type { Gap } from '../../store/gaps.ts';
 
 /** How long after its window a market may take to be closed before it is remarked on. */
 const CLOSED_WITHIN_MS = 86_400_000;

@@ -1,7 +1,7 @@
 import type { SnapshotCounts, Stretch } from '../../domain/coverage.ts';
+import type { Gap } from '../../domain/gap.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { Gap } from '../../store/gaps.ts';
 import type { AuditedSeries } from '../../store/segment-audit.ts';
 
 /**

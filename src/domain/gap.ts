@@ -1,0 +1,8 @@
+import type { InstantMs } from './instant.ts';
+
+/** A time range of a market that a recording says it missed; both ends inclusive. */
+export interface Gap {
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+  readonly reason: string;
+}
