@@ -78,7 +78,7 @@ fixtures: install ## make the simulated recordings again
 
 examples: install ## ask again what the examples of the API document ask, and keep the answers
 	$(BUN) test/http/record-examples.ts
-	$(BUN) node_modules/.bin/biome format --write src/http/openapi-examples.json
+	$(BUN) node_modules/.bin/biome format --write src/http/docs/openapi-examples.json
 
 bench: build ## measure beside nginx, Fastify, PostgreSQL and DuckDB, and write test/bench/RESULTS.md
 	$(BUN) test/bench/run.ts

@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { isCoin } from './domain/coin.ts';
 import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
-import { type IpNetwork, parseIpNetwork } from './domain/ip-address.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX } from './domain/tier.ts';
+import { type IpNetwork, parseIpNetwork } from './http/plugins/ip-address.ts';
 import { SPEED_MAX, SPEED_MIN } from './replay/replay-clock.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
-import { verifyFile } from '../recording/verify/verify.ts';
 import { saysDamaged } from '../store/database.ts';
+import { verifyFile } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import type { Terminal } from './terminal.ts';
 import { printProblems } from './verify.ts';

@@ -1,5 +1,5 @@
 import { write } from 'node:fs';
-import type { LogSink } from '../http/access-log.ts';
+import type { LogSink } from '../http/plugins/access-log.ts';
 
 /** The pipe is full and whoever shares it with us wants no write to wait: it is looked at again so much later. */
 const AGAIN_MS = 10;

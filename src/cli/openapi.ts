@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { openApiDocument } from '../http/openapi.ts';
+import { openApiDocument } from '../http/docs/openapi.ts';
 import { replayDocument } from '../http/replay/openapi-replay.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';

@@ -2,9 +2,9 @@ import { type Command, Option } from 'commander';
 import { instant, speed } from '../config.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
-import type { AskedReplay } from '../http/replay/run-resource.ts';
+import type { AskedReplay } from '../http/replay/replay-resource.ts';
+import { GAP_MODES, type GapMode } from '../replay/replay.ts';
 import type { Speed } from '../replay/replay-clock.ts';
-import { GAP_MODES, type GapMode } from '../replay/replay-run.ts';
 import { coins, market, timeframes } from './export.ts';
 
 /** What a replay is made of, as flags say it. */

@@ -1,13 +1,13 @@
 import { Command } from 'commander';
 import { allowedHostsOption, corsOriginsOption, hostOption, maxSocketsOption, replayPortOption } from '../config.ts';
 import { createApp } from '../http/app.ts';
-import { Cors } from '../http/cors.ts';
-import { runOptionsOf } from '../http/replay/run-request.ts';
-import { replayResource } from '../http/replay/run-resource.ts';
+import { Cors } from '../http/plugins/cors.ts';
+import { runOptionsOf } from '../http/replay/replay-request.ts';
+import { replayResource } from '../http/replay/replay-resource.ts';
 import { Sockets } from '../http/replay/socket.ts';
 import { bookAt } from '../replay/market-state.ts';
-import type { ReplayRun } from '../replay/replay-run.ts';
-import { ReplayRuns } from '../replay/replay-runs.ts';
+import type { ReplayRun } from '../replay/replay.ts';
+import { ReplayRuns } from '../replay/replays.ts';
 import { type Archive, openArchive } from '../store/archive.ts';
 import { cannotListen, isLoopback, type Listening, listenDirectly, originOf } from './listening.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';

@@ -9,10 +9,10 @@ import {
   portOption,
   trustedProxiesOption,
 } from '../config.ts';
-import type { IpNetwork } from '../domain/ip-address.ts';
-import { AccessLog } from '../http/access-log.ts';
 import { createApp, type Edge } from '../http/app.ts';
-import { Cors } from '../http/cors.ts';
+import { AccessLog } from '../http/plugins/access-log.ts';
+import { Cors } from '../http/plugins/cors.ts';
+import type { IpNetwork } from '../http/plugins/ip-address.ts';
 import { type Archive, openArchive } from '../store/archive.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { EXIT, ExitWith } from './exit.ts';

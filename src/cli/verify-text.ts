@@ -1,11 +1,6 @@
 import { lengthOf, type Stretch } from '../domain/coverage.ts';
 import { formatInstant, type InstantMs, isInstant } from '../domain/instant.ts';
-import type {
-  MarketObservations,
-  OutcomeObservations,
-  Problem,
-  Verification,
-} from '../recording/verify/verify-report.ts';
+import type { MarketObservations, OutcomeObservations, Problem, Verification } from '../verify/report.ts';
 
 /** One sentence with all that is known of where the problem is. */
 export function sentenceOf(problem: Problem): string {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { verifyFile } from '../recording/verify/verify.ts';
-import type { MarketObservations, Verification } from '../recording/verify/verify-report.ts';
 import { DATABASE_FILE } from '../store/database.ts';
 import { KEY_SECRET_FILE } from '../store/key-secret.ts';
+import type { MarketObservations, Verification } from '../verify/report.ts';
+import { verifyFile } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { type Terminal, table } from './terminal.ts';
 import { marketDocument, marketRow, problemDocument, recordsPerSecond, sentenceOf, totalsLine } from './verify-text.ts';

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { Elysia } from 'elysia';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import type { IpNetwork } from '../domain/ip-address.ts';
 import { RateWindows } from '../domain/rate-window.ts';
-import { Turns } from '../replay/turns.ts';
+import { Turns } from '../replay/fair-queue.ts';
 import type { Archive } from '../store/archive.ts';
+import { docsController } from './docs/docs.ts';
+import { openApiDocument } from './docs/openapi.ts';
+import { siteController } from './docs/site.ts';
 import {
   type AccessDeps,
   access,
@@ -15,32 +17,30 @@ import {
   pathOf,
   refuseMalformed,
   unrouted,
-} from './access.ts';
-import type { AccessLog } from './access-log.ts';
-import { type AddressSource, ClientAddresses } from './client-address.ts';
-import type { Cors } from './cors.ts';
-import { coverageController } from './coverage.ts';
-import { docsController } from './docs.ts';
-import { exportController } from './export.ts';
-import { HeldAnswers } from './held-answers.ts';
-import { Lookup } from './lookup.ts';
-import { marketsController } from './markets.ts';
-import { openApiDocument } from './openapi.ts';
-import { pricesController } from './prices.ts';
-import { isOurs, problemResponse } from './problem.ts';
-import { quotesController } from './quotes.ts';
+} from './plugins/access.ts';
+import type { AccessLog } from './plugins/access-log.ts';
+import { type AddressSource, ClientAddresses } from './plugins/client-address.ts';
+import type { Cors } from './plugins/cors.ts';
+import type { IpNetwork } from './plugins/ip-address.ts';
+import { looksLikeKey, maskedTarget } from './plugins/secret-mask.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
 import { replayDocument } from './replay/openapi-replay.ts';
 import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
 import { SOCKET_OPTIONS } from './replay/socket.ts';
-import { Responder, withoutLength } from './respond.ts';
-import { type ResponseHeaders, type ResponseSettings, respond } from './response.ts';
+import { isOurs, problemResponse } from './response/problem.ts';
+import { Responder, withoutLength } from './response/responder.ts';
+import { type ResponseHeaders, type ResponseSettings, respond } from './response/response.ts';
+import { HeldAnswers } from './response/response-cache.ts';
 import { MountedPaths, ROUTES } from './routes.ts';
-import { looksLikeKey, maskedTarget } from './secret-mask.ts';
-import { siteController } from './site.ts';
-import { snapshotsController } from './snapshots.ts';
-import { streamController } from './stream.ts';
-import { tiersController } from './tiers.ts';
+import { coverageController } from './v1/coverage.ts';
+import { exportController } from './v1/export.ts';
+import { Lookup } from './v1/lookup.ts';
+import { marketsController } from './v1/markets.ts';
+import { pricesController } from './v1/prices.ts';
+import { quotesController } from './v1/quotes.ts';
+import { snapshotsController } from './v1/snapshots.ts';
+import { streamController } from './v1/stream.ts';
+import { tiersController } from './v1/tiers.ts';
 
 export interface AppDeps {
   readonly archive: Archive;

@@ -1,11 +1,11 @@
-import type { EditLog } from '../book/book-format.ts';
-import { BookReader, bookOf } from '../book/book-segment.ts';
-import type { Ladder } from '../book/ladder.ts';
-import type { RunSlice } from '../book/run.ts';
-import { divisorOf } from '../book/scale.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
-import { changedBook, changesBetween, type LevelChange } from '../recording/venue/level-change.ts';
+import type { EditLog } from '../segment/book-format.ts';
+import { BookReader, bookOf } from '../segment/book-segment.ts';
+import type { Ladder } from '../segment/ladder.ts';
+import { divisorOf } from '../segment/scale.ts';
+import type { RunSlice } from '../segment/segment-header.ts';
+import { changedBook, changesBetween, type LevelChange } from '../venue/level-change.ts';
 
 /** A book, and what makes it of the one before. */
 export interface BookStep {

@@ -1,12 +1,12 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { marketAsOf } from '../domain/market-as-of.ts';
-import { bestPricesOf, midpointOf, spreadBetween } from '../recording/venue/best-prices.ts';
-import { complement } from '../recording/venue/mirrored-book.ts';
+import { complement } from '../domain/mirrored-book.ts';
 import type { StoredMarket } from '../store/markets.ts';
+import { bestPricesOf, midpointOf, spreadBetween } from '../venue/best-prices.ts';
+import type { ListedMarket, MarketStanding } from '../venue/listed-form.ts';
+import { ifKnown } from '../venue/time.ts';
 import { bookAt, lastTradeAt } from './market-state.ts';
-import type { ReplayRun } from './replay-run.ts';
-import type { ListedMarket, MarketStanding } from './venue/listed-form.ts';
-import { ifKnown } from './venue/venue-time.ts';
+import type { ReplayRun } from './replay.ts';
 
 /** Wider books are shown at their last trade (docs.polymarket.com, prices and order books). */
 const SHOWN_SPREAD_MAX = 0.1;

@@ -1,8 +1,8 @@
-import { BookReader, bookOf } from '../book/book-segment.ts';
 import type { InstantMs } from '../domain/instant.ts';
+import { complement, mirrorOf } from '../domain/mirrored-book.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { type Outcome, otherOutcome } from '../domain/outcome.ts';
-import { complement, mirrorOf } from '../recording/venue/mirrored-book.ts';
+import { BookReader, bookOf } from '../segment/book-segment.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 

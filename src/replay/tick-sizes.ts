@@ -1,8 +1,8 @@
-import { BookReader } from '../book/book-segment.ts';
-import type { Ladder } from '../book/ladder.ts';
 import { powerOfTen } from '../domain/decimal.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
+import { BookReader } from '../segment/book-segment.ts';
+import type { Ladder } from '../segment/ladder.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 

@@ -1,5 +1,5 @@
-import { firstBehind, type Run, type RunSlice } from '../book/run.ts';
 import { comparePlaces, type PageQuery, type Place } from '../domain/page.ts';
+import { firstBehind, type Run, type RunSlice } from '../segment/segment-header.ts';
 import { lastAtOrBefore, placeAt, type SegmentSource, type Walk } from './series-walk.ts';
 
 const ID_MAX = Number.MAX_SAFE_INTEGER;

@@ -1,9 +1,9 @@
-import { BookReader } from '../book/book-segment.ts';
 import { GAPS_LISTED_MAX, type OutcomeCoverage, SilenceWatch } from '../domain/coverage.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Gap } from '../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import { BookReader } from '../segment/book-segment.ts';
 import { Database } from './database.ts';
 import { Gaps } from './gaps.ts';
 import { Markets, type StoredMarket } from './markets.ts';

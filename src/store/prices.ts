@@ -1,9 +1,9 @@
-import { type PriceRecord, priceCodec } from '../book/price-segment.ts';
-import type { RunSlice } from '../book/run.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { PageQuery, Place } from '../domain/page.ts';
 import type { PriceKind } from '../domain/price.ts';
+import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
+import type { RunSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordPage } from './record-page.ts';
 import type { Segments } from './segments.ts';

@@ -1,8 +1,8 @@
-import { type QuoteRecord, quoteCodec } from '../book/quote-segment.ts';
-import type { RunSlice } from '../book/run.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { PageQuery, Place } from '../domain/page.ts';
 import type { Quote } from '../domain/quote.ts';
+import { type QuoteRecord, quoteCodec } from '../segment/quote-segment.ts';
+import type { RunSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordPage } from './record-page.ts';
 import type { Segments } from './segments.ts';

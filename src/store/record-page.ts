@@ -1,5 +1,5 @@
-import type { RunCodec } from '../book/run.ts';
 import type { PageQuery, Place } from '../domain/page.ts';
+import type { RunCodec } from '../segment/segment-header.ts';
 import type { Segments } from './segments.ts';
 
 export interface RecordPage<T> {

@@ -1,8 +1,8 @@
-import { type Run, type RunHead, readRunHead } from '../book/run.ts';
 import { DomainError } from '../domain/errors.ts';
 import { isInstant } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { comparePlaces, type Place } from '../domain/page.ts';
+import { type Run, type RunHead, readRunHead } from '../segment/segment-header.ts';
 import type { Database } from './database.ts';
 import type { MarketSeriesKind } from './series.ts';
 import { placeAt } from './series-walk.ts';

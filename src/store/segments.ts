@@ -1,6 +1,13 @@
-import { type EncodedRun, firstBehind, type Run, type RunCodec, type RunSlice, readRunHead } from '../book/run.ts';
-import { damaged } from '../book/varint.ts';
 import { comparePlaces, type NearestMode, type PageQuery, type Place } from '../domain/page.ts';
+import {
+  type EncodedRun,
+  firstBehind,
+  type Run,
+  type RunCodec,
+  type RunSlice,
+  readRunHead,
+} from '../segment/segment-header.ts';
+import { damaged } from '../segment/varint.ts';
 import { BucketWalk } from './bucket-walk.ts';
 import type { Database } from './database.ts';
 import { type Found, lastAtOrBefore, type SegmentSource, SeriesWalk, type Walk } from './series-walk.ts';

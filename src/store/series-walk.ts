@@ -1,5 +1,5 @@
-import { firstBehind, type Run, type RunSlice } from '../book/run.ts';
 import { comparePlaces, type PageQuery, type Place } from '../domain/page.ts';
+import { firstBehind, type Run, type RunSlice } from '../segment/segment-header.ts';
 
 /** Where a walk gets its segments from, one seek each. */
 export interface SegmentSource {

@@ -1,11 +1,11 @@
-import type { BookRecord } from '../book/book-format.ts';
-import { bookCodec } from '../book/book-segment.ts';
-import { deriveMids, deriveQuotes } from '../book/derive.ts';
-import { priceCodec } from '../book/price-segment.ts';
-import { quoteCodec } from '../book/quote-segment.ts';
-import type { RunSlice } from '../book/run.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { NearestMode, PageQuery, Place } from '../domain/page.ts';
+import type { BookRecord } from '../segment/book-format.ts';
+import { bookCodec } from '../segment/book-segment.ts';
+import { deriveMids, deriveQuotes } from '../segment/derive.ts';
+import { priceCodec } from '../segment/price-segment.ts';
+import { quoteCodec } from '../segment/quote-segment.ts';
+import type { RunSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
 import type { PagePlan, Segments } from './segments.ts';
 import type { SeriesCatalog } from './series.ts';

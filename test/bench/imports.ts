@@ -1,5 +1,5 @@
-import { fileChunks } from '../../src/recording/file-chunks.ts';
-import { linesOf } from '../../src/recording/formats/lines.ts';
+import { fileChunks } from '../../src/import/file-chunks.ts';
+import { linesOf } from '../../src/import/parse/lines.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { bytesOf, type Corpus } from './corpus.ts';
 import { type Section, shown, table } from './report.ts';

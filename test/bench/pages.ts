@@ -1,7 +1,7 @@
-import { BookReader, bookOf } from '../../src/book/book-segment.ts';
-import type { RunSlice } from '../../src/book/run.ts';
 import { formatInstant, INSTANT_MAX_MS } from '../../src/domain/instant.ts';
 import { assetIdOf } from '../../src/domain/market.ts';
+import { BookReader, bookOf } from '../../src/segment/book-segment.ts';
+import type { RunSlice } from '../../src/segment/segment-header.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import type { Baselines } from './baselines.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateKey } from '../../src/domain/api-key.ts';
 import { ApiKeys, FIND_KEY_BY_DIGEST, type NewKey } from '../../src/store/api-keys.ts';
-import { Holders } from '../../src/store/holders.ts';
+import { Holders } from '../../src/store/key-directory.ts';
 import { KeySecret } from '../../src/store/key-secret.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';

@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf, type ProblemDocument, type Reply, withoutRequestId } from './client.ts';
 import { exchange, requestOf } from './raw-http.ts';
 import { BOOKS, ETH, SOL, T0, type TierId } from './recording.ts';
-import type { Suite } from './suite.ts';
-import { AMPLE_RPM } from './target.ts';
+import { AMPLE_RPM, type Suite } from './target.ts';
 
 const MARKETS = '/v1/btc/markets';
 const ofBooks = `/v1/btc/markets/${BOOKS.conditionId}`;

@@ -14,7 +14,7 @@ import {
   type WireSnapshot,
 } from './oracle.ts';
 import { BOOKS, EMPTY, ETH, MARKETS, type MarketRecord, MINIMAL, NEAREST, SOL, T0 } from './recording.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 const MINUTE = 60_000;
 const of = (market: MarketRecord, kind = '') => `/v1/${market.symbol}/markets/${market.conditionId}${kind}`;

@@ -3,7 +3,7 @@ import type { Client } from './client.ts';
 import { expectedSnapshots, type WireSnapshot } from './oracle.ts';
 import { BOOKS, EMPTY, type MarketRecord, MINIMAL, NEAREST, type Outcome, RECORDED, SOL } from './recording.ts';
 import { isCoverage } from './resources.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 interface CoverageDocument {
   readonly data: {

@@ -1,6 +1,5 @@
 import { expect } from 'bun:test';
 import { answersOf, apiDocument, type DescribedAnswer, describedPath, type Schema } from '../support/api-document.ts';
-import type { Reply } from './client.ts';
 
 /** What servers and proxies add to any answer; the document speaks of what this service says. */
 const OF_THE_TRANSPORT: ReadonlySet<string> = new Set([
@@ -13,7 +12,12 @@ const ANSWERS: ReadonlyMap<string, DescribedAnswer> = new Map(
 );
 
 /** Holds an answer against the document: its status, its media type, its headers. The document describes GET, and HEAD with it. */
-export function expectDescribed({ status, headers }: Reply, method: string, path: string, label: string): void {
+export function expectDescribed(
+  { status, headers }: Pick<Response, 'status' | 'headers'>,
+  method: string,
+  path: string,
+  label: string,
+): void {
   const template = describedPath(DOCUMENT, path);
   if (template === undefined || (method !== 'GET' && method !== 'HEAD')) return;
   const described = ANSWERS.get(`${status} ${template}`);

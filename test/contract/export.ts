@@ -5,7 +5,7 @@ import { readSnapshots } from '../../src/client/segment-reader.ts';
 import type { Client, ProblemDocument, Reply } from './client.ts';
 import { expectedMarket, expectedSnapshots } from './oracle.ts';
 import { BOOKS, EMPTY, type MarketRecord, NEAREST, PRICES, QUOTES, RECORDED, SOL, T0 } from './recording.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 const FORMATS = {
   ndjson: 'application/x-ndjson',

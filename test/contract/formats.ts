@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { unpack } from 'msgpackr';
 import type { Client, ProblemDocument, Reply } from './client.ts';
 import { BOOKS, EMPTY, RECORDED, SOL, T0 } from './recording.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 const market = `/v1/btc/markets/${BOOKS.conditionId}`;
 /** One question of every kind, large and small. */

@@ -9,8 +9,7 @@ import {
   statusesUntilClosed,
 } from './raw-http.ts';
 import { BOOKS } from './recording.ts';
-import type { Suite } from './suite.ts';
-import type { Target } from './target.ts';
+import type { Suite, Target } from './target.ts';
 
 const HOST = 'Host: localhost';
 const MARKETS = '/v1/btc/markets?limit=1';

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { ROUTES } from '../../src/http/routes.ts';
 import { type Client, clientOf, type Reply } from './client.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 /** What a browser of 2026 sends when somebody types an address. */
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';

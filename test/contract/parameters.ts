@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { Client, ProblemDocument } from './client.ts';
 import { PARAMETER_ROWS } from './parameter-table.ts';
 import { BOOKS, EMPTY, T0 } from './recording.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 const market = `/v1/btc/markets/${BOOKS.conditionId}`;
 const SERIES = ['from', 'to', 'limit', 'cursor', 'order', 'interval', 'asOf'];

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { Client } from './client.ts';
 import { expectedMarket, expectedMarkets } from './oracle.ts';
 import { BOOKS, EMPTY, ETH, type MarketRecord, MINIMAL, RECORDED, SOL, T0 } from './recording.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 /** What a field may be, by its name in the contract. */
 type Kind =

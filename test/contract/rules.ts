@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { BOOKS, type MarketRecord, RECORDED, SOL } from './recording.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type Document = { readonly data: unknown; readonly pagination?: Fields };

@@ -13,7 +13,7 @@ import {
   type WireSnapshot,
 } from './oracle.ts';
 import { BOOKS, EMPTY, type MarketRecord, NEAREST, type Outcome, RECORDED, T0 } from './recording.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 const DURATIONS = {
   '100ms': 100,

@@ -11,7 +11,7 @@ import {
   type WireRecord,
 } from './oracle.ts';
 import { BOOKS, EMPTY, ETH, type MarketRecord, NEAREST, type Outcome, RECORDED, SOL, T0 } from './recording.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 interface SeriesDocument {
   readonly data: readonly WireRecord[];

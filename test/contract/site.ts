@@ -6,7 +6,7 @@ import { type ApiDocument, parametersOf } from '../support/api-document.ts';
 import { type Client, clientOf } from './client.ts';
 import { BOOKS, T0 } from './recording.ts';
 import { SHAPES } from './resources.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 const PATH_VALUES: Readonly<Record<string, string>> = { coin: 'btc', conditionId: BOOKS.conditionId, ts: String(T0) };
 const QUERY_VALUES: Readonly<Record<string, string>> = {

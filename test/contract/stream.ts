@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { EventReader, eventsOf, type StreamedEvent } from '../support/event-stream.ts';
 import type { Client, ProblemDocument, Reply } from './client.ts';
 import { BOOKS, EMPTY, type MarketRecord, NEAREST, RECORDED, SOL, T0 } from './recording.ts';
-import type { Suite } from './suite.ts';
+import type { Suite } from './target.ts';
 
 const pathOf = ({ symbol, conditionId }: MarketRecord) => `/v1/${symbol}/markets/${conditionId}`;
 const toldBy = ({ text }: Reply) => eventsOf(text);

@@ -15,21 +15,10 @@ import { samplingTests } from './sampling.ts';
 import { seriesTests } from './series.ts';
 import { siteTests } from './site.ts';
 import { streamTests } from './stream.ts';
-import { AMPLE_RPM, HERE, type OpenTarget, type Reach, type Target } from './target.ts';
+import { AMPLE_RPM, HERE, type OpenTarget, type Reach, type Suite, type Target } from './target.ts';
 
 /** Tests that walk through everything make thousands of requests. */
 setDefaultTimeout(60_000);
-
-/** What the parts of the suite share: one service with the recording in it. Its members exist while tests run. */
-export interface Suite {
-  readonly target: Target;
-  /** Asks with a key that may see everything, as often as it likes. */
-  readonly client: Client;
-  readonly ampleKey: string;
-  /** Another service, for tests that use up what all requests share; there where `reach.anew`. */
-  readonly open: OpenTarget;
-  readonly reach: Reach;
-}
 
 /**
  * The HTTP interface of the contract, held against the service that `open` starts or finds. Tests that want more than

@@ -1,3 +1,4 @@
+import type { Client } from './client.ts';
 import type { TierId } from './recording.ts';
 
 interface IssuedKey {
@@ -39,3 +40,14 @@ export const HERE: Reach = { operated: true, plain: true, anew: true };
 
 /** More requests a minute than any suite makes. */
 export const AMPLE_RPM = 1_000_000;
+
+/** What the parts of the suite share: one service with the recording in it. Its members exist while tests run. */
+export interface Suite {
+  readonly target: Target;
+  /** Asks with a key that may see everything, as often as it likes. */
+  readonly client: Client;
+  readonly ampleKey: string;
+  /** Another service, for tests that use up what all requests share; there where `reach.anew`. */
+  readonly open: OpenTarget;
+  readonly reach: Reach;
+}

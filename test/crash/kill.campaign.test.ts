@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { BATCH_RECORDS } from '../../src/recording/batch.ts';
+import { BATCH_RECORDS } from '../../src/import/batch.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { runExecutable, startServer } from '../support/executable.ts';
 import { writeLightRecording } from '../support/light-recording.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Importer } from '../../src/recording/importer.ts';
-import { sourcesOf } from '../../src/recording/source.ts';
+import { Importer } from '../../src/import/importer.ts';
+import { sourcesOf } from '../../src/import/source.ts';
 import { openArchive } from '../../src/store/archive.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';

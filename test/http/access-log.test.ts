@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { generateKey } from '../../src/domain/api-key.ts';
-import { parseIpNetwork } from '../../src/domain/ip-address.ts';
-import { AccessLog } from '../../src/http/access-log.ts';
-import { maskedTarget, maskedText } from '../../src/http/secret-mask.ts';
+import { AccessLog } from '../../src/http/plugins/access-log.ts';
+import { parseIpNetwork } from '../../src/http/plugins/ip-address.ts';
+import { maskedTarget, maskedText } from '../../src/http/plugins/secret-mask.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { keptLog, startEdge } from './edge-service.ts';
 

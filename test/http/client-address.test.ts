@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { isIP } from 'node:net';
 import fc from 'fast-check';
-import { parseIpNetwork } from '../../src/domain/ip-address.ts';
-import { budgetSubject, ClientAddresses } from '../../src/http/client-address.ts';
+import { budgetSubject, ClientAddresses } from '../../src/http/plugins/client-address.ts';
+import { parseIpNetwork } from '../../src/http/plugins/ip-address.ts';
 import { startEdge } from './edge-service.ts';
 
 const TRUSTED = ['127.0.0.0/8', '::1', '10.0.0.0/8', '2001:db8:ffff::/48'].map((text) => parseIpNetwork(text)!);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { Cors } from '../../src/http/cors.ts';
+import { Cors } from '../../src/http/plugins/cors.ts';
 import { type EdgeService, startEdge } from './edge-service.ts';
 
 const APP = 'https://app.example';

@@ -1,6 +1,6 @@
 import { createKey } from '../../src/cli/key.ts';
-import { AccessLog, type LogForm } from '../../src/http/access-log.ts';
 import { createApp, type Edge } from '../../src/http/app.ts';
+import { AccessLog, type LogForm } from '../../src/http/plugins/access-log.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 

@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createKey } from '../../src/cli/key.ts';
-import { EXPORTS_MAX } from '../../src/http/export.ts';
+import { EXPORTS_MAX } from '../../src/http/v1/export.ts';
 import { residentBytes } from '../fault/machine.ts';
 import { importBytes, importRecords, NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';

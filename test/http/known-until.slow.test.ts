@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { earlierLimit, refuseTimeless } from '../../src/http/known-until.ts';
+import { earlierLimit, refuseTimeless } from '../../src/http/plugins/known-until.ts';
 import { ROUTES } from '../../src/http/routes.ts';
 import { START_MS } from '../support/sample-records.ts';
 import { anyQuestion, KNOWN, KNOWN_MS, later, MARKET_PATH, nearInstant, serviceWith, type Teller } from './futures.ts';

@@ -2,10 +2,10 @@ import { createKey } from '../../src/cli/key.ts';
 import { seed } from '../../src/cli/seed.ts';
 import { VERSION } from '../../src/cli/version.ts';
 import { createApp } from '../../src/http/app.ts';
-import { EXAMPLE_LEVELS_MAX, EXAMPLE_LINES_MAX, exampleKey } from '../../src/http/openapi-examples.ts';
-import { OPERATIONS } from '../../src/http/openapi-operations.ts';
-import { REFUSALS } from '../../src/http/openapi-responses.ts';
-import type { Json } from '../../src/http/openapi-schema.ts';
+import { EXAMPLE_LEVELS_MAX, EXAMPLE_LINES_MAX, exampleKey } from '../../src/http/docs/openapi-examples.ts';
+import { OPERATIONS } from '../../src/http/docs/openapi-operations.ts';
+import { REFUSALS } from '../../src/http/docs/openapi-responses.ts';
+import type { Json } from '../../src/http/docs/openapi-schema.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 /** One answer to the request of an example, as a client gets it. */

@@ -1,8 +1,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { VERSION } from '../../src/cli/version.ts';
-import { openApiDocument } from '../../src/http/openapi.ts';
-import recorded from '../../src/http/openapi-examples.json';
-import { exampleKey } from '../../src/http/openapi-examples.ts';
+import { openApiDocument } from '../../src/http/docs/openapi.ts';
+import recorded from '../../src/http/docs/openapi-examples.json';
+import { exampleKey } from '../../src/http/docs/openapi-examples.ts';
 import { answersOf, apiDocument, parametersOf, type Schema } from '../support/api-document.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { HAS_EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import { PULLED_BODY_HEADERS, pulledBody, READER_SECONDS } from '../../src/http/pulled-body.ts';
+import { PULLED_BODY_HEADERS, pulledBody, READER_SECONDS } from '../../src/http/response/pulled-body.ts';
 
 /** The server's timers go by as if a second were so many; below 8 s, of its steps of 4 s, one would be there at once. */
 const TIMES_FASTER = 30;

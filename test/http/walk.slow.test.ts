@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Packr } from 'msgpackr';
-import { PAGE_BYTES_MAX } from '../../src/http/snapshot-desk.ts';
+import { PAGE_BYTES_MAX } from '../../src/http/response/snapshot-page-writer.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { marketStatement } from '../support/markets.ts';
 import { START_MS, sampleMarket, sampleQuote, sampleSnapshot } from '../support/sample-records.ts';

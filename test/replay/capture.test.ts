@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ReplayRun } from '../../src/replay/replay-run.ts';
-import { VenueSession } from '../../src/replay/venue/venue-session.ts';
+import { VenueSession } from '../../src/replay/clob/channel-session.ts';
+import { ReplayRun } from '../../src/replay/replay.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { realRecording } from '../support/real-recordings.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';

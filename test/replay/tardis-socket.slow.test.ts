@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { SessionMember, TardisSession } from '../../src/http/replay/tardis-session.ts';
+import { Turns } from '../../src/replay/fair-queue.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
-import { Turns } from '../../src/replay/turns.ts';
-import { PriceTexts } from '../../src/replay/venue/price-texts.ts';
+import { PriceTexts } from '../../src/venue/price-texts.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { DOWN_ASSET, START_MS, sampleGap, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
 import { KeepingConnection } from './keeping-connection.ts';

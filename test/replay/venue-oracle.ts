@@ -1,6 +1,6 @@
-import { priceCodec } from '../../src/book/price-segment.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
+import { priceCodec } from '../../src/segment/price-segment.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { booksOf, marketOf } from '../support/imported.ts';
 

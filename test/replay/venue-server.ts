@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
 import { gammaController } from '../../src/http/replay/gamma.ts';
 import { venueRestController } from '../../src/http/replay/venue-rest.ts';
-import type { ReplayRun, RunOptions } from '../../src/replay/replay-run.ts';
-import { ReplayRuns } from '../../src/replay/replay-runs.ts';
+import type { ReplayRun, RunOptions } from '../../src/replay/replay.ts';
+import { ReplayRuns } from '../../src/replay/replays.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
+import { VenueSession } from '../../src/replay/clob/channel-session.ts';
+import { ReplayRun, type RunOptions } from '../../src/replay/replay.ts';
 import type { Speed } from '../../src/replay/replay-clock.ts';
-import { ReplayRun, type RunOptions } from '../../src/replay/replay-run.ts';
-import { channelRequest, SUBSCRIBED_MAX } from '../../src/replay/venue/channel-request.ts';
-import { VenueSession } from '../../src/replay/venue/venue-session.ts';
 import type { Archive } from '../../src/store/archive.ts';
+import { channelRequest, SUBSCRIBED_MAX } from '../../src/venue/channel-request.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleMarket } from '../support/sample-records.ts';

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { PriceRecord } from '../../src/book/price-segment.ts';
-import { RUN_RECORDS_MAX } from '../../src/book/run.ts';
 import { comparePlaces, type PageQuery, type Place } from '../../src/domain/page.ts';
+import type { PriceRecord } from '../../src/segment/price-segment.ts';
+import { RUN_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import { Segments } from '../../src/store/segments.ts';
 import { SeriesCatalog } from '../../src/store/series.ts';
 import { temporaryArchive } from '../support/archive.ts';

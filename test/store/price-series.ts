@@ -1,6 +1,6 @@
-import type { PriceRecord } from '../../src/book/price-segment.ts';
-import { priceCodec } from '../../src/book/price-segment.ts';
 import type { PageQuery, Place } from '../../src/domain/page.ts';
+import type { PriceRecord } from '../../src/segment/price-segment.ts';
+import { priceCodec } from '../../src/segment/price-segment.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type RecordPage, recordPage } from '../../src/store/record-page.ts';
 import type { MergeOutcome, Segments } from '../../src/store/segments.ts';

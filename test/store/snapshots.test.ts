@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { BookRecord } from '../../src/book/book-format.ts';
-import { bookCodec } from '../../src/book/book-segment.ts';
-import { RUN_RECORDS_MAX } from '../../src/book/run.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
 import type { PageQuery } from '../../src/domain/page.ts';
+import type { BookRecord } from '../../src/segment/book-format.ts';
+import { bookCodec } from '../../src/segment/book-segment.ts';
+import { RUN_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { midsImpliedBy, quotesImpliedBy } from '../support/derived.ts';

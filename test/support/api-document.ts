@@ -1,4 +1,4 @@
-import { openApiDocument } from '../../src/http/openapi.ts';
+import { openApiDocument } from '../../src/http/docs/openapi.ts';
 
 export interface Schema {
   readonly $ref?: string;

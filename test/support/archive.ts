@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Importer } from '../../src/recording/importer.ts';
-import type { ImportReport } from '../../src/recording/report.ts';
-import { sourcesOf } from '../../src/recording/source.ts';
+import { Importer } from '../../src/import/importer.ts';
+import type { ImportReport } from '../../src/import/report.ts';
+import { sourcesOf } from '../../src/import/source.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 
 /** What tests take for now, unless they say otherwise: 2026-06-01T00:00:00Z. */

@@ -1,7 +1,7 @@
-import type { BookRecord } from '../../src/book/book-format.ts';
-import type { PriceRecord } from '../../src/book/price-segment.ts';
-import type { QuoteRecord } from '../../src/book/quote-segment.ts';
 import { midOf, type Quote } from '../../src/domain/quote.ts';
+import type { BookRecord } from '../../src/segment/book-format.ts';
+import type { PriceRecord } from '../../src/segment/price-segment.ts';
+import type { QuoteRecord } from '../../src/segment/quote-segment.ts';
 
 /** The quotes that a whole series of snapshots implies, by comparing each with the one before. */
 export function quotesImpliedBy(snapshots: readonly BookRecord[]): QuoteRecord[] {

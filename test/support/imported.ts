@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bookCodec } from '../../src/book/book-segment.ts';
-import { priceCodec } from '../../src/book/price-segment.ts';
-import { quoteCodec } from '../../src/book/quote-segment.ts';
-import type { RunSlice } from '../../src/book/run.ts';
 import type { MarketStatement } from '../../src/domain/market-statement.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import type { FileReport, ImportReport } from '../../src/recording/report.ts';
+import type { FileReport, ImportReport } from '../../src/import/report.ts';
+import { bookCodec } from '../../src/segment/book-segment.ts';
+import { priceCodec } from '../../src/segment/price-segment.ts';
+import { quoteCodec } from '../../src/segment/quote-segment.ts';
+import type { RunSlice } from '../../src/segment/segment-header.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { importPaths, temporaryArchive, temporaryDirectory } from './archive.ts';

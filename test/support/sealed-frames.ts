@@ -1,4 +1,4 @@
-import { digestOfFrame, FIRST_LINE } from '../../src/recording/formats/segment-frames.ts';
+import { digestOfFrame, FIRST_LINE } from '../../src/segment/segment-frames.ts';
 
 const HEAD_BYTES = 5;
 const DIGEST_BYTES = 32;

@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia';
 import { type CatalogEntry, type CatalogQuery, GammaCatalog } from '../../replay/gamma/gamma-catalog.ts';
-import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../replay/gamma/gamma-market.ts';
 import { listedSeries } from '../../replay/gamma/gamma-series-list.ts';
 import { listedObject } from '../../replay/listed-market.ts';
-import type { ReplayRuns } from '../../replay/replay-runs.ts';
+import type { ReplayRuns } from '../../replay/replays.ts';
+import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-market.ts';
 import { catalogQuery, invalid, listIn, stretchOf } from './gamma-query.ts';
 import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 import { marketsPage, oneMarket } from './venue-markets.ts';

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { RUNS_MAX } from '../../replay/replay-runs.ts';
-import { type Edition, openApiDocument } from '../openapi.ts';
-import { HEADERS, header, headersNamed, problem, refusalComponents } from '../openapi-responses.ts';
-import { type Json, type JsonObject, openApiSchema } from '../openapi-schema.ts';
-import { ReplayChange, ReplayRequest, ReplayResource } from './run-resource.ts';
+import { RUNS_MAX } from '../../replay/replays.ts';
+import { type Edition, openApiDocument } from '../docs/openapi.ts';
+import { HEADERS, header, headersNamed, problem, refusalComponents } from '../docs/openapi-responses.ts';
+import { type Json, type JsonObject, openApiSchema } from '../docs/openapi-schema.ts';
+import { ReplayChange, ReplayRequest, ReplayResource } from './replay-resource.ts';
 
 const INTRO = `A process that replays: everything is answered as at the instant of a clock, and nothing later is told. Paths speak of the first replay; with /runs/{run} in front they speak of another one. Those under /v1/replay/runs list, make and steer replays; all others are read-only. Where others than this machine can connect every path under /v1 needs an API key, sent as Authorization: Bearer, whose tier grants replay; on loopback none does, and no X-RateLimit header is sent.
 

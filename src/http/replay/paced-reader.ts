@@ -1,6 +1,6 @@
 import type { InstantMs } from '../../domain/instant.ts';
+import { TURN_MS } from '../../replay/fair-queue.ts';
 import type { StreamItem, TardisStream } from '../../replay/tardis/tardis-stream.ts';
-import { TURN_MS } from '../../replay/turns.ts';
 
 /** Items that are handled between two looks at the time. */
 const ITEMS_PER_LOOK = 16;

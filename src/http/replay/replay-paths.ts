@@ -1,12 +1,12 @@
 import { bearer } from '@elysiajs/bearer';
 import { type AnyElysia, Elysia } from 'elysia';
-import type { ReplayRuns } from '../../replay/replay-runs.ts';
+import type { ReplayRuns } from '../../replay/replays.ts';
 import type { Archive } from '../../store/archive.ts';
-import { type AccessDeps, type Admitted, admit, admittedNow, runIn } from '../access.ts';
+import { type AccessDeps, type Admitted, admit, admittedNow, runIn } from '../plugins/access.ts';
 import { RUN_PREFIX } from '../routes.ts';
 import { gammaController } from './gamma.ts';
-import { maySee, type Replayed, refuseUnseen, replayedBy } from './run-access.ts';
-import { type Asking, runsController } from './runs.ts';
+import { maySee, type Replayed, refuseUnseen, replayedBy } from './replay-access.ts';
+import { type Asking, runsController } from './replays.ts';
 import type { SocketHandlers, Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
 import { venueRestController } from './venue-rest.ts';

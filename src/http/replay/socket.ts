@@ -1,6 +1,6 @@
 import type { ServerWebSocket } from 'bun';
 import { DomainError } from '../../domain/errors.ts';
-import type { Connection } from '../../replay/venue/venue-session.ts';
+import type { Connection } from '../../replay/clob/channel-session.ts';
 
 /** What becomes of a socket's events. Called one after the other, `open` first, and nothing behind `close`. */
 export interface SocketHandlers {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../../domain/errors.ts';
+import type { Turns } from '../../replay/fair-queue.ts';
 import type { StreamItem } from '../../replay/tardis/tardis-stream.ts';
-import type { Turns } from '../../replay/turns.ts';
 import type { Database } from '../../store/database.ts';
 import type { PacedReader } from './paced-reader.ts';
 

@@ -1,6 +1,6 @@
+import type { Connection } from '../../replay/clob/channel-session.ts';
+import { Turn, type Turns } from '../../replay/fair-queue.ts';
 import type { MergedStream, StreamItem, TardisStream } from '../../replay/tardis/tardis-stream.ts';
-import { Turn, type Turns } from '../../replay/turns.ts';
-import type { Connection } from '../../replay/venue/venue-session.ts';
 import type { Database } from '../../store/database.ts';
 import { type Pace, PacedReader } from './paced-reader.ts';
 

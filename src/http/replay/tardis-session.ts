@@ -1,10 +1,10 @@
 import { DomainError } from '../../domain/errors.ts';
+import type { Connection } from '../../replay/clob/channel-session.ts';
+import type { Turns } from '../../replay/fair-queue.ts';
 import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/tardis-native.ts';
 import { type Channel, type ChannelFilter, type Window, withoutAssets } from '../../replay/tardis/tardis-options.ts';
 import { MergedStream } from '../../replay/tardis/tardis-stream.ts';
-import type { Turns } from '../../replay/turns.ts';
-import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../replay/venue/channel-request.ts';
-import type { Connection } from '../../replay/venue/venue-session.ts';
+import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request.ts';
 import { TardisPump } from './tardis-pump.ts';
 
 /** What every subscription has, and what `custom_feature_enabled` adds. */

@@ -1,8 +1,8 @@
 import type { InstantMs } from '../../domain/instant.ts';
-import type { ReplayRun } from '../../replay/replay-run.ts';
-import type { ReplayRuns } from '../../replay/replay-runs.ts';
-import { runIn, searchOf } from '../access.ts';
-import { NO_STORE, type ResponseSettings, respond } from '../response.ts';
+import type { ReplayRun } from '../../replay/replay.ts';
+import type { ReplayRuns } from '../../replay/replays.ts';
+import { runIn, searchOf } from '../plugins/access.ts';
+import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
 
 /** The part of the router's context that the venue's paths are answered from. */
 export interface VenueContext {

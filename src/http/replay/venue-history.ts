@@ -1,4 +1,4 @@
-import type { HistoryWindow } from '../../replay/venue/venue-price-history.ts';
+import type { HistoryWindow } from '../../replay/clob/price-history.ts';
 import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,5 +1,5 @@
-import { isFields, parsedJson } from '../../recording/formats/fields.ts';
-import type { BookSide } from '../../replay/venue/venue-quotes.ts';
+import { isFields, parsedJson } from '../../record/fields.ts';
+import type { BookSide } from '../../replay/clob/quotes.ts';
 import { VenueRefusal } from './venue-answer.ts';
 
 /** One of the assets that a request for many is about. */

@@ -1,6 +1,6 @@
 import type { GammaCatalog } from '../../replay/gamma/gamma-catalog.ts';
 import { isAcceptingOrders, listedObject } from '../../replay/listed-market.ts';
-import { simplifiedMarket, venueMarket } from '../../replay/venue/venue-market.ts';
+import { simplifiedMarket, venueMarket } from '../../venue/clob-market.ts';
 import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 
 /** Markets on one page of the CLOB's lists. */

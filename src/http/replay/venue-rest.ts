@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
+import { priceHistory } from '../../replay/clob/price-history.ts';
+import { VenueQuotes } from '../../replay/clob/quotes.ts';
 import { GammaCatalog } from '../../replay/gamma/gamma-catalog.ts';
-import type { ReplayRuns } from '../../replay/replay-runs.ts';
-import { priceHistory } from '../../replay/venue/venue-price-history.ts';
-import { VenueQuotes } from '../../replay/venue/venue-quotes.ts';
+import type { ReplayRuns } from '../../replay/replays.ts';
 import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 import { historyWindow } from './venue-history.ts';
 import { type AskedItem, itemsInBody, itemsInQuery, sideIn } from './venue-items.ts';

@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
-import type { ReplayRun } from '../../replay/replay-run.ts';
-import type { ReplayRuns } from '../../replay/replay-runs.ts';
-import { VenueSession } from '../../replay/venue/venue-session.ts';
-import { runIn } from '../access.ts';
+import { VenueSession } from '../../replay/clob/channel-session.ts';
+import type { ReplayRun } from '../../replay/replay.ts';
+import type { ReplayRuns } from '../../replay/replays.ts';
+import { runIn } from '../plugins/access.ts';
 import type { Sockets } from './socket.ts';
 
 export interface VenueSocketDeps {

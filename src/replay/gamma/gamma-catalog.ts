@@ -1,7 +1,7 @@
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import type { ReplayRun } from '../replay-run.ts';
-import { type GammaSeries, seriesOf } from './gamma-series.ts';
+import { type GammaSeries, seriesOf } from '../../venue/gamma-series.ts';
+import type { ReplayRun } from '../replay.ts';
 
 /** What markets are found by. */
 export interface CatalogEntry

@@ -1,9 +1,9 @@
 import type { InstantMs } from '../../domain/instant.ts';
+import { gammaEvent } from '../../venue/gamma-event.ts';
+import { seriesObject } from '../../venue/gamma-series.ts';
 import { listedMarket } from '../listed-market.ts';
-import type { ReplayRun } from '../replay-run.ts';
+import type { ReplayRun } from '../replay.ts';
 import type { CatalogEntry } from './gamma-catalog.ts';
-import { gammaEvent } from './gamma-event.ts';
-import { seriesObject } from './gamma-series.ts';
 
 /** Events that a series is told with: the last ones. A series of five minutes has as many in three and a half days. */
 const SERIES_EVENTS_MAX = 1000;

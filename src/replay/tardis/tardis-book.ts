@@ -1,5 +1,5 @@
 import { decimalPlaces, powerOfTen, toScaled } from '../../domain/decimal.ts';
-import { VenueBook } from '../../recording/venue/venue-book.ts';
+import { VenueBook } from '../../venue/editable-book.ts';
 import type { BookChange, OptionalLevel } from './tardis-record.ts';
 
 const NO_LEVEL: OptionalLevel = {};

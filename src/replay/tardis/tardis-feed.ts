@@ -5,7 +5,7 @@ import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { Agenda, type Upcoming } from '../agenda.ts';
-import { MarketReel, type OutcomeChange, type ReelEvent } from '../market-reel.ts';
+import { MarketReel, type OutcomeChange, type ReelEvent } from '../market-playback.ts';
 import type { TickSizes } from '../tick-sizes.ts';
 import { firstRecordMs, marketsByStart } from './tardis-candidates.ts';
 import type { Window } from './tardis-options.ts';

@@ -1,12 +1,12 @@
 import type { InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
+import { complement } from '../../domain/mirrored-book.ts';
 import type { OrderBook } from '../../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
-import { UNKNOWN_TOKEN } from '../../recording/formats/market-fields.ts';
-import { isNewTop } from '../../recording/venue/best-prices.ts';
-import type { LevelChange } from '../../recording/venue/level-change.ts';
-import { complement } from '../../recording/venue/mirrored-book.ts';
-import type { MarketReel, OutcomeChange } from '../market-reel.ts';
+import { isNewTop } from '../../venue/best-prices.ts';
+import type { LevelChange } from '../../venue/level-change.ts';
+import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
+import type { MarketReel, OutcomeChange } from '../market-playback.ts';
 import { EXCHANGE } from './tardis-data-type.ts';
 import type { FeedEvent } from './tardis-feed.ts';
 import { type BookChange, type BookTicker, dateOf, type RecordLevel, type SourceRecord } from './tardis-record.ts';

@@ -1,5 +1,5 @@
 import type { InstantMs } from '../../domain/instant.ts';
-import { UNKNOWN_TOKEN } from '../../recording/formats/market-fields.ts';
+import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
 import { type Computation, computationOf } from './tardis-computed.ts';
 import { type DataType, EXCHANGE } from './tardis-data-type.ts';
 import { TardisFeed } from './tardis-feed.ts';

@@ -1,5 +1,5 @@
 import { type InstantMs, parseIso } from '../../domain/instant.ts';
-import { isFields, parsedJson } from '../../recording/formats/fields.ts';
+import { isFields, parsedJson } from '../../record/fields.ts';
 import { type DataType, dataTypeOf, EXCHANGE, refusal } from './tardis-data-type.ts';
 
 /** The venue's kinds of messages, which are tardis' channels. */

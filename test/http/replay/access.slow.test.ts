@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import { Cors } from '../../../src/http/cors.ts';
+import { Cors } from '../../../src/http/plugins/cors.ts';
 import { importRecords, NOW_MS } from '../../support/archive.ts';
 import { CONDITION_ID, START_MS, sampleMarket, sampleSnapshot, UP_ASSET } from '../../support/sample-records.ts';
 import { RawSocket } from './raw-socket.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { openApiDocument } from '../../../src/http/openapi.ts';
+import { openApiDocument } from '../../../src/http/docs/openapi.ts';
 import { replayDocument } from '../../../src/http/replay/openapi-replay.ts';
-import { ReplayResource } from '../../../src/http/replay/run-resource.ts';
+import { ReplayResource } from '../../../src/http/replay/replay-resource.ts';
 import { importRecords } from '../../support/archive.ts';
 import { START_MS, sampleMarket } from '../../support/sample-records.ts';
 import { startReplaying } from './replaying.ts';

@@ -1,8 +1,8 @@
 import { createKey } from '../../../src/cli/key.ts';
 import { createApp, type Edge } from '../../../src/http/app.ts';
 import { Sockets } from '../../../src/http/replay/socket.ts';
-import type { RunOptions } from '../../../src/replay/replay-run.ts';
-import { ReplayRuns } from '../../../src/replay/replay-runs.ts';
+import type { RunOptions } from '../../../src/replay/replay.ts';
+import { ReplayRuns } from '../../../src/replay/replays.ts';
 import type { Archive } from '../../../src/store/archive.ts';
 import { NOW_MS, temporaryArchive } from '../../support/archive.ts';
 

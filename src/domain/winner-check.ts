@@ -1,0 +1,70 @@
+import { formatInstant, type InstantMs } from './instant.ts';
+import type { Market } from './market.ts';
+import type { Outcome } from './outcome.ts';
+import type { Timeframe } from './timeframe.ts';
+
+/** A price of the coin, as published. */
+export interface CoinTick {
+  readonly timestampMs: InstantMs;
+  /** USD. */
+  readonly price: number;
+}
+
+/** The last ticks at or before a market's start and end. */
+export interface WindowTicks {
+  readonly start: CoinTick | undefined;
+  readonly end: CoinTick | undefined;
+}
+
+/** What a coin's prices say about a market's winner. */
+export type TickVerdict =
+  | 'agree'
+  /** They say the other outcome, and are of the very seconds that decide. */
+  | 'contradict'
+  /** They say the other outcome, and are older than that: the price may have moved since. */
+  | 'doubt'
+  /** They cannot say: unresolved, decided by another price, or no tick near the start or the end. */
+  | 'uncovered';
+
+/** Whose prices the venue settles by, as recordings name them. */
+export const SETTLEMENT_SOURCE = 'chainlink';
+/** Longer markets settle by another exchange's candles. */
+const SETTLED_BY_TICKS: readonly Timeframe[] = ['5m', '15m', '4h'];
+/** From 2026-08-07 on the venue settles by averages over the last seconds, which single ticks do not give. */
+const AVERAGES_SINCE_MS = Date.UTC(2026, 7, 7);
+/** An older tick says nothing about the instant. */
+export const TICK_AGE_MAX_MS = 5000;
+/** Ticks come once a second: one as old as this is the one that was in force. */
+const TICK_AGE_SURE_MS = 1000;
+
+/** Up wins when the price at the end is the one at the start, or above. */
+function directionOf(priceStart: number, priceEnd: number): Outcome {
+  return priceEnd >= priceStart ? 'up' : 'down';
+}
+
+/** One sentence about a market whose own start and end price contradict its winner; undefined for every other. */
+export function winnerContradiction(market: Market): string | undefined {
+  const { slug, winner, priceStart, priceEnd } = market;
+  if (winner === undefined || priceStart === undefined || priceEnd === undefined) return undefined;
+  const direction = directionOf(priceStart, priceEnd);
+  if (direction === winner) return undefined;
+  return `market ${slug} is recorded as won by ${winner}, but its price went from ${priceStart} to ${priceEnd}, which is ${direction}`;
+}
+
+/** What the ticks of the settlement source say about the winner of a market. */
+export function judgeByTicks(market: Market, { start, end }: WindowTicks): TickVerdict {
+  const { winner, timeframe, startMs, endMs } = market;
+  if (winner === undefined || !SETTLED_BY_TICKS.includes(timeframe) || endMs >= AVERAGES_SINCE_MS) return 'uncovered';
+  if (start === undefined || end === undefined) return 'uncovered';
+  const ageMs = Math.max(startMs - start.timestampMs, endMs - end.timestampMs);
+  if (ageMs > TICK_AGE_MAX_MS) return 'uncovered';
+  if (directionOf(start.price, end.price) === winner) return 'agree';
+  return ageMs <= TICK_AGE_SURE_MS ? 'contradict' : 'doubt';
+}
+
+/** The sentence for a market that ticks speak against. */
+export function tickContradiction(market: Market, { start, end }: WindowTicks): string {
+  const said = (tick: CoinTick | undefined) =>
+    tick === undefined ? 'nothing' : `${tick.price} at ${formatInstant(tick.timestampMs)}`;
+  return `market ${market.slug} is recorded as won by ${market.winner}, but ${SETTLEMENT_SOURCE} says ${said(start)} and ${said(end)}`;
+}

@@ -1,0 +1,56 @@
+import type { ByteBuffer } from '../segment/byte-buffer.ts';
+import { jsonOpenings } from '../segment/json-writer.ts';
+import type { LevelOpenings } from '../segment/level-openings.ts';
+import { msgpackOpenings } from '../segment/msgpack-writer.ts';
+import { CsvTable } from './writers/csv.ts';
+import type { ExportWriter } from './writers/export-writer.ts';
+import { FlatWriter } from './writers/flat-rows.ts';
+import { msgpackWriter, ndjsonWriter } from './writers/own-format.ts';
+import { ParquetTable } from './writers/parquet.ts';
+import { SegmentsWriter } from './writers/segments.ts';
+
+/** Formats that can be written from front to back, with what files of them are called. */
+const STREAMED = {
+  ndjson: { mediaType: 'application/x-ndjson', suffix: 'ndjson' },
+  msgpack: { mediaType: 'application/x-msgpack-stream', suffix: 'msgpack' },
+  csv: { mediaType: 'text/csv; charset=utf-8', suffix: 'csv' },
+  parquet: { mediaType: 'application/vnd.apache.parquet', suffix: 'parquet' },
+  segments: { mediaType: 'application/vnd.bookreel.segments', suffix: 'segments' },
+} as const;
+
+export type StreamedFormat = keyof typeof STREAMED;
+/** sqlite is made in a file first: a database is not written from front to back. */
+export type ExportFormat = StreamedFormat | 'sqlite';
+
+export const STREAMED_FORMATS = Object.keys(STREAMED) as StreamedFormat[];
+export const EXPORT_FORMATS: readonly ExportFormat[] = [...STREAMED_FORMATS, 'sqlite'];
+
+export function fileKindOf(format: StreamedFormat): { readonly mediaType: string; readonly suffix: string } {
+  return STREAMED[format];
+}
+
+/** What the writers of all formats remember of prices. */
+export interface ExportOpenings {
+  readonly json: LevelOpenings;
+  readonly msgpack: LevelOpenings;
+}
+
+export function exportOpenings(): ExportOpenings {
+  return { json: jsonOpenings(), msgpack: msgpackOpenings() };
+}
+
+/** `out` and `openings` may serve other writers in between; see `exportSteps`. */
+export function writerOf(format: StreamedFormat, out: ByteBuffer, openings: ExportOpenings): ExportWriter {
+  switch (format) {
+    case 'ndjson':
+      return ndjsonWriter(out, openings.json);
+    case 'msgpack':
+      return msgpackWriter(out, openings.msgpack);
+    case 'csv':
+      return new FlatWriter(new CsvTable(out));
+    case 'parquet':
+      return new FlatWriter(new ParquetTable(out));
+    case 'segments':
+      return new SegmentsWriter(out);
+  }
+}

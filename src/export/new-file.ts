@@ -1,0 +1,82 @@
+import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+import { flush } from '../store/on-disk.ts';
+
+/**
+ * A file that comes into being whole or not at all: written under another name beside its place, flushed to the disk, then
+ * renamed. Errors of the file system are DomainError 'unavailable' with one sentence.
+ */
+export class NewFile {
+  readonly path: string;
+  readonly #temporary: string;
+  readonly #replaces: boolean;
+  readonly #descriptor: number;
+  #open = true;
+
+  private constructor(path: string, replaces: boolean) {
+    this.path = path;
+    this.#replaces = replaces;
+    this.#temporary = `${path}.${process.pid}.partial`;
+    this.#descriptor = writable(path, () => openSync(this.#temporary, 'wx', 0o600));
+  }
+
+  /** Throws 'conflict' when something is there already and is not to be replaced, or is no file. */
+  static begin(path: string, replaces: boolean): NewFile {
+    refuseTaken(path, replaces);
+    return new NewFile(path, replaces);
+  }
+
+  write(bytes: Uint8Array): void {
+    writable(this.path, () => {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#descriptor, bytes, at);
+    });
+  }
+
+  /** Takes away what the commit will replace. */
+  withdraw(): void {
+    if (this.#replaces) writable(this.path, () => rmSync(this.path, { force: true }));
+  }
+
+  /** Puts the file in its place. */
+  commit(): void {
+    writable(this.path, () => fsyncSync(this.#descriptor));
+    this.#close();
+    refuseTaken(this.path, this.#replaces);
+    writable(this.path, () => {
+      renameSync(this.#temporary, this.path);
+      flush(dirname(this.path));
+    });
+  }
+
+  /** Without a commit nothing is left. */
+  [Symbol.dispose](): void {
+    this.#close();
+    rmSync(this.#temporary, { force: true });
+  }
+
+  #close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    closeSync(this.#descriptor);
+  }
+}
+
+function refuseTaken(path: string, replaces: boolean): void {
+  const found = writable(path, () => lstatSync(path, { throwIfNoEntry: false }));
+  if (found === undefined) return;
+  if (!found.isFile()) {
+    throw new DomainError('conflict', `'${path}' is there and is no ordinary file: name another one`);
+  }
+  if (!replaces) throw new DomainError('conflict', `'${path}' is there already: name another file or say --force`);
+}
+
+function writable<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error)) throw error;
+    const reason = `'${path}' cannot be written (${String(error.code)}): check the directory, its permissions and its disk`;
+    throw new DomainError('unavailable', reason, { cause: error });
+  }
+}

@@ -1,0 +1,125 @@
+import { DomainError } from '../domain/errors.ts';
+import type { Gap } from '../domain/gap.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
+import type { Timeframe } from '../domain/timeframe.ts';
+import type { Archive } from '../store/archive.ts';
+import type { StoredMarket } from '../store/markets.ts';
+
+/** What somebody wants exported. What is undefined narrows nothing. */
+export interface ExportRequest {
+  /** Canonical. */
+  readonly coins: readonly string[] | undefined;
+  readonly timeframes: readonly Timeframe[] | undefined;
+  /** ConditionIds or slugs. */
+  readonly markets: readonly string[] | undefined;
+  /** Both inclusive. */
+  readonly fromMs: InstantMs | undefined;
+  readonly toMs: InstantMs | undefined;
+}
+
+/** What an export takes: every name in it is known to the archive. */
+export interface ExportSelection {
+  /** By name. */
+  readonly coins: readonly string[];
+  /** Those that were named, ascending by (startMs, conditionId); undefined takes every market of the coins. */
+  readonly markets: readonly StoredMarket[] | undefined;
+  readonly timeframes: readonly Timeframe[] | undefined;
+  /** Whether the coins' reference prices belong to it: not where only some of their markets do. */
+  readonly takesCoinPrices: boolean;
+  /** Both inclusive. */
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+  /** Whether markets without a record or gap between the two are left out. */
+  readonly isWindow: boolean;
+  /** What was known of markets and gaps at this instant is said of them; undefined: all that is. */
+  readonly asOfMs: InstantMs | undefined;
+}
+
+/** Throws DomainError 'not-found' for a coin or market of which nothing is recorded. */
+export function selectionOf(archive: Archive, request: ExportRequest): ExportSelection {
+  const { coins, markets, timeframes, fromMs, toMs } = request;
+  const known = coinsOf(archive);
+  for (const coin of coins ?? []) {
+    if (!known.includes(coin)) {
+      throw new DomainError('not-found', `nothing of the coin '${coin}' is recorded here: there is ${list(known)}`);
+    }
+  }
+  const selected = known.filter((coin) => coins === undefined || coins.includes(coin));
+  return {
+    coins: selected,
+    markets: markets === undefined ? undefined : named(archive, selected, markets),
+    timeframes,
+    takesCoinPrices: markets === undefined && timeframes === undefined,
+    fromMs: fromMs ?? 0,
+    toMs: toMs ?? INSTANT_MAX_MS,
+    isWindow: fromMs !== undefined || toMs !== undefined,
+    asOfMs: undefined,
+  };
+}
+
+/** One market, whatever of it falls between the two times, the later of which is not behind `asOfMs`. */
+export function selectionOfMarket(
+  market: StoredMarket,
+  fromMs: InstantMs,
+  toMs: InstantMs,
+  asOfMs?: InstantMs,
+): ExportSelection {
+  return {
+    coins: [market.symbol],
+    markets: [market],
+    timeframes: undefined,
+    takesCoinPrices: false,
+    fromMs,
+    toMs,
+    isWindow: true,
+    asOfMs,
+  };
+}
+
+/** The markets of one coin that may belong to an export, ascending by (startMs, conditionId). */
+export function* marketsOf(archive: Archive, selection: ExportSelection, coin: string): Generator<StoredMarket> {
+  const { markets, timeframes } = selection;
+  const taken = ({ symbol, timeframe }: StoredMarket) =>
+    symbol === coin && (timeframes === undefined || timeframes.includes(timeframe));
+  if (markets !== undefined) {
+    yield* markets.filter(taken);
+    return;
+  }
+  let market = archive.markets.after(coin, undefined);
+  while (market !== undefined) {
+    if (taken(market)) yield market;
+    market = archive.markets.after(coin, market);
+  }
+}
+
+/** A market's gaps that reach into the selection's window. */
+export function gapsOf(
+  archive: Archive,
+  { fromMs, toMs, asOfMs }: ExportSelection,
+  market: StoredMarket,
+): Generator<Gap> {
+  return archive.gaps.within(market.key, fromMs, toMs, asOfMs);
+}
+
+function coinsOf({ markets, prices }: Archive): string[] {
+  return [...new Set([...markets.coins(), ...prices.coins()])].sort();
+}
+
+function named(archive: Archive, coins: readonly string[], names: readonly string[]): StoredMarket[] {
+  const found = new Map<number, StoredMarket>();
+  for (const name of names) {
+    const meant = coins.flatMap((coin) => archive.markets.find(coin, name) ?? []);
+    if (meant.length === 0) {
+      throw new DomainError(
+        'not-found',
+        `no market of ${list(coins)} has the conditionId or slug '${name}': the market lists of the API name them`,
+      );
+    }
+    for (const market of meant) found.set(market.key, market);
+  }
+  return [...found.values()].sort((a, b) => a.startMs - b.startMs || (a.conditionId < b.conditionId ? -1 : 1));
+}
+
+function list(coins: readonly string[]): string {
+  return coins.length === 0 ? 'no coin' : coins.join(', ');
+}

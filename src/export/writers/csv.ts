@@ -1,0 +1,133 @@
+import { formatInstant } from '../../domain/instant.ts';
+import type { BookReader } from '../../segment/book-segment.ts';
+import type { ByteBuffer } from '../../segment/byte-buffer.ts';
+import { DECIMAL_TEXT_MAX, writeDecimal, writeInteger } from '../../segment/decimal-text.ts';
+import type { Ladder } from '../../segment/ladder.ts';
+import { STEP_BYTES } from './export-writer.ts';
+import { FLAT_COLUMNS, type FlatRow, type FlatType } from './flat-columns.ts';
+import type { FlatTable } from './flat-rows.ts';
+
+const COMMA = 44;
+const POINT = 46;
+const ZERO = 48;
+/** e, as in 1e-7. */
+const EXPONENT = 101;
+/** Levels written without a look at what that comes to: some 250 kB. */
+const LEVELS_AT_ONCE = 2048;
+const NEEDS_QUOTES = /[",\r\n]/;
+const INDEX_MAX_CHARS = 10;
+const encoder = new TextEncoder();
+const BID = encoder.encode('bid,');
+const ASK = encoder.encode('ask,');
+
+/** Where a level's own columns stand: side, level, price, size. */
+const LEVEL_FROM = FLAT_COLUMNS.findIndex(({ name }) => name === 'side');
+const LEVEL_TO = FLAT_COLUMNS.findIndex(({ name }) => name === 'size') + 1;
+
+/**
+ * The flat schema as CSV (RFC 4180, with line feeds): a header, instants as ISO 8601 UTC, flags as true and false, nulls
+ * as nothing. A decimal always has a point, so that readers who guess a column's type from its first rows guess right.
+ */
+export class CsvTable implements FlatTable {
+  readonly out: ByteBuffer;
+  readonly stepBytes = STEP_BYTES;
+  #begun = false;
+
+  constructor(out: ByteBuffer) {
+    this.out = out;
+  }
+
+  row(row: FlatRow): void {
+    this.#begin();
+    this.out.append(encoder.encode(`${cells(row, 0, FLAT_COLUMNS.length)}\n`));
+  }
+
+  levels(row: FlatRow, { bids, asks, priceScale, sizeScale }: BookReader, from: number): number {
+    this.#begin();
+    const to = Math.min(from + LEVELS_AT_ONCE, bids.length + asks.length);
+    const opening = encoder.encode(`${cells(row, 0, LEVEL_FROM)},`);
+    const ending = encoder.encode(`,${cells(row, LEVEL_TO, FLAT_COLUMNS.length)}\n`);
+    const line = { ending, priceScale, sizeScale };
+    this.#side({ ...line, opening: concatenated(opening, BID) }, bids, from, Math.min(to, bids.length));
+    this.#side(
+      { ...line, opening: concatenated(opening, ASK) },
+      asks,
+      Math.max(0, from - bids.length),
+      to - bids.length,
+    );
+    return to;
+  }
+
+  close(): void {
+    this.#begin();
+  }
+
+  goOn(): boolean {
+    return false;
+  }
+
+  /** An export of nothing is a table without rows. */
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.out.append(encoder.encode(`${FLAT_COLUMNS.map(({ name }) => name).join()}\n`));
+  }
+
+  /** The levels from `from` up to `to` - 1; none where `to` is not behind `from`. */
+  #side({ opening, ending, priceScale, sizeScale }: LevelLine, side: Ladder, from: number, to: number): void {
+    if (to <= from) return;
+    const { out } = this;
+    out.reserve((to - from) * (opening.length + INDEX_MAX_CHARS + 2 * (DECIMAL_TEXT_MAX + 3) + ending.length));
+    const { bytes } = out;
+    let at = out.length;
+    for (let i = from; i < to; i += 1) {
+      bytes.set(opening, at);
+      at = writeInteger(bytes, at + opening.length, i + 1);
+      bytes[at++] = COMMA;
+      at = writePointed(bytes, at, side.values[2 * i]!, priceScale);
+      bytes[at++] = COMMA;
+      at = writePointed(bytes, at, side.values[2 * i + 1]!, sizeScale);
+      bytes.set(ending, at);
+      at += ending.length;
+    }
+    out.length = at;
+  }
+}
+
+/** What the lines of one side's levels share: what stands in front of the level's number and behind its size. */
+interface LevelLine {
+  readonly opening: Uint8Array;
+  readonly ending: Uint8Array;
+  readonly priceScale: number;
+  readonly sizeScale: number;
+}
+
+function writePointed(bytes: Uint8Array, position: number, value: number, scale: number): number {
+  const end = writeDecimal(bytes, position, value, scale);
+  for (let i = position; i < end; i += 1) if (bytes[i] === POINT || bytes[i] === EXPONENT) return end;
+  bytes[end] = POINT;
+  bytes[end + 1] = ZERO;
+  return end + 2;
+}
+
+function concatenated(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const both = new Uint8Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}
+
+/** The cells of columns `from` to `to` - 1. */
+function cells(row: FlatRow, from: number, to: number): string {
+  return FLAT_COLUMNS.slice(from, to)
+    .map(({ name, type }) => cell(row[name], type))
+    .join();
+}
+
+function cell(value: string | number | boolean | undefined, type: FlatType): string {
+  if (value === undefined) return '';
+  if (typeof value === 'number' && type === 'instant') return formatInstant(value);
+  const text = String(value);
+  if (type === 'decimal') return /[.e]/.test(text) ? text : `${text}.0`;
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,221 @@
+import type { SchemaElement } from 'hyparquet';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import type { BookReader } from '../../segment/book-segment.ts';
+import type { ByteBuffer } from '../../segment/byte-buffer.ts';
+import { divisorOf } from '../../segment/scale.ts';
+import { STEP_BYTES } from './export-writer.ts';
+import { FLAT_COLUMNS, type FlatRow, type FlatType } from './flat-columns.ts';
+import type { FlatTable } from './flat-rows.ts';
+import { ParquetFooter } from './parquet-footer.ts';
+
+/** Rows of one group: what is held in memory. */
+const GROUP_ROWS = 16_384;
+/** The first groups are smaller, each this many times the one before: code that has not run yet is slow. */
+const FIRST_GROUP_ROWS = 1024;
+const GROUP_GROWTH = 2;
+/** Columns of a group that are encoded without a pause. */
+const COLUMNS_AT_ONCE = 4;
+const ZSTD_LEVEL = 3;
+const CREATED_BY = 'bookreel';
+
+type Cell = string | number | bigint | boolean | undefined;
+
+const SCHEMA: readonly SchemaElement[] = [
+  { name: 'root', num_children: FLAT_COLUMNS.length },
+  ...FLAT_COLUMNS.map(({ name, type }) => ({
+    name,
+    repetition_type: name === 'type' ? ('REQUIRED' as const) : ('OPTIONAL' as const),
+    ...elementOf(type),
+  })),
+];
+
+/** The flat schema as Parquet: instants are TIMESTAMP(ms, UTC), pages are compressed with zstd. */
+export class ParquetTable implements FlatTable {
+  readonly out: ByteBuffer;
+  /** What is written takes long enough: every few columns are a step. */
+  readonly stepBytes = 1;
+  readonly #bytes = new ByteWriter();
+  readonly #writer = new ParquetWriter({
+    writer: this.#bytes,
+    schema: [...SCHEMA],
+    codec: 'ZSTD',
+    compressors: { ZSTD: (page) => Bun.zstdCompressSync(Uint8Array.from(page), { level: ZSTD_LEVEL }) },
+    createdBy: CREATED_BY,
+  });
+  readonly #footer = new ParquetFooter([...SCHEMA], CREATED_BY);
+  /** Of the group under way, by column; those without a value stay as they are. */
+  readonly #columns = FLAT_COLUMNS.map(() => new Array<Cell>(GROUP_ROWS).fill(undefined));
+  readonly #used = new Set<number>();
+  #groupRows = FIRST_GROUP_ROWS;
+  #rows = 0;
+  /** The group's earliest and latest timestamp, Unix milliseconds. */
+  #firstMs = Number.POSITIVE_INFINITY;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  /** The column that is encoded next, once the group is complete. */
+  #column: number | undefined;
+  #closed = false;
+  #ending: Generator<Uint8Array> | undefined;
+
+  constructor(out: ByteBuffer) {
+    this.out = out;
+  }
+
+  row(row: FlatRow): void {
+    this.#note(row);
+    this.#put(cellsOf(row));
+  }
+
+  levels(row: FlatRow, { bids, asks, priceScale, sizeScale }: BookReader, from: number): number {
+    this.#note(row);
+    const to = Math.min(from + this.#groupRows - this.#rows, bids.length + asks.length);
+    const cells = cellsOf(row);
+    const [priceDivisor, sizeDivisor] = [divisorOf(priceScale), divisorOf(sizeScale)];
+    for (let i = from; i < to; i += 1) {
+      const isBid = i < bids.length;
+      const { values } = isBid ? bids : asks;
+      const at = isBid ? i : i - bids.length;
+      this.#set(SIDE, isBid ? 'bid' : 'ask');
+      this.#set(LEVEL, at + 1);
+      this.#set(PRICE, values[2 * at]! / priceDivisor);
+      this.#set(SIZE, values[2 * at + 1]! / sizeDivisor);
+      this.#put(cells);
+    }
+    return to;
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#rows > 0) this.#column = 0;
+  }
+
+  goOn(): boolean {
+    if (this.#column !== undefined) this.#encode(this.#column);
+    else if (this.#closed) return this.#end();
+    else return false;
+    return true;
+  }
+
+  #note({ timestamp }: FlatRow): void {
+    this.#firstMs = Math.min(this.#firstMs, timestamp);
+    this.#lastMs = Math.max(this.#lastMs, timestamp);
+  }
+
+  /** Completes the row under way. The last one of a group is followed by `goOn`. */
+  #put(cells: readonly PlacedCell[]): void {
+    for (const { column, value } of cells) this.#set(column, value);
+    this.#rows += 1;
+    if (this.#rows === this.#groupRows) this.#column = 0;
+  }
+
+  #set(column: number, value: Cell): void {
+    this.#columns[column]![this.#rows] = value;
+    this.#used.add(column);
+  }
+
+  /** Encodes a few columns of the group, from `from` on. To the library they are groups of their own. */
+  #encode(from: number): void {
+    const to = Math.min(from + COLUMNS_AT_ONCE, FLAT_COLUMNS.length);
+    const columnData = FLAT_COLUMNS.slice(from, to).map(({ name }, index) => {
+      const data = this.#columns[from + index]!;
+      return { name, data: this.#rows === GROUP_ROWS ? data : data.slice(0, this.#rows), statistics: false };
+    });
+    // A group is one page of each column.
+    this.#writer.write({ columnData, rowGroupSize: GROUP_ROWS, pageSize: 0 });
+    this.#column = to;
+    if (to === FLAT_COLUMNS.length) this.#endGroup();
+    // It goes on counting from there.
+    this.out.append(this.#bytes.getBytes());
+    this.#bytes.index = 0;
+  }
+
+  #endGroup(): void {
+    const written = this.#writer.row_groups.splice(0);
+    this.#writer.pendingIndexes.length = 0;
+    const columns = written.flatMap((part) => part.columns);
+    const sum = (part: 'total_byte_size' | 'total_compressed_size') =>
+      written.reduce((total, group) => total + (group[part] ?? 0n), 0n);
+    // What readers pass groups over by; of every column it would take longer than the rest.
+    columns[TIMESTAMP]!.meta_data!.statistics = {
+      min_value: BigInt(this.#firstMs),
+      max_value: BigInt(this.#lastMs),
+      null_count: 0n,
+    };
+    this.#footer.add({
+      columns,
+      total_byte_size: sum('total_byte_size'),
+      num_rows: BigInt(this.#rows),
+      total_compressed_size: sum('total_compressed_size'),
+    });
+    for (const column of this.#used) this.#columns[column]!.fill(undefined);
+    this.#used.clear();
+    this.#rows = 0;
+    this.#groupRows = Math.min(GROUP_ROWS, this.#groupRows * GROUP_GROWTH);
+    this.#firstMs = Number.POSITIVE_INFINITY;
+    this.#lastMs = Number.NEGATIVE_INFINITY;
+    this.#column = undefined;
+  }
+
+  /** A step's worth of the footer; false when there was nothing left of it. */
+  #end(): boolean {
+    this.#ending ??= this.#footer.pieces();
+    let piece = this.#ending.next();
+    const begun = piece.done !== true;
+    while (piece.done !== true) {
+      this.out.append(piece.value);
+      if (this.out.length >= STEP_BYTES) break;
+      piece = this.#ending.next();
+    }
+    return begun;
+  }
+}
+
+interface PlacedCell {
+  readonly column: number;
+  readonly value: Cell;
+}
+
+const TIMESTAMP = columnOf('timestamp');
+const SIDE = columnOf('side');
+const LEVEL = columnOf('level');
+const PRICE = columnOf('price');
+const SIZE = columnOf('size');
+
+const COLUMNS: ReadonlyMap<string, { readonly column: number; readonly is64Bits: boolean }> = new Map(
+  FLAT_COLUMNS.map(({ name, type }, column) => [name, { column, is64Bits: type === 'whole' || type === 'instant' }]),
+);
+
+function columnOf(wanted: (typeof FLAT_COLUMNS)[number]['name']): number {
+  return FLAT_COLUMNS.findIndex(({ name }) => name === wanted);
+}
+
+/** A row's cells as the library takes them: 64 bits are bigints. */
+function cellsOf(row: FlatRow): PlacedCell[] {
+  const cells: PlacedCell[] = [];
+  for (const [name, value] of Object.entries(row)) {
+    if (value === undefined) continue;
+    const { column, is64Bits } = COLUMNS.get(name)!;
+    cells.push({ column, value: is64Bits ? BigInt(value) : value });
+  }
+  return cells;
+}
+
+function elementOf(type: FlatType): Omit<SchemaElement, 'name'> {
+  switch (type) {
+    case 'text':
+      return { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } };
+    case 'whole':
+      return { type: 'INT64' };
+    case 'small':
+      return { type: 'INT32' };
+    case 'decimal':
+      return { type: 'DOUBLE' };
+    case 'flag':
+      return { type: 'BOOLEAN' };
+    case 'instant':
+      return {
+        type: 'INT64',
+        converted_type: 'TIMESTAMP_MILLIS',
+        logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+      };
+  }
+}

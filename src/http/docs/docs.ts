@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { swagger } from '@elysiajs/swagger';
+import { Elysia } from 'elysia';
+import scalarPath from '../../../node_modules/@scalar/api-reference/dist/browser/standalone.js' with { type: 'file' };
+// @ts-expect-error TypeScript sees a module where its text is asked for
+import segmentReader from '../../client/segment-reader.ts' with { type: 'text' };
+import segmentsForm from '../../client/segments.md' with { type: 'text' };
+import { type ResponseSettings, respond } from '../response/response.ts';
+import { ROUTES, routerPath } from '../routes.ts';
+import { llmsText } from './llms.ts';
+import type { JsonObject } from './openapi-schema.ts';
+import { originOf, pageHeaders } from './page.ts';
+import { referencePage, referencePolicy } from './reference-page.ts';
+// @ts-expect-error TypeScript sees a module where its text is asked for
+import referenceStart from './reference-start.js' with { type: 'text' };
+
+const NONCE_BYTES = 16;
+
+/** Answers here that are no pages load nothing, should a browser show one. */
+const NOTHING = "default-src 'none'; frame-ancestors 'none'";
+
+/**
+ * The API reference and its document. The page and all it needs are in the executable: it works with no network. The
+ * plugin serves our document as it is; what it would gather from the router is left out, and our page stands in front of its
+ * own, which cannot do without inline scripts. Beside it stands what programs read: the same as text, and what clients of the
+ * form of segments need.
+ */
+export function docsController(described: JsonObject) {
+  // Typed for OpenAPI 3.0; what the plugin serves is what it is given.
+  const document = JSON.parse(JSON.stringify(described));
+  let held: Blob | undefined;
+  const script = async () => {
+    // Put together when it is first asked for, and sent from there without a copy.
+    held ??= new Blob([referenceStart, await Bun.file(scalarPath).arrayBuffer()]);
+    return held;
+  };
+  return (
+    new Elysia({ name: 'docs' })
+      .onBeforeHandle(({ route, set }) => {
+        if (route !== ROUTES.docs.path) {
+          set.headers['content-security-policy'] = NOTHING;
+          return undefined;
+        }
+        const nonce = randomBytes(NONCE_BYTES).toString('base64');
+        return respond(set, referencePage(nonce), pageHeaders(referencePolicy(nonce)));
+      })
+      .get(routerPath('reference'), async ({ set }) => text(set, await script(), 'text/javascript'))
+      .get(routerPath('llms'), ({ request, set }) => {
+        return text(set, llmsText(document, originOf(request)), 'text/plain', 'private, no-cache');
+      })
+      .get(routerPath('segmentsForm'), ({ set }) => text(set, segmentsForm, 'text/markdown'))
+      // No type of TypeScript is registered; as plain text a browser shows it.
+      .get(routerPath('segmentReader'), ({ set }) => text(set, segmentReader, 'text/plain'))
+      .use(
+        swagger({
+          path: ROUTES.docs.path,
+          specPath: ROUTES.openapi.path,
+          exclude: [/./],
+          documentation: document,
+        }),
+      )
+  );
+}
+
+function text(set: ResponseSettings, content: string | Blob, type: string, kept = 'max-age=86400'): Response {
+  return respond(set, content, { 'content-type': `${type}; charset=utf-8`, 'cache-control': kept });
+}

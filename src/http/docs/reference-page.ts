@@ -1,0 +1,51 @@
+import { ROUTES } from '../routes.ts';
+
+/** Nothing that would ask a foreign host: no fonts, telemetry, assistants. */
+const REFERENCE = {
+  url: ROUTES.openapi.path,
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  defaultOpenAllTags: true,
+};
+
+/**
+ * What the browser holds the page to. Scripts come from this host as files, none are inline, none are made of text. The
+ * reference makes its style elements itself: they carry the nonce of this answer, so markup that gets into the page brings no
+ * style sheet along. It also writes style attributes, of which there is no list; they can load nothing.
+ */
+export function referencePolicy(nonce: string): readonly string[] {
+  return [
+    "script-src 'self'",
+    `style-src 'nonce-${nonce}'`,
+    "style-src-attr 'unsafe-inline'",
+    'img-src data:',
+    "connect-src 'self'",
+  ];
+}
+
+/** The page of the API reference; reference-start.js reads what it says. */
+export function referencePage(nonce: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta property="csp-nonce" content="${nonce}">
+<title>bookreel API reference</title>
+<link rel="icon" href="data:,">
+<style nonce="${nonce}">body { margin: 0; }</style>
+</head>
+<body>
+<div id="reference"></div>
+<noscript>
+<p>This page needs JavaScript. The same without: <a href="${ROUTES.openapi.path}">OpenAPI document</a>, <a href="${ROUTES.llms.path}">plain text</a>.</p>
+</noscript>
+<script src="${ROUTES.reference.path}" data-configuration="${Bun.escapeHTML(JSON.stringify(REFERENCE))}"></script>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,106 @@
+import { containsAddress, formatIpAddress, type IpNetwork, isIpv4, networkOf, parseIpAddress } from './ip-address.ts';
+
+/** Proxies in a row that are believed; what is further left in a header is not looked at. */
+const HOPS_MAX = 16;
+/** What a network gives to one site: a client of IPv6 has at least so many addresses. */
+const IPV6_SITE_BITS = 64;
+const UNKNOWN = 'unknown';
+
+/** The server as far as a client's address goes; null when a request is handled without a socket. */
+export interface AddressSource {
+  requestIP(request: Request): { address: string } | null;
+}
+
+/** One element of X-Forwarded-For: an address, and some proxies add the port. */
+const FORWARDED_FOR = /^(?:([0-9.]+)(?::\d{1,5})?|\[([0-9A-Fa-f:.]+)\](?::\d{1,5})?|([0-9A-Fa-f:.]+))$/;
+/** RFC 7239, 4: `token=value` pairs. A comma within a quoted value is not read, and so ends the walk. */
+const PAIRS = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[^"\\]*")$/;
+/** RFC 7239, 6: names in place of addresses (`unknown`, `_hidden`) are no addresses here either. */
+const NODE = /^for=(?:([0-9.]+)|"([0-9.]+)(?::\d{1,5})?"|"\[([0-9A-Fa-f:.]+)\](?::\d{1,5})?")$/i;
+
+/**
+ * Whose requests these are. Of a peer that is a trusted proxy, the client is the right-most address it and the proxies in
+ * front of it name that is not a trusted proxy itself. What is no address ends the walk at the last good one: whatever
+ * stands further left, the client may have written itself. X-Forwarded-For decides; Forwarded (RFC 7239) is read where there
+ * is none, so a client cannot bring the one that its proxy does not write. Addresses are in their one spelling (RFC 5952),
+ * IPv4 within IPv6 as IPv4.
+ */
+export class ClientAddresses {
+  readonly #trusted: readonly IpNetwork[];
+
+  constructor(trusted: readonly IpNetwork[]) {
+    this.#trusted = trusted;
+  }
+
+  of(request: Request, server: AddressSource | null): string {
+    const peer = this.#peerOf(request, server);
+    if (!this.#trusts(peer)) return peer;
+    const forwardedFor = request.headers.get('x-forwarded-for');
+    if (forwardedFor !== null) return this.#walk(peer, forwardedFor, addressInForwardedFor);
+    const forwarded = request.headers.get('forwarded');
+    return forwarded === null ? peer : this.#walk(peer, forwarded, addressInForwarded);
+  }
+
+  /** Whether what a request says of where it comes from is to be believed. */
+  isFromProxy(request: Request, server: AddressSource | null): boolean {
+    return this.#trusted.length > 0 && this.#trusts(this.#peerOf(request, server));
+  }
+
+  #peerOf(request: Request, server: AddressSource | null): string {
+    const address = server?.requestIP(request)?.address;
+    return address === undefined ? UNKNOWN : canonicalPeer(address);
+  }
+
+  #trusts(text: string): boolean {
+    if (this.#trusted.length === 0) return false;
+    const address = parseIpAddress(text);
+    return address !== undefined && this.#trusted.some((network) => containsAddress(network, address));
+  }
+
+  /** From the right to the left, as long as it is a trusted proxy that says who comes before it. */
+  #walk(peer: string, header: string, read: (element: string) => string | undefined): string {
+    let client = peer;
+    let end = header.length;
+    for (let hop = 0; hop < HOPS_MAX && end >= 0; hop += 1) {
+      const comma = header.lastIndexOf(',', end - 1);
+      const text = read(header.slice(comma + 1, end).trim());
+      const address = text === undefined ? undefined : parseIpAddress(text);
+      if (address === undefined) return client;
+      client = formatIpAddress(address);
+      if (!this.#trusts(client)) return client;
+      // At -1 the first element was read; `lastIndexOf` would take a negative place for 0.
+      end = comma;
+      if (end === 0) return client;
+    }
+    return client;
+  }
+}
+
+/** What an address is counted under without a key: itself, or of IPv6 its /64, in which a client can take any. */
+export function budgetSubject(address: string): string {
+  if (!address.includes(':')) return address;
+  const groups = parseIpAddress(address);
+  if (groups === undefined || isIpv4(groups)) return address;
+  return `${formatIpAddress(networkOf(groups, IPV6_SITE_BITS))}/${IPV6_SITE_BITS}`;
+}
+
+/** The one spelling of a peer's address as a socket says it: a link-local one may come with its zone. */
+function canonicalPeer(address: string): string {
+  if (!address.includes(':')) return address;
+  const groups = parseIpAddress(address.replace(/%.*$/s, ''));
+  return groups === undefined ? UNKNOWN : formatIpAddress(groups);
+}
+
+function addressInForwardedFor(element: string): string | undefined {
+  const match = FORWARDED_FOR.exec(element);
+  return match?.[1] ?? match?.[2] ?? match?.[3];
+}
+
+/** `for=` of one element; undefined where that is missing, stands twice, or anything beside it is malformed. */
+function addressInForwarded(element: string): string | undefined {
+  const pairs = element.split(';');
+  if (!pairs.every((pair) => PAIRS.test(pair))) return undefined;
+  const nodes = pairs.filter((pair) => /^for=/i.test(pair));
+  const match = nodes.length === 1 ? NODE.exec(nodes[0]!) : null;
+  return match?.[1] ?? match?.[2] ?? match?.[3];
+}

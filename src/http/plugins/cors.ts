@@ -1,0 +1,70 @@
+import { type ResponseSettings, respond } from '../response/response.ts';
+import { ALLOWED_METHODS } from '../routes.ts';
+
+/** Browsers keep a preflight's answer for two hours at the most. */
+const PREFLIGHT_SECONDS = 7200;
+/** Request headers that make a difference here. */
+const REQUEST_HEADERS = 'authorization, accept, if-none-match, last-event-id';
+/** What a script may read beside the headers that the Fetch standard allows by itself. */
+const READABLE = [
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'x-request-id',
+  'x-bookreel-warning',
+  'etag',
+  'retry-after',
+  'content-disposition',
+].join(', ');
+
+/**
+ * Lets scripts of other origins read the answers (Fetch standard, 3.2). Never with credentials: a key is sent by whoever
+ * wrote the script, not by the browser.
+ */
+export class Cors {
+  readonly #origins: ReadonlySet<string> | '*';
+
+  /** `origins`: as browsers write them, or `*` for all. */
+  constructor(origins: readonly string[] | '*') {
+    this.#origins = origins === '*' ? origins : new Set(origins);
+  }
+
+  /** Whether a browser asks if a script may send its request, and it may. */
+  isPreflight(request: Request): boolean {
+    if (request.method !== 'OPTIONS' || !this.allows(request)) return false;
+    return request.headers.has('origin') && request.headers.has('access-control-request-method');
+  }
+
+  /** The answer to a preflight. */
+  permission(set: ResponseSettings): Response {
+    const headers = {
+      allow: ALLOWED_METHODS,
+      'access-control-allow-methods': ALLOWED_METHODS,
+      'access-control-allow-headers': REQUEST_HEADERS,
+      'access-control-max-age': String(PREFLIGHT_SECONDS),
+    };
+    return respond(set, null, headers, 204);
+  }
+
+  /** Says on an answer, whatever its status, who may read it. */
+  describe(answer: Response, request: Request): void {
+    const { headers } = answer;
+    // Which origin asks makes a difference, also to an answer that names none.
+    if (this.#origins !== '*') headers.append('vary', 'Origin');
+    const allowed = this.#allowed(request);
+    if (allowed === undefined) return;
+    headers.set('access-control-allow-origin', allowed);
+    headers.set('access-control-expose-headers', READABLE);
+  }
+
+  /** Whether the origin of a request is one of them. */
+  allows(request: Request): boolean {
+    return this.#allowed(request) !== undefined;
+  }
+
+  #allowed(request: Request): string | undefined {
+    if (this.#origins === '*') return '*';
+    const origin = request.headers.get('origin');
+    return origin !== null && this.#origins.has(origin) ? origin : undefined;
+  }
+}

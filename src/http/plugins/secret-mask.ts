@@ -1,0 +1,99 @@
+import { ROUTES, type Route } from '../routes.ts';
+
+const MASK = '…';
+const TARGET_CHARS_MAX = 400;
+const PARAMETERS_MAX = 16;
+/** More than a word of a slug or the name of a program has in a row; our own keys have 47. */
+const LONG_RUN = /\w{20,}/g;
+/** Ids are no secrets: a conditionId in hex, an asset id in decimals. */
+const PUBLIC_ID = /^(?:0x[0-9a-f]+|\d+)$/i;
+const KEY_PREFIX = /br_live_\w*/gi;
+const PRINTABLE_ASCII = /^[ -~]*$/;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}]/gu;
+/** What our parameters take: integers, instants, names, lists of them; no cursor, which nobody can tell from a secret. */
+const PLAIN_VALUE = /^[\w.:+-]{0,40}(?:,[\w.:+-]{0,40})*$/;
+const SHOWN: ReadonlySet<string> = new Set(
+  Object.values<Route>(ROUTES)
+    .flatMap(({ query }) => query)
+    .filter((name) => name !== 'cursor'),
+);
+
+/**
+ * Path and query of a URL for the log, as they were sent, but for what may be a key: whatever looks like one, written out or
+ * percent-encoded, and the values of parameters that no route has. At most TARGET_CHARS_MAX characters and PARAMETERS_MAX
+ * parameters; no control characters.
+ */
+export function maskedTarget(url: string): string {
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('//') + 2);
+  const whole = start < 0 ? '/' : start === 0 ? url : url.slice(start);
+  const target = whole.length > TARGET_CHARS_MAX ? whole.slice(0, TARGET_CHARS_MAX) : whole;
+  const question = target.indexOf('?');
+  const path = maskedPath(question < 0 ? target : target.slice(0, question));
+  const query = question < 0 ? '' : `?${maskedQuery(target.slice(question + 1))}`;
+  const cut = target.length < whole.length ? MASK : '';
+  return printableAscii(`${path}${query}${cut}`);
+}
+
+/** Any other text of a stranger: without what looks like a key, without control characters, cut to `charsMax`. */
+export function maskedText(text: string, charsMax: number): string {
+  const cut = text.length > charsMax ? `${text.slice(0, charsMax)}${MASK}` : text;
+  return printableAscii(maskedEscapes(cut));
+}
+
+/** Whether a text has our keys' beginning in it. */
+export function looksLikeKey(text: string): boolean {
+  return text.search(KEY_PREFIX) >= 0;
+}
+
+function maskedPath(path: string): string {
+  if (!path.includes('%')) return masked(path);
+  return path.split('/').map(maskedEscapes).join('/');
+}
+
+function maskedQuery(query: string): string {
+  const parameters = query.split('&', PARAMETERS_MAX + 1);
+  const shown = parameters.slice(0, PARAMETERS_MAX).map((parameter) => {
+    const equals = parameter.indexOf('=');
+    if (equals < 0) return maskedEscapes(parameter);
+    const name = parameter.slice(0, equals);
+    const value = parameter.slice(equals + 1);
+    return `${maskedEscapes(name)}=${isPlainValue(name, value) ? value : MASK}`;
+  });
+  if (parameters.length > PARAMETERS_MAX) shown.push(MASK);
+  return shown.join('&');
+}
+
+function isPlainValue(name: string, value: string): boolean {
+  if (!SHOWN.has(name)) return false;
+  const decoded = decode(value);
+  return decoded !== undefined && PLAIN_VALUE.test(decoded) && masked(decoded) === decoded;
+}
+
+/** A piece as it was sent where what it stands for shows no key; else nothing of it. */
+function maskedEscapes(piece: string): string {
+  if (!piece.includes('%')) return masked(piece);
+  const decoded = decode(piece);
+  // Escapes of escapes are nobody's honest request.
+  if (decoded === undefined || decoded.includes('%') || masked(decoded) !== decoded) return MASK;
+  return piece;
+}
+
+function masked(text: string): string {
+  return text.replace(LONG_RUN, (run) => (PUBLIC_ID.test(run) ? run : MASK)).replace(KEY_PREFIX, MASK);
+}
+
+/** Undefined where the escapes are malformed. */
+function decode(text: string): string | undefined {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // URIError: exactly what is asked about.
+    return undefined;
+  }
+}
+
+function printableAscii(text: string): string {
+  if (PRINTABLE_ASCII.test(text)) return text;
+  return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+}

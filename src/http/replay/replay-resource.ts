@@ -1,0 +1,108 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { formatInstant, INSTANT_PATTERN, instantText } from '../../domain/instant.ts';
+import { TimeframeName } from '../../domain/timeframe.ts';
+import { GAP_MODES, type ReplayRun } from '../../replay/replay.ts';
+import { SPEED_MAX, SPEED_MIN } from '../../replay/replay-clock.ts';
+import type { ReplayRuns } from '../../replay/replays.ts';
+
+/** Names that a selection may have. */
+const NAMES_MAX = 1000;
+
+const Speed = Type.Union([Type.Number({ minimum: SPEED_MIN, maximum: SPEED_MAX }), Type.Literal('max')], {
+  description: 'Recorded seconds for each second; max: as fast as its clients take what they are sent.',
+});
+const Gaps = Type.Union(
+  GAP_MODES.map((mode) => Type.Literal(mode)),
+  { description: 'What becomes of a socket where the recording has a gap: it is closed, as it was, or stays.' },
+);
+const Rebase = Type.Union([Type.Literal('now'), Type.Null()], {
+  description: 'now: times are told as if the replay had begun when it was started; null: as they were recorded.',
+});
+
+/** A replay on the wire. */
+export const ReplayResource = Type.Object(
+  {
+    id: Type.String({ pattern: '^[0-9a-f]{12}$', description: 'Names it in paths.' }),
+    isFirst: Type.Boolean({ description: 'Whether paths that name no replay speak of it.' }),
+    state: Type.Union([Type.Literal('running'), Type.Literal('paused'), Type.Literal('ended')], {
+      description: 'ended: its clock stands at its end.',
+    }),
+    now: instantText('Where its clock stands: nothing later is told.'),
+    from: instantText('Where it begins.'),
+    to: instantText('Where it ends, inclusive.'),
+    speed: Speed,
+    gaps: Gaps,
+    rebase: Rebase,
+    coins: Type.Array(Type.String(), { description: 'The coins of its markets.' }),
+    markets: Type.Integer({ minimum: 1, description: 'How many markets it has.' }),
+    clients: Type.Integer({ minimum: 0, description: 'Sockets that listen to it.' }),
+    paths: Type.Object(
+      {
+        rest: Type.String({ description: 'The venue’s REST interface.' }),
+        socket: Type.String({ description: 'The venue’s market channel.' }),
+        api: Type.String({ description: 'This API, as at its clock.' }),
+      },
+      { description: 'Where it is to be found.' },
+    ),
+  },
+  { $id: 'Replay', description: 'A replay: markets, and the clock that drives everything about them.' },
+);
+export type ReplayResource = Static<typeof ReplayResource>;
+
+const Instant = (description: string) =>
+  Type.Union([Type.String({ pattern: INSTANT_PATTERN }), Type.Integer({ minimum: 0 })], {
+    description: `${description} Unix milliseconds, or ISO 8601 with Z or an offset.`,
+  });
+const Names = (description: string) => Type.Array(Type.String({ minLength: 1 }), { maxItems: NAMES_MAX, description });
+
+/** What a replay is made of. Everything may be left out. */
+export const ReplayRequest = Type.Partial(
+  Type.Object({
+    markets: Names('conditionIds or slugs; none: all.'),
+    coins: Names('Only markets of these coins; none: of all.'),
+    timeframes: Type.Array(TimeframeName, { description: 'Only markets of these timeframes; none: of all.' }),
+    from: Instant('Where it begins; without: with the first record.'),
+    to: Instant('Where it ends; without: with the last record.'),
+    speed: Speed,
+    gaps: Gaps,
+    rebase: Rebase,
+    paused: Type.Boolean({ description: 'Whether its clock waits to be resumed.' }),
+  }),
+  { $id: 'ReplayRequest', additionalProperties: false, description: 'What a replay is made of.' },
+);
+
+type ReplayRequest = Static<typeof ReplayRequest>;
+/** The same, where what is left out may also be undefined. */
+export type AskedReplay = {
+  readonly [Field in keyof ReplayRequest]?: Readonly<ReplayRequest[Field]> | undefined;
+};
+
+/** How a replay is steered: what is given is done, in this order. */
+export const ReplayChange = Type.Partial(
+  Type.Object({
+    now: Instant('Goes there, forwards or back: whoever listens begins anew.'),
+    speed: Speed,
+    paused: Type.Boolean({ description: 'true pauses its clock, false resumes it.' }),
+    step: Type.Literal(true, { description: 'Goes to the next thing that is recorded, and pauses there.' }),
+  }),
+  { $id: 'ReplayChange', additionalProperties: false, description: 'How a replay is steered.' },
+);
+
+export function replayResource(runs: ReplayRuns, run: ReplayRun): ReplayResource {
+  const { id, clock, options, coins, marketCount } = run;
+  return {
+    id,
+    isFirst: runs.list()[0] === run,
+    state: clock.state,
+    now: formatInstant(clock.nowMs),
+    from: formatInstant(clock.span.fromMs),
+    to: formatInstant(clock.span.toMs),
+    speed: clock.speed,
+    gaps: options.gaps,
+    rebase: options.rebase ? 'now' : null,
+    coins: [...coins],
+    markets: marketCount,
+    clients: runs.clientsOf(run),
+    paths: { rest: `/runs/${id}`, socket: `/runs/${id}/ws/market`, api: `/runs/${id}/v1` },
+  };
+}

@@ -1,0 +1,98 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { DomainError, type ErrorKind } from '../../domain/errors.ts';
+import { NO_STORE, type ResponseSettings, respond } from './response.ts';
+
+/** RFC 9457 problem details, and `error` for clients that read the hosted service's field. */
+export const Problem = Type.Object(
+  {
+    type: Type.String({
+      format: 'uri',
+      pattern: '^urn:bookreel:problem:[a-z-]+$',
+      description: 'A stable URI per kind of problem.',
+    }),
+    title: Type.String({ description: 'The kind of problem, for people.' }),
+    status: Type.Integer({ minimum: 400, maximum: 599, description: 'The status of the answer.' }),
+    detail: Type.String({ description: 'What is wrong and what to do.' }),
+    error: Type.String({ description: 'The same as detail.' }),
+    requestId: Type.String({ description: 'The same as the header X-Request-Id.' }),
+    issues: Type.Optional(
+      Type.Array(
+        Type.Object({
+          in: Type.Union([Type.Literal('path'), Type.Literal('query')], { description: 'Where it stands.' }),
+          name: Type.String({ description: 'The parameter, as it was sent.' }),
+          message: Type.String({ description: 'What would be accepted.' }),
+        }),
+        {
+          minItems: 1,
+          description: 'With parameter errors: one entry per refused parameter.',
+        },
+      ),
+    ),
+  },
+  { $id: 'Problem', description: 'Why a request was not served.' },
+);
+export type Problem = Static<typeof Problem>;
+
+interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+  /** What is said instead of the error's own message where that speaks of the inside. */
+  readonly detail?: string;
+}
+
+const INTERNAL: ProblemKind = {
+  status: 500,
+  title: 'Internal error',
+  detail: 'something went wrong here: try again, and report the requestId if it stays so',
+};
+const UNAVAILABLE: ProblemKind = {
+  status: 503,
+  title: 'Service unavailable',
+  detail: 'the archive cannot answer right now: try again later',
+};
+
+/** Every problem this service answers with. Kinds that only the command line meets are defects when they get here. */
+const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
+  'malformed-request': { status: 400, title: 'Malformed request' },
+  'invalid-parameter': { status: 400, title: 'Invalid parameter' },
+  unauthenticated: { status: 401, title: 'Unauthorized' },
+  forbidden: { status: 403, title: 'Forbidden' },
+  'not-found': { status: 404, title: 'Not found' },
+  'method-not-allowed': { status: 405, title: 'Method not allowed' },
+  'rate-limited': { status: 429, title: 'Too many requests' },
+  unavailable: UNAVAILABLE,
+  // Says what there is too much of, which is nothing of the inside.
+  busy: { status: 503, title: 'Service busy' },
+  'rejected-record': INTERNAL,
+  conflict: { status: 409, title: 'Conflict' },
+  'in-use': INTERNAL,
+  unreadable: INTERNAL,
+};
+
+/** Whether an answer with this error is a defect or a fault of the installation, to be logged; clients alone make it busy. */
+export function isOurs(error: unknown): boolean {
+  const kind = kindOf(error);
+  return kind.status >= 500 && kind !== PROBLEMS.busy;
+}
+
+/** The one way an error becomes an answer. What is not a DomainError says nothing about itself. */
+export function problemResponse(error: unknown, requestId: string, set: ResponseSettings): Response {
+  const kind = kindOf(error);
+  const detail = kind.detail ?? (error instanceof DomainError ? error.message : kind.title);
+  const name = error instanceof DomainError && kind !== INTERNAL ? error.kind : 'internal';
+  const body: Problem = {
+    type: `urn:bookreel:problem:${name}`,
+    title: kind.title,
+    status: kind.status,
+    detail,
+    error: detail,
+    requestId,
+  };
+  if (error instanceof DomainError && error.issues !== undefined) body.issues = [...error.issues];
+  const headers = { 'content-type': 'application/problem+json', ...NO_STORE };
+  return respond(set, JSON.stringify(body), headers, kind.status);
+}
+
+function kindOf(error: unknown): ProblemKind {
+  return error instanceof DomainError ? PROBLEMS[error.kind] : INTERNAL;
+}

@@ -1,0 +1,52 @@
+import type { InstantMs } from '../../domain/instant.ts';
+
+/** As the router types them; all that are set here are text. */
+export type ResponseHeaders = Record<string, string | number>;
+
+/** What the router keeps for the answer to a request: the headers that were set so far. */
+export interface ResponseSettings {
+  headers: ResponseHeaders;
+}
+
+/** The part of the router's context that answers are made from: what the gate let in (access.ts). */
+export interface Exchange {
+  readonly request: Request;
+  readonly set: ResponseSettings;
+  /** Nothing later may be in the answer, whatever it is asked; undefined: there is no limit. */
+  readonly knownUntilMs: InstantMs | undefined;
+}
+
+type Body = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;
+
+/**
+ * The one place where responses are made: with the headers that were set for the answer so far, then `headers`. None are left
+ * behind: the router would put them into a second response, made from the first one's body as a stream.
+ */
+export function respond(
+  set: ResponseSettings,
+  body: Body,
+  headers: Readonly<Record<string, string>> = {},
+  status = 200,
+): Response {
+  const all = set.headers as Record<string, string>;
+  set.headers = {};
+  Object.assign(all, headers);
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  // The server would say the same; said here, the access log knows it.
+  if (bytes instanceof Uint8Array) all['content-length'] = String(bytes.length);
+  else if (bytes instanceof Blob) all['content-length'] = String(bytes.size);
+  return new Response(bytes, { status, headers: all });
+}
+
+/** Says that nobody keeps an answer. */
+export const NO_STORE = { 'cache-control': 'no-store' };
+
+/** Answers with a value as JSON. */
+export function respondJson(
+  set: ResponseSettings,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+  status = 200,
+): Response {
+  return respond(set, JSON.stringify(value), { 'content-type': 'application/json;charset=utf-8', ...headers }, status);
+}

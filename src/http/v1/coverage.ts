@@ -1,0 +1,72 @@
+import { Elysia } from 'elysia';
+import type { CoverageResource, OutcomeCoverage } from '../../domain/coverage.ts';
+import { lengthOf } from '../../domain/coverage.ts';
+import { formatInstant, type InstantMs } from '../../domain/instant.ts';
+import { assetIdOf } from '../../domain/market.ts';
+import { Coverages, type MarketCoverage } from '../../store/coverage.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import { negotiate } from '../response/responder.ts';
+import { ROUTES, routerPath } from '../routes.ts';
+import { type ControllerDeps, parametersOf } from './controller.ts';
+
+/** What is recorded of a market. */
+export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs) {
+  const { gate, archive, lookup, responder } = deps;
+  const coverages = new Coverages(archive.database.path);
+  return new Elysia({ name: 'coverage' }).use(gate).get(routerPath('coverage'), async ({ params, exchange }) => {
+    const { asOfMs } = parametersOf(exchange, ROUTES.coverage, () => ({}));
+    const market = archive.database.readInTurn(() => lookup.market(params.coin, params.conditionId, asOfMs));
+    const negotiated = negotiate(exchange);
+    const tagOf = (of: StoredMarket) => (asOfMs === undefined ? responder.entityTag(of, negotiated) : undefined);
+    const held = responder.notModified(exchange, tagOf(market));
+    if (held !== undefined) return held;
+    // An import may have changed the market meanwhile: the answer and its tag are of one state, the one that was counted.
+    const coverage = await coverages.of(market, asOfMs);
+    const data = coverageResource(coverage, asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs);
+    return responder.document({ data }, negotiated, tagOf(coverage.market));
+  });
+}
+
+/** A resolved market is over, whatever the clock says: its answer never changes by itself. */
+function untilOf({ winner, endMs }: StoredMarket, nowMs: InstantMs): InstantMs {
+  return winner === undefined ? nowMs : endMs;
+}
+
+function coverageResource({ market, outcomes, gapCount, gaps }: MarketCoverage, untilMs: InstantMs): CoverageResource {
+  return {
+    conditionId: market.conditionId,
+    slug: market.slug,
+    symbol: market.symbol,
+    timeframe: market.timeframe,
+    startTime: formatInstant(market.startMs),
+    endTime: formatInstant(market.endMs),
+    outcomes: outcomes.map((outcome) => outcomeResource(market, outcome, untilMs)),
+    gapCount,
+    gaps: gaps.map(({ fromMs, toMs, reason }) => ({ from: formatInstant(fromMs), to: formatInstant(toMs), reason })),
+  };
+}
+
+function outcomeResource(
+  market: StoredMarket,
+  counted: OutcomeCoverage,
+  untilMs: InstantMs,
+): CoverageResource['outcomes'][number] {
+  const { outcome, mirrored, snapshots, firstMs, lastMs, oneSided, crossed, empty, placeholder } = counted;
+  const silence = counted.silence.longest(untilMs);
+  return {
+    outcome,
+    assetId: assetIdOf(market, outcome),
+    mirrored,
+    count: snapshots,
+    first: firstMs === undefined ? null : formatInstant(firstMs),
+    last: lastMs === undefined ? null : formatInstant(lastMs),
+    oneSided,
+    crossed,
+    empty,
+    placeholder,
+    longestSilence:
+      silence === undefined
+        ? null
+        : { from: formatInstant(silence.fromMs), to: formatInstant(silence.toMs), milliseconds: lengthOf(silence) },
+  };
+}

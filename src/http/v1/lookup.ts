@@ -1,0 +1,59 @@
+import { canonicalCoin, isCoin } from '../../domain/coin.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { InstantMs } from '../../domain/instant.ts';
+import type { Archive } from '../../store/archive.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import { Remembered } from '../../store/versioned-cache.ts';
+
+const COINS_MAX = 256;
+const MARKETS_MAX = 4096;
+
+/** Finds what paths name. Within `Database.readInTurn`. */
+export class Lookup {
+  readonly #archive: Archive;
+  readonly #coins: Remembered<string>;
+  readonly #markets: Remembered<StoredMarket>;
+
+  constructor(archive: Archive) {
+    this.#archive = archive;
+    this.#coins = new Remembered(archive.database, COINS_MAX);
+    this.#markets = new Remembered(archive.database, MARKETS_MAX);
+  }
+
+  /**
+   * The coin a path names, canonical. Throws 'not-found' when nothing of it was ever recorded; with `asOfMs` when nothing of it
+   * was known then.
+   */
+  coin(text: string, asOfMs?: InstantMs): string {
+    const { markets, prices } = this.#archive;
+    const look = () => {
+      const coin = canonicalCoin(text);
+      return markets.knowsCoin(coin, asOfMs) || prices.knowsCoin(coin, asOfMs) ? coin : undefined;
+    };
+    const found = asOfMs === undefined ? this.#coins.find(text, look) : look();
+    if (found === undefined) throw new DomainError('not-found', 'nothing of this coin is recorded here');
+    return found;
+  }
+
+  /**
+   * The market a path names by conditionId or slug; of markets with one slug the latest, with `asOfMs` of those that were listed
+   * then. Throws 'not-found' when there is none.
+   */
+  market(coinText: string, conditionIdOrSlug: string, asOfMs?: InstantMs): StoredMarket {
+    const canonical = canonicalCoin(coinText);
+    // Of a coin whose markets are all to come, one may have records already: it is found by its name, before any list has it.
+    // What is no coin's name may be a key, and is not said back.
+    const coin = asOfMs !== undefined && isCoin(canonical) ? canonical : this.coin(coinText);
+    const { markets } = this.#archive;
+    const latest = this.#markets.find(`${coin}/${conditionIdOrSlug}`, () => markets.find(coin, conditionIdOrSlug));
+    const isKnown = latest === undefined || asOfMs === undefined || markets.isListed(latest, asOfMs);
+    const market = isKnown ? latest : markets.find(coin, conditionIdOrSlug, asOfMs);
+    if (market === undefined) {
+      throw new DomainError(
+        'not-found',
+        `no market of ${coin} has this conditionId or slug: /v1/${coin}/markets lists them`,
+      );
+    }
+    return market;
+  }
+}

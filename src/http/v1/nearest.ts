@@ -1,0 +1,63 @@
+import type { InstantMs } from '../../domain/instant.ts';
+import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
+import type { NearestMode } from '../../domain/page.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import type { Found } from '../../store/series-walk.ts';
+import type { Snapshots } from '../../store/snapshots.ts';
+
+/** Which record of each outcome is looked for. */
+export interface NearestQuery {
+  readonly outcomes: readonly Outcome[];
+  readonly mode: NearestMode;
+  /** What is further away is not found. */
+  readonly maxDistanceMs: number;
+  /** Of each side of a book so many levels, the best ones. */
+  readonly depth: number | undefined;
+  /** What is later is not found; undefined: all is. */
+  readonly asOfMs: InstantMs | undefined;
+}
+
+/** The nearest record of one outcome. */
+export interface NearestOfOutcome {
+  readonly outcome: Outcome;
+  readonly record: Found;
+}
+
+export function timestampOf({ record }: NearestOfOutcome): InstantMs {
+  return record.head.timestamps[record.index]!;
+}
+
+/** The nearest record of each outcome that has any; the nearer of the two first, then up before down. */
+export function nearestOfEach(
+  snapshots: Snapshots,
+  market: StoredMarket,
+  instantMs: InstantMs,
+  { outcomes, mode, maxDistanceMs, asOfMs = Infinity }: NearestQuery,
+): NearestOfOutcome[] {
+  const found: NearestOfOutcome[] = [];
+  const distanceOf = (nearest: NearestOfOutcome) => Math.abs(timestampOf(nearest) - instantMs);
+  for (const outcome of outcomes) {
+    const nearest = nearestKnown((atMs, of) => snapshots.nearest(market, outcome, atMs, of), instantMs, mode, asOfMs);
+    if (nearest === undefined) continue;
+    const ofOutcome = { outcome, record: nearest };
+    if (distanceOf(ofOutcome) <= maxDistanceMs) found.push(ofOutcome);
+  }
+  return found.sort(
+    (a, b) => distanceOf(a) - distanceOf(b) || OUTCOMES.indexOf(a.outcome) - OUTCOMES.indexOf(b.outcome),
+  );
+}
+
+/** What `find` finds of the records that are not later than `asOfMs`. */
+function nearestKnown(
+  find: (atMs: InstantMs, mode: NearestMode) => Found | undefined,
+  instantMs: InstantMs,
+  mode: NearestMode,
+  asOfMs: number,
+): Found | undefined {
+  const isKnown = (found: Found | undefined) => found !== undefined && found.head.timestamps[found.index]! <= asOfMs;
+  const found = find(instantMs, mode);
+  if (found === undefined || isKnown(found)) return found;
+  if (mode === 'after') return undefined;
+  // The nearest one that is known stands at, or before, whichever comes first: the instant, or the end of what is known.
+  return find(Math.min(instantMs, asOfMs), 'before');
+}

@@ -1,0 +1,414 @@
+import { CURSOR_SHAPE, decodeCursor, isCursorShaped } from '../../domain/cursor.ts';
+import { durationPattern, parseDuration } from '../../domain/duration.ts';
+import { DomainError, type ParameterIssue } from '../../domain/errors.ts';
+import {
+  INSTANT_PATTERN,
+  type InstantMs,
+  ISO_PATTERN,
+  isInstant,
+  parseInstant,
+  parsePlainInteger,
+  WRITABLE_INSTANT_PATTERN,
+} from '../../domain/instant.ts';
+import { Slug } from '../../domain/market.ts';
+import { LEVELS_MAX } from '../../domain/orderbook.ts';
+import { OUTCOMES, type Outcome, parseOutcome } from '../../domain/outcome.ts';
+import { NEAREST_MODES, type Order, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type PageQuery } from '../../domain/page.ts';
+import { TIMEFRAMES, type Timeframe } from '../../domain/timeframe.ts';
+import { STREAMED_FORMATS, type StreamedFormat } from '../../export/format.ts';
+import type { Speed } from '../../replay/replay-clock.ts';
+import { earlierLimit } from '../plugins/known-until.ts';
+import { maskedText } from '../plugins/secret-mask.ts';
+import type { QueryName, Route } from '../routes.ts';
+import type { NearestQuery } from './nearest.ts';
+
+/** An integer time below this is a date in 1973 as milliseconds, and today's as seconds. */
+const LOOKS_LIKE_SECONDS_BELOW = 1e11;
+const NAME_CHARS_MAX = 50;
+/** More than all that can be wrong with the parameters of one path; what a query has beyond is refused with them. */
+const ISSUES_MAX = 32;
+/** Of a list of times, as many as show what is meant. */
+const WARNED_MAX = 3;
+/** How many instants one request may ask about. */
+export const INSTANTS_MAX = 1000;
+const [INTERVAL_MS_MIN, INTERVAL_MS_MAX] = [100, 86_400_000];
+const INTERVAL_WANTED = 'must be a whole number with a unit (ms, s, m, h, d) from 100ms to 1d';
+const CURSOR_WANTED =
+  'must be the nextCursor of a request with the same path, order and filters: repeat that request, or start without one';
+/** `max`, or from 0.1 to 1000 with up to three decimals. */
+const SPEED_SHAPE = /^(?:max|1000(?:\.0{1,3})?|[1-9]\d{0,2}(?:\.\d{1,3})?|0\.[1-9]\d{0,2})$/;
+const TIME_FORMS = 'Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset';
+
+/** A time series page as asked for; whether its cursor fits, `pageOf` tells once it is known whose series it is. */
+export interface SeriesQuery {
+  /** It ends with what may be known. */
+  readonly range: Omit<PageQuery, 'after'>;
+  /** As it was asked for, both inclusive. A cursor is bound to it and not to the range, whose end a running clock moves. */
+  readonly window: { readonly fromMs: InstantMs; readonly toMs: InstantMs };
+  /** The outcomes asked for: one, or both. */
+  readonly outcomes: readonly Outcome[];
+  readonly cursor: string | undefined;
+}
+
+export interface ExportQuery {
+  readonly format: StreamedFormat;
+  /** Both inclusive. */
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+}
+
+export interface StreamParameters {
+  /** As it was asked for, both inclusive; without a beginning the market's. */
+  readonly window: { readonly fromMs: InstantMs | undefined; readonly toMs: InstantMs };
+  /** The window's end, or what may be known. */
+  readonly toMs: InstantMs;
+  readonly outcomes: readonly Outcome[];
+  readonly depth: number | undefined;
+  readonly speed: Speed;
+}
+
+export interface SeriesPage {
+  readonly query: PageQuery;
+  /** What a cursor of this page is bound to. */
+  readonly scope: string;
+}
+
+/**
+ * The page of one series. `series` names the kind of record and whose they are, in canonical words: a slug and its
+ * conditionId are the same market. Throws 'invalid-parameter' when the cursor was altered or given for something else.
+ */
+export function pageOf({ range, window, outcomes, cursor }: SeriesQuery, series: string): SeriesPage {
+  const { order, intervalMs } = range;
+  const { fromMs, toMs } = window;
+  const interval = intervalMs === undefined ? [] : [intervalMs];
+  const scope = [series, order, outcomes.join(), fromMs, toMs, ...interval].join(' ');
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, scope);
+  if (cursor !== undefined && after === undefined) {
+    throw new DomainError('invalid-parameter', `cursor ${CURSOR_WANTED}`, {
+      issues: [{ in: 'query', name: 'cursor', message: CURSOR_WANTED }],
+    });
+  }
+  return { query: { ...range, after }, scope };
+}
+
+/**
+ * Reads a request's parameters. Every refused one is collected, and `done` throws them all at once, so that a client
+ * mends its request in one go. Text is taken literally: `+` is a plus sign, nothing is trimmed.
+ */
+export class Parameters {
+  readonly #values = new Map<string, string>();
+  readonly #issues: ParameterIssue[] = [];
+  readonly #secondsLike: string[] = [];
+  readonly #knownUntilMs: InstantMs | undefined;
+  #asOfMs: InstantMs | undefined;
+
+  /** `search` without its question mark, its escapes known to be well formed; `knownUntilMs` see Exchange. */
+  constructor(search: string, route: Route, knownUntilMs: InstantMs | undefined) {
+    this.#knownUntilMs = knownUntilMs;
+    for (const pair of search.split('&')) {
+      if (pair === '') continue;
+      const equals = pair.indexOf('=');
+      const name = decodeURIComponent(equals < 0 ? pair : pair.slice(0, equals));
+      const value = equals < 0 ? '' : decodeURIComponent(pair.slice(equals + 1));
+      if (!route.query.some((allowed) => allowed === name)) {
+        const allowed = route.query.length === 0 ? 'there are none' : `allowed are ${route.query.join(', ')}`;
+        this.#refuse('query', name.slice(0, 50), `is not a parameter of this path: ${allowed}`);
+      } else if (this.#values.has(name)) {
+        this.#refuse('query', name, `is given more than once: give it once (allowed are ${route.query.join(', ')})`);
+      } else {
+        this.#values.set(name, value);
+      }
+    }
+  }
+
+  limit(): number {
+    const wanted = `must be an integer from 1 to ${PAGE_LIMIT_MAX} in plain digits`;
+    return this.#integer('limit', 1, PAGE_LIMIT_MAX, wanted) ?? PAGE_LIMIT_DEFAULT;
+  }
+
+  skip(): number {
+    const text = this.#values.get('skip');
+    if (text === undefined || text === '' || text === 'null') return 0;
+    const skip = parsePlainInteger(text);
+    return skip ?? this.#refuse('query', 'skip', 'must be an integer from 0 to 2^53-1 in plain digits, or null', 0);
+  }
+
+  timeframe(): Timeframe | undefined {
+    return this.#oneOf('tf', TIMEFRAMES, undefined);
+  }
+
+  outcomes(): readonly Outcome[] {
+    const text = this.#values.get('outcome');
+    if (text === undefined) return OUTCOMES;
+    const outcome = parseOutcome(text);
+    return outcome === undefined ? this.#refuse('query', 'outcome', 'must be up or down', OUTCOMES) : [outcome];
+  }
+
+  series(): SeriesQuery {
+    const { knownToMs, ...window } = this.#window();
+    const cursor = this.#values.get('cursor');
+    if (cursor !== undefined && !isCursorShaped(cursor)) this.#refuse('query', 'cursor', CURSOR_WANTED);
+    const [order, limit, intervalMs] = [this.#order(), this.limit(), this.#interval()];
+    const range = { fromMs: window.fromMs, toMs: knownToMs, order, limit, intervalMs };
+    return { range, window, outcomes: this.outcomes(), cursor };
+  }
+
+  /** What an export takes and how it is written. */
+  exported(): ExportQuery {
+    const format = this.#oneOf('format', STREAMED_FORMATS, 'ndjson');
+    const asOfMs = this.asOf();
+    if (asOfMs !== undefined && format === 'segments') {
+      this.#refuse(
+        'query',
+        'format',
+        'must be another one with asOf: segments are sent as they are stored, with what came later',
+      );
+    }
+    const { fromMs, knownToMs } = this.#window();
+    return { format, fromMs, toMs: knownToMs };
+  }
+
+  /** What a stream tells, and how fast. */
+  streamed(): StreamParameters {
+    const { fromMs, toMs, knownToMs } = this.#window();
+    const window = { fromMs: this.#values.has('from') ? fromMs : undefined, toMs };
+    return { window, toMs: knownToMs, outcomes: this.outcomes(), depth: this.depth(), speed: this.#speed() };
+  }
+
+  nearest(): NearestQuery {
+    const outcomes = this.outcomes();
+    const mode = this.#oneOf('mode', NEAREST_MODES, 'nearest');
+    const maxDistanceMs = this.#integer(
+      'maxDistance',
+      0,
+      Number.MAX_SAFE_INTEGER,
+      'must be milliseconds in plain digits',
+    );
+    return { outcomes, mode, maxDistanceMs: maxDistanceMs ?? Infinity, depth: this.depth(), asOfMs: this.asOf() };
+  }
+
+  /** Nothing later is shown; undefined: everything is. Not later than what may be known, which is no refusal. */
+  asOf(): InstantMs | undefined {
+    const text = this.#values.get('asOf');
+    // Read once, or it would be refused, or warned of, more than once.
+    if (text !== undefined) this.#asOfMs ??= this.#instant('query', 'asOf', text, 0);
+    return earlierLimit(this.#asOfMs, this.#knownUntilMs);
+  }
+
+  /** How many levels of each side; undefined: all. */
+  depth(): number | undefined {
+    return this.#integer('depth', 1, LEVELS_MAX, `must be an integer from 1 to ${LEVELS_MAX} in plain digits`);
+  }
+
+  /** The instants of a list, in its order; without one, `where` says where it is missed. */
+  instants(where: 'path' | 'query'): readonly InstantMs[] {
+    const texts = this.#values.get('ts')?.split(',') ?? [];
+    if (texts.length < 1 || texts.length > INSTANTS_MAX) {
+      this.#refuse(
+        texts.length < 1 ? where : 'query',
+        'ts',
+        `must be 1 to ${INSTANTS_MAX} instants with commas between them`,
+      );
+      return [];
+    }
+    const before = this.#issues.length;
+    const instants: InstantMs[] = [];
+    for (const text of texts) {
+      const instantMs = this.#instant('query', 'ts', text, 0);
+      if (!isInstant(instantMs)) this.#refuse('query', 'ts', 'must name no instant behind the year 9999');
+      // One is enough to mend the list by.
+      if (this.#issues.length > before) break;
+      instants.push(instantMs);
+    }
+    return instants;
+  }
+
+  /** The instant a path asks for. */
+  instantOfPath(name: string, text: string): InstantMs {
+    return this.#instant('path', name, text, 0);
+  }
+
+  /** Throws DomainError 'invalid-parameter' when anything was refused. */
+  done(): void {
+    if (this.#issues.length === 0) return;
+    const detail = this.#issues.map(({ name, message }) => `${name} ${message}`).join('; ');
+    throw new DomainError('invalid-parameter', detail, { issues: this.#issues });
+  }
+
+  /** A hint for who mistook seconds for milliseconds; the value is served as it stands. */
+  warning(): string | undefined {
+    if (this.#secondsLike.length === 0) return undefined;
+    const others = this.#secondsLike.length > WARNED_MAX ? ' and others' : '';
+    return `${this.#secondsLike.slice(0, WARNED_MAX).join(', ')}${others} looks like seconds; integer times are Unix milliseconds`;
+  }
+
+  #window(): { fromMs: InstantMs; toMs: InstantMs; knownToMs: InstantMs } {
+    const fromMs = this.#instant('query', 'from', this.#values.get('from'), 0);
+    const toMs = this.#instant('query', 'to', this.#values.get('to'), Number.MAX_SAFE_INTEGER);
+    if (fromMs > toMs) this.#refuse('query', 'from', 'must not be later than to');
+    return { fromMs, toMs, knownToMs: Math.min(toMs, this.asOf() ?? toMs) };
+  }
+
+  #interval(): number | undefined {
+    const text = this.#values.get('interval');
+    if (text === undefined) return undefined;
+    const intervalMs = parseDuration(text);
+    if (intervalMs !== undefined && intervalMs >= INTERVAL_MS_MIN && intervalMs <= INTERVAL_MS_MAX) return intervalMs;
+    return this.#refuse('query', 'interval', INTERVAL_WANTED, undefined);
+  }
+
+  /** `absent`: where there is none. */
+  #oneOf<T extends string, A extends T | undefined>(name: QueryName, words: readonly T[], absent: A): T | A {
+    const text = this.#values.get(name);
+    if (text === undefined) return absent;
+    const word = words.find((known) => known === text);
+    return word ?? this.#refuse('query', name, `must be one of ${words.join(', ')}`, absent);
+  }
+
+  #speed(): Speed {
+    const text = this.#values.get('speed') ?? '1';
+    if (text === 'max') return text;
+    if (SPEED_SHAPE.test(text)) return Number(text);
+    return this.#refuse('query', 'speed', 'must be max or a number from 0.1 to 1000 with up to three decimals', 1);
+  }
+
+  #integer(name: QueryName, min: number, max: number, wanted: string): number | undefined {
+    const text = this.#values.get(name);
+    if (text === undefined) return undefined;
+    const value = parsePlainInteger(text);
+    if (value !== undefined && value >= min && value <= max) return value;
+    return this.#refuse('query', name, wanted, undefined);
+  }
+
+  #order(): Order {
+    const text = this.#values.get('order');
+    if (text === undefined || text === 'asc') return 'asc';
+    return text === 'desc' ? 'desc' : this.#refuse('query', 'order', 'must be asc or desc', 'asc');
+  }
+
+  #instant(where: 'path' | 'query', name: string, text: string | undefined, absent: InstantMs): InstantMs {
+    if (text === undefined) return absent;
+    const instantMs = parseInstant(text);
+    if (instantMs === undefined) return this.#refuse(where, name, `must be ${TIME_FORMS}`, absent);
+    if (instantMs < LOOKS_LIKE_SECONDS_BELOW && parsePlainInteger(text) !== undefined) {
+      this.#secondsLike.push(`${name}=${text}`);
+    }
+    return instantMs;
+  }
+
+  #refuse(where: 'path' | 'query', name: string, message: string): void;
+  #refuse<T>(where: 'path' | 'query', name: string, message: string, instead: T): T;
+  #refuse<T>(where: 'path' | 'query', name: string, message: string, instead?: T): T | undefined {
+    // Names are the client's: a key that was put in place of one is not said back.
+    if (this.#issues.length < ISSUES_MAX)
+      this.#issues.push({ in: where, name: maskedText(name, NAME_CHARS_MAX), message });
+    return instead;
+  }
+}
+
+/** What the API document says of a parameter. */
+interface ParameterSchema {
+  readonly description: string;
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Where no request among the examples has one. */
+  readonly example?: string | number;
+}
+
+/** An instant in a query. */
+const INSTANT = {
+  anyOf: [
+    { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    { type: 'string', pattern: ISO_PATTERN },
+  ],
+};
+
+/** One of a list: it is said back. */
+const LISTED = WRITABLE_INSTANT_PATTERN.replace(/^\^|\$$/g, '');
+
+/** Of up to INSTANTS_MAX. */
+const INSTANT_LIST_PATTERN = `^(?:${LISTED})(?:,(?:${LISTED})){0,${INSTANTS_MAX - 1}}$`;
+
+/** For the API document: the schema of each query parameter as it is read above. */
+export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
+  tf: { description: 'Only markets of this timeframe.', schema: { type: 'string', enum: [...TIMEFRAMES] } },
+  limit: {
+    description: 'How many records at the most.',
+    schema: { type: 'integer', minimum: 1, maximum: PAGE_LIMIT_MAX, default: PAGE_LIMIT_DEFAULT },
+  },
+  skip: {
+    description: 'How many markets to pass over; null, or nothing behind the equals sign, is 0.',
+    schema: { type: ['integer', 'null'], minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
+  },
+  from: {
+    description: `Earliest timestamp, inclusive, not later than to: ${TIME_FORMS}.`,
+    schema: INSTANT,
+  },
+  to: { description: `Latest timestamp, inclusive: ${TIME_FORMS}.`, schema: INSTANT },
+  cursor: {
+    description: 'nextCursor of the page before, with the same path, order and filters; never made up.',
+    schema: { type: 'string', pattern: CURSOR_SHAPE.source },
+  },
+  outcome: {
+    description: 'Only records of this outcome; compared in lower case.',
+    schema: { type: 'string', enum: [...OUTCOMES] },
+  },
+  order: {
+    description: 'By (timestamp, id), ascending or descending.',
+    schema: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+  },
+  interval: {
+    description:
+      'Only the last record of each bucket of this length, of each outcome (of prices: and kind, source) by itself, stamped with its own time. Buckets begin at multiples of it in Unix time; from and to cut the first and the last one off. From 100ms to 1d.',
+    schema: { type: 'string', pattern: durationPattern(INTERVAL_MS_MIN, INTERVAL_MS_MAX) },
+    example: '1s',
+  },
+  depth: {
+    description: 'So many levels of each side, the best ones; without it all.',
+    schema: { type: 'integer', minimum: 1, maximum: LEVELS_MAX },
+    example: 10,
+  },
+  mode: {
+    description: 'nearest: earlier or later; before: at or before the instant, never later; after: at or after it.',
+    schema: { type: 'string', enum: [...NEAREST_MODES], default: 'nearest' },
+    example: 'before',
+  },
+  maxDistance: {
+    description: 'Milliseconds; a record further away is not found.',
+    schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    example: 60000,
+  },
+  asOf: {
+    description: `Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. ${TIME_FORMS}.`,
+    schema: INSTANT,
+    // Behind what the other examples ask for: the reference sends all of them together.
+    example: '2026-01-08T12:00:00Z',
+  },
+  speed: {
+    description:
+      'How many recorded seconds pass in one: a number from 0.1 to 1000 with up to three decimals; max: as fast as the client reads.',
+    schema: { type: 'string', pattern: SPEED_SHAPE.source, default: '1' },
+    example: 'max',
+  },
+  ts: {
+    description: `1 to ${INSTANTS_MAX} instants with commas between them, each ${TIME_FORMS}.`,
+    schema: { type: 'string', pattern: INSTANT_LIST_PATTERN },
+  },
+  format: {
+    description: 'What the recording is written as.',
+    schema: { type: 'string', enum: [...STREAMED_FORMATS], default: 'ndjson' },
+  },
+};
+
+/** Likewise of each path parameter, by its name in the table of routes. */
+export const PATH_SCHEMAS: Readonly<Record<string, ParameterSchema>> = {
+  coin: {
+    description: 'Coin code, compared in lower case.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9]{1,16}$' },
+  },
+  conditionId: {
+    description: 'A market’s conditionId or slug, neither with regard to case.',
+    schema: { type: 'string', pattern: Slug.pattern },
+  },
+  // In a path there is nothing but text.
+  ts: { description: `The instant: ${TIME_FORMS}.`, schema: { type: 'string', pattern: INSTANT_PATTERN } },
+};

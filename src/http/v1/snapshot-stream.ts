@@ -1,0 +1,132 @@
+import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import { ReplayClock, type Speed } from '../../replay/replay-clock.ts';
+import type { Archive } from '../../store/archive.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import type { StreamDesk } from '../response/event-writer.ts';
+import { GapsByEnd } from './stream-gaps.ts';
+import type { StreamPlace } from './stream-position.ts';
+
+/** Snapshots that one slice may have: a segment of each outcome, about. */
+const SLICE_RECORDS_MAX = 128;
+
+export interface StreamQuery {
+  /** Both inclusive; the end is not later than what may be known. */
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+  readonly outcomes: readonly Outcome[];
+  readonly depth: number | undefined;
+  readonly speed: Speed;
+  /** The last event that the client has. */
+  readonly after: StreamPlace | undefined;
+  /** What the ids of the events are bound to. */
+  readonly scope: string;
+}
+
+/** What comes behind a slice. */
+export type AfterSlice =
+  /** More, by now. */
+  | { readonly kind: 'more' }
+  /** Nothing is due for so many real milliseconds. */
+  | { readonly kind: 'wait'; readonly ms: number }
+  /** Nothing: all was told. */
+  | { readonly kind: 'end' }
+  /** What may no longer be known. */
+  | { readonly kind: 'hidden' };
+
+/**
+ * One market's events in their order and at their pace, a slice at a time; between slices it holds the place of the last one
+ * and the gaps that have begun. The first event is due at once, every other one so long after it as it was recorded, at the
+ * speed asked for; who takes less gets what is due together. What is imported behind the place where it stands is told.
+ */
+export class StreamReel {
+  readonly #archive: Archive;
+  readonly #query: StreamQuery;
+  readonly #monotonicMs: () => number;
+  #market: StoredMarket;
+  #gaps: GapsByEnd;
+  #after: StreamPlace | undefined;
+  /** Starts with the first event. */
+  #clock: ReplayClock | undefined;
+  #snapshots = 0;
+  #gapCount = 0;
+
+  /** Reads, as `writeSlice` does. */
+  constructor(archive: Archive, market: StoredMarket, query: StreamQuery, monotonicMs: () => number) {
+    this.#archive = archive;
+    this.#market = market;
+    this.#query = query;
+    this.#monotonicMs = monotonicMs;
+    this.#after = query.after;
+    this.#gaps = this.#gapsBehind();
+  }
+
+  /** Writes what is due, or a part of it, and at the end says so. Nothing behind `knownUntilMs` is told. */
+  writeSlice(desk: StreamDesk, knownUntilMs: InstantMs | undefined): AfterSlice {
+    this.#refresh();
+    const { snapshots } = this.#archive;
+    const { fromMs, toMs, outcomes, depth, scope } = this.#query;
+    const after = this.#after;
+    const page = snapshots.page(this.#market, outcomes, {
+      fromMs,
+      toMs,
+      order: 'asc',
+      // In front of the snapshots of a gap's end, whose ids begin with 1.
+      after: after?.kind === 'gap' ? { timestampMs: after.timestampMs, id: 0 } : after,
+      limit: SLICE_RECORDS_MAX,
+    });
+    desk.open(this.#market, page, depth);
+    const dueMs = this.#clock?.dueMs;
+    // A replay went back meanwhile.
+    const isHeldBack = knownUntilMs !== undefined && knownUntilMs < toMs;
+    for (;;) {
+      const snapshot = desk.nextPlace;
+      const gap = this.#gaps.first;
+      // Behind a page that is not the last one there is a snapshot, which may come first.
+      if (snapshot === undefined && page.plan.next !== undefined) return { kind: 'more' };
+      const isGap = gap !== undefined && (snapshot === undefined || gap.place.timestampMs <= snapshot.timestampMs);
+      const next = isGap ? gap.place : snapshot;
+      if (next === undefined) {
+        if (isHeldBack) return { kind: 'hidden' };
+        desk.writeEnd({ snapshots: this.#snapshots, gaps: this.#gapCount });
+        return { kind: 'end' };
+      }
+      if (isHeldBack && next.timestampMs > knownUntilMs) return { kind: 'hidden' };
+      this.#clock ??= this.#startClock(next.timestampMs);
+      if (next.timestampMs > (dueMs ?? this.#clock.dueMs)) {
+        return { kind: 'wait', ms: this.#clock.realMsUntil(next.timestampMs) ?? 0 };
+      }
+      if (desk.isFull) return { kind: 'more' };
+      if (isGap) {
+        desk.writeGap(gap, scope);
+        this.#gaps.pass();
+        this.#gapCount += 1;
+        this.#after = gap.place;
+      } else {
+        desk.writeSnapshot(next, scope);
+        this.#snapshots += 1;
+        this.#after = { kind: 'snapshot', timestampMs: next.timestampMs, id: next.id };
+      }
+    }
+  }
+
+  /** A market that changed may have other labels, and gaps that nobody knew of. */
+  #refresh(): void {
+    const market = this.#archive.markets.byKey(this.#market.key);
+    if (market.revision === this.#market.revision) return;
+    this.#market = market;
+    this.#gaps = this.#gapsBehind();
+  }
+
+  #gapsBehind(): GapsByEnd {
+    const { fromMs, toMs } = this.#query;
+    const beginMs = Math.max(fromMs, this.#after?.timestampMs ?? 0);
+    return new GapsByEnd(this.#archive.gaps.within(this.#market.key, beginMs, toMs, toMs), this.#after);
+  }
+
+  #startClock(instantMs: InstantMs): ReplayClock {
+    const clock = new ReplayClock({ fromMs: instantMs, toMs: INSTANT_MAX_MS }, this.#query.speed, this.#monotonicMs);
+    clock.resume();
+    return clock;
+  }
+}

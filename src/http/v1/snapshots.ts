@@ -1,0 +1,64 @@
+import { Elysia } from 'elysia';
+import { formatInstant, type InstantMs } from '../../domain/instant.ts';
+import { pathOf } from '../plugins/access.ts';
+import type { Format } from '../response/responder.ts';
+import { JsonForm, MsgpackForm } from '../response/snapshot-envelope.ts';
+import { SnapshotDesk } from '../response/snapshot-page-writer.ts';
+import { ROUTES, routerPath } from '../routes.ts';
+import { answerAboutMarket, type ControllerDeps, nextCursor, parametersOf } from './controller.ts';
+import { nearestOfEach } from './nearest.ts';
+import { pageOf } from './params.ts';
+
+/** Snapshots of a market by page, and the nearest to an instant. */
+export function snapshotsController(deps: ControllerDeps) {
+  const { gate, archive, responder } = deps;
+  // Requests are handled one at a time and the response copies: one desk for each format serves them all.
+  const desks: Readonly<Record<Format, SnapshotDesk>> = {
+    json: new SnapshotDesk(new JsonForm()),
+    msgpack: new SnapshotDesk(new MsgpackForm()),
+  };
+  return new Elysia({ name: 'snapshots' })
+    .use(gate)
+    .get(routerPath('snapshots'), ({ params, exchange }) => {
+      const asked = parametersOf(exchange, ROUTES.snapshots, (parameters) => ({
+        ...parameters.series(),
+        depth: parameters.depth(),
+      }));
+      return answerAboutMarket(deps, exchange, params, asked, (market) => {
+        const { query, scope } = pageOf(asked, `snapshots ${market.conditionId}`);
+        return ({ negotiated, etag }) => {
+          const page = archive.snapshots.page(market, asked.outcomes, query);
+          const desk = desks[negotiated.format];
+          const next = desk.writePage(market, page, query.order, asked.depth);
+          return responder.give(desk.closePage(nextCursor(next, scope)), negotiated, etag);
+        };
+      });
+    })
+    .get(routerPath('nearest'), ({ params, exchange }) => {
+      const asked = parametersOf(exchange, ROUTES.nearest, (parameters) => ({
+        instantMs: parameters.instantOfPath('ts', params.ts),
+        query: parameters.nearest(),
+      }));
+      const { instantMs, query } = asked;
+      return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated, etag }) => {
+        const found = nearestOfEach(archive.snapshots, market, instantMs, query);
+        return responder.give(desks[negotiated.format].writeNearest(market, found, query.depth), negotiated, etag);
+      });
+    })
+    .get(routerPath('nearestOfEach'), ({ params, exchange }) => {
+      const asked = parametersOf(exchange, ROUTES.nearestOfEach, (parameters) => ({
+        // `…/at/` without a list lacks the instant behind the slash.
+        instants: parameters.instants(pathOf(exchange.request).endsWith('/') ? 'path' : 'query'),
+        query: parameters.nearest(),
+      }));
+      const { instants, query } = asked;
+      return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated, etag }) => {
+        const desk = desks[negotiated.format];
+        const find = (instantMs: InstantMs) => nearestOfEach(archive.snapshots, market, instantMs, query);
+        const answered = desk.writeNearestOfEach(market, instants, find, query.depth);
+        const next = instants[answered];
+        const body = desk.closeNearestOfEach(next === undefined ? null : formatInstant(next));
+        return responder.give(body, negotiated, etag);
+      });
+    });
+}

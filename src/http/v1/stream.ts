@@ -1,0 +1,157 @@
+import { Elysia } from 'elysia';
+import { DomainError } from '../../domain/errors.ts';
+import type { ClockReading } from '../../domain/rate-window.ts';
+import type { Archive } from '../../store/archive.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import type { Standing } from '../plugins/access.ts';
+import { StreamDesk } from '../response/event-writer.ts';
+import { PULLED_BODY_HEADERS, pulledBody } from '../response/pulled-body.ts';
+import { EVENT_STREAM_TYPE } from '../response/responder.ts';
+import type { ResponseHeaders } from '../response/response.ts';
+import { ROUTES, routerPath } from '../routes.ts';
+import { type ControllerDeps, parametersOf } from './controller.ts';
+import type { StreamParameters } from './params.ts';
+import { type StreamQuery, StreamReel } from './snapshot-stream.ts';
+import { readEventId, type StreamPlace } from './stream-position.ts';
+import { StreamSlots } from './stream-slots.ts';
+
+/** Without an event for so long a comment is sent: proxies close what is silent for a minute, some for half of it. */
+const COMMENT_EVERY_MS = 15_000;
+/** So often a stream that waits looks whether it may go on. */
+const WATCH_MS = 1000;
+/** How long a client that was cut off waits before it comes back, if it goes by the standard. */
+const RETRY_MS = 1000;
+/** When a key with too many streams may try again. */
+const RETRY_AFTER_SECONDS = 5;
+
+const OPENING = Buffer.from(`retry: ${RETRY_MS}\n\n`);
+const COMMENT = Buffer.from(':\n\n');
+const LAST_EVENT_ID_WANTED =
+  'Last-Event-ID must be the id of an event of a stream with the same path and filters: send that, or none to start anew';
+
+/** What streams need beside what every controller has. */
+export interface StreamDeps extends ControllerDeps {
+  readonly clocks: () => ClockReading;
+  readonly isDraining: () => boolean;
+}
+
+/** One market's snapshots and gaps as server-sent events. `logCut` hears why one that broke off for a fault of ours did. */
+export function streamController(deps: StreamDeps, logCut: (error: unknown, request: Request) => void) {
+  const { gate, archive, lookup, responder } = deps;
+  // A slice is written and copied out before another one begins: one desk serves all streams.
+  const desk = new StreamDesk();
+  const slots = new StreamSlots();
+  return new Elysia({ name: 'stream' })
+    .use(gate)
+    .get(routerPath('stream'), ({ params, exchange, standing, server }) => {
+      const { request, set } = exchange;
+      const asked = parametersOf(exchange, ROUTES.stream, (parameters) => parameters.streamed());
+      const reel = archive.database.readInTurn(() => {
+        const market = lookup.market(params.coin, params.conditionId, asked.asOfMs);
+        const query = queryOf(market, asked, request.headers.get('last-event-id'));
+        return new StreamReel(archive, market, query, () => deps.clocks().monotonicMs);
+      });
+      if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
+      const release = takeSlot(slots, standing.keyId, set.headers);
+      const left = new AbortController();
+      const body = pulledBody(chunksOf(deps, desk, reel, standing, left.signal), { request, server }, (error) => {
+        left.abort();
+        release();
+        if (error !== undefined) logCut(error, request);
+      });
+      return responder.stream(exchange, body, { ...HEADERS, ...PULLED_BODY_HEADERS });
+    });
+}
+
+const HEADERS = {
+  'content-type': EVENT_STREAM_TYPE,
+  // nginx would collect what is to come at once.
+  'x-accel-buffering': 'no',
+};
+
+function queryOf(market: StoredMarket, asked: StreamParameters, lastEventId: string | null): StreamQuery {
+  const { window, toMs, outcomes, depth, speed } = asked;
+  const { fromMs = market.startMs } = window;
+  const scope = [market.conditionId, outcomes.join(), fromMs, window.toMs, depth ?? 'whole'].join(' ');
+  return { fromMs, toMs, outcomes, depth, speed, after: placeBehind(lastEventId, scope), scope };
+}
+
+/** Throws 'invalid-parameter' for an id that this stream did not give. */
+function placeBehind(lastEventId: string | null, scope: string): StreamPlace | undefined {
+  // A client that had no event yet may send it empty.
+  if (lastEventId === null || lastEventId === '') return undefined;
+  const place = readEventId(lastEventId, scope);
+  if (place === undefined) throw new DomainError('invalid-parameter', LAST_EVENT_ID_WANTED);
+  return place;
+}
+
+function takeSlot(slots: StreamSlots, keyId: string | undefined, headers: ResponseHeaders): () => void {
+  try {
+    return slots.take(keyId);
+  } catch (error) {
+    if (error instanceof DomainError && error.kind === 'rate-limited') {
+      headers['retry-after'] = String(RETRY_AFTER_SECONDS);
+    }
+    throw error;
+  }
+}
+
+/**
+ * The bytes of a stream. It ends without an `end` when the server is stopping, the key no longer opens it, its replay was
+ * ended, or what comes may no longer be known: the client asks again, and is told.
+ */
+async function* chunksOf(
+  { archive, clocks, isDraining, nextTurn }: StreamDeps,
+  desk: StreamDesk,
+  reel: StreamReel,
+  standing: Standing,
+  left: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  yield OPENING;
+  let spokeAtMs = clocks().monotonicMs;
+  for (;;) {
+    // Requests that came meanwhile are served in between.
+    await nextTurn();
+    if (left.aborted || isDraining() || !standing.isLetIn()) return;
+    const next = nextSlice(archive, desk, reel, standing);
+    if (next === undefined) return;
+    const { after, slice } = next;
+    if (slice.length > 0) {
+      yield slice;
+      spokeAtMs = clocks().monotonicMs;
+    }
+    if (after.kind === 'end' || after.kind === 'hidden') return;
+    if (after.kind === 'more') continue;
+    await pause(Math.min(after.ms, WATCH_MS), left);
+    if (clocks().monotonicMs - spokeAtMs < COMMENT_EVERY_MS) continue;
+    yield COMMENT;
+    spokeAtMs = clocks().monotonicMs;
+  }
+}
+
+/** Undefined where the replay is gone whose clock the stream is held to. */
+function nextSlice(archive: Archive, desk: StreamDesk, reel: StreamReel, standing: Standing) {
+  try {
+    const knownUntilMs = standing.knownUntilMs();
+    const after = archive.database.read(() => reel.writeSlice(desk, knownUntilMs));
+    return { after, slice: desk.taken() };
+  } catch (error) {
+    // Nothing but the replay is looked for here: somebody has ended it.
+    if (error instanceof DomainError && error.kind === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+/** Settles after so many milliseconds, or at once when the client has left. */
+function pause(ms: number, left: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      left.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, Math.ceil(ms));
+    left.addEventListener('abort', done, { once: true });
+    if (left.aborted) done();
+  });
+}

@@ -1,0 +1,15 @@
+import { Elysia } from 'elysia';
+import { tierResource } from '../../domain/tier.ts';
+import { negotiate } from '../response/responder.ts';
+import { ROUTES, routerPath } from '../routes.ts';
+import { type ControllerDeps, parametersOf } from './controller.ts';
+
+/** The live tier catalog; any valid key may read it. */
+export function tiersController({ gate, archive, responder }: ControllerDeps) {
+  return new Elysia({ name: 'tiers' }).use(gate).get(routerPath('tiers'), ({ exchange }) => {
+    // They are what they are now: an instant makes no difference.
+    parametersOf(exchange, ROUTES.tiers, () => ({}));
+    const data = archive.database.readInTurn(() => archive.tiers.list().map(tierResource));
+    return responder.document({ data }, negotiate(exchange));
+  });
+}

@@ -1,0 +1,230 @@
+import type { Gap } from '../domain/gap.ts';
+import type { MarketStatement } from '../domain/market-statement.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import { OUTCOMES } from '../domain/outcome.ts';
+import type { Place } from '../domain/page.ts';
+import { refusal, rejected } from '../record/fields.ts';
+import type { RecordedItem } from '../record/record.ts';
+import type { BookRecord } from '../segment/book-format.ts';
+import type { PriceRecord } from '../segment/price-segment.ts';
+import type { QuoteRecord } from '../segment/quote-segment.ts';
+import type { Archive } from '../store/archive.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import type { KnownMarket, KnownMarkets } from './known-markets.ts';
+
+/**
+ * One transaction takes this many records, or records with this many levels in all: large enough that fsync does not
+ * count, small enough to hold in memory.
+ */
+export const BATCH_RECORDS = 8192;
+const BATCH_LEVELS = 1_000_000;
+
+/** One record of the batch, the `source` it is accounted to, and what became of it. */
+export interface Entry<S> {
+  readonly source: S;
+  readonly type: RecordedItem['type'];
+  stored: boolean;
+  /** Why a market record was refused when it met what is held. */
+  refusal: string | undefined;
+}
+
+/** A record with what it is accounted to. An id of 0 asks for a new one; the one that it gets is put in its place. */
+type Entered<R extends Place, S> = R & { id: number; readonly entry: Entry<S> };
+
+interface RecordOf {
+  readonly book: BookRecord;
+  readonly 'mirrored-book': BookRecord;
+  readonly quote: QuoteRecord;
+  readonly mid: PriceRecord;
+  readonly trade: PriceRecord;
+}
+
+/** The records of a batch that go into one series. */
+interface LaneOf<K extends keyof RecordOf, S> {
+  readonly series: K;
+  readonly outcome: Outcome;
+  readonly records: Entered<RecordOf[K], S>[];
+}
+type Lane<S> = { [K in keyof RecordOf]: LaneOf<K, S> }[keyof RecordOf];
+
+interface CoinLane<S> {
+  readonly symbol: string;
+  readonly source: string;
+  readonly records: Entered<PriceRecord, S>[];
+}
+
+interface MarketLanes<S> {
+  readonly lanes: Lane<S>[];
+  readonly gaps: { readonly gap: Gap; readonly entry: Entry<S> }[];
+}
+
+/**
+ * Records collected for one transaction. They find their market in the archive, or among the market records that came
+ * before them in the input.
+ */
+export class Batch<S> {
+  readonly #archive: Archive;
+  readonly #known: KnownMarkets;
+  readonly #entries: Entry<S>[] = [];
+  /** Ids that records of the batch bring along. */
+  readonly #broughtIds: number[] = [];
+  readonly #statements: { readonly statement: MarketStatement; readonly entry: Entry<S> }[] = [];
+  readonly #markets = new Map<string, MarketLanes<S>>();
+  readonly #coins = new Map<string, CoinLane<S>>();
+  #levels = 0;
+
+  constructor(archive: Archive, known: KnownMarkets) {
+    this.#archive = archive;
+    this.#known = known;
+  }
+
+  /** Whether it is time to commit. */
+  get isFull(): boolean {
+    return this.#entries.length >= BATCH_RECORDS || this.#levels >= BATCH_LEVELS;
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.length === 0;
+  }
+
+  /** Throws DomainError 'rejected-record' when the item's market is unknown or contradicts it. */
+  add(item: RecordedItem, source: S): void {
+    const entry: Entry<S> = { source, type: item.type, stored: false, refusal: undefined };
+    if (item.type === 'market') this.#addMarket(item.statement, entry);
+    else if (item.type === 'coinPrice') this.#addCoinPrice(item, entry);
+    else if (item.type === 'gap') this.#lanesOf(this.#marketOf(item.conditionId)).gaps.push({ gap: item.gap, entry });
+    else this.#addOutcomeRecord(item, entry);
+    this.#entries.push(entry);
+  }
+
+  /** Stores everything in one transaction; once that is on disk, what became of each record, in the order of `add`. */
+  commit(nowMs: number): readonly Entry<S>[] {
+    const { database, givenIds } = this.#archive;
+    database.write(() => {
+      givenIds.load();
+      // Records that bring an id come first in getting it, wherever they stand in the batch.
+      for (const id of this.#broughtIds) givenIds.reserve(id);
+      for (const { statement, entry } of this.#statements) this.#putMarket(statement, entry, nowMs);
+      for (const [conditionId, lanes] of this.#markets) this.#storeMarket(conditionId, lanes);
+      for (const { symbol, source, records } of this.#coins.values()) {
+        this.#archive.prices.addOfCoin(symbol, source, inTimeOrder(records), this.#giveId);
+      }
+      givenIds.save();
+    });
+    return this.#entries;
+  }
+
+  #addMarket(statement: MarketStatement, entry: Entry<S>): void {
+    this.#statements.push({ statement, entry });
+    // A contradiction to what is held is found when the statement is stored.
+    this.#known.learn(statement);
+  }
+
+  #addCoinPrice(item: Extract<RecordedItem, { type: 'coinPrice' }>, entry: Entry<S>): void {
+    const { symbol, source, timestampMs, id = 0, price } = item;
+    const key = `${symbol}/${source}`;
+    const lane = this.#coins.get(key) ?? { symbol, source, records: [] };
+    this.#coins.set(key, lane);
+    this.#enter(lane.records, { timestampMs, id, price, entry });
+  }
+
+  #addOutcomeRecord(item: Extract<RecordedItem, { outcome: Outcome }>, entry: Entry<S>): void {
+    const market = this.#marketOf(item.conditionId);
+    refuseOtherAsset(market, item.outcome, item.assetId);
+    const { lanes } = this.#lanesOf(market);
+    const { outcome, timestampMs, id = 0 } = item;
+    if (item.type === 'snapshot') {
+      const lane = laneOf(lanes, item.mirrored ? 'mirrored-book' : 'book', outcome);
+      this.#enter(lane.records, { timestampMs, id, book: item.book, entry });
+      this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
+    } else if (item.type === 'quote') {
+      this.#enter(laneOf(lanes, 'quote', outcome).records, { timestampMs, id, quote: item.quote, entry });
+    } else {
+      const { price, trade } = item;
+      this.#enter(laneOf(lanes, item.kind, outcome).records, { timestampMs, id, price, trade, entry });
+    }
+  }
+
+  #enter<R extends Place>(records: R[], record: R): void {
+    records.push(record);
+    if (record.id !== 0) this.#broughtIds.push(record.id);
+  }
+
+  #marketOf(conditionId: string): KnownMarket {
+    const market = this.#known.byConditionId(conditionId);
+    if (market !== undefined) return market;
+    throw rejected(`market ${conditionId} is neither known nor earlier in the input: import its market record first`);
+  }
+
+  #lanesOf({ conditionId }: KnownMarket): MarketLanes<S> {
+    const held = this.#markets.get(conditionId) ?? { lanes: [], gaps: [] };
+    this.#markets.set(conditionId, held);
+    return held;
+  }
+
+  #putMarket(statement: MarketStatement, entry: Entry<S>, nowMs: number): void {
+    const { markets } = this.#archive;
+    try {
+      const { market, changed } = markets.put(statement, nowMs);
+      this.#known.replace(market);
+      entry.stored = changed;
+    } catch (error) {
+      entry.refusal = refusal(error).message;
+      this.#known.replace(markets.findByConditionId(this.#marketOf(statement.conditionId).conditionId)!);
+    }
+  }
+
+  #storeMarket(conditionId: string, { lanes, gaps }: MarketLanes<S>): void {
+    // Asked again: a stand-in may have become the real id since.
+    const market = this.#archive.markets.findByConditionId(this.#marketOf(conditionId).conditionId)!;
+    let stored = 0;
+    for (const lane of lanes) stored += this.#storeLane(market, lane);
+    for (const { gap, entry } of gaps) {
+      entry.stored = this.#archive.gaps.add(market.key, gap);
+      if (entry.stored) stored += 1;
+    }
+    if (stored > 0) this.#archive.markets.touch(market.key);
+  }
+
+  #storeLane(market: StoredMarket, lane: Lane<S>): number {
+    const { snapshots, quotes, prices } = this.#archive;
+    switch (lane.series) {
+      case 'book':
+        return snapshots.add(market, lane.outcome, inTimeOrder(lane.records), this.#giveId).stored;
+      case 'mirrored-book':
+        return snapshots.addMirrored(market, lane.outcome, inTimeOrder(lane.records), this.#giveId).stored;
+      case 'quote':
+        return quotes.add(market, lane.outcome, inTimeOrder(lane.records), this.#giveId).stored;
+      default:
+        return prices.add(market, lane.outcome, lane.series, inTimeOrder(lane.records), this.#giveId).stored;
+    }
+  }
+
+  readonly #giveId = <R extends Place>(record: Entered<R, S>): Entered<R, S> => {
+    record.entry.stored = true;
+    record.id = this.#archive.givenIds.take(record.id === 0 ? undefined : record.id);
+    return record;
+  };
+}
+
+function refuseOtherAsset(market: KnownMarket, outcome: Outcome, assetId: string | undefined): void {
+  const held = market.clobTokenIds[OUTCOMES.indexOf(outcome)]!;
+  if (assetId === undefined || held === '0' || held === assetId) return;
+  throw rejected(`assetId ${assetId} is not the ${outcome} asset of market ${market.conditionId}, which is ${held}`);
+}
+
+function laneOf<K extends keyof RecordOf, S>(lanes: Lane<S>[], series: K, outcome: Outcome): LaneOf<K, S> {
+  for (const lane of lanes) {
+    // The series says of which type the records are.
+    if (lane.series === series && lane.outcome === outcome) return lane as LaneOf<K, S>;
+  }
+  const lane: LaneOf<K, S> = { series, outcome, records: [] };
+  lanes.push(lane as Lane<S>);
+  return lane;
+}
+
+/** Those of one timestamp stay in the order in which they came. */
+function inTimeOrder<R extends Place>(records: readonly R[]): readonly R[] {
+  const inOrder = records.every((record, i) => i === 0 || records[i - 1]!.timestampMs <= record.timestampMs);
+  return inOrder ? records : [...records].sort((a, b) => a.timestampMs - b.timestampMs);
+}

@@ -1,0 +1,33 @@
+import type { Codec } from './codec.ts';
+import { gammaMarkets } from './codecs/gamma.ts';
+import { priceHistories } from './codecs/gamma-price-history.ts';
+import { marketLists } from './codecs/market-list.ts';
+import { ownMsgpack } from './codecs/msgpack.ts';
+import { ownNdjson } from './codecs/ndjson.ts';
+import { parquetBooks } from './codecs/parquet-books.ts';
+import { pmxtParquet } from './codecs/pmxt-parquet.ts';
+import { quotesCsv } from './codecs/quotes-csv.ts';
+import { secondSnapshots } from './codecs/second-snapshots.ts';
+import { ownSegments } from './codecs/segments.ts';
+import { spotCsv } from './codecs/spot-csv.ts';
+import { venueFrames } from './codecs/venue-frames.ts';
+import type { SnapshotPace } from './rebuild/pace.ts';
+
+/** Every format that can be imported, in the order in which a file is tried against them. */
+export function codecsFor(every: SnapshotPace): readonly Codec[] {
+  return [
+    ownMsgpack(),
+    ownSegments(),
+    pmxtParquet({ every }),
+    parquetBooks(),
+    gammaMarkets(),
+    marketLists(),
+    priceHistories(),
+    spotCsv(),
+    quotesCsv(),
+    secondSnapshots(),
+    venueFrames({ every }),
+    // Takes pipes that nothing else recognises.
+    ownNdjson(),
+  ];
+}

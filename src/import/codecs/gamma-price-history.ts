@@ -1,0 +1,30 @@
+import { parseJsonFigures } from '../../record/exact-json.ts';
+import { isFields, rejected } from '../../record/fields.ts';
+import type { Codec } from '../codec.ts';
+import { jsonValuesOf, sampledValues } from '../parse/json-values.ts';
+
+/**
+ * The venue's answer to /prices-history: `{"history": [{"t": Unix seconds, "p": price}, …]}`. Whose prices they are stood in
+ * the question and not in the answer, so none can be kept; they are recognised to say so.
+ */
+export function priceHistories(): Codec {
+  return {
+    format: 'price history',
+    statesMarkets: false,
+    recognises: (sample) => sampledValues(sample).some(isHistory),
+    read: async (file, intake) => {
+      for await (const line of jsonValuesOf(file.bytes())) {
+        intake.take('price history', line.number, () => {
+          const value = parseJsonFigures(line.text());
+          if (!isHistory(value)) throw rejected('the line is not a price history');
+          throw rejected('a price history does not say of which market and outcome it is');
+        });
+      }
+    },
+  };
+}
+
+function isHistory(value: unknown): boolean {
+  if (!isFields(value) || !Array.isArray(value.history) || 'asset_id' in value || 'market' in value) return false;
+  return value.history.every((point) => isFields(point) && 't' in point && 'p' in point);
+}

@@ -1,0 +1,142 @@
+import type { MarketStatement } from '../../domain/market-statement.ts';
+import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
+import { parseJsonFigures } from '../../record/exact-json.ts';
+import {
+  attempt,
+  attempted,
+  conditionIdField,
+  type Fields,
+  isFields,
+  numericField,
+  rejected,
+  stated,
+  wordField,
+} from '../../record/fields.ts';
+import { isGamma } from '../../venue/gamma-object.ts';
+import {
+  coinOf,
+  joinedTokens,
+  listField,
+  marketWindow,
+  timeField,
+  tokensByLabel,
+  UNKNOWN_TOKEN,
+  UNKNOWN_TOKENS,
+} from '../../venue/market-fields.ts';
+import { slugField } from '../../venue/slug.ts';
+import type { Codec } from '../codec.ts';
+import { jsonValuesOf, sampledValues } from '../parse/json-values.ts';
+import type { Line } from '../parse/lines.ts';
+import type { Intake } from '../record-sink.ts';
+
+/**
+ * Lists of markets that recorders keep beside their frames: objects with a slug and a conditionId, one a line, as a list, or as the
+ * values of one object (`{"current": …, "next": …}`). Names differ from recorder to recorder; which fields are
+ * read is said where they are. Of an asset whose outcome a list does not state, it states nothing.
+ */
+const MARKET = 'market';
+const CONDITION_IDS = ['conditionId', 'condition_id'];
+const MARKET_IDS = ['marketId', 'market_id'];
+const EVENT_IDS = ['eventId', 'event_id'];
+const COINS = ['symbol', 'asset', 'coin'];
+const STARTS = ['startTs', 'start_ts', 'startSec', 'start_sec', 'startTime', 'start_time'];
+const ENDS = ['endTs', 'end_ts', 'endSec', 'end_sec', 'endTime', 'end_time'];
+const TOKEN_LISTS = ['clobTokenIds', 'clob_token_ids', 'token_ids'];
+const ASSETS = ['assetId', 'asset_id', 'tokenId', 'token_id'];
+const UP_TOKENS = ['upTokenId', 'up_token_id'];
+const DOWN_TOKENS = ['downTokenId', 'down_token_id'];
+
+export function marketLists(): Codec {
+  return {
+    format: 'market list',
+    statesMarkets: true,
+    recognises: (sample) => sampledValues(sample).some((value) => rowsIn(value).length > 0),
+    read: async (file, intake) => {
+      for await (const line of jsonValuesOf(file.bytes())) takeLine(line, intake);
+    },
+  };
+}
+
+function takeLine(line: Line, intake: Intake): void {
+  const value = attempt(() => parseJsonFigures(line.text()));
+  const rows = (Array.isArray(value) ? value : [value]).flatMap((element) => {
+    const found = rowsIn(element);
+    return found.length === 0 ? [element] : found;
+  });
+  for (const row of rows) {
+    intake.take(MARKET, line.number, () => {
+      if (!isRow(attempted(row)))
+        throw rejected('the line is not a market with slug and conditionId, nor an object or list of such');
+      return [{ type: 'market', statement: statementOf(row) }];
+    });
+  }
+}
+
+/** The markets that a value is, or holds directly or as lists. */
+function rowsIn(value: unknown): Fields[] {
+  if (isRow(value)) return [value];
+  if (!isFields(value) || 'type' in value || isGamma(value)) return [];
+  return Object.values(value).flatMap((inner) => (Array.isArray(inner) ? inner : [inner]).filter(isRow));
+}
+
+/** Not a frame that speaks of a market, nor a market record or the venue's own object. */
+function isRow(value: unknown): value is Fields {
+  if (!isFields(value) || 'type' in value || 'event_type' in value || isGamma(value)) return false;
+  return typeof value.slug === 'string' && CONDITION_IDS.some((name) => name in value);
+}
+
+function statementOf(row: Fields): MarketStatement {
+  const slug = slugField(row);
+  const said = { startMs: first(row, STARTS, timeField), endMs: first(row, ENDS, timeField) };
+  const conditionId = first(row, CONDITION_IDS, conditionIdField);
+  if (conditionId === undefined) throw rejected('conditionId is missing or not 0x and up to 64 hex digits');
+  return {
+    conditionId,
+    slug,
+    ...marketWindow(slug, said, [first(row, COINS, coinOf)]),
+    clobTokenIds: tokensOf(row),
+    marketId: first(row, MARKET_IDS, numericField),
+    eventId: first(row, EVENT_IDS, numericField),
+  };
+}
+
+function tokensOf(row: Fields) {
+  const outcomes = listField(row, 'outcomes') ?? [];
+  const listed = outcomes.every(isFields) ? listedTokens(outcomes) : UNKNOWN_TOKENS;
+  const labelled = TOKEN_LISTS.flatMap((name) => {
+    const ids = listField(row, name);
+    return ids === undefined || outcomes.length === 0 ? [] : [tokensByLabel(outcomes, ids, name)];
+  });
+  return [listed, pairOf(row), singleToken(row), ...labelled].reduce(joinedTokens);
+}
+
+/** `outcomes: [{token_id, outcome}, …]` */
+function listedTokens(outcomes: readonly Fields[]) {
+  if (outcomes.length === 0) return UNKNOWN_TOKENS;
+  const ids = outcomes.map((outcome) => first(outcome, ASSETS, numericField));
+  return tokensByLabel(
+    outcomes.map(({ outcome }) => outcome),
+    ids,
+    'outcomes',
+  );
+}
+
+function pairOf(row: Fields) {
+  const up = first(row, UP_TOKENS, numericField) ?? UNKNOWN_TOKEN;
+  const down = first(row, DOWN_TOKENS, numericField) ?? UNKNOWN_TOKEN;
+  return tokensByLabel(OUTCOMES, [up, down], UP_TOKENS[0]!);
+}
+
+/** `{assetId, outcome}`: one asset a row. */
+function singleToken(row: Fields) {
+  const assetId = first(row, ASSETS, numericField);
+  if (assetId === undefined || stated(row, 'outcome') === undefined) return UNKNOWN_TOKENS;
+  const outcome = wordField(row, 'outcome', parseOutcome, 'neither "up" nor "down"');
+  return outcome === 'up' ? ([assetId, UNKNOWN_TOKEN] as const) : ([UNKNOWN_TOKEN, assetId] as const);
+}
+
+/** What the first of `names` that is stated says. */
+function first<T>(fields: Fields, names: readonly string[], read: (fields: Fields, name: string) => T): T | undefined {
+  const name = names.find((candidate) => stated(fields, candidate) !== undefined);
+  return name === undefined ? undefined : read(fields, name);
+}

@@ -1,0 +1,17 @@
+import type { Codec } from '../codec.ts';
+import { looksLikeMsgpackRecord, msgpackRecordsOf } from '../parse/msgpack.ts';
+import { takeRecord } from './ndjson.ts';
+
+/** The own format as a stream of msgpack maps. */
+export function ownMsgpack(): Codec {
+  return {
+    format: 'bookreel msgpack',
+    statesMarkets: false,
+    recognises: ({ name, head }) => looksLikeMsgpackRecord(head) || /\.msgpack$/i.test(name),
+    read: async (file, intake) => {
+      for await (const record of msgpackRecordsOf(file.bytes(), `'${file.path}'`)) {
+        takeRecord(record.number, record.value, intake);
+      }
+    },
+  };
+}

@@ -1,0 +1,208 @@
+import type { MarketStatement } from '../../domain/market-statement.ts';
+import { parseOutcome } from '../../domain/outcome.ts';
+import { parsePriceKind } from '../../domain/price.ts';
+import type { Quote } from '../../domain/quote.ts';
+import { parseTimeframe, TIMEFRAMES } from '../../domain/timeframe.ts';
+import { parseJsonExactly } from '../../record/exact-json.ts';
+import {
+  attempt,
+  attempted,
+  bookFields,
+  booleanField,
+  coinField,
+  conditionIdField,
+  type Fields,
+  figure,
+  instantField,
+  isFields,
+  nonNegative,
+  numericField,
+  optional,
+  outcomeField,
+  priceWithinOne,
+  recordIdField,
+  rejected,
+  stated,
+  textField,
+  wordField,
+} from '../../record/fields.ts';
+import { RECORD_TYPES, type RecordedItem } from '../../record/record.ts';
+import { OWN_TRADE_NAMES, tradeFields } from '../../record/trade-fields.ts';
+import { slugField } from '../../venue/slug.ts';
+import type { Codec } from '../codec.ts';
+import { BookScanner } from '../parse/book-scanner.ts';
+import { visitLines } from '../parse/lines.ts';
+import type { Intake } from '../record-sink.ts';
+
+/** The kind of what is too damaged to say its type. */
+const UNKNOWN_KIND = 'unknown';
+const OUTCOMES_WANTED = 'not up and down';
+
+/**
+ * bookreel's own recording format as lines of JSON: one object a line, `type` says what it is, the fields are those of the API. A file called `.ndjson` is one, whatever is wrong with its first lines, and so is a pipe that
+ * begins like nothing else.
+ */
+export function ownNdjson(): Codec {
+  return {
+    format: 'bookreel NDJSON',
+    statesMarkets: false,
+    recognises: ({ name, lines, piped }) => lines.some(looksLikeRecord) || /\.ndjson$/i.test(name) || piped,
+    read: async (file, intake) => {
+      const scanner = new BookScanner();
+      await visitLines(file.bytes(), (line) => {
+        const snapshot = scanner.scan(line);
+        if (snapshot === undefined) takeRecord(line.number, () => parseJsonExactly(line.text()), intake);
+        else intake.take(snapshot.type, line.number, () => [snapshot]);
+      });
+    },
+  };
+}
+
+/**
+ * Hands what `read` returns to the intake as a record of the own format, under the type that it says it has. `read` may throw
+ * the DomainError 'rejected-record' of what cannot be read.
+ */
+export function takeRecord(number: number, read: () => unknown, intake: Intake): void {
+  const value = attempt(read);
+  intake.take(kindOf(value), number, () => [parseRecord(attempted(value))]);
+}
+
+/** Whether `line` is a record of this format, good or not: what a file is recognised by. */
+function looksLikeRecord(line: string): boolean {
+  try {
+    return kindOf(JSON.parse(line)) !== UNKNOWN_KIND;
+  } catch {
+    // Not JSON is an answer here, not an error.
+    return false;
+  }
+}
+
+/** The type that a record says it has, for the report. */
+function kindOf(value: unknown): string {
+  const type = isFields(value) ? value.type : undefined;
+  return RECORD_TYPES.find((known) => known === type) ?? UNKNOWN_KIND;
+}
+
+/** Throws DomainError 'rejected-record' with the reason when the fields are not a record that can be kept. */
+export function parseRecord(value: unknown): RecordedItem {
+  if (!isFields(value)) throw rejected('the record is not an object');
+  switch (value.type) {
+    case 'market':
+      return { type: 'market', statement: marketStatement(value) };
+    case 'snapshot':
+      return {
+        type: 'snapshot',
+        ...outcomeFields(value),
+        ...bookFields(value),
+        mirrored: optional(value, 'mirrored', booleanField) ?? false,
+      };
+    case 'quote':
+      return { type: 'quote', ...outcomeFields(value), quote: quoteFields(value) };
+    case 'price':
+      return { type: 'price', ...outcomeFields(value), ...priceFields(value) };
+    case 'coinPrice':
+      return {
+        type: 'coinPrice',
+        symbol: coinField(value),
+        source: textField(value, 'source'),
+        timestampMs: instantField(value, 'timestamp'),
+        id: recordIdField(value),
+        price: figure(value.price, 'price'),
+      };
+    case 'gap':
+      return { type: 'gap', conditionId: conditionIdField(value), gap: gapFields(value) };
+    default:
+      throw rejected(`type is not one of ${RECORD_TYPES.join(', ')}`);
+  }
+}
+
+function outcomeFields(fields: Fields) {
+  return {
+    conditionId: conditionIdField(fields),
+    outcome: outcomeField(fields),
+    timestampMs: instantField(fields, 'timestamp'),
+    id: recordIdField(fields),
+    assetId: optional(fields, 'assetId', numericField),
+  };
+}
+
+function quoteFields(fields: Fields): Quote {
+  const [bidPrice, bidSize] = quoteSide(fields, 'bid');
+  const [askPrice, askSize] = quoteSide(fields, 'ask');
+  return { bidPrice, bidSize, askPrice, askSize };
+}
+
+function quoteSide(fields: Fields, side: 'bid' | 'ask'): [number, number] | [undefined, undefined] {
+  const price = stated(fields, `${side}Price`);
+  const size = stated(fields, `${side}Size`);
+  if (price === undefined && size === undefined) return [undefined, undefined];
+  if (price === undefined || size === undefined) throw rejected(`${side}Price and ${side}Size must come together`);
+  const sizeValue = nonNegative(size, `${side}Size`);
+  if (sizeValue === 0) throw rejected(`${side}Size is 0: a missing side is null`);
+  return [priceWithinOne(price, `${side}Price`), sizeValue];
+}
+
+function priceFields(fields: Fields) {
+  const kind = wordField(fields, 'kind', parsePriceKind, 'neither "mid" nor "trade"');
+  const price = priceWithinOne(fields.price, 'price');
+  return kind === 'trade' ? { kind, price, trade: tradeFields(fields, OWN_TRADE_NAMES) } : { kind, price };
+}
+
+function gapFields(fields: Fields) {
+  const fromMs = instantField(fields, 'from');
+  const toMs = instantField(fields, 'to');
+  if (fromMs > toMs) throw rejected('from lies behind to');
+  return { fromMs, toMs, reason: textField(fields, 'reason') };
+}
+
+function marketStatement(fields: Fields): MarketStatement {
+  const timeframe = wordField(fields, 'timeframe', parseTimeframe, `not one of ${TIMEFRAMES.join(', ')}`);
+  const slug = slugField(fields);
+  const startMs = instantField(fields, 'startTime');
+  const endMs = instantField(fields, 'endTime');
+  if (startMs >= endMs) throw rejected('startTime is not before endTime');
+  return {
+    conditionId: conditionIdField(fields),
+    slug,
+    symbol: coinField(fields),
+    timeframe,
+    clobTokenIds: tokenIds(fields),
+    startMs,
+    endMs,
+    marketId: optional(fields, 'marketId', numericField),
+    eventId: optional(fields, 'eventId', numericField),
+    active: optional(fields, 'active', booleanField),
+    closed: optional(fields, 'closed', booleanField),
+    winner: optional(fields, 'winner', winnerField),
+    volume: optional(fields, 'volume', figureField),
+    liquidity: optional(fields, 'liquidity', figureField),
+    resolvedMs: optional(fields, 'resolvedAt', instantField),
+    priceStart: optional(fields, 'priceStart', figureField),
+    priceEnd: optional(fields, 'priceEnd', figureField),
+    createdMs: optional(fields, 'createdAt', instantField),
+    updatedMs: optional(fields, 'updatedAt', instantField),
+  };
+}
+
+/** Asset ids in the order up, down, whichever order the recording's `outcomes` have. */
+function tokenIds(fields: Fields): readonly [string, string] {
+  const outcomes = fields.outcomes;
+  const tokens = fields.clobTokenIds;
+  if (!Array.isArray(outcomes) || outcomes.length !== 2) throw rejected('outcomes is not an array of two labels');
+  if (!Array.isArray(tokens) || tokens.length !== 2) throw rejected('clobTokenIds is not an array of two asset ids');
+  const [first, second] = outcomes.map((outcome) =>
+    wordField({ outcomes: outcome }, 'outcomes', parseOutcome, OUTCOMES_WANTED),
+  );
+  if (first === second) throw rejected(`outcomes is ${OUTCOMES_WANTED}`);
+  const ids = [0, 1].map((index) => numericField({ clobTokenIds: tokens[index] }, 'clobTokenIds'));
+  if (ids[0] === ids[1] && ids[0] !== '0') throw rejected('clobTokenIds names one asset twice');
+  return first === 'up' ? [ids[0]!, ids[1]!] : [ids[1]!, ids[0]!];
+}
+
+function winnerField(fields: Fields, name: string) {
+  return wordField(fields, name, parseOutcome, 'neither "up" nor "down" nor null');
+}
+
+function figureField(fields: Fields, name: string): number {
+  return figure(fields[name], name);
+}

@@ -1,0 +1,261 @@
+import { asyncBufferFromFile, type FileMetaData, type ParquetParsers, parquetReadObjects } from 'hyparquet';
+import { powerOfTen, SIGNIFICANT_DIGITS_MAX } from '../../domain/decimal.ts';
+import { parseFrameJson } from '../../record/exact-json.ts';
+import { type Fields, isFields, refusal, rejected } from '../../record/fields.ts';
+import { bookKind } from '../../venue/messages.ts';
+import type { Codec } from '../codec.ts';
+import { checksNote } from '../rebuild/checks.ts';
+import { VenueFeed } from '../rebuild/feed.ts';
+import type { SnapshotPace } from '../rebuild/pace.ts';
+import { VenueBooks } from '../rebuild/rebuilds.ts';
+import type { Intake } from '../record-sink.ts';
+import { COMPRESSORS, parquetMetadata, readable } from './parquet-books.ts';
+
+/**
+ * PMXT's hourly archives of the whole venue (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`): one row an event of one asset, sorted by
+ * market, asset and time of receipt.
+ *
+ *   timestamp_received, timestamp   UTC, milliseconds; the second is the venue's
+ *   market                          the condition id, 66 bytes of ASCII
+ *   event_type                      book, price_change, last_trade_price, tick_size_change
+ *   asset_id
+ *   bids, asks                      of a book: JSON, [["price","size"], …]
+ *   price, size, side               of a change (the new size at the price) and of a trade; DECIMAL(9,4), DECIMAL(18,6)
+ *   best_bid, best_ask, old_tick_size, new_tick_size, fee_rate_bps, transaction_hash
+ */
+const MARKED_BY = ['event_type', 'asset_id', 'market', 'timestamp_received', 'bids', 'asks'];
+const COLUMNS = [
+  ...['timestamp_received', 'timestamp', 'market', 'event_type', 'asset_id', 'bids', 'asks'],
+  ...['price', 'size', 'side', 'best_bid', 'best_ask', 'new_tick_size', 'fee_rate_bps', 'transaction_hash'],
+];
+/** The hour is all there is of it: rows of markets that nobody named are passed over. */
+const UNKNOWN_ROWS = 'row of an unknown market';
+/** Of so many rows at a time it is asked whose they are: of all of a row group, as a rule, or it is unpacked again and again. */
+const SEARCHED_ROWS = 1_048_576;
+/** So many rows are in memory as a whole. */
+const READ_ROWS = 131_072;
+/** Where the rows of known assets lie in more runs than this, the rows between them are read as well. */
+const RUNS_MAX = 32;
+/** Beyond this an unscaled decimal may have been rounded on its way. */
+const UNSCALED_MAX = powerOfTen(SIGNIFICANT_DIGITS_MAX);
+
+export function pmxtParquet({ every }: { readonly every: SnapshotPace }): Codec {
+  const books = new VenueBooks(every);
+  const feed = new VenueFeed(books);
+  return {
+    format: 'PMXT Parquet',
+    statesMarkets: false,
+    recognises: ({ columns }) => columns !== undefined && MARKED_BY.every((name) => columns.has(name)),
+    read: async ({ path }, intake) => {
+      feed.forgetUnknown();
+      await new PmxtFile(path, feed, intake).read();
+    },
+    finish: (intake) => books.finish(intake),
+    notes: () => checksNote(books.checks),
+  };
+}
+
+/** Rows from `start` to `end`, exclusive; counted from 0. */
+interface RowRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+class PmxtFile {
+  readonly #path: string;
+  readonly #feed: VenueFeed;
+  readonly #intake: Intake;
+  /** Whether a market of an asset is known; asked once an asset, they come in runs. */
+  #lastAsset: { readonly id: unknown; readonly isKnown: boolean } | undefined;
+  #knownRows = 0;
+
+  constructor(path: string, feed: VenueFeed, intake: Intake) {
+    this.#path = path;
+    this.#feed = feed;
+    this.#intake = intake;
+  }
+
+  async read(): Promise<void> {
+    const file = await readable(this.#path, () => asyncBufferFromFile(this.#path));
+    const metadata = await parquetMetadata(this.#path, file);
+    const scales = decimalScales(metadata);
+    const held = new Set(metadata.schema.map(({ name }) => name));
+    const columns = COLUMNS.filter((name) => held.has(name));
+    const rowsOf = async ({ start, end }: RowRange, names: string[]): Promise<Fields[]> =>
+      await readable(this.#path, () =>
+        parquetReadObjects({
+          file,
+          metadata,
+          columns: names,
+          rowStart: start,
+          rowEnd: end,
+          compressors: COMPRESSORS,
+          parsers: PARSERS,
+          useOffsetIndex: true,
+        }),
+      );
+    for (const range of rangesOf(metadata)) {
+      const assets = await rowsOf(range, ['asset_id']);
+      for (const run of this.#knownRuns(range, assets)) {
+        const rows = await rowsOf(run, columns);
+        for (const [index, row] of rows.entries()) this.#take(row, run.start + index + 1, scales);
+      }
+    }
+    this.#refuseUselessFile(Number(metadata.num_rows));
+  }
+
+  /** The stretches of `range` whose assets are known; the others are counted as passed over. */
+  #knownRuns({ start }: RowRange, assets: readonly Fields[]): RowRange[] {
+    const runs: { start: number; end: number }[] = [];
+    for (const [index, { asset_id }] of assets.entries()) {
+      if (!this.#isKnown(asset_id)) {
+        this.#intake.ignore(UNKNOWN_ROWS);
+        continue;
+      }
+      this.#knownRows += 1;
+      const row = start + index;
+      const last = runs.at(-1);
+      if (last !== undefined && (last.end === row || runs.length >= RUNS_MAX)) last.end = row + 1;
+      else runs.push({ start: row, end: row + 1 });
+    }
+    return runs.flatMap((run) => piecesOf(run, READ_ROWS));
+  }
+
+  #isKnown(id: unknown): boolean {
+    if (this.#lastAsset === undefined || this.#lastAsset.id !== id) {
+      const isKnown = typeof id === 'string' && this.#intake.markets.byAsset(id) !== undefined;
+      this.#lastAsset = { id, isKnown };
+    }
+    return this.#lastAsset.isKnown;
+  }
+
+  #take(row: Fields, number: number, scales: ReadonlyMap<string, number>): void {
+    if (!this.#isKnown(row.asset_id)) return;
+    try {
+      const frame = frameOf(row, scales);
+      if (this.#feed.take(frame, number, this.#intake)) return;
+      throw rejected(`event_type ${JSON.stringify(String(row.event_type).slice(0, 40))} is not known here`);
+    } catch (error) {
+      const { message } = refusal(error);
+      this.#intake.reject(this.#intake.unit(bookKind(row) ?? 'unknown', number), message);
+    }
+  }
+
+  /** A file of which nothing is kept is no success. */
+  #refuseUselessFile(rows: number): void {
+    if (this.#knownRows > 0 || rows === 0) return;
+    const unit = this.#intake.unit('file', 1);
+    this.#intake.reject(
+      unit,
+      `none of the ${rows} rows belongs to a market that is known: import the metadata of the wanted markets first, or name a file with it (--markets)`,
+    );
+  }
+}
+
+/** Stretches that lie within one row group each. */
+function rangesOf({ row_groups: groups }: FileMetaData): RowRange[] {
+  let start = 0;
+  return groups.flatMap((group) => {
+    const range = { start, end: start + Number(group.num_rows) };
+    start = range.end;
+    return piecesOf(range, SEARCHED_ROWS);
+  });
+}
+
+function piecesOf({ start, end }: RowRange, rows: number): RowRange[] {
+  const pieces: RowRange[] = [];
+  for (let from = start; from < end; from += rows) pieces.push({ start: from, end: Math.min(end, from + rows) });
+  return pieces;
+}
+
+/** How many decimals each decimal column has. */
+function decimalScales({ schema }: FileMetaData): ReadonlyMap<string, number> {
+  const decimals = schema.filter(({ converted_type }) => converted_type === 'DECIMAL');
+  return new Map(decimals.map(({ name, scale }) => [name, scale ?? 0]));
+}
+
+/** Times as Unix milliseconds, JSON as the text that it is. */
+const PARSERS: Partial<ParquetParsers> = {
+  timestampFromMilliseconds: (milliseconds: bigint) => Number(milliseconds),
+  timestampFromMicroseconds: (microseconds: bigint) => Number(microseconds / 1000n),
+  timestampFromNanoseconds: (nanoseconds: bigint) => Number(nanoseconds / 1_000_000n),
+  jsonFromBytes: (bytes: Uint8Array | undefined) => textOf(bytes),
+};
+
+function textOf(value: unknown): unknown {
+  return value instanceof Uint8Array ? new TextDecoder().decode(value) : value;
+}
+
+/** The row as the venue's message that it was made of. */
+function frameOf(row: Fields, scales: ReadonlyMap<string, number>): Fields {
+  const decimal = (name: string) => exactDecimal(row[name], scales.get(name), name);
+  const frame = {
+    event_type: textOf(row.event_type),
+    market: textOf(row.market),
+    asset_id: row.asset_id,
+    timestamp: timeOf(row.timestamp) ?? timeOf(row.timestamp_received),
+  };
+  switch (frame.event_type) {
+    case 'book':
+      return { ...frame, bids: levelsOf(row.bids, 'bids'), asks: levelsOf(row.asks, 'asks') };
+    case 'price_change':
+      return {
+        ...frame,
+        price: decimal('price'),
+        size: decimal('size'),
+        side: textOf(row.side),
+        best_bid: decimal('best_bid'),
+        best_ask: decimal('best_ask'),
+      };
+    case 'last_trade_price':
+      return {
+        ...frame,
+        price: decimal('price'),
+        size: decimal('size'),
+        side: textOf(row.side),
+        fee_rate_bps: typeof row.fee_rate_bps === 'bigint' ? Number(row.fee_rate_bps) : textOf(row.fee_rate_bps),
+        transaction_hash: textOf(row.transaction_hash),
+      };
+    case 'tick_size_change':
+      return { ...frame, new_tick_size: decimal('new_tick_size') };
+    default:
+      return { ...frame, best_bid: decimal('best_bid'), best_ask: decimal('best_ask') };
+  }
+}
+
+function timeOf(value: unknown): unknown {
+  return typeof value === 'bigint' ? Number(value) : (value ?? undefined);
+}
+
+/**
+ * A decimal column is read as its integer times a power of ten, in floating point: the integer is the nearest one, as long as
+ * it is not too large, and divided by the power it is the decimal again.
+ */
+function exactDecimal(value: unknown, scale: number | undefined, name: string): unknown {
+  if (scale === undefined || typeof value !== 'number') return textOf(value);
+  const unscaled = Math.round(value * powerOfTen(scale));
+  if (Math.abs(unscaled) >= UNSCALED_MAX)
+    throw rejected(`${name} ${value} has more than ${SIGNIFICANT_DIGITS_MAX} digits`);
+  return unscaled / powerOfTen(scale);
+}
+
+/** `[["0.48","30"], …]` as the venue's levels. */
+function levelsOf(value: unknown, name: string): unknown {
+  const levels = typeof value === 'string' ? parsed(value, name) : value;
+  if (!Array.isArray(levels)) throw rejected(`${name} is missing or not an array`);
+  return levels.map((level: unknown) => {
+    if (isFields(level)) return level;
+    if (!Array.isArray(level) || level.length !== 2)
+      throw rejected(`${name} has a level that is not a price and a size`);
+    return { price: level[0], size: level[1] };
+  });
+}
+
+function parsed(text: string, name: string): unknown {
+  try {
+    return parseFrameJson(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw rejected(`${name} is not JSON`);
+    throw error;
+  }
+}

@@ -1,0 +1,170 @@
+import { standInConditionId } from '../../domain/condition-id.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
+import { parseJsonFigures } from '../../record/exact-json.ts';
+import {
+  attempt,
+  attempted,
+  bookFields,
+  type Fields,
+  instantField,
+  isFields,
+  rejected,
+  stated,
+  wordField,
+} from '../../record/fields.ts';
+import type { RecordedItem } from '../../record/record.ts';
+import { timeField, UNKNOWN_TOKENS } from '../../venue/market-fields.ts';
+import { slugField, windowOfSlug } from '../../venue/slug.ts';
+import type { Codec } from '../codec.ts';
+import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
+import { type Line, linesOf } from '../parse/lines.ts';
+import { BINANCE, CHAINLINK, COINBASE, coinPrice, usdPrice } from '../parse/spot-price.ts';
+import type { Intake } from '../record-sink.ts';
+
+/**
+ * What a trading program sampled once a second, a line for each kind, `type` saying which, `ts` when (Unix ms). Books are the
+ * best five levels of a side and are kept as the snapshots they are. Lines belong to the market of the `slot` line before them,
+ * else to the one that the file is called by, up to the first point or underscore: what follows says which part it is.
+ */
+const TYPES = ['slot', 'orderbook_snapshot', 'ticker', 'market_price', 'resolution', 'remaining'] as const;
+type Type = (typeof TYPES)[number];
+const UNKNOWN_KIND = 'unknown';
+
+const TICKER_SOURCES = [
+  ['assetPrice', CHAINLINK],
+  ['binancePrice', BINANCE],
+  ['coinbasePrice', COINBASE],
+] as const;
+
+export function secondSnapshots(): Codec {
+  return {
+    format: 'one-second snapshots',
+    statesMarkets: false,
+    recognises: ({ lines }) => lines.some((line) => isLine(line)),
+    read: async (file, intake) => {
+      const reader = new Reader(intake, file.name.replace(/[._].*$/, ''));
+      for await (const line of linesOf(file.bytes())) reader.take(line);
+    },
+  };
+}
+
+function isLine(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isFields(value) && typeOf(value) !== undefined && 'ts' in value;
+  } catch {
+    // Not JSON is an answer here, not an error.
+    return false;
+  }
+}
+
+function typeOf({ type }: Fields): Type | undefined {
+  return TYPES.find((candidate) => candidate === type);
+}
+
+/** Reads one file: which market lines are about stands in lines before. */
+class Reader {
+  readonly #intake: Intake;
+  #slug: string;
+
+  constructor(intake: Intake, fileName: string) {
+    this.#intake = intake;
+    this.#slug = fileName;
+  }
+
+  take(line: Line): void {
+    const value = attempt(() => parseJsonFigures(line.text()));
+    const fields: Fields = isFields(value) && !(value instanceof DomainError) ? value : {};
+    const type = typeOf(fields);
+    const nothing = type === undefined ? undefined : emptyKind(type, fields);
+    if (nothing !== undefined) {
+      this.#intake.ignore(nothing);
+      return;
+    }
+    this.#intake.take(type ?? UNKNOWN_KIND, line.number, () => {
+      if (!isFields(attempted(value))) throw rejected('the line is not a JSON object');
+      if (type === undefined) throw rejected(`type is not one of ${TYPES.join(', ')}`);
+      return this.#itemsOf(type, fields);
+    });
+  }
+
+  #itemsOf(type: Type, fields: Fields): readonly RecordedItem[] {
+    const { markets } = this.#intake;
+    const atMs = instantField(fields, 'ts');
+    const slug = type === 'slot' ? slugField(fields) : this.#slug;
+    const endMs = timeField(fields, 'endTime');
+    const market = marketOf(slug, endMs === undefined ? atMs : endMs - 1, markets);
+    this.#slug = slug;
+    if (type === 'ticker') return pricesOf(fields, market.symbol, atMs);
+    const statement = { ...market, ...settlementOf(type, fields, market, atMs) };
+    if (type !== 'orderbook_snapshot') return [{ type: 'market', statement }];
+    const books = booksOf(fields, market, atMs);
+    return markets.byConditionId(market.conditionId) === undefined ? [{ type: 'market', statement }, ...books] : books;
+  }
+}
+
+/** How a line that holds no record is counted; undefined for one that should hold some. */
+function emptyKind(type: Type, fields: Fields): string | undefined {
+  const areNull = (...names: string[]) => names.every((name) => fields[name] === null);
+  if (type === 'remaining') return type;
+  if (type === 'slot' && fields.action === 'end') return 'slot end';
+  if (type === 'orderbook_snapshot' && areNull(...OUTCOMES)) return 'orderbook_snapshot without books';
+  if (type === 'ticker' && areNull(...TICKER_SOURCES.map(([name]) => name))) return 'ticker without prices';
+  return undefined;
+}
+
+/** The market that a slug names; one that is not known gets a stand-in for its conditionId, and no assets. */
+function marketOf(slug: string, nearMs: number, markets: KnownMarkets): KnownMarket {
+  const window = windowOfSlug(slug, nearMs);
+  const known = markets.bySlug(slug, window?.startMs);
+  if (known !== undefined) return known;
+  if (window === undefined) {
+    throw rejected('neither a slot line before it nor the name of the file says which market it is about');
+  }
+  return { conditionId: standInConditionId(slug, window.startMs), slug, ...window, clobTokenIds: UNKNOWN_TOKENS };
+}
+
+function settlementOf(type: Type, fields: Fields, market: KnownMarket, atMs: number) {
+  const price = (name: string) => (stated(fields, name) === undefined ? undefined : usdPrice(fields[name], name));
+  if (type === 'market_price') {
+    const priceStart = price('priceToBeat') ?? price('openPrice');
+    if (priceStart === undefined) throw rejected('priceToBeat and openPrice are both missing');
+    return { priceStart };
+  }
+  if (type !== 'resolution') return {};
+  const winner = wordField(fields, 'direction', parseOutcome, 'neither "up" nor "down"');
+  if (atMs < market.endMs) throw rejected('the resolution stands before the end of the window');
+  const prices = { priceStart: price('openPrice'), priceEnd: price('closePrice') };
+  return { ...prices, winner, closed: true, active: false, resolvedMs: atMs };
+}
+
+function pricesOf(fields: Fields, symbol: string, atMs: number): RecordedItem[] {
+  const items = TICKER_SOURCES.filter(([name]) => stated(fields, name) !== undefined).map(([name, source]) =>
+    coinPrice(symbol, source, atMs, usdPrice(fields[name], name)),
+  );
+  if (items.length === 0) throw rejected(`${TICKER_SOURCES.map(([name]) => name).join(', ')} are all missing`);
+  return items;
+}
+
+function booksOf(fields: Fields, { conditionId }: KnownMarket, timestampMs: number): RecordedItem[] {
+  const items = OUTCOMES.flatMap((outcome): RecordedItem[] => {
+    const book = stated(fields, outcome);
+    if (book === undefined) return [];
+    if (!isFields(book)) throw rejected(`${outcome} is not an object with bids and asks`);
+    const sides = bookFields({ bids: levelsOf(book.bids, 'bids'), asks: levelsOf(book.asks, 'asks') });
+    return [{ type: 'snapshot', conditionId, outcome, timestampMs, id: undefined, assetId: undefined, ...sides }];
+  });
+  if (items.length === 0) throw rejected('up and down are both missing');
+  return items;
+}
+
+/** `[price, size]` as `{price, size}`. */
+function levelsOf(levels: unknown, name: string): unknown {
+  if (!Array.isArray(levels)) return levels;
+  return levels.map((level: unknown) => {
+    if (!Array.isArray(level) || level.length !== 2)
+      throw rejected(`${name} has a level that is not a pair of price and size`);
+    return { price: level[0], size: level[1] };
+  });
+}

@@ -1,0 +1,75 @@
+import { isCoin } from '../../domain/coin.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { instantField } from '../../record/fields.ts';
+import type { RecordedItem } from '../../record/record.ts';
+import { knownCoin } from '../../venue/slug.ts';
+import type { Codec } from '../codec.ts';
+import { hasColumns, type Row, readRows } from '../parse/csv.ts';
+import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, coinPrice, feedPrice, PYTH } from '../parse/spot-price.ts';
+
+/**
+ * One price of one coin a row, about one a second: `feed_ts_ms` (Unix ms), `value` and, if there is one, `full_accuracy_value`.
+ * Whose price it is stands in the file's name. A second row of one time corrects the first: both are kept, and what was
+ * received later comes later.
+ */
+const COLUMNS = { required: ['feed_ts_ms', 'value'] };
+const EXACT_COLUMNS = { required: ['feed_ts_ms', 'full_accuracy_value'] };
+
+const PUBLISHERS: readonly string[] = [CHAINLINK, BINANCE, COINBASE, PYTH];
+/** Words of a name that say nothing of coin or publisher: `prices`, numbers of parts, dates. */
+const FILLER = /^(?:prices?|spot|usdt?|part|\d+)$/;
+const TWAP = /^twap-?(\d{1,5})s?$/;
+
+export function spotCsv(): Codec {
+  return {
+    format: 'spot price CSV',
+    statesMarkets: false,
+    recognises: (sample) => hasColumns(sample, COLUMNS) || hasColumns(sample, EXACT_COLUMNS),
+    read: async (file, intake) => {
+      const series = seriesOf(file.name);
+      if (series === undefined) {
+        throw new DomainError(
+          'unreadable',
+          `'${file.path}' does not say whose prices it has: call it by coin and publisher, such as btcusd-chainlink-2026-06-08.csv`,
+        );
+      }
+      await readRows(file, { required: ['feed_ts_ms'] }, intake, (line, row) => {
+        intake.take('coin price', line, () => [priceOf(row(), series)]);
+      });
+    },
+  };
+}
+
+interface Series {
+  readonly symbol: string;
+  readonly source: string;
+}
+
+function priceOf(row: Row, { symbol, source }: Series): RecordedItem {
+  const timestampMs = instantField({ feed_ts_ms: row('feed_ts_ms') }, 'feed_ts_ms');
+  return coinPrice(symbol, source, timestampMs, feedPrice(row('value'), row('full_accuracy_value')));
+}
+
+/**
+ * From names like `btcusd-chainlink-2026-06-08.csv` and `BTC-prices-2026-07-24.csv`, where the publisher goes without saying:
+ * this is how Chainlink's relay is recorded. Undefined when there is no coin, or a word that may name another publisher.
+ */
+function seriesOf(fileName: string): Series | undefined {
+  const [pair = '', ...words] = fileName
+    .toLowerCase()
+    .replace(/\.csv$/, '')
+    .split(/[-_.]/);
+  const symbol = coinOfWord(pair, words[0] === 'prices');
+  const said = words.filter((word) => !FILLER.test(word) && word !== CHAINLINK);
+  if (symbol === undefined || said.length > 1) return undefined;
+  const [word = CHAINLINK] = said;
+  const seconds = TWAP.exec(word)?.[1];
+  if (seconds !== undefined) return { symbol, source: chainlinkTwap(Number(seconds)) };
+  return PUBLISHERS.includes(word) ? { symbol, source: word } : undefined;
+}
+
+/** `btc`, `bitcoin`, `btcusd`; any code where the name says that prices follow. */
+function coinOfWord(word: string, isCode: boolean): string | undefined {
+  const code = word.replace(/usdt?$/, '');
+  return knownCoin(code) ?? ((isCode || code !== word) && isCoin(code) ? code : undefined);
+}

@@ -1,0 +1,134 @@
+import { parseFrameJson } from '../../record/exact-json.ts';
+import { type Fields, isFields, refusal } from '../../record/fields.ts';
+
+/** Names under which recorders keep the frame that they received; what stands beside it is their own. */
+const WRAPPERS = ['payload', 'message', 'msg', 'data', 'frame', 'raw', 'raw_data'] as const;
+
+/** A frame as text in an object in an array in a text …: deeper than this nobody wraps. */
+const DEPTH_MAX = 6;
+
+/** Texts of the heartbeat, which is not JSON. */
+const HEARTBEAT = /^(?:PING|PONG)$/i;
+
+/** What clients send, servers acknowledge and recorders note beside the messages: nothing of it is a record. */
+const CONTROL_TYPES = new Set(
+  [
+    ['subscribe', 'subscribed', 'subscription', 'subscriptions', 'subscription_ack', 'unsubscribe', 'unsubscribed'],
+    ['ack', 'ping', 'pong', 'heartbeat', 'heartbeats', 'welcome', 'hello', 'auth', 'market', 'user'],
+    ['open', 'opened', 'connect', 'connected', 'disconnect', 'disconnected', 'close', 'closed', 'reconnect'],
+  ].flat(),
+);
+
+/** What a line of a capture is made of. */
+export type LinePart =
+  /** A JSON object that nobody wraps: a message of the venue, of another feed, or nothing that is known. */
+  | { readonly frame: Fields }
+  /** Holds no record; the name says what it is. */
+  | { readonly control: string }
+  /** Cannot be read; the reason is one clause. */
+  | { readonly malformed: string };
+
+/**
+ * The frames of one line: an object, an array of them, either as text inside a text, or wrapped in an object of the
+ * recorder's. `isFrame` says which objects are messages though they have a field that is called like a wrapper.
+ */
+export function partsOfLine(text: string, isFrame: (frame: Fields) => boolean): LinePart[] {
+  const parts: LinePart[] = [];
+  collectText(text, isFrame, parts, 0);
+  return parts;
+}
+
+/** The same of what a line was parsed to. */
+export function partsOfValue(value: unknown, isFrame: (frame: Fields) => boolean): LinePart[] {
+  const parts: LinePart[] = [];
+  collect(value, isFrame, parts, 0);
+  return parts;
+}
+
+function collectText(text: string, isFrame: (frame: Fields) => boolean, parts: LinePart[], depth: number): void {
+  const trimmed = text.trim();
+  if (trimmed === '') parts.push({ control: 'empty frame' });
+  else if (HEARTBEAT.test(trimmed)) parts.push({ control: trimmed.toUpperCase() });
+  else {
+    try {
+      collect(parseFrameJson(trimmed), isFrame, parts, depth);
+    } catch (error) {
+      parts.push({ malformed: malformation(error, depth) });
+    }
+  }
+}
+
+function malformation(error: unknown, depth: number): string {
+  if (error instanceof SyntaxError) return depth === 0 ? 'the line is not JSON' : 'the frame in the line is not JSON';
+  return refusal(error).message;
+}
+
+function collect(value: unknown, isFrame: (frame: Fields) => boolean, parts: LinePart[], depth: number): void {
+  if (depth > DEPTH_MAX) {
+    parts.push({ malformed: `the frame is wrapped more than ${DEPTH_MAX} times` });
+  } else if (typeof value === 'string') {
+    collectText(value, isFrame, parts, depth + 1);
+  } else if (Array.isArray(value)) {
+    if (value.length === 0) parts.push({ control: 'empty frame' });
+    for (const element of value) collect(element, isFrame, parts, depth + 1);
+  } else if (!isFields(value)) {
+    parts.push({ malformed: 'the frame is not a JSON object' });
+  } else if (isVenueMessage(value) || isFrame(value)) {
+    parts.push({ frame: value });
+  } else {
+    collectWrapped(value, isFrame, parts, depth);
+  }
+}
+
+function collectWrapped(value: Fields, isFrame: (frame: Fields) => boolean, parts: LinePart[], depth: number): void {
+  const row = channelRow(value);
+  if (row !== undefined) {
+    parts.push({ frame: row });
+    return;
+  }
+  const name = WRAPPERS.find((wrapper) => typeof value[wrapper] === 'string' || typeof value[wrapper] === 'object');
+  const control = controlOf(value);
+  // null is what recorders write where there was nothing.
+  if (name !== undefined && value[name] !== null) collect(value[name], isFrame, parts, depth + 1);
+  else if (control !== undefined) parts.push({ control });
+  else parts.push({ frame: value });
+}
+
+/** A message of the venue's market channel, or a book as its REST interface answers it. */
+export function isVenueMessage(value: Fields): boolean {
+  return typeof value.event_type === 'string' || (Array.isArray(value.bids) && 'asks' in value && 'asset_id' in value);
+}
+
+/**
+ * A row of an archive that keeps one channel a file, without event_type: `{slug, asset_id, event_ts_ms, payload}`, the payload being
+ * what the channel says beside that.
+ */
+function channelRow(value: Fields): Fields | undefined {
+  const { payload, event_ts_ms: timestamp, asset_id } = value;
+  if (timestamp === undefined || !isFields(payload) || payload.event_type !== undefined) return undefined;
+  const event_type = channelOf(payload);
+  if (event_type === undefined) return undefined;
+  return { timestamp, ...(asset_id === undefined ? {} : { asset_id }), ...payload, event_type };
+}
+
+function channelOf(payload: Fields): string | undefined {
+  if (Array.isArray(payload.bids) && Array.isArray(payload.asks)) return 'book';
+  if (Array.isArray(payload.price_changes)) return 'price_change';
+  if ('price' in payload && 'size' in payload) return 'last_trade_price';
+  return undefined;
+}
+
+function controlOf(value: Fields): string | undefined {
+  const word = value.operation ?? value.type ?? value.event ?? value.action;
+  if (typeof word === 'string' && CONTROL_TYPES.has(word.toLowerCase())) return word.toLowerCase();
+  return Object.keys(value).length === 0 ? 'empty frame' : undefined;
+}
+
+/** Why a frame that nobody knows is refused. */
+export function unknownFrame(frame: Fields): string {
+  const eventType = frame.event_type;
+  if (typeof eventType === 'string') {
+    return `event_type ${JSON.stringify(eventType.slice(0, 40))} is not a message that is known here`;
+  }
+  return 'the object is neither a message of the venue nor of another feed that is known here';
+}

@@ -1,0 +1,99 @@
+import { DomainError } from '../../domain/errors.ts';
+import { attempt, attempted, rejected } from '../../record/fields.ts';
+import type { RecordingFile, Sample } from '../codec.ts';
+import type { Intake } from '../record-sink.ts';
+import { linesOf } from './lines.ts';
+
+/**
+ * Comma-separated values with a header (RFC 4180), in a file of one row a line: a quoted field may hold commas and doubled
+ * quotes, not a line break.
+ */
+const COLUMNS_MAX = 1000;
+
+/** A row's fields by column; the text of a column that the file does not have is undefined. */
+export type Row = (column: string) => string | undefined;
+
+interface Columns {
+  /** Without these a file is none of this kind. */
+  readonly required: readonly string[];
+}
+
+/** Whether a file begins with a header that has all of `required`. */
+export function hasColumns({ lines: [header] }: Sample, { required }: Columns): boolean {
+  const names = header === undefined ? undefined : splitRow(header);
+  return names !== undefined && required.every((name) => names.includes(name));
+}
+
+/** Calls `take` for every row below the header. Throws 'unreadable' when the header lacks a required column or has one twice. */
+export async function readRows(
+  file: RecordingFile,
+  columns: Columns,
+  intake: Intake,
+  take: (lineNumber: number, row: () => Row) => void,
+): Promise<void> {
+  let header: readonly string[] | undefined;
+  for await (const line of linesOf(file.bytes())) {
+    if (header === undefined) {
+      header = headerOf(file, () => line.text(), columns);
+      continue;
+    }
+    const names = header;
+    const fields = attempt(() => fieldsOf(line.text(), names.length));
+    const isHeader = !(fields instanceof DomainError) && fields.every((field, index) => field === names[index]);
+    // Files that were put together still have the headers of their parts.
+    if (isHeader) intake.ignore('header');
+    else {
+      take(line.number, () => {
+        const row = attempted(fields);
+        return (column) => row[names.indexOf(column)];
+      });
+    }
+  }
+}
+
+function headerOf(file: RecordingFile, text: () => string, { required }: Columns): readonly string[] {
+  const names = attempt(() => splitRow(text()));
+  const isWhole = names !== undefined && !(names instanceof DomainError);
+  if (isWhole && required.every((column) => names.filter((name) => name === column).length === 1)) return names;
+  throw new DomainError('unreadable', `'${file.path}' has no header with each of ${required.join(', ')} once`);
+}
+
+function fieldsOf(text: string, count: number): readonly string[] {
+  const fields = splitRow(text);
+  if (fields === undefined) throw rejected('the row has a quote that is not closed, or text beside a quoted field');
+  if (fields.length !== count) throw rejected(`the row has ${fields.length} fields, and the header ${count}`);
+  return fields;
+}
+
+/** Undefined where quotes are not as they should be. Fields beyond COLUMNS_MAX are left out. */
+function splitRow(line: string): string[] | undefined {
+  const text = line.endsWith('\r') ? line.slice(0, -1) : line;
+  const fields: string[] = [];
+  let at = 0;
+  while (fields.length <= COLUMNS_MAX) {
+    const isQuoted = text[at] === '"';
+    const end = isQuoted ? closingQuote(text, at + 1) + 1 : nextComma(text, at);
+    if (isQuoted && end === 0) return undefined;
+    const field = text.slice(at, end);
+    if (isQuoted) fields.push(field.slice(1, -1).replaceAll('""', '"'));
+    else if (field.includes('"')) return undefined;
+    else fields.push(field);
+    if (end === text.length) return fields;
+    if (text[end] !== ',') return undefined;
+    at = end + 1;
+  }
+  return fields;
+}
+
+function nextComma(text: string, from: number): number {
+  const comma = text.indexOf(',', from);
+  return comma < 0 ? text.length : comma;
+}
+
+/** Where the quote is that stands alone; -1 where none does. */
+function closingQuote(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2)) {
+    if (text[at + 1] !== '"') return at;
+  }
+  return -1;
+}

@@ -1,0 +1,122 @@
+import { rejected } from '../../record/fields.ts';
+
+const NEWLINE = 10;
+const CARRIAGE_RETURN = 13;
+/** A line longer than this is refused, not collected: memory stays bounded whatever a file holds. */
+export const LINE_BYTES_MAX = 16 * 1024 * 1024;
+
+export interface Line {
+  /** Counted from 1. */
+  readonly number: number;
+  /** Throws DomainError 'rejected-record' when the line is too long or not UTF-8. */
+  readonly text: () => string;
+}
+
+/** A line where it lies among the bytes that were read, for readers that need no text; valid until the next chunk. */
+export class ByteLine implements Line {
+  readonly number: number;
+  readonly bytes: Uint8Array;
+  /** The line is bytes[start] … bytes[end - 1], without its newline; nothing of a line that is too long. */
+  readonly start: number;
+  readonly end: number;
+  readonly #decoder: TextDecoder;
+  readonly #tooLong: boolean;
+
+  constructor(
+    number: number,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    decoder: TextDecoder,
+    tooLong: boolean = false,
+  ) {
+    this.number = number;
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+    this.#decoder = decoder;
+    this.#tooLong = tooLong;
+  }
+
+  text(): string {
+    if (this.#tooLong) throw rejected(`the line is longer than ${LINE_BYTES_MAX} bytes`);
+    try {
+      return this.#decoder.decode(this.bytes.subarray(this.start, this.end));
+    } catch {
+      throw rejected('the line is not UTF-8');
+    }
+  }
+}
+
+/** The non-blank lines of a byte stream; a byte order mark is skipped, the last line needs no newline. */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
+  const cutter = new LineCutter();
+  let lines: Line[] = [];
+  const keep = (line: Line) => void lines.push(line);
+  for await (const chunk of chunks) {
+    cutter.push(chunk, keep);
+    yield* lines;
+    lines = [];
+  }
+  cutter.end(keep);
+  yield* lines;
+}
+
+/** Calls `visit` with what `linesOf` gives, one line after another: a promise for each would cost as much as reading it. */
+export async function visitLines(chunks: AsyncIterable<Uint8Array>, visit: (line: ByteLine) => void): Promise<void> {
+  const cutter = new LineCutter();
+  for await (const chunk of chunks) cutter.push(chunk, visit);
+  cutter.end(visit);
+}
+
+/** Cuts chunks into lines, and keeps what a chunk ends with for the next one. */
+class LineCutter {
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  #number = 0;
+  #parts: Uint8Array[] = [];
+  #partBytes = 0;
+
+  push(chunk: Uint8Array, visit: (line: ByteLine) => void): void {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      const line = this.#partBytes > 0 ? this.#joined(chunk.subarray(start, end)) : this.#line(chunk, start, end);
+      start = end + 1;
+      if (line !== undefined) visit(line);
+    }
+    const rest = chunk.subarray(start);
+    // What lies beyond the bound is counted, not kept.
+    if (this.#partBytes <= LINE_BYTES_MAX && rest.length > 0) this.#parts.push(rest.slice());
+    this.#partBytes += rest.length;
+  }
+
+  end(visit: (line: ByteLine) => void): void {
+    const line = this.#partBytes > 0 ? this.#joined(new Uint8Array()) : undefined;
+    if (line !== undefined) visit(line);
+  }
+
+  /** The line that `tail` ends, behind what earlier chunks had of it. */
+  #joined(tail: Uint8Array): ByteLine | undefined {
+    const length = this.#partBytes + tail.length;
+    const parts = length > LINE_BYTES_MAX ? [] : [...this.#parts, tail];
+    this.#parts = [];
+    this.#partBytes = 0;
+    // Not a Buffer: what reads lines all day is fastest with one kind of array.
+    const bytes = new Uint8Array(Buffer.concat(parts));
+    return this.#line(bytes, 0, bytes.length, length);
+  }
+
+  /** Undefined for a blank line, which is only counted. */
+  #line(bytes: Uint8Array, start: number, end: number, length = end - start): ByteLine | undefined {
+    this.#number += 1;
+    if (length > LINE_BYTES_MAX) return new ByteLine(this.#number, bytes, 0, 0, this.#decoder, true);
+    return isBlank(bytes, start, end) ? undefined : new ByteLine(this.#number, bytes, start, end, this.#decoder);
+  }
+}
+
+function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at];
+    if (byte !== CARRIAGE_RETURN && byte !== 32 && byte !== 9) return false;
+  }
+  return true;
+}

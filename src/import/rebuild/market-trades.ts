@@ -1,0 +1,44 @@
+import { tradePriceText } from '../../venue/book-hash.ts';
+
+/** So many trades of a market are remembered: about a quarter of a minute where trading is busy. */
+const TRADES_MAX = 256;
+
+/**
+ * A book that a trade changed is stamped before the trade's own message, about 20 ms on the recordings that this was
+ * measured on; trades further away than this are not asked.
+ */
+const BEHIND_MS = 250;
+const BEFORE_MS = 100;
+const USUAL_DELAY_MS = 20;
+const NEAR_MAX = 8;
+
+interface Trade {
+  readonly timestampMs: number;
+  readonly price: number;
+}
+
+/** The last trades of one market, of both outcomes: what the hashes of its books depend on. */
+export class MarketTrades {
+  readonly #trades: Trade[] = [];
+
+  add(trade: Trade): void {
+    const trades = this.#trades;
+    let at = trades.length;
+    while (at > 0 && trades[at - 1]!.timestampMs > trade.timestampMs) at -= 1;
+    trades.splice(at, 0, trade);
+    if (trades.length > TRADES_MAX) trades.shift();
+  }
+
+  /**
+   * The prices that a book of `timestampMs` may have as its last trade's, as the hash has them: of the trades around that time,
+   * most likely first. A trade that mints or merges both outcomes is told at one's price and hashed at the other's.
+   */
+  pricesAround(timestampMs: number): string[] {
+    const expectedMs = timestampMs + USUAL_DELAY_MS;
+    const near = this.#trades
+      .filter((trade) => trade.timestampMs >= timestampMs - BEFORE_MS && trade.timestampMs <= timestampMs + BEHIND_MS)
+      .sort((a, b) => Math.abs(a.timestampMs - expectedMs) - Math.abs(b.timestampMs - expectedMs))
+      .slice(0, NEAR_MAX);
+    return near.flatMap(({ price }) => [tradePriceText(price), tradePriceText(1 - price)]);
+  }
+}

@@ -1,0 +1,237 @@
+import { isCoin } from '../domain/coin.ts';
+import { isExactDecimal, parseDecimal, parseFigure } from '../domain/decimal.ts';
+import { DomainError } from '../domain/errors.ts';
+import { isInstant, parseInstant, parsePlainInteger } from '../domain/instant.ts';
+import { LEVELS_MAX, type OrderBook } from '../domain/orderbook.ts';
+import { type Outcome, parseOutcome } from '../domain/outcome.ts';
+
+/** A parsed JSON object, nothing known about its fields yet. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+const CONDITION_ID = /^0x[0-9a-fA-F]{1,64}$/;
+const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;
+const TEXT_CHARS_MAX = 200;
+
+/** What a record that cannot be kept is refused with; `reason` is one clause without the record's position. */
+export function rejected(reason: string): DomainError {
+  return new DomainError('rejected-record', reason);
+}
+
+/** The refusal that `error` is; any other error goes on. */
+export function refusal(error: unknown): DomainError {
+  if (error instanceof DomainError && error.kind === 'rejected-record') return error;
+  throw error;
+}
+
+/** What `read` returns, or the refusal that it throws: for what has to be counted before it is known whether it is kept. */
+export function attempt<T>(read: () => T): T | DomainError {
+  try {
+    return read();
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+/** What was read when it was attempted; throws the refusal that it met. */
+export function attempted<T>(result: T | DomainError): T {
+  if (result instanceof DomainError) throw result;
+  return result;
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What a text is in JSON; undefined where it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not JSON, which is what the caller asks.
+    return undefined;
+  }
+}
+
+/** null and a missing field are the same: not known. */
+export function stated(fields: Fields, name: string): unknown {
+  return fields[name] ?? undefined;
+}
+
+/** What `read` makes of the field; undefined where it is not stated. */
+export function optional<T>(fields: Fields, name: string, read: (fields: Fields, name: string) => T): T | undefined {
+  return stated(fields, name) === undefined ? undefined : read(fields, name);
+}
+
+export function booleanField(fields: Fields, name: string): boolean {
+  const value = fields[name];
+  if (typeof value !== 'boolean') throw rejected(`${name} is neither true nor false`);
+  return value;
+}
+
+export function textField(fields: Fields, name: string): string {
+  const value = fields[name];
+  if (typeof value !== 'string' || value === '') throw rejected(`${name} is missing or not a text`);
+  if (value.length > TEXT_CHARS_MAX) throw rejected(`${name} is longer than ${TEXT_CHARS_MAX} characters`);
+  // Half of a character cannot be written as UTF-8: it would be kept as something else.
+  if (!value.isWellFormed()) throw rejected(`${name} holds half of a surrogate pair`);
+  return value;
+}
+
+export function conditionIdField(fields: Fields, name = 'conditionId'): string {
+  const value = fields[name];
+  if (typeof value !== 'string' || !CONDITION_ID.test(value)) {
+    throw rejected(`${name} is missing or not 0x and up to 64 hex digits`);
+  }
+  return value.toLowerCase();
+}
+
+export function coinField(fields: Fields): string {
+  const coin = textField(fields, 'symbol').toLowerCase();
+  if (!isCoin(coin)) throw rejected('symbol is not a coin code of 1 to 16 letters and digits');
+  return coin;
+}
+
+/** A field that holds one of the words that `parse` knows; `wanted` names them. */
+export function wordField<T>(fields: Fields, name: string, parse: (text: string) => T | undefined, wanted: string): T {
+  const value = fields[name];
+  const word = typeof value === 'string' ? parse(value) : undefined;
+  if (word === undefined) throw rejected(`${name} is ${wanted}`);
+  return word;
+}
+
+export function outcomeField(fields: Fields): Outcome {
+  return wordField(fields, 'outcome', parseOutcome, 'neither "up" nor "down"');
+}
+
+/**
+ * ISO 8601 with a zone, or integer Unix milliseconds; between 1970 and 9999. Integers that are a date of 2001 to 2286 as
+ * seconds, and one of early 1970 as milliseconds, are refused: stored, the mistake would be permanent.
+ */
+export function instantField(fields: Fields, name: string): number {
+  const value = fields[name];
+  if ((typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value))) && isInSeconds(Number(value))) {
+    throw rejected(`${name} ${value} looks like Unix seconds: write milliseconds`);
+  }
+  const instantMs = typeof value === 'string' ? parseInstant(value) : typeof value === 'number' ? value : Number.NaN;
+  if (instantMs === undefined || !isInstant(instantMs)) {
+    throw rejected(`${name} is missing or not a time (ISO 8601 with a zone, or integer Unix milliseconds)`);
+  }
+  return instantMs;
+}
+
+function isInSeconds(value: number): boolean {
+  return value >= 1e9 && value < 1e10;
+}
+
+/** An id of decimal digits that is only compared, never calculated with. */
+export function numericField(fields: Fields, name: string): string {
+  const value = fields[name];
+  if (typeof value === 'string' && NUMERIC.test(value)) return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return String(value);
+  throw rejected(`${name} is not a string of decimal digits`);
+}
+
+/** A record id: decimal digits, 1 to 2^53-1; undefined when the recording gives none. */
+export function recordIdField(fields: Fields): number | undefined {
+  const value = stated(fields, 'id');
+  if (value === undefined) return undefined;
+  const id = typeof value === 'string' ? parsePlainInteger(value) : value;
+  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) throw rejected('id is not between 1 and 2^53-1');
+  return id;
+}
+
+/** A JSON number or a decimal string, kept exactly or refused. */
+function decimal(value: unknown, name: string): number {
+  if (typeof value === 'number' && isExactDecimal(value)) return value;
+  const parsed = typeof value === 'string' ? parseDecimal(value) : undefined;
+  if (parsed !== undefined) return parsed;
+  if (typeof value === 'number' || typeof value === 'string') {
+    throw rejected(`${name} ${shown(value)} is not a decimal of at most 12 decimals and 15 significant digits`);
+  }
+  throw rejected(`${name} is missing or not a number`);
+}
+
+export function nonNegative(value: unknown, name: string): number {
+  const number = decimal(value, name);
+  if (number < 0) throw rejected(`${name} ${number} is negative`);
+  return number;
+}
+
+/**
+ * A figure that its publisher computed in floating point (a reference price, a volume): kept when a double carries it
+ * unchanged, see parseFigure. A JSON number was found exact when it was parsed.
+ */
+export function figure(value: unknown, name: string): number {
+  const number = typeof value === 'string' ? parseFigure(value) : value;
+  if (typeof number !== 'number' || !Number.isFinite(number)) {
+    throw rejected(`${name} is missing, not a number, or has more digits than can be kept exactly`);
+  }
+  if (number < 0) throw rejected(`${name} ${number} is negative`);
+  return number;
+}
+
+export function priceWithinOne(value: unknown, name: string): number {
+  const price = decimal(value, name);
+  if (price < 0 || price > 1) throw rejected(`${name} ${price} lies outside 0…1`);
+  return price;
+}
+
+interface Side {
+  readonly prices: number[];
+  readonly sizes: number[];
+  readonly dropped: number;
+}
+
+/** Both sides of a book from arrays of `{price, size}` in any order; levels of size 0 are dropped and counted. */
+export function bookFields(fields: Fields): { book: OrderBook; droppedLevels: number } {
+  const bids = side(fields.bids, 'bids', -1);
+  const asks = side(fields.asks, 'asks', 1);
+  return {
+    book: { bidPrices: bids.prices, bidSizes: bids.sizes, askPrices: asks.prices, askSizes: asks.sizes },
+    droppedLevels: bids.dropped + asks.dropped,
+  };
+}
+
+/** `away`: the direction in which prices leave the best one, -1 for bids and 1 for asks. */
+function side(levels: unknown, name: string, away: -1 | 1): Side {
+  if (!Array.isArray(levels)) throw rejected(`${name} is missing or not an array`);
+  if (levels.length > LEVELS_MAX) throw rejected(`${name} has more than ${LEVELS_MAX} levels`);
+  const prices: number[] = [];
+  const sizes: number[] = [];
+  let best = true;
+  let worst = true;
+  let dropped = 0;
+  for (const level of levels) {
+    if (!isFields(level)) throw rejected(`${name} has a level that is not an object with price and size`);
+    const price = priceWithinOne(level.price, `a price in ${name}`);
+    const size = nonNegative(level.size, `a size in ${name}`);
+    if (size === 0) {
+      dropped += 1;
+      continue;
+    }
+    const before = prices.at(-1);
+    if (before !== undefined) {
+      if ((price - before) * away <= 0) best = false;
+      if ((price - before) * away >= 0) worst = false;
+    }
+    prices.push(price);
+    sizes.push(size);
+  }
+  if (best) return { prices, sizes, dropped };
+  if (worst) return { prices: prices.reverse(), sizes: sizes.reverse(), dropped };
+  return { ...sorted(prices, sizes, name, away), dropped };
+}
+
+function sorted(prices: number[], sizes: number[], name: string, away: -1 | 1) {
+  const order = prices.map((_, index) => index).sort((a, b) => (prices[a]! - prices[b]!) * away);
+  for (let i = 1; i < order.length; i += 1) {
+    const price = prices[order[i]!]!;
+    if (price === prices[order[i - 1]!]) throw rejected(`${name} has the price ${price} twice`);
+  }
+  return { prices: order.map((index) => prices[index]!), sizes: order.map((index) => sizes[index]!) };
+}
+
+function shown(value: string | number): string {
+  const text = String(value);
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}

@@ -1,0 +1,302 @@
+import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
+import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import { listedFrame, resolvedFrame } from '../../venue/channel-messages.ts';
+import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request.ts';
+import { Agenda, type Upcoming } from '../agenda.ts';
+import { TURN_MS, Turn } from '../fair-queue.ts';
+import type { ReplayRun } from '../replay.ts';
+import type { Follower } from '../replay-clock.ts';
+import { VenueFrames } from './market-frames.ts';
+
+/** The connection that a session talks through. */
+export interface Connection {
+  /** False when the client is behind: nothing more is to be sent until `drained` is called. */
+  send(text: string): boolean;
+  /** Calls `work`, and sends what it sends in as few pieces as possible. */
+  together(work: () => void): void;
+  close(code: number, reason: string): void;
+}
+
+/** What is listened to of one market; `atMs` is when its next event is, Infinity behind the last one. */
+interface Subscription extends Upcoming {
+  readonly market: StoredMarket;
+  atMs: InstantMs;
+  readonly frames: VenueFrames;
+  readonly listening: { up: boolean; down: boolean; custom: boolean };
+}
+
+/** So many events are handled between two looks at the time. */
+const EVENTS_PER_LOOK = 32;
+/** Service restart (the registry of RFC 6455 codes): connect again. */
+const CLOSED_BY_GAP = 1012;
+const GOING_AWAY = 1001;
+const INTERNAL_ERROR = 1011;
+
+/**
+ * One client of the venue's market channel, listening to a replay: what it subscribes to begins with the books at the clock's
+ * instant, and goes on as the clock does. A client that does not keep up is sent less and later; nobody else notices.
+ *
+ * When the clock jumps, everything begins anew with the books of the new instant.
+ */
+export class VenueSession {
+  readonly #run: ReplayRun;
+  readonly #connection: Connection;
+  readonly #nowMs: () => number;
+  readonly #failed: (error: unknown) => void;
+  readonly #subscriptions = new Map<number, Subscription>();
+  readonly #stopListening: readonly (() => void)[];
+  readonly #upcoming = new Agenda<Subscription>();
+  readonly #turn: Turn;
+  #follower: Follower | undefined;
+  #custom = false;
+  #wantsDump = true;
+  #shiftMs: number;
+  /** Everything up to here was sent. */
+  #positionMs: InstantMs;
+  #isBlocked = false;
+  #isClosed = false;
+  /** Subscriptions that were ever begun. */
+  #begun = 0;
+  /** Everybody's news were told up to here. */
+  #announcedMs: InstantMs;
+
+  /** `failed` hears of what goes wrong when nobody has called: the connection is closed, and nobody else notices. */
+  constructor(
+    run: ReplayRun,
+    connection: Connection,
+    monotonicMs: () => number,
+    failed: (error: unknown) => void = rethrow,
+  ) {
+    this.#run = run;
+    this.#connection = connection;
+    this.#nowMs = monotonicMs;
+    this.#failed = failed;
+    this.#shiftMs = run.shiftMs;
+    this.#positionMs = run.clock.nowMs;
+    this.#announcedMs = this.#positionMs;
+    this.#turn = new Turn(run.turns, () => this.#guarded(() => this.#pump()));
+    this.#stopListening = [
+      run.clock.onChange((change) => {
+        // A replay that is told as the present is moved once more when it starts.
+        if (change === 'jump' || run.shiftMs !== this.#shiftMs) this.#guarded(() => this.#beginAnew());
+        else this.#schedule();
+      }),
+      run.onEnd(() => this.#close(GOING_AWAY, 'the replay was ended')),
+    ];
+  }
+
+  /** A frame from the client. */
+  received(text: string): void {
+    const request = channelRequest(text);
+    if (this.#isClosed || request === undefined) return;
+    if (request.kind === 'ping') this.#connection.send('PONG');
+    else if (request.kind === 'unsubscribe') this.#unsubscribe(request.assetIds);
+    else this.#subscribe(request);
+  }
+
+  /** The client takes more. */
+  drained(): void {
+    this.#isBlocked = false;
+    this.#schedule();
+  }
+
+  closed(): void {
+    this.#isClosed = true;
+    for (const stop of this.#stopListening) stop();
+    this.#follower?.leave();
+    this.#turn.cancel();
+  }
+
+  #subscribe({ assetIds, initialDump, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): void {
+    // What is due by now goes to those who listened until now.
+    this.#pump();
+    if (this.#isClosed) return;
+    if (custom !== undefined) this.#wantCustom(custom);
+    this.#wantsDump = initialDump ?? this.#wantsDump;
+    if (this.#follower === undefined) {
+      this.#positionMs = this.#run.clock.nowMs;
+      this.#announcedMs = this.#positionMs;
+    }
+    const opened: [Subscription, Outcome][] = [];
+    for (const assetId of assetIds) {
+      if (this.#subscribedAssets() >= SUBSCRIBED_MAX) break;
+      // Of what is not listed yet nothing is heard until it is.
+      const found = this.#run.findByAsset(assetId, INSTANT_MAX_MS);
+      if (found === undefined) continue;
+      const subscription =
+        this.#subscriptions.get(found.market.key) ?? this.#open(found.market, { up: false, down: false });
+      if (subscription.listening[found.outcome]) continue;
+      subscription.listening[found.outcome] = true;
+      opened.push([subscription, found.outcome]);
+    }
+    this.#followOrLeave();
+    if (this.#wantsDump) this.#sendOpenings(opened);
+    this.#schedule();
+  }
+
+  #unsubscribe(assetIds: readonly string[]): void {
+    const unwanted = new Set(assetIds);
+    for (const subscription of this.#subscriptions.values()) {
+      const { market, listening } = subscription;
+      const [up, down] = market.clobTokenIds;
+      listening.up &&= !unwanted.has(up);
+      listening.down &&= !unwanted.has(down);
+      if (!listening.up && !listening.down) this.#drop(subscription);
+    }
+    this.#followOrLeave();
+  }
+
+  /** Who listens to nothing is up to date at once, and would take a clock that waits for listeners to its end. */
+  #followOrLeave(): void {
+    if (this.#custom || this.#subscriptions.size > 0) {
+      this.#follower ??= this.#run.clock.follow(this.#positionMs);
+      return;
+    }
+    this.#follower?.leave();
+    this.#follower = undefined;
+  }
+
+  #wantCustom(custom: boolean): void {
+    if (custom && !this.#custom) this.#announcedMs = this.#positionMs;
+    this.#custom = custom;
+    for (const { listening } of this.#subscriptions.values()) listening.custom = custom;
+  }
+
+  #subscribedAssets(): number {
+    let count = 0;
+    for (const { listening } of this.#subscriptions.values()) count += Number(listening.up) + Number(listening.down);
+    return count;
+  }
+
+  #open(market: StoredMarket, wanted: { readonly up: boolean; readonly down: boolean }): Subscription {
+    const reel = this.#run.reel(market, this.#positionMs);
+    const listening = { up: wanted.up, down: wanted.down, custom: this.#custom };
+    const frames = new VenueFrames(reel, this.#run.shiftMs, this.#run.prices);
+    this.#begun += 1;
+    const subscription = { market, frames, listening, atMs: reel.nextMs ?? Infinity, rank: this.#begun };
+    this.#subscriptions.set(market.key, subscription);
+    this.#upcoming.add(subscription);
+    return subscription;
+  }
+
+  #drop(unwanted: Subscription): void {
+    this.#subscriptions.delete(unwanted.market.key);
+    this.#upcoming.remove((each) => each === unwanted);
+  }
+
+  /** Books as they begin a subscription: one message, an array. */
+  #sendOpenings(opened: readonly (readonly [Subscription, Outcome])[]): void {
+    const books = opened.flatMap(([{ frames }, outcome]) => frames.opening(outcome) ?? []);
+    if (books.length > 0) this.#send(`[${books.join(',')}]`);
+  }
+
+  #beginAnew(): void {
+    this.#turn.cancel();
+    this.#shiftMs = this.#run.shiftMs;
+    if (this.#follower === undefined) return;
+    this.#positionMs = this.#run.clock.nowMs;
+    this.#announcedMs = this.#positionMs;
+    this.#upcoming.remove(() => true);
+    const held = [...this.#subscriptions.values()];
+    this.#subscriptions.clear();
+    const opened: [Subscription, Outcome][] = [];
+    for (const { market, listening } of held) {
+      const subscription = this.#open(market, listening);
+      for (const outcome of OUTCOMES) if (listening[outcome]) opened.push([subscription, outcome]);
+    }
+    this.#sendOpenings(opened);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isClosed || this.#isBlocked || this.#follower === undefined) this.#turn.cancel();
+    else this.#turn.ask();
+  }
+
+  /** Sends what is due, for a turn, and sees to it that the rest follows when it is time. */
+  #pump(): void {
+    this.#turn.cancel();
+    if (this.#isClosed || this.#isBlocked || this.#follower === undefined) return;
+    const { clock } = this.#run;
+    const dueMs = clock.dueMs;
+    const untilMs = this.#nowMs() + TURN_MS;
+    let isDone = false;
+    this.#connection.together(() => {
+      do isDone = this.#sendSome(dueMs);
+      while (!isDone && !this.#isBlocked && !this.#isClosed && this.#nowMs() < untilMs);
+    });
+    if (this.#isClosed || this.#isBlocked) return;
+    if (!isDone) {
+      this.#turn.ask();
+      return;
+    }
+    this.#arrive(dueMs);
+    const announcedMs = this.#custom ? this.#run.nextAnnouncementMs(this.#announcedMs) : undefined;
+    const waitMs = clock.realMsUntil(Math.min(announcedMs ?? Infinity, this.#upcoming.nextMs));
+    if (waitMs !== undefined) this.#turn.askIn(waitMs);
+  }
+
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#close(INTERNAL_ERROR, 'something went wrong here');
+      this.#failed(error);
+    }
+  }
+
+  /** A few events that are due by `dueMs`; true when nothing more is. */
+  #sendSome(dueMs: InstantMs): boolean {
+    for (let i = 0; i < EVENTS_PER_LOOK; i += 1) {
+      const { nextMs } = this.#upcoming;
+      this.#announceUntil(Math.min(nextMs, dueMs));
+      if (nextMs > dueMs) return true;
+      const subscription = this.#upcoming.take();
+      const { frames, listening } = subscription;
+      const event = frames.reel.next();
+      subscription.atMs = frames.reel.nextMs ?? Infinity;
+      this.#upcoming.add(subscription);
+      for (const frame of frames.framesOf(event, listening)) this.#send(frame);
+      // What else is of this time is still to come.
+      if (this.#upcoming.nextMs > event.timestampMs) this.#arrive(event.timestampMs);
+      if (event.kind === 'gap' && this.#run.options.gaps === 'disconnect') {
+        // Whatever else is of this time: whoever comes back begins behind it, and must not find the same gap again.
+        this.#arrive(event.timestampMs);
+        // Nobody knows by now how long it will be.
+        this.#close(CLOSED_BY_GAP, 'the recording has a gap here');
+        return true;
+      }
+      if (this.#isBlocked) return false;
+    }
+    return false;
+  }
+
+  #announceUntil(untilMs: InstantMs): void {
+    if (!this.#custom || untilMs <= this.#announcedMs) return;
+    const { archive, shiftMs } = this.#run;
+    for (const { kind, marketKey, timestampMs } of this.#run.announcements(this.#announcedMs, untilMs)) {
+      const frameOf = kind === 'listed' ? listedFrame : resolvedFrame;
+      this.#send(frameOf(archive.markets.byKey(marketKey), timestampMs + shiftMs));
+    }
+    this.#announcedMs = untilMs;
+  }
+
+  #arrive(instantMs: InstantMs): void {
+    this.#positionMs = instantMs;
+    this.#follower?.reached(instantMs);
+  }
+
+  #close(code: number, reason: string): void {
+    this.#connection.close(code, reason);
+    this.closed();
+  }
+
+  #send(text: string): void {
+    if (!this.#connection.send(text)) this.#isBlocked = true;
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw error;
+}

@@ -1,0 +1,355 @@
+import { toScaled } from '../domain/decimal.ts';
+import type { OrderBook } from '../domain/orderbook.ts';
+import { type BookRecord, EDITS_IN_HALF_MAX, SKIP_IN_OP_MAX } from './book-format.ts';
+import { outsidePrice } from './ladder.ts';
+import { columnScale, DOUBLES, placesAtLeast } from './scale.ts';
+import { type EncodedRun, KEYFRAMES_PER_RUN, RUN_PAYLOAD_BYTES, RunHeadBytes, writeRunHead } from './segment-header.ts';
+import { DOUBLE, LEVEL, ListedChanges, levelCode, REMOVE, SpelledChange, wholeUnit } from './size-change.ts';
+import { unsignedBytes, VarintWriter } from './varint.ts';
+
+const INITIAL_EDITS = 512;
+/** Numbers that are noted of an edit, and where among them. */
+const FIELDS = 4;
+const SIZE = 1;
+const BEFORE = 2;
+const CHANGE = 3;
+
+const RESIZED = 0;
+const GONE = 1;
+const NEW = 2;
+
+/** Writes one run of books as book-format.ts describes it: as many from `from` on as it takes, at most `countMax`. */
+export class BookEncoder {
+  readonly #records: readonly BookRecord[];
+  readonly #from: number;
+  readonly #countMax: number;
+  readonly #scales = new ColumnScales();
+  readonly #bids = new SideEdits(-1);
+  readonly #asks = new SideEdits(1);
+  /** Of so many records it is known how they come from those before. */
+  #found = 1;
+  readonly #body = new VarintWriter();
+
+  constructor(records: readonly BookRecord[], from: number, countMax: number) {
+    this.#records = records;
+    this.#from = from;
+    this.#countMax = countMax;
+    const { book } = records[from]!;
+    this.#scales.coverPrices(book.bidPrices);
+    this.#scales.coverPrices(book.askPrices);
+    this.#scales.coverSizes(book.bidSizes);
+    this.#scales.coverSizes(book.askSizes);
+  }
+
+  encode(): EncodedRun {
+    for (;;) {
+      // What is listed follows from the records that fit without a list: from nothing behind the run.
+      const fits = this.#fill(ListedChanges.none(), false);
+      const listed = fits === undefined ? ListedChanges.none() : this.#listedOf(fits);
+      const count = fits === undefined ? undefined : this.#fill(listed, true);
+      // A finer scale, which few segments need twice, changes all that was written.
+      if (count === undefined) continue;
+      const writer = new VarintWriter();
+      writeRunHead(writer, this.#records, this.#from, count);
+      writer.append(this.#body.view());
+      return { payload: writer.view().slice(), count };
+    }
+  }
+
+  /**
+   * Answers how many records the run takes, and writes its body where `writes` says so; undefined where a book needs a finer
+   * scale than those in front of it.
+   */
+  #fill(listed: ListedChanges, writes: boolean): number | undefined {
+    const body = this.#body;
+    const bytesMax = this.#writeKeyframe(listed);
+    const head = new RunHeadBytes();
+    let length = body.length;
+    for (let count = 1; count < this.#countMax; count += 1) {
+      const before = this.#records[this.#from + count - 1]!;
+      const after = this.#records[this.#from + count]!;
+      if (count === this.#found && this.#find(before.book, after.book)) return undefined;
+      const written = body.length;
+      if (writes) this.#write(count, listed);
+      else length += 1 + this.#bids.plainBytes(count, this.#scales) + this.#asks.plainBytes(count, this.#scales);
+      if (writes) length = body.length;
+      if (length + head.add(before, after) > bytesMax) {
+        body.truncate(written);
+        return count;
+      }
+    }
+    return this.#countMax;
+  }
+
+  /** Notes how the next book comes from the one before, and says whether its levels need finer scales. */
+  #find(before: OrderBook, after: OrderBook): boolean {
+    const { price, size } = this.#scales;
+    this.#bids.find(before.bidPrices, before.bidSizes, after.bidPrices, after.bidSizes, this.#scales);
+    this.#asks.find(before.askPrices, before.askSizes, after.askPrices, after.askSizes, this.#scales);
+    this.#found += 1;
+    if (this.#scales.price === price && this.#scales.size === size) return false;
+    this.#bids.scale(0, this.#scales);
+    this.#asks.scale(0, this.#scales);
+    return true;
+  }
+
+  #listedOf(count: number): ListedChanges {
+    if (this.#scales.size === DOUBLES) return ListedChanges.none();
+    const changes: number[] = [];
+    this.#bids.addChanges(count, changes);
+    this.#asks.addChanges(count, changes);
+    return ListedChanges.of(changes, this.#scales.size);
+  }
+
+  /** Writes scales, list and first book, and answers how many bytes the payload may come to. */
+  #writeKeyframe(listed: ListedChanges): number {
+    const body = this.#body;
+    const scales = this.#scales;
+    const { book } = this.#records[this.#from]!;
+    body.truncate(0);
+    body.unsigned(scales.price);
+    body.unsigned(scales.size);
+    listed.write(body);
+    writeSide(body, book.bidPrices, book.bidSizes, scales, -1);
+    writeSide(body, book.askPrices, book.askSizes, scales, 1);
+    return Math.max(RUN_PAYLOAD_BYTES, KEYFRAMES_PER_RUN * body.length);
+  }
+
+  #write(record: number, listed: ListedChanges): void {
+    const [bids, asks] = [this.#bids.countOf(record), this.#asks.countOf(record)];
+    this.#body.byte(Math.min(bids, EDITS_IN_HALF_MAX) + 16 * Math.min(asks, EDITS_IN_HALF_MAX));
+    this.#bids.write(this.#body, record, listed, this.#scales);
+    this.#asks.write(this.#body, record, listed, this.#scales);
+  }
+}
+
+/** The scales of a run's columns, as fine as the values that they have met so far need. */
+class ColumnScales {
+  price = 0;
+  size = 0;
+  #sizePlaces = 0;
+  #sizeLargest = 0;
+
+  coverPrices(prices: readonly number[], from = 0): void {
+    for (let i = from; i < prices.length; i += 1) this.price = placesAtLeast(this.price, prices[i]!);
+  }
+
+  /** Every `step`th number from `from` on, in front of `to`. */
+  coverSizes(sizes: ArrayLike<number>, from = 0, step = 1, to = sizes.length): void {
+    for (let i = from; i < to; i += step) {
+      this.#sizePlaces = placesAtLeast(this.#sizePlaces, sizes[i]!);
+      if (sizes[i]! > this.#sizeLargest) this.#sizeLargest = sizes[i]!;
+    }
+    this.size = columnScale(this.#sizePlaces, this.#sizeLargest);
+  }
+}
+
+/** `away` is the direction in which prices leave the best one: -1 for bids, 1 for asks. */
+function writeSide(
+  body: VarintWriter,
+  prices: readonly number[],
+  sizes: readonly number[],
+  scales: ColumnScales,
+  away: -1 | 1,
+): void {
+  body.unsigned(prices.length);
+  let before = outsidePrice(scales.price, away);
+  for (let i = 0; i < prices.length; i += 1) {
+    const price = toScaled(prices[i]!, scales.price);
+    writeLevel(body, (price - before) * away, sizes[i]!, scales.size);
+    before = price;
+  }
+}
+
+function writeLevel(body: VarintWriter, step: number, size: number, scale: number): void {
+  const code = scale === DOUBLES ? 0 : levelCode(toScaled(size, scale), wholeUnit(scale));
+  body.unsigned(step === 1 ? code : code + 1);
+  if (step !== 1) body.unsigned(step);
+  if (scale === DOUBLES) body.double(size);
+}
+
+/** More than a level takes: its number, a step, a double. */
+const LEVEL_BYTES_MAX = 24;
+
+/** The edits that make one side of every book of a run out of what it was in the book before. */
+class SideEdits {
+  readonly #away: -1 | 1;
+  /** Where the edits of each record end; the first has none. */
+  readonly #ends: number[] = [0];
+  #count = 0;
+  /**
+   * Per edit: skip · 4 + kind; the size (0 where the level goes away); the size before (0 where it is new); of a resized
+   * level the difference, in units of the scale.
+   */
+  #edits = new Float64Array(INITIAL_EDITS * FIELDS);
+  /** The edits that put a level in, with its price, and what stands in front of it (NaN in front of the best one). */
+  readonly #news: number[] = [];
+  readonly #prices: number[] = [];
+  readonly #pricesBefore: number[] = [];
+  readonly #spelled = new SpelledChange();
+
+  constructor(away: -1 | 1) {
+    this.#away = away;
+  }
+
+  countOf(record: number): number {
+    return this.#ends[record]! - this.#ends[record - 1]!;
+  }
+
+  /** What a record takes at most where nothing is listed. */
+  plainBytes(record: number, { size: scale }: ColumnScales): number {
+    const spelled = this.#spelled;
+    const whole = wholeUnit(scale);
+    const end = this.#ends[record]!;
+    let bytes = unsignedBytes(this.countOf(record));
+    for (let i = this.#ends[record - 1]!; i < end; i += 1) {
+      const code = this.#edits[FIELDS * i]!;
+      bytes += code < 4 * SKIP_IN_OP_MAX ? 1 : 1 + unsignedBytes(code >> 2);
+      if ((code & 3) === NEW) bytes += LEVEL_BYTES_MAX;
+      if ((code & 3) !== RESIZED) continue;
+      if (scale === DOUBLES) {
+        bytes += 8;
+      } else {
+        spelled.spell(this.#edits[FIELDS * i + CHANGE]!, whole);
+        bytes += unsignedBytes(spelled.rest);
+      }
+    }
+    return bytes;
+  }
+
+  addChanges(records: number, changes: number[]): void {
+    const end = this.#ends[records - 1]!;
+    for (let at = 0; at < FIELDS * end; at += FIELDS) {
+      if ((this.#edits[at]! & 3) === RESIZED) changes.push(this.#edits[at + CHANGE]!);
+    }
+  }
+
+  /** The edits of one more record; its levels are covered by the scales afterwards. */
+  find(
+    oldPrices: readonly number[],
+    oldSizes: readonly number[],
+    newPrices: readonly number[],
+    newSizes: readonly number[],
+    scales: ColumnScales,
+  ): void {
+    const first = this.#count;
+    const firstNew = this.#news.length;
+    // Books that were read one after another share what did not change, which most prices did not.
+    if (oldPrices === newPrices) this.#findSizes(oldSizes, newSizes);
+    else this.#findLevels(oldPrices, oldSizes, newPrices, newSizes);
+    this.#ends.push(this.#count);
+    // What was not edited has been covered already.
+    scales.coverPrices(this.#prices, firstNew);
+    scales.coverSizes(this.#edits, FIELDS * first + SIZE, FIELDS, FIELDS * this.#count);
+    this.scale(first, scales);
+  }
+
+  /** Counts the changes from the edit `first` on in units of the scale. */
+  scale(first: number, { size: scale }: ColumnScales): void {
+    const edits = this.#edits;
+    for (let at = FIELDS * first; at < FIELDS * this.#count; at += FIELDS) {
+      const isScaled = scale !== DOUBLES && (edits[at]! & 3) === RESIZED;
+      edits[at + CHANGE] = isScaled ? toScaled(edits[at + SIZE]!, scale) - toScaled(edits[at + BEFORE]!, scale) : 0;
+    }
+  }
+
+  #findSizes(oldSizes: readonly number[], newSizes: readonly number[]): void {
+    if (oldSizes === newSizes) return;
+    let kept = 0;
+    for (let i = 0; i < newSizes.length; i += 1) {
+      if (oldSizes[i] === newSizes[i]) continue;
+      this.#add(RESIZED, i - kept, newSizes[i]!, oldSizes[i]!);
+      kept = i + 1;
+    }
+  }
+
+  #findLevels(
+    oldPrices: readonly number[],
+    oldSizes: readonly number[],
+    newPrices: readonly number[],
+    newSizes: readonly number[],
+  ): void {
+    const oldCount = oldPrices.length;
+    const newCount = newPrices.length;
+    let o = 0;
+    let n = 0;
+    let kept = 0;
+    for (;;) {
+      while (o < oldCount && n < newCount && oldPrices[o] === newPrices[n] && oldSizes[o] === newSizes[n]) {
+        o += 1;
+        n += 1;
+      }
+      if (o === oldCount && n === newCount) return;
+      const order = n === newCount ? -1 : o === oldCount ? 1 : (oldPrices[o]! - newPrices[n]!) * this.#away;
+      if (order < 0) {
+        this.#add(GONE, o - kept, 0, 0);
+      } else if (order === 0) {
+        this.#add(RESIZED, o - kept, newSizes[n]!, oldSizes[o]!);
+      } else {
+        this.#news.push(this.#count);
+        this.#prices.push(newPrices[n]!);
+        this.#pricesBefore.push(n === 0 ? Number.NaN : newPrices[n - 1]!);
+        this.#add(NEW, o - kept, newSizes[n]!, 0);
+      }
+      if (order >= 0) n += 1;
+      if (order <= 0) o += 1;
+      kept = o;
+    }
+  }
+
+  #add(kind: number, skip: number, size: number, sizeBefore: number): void {
+    const at = FIELDS * this.#count;
+    if (at === this.#edits.length) {
+      const grown = new Float64Array(2 * at);
+      grown.set(this.#edits);
+      this.#edits = grown;
+    }
+    const edits = this.#edits;
+    edits[at] = 4 * skip + kind;
+    edits[at + SIZE] = size;
+    edits[at + BEFORE] = sizeBefore;
+    this.#count += 1;
+  }
+
+  write(body: VarintWriter, record: number, listed: ListedChanges, scales: ColumnScales): void {
+    const spelled = this.#spelled;
+    const edits = this.#edits;
+    const whole = wholeUnit(scales.size);
+    const end = this.#ends[record]!;
+    let i = this.#ends[record - 1]!;
+    if (end - i >= EDITS_IN_HALF_MAX) body.unsigned(end - i - EDITS_IN_HALF_MAX);
+    for (; i < end; i += 1) {
+      const code = edits[FIELDS * i]!;
+      const size = edits[FIELDS * i + SIZE]!;
+      const kind = code & 3;
+      if (kind === GONE) {
+        writeOp(body, REMOVE, code >> 2);
+      } else if (kind === NEW) {
+        writeOp(body, LEVEL, code >> 2);
+        writeLevel(body, this.#step(i, scales.price), size, scales.size);
+      } else if (scales.size === DOUBLES) {
+        writeOp(body, DOUBLE, code >> 2);
+        body.double(size);
+      } else {
+        const change = edits[FIELDS * i + CHANGE]!;
+        const op = listed.opOf(change);
+        if (op === undefined) spelled.spell(change, whole);
+        writeOp(body, op ?? spelled.op, code >> 2);
+        if (op === undefined) body.unsigned(spelled.rest);
+      }
+    }
+  }
+
+  /** To the price of the level that an edit puts in. */
+  #step(edit: number, scale: number): number {
+    const nth = this.#news.indexOf(edit);
+    const before = this.#pricesBefore[nth]!;
+    const from = Number.isNaN(before) ? outsidePrice(scale, this.#away) : toScaled(before, scale);
+    return (toScaled(this.#prices[nth]!, scale) - from) * this.#away;
+  }
+}
+
+function writeOp(body: VarintWriter, op: number, skip: number): void {
+  body.byte(4 * op + Math.min(skip, SKIP_IN_OP_MAX));
+  if (skip >= SKIP_IN_OP_MAX) body.unsigned(skip - SKIP_IN_OP_MAX);
+}

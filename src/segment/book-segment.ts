@@ -1,0 +1,297 @@
+import { DECIMAL_PLACES_MAX, powerOfTen } from '../domain/decimal.ts';
+import { type OrderBook, sameBook } from '../domain/orderbook.ts';
+import { BookEncoder } from './book-encoder.ts';
+import { type BookRecord, EDITS_IN_HALF_MAX, EditLog, SKIP_IN_OP_MAX } from './book-format.ts';
+import { Ladder, outsidePrice } from './ladder.ts';
+import { DOUBLES, divisorOf, readScale } from './scale.ts';
+import { RUN_PAYLOAD_BYTES, RUN_RECORDS_MAX, type RunCodec, type RunHead, readRunHead } from './segment-header.ts';
+import { checkedSize, DOUBLE, FINE, LEVEL, Operations, REMOVE, sizeOfLevel, WHOLE } from './size-change.ts';
+import { damaged, VarintReader } from './varint.ts';
+
+/** Segments of books, see book-format.ts. */
+export const bookCodec: RunCodec<BookRecord> = {
+  encode: (records, from, countMax) =>
+    new BookEncoder(records, from, Math.min(records.length - from, countMax, RUN_RECORDS_MAX)).encode(),
+  decode: decodeBooks,
+  same: (a, b) => sameBook(a.book, b.book),
+};
+
+/** More bytes than the loops read behind the one they stand at, the last edit of a payload being cut off. */
+const LOOK_AHEAD = 8;
+const NO_BYTES = new Uint8Array(0);
+const NO_HEAD: RunHead = {
+  count: 0,
+  timestamps: new Float64Array(0),
+  ids: new Float64Array(0),
+  bodyOffset: 0,
+};
+
+/**
+ * Reads a segment's books one after another, forwards, and one segment after another. After `advance` has returned true,
+ * `bids` and `asks` are the book at `index`, in the integers of `priceScale` and `sizeScale`, and the edit logs tell how
+ * they came from the book before (empty logs at the keyframe). Throws DomainError 'unavailable' where the payload is
+ * damaged, and is good for another segment then.
+ */
+export class BookReader {
+  head = NO_HEAD;
+  priceScale = 0;
+  sizeScale = 0;
+  readonly bids = new Ladder();
+  readonly asks = new Ladder();
+  readonly bidEdits = new EditLog();
+  readonly askEdits = new EditLog();
+  index = -1;
+  readonly #input = new VarintReader(NO_BYTES);
+  readonly #operations = new Operations();
+  /** The payload with zeros behind it, so that the loops over it may look ahead. */
+  #padded = new Uint8Array(2 * RUN_PAYLOAD_BYTES);
+
+  constructor(payload?: Uint8Array, head?: RunHead) {
+    if (payload !== undefined) this.open(payload, head);
+  }
+
+  /** Stands in front of the segment's first book. */
+  open(payload: Uint8Array, head: RunHead = readRunHead(payload)): void {
+    const input = this.#input;
+    input.bytes = payload;
+    input.position = head.bodyOffset;
+    this.head = head;
+    this.index = -1;
+    this.bids.clear();
+    this.asks.clear();
+    this.bidEdits.begin(0);
+    this.askEdits.begin(0);
+    this.priceScale = readScale(input);
+    this.sizeScale = readScale(input);
+    if (this.priceScale > DECIMAL_PLACES_MAX) throw damaged();
+    this.#operations.read(input, this.sizeScale);
+    this.#pad(payload);
+  }
+
+  #pad(payload: Uint8Array): void {
+    const { length } = payload;
+    if (length + LOOK_AHEAD > this.#padded.length) this.#padded = new Uint8Array(2 * (length + LOOK_AHEAD));
+    this.#padded.set(payload);
+    for (let i = length; i < length + LOOK_AHEAD; i += 1) this.#padded[i] = 0;
+  }
+
+  /** Moves to the next book; false behind the last one. */
+  advance(): boolean {
+    if (this.index + 1 >= this.head.count) return false;
+    this.bidEdits.begin(0);
+    this.askEdits.begin(0);
+    this.#move(1, this.bidEdits, this.askEdits);
+    return true;
+  }
+
+  /**
+   * Moves forwards to the book at `index`, which must not lie behind the present one. The edit logs are empty afterwards:
+   * nobody reads those of the books in between.
+   */
+  advanceTo(index: number): void {
+    if (index >= this.head.count) throw damaged();
+    this.bidEdits.begin(0);
+    this.askEdits.begin(0);
+    if (this.index < index) this.#move(index - this.index, undefined, undefined);
+  }
+
+  /** Moves on by `books`. */
+  #move(books: number, bidEdits: EditLog | undefined, askEdits: EditLog | undefined): void {
+    let left = books;
+    if (this.index < 0 && left > 0) {
+      this.index = 0;
+      this.#readSide(this.bids, -1);
+      this.#readSide(this.asks, 1);
+      left -= 1;
+    }
+    this.index += left;
+    if (left > 0) this.#edit(left, bidEdits, askEdits);
+    if (this.index === this.head.count - 1) this.#input.mustBeAtEnd();
+  }
+
+  #readSide(side: Ladder, away: -1 | 1): void {
+    const input = this.#input;
+    const count = input.unsigned();
+    const { bytes } = input;
+    // A level takes a byte at least.
+    if (count > bytes.length - input.position) throw damaged();
+    side.reserve(count);
+    const { values } = side;
+    const one = powerOfTen(this.priceScale);
+    const areDoubles = this.sizeScale === DOUBLES;
+    const padded = this.#padded;
+    const { units } = this.#operations;
+    let price = outsidePrice(this.priceScale, away);
+    // Nearly all numbers here are of two or three bytes, and all in a row. They are read without a call, and without a
+    // branch that is as often one as the other.
+    let at = input.position;
+    for (let i = 0; i < 2 * count; i += 2) {
+      const first = padded[at]!;
+      const second = padded[at + 1]!;
+      const third = padded[at + 2]!;
+      const two = first >> 7;
+      const three = two & (second >> 7);
+      let isOdd = (first & 1) === 1;
+      let size: number;
+      if ((three & (third >> 7)) === 0) {
+        const code = (first & 127) | ((second & 127 & -two) << 7) | ((third & -three) << 14);
+        size = (code >> 2) * units[(code & 2) === 0 ? FINE : WHOLE]!;
+        at += 1 + two + three;
+      } else {
+        input.position = at;
+        const code = input.unsigned();
+        isOdd = code % 2 === 1;
+        size = sizeOfLevel(code, this.#operations.whole);
+        at = input.position;
+      }
+      if (isOdd || areDoubles) {
+        input.position = at;
+        price += isOdd ? input.unsigned() * away : away;
+        if (areDoubles) size = input.double();
+        at = input.position;
+      } else {
+        price += away;
+      }
+      if (price < 0 || price > one) throw damaged();
+      values[i] = price;
+      values[i + 1] = checkedSize(size);
+    }
+    side.length = count;
+    input.position = at;
+    input.mustEndWithin();
+  }
+
+  /** Makes the next `books` books; the logs are given where it is one, and tell its edits. */
+  #edit(books: number, bidEdits: EditLog | undefined, askEdits: EditLog | undefined): void {
+    const input = this.#input;
+    const padded = this.#padded;
+    const { listed, units } = this.#operations;
+    const end = input.bytes.length;
+    let counts = 0;
+    let at = input.position;
+    for (let nth = 0; nth < 2 * books; nth += 1) {
+      const isBids = (nth & 1) === 0;
+      if (isBids) {
+        counts = padded[at]!;
+        at += 1;
+      }
+      const side = isBids ? this.bids : this.asks;
+      const log = isBids ? bidEdits : askEdits;
+      let count = isBids ? counts & EDITS_IN_HALF_MAX : counts >> 4;
+      if (count === EDITS_IN_HALF_MAX) {
+        input.position = at;
+        count += input.unsigned();
+        at = input.position;
+      }
+      // An edit takes a byte at least.
+      if (count > end - at) throw damaged();
+      log?.begin(count);
+      const skips = log?.skips;
+      let { values, length } = side;
+      let position = 0;
+      for (let i = 0; i < count; i += 1) {
+        const byte = padded[at]!;
+        const op = byte >> 2;
+        let skip = byte & SKIP_IN_OP_MAX;
+        // Without a branch: whether a skip follows, whether a number does and of how many bytes is hard to foresee.
+        const skipFollows = (skip + 1) >> 2;
+        const more = padded[at + 1]! & -skipFollows;
+        at += 1 + skipFollows;
+        skip += more;
+        if (more >= 128) {
+          input.position = at - 1;
+          skip = SKIP_IN_OP_MAX + input.unsigned();
+          at = input.position;
+        }
+        if (skips !== undefined) skips[i] = skip;
+        position += skip;
+        if (op >= REMOVE) {
+          input.position = at;
+          const stays = this.#restructure(op, side, position, isBids ? -1 : 1);
+          at = input.position;
+          ({ values, length } = side);
+          if (log !== undefined && op === LEVEL) log.inserts(i);
+          if (log !== undefined && op === REMOVE) log.removes(i);
+          if (stays) position += 1;
+          continue;
+        }
+        if (position >= length) throw damaged();
+        const numberFollows = (WHOLE - 1 - op) >>> 31;
+        const first = padded[at]! & -numberFollows;
+        const second = padded[at + 1]!;
+        const two = first >> 7;
+        let change: number;
+        if ((two & (second >> 7)) === 0) {
+          const number = (op & 7) | ((first & 127) << 3) | ((second & -two) << 10);
+          change = listed[op]! + ((number >> 1) ^ -(number & 1)) * units[op]!;
+          at += numberFollows + two;
+        } else {
+          input.position = at;
+          change = this.#operations.change(input, op);
+          at = input.position;
+        }
+        const place = 2 * position + 1;
+        values[place] = checkedSize(values[place]! + change);
+        position += 1;
+      }
+    }
+    input.position = at;
+    input.mustEndWithin();
+  }
+
+  /** What is rarer than a change of size; says whether there is a level at `position` now that the edit made. */
+  #restructure(op: number, side: Ladder, position: number, away: -1 | 1): boolean {
+    if (op === LEVEL) {
+      this.#insert(side, position, away);
+      return true;
+    }
+    if (position >= side.length) throw damaged();
+    if (op === REMOVE) {
+      side.remove(position);
+      return false;
+    }
+    if (op !== DOUBLE || this.sizeScale !== DOUBLES) throw damaged();
+    side.values[2 * position + 1] = checkedSize(this.#input.double());
+    return true;
+  }
+
+  #insert(side: Ladder, position: number, away: -1 | 1): void {
+    if (position > side.length) throw damaged();
+    const input = this.#input;
+    const { values } = side;
+    const before = position === 0 ? outsidePrice(this.priceScale, away) : values[2 * position - 2]!;
+    const code = input.unsigned();
+    const price = before + (code % 2 === 1 ? input.unsigned() : 1) * away;
+    if (price < 0 || price > powerOfTen(this.priceScale)) throw damaged();
+    if (position < side.length && (values[2 * position]! - price) * away <= 0) throw damaged();
+    const size = this.sizeScale === DOUBLES ? input.double() : sizeOfLevel(code, this.#operations.whole);
+    side.insert(position, price, checkedSize(size));
+  }
+}
+
+/** The book a reader stands at, as exact decimals. */
+export function bookOf({ bids, asks, priceScale, sizeScale }: BookReader): OrderBook {
+  return {
+    bidPrices: column(bids, 0, priceScale),
+    bidSizes: column(bids, 1, sizeScale),
+    askPrices: column(asks, 0, priceScale),
+    askSizes: column(asks, 1, sizeScale),
+  };
+}
+
+function column({ values, length }: Ladder, offset: 0 | 1, scale: number): number[] {
+  const divisor = divisorOf(scale);
+  const out = new Array<number>(length);
+  for (let i = 0; i < length; i += 1) out[i] = values[2 * i + offset]! / divisor;
+  return out;
+}
+
+function decodeBooks(payload: Uint8Array): BookRecord[] {
+  const reader = new BookReader(payload);
+  const { head } = reader;
+  const records: BookRecord[] = [];
+  while (reader.advance()) {
+    records.push({ timestampMs: head.timestamps[reader.index]!, id: head.ids[reader.index]!, book: bookOf(reader) });
+  }
+  return records;
+}

@@ -1,0 +1,83 @@
+import { toScaled } from '../domain/decimal.ts';
+import type { Place } from '../domain/page.ts';
+import { sameTrade, type TradeDetails } from '../domain/trade.ts';
+import { columnScale, DOUBLES, divisorOf, placesAtLeast, readScale } from './scale.ts';
+import { type EncodedRun, RUN_RECORDS_MAX, type RunCodec, readRunHead, writeRunHead } from './segment-header.ts';
+import { readTradeColumns, writeTradeColumns } from './trade-columns.ts';
+import { damaged, VarintReader, VarintWriter } from './varint.ts';
+
+/** With a transaction each, so many trades fill a segment. */
+const DETAILED_RECORDS = 48;
+
+/** A price at its place in one series: an outcome's mids or trades, or a coin's prices from one source. */
+export interface PriceRecord extends Place {
+  readonly price: number;
+  /** What is known of a trade beside its price; undefined for any other price. */
+  readonly trade?: TradeDetails | undefined;
+}
+
+/**
+ * A segment of prices. Behind the head (run.ts): a scale, then per price the signed difference to the one before in
+ * units of 10^-scale; or DOUBLES (scale.ts) and the prices themselves. What follows are the columns of trade-columns.ts.
+ */
+export const priceCodec: RunCodec<PriceRecord> = {
+  encode: encodePrices,
+  decode: decodePrices,
+  same: (a, b) => a.price === b.price && sameTrade(a.trade, b.trade),
+};
+
+function encodePrices(records: readonly PriceRecord[], from: number, countMax: number): EncodedRun {
+  const detailed = records.slice(from, from + DETAILED_RECORDS).some(({ trade }) => trade !== undefined);
+  const count = Math.min(records.length - from, countMax, detailed ? DETAILED_RECORDS : RUN_RECORDS_MAX);
+  const scale = scaleOf(records, from, count);
+  const writer = new VarintWriter();
+  writeRunHead(writer, records, from, count);
+  writer.unsigned(scale);
+  let before = 0;
+  for (let i = from; i < from + count; i += 1) {
+    const { price } = records[i]!;
+    if (scale === DOUBLES) {
+      writer.double(price);
+      continue;
+    }
+    const scaled = toScaled(price, scale);
+    writer.signed(scaled - before);
+    before = scaled;
+  }
+  const trades = records.slice(from, from + count).map(({ trade }) => trade);
+  if (trades.some((trade) => trade !== undefined)) writeTradeColumns(writer, trades);
+  return { payload: writer.view().slice(), count };
+}
+
+function scaleOf(records: readonly PriceRecord[], from: number, count: number): number {
+  let places = 0;
+  let largest = 0;
+  for (let i = from; i < from + count; i += 1) {
+    const { price } = records[i]!;
+    places = placesAtLeast(places, price);
+    if (price > largest) largest = price;
+  }
+  return columnScale(places, largest);
+}
+
+function decodePrices(payload: Uint8Array): PriceRecord[] {
+  const head = readRunHead(payload);
+  const reader = new VarintReader(payload, head.bodyOffset);
+  const scale = readScale(reader);
+  const records: PriceRecord[] = [];
+  let scaled = 0;
+  for (let i = 0; i < head.count; i += 1) {
+    const place = { timestampMs: head.timestamps[i]!, id: head.ids[i]! };
+    if (scale === DOUBLES) {
+      records.push({ ...place, price: reader.double() });
+      continue;
+    }
+    scaled += reader.signed();
+    if (Math.abs(scaled) > Number.MAX_SAFE_INTEGER) throw damaged();
+    records.push({ ...place, price: scaled / divisorOf(scale) });
+  }
+  if (reader.position === payload.length) return records;
+  const trades = readTradeColumns(reader, head.count);
+  reader.mustBeAtEnd();
+  return records.map((record, i) => (trades[i] === undefined ? record : { ...record, trade: trades[i] }));
+}

@@ -1,0 +1,191 @@
+import { formatInstant } from '../domain/instant.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { Place } from '../domain/page.ts';
+import { BookReader } from './book-segment.ts';
+import type { ByteBuffer } from './byte-buffer.ts';
+import { writeText, writeThreeDigits, writeTwoDigits } from './decimal-text.ts';
+import type { RunSlice } from './segment-header.ts';
+import type { SideBytes } from './side-bytes.ts';
+
+/** What a snapshot says in an answer beside its own id, time and levels. */
+export interface SnapshotLabels {
+  readonly assetId: string;
+  readonly conditionId: string;
+  readonly symbol: string;
+  readonly outcome: Outcome;
+  readonly timeframe: string;
+}
+
+/** What a snapshot's record in a recording says instead: the rest follows from the market's own record. */
+export interface RecordingLabels {
+  readonly type: 'snapshot';
+  readonly conditionId: string;
+  readonly outcome: Outcome;
+  /** True where the snapshots were made from the other outcome's; else left out. */
+  readonly mirrored?: boolean;
+}
+
+/** Labels as they stand in every snapshot of an outcome: in front of its id, and between that and its time. */
+export interface LabelBytes {
+  readonly opening: Uint8Array;
+  readonly middle: Uint8Array;
+}
+
+/** What a form (JSON, msgpack) writes in front of a side's levels. */
+export interface SnapshotFrame {
+  readonly bids: Uint8Array;
+  readonly asks: Uint8Array;
+  readonly end: Uint8Array;
+}
+
+const NO_LABELS: LabelBytes = { opening: new Uint8Array(0), middle: new Uint8Array(0) };
+const RECORD_BYTES_BESIDE_LEVELS = 512;
+const MINUTE_MS = 60_000;
+/** `2026-04-16T07:10:`: all of an instant up to its seconds. */
+const MINUTE_CHARS = 17;
+const POINT = 46;
+/** No buffer was cleared so often. */
+const NOT_WRITTEN = -1;
+
+/**
+ * Writes snapshots run after run, straight from a segment's integers. A snapshot is the bytes of the one before with only
+ * the changed levels rendered again; nothing is made per level, and one writer serves one market after another. Writers of
+ * several outcomes may take turns in one buffer. Behind a `clear` of the buffer the next snapshot is rendered whole.
+ */
+export abstract class SnapshotWriter {
+  protected readonly out: ByteBuffer;
+  readonly #bids: SideBytes;
+  readonly #asks: SideBytes;
+  readonly #frame: SnapshotFrame;
+  #labels: LabelBytes = NO_LABELS;
+  #depth = Infinity;
+  readonly #reader = new BookReader();
+  /** The state of the buffer in which the previous snapshot of the reader stands whole, to be copied from. */
+  #writtenAt = NOT_WRITTEN;
+  /** Where it stands, and where in it its id and its time do. */
+  #start = 0;
+  #length = 0;
+  #idOffset = 0;
+  #instantOffset = 0;
+  /** Ids with as many digits as its own: from here, and below there. */
+  #idFrom = 0;
+  #idEnd = 0;
+  #rendered = 0;
+  #minute = Number.NaN;
+  #minuteText = '';
+
+  constructor(out: ByteBuffer, bids: SideBytes, asks: SideBytes, frame: SnapshotFrame) {
+    this.out = out;
+    this.#bids = bids;
+    this.#asks = asks;
+    this.#frame = frame;
+  }
+
+  /** Writes an id as the form has texts, and returns the position behind. */
+  protected abstract writeId(bytes: Uint8Array, position: number, id: number): number;
+
+  /**
+   * Begins with the record at `run.from`; `writeNext` then writes one record after another, of each side the best `depth`
+   * levels.
+   */
+  open(run: RunSlice, labels: LabelBytes, depth = Infinity): void {
+    this.#labels = labels;
+    this.#depth = depth;
+    this.#reader.open(run.payload, run.head);
+    // The books in front of the first one are read, not written.
+    this.#reader.advanceTo(run.from - 1);
+    this.#writtenAt = NOT_WRITTEN;
+  }
+
+  /** How many levels were rendered so far, run after run; those copied from the snapshot before are not counted. */
+  get rendered(): number {
+    return this.#rendered;
+  }
+
+  /** The place of the record that was written last. */
+  get place(): Place {
+    const { head, index } = this.#reader;
+    return { timestampMs: head.timestamps[index]!, id: head.ids[index]! };
+  }
+
+  writeNext(): void {
+    const reader = this.#reader;
+    reader.advance();
+    const id = reader.head.ids[reader.index]!;
+    const bids = Math.min(reader.bids.length, this.#depth);
+    const asks = Math.min(reader.asks.length, this.#depth);
+    // A side that is cut off is rendered anew each time: edits speak of the whole one.
+    const isWhole = bids === reader.bids.length && asks === reader.asks.length;
+    const copies = isWhole && this.#writtenAt === this.out.clears;
+    const patches =
+      copies &&
+      id >= this.#idFrom &&
+      id < this.#idEnd &&
+      this.#bids.canPatch(reader.bidEdits) &&
+      this.#asks.canPatch(reader.askEdits);
+    this.#rendered += copies ? reader.bidEdits.length + reader.askEdits.length : bids + asks;
+    if (patches) this.#patch(id);
+    else this.#write(id, bids, asks, copies);
+    this.#writtenAt = isWhole ? this.out.clears : NOT_WRITTEN;
+  }
+
+  /** The previous snapshot copied as a whole, and what is new of this one written into it. */
+  #patch(id: number): void {
+    const { out } = this;
+    const reader = this.#reader;
+    const start = out.length;
+    out.reserve(this.#length + this.#bids.patchBytes(reader.bidEdits) + this.#asks.patchBytes(reader.askEdits));
+    const { bytes } = out;
+    const by = start - this.#start;
+    bytes.copyWithin(start, this.#start, this.#start + this.#length);
+    const end = start + this.#length;
+    this.writeId(bytes, start + this.#idOffset, id);
+    this.#writeInstant(start + this.#instantOffset, true);
+    const bidsEnd = this.#bids.patch(reader, reader.bids, reader.bidEdits, by, end);
+    out.length = this.#asks.patch(reader, reader.asks, reader.askEdits, by + bidsEnd - end, bidsEnd);
+    this.#start = start;
+    this.#length = out.length - start;
+  }
+
+  #write(id: number, bids: number, asks: number, copies: boolean): void {
+    const { out } = this;
+    const reader = this.#reader;
+    const { opening, middle } = this.#labels;
+    const start = out.length;
+    out.reserve(RECORD_BYTES_BESIDE_LEVELS + opening.length + middle.length);
+    out.append(opening);
+    this.#idOffset = out.length - start;
+    out.length = this.writeId(out.bytes, out.length, id);
+    out.append(middle);
+    this.#instantOffset = out.length - start;
+    out.length = this.#writeInstant(out.length, false);
+    out.append(this.#frame.bids);
+    this.#bids.write(reader, reader.bids, bids, reader.bidEdits, copies);
+    out.append(this.#frame.asks);
+    this.#asks.write(reader, reader.asks, asks, reader.askEdits, copies);
+    out.append(this.#frame.end);
+    this.#start = start;
+    this.#length = out.length - start;
+    this.#idEnd = 10;
+    while (this.#idEnd <= id) this.#idEnd *= 10;
+    this.#idFrom = this.#idEnd === 10 ? 0 : this.#idEnd / 10;
+  }
+
+  /** Up to the milliseconds. `stands`: that of the snapshot before stands there; mostly they share their minute. */
+  #writeInstant(position: number, stands: boolean): number {
+    const { bytes } = this.out;
+    const instantMs = this.#reader.head.timestamps[this.#reader.index]!;
+    const minute = Math.floor(instantMs / MINUTE_MS);
+    const isSame = minute === this.#minute;
+    if (!isSame) {
+      this.#minuteText = formatInstant(instantMs).slice(0, MINUTE_CHARS);
+      this.#minute = minute;
+    }
+    if (!(isSame && stands)) writeText(bytes, position, this.#minuteText);
+    const milliseconds = instantMs - minute * MINUTE_MS;
+    const seconds = (milliseconds * 0.001) | 0;
+    const at = writeTwoDigits(bytes, position + MINUTE_CHARS, seconds);
+    bytes[at] = POINT;
+    return writeThreeDigits(bytes, at + 1, milliseconds - seconds * 1000);
+  }
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { decimalText } from '../domain/decimal.ts';
+import type { OrderBook } from '../domain/orderbook.ts';
+import { type Fields, isFields } from '../record/fields.ts';
+
+/**
+ * The venue's hash of a book: SHA-1 over compact JSON with these keys in this order, levels as `{"price","size"}` with the
+ * best one last (py-clob-client, utilities.py, generate_orderbook_summary_hash):
+ *
+ *   market, asset_id, timestamp, hash: "", bids, asks, min_order_size, tick_size, neg_risk, last_trade_price
+ */
+export interface HashedBook {
+  readonly market: string;
+  readonly assetId: string;
+  /** Unix milliseconds in digits. */
+  readonly timestamp: string;
+  /** Levels as compact JSON, without the brackets. */
+  readonly bids: string;
+  readonly asks: string;
+  readonly minOrderSize: string;
+  readonly negRisk: boolean;
+}
+
+/** What a hash depends on beside the book and is not said with it: the last trade's price, and the tick. */
+export interface HashTail {
+  readonly tickSize: string;
+  readonly lastTradePrice: string;
+}
+
+/** A book that is being hashed: everything in front of the tick is hashed once, however many tails are tried. */
+export class BookHasher {
+  readonly #head;
+  readonly #negRisk: boolean;
+
+  constructor(book: HashedBook) {
+    this.#negRisk = book.negRisk;
+    this.#head = createHash('sha1').update(headText(book));
+  }
+
+  /** In hex. */
+  digest(tail: HashTail): string {
+    return this.#head.copy().update(tailText(this.#negRisk, tail)).digest('hex');
+  }
+}
+
+/** The hash of bytes that are written as above, in hex. */
+export function hashedBytes(bytes: Uint8Array): string {
+  return Bun.SHA1.hash(bytes, 'hex');
+}
+
+function headText({ market, assetId, timestamp, bids, asks, minOrderSize }: HashedBook): string {
+  return `{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[${bids}],"asks":[${asks}${behindLevels(minOrderSize)}`;
+}
+
+/** What stands between the asks and the tick. */
+export function behindLevels(minOrderSize: string): string {
+  return `],"min_order_size":${JSON.stringify(minOrderSize)},"tick_size":`;
+}
+
+/** The tick, and what stands behind it. */
+export function tailText(negRisk: boolean, { tickSize, lastTradePrice }: HashTail): string {
+  return `${JSON.stringify(tickSize)},"neg_risk":${negRisk},"last_trade_price":${JSON.stringify(lastTradePrice)}}`;
+}
+
+/** The levels of a book in the venue's order and words. */
+export function hashedLevels(book: OrderBook): Pick<HashedBook, 'bids' | 'asks'> {
+  return { bids: sideText(book.bidPrices, book.bidSizes), asks: sideText(book.askPrices, book.askSizes) };
+}
+
+function sideText(prices: readonly number[], sizes: readonly number[]): string {
+  let text = '';
+  for (let i = prices.length - 1; i >= 0; i -= 1) {
+    text += `${levelText(decimalText(prices[i]!), decimalText(sizes[i]!))}${i > 0 ? ',' : ''}`;
+  }
+  return text;
+}
+
+/** A level in digits, as the venue writes it. */
+export function levelText(price: string, size: string): string {
+  return `{"price":"${price}","size":"${size}"}`;
+}
+
+/** The levels as a message writes them; undefined when they are not in the venue's form. */
+export function statedLevels(levels: unknown): string | undefined {
+  if (!Array.isArray(levels)) return undefined;
+  const texts: string[] = [];
+  for (const level of levels) {
+    if (!isFields(level)) return undefined;
+    texts.push(`{"price":${quoted(level, 'price')},"size":${quoted(level, 'size')}}`);
+  }
+  return texts.join(',');
+}
+
+function quoted(level: Fields, name: string): string {
+  return JSON.stringify(String(level[name]));
+}
+
+/** The price of a trade as the hash has it: three decimals. */
+export function tradePriceText(price: number): string {
+  return price.toFixed(3);
+}

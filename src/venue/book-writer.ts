@@ -1,0 +1,138 @@
+import { decimalPlaces, decimalText } from '../domain/decimal.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import type { OrderBook } from '../domain/orderbook.ts';
+import { writeText } from '../segment/decimal-text.ts';
+import { behindLevels, hashedBytes, tailText, tradePriceText } from './book-hash.ts';
+import { MIN_ORDER_SIZE } from './messages.ts';
+import { VenueSide } from './side-writer.ts';
+
+const encoder = new TextEncoder();
+
+/** What a book's messages say beside its levels, and its hash depends on. */
+export interface BookContext {
+  readonly timestampMs: InstantMs;
+  readonly tickSize: string;
+  readonly lastTrade: { readonly price: number } | undefined;
+}
+
+/** Decimals that the venue writes a trade's price with. */
+const TRADE_DECIMALS = 3;
+/** A level takes no more: two decimals of 24 characters each, and what stands around them. */
+const LEVEL_BYTES_MAX = 80;
+/** Beside the levels: asset, market, time, ticks, prices. */
+const FRAME_BYTES_MAX = 1024;
+const INITIAL_LEVELS = 128;
+const BEHIND_TIMESTAMP = '","hash":"","bids":[';
+const BETWEEN_SIDES = '],"asks":[';
+
+/**
+ * One outcome's book as the venue tells it, and its hash. The bytes that are hashed (book-hash.ts) are kept
+ * from one change to the next, and only what changed is written again.
+ */
+export class VenueBook {
+  readonly conditionId: string;
+  readonly assetId: string;
+  readonly #bids = new VenueSide(true);
+  readonly #asks = new VenueSide(false);
+  #bytes = new Uint8Array(FRAME_BYTES_MAX + INITIAL_LEVELS * LEVEL_BYTES_MAX);
+  readonly #timestampAt: number;
+  /** Where the bids begin. */
+  #bidsAt = 0;
+  /** Behind the asks. */
+  #end = 0;
+  #tail: (Omit<BookContext, 'timestampMs'> & { readonly text: string; readonly bytes: Uint8Array }) | undefined;
+
+  constructor(conditionId: string, assetId: string) {
+    this.conditionId = conditionId;
+    this.assetId = assetId;
+    this.#timestampAt = writeText(this.#bytes, 0, `{"market":"${conditionId}","asset_id":"${assetId}","timestamp":"`);
+    this.#bidsAt = this.#timestampAt;
+    this.#end = this.#timestampAt;
+    this.reset({ bidPrices: [], bidSizes: [], askPrices: [], askSizes: [] });
+  }
+
+  reset(book: OrderBook): void {
+    this.#reserve(book.bidPrices.length + book.askPrices.length);
+    const bids = this.#bids.reset(book.bidPrices, book.bidSizes);
+    const asks = this.#asks.reset(book.askPrices, book.askSizes);
+    this.#end = writeText(this.#bytes, this.#bidsAt, `${bids}${BETWEEN_SIDES}${asks}`);
+  }
+
+  /** Gives the level at a price, also in digits, its new size in digits; '0' takes it away. */
+  set(isBid: boolean, price: number, priceText: string, size: string): void {
+    this.#reserve(1);
+    const asksAt = this.#bidsAt + this.#bids.length + BETWEEN_SIDES.length;
+    this.#end += isBid
+      ? this.#bids.set(price, priceText, size, this.#bytes, this.#bidsAt, this.#end)
+      : this.#asks.set(price, priceText, size, this.#bytes, asksAt, this.#end);
+  }
+
+  /** In hex. */
+  hash(context: BookContext): string {
+    this.#stamp(context.timestampMs);
+    const { bytes } = this.#tailOf(context);
+    this.#bytes.set(bytes, this.#end);
+    return hashedBytes(this.#bytes.subarray(0, this.#end + bytes.length));
+  }
+
+  /** A `book` message as it begins a subscription. */
+  opening(context: BookContext): string {
+    const { tickSize, lastTrade, timestampMs } = context;
+    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}","timestamp":"${timestampMs}","hash":"${this.hash(context)}",${this.#sides()}],"tick_size":"${tickSize}","event_type":"book","last_trade_price":"${lastTradeText(lastTrade)}"}`;
+  }
+
+  /** A `book` message as it follows a trade. */
+  following(context: BookContext): string {
+    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}",${this.#sides()}],"hash":"${this.hash(context)}","timestamp":"${context.timestampMs}","event_type":"book"}`;
+  }
+
+  /** The answer of REST's `/book`. */
+  summary(context: BookContext): string {
+    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}","timestamp":"${context.timestampMs}","hash":"${this.hash(context)}",${this.#sides()}${this.#tailOf(context).text}`;
+  }
+
+  /** What stands behind the levels; it changes with trades and ticks only. */
+  #tailOf({ tickSize, lastTrade }: BookContext): { readonly text: string; readonly bytes: Uint8Array } {
+    if (this.#tail?.tickSize === tickSize && this.#tail.lastTrade === lastTrade) return this.#tail;
+    const text = behindLevels(MIN_ORDER_SIZE) + tailText(false, { tickSize, lastTradePrice: lastTradeText(lastTrade) });
+    this.#tail = { tickSize, lastTrade, text, bytes: encoder.encode(text) };
+    return this.#tail;
+  }
+
+  /** Without the bracket behind the asks. */
+  #sides(): string {
+    return `"bids":[${Buffer.from(this.#bytes.buffer, this.#bidsAt, this.#end - this.#bidsAt).toString('latin1')}`;
+  }
+
+  #stamp(timestampMs: InstantMs): void {
+    const digits = String(timestampMs);
+    // Times have 13 digits from 2001 to 2286; others move what stands behind them.
+    if (this.#bidsAt !== this.#timestampAt + digits.length + BEHIND_TIMESTAMP.length) this.#moveSides(digits.length);
+    writeText(this.#bytes, this.#timestampAt, digits);
+  }
+
+  #moveSides(digits: number): void {
+    const behind = this.#timestampAt + digits;
+    const bidsAt = behind + BEHIND_TIMESTAMP.length;
+    this.#bytes.copyWithin(bidsAt, this.#bidsAt, this.#end);
+    this.#end += bidsAt - this.#bidsAt;
+    this.#bidsAt = bidsAt;
+    writeText(this.#bytes, behind, BEHIND_TIMESTAMP);
+  }
+
+  /** Makes room for so many more levels, and for what stands around them. */
+  #reserve(levels: number): void {
+    const needed = this.#end + levels * LEVEL_BYTES_MAX + FRAME_BYTES_MAX;
+    if (needed <= this.#bytes.length) return;
+    const grown = new Uint8Array(2 * needed);
+    grown.set(this.#bytes.subarray(0, this.#end));
+    this.#bytes = grown;
+  }
+}
+
+/** The price of the last trade as books say it: with three decimals, or more where it has more; empty before the first one. */
+function lastTradeText(lastTrade: BookContext['lastTrade']): string {
+  if (lastTrade === undefined) return '';
+  const { price } = lastTrade;
+  return (decimalPlaces(price) ?? 0) > TRADE_DECIMALS ? decimalText(price) : tradePriceText(price);
+}

@@ -1,0 +1,94 @@
+import { decimalText } from '../domain/decimal.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import { assetIdOf, type Market } from '../domain/market.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { TradeDetails } from '../domain/trade.ts';
+import { type BestPrices, spreadBetween } from './best-prices.ts';
+import type { PriceTexts } from './price-texts.ts';
+
+/** What the venue calls the outcomes, in the order of the assets. */
+export const VENUE_OUTCOMES: Readonly<Record<Outcome, string>> = { up: 'Up', down: 'Down' };
+
+/**
+ * The `new_market` message (docs.polymarket.com, market channel), without what recordings do not keep: question, description,
+ * fees. Names of the same thing are as many as the venue has.
+ */
+export function listedFrame(market: Market, timestampMs: InstantMs): string {
+  const assetIds = [...market.clobTokenIds];
+  return JSON.stringify({
+    id: market.marketId,
+    market: market.conditionId,
+    condition_id: market.conditionId,
+    slug: market.slug,
+    assets_ids: assetIds,
+    clob_token_ids: assetIds,
+    outcomes: [VENUE_OUTCOMES.up, VENUE_OUTCOMES.down],
+    event_message: { id: market.eventId, ticker: market.slug, slug: market.slug },
+    active: true,
+    timestamp: String(timestampMs),
+    event_type: 'new_market',
+  });
+}
+
+/** The `market_resolved` message of a market whose winner is known. */
+export function resolvedFrame(market: Market, timestampMs: InstantMs): string {
+  const [up, down] = market.clobTokenIds;
+  const winner = market.winner!;
+  return JSON.stringify({
+    id: market.marketId,
+    market: market.conditionId,
+    assets_ids: [up, down],
+    winning_asset_id: winner === 'up' ? up : down,
+    winning_outcome: VENUE_OUTCOMES[winner],
+    timestamp: String(timestampMs),
+    event_type: 'market_resolved',
+  });
+}
+
+/** The `last_trade_price` message; what is not recorded of a trade is left out. */
+export function tradeFrame(
+  market: Market,
+  outcome: Outcome,
+  { price, trade }: { readonly price: number; readonly trade?: TradeDetails | undefined },
+  timestampMs: InstantMs,
+): string {
+  const { size, side, feeRateBps, transactionHash } = trade ?? {};
+  return JSON.stringify({
+    market: market.conditionId,
+    asset_id: assetIdOf(market, outcome),
+    price: decimalText(price),
+    size: size === undefined ? undefined : decimalText(size),
+    fee_rate_bps: feeRateBps === undefined ? undefined : String(feeRateBps),
+    side: side?.toUpperCase(),
+    timestamp: String(timestampMs),
+    event_type: 'last_trade_price',
+    transaction_hash: transactionHash,
+  });
+}
+
+/** The `tick_size_change` message. */
+export function tickFrame(
+  market: Market,
+  outcome: Outcome,
+  { oldTickSize, newTickSize }: { readonly oldTickSize: string; readonly newTickSize: string },
+  timestampMs: InstantMs,
+): string {
+  return `{"event_type":"tick_size_change","asset_id":"${assetIdOf(market, outcome)}","market":"${market.conditionId}","old_tick_size":"${oldTickSize}","new_tick_size":"${newTickSize}","timestamp":"${timestampMs}"}`;
+}
+
+/** The `best_bid_ask` message. */
+export function bestFrame(
+  market: Market,
+  outcome: Outcome,
+  best: BestPrices,
+  prices: PriceTexts,
+  timestampMs: InstantMs,
+): string {
+  return `{"market":"${market.conditionId}","asset_id":"${assetIdOf(market, outcome)}","best_bid":"${prices.text(best.bid)}","best_ask":"${prices.text(best.ask)}","spread":"${spreadText(best)}","timestamp":"${timestampMs}","event_type":"best_bid_ask"}`;
+}
+
+/** In digits; negative where the book is crossed. */
+export function spreadText(best: BestPrices): string {
+  const spread = spreadBetween(best);
+  return spread < 0 ? `-${decimalText(-spread)}` : decimalText(spread);
+}

@@ -1,0 +1,42 @@
+import { OUTCOMES } from '../domain/outcome.ts';
+import { VENUE_OUTCOMES } from './channel-messages.ts';
+import type { ListedMarket, MarketStanding } from './listed-form.ts';
+import { MIN_ORDER_SIZE } from './messages.ts';
+import { venueTime } from './time.ts';
+
+/**
+ * A market as the CLOB's `/markets/{condition_id}` has it (docs.polymarket.com). What recordings do not keep is left out:
+ * question, description, pictures, fees, rewards.
+ */
+export function venueMarket(market: ListedMarket, standing: MarketStanding): object {
+  return {
+    enable_order_book: true,
+    ...statesOf(market, standing),
+    minimum_order_size: Number(MIN_ORDER_SIZE),
+    minimum_tick_size: standing.tickSize,
+    condition_id: market.conditionId,
+    market_slug: market.slug,
+    end_date_iso: venueTime(market.endMs),
+    neg_risk: false,
+    tokens: tokensOf(market, standing),
+  };
+}
+
+/** The same in the fewer words of `/simplified-markets`. */
+export function simplifiedMarket(market: ListedMarket, standing: MarketStanding): object {
+  return { condition_id: market.conditionId, tokens: tokensOf(market, standing), ...statesOf(market, standing) };
+}
+
+/** The venue calls a market active for good. */
+function statesOf({ resolvedMs }: ListedMarket, { isAcceptingOrders }: MarketStanding) {
+  return { active: true, closed: resolvedMs !== undefined, archived: false, accepting_orders: isAcceptingOrders };
+}
+
+function tokensOf({ clobTokenIds, winner }: ListedMarket, { prices }: MarketStanding): object[] {
+  return OUTCOMES.map((outcome, index) => ({
+    token_id: clobTokenIds[index],
+    outcome: VENUE_OUTCOMES[outcome],
+    price: prices?.[index],
+    winner: winner === outcome,
+  }));
+}

@@ -1,0 +1,229 @@
+import { parseFigure } from '../domain/decimal.ts';
+import type { MarketStatement } from '../domain/market-statement.ts';
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import {
+  booleanField,
+  conditionIdField,
+  type Fields,
+  isFields,
+  numericField,
+  optional,
+  rejected,
+  stated,
+} from '../record/fields.ts';
+import {
+  byOutcome,
+  coinOf,
+  joinedTokens,
+  listField,
+  marketFigure,
+  marketWindow,
+  noMarket,
+  timeField,
+  tokensByLabel,
+  UNKNOWN_TOKENS,
+} from './market-fields.ts';
+import { knownCoin, slugField } from './slug.ts';
+
+/** So long behind its window the venue calls a market closed. */
+const STALE_AFTER_MS = 24 * 3_600_000;
+const STRIKE_DECIMALS = 18;
+const UP_DOWN = OUTCOMES;
+
+const CHAINLINK_STREAM = /data\.chain\.link\/streams\/([a-z0-9]+)-usd\b/i;
+const BINANCE_PAIR = /binance\.com\/[a-z]+\/(?:trade|futures)\/([a-z0-9]+?)_?usdt\b/i;
+const SERIES = /^([a-z0-9]+)-up-or-down-/i;
+
+/** A market object with what stands around it. */
+interface Found {
+  readonly market: Fields;
+  readonly event: Fields;
+  /** The recorder's own words; empty where there are none. */
+  readonly recorder: Fields;
+}
+
+/** Whether a value is a Gamma object or has one as `raw`. */
+export function isGamma(value: unknown): boolean {
+  if (!isFields(value)) return false;
+  if (isRecorders(value) || isFields(value.raw)) return isRecorders(value) || isGamma(value.raw);
+  return isMarketObject(value) || isEventObject(value);
+}
+
+function isMarketObject(value: Fields): boolean {
+  return 'conditionId' in value && ('endDate' in value || 'eventStartTime' in value);
+}
+
+function isEventObject({ markets, ...event }: Fields): boolean {
+  if (!Array.isArray(markets)) return false;
+  return 'seriesSlug' in event || 'endDate' in event || markets.some(isGamma);
+}
+
+function isRecorders(value: Fields): boolean {
+  return 'condition_id' in value && 'token_ids' in value;
+}
+
+/**
+ * The venue's market and event objects as its Gamma API answers them: a market, an event with its `markets`, lists of either,
+ * or one of them as `raw` in what a recorder says about the market itself (`condition_id`, `token_ids` in the order up,
+ * down, `start_sec`, `end_sec`, `outcome_prices`, `strike_value` times 10^18).
+ *
+ * One for each market that a value speaks of; one that throws 'rejected-record' where it speaks of none.
+ */
+export function statementsOf(value: unknown): (() => MarketStatement)[] {
+  return (Array.isArray(value) ? value : [value]).flatMap((element) => {
+    const found = marketsIn(element);
+    return found.length === 0 ? [none] : found.map((one) => () => statementOf(one));
+  });
+}
+
+function none(): never {
+  throw rejected('the line is not a Gamma market, nor an event with markets');
+}
+
+function marketsIn(value: unknown): Found[] {
+  if (!isFields(value)) return [];
+  if (isFields(value.raw)) return objectsIn(value.raw, value);
+  return isRecorders(value) ? [{ market: {}, event: {}, recorder: value }] : objectsIn(value, {});
+}
+
+function objectsIn(value: Fields, recorder: Fields): Found[] {
+  if (isEventObject(value)) {
+    const markets = Array.isArray(value.markets) ? value.markets : [];
+    return markets.map((market) => ({ market: isFields(market) ? market : {}, event: value, recorder }));
+  }
+  const [event] = Array.isArray(value.events) ? value.events : [];
+  return [{ market: value, event: isFields(event) ? event : {}, recorder }];
+}
+
+function statementOf({ market, event, recorder }: Found): MarketStatement {
+  const slug = agreed('slug', optional(market, 'slug', slugField), optional(recorder, 'slug', slugField));
+  if (slug === undefined) throw rejected('slug is missing or not a text');
+  const conditionId = agreed(
+    'conditionId',
+    optional(market, 'conditionId', conditionIdField),
+    optional(recorder, 'condition_id', conditionIdField),
+  );
+  if (conditionId === undefined) throw rejected('conditionId is missing or not 0x and up to 64 hex digits');
+  const labels = listField(market, 'outcomes') ?? (isRecorders(recorder) ? UP_DOWN : undefined);
+  if (labels === undefined) throw rejected('outcomes is missing');
+  if (byOutcome(labels, labels) === undefined) {
+    throw noMarket(slug, `its outcomes are ${labels.slice(0, 3).map(String).join(' and ')}`.slice(0, 100));
+  }
+  const window = windowOf(slug, { market, event, recorder });
+  const clobTokenIds = joinedTokens(tokensOf(market, labels), recorderTokens(recorder));
+  const updatedMs = timeField(market, 'updatedAt');
+  const outcome = settlement(market, recorder, labels);
+  const unended =
+    outcome.closed === true || isOver(window.endMs, updatedMs) ? false : optional(market, 'active', booleanField);
+  return {
+    conditionId,
+    slug,
+    ...window,
+    clobTokenIds,
+    marketId: optional(market, 'id', numericField),
+    eventId: optional(event, 'id', numericField),
+    active: unended,
+    ...outcome,
+    volume: marketFigure(market, 'volume') ?? marketFigure(market, 'volumeNum'),
+    liquidity: marketFigure(market, 'liquidity') ?? marketFigure(market, 'liquidityNum'),
+    ...referencePrices(event, recorder),
+    createdMs: timeField(market, 'createdAt'),
+    updatedMs,
+  };
+}
+
+/** Its window is long over, and the venue still does not call it closed. */
+export function isStale({ closed, endMs, updatedMs }: MarketStatement): boolean {
+  return closed === false && isOver(endMs, updatedMs);
+}
+
+/** Whether the venue wrote of the market long after its end. */
+function isOver(endMs: number, updatedMs: number | undefined): boolean {
+  return updatedMs !== undefined && updatedMs - endMs > STALE_AFTER_MS;
+}
+
+function windowOf(slug: string, { market, event, recorder }: Found) {
+  const startMs = agreed(
+    'the start of the window',
+    timeField(market, 'eventStartTime') ?? timeField(event, 'startTime'),
+    timeField(recorder, 'start_sec'),
+  );
+  const endMs = agreed('the end of the window', timeField(market, 'endDate'), timeField(recorder, 'end_sec'));
+  const coins = [coinOfSource(market), coinOfSeries(event), coinOf(recorder, 'asset')];
+  return marketWindow(slug, { startMs, endMs }, coins);
+}
+
+/** A Chainlink stream may also be that of a share: only coins that the venue has markets of are taken from there. */
+function coinOfSource(market: Fields): string | undefined {
+  const source = stated(market, 'resolutionSource');
+  if (typeof source !== 'string') return undefined;
+  const stream = CHAINLINK_STREAM.exec(source)?.[1];
+  return stream === undefined ? BINANCE_PAIR.exec(source)?.[1]?.toLowerCase() : knownCoin(stream);
+}
+
+function coinOfSeries(event: Fields): string | undefined {
+  const series = stated(event, 'seriesSlug');
+  return typeof series === 'string' ? knownCoin(SERIES.exec(series)?.[1] ?? '') : undefined;
+}
+
+/** Markets of the protocol's second version have `positionIds`; which of the two counts, the version says. */
+function tokensOf(market: Fields, labels: readonly unknown[]) {
+  const name = market.version === 'v2' ? 'positionIds' : 'clobTokenIds';
+  const ids = listField(market, name);
+  return ids === undefined ? UNKNOWN_TOKENS : tokensByLabel(labels, ids, name);
+}
+
+function recorderTokens(recorder: Fields) {
+  const ids = listField(recorder, 'token_ids');
+  return ids === undefined ? UNKNOWN_TOKENS : tokensByLabel(UP_DOWN, ids, 'token_ids');
+}
+
+/** Closed markets have a winner, or are split (0.5 and 0.5), or their prices do not say it yet. */
+function settlement(market: Fields, recorder: Fields, labels: readonly unknown[]) {
+  const closed = optional(market, 'closed', booleanField);
+  const resolved = optional(recorder, 'resolved', booleanField) === true;
+  const winner = agreed(
+    'the winner',
+    closed === true ? winnerOf(listField(market, 'outcomePrices'), labels, 'outcomePrices') : undefined,
+    resolved ? winnerOf(listField(recorder, 'outcome_prices'), UP_DOWN, 'outcome_prices') : undefined,
+  );
+  if (winner === undefined) return { closed };
+  const resolvedMs = timeField(market, 'closedTime') ?? timeField(market, 'umaEndDate');
+  return { closed: true, winner, resolvedMs };
+}
+
+/** The outcome whose share pays 1, where the other's pays nothing. */
+function winnerOf(prices: readonly unknown[] | undefined, labels: readonly unknown[], name: string) {
+  if (prices === undefined) return undefined;
+  const figures = prices.map((price) => marketFigure({ [name]: price }, name));
+  const byLabel = byOutcome(labels, figures);
+  if (byLabel === undefined) throw rejected(`${name} is not a list of one price per outcome`);
+  const [up, down] = byLabel;
+  const winner: Outcome | undefined = up === 1 && down === 0 ? 'up' : up === 0 && down === 1 ? 'down' : undefined;
+  return winner;
+}
+
+function referencePrices(event: Fields, recorder: Fields) {
+  const said = stated(event, 'eventMetadata');
+  const metadata = isFields(said) ? said : {};
+  return {
+    priceStart: marketFigure(metadata, 'priceToBeat') ?? strikeOf(recorder),
+    priceEnd: marketFigure(metadata, 'finalPrice'),
+  };
+}
+
+function strikeOf(recorder: Fields): number | undefined {
+  const value = stated(recorder, 'strike_value');
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string' || !/^\d{1,40}$/.test(value))
+    throw rejected('strike_value is not an integer as a text');
+  return parseFigure(`${value.replace(/^0+(?=\d)/, '')}e-${STRIKE_DECIMALS}`);
+}
+
+/** What is said in two places must be the same. */
+function agreed<T extends string | number>(what: string, inner: T | undefined, outer: T | undefined): T | undefined {
+  if (inner !== undefined && outer !== undefined && inner !== outer) {
+    throw rejected(`${what} is stated twice, as ${inner} and as ${outer}`);
+  }
+  return inner ?? outer;
+}

@@ -1,0 +1,71 @@
+import type { OrderBook } from '../domain/orderbook.ts';
+import { setLevel } from './editable-book.ts';
+
+/** The new size at one price of one side; 0 takes the level away. */
+export interface LevelChange {
+  readonly isBid: boolean;
+  readonly price: number;
+  readonly size: number;
+}
+
+/**
+ * What makes `after` of `before`: each price of a side at most once. Levels that go away come first, so that no state in
+ * between is crossed where neither book is; then the others, bids in front of asks, the best one of a side first.
+ */
+export function changesBetween(before: OrderBook, after: OrderBook): LevelChange[] {
+  const gone: LevelChange[] = [];
+  const set: LevelChange[] = [];
+  compareSides(true, before.bidPrices, before.bidSizes, after.bidPrices, after.bidSizes, gone, set);
+  compareSides(false, before.askPrices, before.askSizes, after.askPrices, after.askSizes, gone, set);
+  for (const change of set) gone.push(change);
+  return gone;
+}
+
+function compareSides(
+  isBid: boolean,
+  pricesBefore: readonly number[],
+  sizesBefore: readonly number[],
+  pricesAfter: readonly number[],
+  sizesAfter: readonly number[],
+  gone: LevelChange[],
+  set: LevelChange[],
+): void {
+  let b = 0;
+  let a = 0;
+  while (b < pricesBefore.length || a < pricesAfter.length) {
+    const priceBefore = pricesBefore[b];
+    const priceAfter = pricesAfter[a];
+    if (priceBefore === priceAfter) {
+      if (sizesBefore[b] !== sizesAfter[a]) set.push({ isBid, price: priceAfter!, size: sizesAfter[a]! });
+      b += 1;
+      a += 1;
+    } else if (priceAfter === undefined || (priceBefore !== undefined && priceBefore > priceAfter === isBid)) {
+      gone.push({ isBid, price: priceBefore!, size: 0 });
+      b += 1;
+    } else {
+      set.push({ isBid, price: priceAfter, size: sizesAfter[a]! });
+      a += 1;
+    }
+  }
+}
+
+/** The book behind the changes; a side that they leave as it is, is shared with the one before. */
+export function changedBook(before: OrderBook, changes: readonly LevelChange[]): OrderBook {
+  const [bidPrices, bidSizes] = changedSide(before.bidPrices, before.bidSizes, true, changes);
+  const [askPrices, askSizes] = changedSide(before.askPrices, before.askSizes, false, changes);
+  return { bidPrices, bidSizes, askPrices, askSizes };
+}
+
+function changedSide(
+  prices: readonly number[],
+  sizes: readonly number[],
+  isBid: boolean,
+  changes: readonly LevelChange[],
+): readonly [prices: readonly number[], sizes: readonly number[]] {
+  if (!changes.some((change) => change.isBid === isBid)) return [prices, sizes];
+  const changed: [number[], number[]] = [prices.slice(), sizes.slice()];
+  for (const change of changes) {
+    if (change.isBid === isBid) setLevel(...changed, isBid ? -1 : 1, change.price, change.size);
+  }
+  return changed;
+}

@@ -1,0 +1,173 @@
+import { isCoin } from '../domain/coin.ts';
+import { parseFigure } from '../domain/decimal.ts';
+import { formatInstant, isInstant, parseIso } from '../domain/instant.ts';
+import type { Market } from '../domain/market.ts';
+import { knownTokenIds } from '../domain/market-statement.ts';
+import { parseOutcome } from '../domain/outcome.ts';
+import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import { parseJsonFigures } from '../record/exact-json.ts';
+import { type Fields, numericField, rejected, stated } from '../record/fields.ts';
+import { wallTimeBetween } from './new-york.ts';
+import { knownCoin, type SlugWindow, WINDOW_MS, windowOfSlug } from './slug.ts';
+
+/** How the venue, and those who record it, write what a market is. */
+type TokenIds = Market['clobTokenIds'];
+
+/** Stands where no recording says which asset it is. */
+export const UNKNOWN_TOKEN = '0';
+export const UNKNOWN_TOKENS: TokenIds = [UNKNOWN_TOKEN, UNKNOWN_TOKEN];
+/** Integers below are seconds: as milliseconds they would lie in early 1973. */
+const MILLISECONDS_FROM = 1e11;
+/** `2026-06-08 00:00:16+00`, as a database prints it. */
+const DATABASE_TIME = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?)([+-]\d{2})(:?\d{2})?$/;
+
+/** ISO 8601, the same with a blank and a short offset, or Unix seconds or milliseconds; undefined when it is not stated. */
+export function timeField(fields: Fields, name: string): number | undefined {
+  const value = stated(fields, name);
+  if (value === undefined || value === '') return undefined;
+  const instantMs =
+    typeof value === 'number' ? epochMs(value) : typeof value === 'string' ? textualTime(value) : undefined;
+  if (instantMs === undefined || !isInstant(instantMs)) throw rejected(`${name} is not a time`);
+  return instantMs;
+}
+
+/** NaN for a fraction, which no recorder of windows writes. */
+function epochMs(value: number): number {
+  if (!Number.isInteger(value)) return Number.NaN;
+  return Math.abs(value) < MILLISECONDS_FROM ? value * 1000 : value;
+}
+
+function textualTime(text: string): number | undefined {
+  if (/^\d{1,16}$/.test(text)) return epochMs(Number(text));
+  return parseIso(
+    text.replace(
+      DATABASE_TIME,
+      (_, date, time, hours, minutes = ':00') => `${date}T${time}${hours}:${minutes.slice(-2)}`,
+    ),
+  );
+}
+
+/** A list, also one written as JSON in a string; undefined when it is not stated. */
+export function listField(fields: Fields, name: string): readonly unknown[] | undefined {
+  const value = stated(fields, name);
+  if (value === undefined || value === '') return undefined;
+  const list = typeof value === 'string' ? parsedList(value, name) : value;
+  if (!Array.isArray(list)) throw rejected(`${name} is not a list`);
+  return list;
+}
+
+function parsedList(text: string, name: string): unknown {
+  try {
+    return parseJsonFigures(text);
+  } catch {
+    throw rejected(`${name} is not a list in JSON`);
+  }
+}
+
+/** Puts what is listed by label into the order up, down; undefined when the labels are others. */
+export function byOutcome<T>(labels: readonly unknown[], values: readonly T[]): readonly [up: T, down: T] | undefined {
+  const outcomes = labels.map((label) => (typeof label === 'string' ? parseOutcome(label) : undefined));
+  if (outcomes.length !== 2 || values.length !== 2) return undefined;
+  const [up, down] = [outcomes.indexOf('up'), outcomes.indexOf('down')];
+  return up < 0 || down < 0 ? undefined : [values[up]!, values[down]!];
+}
+
+/** Asset ids that stand in the order of `labels`. */
+export function tokensByLabel(labels: readonly unknown[], ids: readonly unknown[], name: string): TokenIds {
+  const tokens = byOutcome(
+    labels,
+    ids.map((id) => numericField({ [name]: id }, name)),
+  );
+  if (tokens === undefined) throw rejected(`${name} is not a list of one asset id per outcome`);
+  if (tokens[0] === tokens[1] && tokens[0] !== '0') throw rejected(`${name} names one asset twice`);
+  return tokens;
+}
+
+/** What two statements about a market's assets come to. */
+export function joinedTokens(first: TokenIds, second: TokenIds): TokenIds {
+  const joined = knownTokenIds(first, second);
+  const contrary = knownTokenIds(second, first);
+  if (joined.some((id, index) => id !== contrary[index])) throw rejected('the asset ids are stated twice, and differ');
+  return joined;
+}
+
+/**
+ * A figure of a market; undefined when it is not stated, or has more digits than can be kept: a market is not lost over that.
+ */
+export function marketFigure(fields: Fields, name: string): number | undefined {
+  const value = stated(fields, name);
+  if (value === undefined || value === '') return undefined;
+  if (typeof value !== 'number' && (typeof value !== 'string' || !/^-?[\d.]+(?:[eE][+-]?\d+)?$/.test(value))) {
+    throw rejected(`${name} is not a number`);
+  }
+  const kept = typeof value === 'number' ? value : (parseFigure(value) ?? Number.NaN);
+  if (kept < 0) throw rejected(`${name} ${kept} is negative`);
+  return Number.isFinite(kept) ? kept : undefined;
+}
+
+/** The coin that a field names by code or name; undefined when it is not stated. */
+export function coinOf(fields: Fields, name: string): string | undefined {
+  const value = stated(fields, name);
+  if (value === undefined || value === '') return undefined;
+  const coin = typeof value === 'string' ? (knownCoin(value) ?? value.toLowerCase()) : '';
+  if (!isCoin(coin)) throw rejected(`${name} is not a coin code of 1 to 16 letters and digits`);
+  return coin;
+}
+
+/**
+ * Coin and window of a market from its slug and what else is said, which must agree. The timeframe is how long the window
+ * lasts, whatever the venue calls the series.
+ */
+export function marketWindow(
+  slug: string,
+  said: { readonly startMs: number | undefined; readonly endMs: number | undefined },
+  coins: readonly (string | undefined)[],
+): SlugWindow {
+  const named = windowOfSlug(slug, said.startMs ?? (said.endMs === undefined ? undefined : said.endMs - 1));
+  const startMs = said.startMs ?? named?.startMs;
+  const endMs = said.endMs ?? named?.endMs;
+  if (startMs === undefined || endMs === undefined) throw noMarket(slug, 'its window is not stated');
+  if (startMs >= endMs) throw rejected('the window does not end after it starts');
+  const timeframe = timeframeOf(startMs, endMs);
+  if (timeframe === undefined) throw noMarket(slug, `its window lasts ${durationText(endMs - startMs)}`);
+  if (named !== undefined && (named.startMs !== startMs || named.timeframe !== timeframe)) {
+    throw rejected(
+      `slug ${slug} means ${named.timeframe} from ${formatInstant(named.startMs)}, and the window is stated as ${timeframe} from ${formatInstant(startMs)}`,
+    );
+  }
+  const [symbol, other] = new Set([named?.symbol, ...coins].filter((coin) => coin !== undefined));
+  if (symbol === undefined) throw noMarket(slug, 'it names no coin');
+  if (other !== undefined) throw rejected(`the market's coin is stated as ${symbol} and as ${other}`);
+  return { symbol, timeframe, startMs, endMs };
+}
+
+/**
+ * Which timeframe a window is. One that the change of the clocks makes an hour longer or shorter is what it is by the
+ * clocks of New York.
+ */
+function timeframeOf(startMs: number, endMs: number): Timeframe | undefined {
+  const lasting = (lengthMs: number) => TIMEFRAMES.find((timeframe) => WINDOW_MS[timeframe] === lengthMs);
+  const timeframe = lasting(endMs - startMs);
+  if (timeframe !== undefined || endMs - startMs > 2 * WINDOW_MS['24h']) return timeframe;
+  const byTheClocks = lasting(wallTimeBetween(startMs, endMs));
+  return byTheClocks === '4h' || byTheClocks === '24h' ? byTheClocks : undefined;
+}
+
+export function noMarket(slug: string, why: string): Error {
+  return rejected(`${slug} is no up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ${why}`);
+}
+
+/** `6h30m`; milliseconds only where nothing else is left. */
+function durationText(durationMs: number): string {
+  const seconds = Math.floor(durationMs / 1000);
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 3600), 'h'],
+    [Math.floor(seconds / 60) % 60, 'm'],
+    [seconds % 60, 's'],
+  ];
+  const text = parts
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count}${unit}`)
+    .join('');
+  return text === '' ? `${durationMs}ms` : text;
+}

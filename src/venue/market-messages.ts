@@ -1,0 +1,91 @@
+import type { MarketStatement } from '../domain/market-statement.ts';
+import { OUTCOMES, type Outcome, parseOutcome } from '../domain/outcome.ts';
+import {
+  conditionIdField,
+  type Fields,
+  isFields,
+  numericField,
+  optional,
+  rejected,
+  stated,
+  textField,
+} from '../record/fields.ts';
+import { timestampOf } from './messages.ts';
+import { slugField, windowOfSlug } from './slug.ts';
+
+/**
+ * The market that a `new_market` message announces: {id, market, slug, assets_ids, outcomes, event_message: {id}, timestamp}.
+ * Undefined for a market of another kind: the venue tells everybody of all it has. Throws DomainError 'rejected-record'
+ * when an up-or-down market cannot be made of what it says.
+ */
+export function announcedMarket(frame: Fields): MarketStatement | undefined {
+  const statement = describedMarket(frame);
+  return statement && { ...statement, createdMs: timestampOf(frame) };
+}
+
+/** Undefined for a market of another kind. */
+function describedMarket(frame: Fields): MarketStatement | undefined {
+  const slug = slugField(frame);
+  const window = windowOfSlug(slug, timestampOf(frame));
+  if (window === undefined) return undefined;
+  const event = frame.event_message;
+  return {
+    conditionId: conditionIdField(frame, stated(frame, 'market') === undefined ? 'condition_id' : 'market'),
+    slug,
+    ...window,
+    clobTokenIds: tokenIds(frame),
+    marketId: optional(frame, 'id', numericField),
+    eventId: isFields(event) ? optional(event, 'id', numericField) : undefined,
+  };
+}
+
+/** Asset ids in the order up, down, by the labels that the message gives them. */
+function tokenIds(frame: Fields): readonly [string, string] {
+  const tokens = frame.assets_ids ?? frame.clob_token_ids;
+  const labels = frame.outcomes;
+  if (!Array.isArray(tokens) || tokens.length !== 2) throw rejected('assets_ids is not an array of two asset ids');
+  if (!Array.isArray(labels) || labels.length !== 2) throw rejected('outcomes is not an array of two labels');
+  const outcomes = labels.map((label) => (typeof label === 'string' ? parseOutcome(label) : undefined));
+  const ids = OUTCOMES.map((outcome) => {
+    const index = outcomes.indexOf(outcome);
+    if (index < 0) throw rejected('outcomes is not up and down');
+    return numericField({ assets_ids: tokens[index] }, 'assets_ids');
+  });
+  return [ids[0]!, ids[1]!];
+}
+
+/**
+ * What a `market_resolved` message says of a market that is known, {market, winning_asset_id, winning_outcome, timestamp}, or
+ * that it describes as `new_market` does: its former shape has slug, assets_ids and outcomes as well. Undefined for a market of
+ * another kind. Throws DomainError 'rejected-record' when the market is not known, or the message contradicts itself.
+ */
+export function resolvedMarket(
+  frame: Fields,
+  knownBy: (conditionId: string) => MarketStatement | undefined,
+): MarketStatement | undefined {
+  const conditionId = conditionIdField(frame, 'market');
+  const known = knownBy(conditionId);
+  if (known === undefined && stated(frame, 'slug') === undefined) throw rejected(unknownMarket(conditionId));
+  const market = known ?? describedMarket(frame);
+  if (market === undefined) return undefined;
+  const winner = winnerOf(frame, market.clobTokenIds);
+  return { ...market, winner, closed: true, resolvedMs: timestampOf(frame) };
+}
+
+function winnerOf(frame: Fields, clobTokenIds: readonly string[]): Outcome {
+  const label = optional(frame, 'winning_outcome', textField);
+  const byLabel = label === undefined ? undefined : parseOutcome(label);
+  const assetId = optional(frame, 'winning_asset_id', numericField);
+  const byAsset = assetId === undefined ? undefined : OUTCOMES[clobTokenIds.indexOf(assetId)];
+  if (byLabel !== undefined && byAsset !== undefined && byLabel !== byAsset) {
+    throw rejected(`winning_outcome ${label} and winning_asset_id ${assetId} are not the same outcome`);
+  }
+  const winner = byAsset ?? byLabel;
+  if (winner === undefined) throw rejected('neither winning_outcome nor winning_asset_id says up or down');
+  return winner;
+}
+
+/** Why a message about a market that nobody stated is refused. */
+export function unknownMarket(conditionId: string): string {
+  return `market ${conditionId} is neither known nor earlier in the input: import its metadata first, or name a file with it (--markets)`;
+}

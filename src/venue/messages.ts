@@ -1,0 +1,188 @@
+import type { OrderBook } from '../domain/orderbook.ts';
+import type { TradeDetails } from '../domain/trade.ts';
+import {
+  bookFields,
+  conditionIdField,
+  type Fields,
+  instantField,
+  isFields,
+  nonNegative,
+  numericField,
+  optional,
+  priceWithinOne,
+  rejected,
+  stated,
+  textField,
+} from '../record/fields.ts';
+import { tradeFields, VENUE_TRADE_NAMES } from '../record/trade-fields.ts';
+import type { BestPrices } from './best-prices.ts';
+import type { HashedBook } from './book-hash.ts';
+import { statedLevels } from './book-hash.ts';
+
+/** What the messages of the venue's market channel are called, as reports count them. */
+const BOOK_KINDS = ['book', 'price_change', 'last_trade_price', 'tick_size_change', 'best_bid_ask'] as const;
+export type BookKind = (typeof BOOK_KINDS)[number];
+
+/** Whose book a message is about. */
+export interface Addressed {
+  readonly assetId: string;
+  /** The condition id; undefined where the recording leaves it out. */
+  readonly market: string | undefined;
+}
+
+/** A full book. */
+export interface BookMessage extends Addressed {
+  readonly timestampMs: number;
+  readonly book: OrderBook;
+  readonly droppedLevels: number;
+  readonly claim: HashClaim | undefined;
+}
+
+/** The hash that a book came with, and what of its inputs the message states. */
+export interface HashClaim {
+  readonly hash: string;
+  readonly hashed: HashedBook;
+  readonly tickSize: string | undefined;
+  readonly lastTradePrice: string | undefined;
+  /** The message states everything that the hash depends on: one that does not match proves damage. */
+  readonly isComplete: boolean;
+}
+
+/** The new size at one price of one asset. */
+export interface Change extends Addressed {
+  readonly isBid: boolean;
+  readonly price: number;
+  /** 0 takes the level away. */
+  readonly size: number;
+  /** Of the book behind the change; undefined where the recording leaves it out. */
+  readonly hash: string | undefined;
+  readonly best: BestPrices | undefined;
+}
+
+export function bookKind(frame: Fields): BookKind | undefined {
+  const type = frame.event_type;
+  if (type === undefined && Array.isArray(frame.bids)) return 'book';
+  return BOOK_KINDS.find((kind) => kind === type);
+}
+
+export function timestampOf(frame: Fields): number {
+  return instantField(frame, 'timestamp');
+}
+
+export function addressOf(frame: Fields): Addressed {
+  return { assetId: numericField(frame, 'asset_id'), market: optional(frame, 'market', conditionIdField) };
+}
+
+export function bookMessage(frame: Fields): BookMessage {
+  const { assetId, market } = addressOf(frame);
+  const timestampMs = timestampOf(frame);
+  return { assetId, market, timestampMs, ...bookFields(frame), claim: hashClaim(frame, assetId, timestampMs) };
+}
+
+function hashClaim(frame: Fields, assetId: string, timestampMs: number): HashClaim | undefined {
+  const { hash, market } = frame;
+  const bids = statedLevels(frame.bids);
+  const asks = statedLevels(frame.asks);
+  if (typeof hash !== 'string' || hash === '' || typeof market !== 'string') return undefined;
+  if (bids === undefined || asks === undefined) return undefined;
+  const tickSize = wordOf(frame, 'tick_size');
+  const lastTradePrice = wordOf(frame, 'last_trade_price');
+  const minOrderSize = wordOf(frame, 'min_order_size');
+  const negRisk = stated(frame, 'neg_risk');
+  return {
+    hash,
+    hashed: {
+      // As the venue writes them, however the recorder did.
+      market: market.toLowerCase(),
+      assetId,
+      timestamp: String(timestampMs),
+      bids,
+      asks,
+      minOrderSize: minOrderSize ?? MIN_ORDER_SIZE,
+      negRisk: negRisk === true,
+    },
+    tickSize,
+    lastTradePrice,
+    isComplete:
+      tickSize !== undefined &&
+      lastTradePrice !== undefined &&
+      minOrderSize !== undefined &&
+      typeof negRisk === 'boolean',
+  };
+}
+
+/** What up-or-down markets have, where a message does not say it. */
+export const MIN_ORDER_SIZE = '5';
+
+function wordOf(frame: Fields, name: string): string | undefined {
+  const value = stated(frame, name);
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+/**
+ * The changes that a price_change message holds, unread. Three shapes: `price_changes` that each name their asset (since 15
+ * September 2025), `changes` of one asset with one hash behind them all, and before that one change that is the message.
+ */
+export function rawChanges(frame: Fields): readonly unknown[] {
+  const { price_changes: present, changes: former } = frame;
+  if (Array.isArray(present)) return present;
+  if (Array.isArray(former)) {
+    const { asset_id, hash } = frame;
+    return former.map((change, index) => {
+      if (!isFields(change)) return change;
+      return { asset_id, ...change, ...(index === former.length - 1 ? { hash } : {}) };
+    });
+  }
+  return 'price' in frame ? [frame] : [];
+}
+
+export function changeOf(raw: unknown, frame: Fields): Change {
+  if (!isFields(raw)) throw rejected('a change is not an object');
+  const market = optional(frame, 'market', conditionIdField);
+  const { hash } = raw;
+  return {
+    assetId: numericField(raw, 'asset_id'),
+    market,
+    isBid: isBuy(raw),
+    price: priceWithinOne(raw.price, 'price'),
+    size: nonNegative(raw.size, 'size'),
+    hash: typeof hash === 'string' && hash !== '' ? hash : undefined,
+    best: bestPrices(raw),
+  };
+}
+
+function isBuy(fields: Fields): boolean {
+  const side = textField(fields, 'side').toUpperCase();
+  if (side !== 'BUY' && side !== 'SELL') throw rejected('side is neither BUY nor SELL');
+  return side === 'BUY';
+}
+
+/** Undefined where a message leaves them out. */
+export function bestPrices(fields: Fields): BestPrices | undefined {
+  const bid = stated(fields, 'best_bid');
+  const ask = stated(fields, 'best_ask');
+  if (bid === undefined && ask === undefined) return undefined;
+  return {
+    bid: bid === undefined || bid === '' ? 0 : priceWithinOne(bid, 'best_bid'),
+    ask: ask === undefined || ask === '' ? 1 : priceWithinOne(ask, 'best_ask'),
+  };
+}
+
+export interface TradeMessage extends Addressed {
+  readonly timestampMs: number;
+  readonly price: number;
+  readonly trade: TradeDetails | undefined;
+}
+
+export function tradeMessage(frame: Fields): TradeMessage {
+  const price = priceWithinOne(frame.price, 'price');
+  return { ...addressOf(frame), timestampMs: timestampOf(frame), price, trade: tradeFields(frame, VENUE_TRADE_NAMES) };
+}
+
+/** The new tick as the venue writes it. */
+export function newTickSize(frame: Fields): string {
+  const tickSize = wordOf(frame, 'new_tick_size');
+  if (tickSize === undefined) throw rejected('new_tick_size is missing');
+  priceWithinOne(tickSize, 'new_tick_size');
+  return tickSize;
+}

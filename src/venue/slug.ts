@@ -1,0 +1,130 @@
+import { isCoin } from '../domain/coin.ts';
+import { isInstant } from '../domain/instant.ts';
+import { parseTimeframe, type Timeframe } from '../domain/timeframe.ts';
+import { type Fields, rejected, textField } from '../record/fields.ts';
+import { instantsAt } from './new-york.ts';
+
+/** Which market a slug names: the coin, and the window as it is planned. */
+export interface SlugWindow {
+  /** Coin code, lower case. */
+  readonly symbol: string;
+  readonly timeframe: Timeframe;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** How long a window of each timeframe lasts, as long as no clocks change. */
+export const WINDOW_MS: Readonly<Record<Timeframe, number>> = {
+  '5m': 300_000,
+  '15m': 900_000,
+  '1h': HOUR_MS,
+  '4h': 4 * HOUR_MS,
+  '24h': DAY_MS,
+};
+
+/** What the venue calls a coin in slugs, where that is not the coin's code. */
+const CODE_OF_NAME: ReadonlyMap<string, string> = new Map([
+  ['bitcoin', 'btc'],
+  ['ethereum', 'eth'],
+  ['solana', 'sol'],
+  ['ripple', 'xrp'],
+  ['dogecoin', 'doge'],
+  ['hyperliquid', 'hype'],
+]);
+const CODES: ReadonlySet<string> = new Set(['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype']);
+
+const MONTHS = 'january february march april may june july august september october november december'.split(' ');
+
+/** `btc-updown-5m-1776323400`: the start in Unix seconds. */
+const UPDOWN = /^([a-z0-9]+)-updown-([0-9]+[mh])-([0-9]{1,11})$/;
+/** `bitcoin-up-or-down-march-12-2026-8am-et`: the hour that begins then, by the clocks of New York. */
+const HOURLY = /^([a-z0-9]+)-up-or-down-([a-z]+)-([0-9]{1,2})(?:-([0-9]{4}))?-([0-9]{1,2})(am|pm)-et$/;
+/** `bitcoin-up-or-down-on-march-12-2026`: from noon of the day before to noon of that day, by the clocks of New York. */
+const DAILY = /^([a-z0-9]+)-up-or-down-on-([a-z]+)-([0-9]{1,2})(?:-([0-9]{4}))?$/;
+const SLUG = /^[A-Za-z0-9._-]{1,200}$/;
+
+/** A name that may stand in a path; one that looks like a conditionId could not be told from it there. */
+export function slugField(fields: Fields, name = 'slug'): string {
+  const slug = textField(fields, name);
+  if (!SLUG.test(slug) || /^0x[0-9a-f]+$/i.test(slug)) {
+    throw rejected(`${name} is not made of letters, digits, ".", "_" and "-", or looks like a conditionId`);
+  }
+  return slug;
+}
+
+/** The code of a coin that the venue has markets of, by its name or code; undefined for any other word. */
+export function knownCoin(word: string): string | undefined {
+  const name = word.toLowerCase();
+  return CODE_OF_NAME.get(name) ?? (CODES.has(name) ? name : undefined);
+}
+
+/**
+ * Undefined when the slug does not say coin and window. Hourly and daily slugs may leave out the year: then it is the
+ * one that brings the window nearest to `nearMs`, and without `nearMs` undefined. Of the two hours of one name that there
+ * are when the clocks go back it is the second when `nearMs` lies in it or behind it, else the first.
+ */
+export function windowOfSlug(slug: string, nearMs?: number): SlugWindow | undefined {
+  const name = slug.toLowerCase();
+  return windowOfUpDown(name) ?? windowOfHour(name, nearMs) ?? windowOfDay(name, nearMs);
+}
+
+function windowOfUpDown(name: string): SlugWindow | undefined {
+  const [, word = '', length = '', startSec] = UPDOWN.exec(name) ?? [];
+  const timeframe = parseTimeframe(length);
+  if (timeframe === undefined) return undefined;
+  const startMs = Number(startSec) * 1000;
+  // The venue's newest coins are not known here, but a slug of this form has the code itself.
+  const symbol = knownCoin(word) ?? (isCoin(word) ? word : undefined);
+  return symbol === undefined ? undefined : within(symbol, timeframe, startMs, startMs + WINDOW_MS[timeframe]);
+}
+
+function windowOfHour(name: string, nearMs: number | undefined): SlugWindow | undefined {
+  const [, word = '', month = '', day, year, hourText, half] = HOURLY.exec(name) ?? [];
+  const symbol = knownCoin(word);
+  const hour = Number(hourText);
+  if (symbol === undefined || hour < 1 || hour > 12) return undefined;
+  const midnight = dateNear(month, Number(day), year, nearMs);
+  if (midnight === undefined) return undefined;
+  const starts = instantsAt(midnight + ((hour % 12) + (half === 'pm' ? 12 : 0)) * HOUR_MS);
+  const startMs = starts.findLast((start) => start <= (nearMs ?? 0)) ?? starts[0];
+  return startMs === undefined ? undefined : within(symbol, '1h', startMs, startMs + HOUR_MS);
+}
+
+function windowOfDay(name: string, nearMs: number | undefined): SlugWindow | undefined {
+  const [, word = '', month = '', day, year] = DAILY.exec(name) ?? [];
+  const symbol = knownCoin(word);
+  const midnight = symbol === undefined ? undefined : dateNear(month, Number(day), year, nearMs);
+  if (symbol === undefined || midnight === undefined) return undefined;
+  // Noon exists once on every day.
+  const [startMs = 0] = instantsAt(midnight - DAY_MS / 2);
+  const [endMs = 0] = instantsAt(midnight + DAY_MS / 2);
+  return within(symbol, '24h', startMs, endMs);
+}
+
+function within(symbol: string, timeframe: Timeframe, startMs: number, endMs: number): SlugWindow | undefined {
+  return isInstant(startMs) && isInstant(endMs) ? { symbol, timeframe, startMs, endMs } : undefined;
+}
+
+/** Midnight of a date as a wall time; undefined when there is no such date, or no way to tell its year. */
+function dateNear(month: string, day: number, yearText: string | undefined, nearMs: number | undefined) {
+  if (yearText === undefined && nearMs === undefined) return undefined;
+  const near = nearMs ?? 0;
+  const around = new Date(near).getUTCFullYear();
+  const years = yearText === undefined ? [around - 1, around, around + 1] : [Number(yearText)];
+  const index = MONTHS.indexOf(month);
+  const dates = years
+    .map((year) => new Date(Date.UTC(year, index, day)))
+    // Days that a month does not have run over into the next.
+    .filter((date) => date.getUTCMonth() === index);
+  return nearest(
+    dates.map((date) => date.getTime()),
+    near,
+  );
+}
+
+/** The first of the nearest. */
+function nearest(candidates: readonly number[], nearMs: number): number | undefined {
+  return candidates.toSorted((a, b) => Math.abs(a - nearMs) - Math.abs(b - nearMs))[0];
+}

@@ -1,0 +1,110 @@
+import type { IdRange } from '../store/segment-audit.ts';
+
+/** Where the ranges of given ids come from, and what they say by now. */
+export interface IdSource {
+  /** Those that end at `fromId` or behind, ascending, at most `countMax`. */
+  givenRanges(fromId: number, countMax: number): readonly IdRange[];
+  isGiven(id: number): boolean;
+}
+
+export interface IdLimits {
+  /** Ids that are told apart at once: one bit each. */
+  readonly marks: number;
+  /** Ranges that are held at once: 24 bytes each. */
+  readonly ranges: number;
+}
+
+/** 32 MiB of bits; ranges are few, but for archives whose recordings brought ids of their own. */
+const LIMITS: IdLimits = { marks: 2 ** 28, ranges: 2 ** 20 };
+
+/**
+ * Finds ids that are used twice, or were never given out, among any number of records and in bounded memory: of the ids that
+ * the archive says it gave, a window at a time has a bit for each. An archive of up to 268 million records needs one window,
+ * a larger one is read once more for each further window.
+ */
+export class IdLedger {
+  readonly #source: IdSource;
+  readonly #limits: IdLimits;
+  readonly #firsts: number[] = [];
+  readonly #lasts: number[] = [];
+  /** Of each range, the bit of its first id. */
+  readonly #offsets: number[] = [];
+  #bits = new Uint8Array(0);
+  #fromId = 0;
+  /** The window ends in front of this id. */
+  #untilId = 0;
+  #range = 0;
+
+  constructor(source: IdSource, limits: IdLimits = LIMITS) {
+    this.#source = source;
+    this.#limits = limits;
+  }
+
+  /** Opens the next window; false when there is none. */
+  nextWindow(): boolean {
+    if (this.#untilId === Number.POSITIVE_INFINITY) return false;
+    const fromId = this.#untilId;
+    const held = this.#source.givenRanges(fromId, this.#limits.ranges + 1);
+    let marks = 0;
+    let untilId = Number.POSITIVE_INFINITY;
+    for (const list of [this.#firsts, this.#lasts, this.#offsets]) list.length = 0;
+    for (const [index, { firstId, lastId }] of held.entries()) {
+      const first = Math.max(firstId, fromId);
+      const room = this.#limits.marks - marks;
+      if (index === this.#limits.ranges || room === 0) {
+        untilId = first;
+        break;
+      }
+      const last = Math.min(lastId, first + room - 1);
+      this.#firsts.push(first);
+      this.#lasts.push(last);
+      this.#offsets.push(marks);
+      marks += last - first + 1;
+      if (last < lastId) {
+        untilId = last + 1;
+        break;
+      }
+    }
+    this.#bits = new Uint8Array(Math.ceil(marks / 8));
+    this.#fromId = fromId;
+    this.#untilId = untilId;
+    this.#range = 0;
+    return true;
+  }
+
+  /** Whether there is more than one window to go through. */
+  get isLast(): boolean {
+    return this.#untilId === Number.POSITIVE_INFINITY;
+  }
+
+  /** Notes that a record has `id`; ids outside the window are fine for now. */
+  mark(id: number): 'fine' | 'repeated' | 'not-given' {
+    if (id < this.#fromId || id >= this.#untilId) return 'fine';
+    const range = this.#rangeOf(id);
+    // What an import gave out since the window was opened is not in it.
+    if (range === undefined) return this.#source.isGiven(id) ? 'fine' : 'not-given';
+    const bit = this.#offsets[range]! + id - this.#firsts[range]!;
+    const byte = Math.floor(bit / 8);
+    const mask = 1 << (bit % 8);
+    if ((this.#bits[byte]! & mask) !== 0) return 'repeated';
+    this.#bits[byte]! |= mask;
+    return 'fine';
+  }
+
+  #rangeOf(id: number): number | undefined {
+    // Records beside one another have ids beside one another.
+    const held = this.#range;
+    if (held < this.#firsts.length && id >= this.#firsts[held]! && id <= this.#lasts[held]!) return held;
+    let low = 0;
+    let high = this.#firsts.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#firsts[middle]! <= id) low = middle + 1;
+      else high = middle;
+    }
+    const found = low - 1;
+    if (found < 0 || id > this.#lasts[found]!) return undefined;
+    this.#range = found;
+    return found;
+  }
+}

@@ -1,0 +1,308 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { Packr } from 'msgpackr';
+import { compressed } from '../../src/export/compression.ts';
+import { STEP_BYTES } from '../../src/export/writers/export-writer.ts';
+import type { Archive } from '../../src/store/archive.ts';
+import { importPaths, importRecords, temporaryArchive } from '../support/archive.ts';
+import { importFile } from '../support/imported.ts';
+import { REAL_BOOKS } from '../support/real-recordings.ts';
+import { START_MS, sampleGap, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+import { exported, linesOfNdjson } from './exported.ts';
+import {
+  expectedExport,
+  generatedRecording,
+  type Line,
+  type MarketLine,
+  type Narrowing,
+  timesOf,
+} from './generated-recording.ts';
+
+setDefaultTimeout(120_000);
+
+const RUNS = { seed: 20260416, numRuns: 25 };
+const seeds = fc.nat({ max: 2 ** 30 });
+
+async function importCleanly(archive: Archive, lines: readonly object[]): Promise<void> {
+  const report = await importRecords(archive, lines);
+  expect(report.rejections).toEqual([]);
+  expect(report.total.stored).toBe(lines.length);
+}
+
+/** Fields of both in the same order, values of both the same. */
+function expectSameRecords(found: readonly unknown[], expected: readonly object[]): void {
+  const inOrder = (record: unknown) => Object.entries(record as object).map(([name, value]) => [name, value]);
+  expect(found.map(inOrder)).toEqual(expected.map(inOrder));
+}
+
+describe('what is exported', () => {
+  test('is everything that was recorded and nothing that was derived, in the documented order', async () => {
+    await fc.assert(
+      fc.asyncProperty(seeds, async (seed) => {
+        using place = temporaryArchive();
+        const lines = generatedRecording(seed);
+        await importCleanly(place.archive, lines);
+        const { bytes, tally } = await exported(place.archive, 'ndjson');
+        const expected = expectedExport(lines);
+        expectSameRecords(linesOfNdjson(bytes), expected);
+        const times = expected.flatMap(timesOf);
+        expect(tally.firstMs).toBe(times.length === 0 ? undefined : Math.min(...times));
+        expect(tally.lastMs).toBe(times.length === 0 ? undefined : Math.max(...times));
+        for (const [type, count] of Object.entries(tally.counts)) {
+          expect(count).toBe(expected.filter((line) => line.type === type).length);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  test('does not depend on the order in which it was recorded, nor on how often it is asked for', async () => {
+    await fc.assert(
+      fc.asyncProperty(seeds, async (seed) => {
+        using place = temporaryArchive();
+        using other = temporaryArchive();
+        const lines = generatedRecording(seed);
+        await importCleanly(place.archive, lines);
+        const markets = lines.filter(({ type }) => type === 'market');
+        const rest = lines.filter(({ type }) => type !== 'market').reverse();
+        await importCleanly(other.archive, markets.toReversed());
+        for (let from = 0; from < rest.length; from += 97)
+          await importCleanly(other.archive, rest.slice(from, from + 97));
+        for (const format of ['ndjson', 'msgpack', 'csv', 'parquet', 'sqlite'] as const) {
+          const first = (await exported(place.archive, format)).bytes;
+          expect((await exported(place.archive, format)).bytes.equals(first), format).toBe(true);
+          expect((await exported(other.archive, format)).bytes.equals(first), format).toBe(true);
+        }
+      }),
+      { ...RUNS, numRuns: 8 },
+    );
+  });
+
+  test('of a market says only what was stated', async () => {
+    using place = temporaryArchive();
+    const minimal = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
+    await importCleanly(place.archive, [minimal]);
+    expectSameRecords(linesOfNdjson((await exported(place.archive, 'ndjson')).bytes), [minimal]);
+  });
+
+  test('of an archive without records is nothing', async () => {
+    using place = temporaryArchive();
+    const { bytes, tally } = await exported(place.archive, 'ndjson');
+    expect(bytes.length).toBe(0);
+    expect(tally.firstMs).toBeUndefined();
+    expect((await exported(place.archive, 'msgpack')).bytes.length).toBe(0);
+  });
+
+  test('comes in steps of one size, whatever the whole is', async () => {
+    using place = temporaryArchive();
+    const bids = Array.from({ length: 400 }, (_, i) => ({ price: (400 - i) / 1000, size: 1000 + i }));
+    const books = Array.from({ length: 700 }, (_, i) =>
+      sampleSnapshot({ timestamp: START_MS + i, bids: bids.slice(i % 7) }),
+    );
+    await importCleanly(place.archive, [sampleMarket(), ...books]);
+    for (const format of ['ndjson', 'msgpack', 'csv'] as const) {
+      const { bytes, steps } = await exported(place.archive, format);
+      const record = bytes.length / books.length;
+      expect(steps.length).toBeGreaterThan(3);
+      for (const step of steps.slice(0, -1)) {
+        expect(step).toBeGreaterThanOrEqual(STEP_BYTES);
+        expect(step).toBeLessThan(STEP_BYTES + 2 * record);
+      }
+    }
+  });
+
+  test('pauses within the gaps of a market, however many there are', async () => {
+    using place = temporaryArchive();
+    const gaps = Array.from({ length: 7000 }, (_, i) => sampleGap({ from: START_MS + i, to: START_MS + i + 1 }));
+    await importCleanly(place.archive, [sampleMarket(), ...gaps]);
+    for (const format of ['ndjson', 'csv', 'segments'] as const) {
+      const { bytes, steps } = await exported(place.archive, format);
+      let at = 0;
+      let found = 0;
+      for (const step of steps) {
+        const written = bytes.toString('latin1', at, at + step).split(String(sampleGap().reason)).length - 1;
+        expect(written, format).toBeLessThanOrEqual(2048);
+        at += step;
+        found += written;
+      }
+      expect(found, format).toBe(gaps.length);
+    }
+  });
+});
+
+describe('narrowed exports', () => {
+  const narrowings = (lines: readonly Line[]): fc.Arbitrary<Narrowing> => {
+    const markets = lines.filter((line): line is MarketLine => line.type === 'market');
+    const coins = [...new Set(lines.flatMap((line) => ('symbol' in line ? [line.symbol] : [])))];
+    const times = lines.flatMap(timesOf).sort();
+    const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+    const time = times.length === 0 ? fc.constant(0) : fc.constantFrom(...times).map((ms) => ms);
+    return fc
+      .record({
+        coins: coins.length === 0 ? fc.constant(undefined) : maybe(fc.subarray(coins, { minLength: 1 })),
+        timeframes: maybe(fc.subarray(['5m', '15m', '1h', '4h'], { minLength: 1 })),
+        fromMs: maybe(time),
+        toMs: maybe(time),
+        named: maybe(fc.subarray(markets, { minLength: Math.min(1, markets.length) })),
+        bySlug: fc.boolean(),
+      })
+      .map(({ named, bySlug, fromMs, toMs, coins: asked, timeframes }) => ({
+        coins: named === undefined ? asked : undefined,
+        timeframes,
+        markets:
+          named === undefined || named.length === 0
+            ? undefined
+            : named.map(({ slug, conditionId }) =>
+                bySlug ? slug.toUpperCase() : conditionId.replace('0x', '0X').toUpperCase().replace('0X', '0x'),
+              ),
+        fromMs: fromMs !== undefined && toMs !== undefined ? Math.min(fromMs, toMs) : fromMs,
+        toMs: fromMs !== undefined && toMs !== undefined ? Math.max(fromMs, toMs) : toMs,
+      }));
+  };
+
+  test('hold what was asked for, by coin, timeframe, market and time', async () => {
+    for (const seed of [1, 2, 3, 4, 5]) {
+      using place = temporaryArchive();
+      const lines = generatedRecording(seed);
+      await importCleanly(place.archive, lines);
+      await fc.assert(
+        fc.asyncProperty(narrowings(lines), async (narrowing) => {
+          const { bytes } = await exported(place.archive, 'ndjson', narrowing as object);
+          expectSameRecords(linesOfNdjson(bytes), expectedExport(lines, narrowing));
+        }),
+        { ...RUNS, numRuns: 60 },
+      );
+    }
+  });
+
+  test('keep a market that was named, and leave others without anything in the window out', async () => {
+    using place = temporaryArchive();
+    const market = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
+    await importCleanly(place.archive, [market, sampleSnapshot(), sampleGap()]);
+    const typesOf = async (narrowing: Narrowing) =>
+      linesOfNdjson((await exported(place.archive, 'ndjson', narrowing as object)).bytes).map(
+        (line) => (line as { type: string }).type,
+      );
+    const late = START_MS + 3_600_000;
+    expect(await typesOf({ fromMs: late })).toEqual([]);
+    expect(await typesOf({ fromMs: late, markets: [market.slug] })).toEqual(['market']);
+    // The gap lasts from 07:11:00.000 to 07:11:30.500: both ends count.
+    expect(await typesOf({ fromMs: START_MS + 90_500 })).toEqual(['market', 'gap']);
+    expect(await typesOf({ fromMs: START_MS + 90_501 })).toEqual([]);
+    expect(await typesOf({ toMs: START_MS + 60_000, fromMs: START_MS + 5000 })).toEqual(['market', 'gap']);
+    expect(await typesOf({ toMs: START_MS + 59_999, fromMs: START_MS + 5000 })).toEqual([]);
+    expect(await typesOf({ fromMs: START_MS + 4123, toMs: START_MS + 4123 })).toEqual(['market', 'snapshot']);
+  });
+});
+
+describe('msgpack', () => {
+  test('is the lines of NDJSON, each packed as msgpackr packs it in the fewest bytes', async () => {
+    const packr = new Packr({ useRecords: false, variableMapSize: true });
+    await fc.assert(
+      fc.asyncProperty(seeds, async (seed) => {
+        using place = temporaryArchive();
+        await importCleanly(place.archive, generatedRecording(seed));
+        const lines = linesOfNdjson((await exported(place.archive, 'ndjson')).bytes);
+        const { bytes } = await exported(place.archive, 'msgpack');
+        expect(bytes.equals(Buffer.concat(lines.map((line) => packr.pack(line))))).toBe(true);
+      }),
+      RUNS,
+    );
+  });
+});
+
+const PACKINGS = ['', '.gz', '.zst'] as const;
+
+/** As `gzip` and `zstd` would pack it, or as this program does. */
+async function packed(bytes: Buffer, packing: (typeof PACKINGS)[number], ours: boolean): Promise<Buffer> {
+  if (packing === '') return bytes;
+  if (!ours) return Buffer.from(packing === '.gz' ? Bun.gzipSync(new Uint8Array(bytes)) : Bun.zstdCompressSync(bytes));
+  const whole = (async function* () {
+    for (let at = 0; at < bytes.length; at += 10_000) yield bytes.subarray(at, at + 10_000);
+  })();
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of compressed(whole, packing === '.gz' ? 'gzip' : 'zstd', 'keep')) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function expectRoundTrip(bytes: Buffer, format: 'ndjson' | 'msgpack'): Promise<void> {
+  for (const packing of PACKINGS) {
+    using place = temporaryArchive();
+    const report = await importFile(place.archive, `export.${format}${packing}`, await packed(bytes, packing, true));
+    expect(report.rejections).toEqual([]);
+    expect(report.total.duplicate).toBe(0);
+    expect((await exported(place.archive, format)).bytes.equals(bytes), packing).toBe(true);
+  }
+}
+
+describe('export, import into an empty archive, export', () => {
+  test.each(['ndjson', 'msgpack'] as const)('is byte for byte the same as %s, plain, gzip and zstd', async (format) => {
+    await fc.assert(
+      fc.asyncProperty(seeds, async (seed) => {
+        using place = temporaryArchive();
+        const lines = generatedRecording(seed);
+        await importCleanly(place.archive, lines);
+        await expectRoundTrip((await exported(place.archive, format)).bytes, format);
+      }),
+      { ...RUNS, numRuns: 8 },
+    );
+  });
+
+  test('takes what other programs packed as well', async () => {
+    using place = temporaryArchive();
+    await importCleanly(place.archive, generatedRecording(7));
+    const { bytes } = await exported(place.archive, 'ndjson');
+    for (const packing of PACKINGS) {
+      using other = temporaryArchive();
+      await importFile(other.archive, `export.ndjson${packing}`, await packed(bytes, packing, false));
+      expect((await exported(other.archive, 'ndjson')).bytes.equals(bytes)).toBe(true);
+    }
+  });
+
+  test('adds nothing to an archive that has it all', async () => {
+    using place = temporaryArchive();
+    const lines = generatedRecording(11);
+    await importCleanly(place.archive, lines);
+    for (const format of ['ndjson', 'msgpack'] as const) {
+      const { bytes } = await exported(place.archive, format);
+      const report = await importFile(place.archive, `again.${format}`, bytes);
+      expect(report.total).toMatchObject({ stored: 0, duplicate: lines.length, rejected: 0 });
+    }
+  });
+
+  test('gives outcomes that were mirrored back as mirrored', async () => {
+    using place = temporaryArchive();
+    const market = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
+    await importCleanly(place.archive, [
+      market,
+      sampleSnapshot({ id: '1' }),
+      sampleSnapshot({ id: '2', outcome: 'down', mirrored: true }),
+    ]);
+    const { bytes } = await exported(place.archive, 'ndjson');
+    expect(linesOfNdjson(bytes).map((line) => (line as { mirrored?: boolean }).mirrored)).toEqual([
+      undefined,
+      undefined,
+      true,
+    ]);
+    using again = temporaryArchive();
+    await importFile(again.archive, 'export.ndjson', bytes);
+    const stored = again.archive.markets.findByConditionId(market.conditionId)!;
+    expect(again.archive.snapshots.isMirrored(stored, 'down')).toBe(true);
+    expect(again.archive.snapshots.isMirrored(stored, 'up')).toBe(false);
+  });
+
+  test.skipIf(REAL_BOOKS === undefined)(
+    'is byte for byte the same for real recordings (where there are any)',
+    async () => {
+      const files = readdirSync(REAL_BOOKS!).filter((name) => name.endsWith('.parquet'));
+      using place = temporaryArchive();
+      const report = await importPaths(place.archive, ...files.slice(0, 24).map((name) => join(REAL_BOOKS!, name)));
+      expect(report.total.stored).toBeGreaterThan(2000);
+      for (const format of ['ndjson', 'msgpack'] as const) {
+        await expectRoundTrip((await exported(place.archive, format)).bytes, format);
+      }
+    },
+  );
+});

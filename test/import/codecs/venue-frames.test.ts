@@ -1,0 +1,765 @@
+import { describe, expect, test } from 'bun:test';
+import { LEVELS_MAX } from '../../../src/domain/orderbook.ts';
+import { SAMPLE_LINES, type Sample } from '../../../src/import/codec.ts';
+import { venueFrames } from '../../../src/import/codecs/venue-frames.ts';
+import type { SnapshotPace } from '../../../src/import/rebuild/pace.ts';
+import { temporaryArchive } from '../../support/archive.ts';
+import { CONDITION_ID, DOWN_ASSET, START_MS, UP_ASSET } from '../../support/sample-records.ts';
+import {
+  at,
+  book,
+  buy,
+  change,
+  type Frame,
+  gapsOf,
+  type Level,
+  MARKET,
+  type Seen,
+  seen,
+  sell,
+  snapshotsOf,
+  venueHash,
+} from '../rebuild/venue-messages.ts';
+import { KeepingIntake, readAll } from '../rebuild/venue-sink.ts';
+
+const BIDS: readonly Level[] = [
+  ['0.4', '10'],
+  ['0.48', '30'],
+];
+const ASKS: readonly Level[] = [
+  ['0.6', '5'],
+  ['0.52', '7.25'],
+];
+const FIRST = book(0, BIDS, ASKS);
+const FIRST_SEEN = seen(0, '0.48:30 0.4:10', '0.52:7.25 0.6:5');
+
+interface Reading {
+  readonly every?: SnapshotPace;
+  /** Whether the market is known beforehand. */
+  readonly isKnown?: boolean;
+}
+
+/** Reads files of lines; a line that is an object is written as JSON. */
+async function read(files: readonly (readonly (Frame | string | readonly Frame[])[])[], reading: Reading = {}) {
+  using place = temporaryArchive();
+  const intake = new KeepingIntake(place.archive);
+  if (reading.isKnown !== false) intake.markets.learn(MARKET.statement);
+  const codec = venueFrames({ every: reading.every ?? 'change' });
+  const lines = files.map((file) => file.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))));
+  await readAll(codec, intake, ...lines);
+  expect(intake.openUnits()).toEqual([]);
+  return {
+    intake,
+    up: snapshotsOf(intake.items, 'up'),
+    down: snapshotsOf(intake.items, 'down'),
+    gaps: gapsOf(intake.items),
+    reasons: intake.reasons(),
+    notes: codec.notes?.() ?? [],
+  };
+}
+
+/** When, and the best bid then, of each snapshot. */
+function bestBids(snapshots: readonly Seen[]): string {
+  return snapshots.map(({ timestampMs, bids }) => `${timestampMs - START_MS} ${bids[0]?.join(':')}`).join(', ');
+}
+
+/** A message of a kind about the up asset. */
+function message(event_type: string, offsetMs: number, fields: Frame = {}): Frame {
+  return { event_type, market: CONDITION_ID, asset_id: UP_ASSET, timestamp: at(offsetMs), ...fields };
+}
+
+function sampleOf(...lines: readonly string[]): Sample {
+  const head = new TextEncoder().encode(lines.join('\n'));
+  return { name: 'x.jsonl', head, lines: lines.slice(0, SAMPLE_LINES), columns: undefined, piped: false };
+}
+
+function json(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+describe('how a frame is wrapped', () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['bare', json(FIRST)],
+    ['in an array', json([FIRST])],
+    ['as an object in payload', json({ capturedAt: 1776808414, payload: FIRST })],
+    ['as an array in payload', json({ capturedAt: 1776808414, payload: [FIRST] })],
+    ['as a text in payload', json({ source: 'clob', payload: `${json(FIRST)}\n` })],
+    ['as a text of an array in payload', json({ source: 'clob', payload: json([FIRST]) })],
+    [
+      'beside a clock of more digits than a number carries',
+      `{"ns":1777366911692798000,"s":1777366911.692798123,"payload":${json(json(FIRST))}}`,
+    ],
+    ...['message', 'msg', 'data', 'frame', 'raw', 'raw_data'].map(
+      (name) => [`in ${name}`, json({ [name]: FIRST })] as const,
+    ),
+    ['as REST answers it, without event_type', json({ ...FIRST, event_type: undefined })],
+    [
+      'as a row of one channel',
+      json({
+        slug: 'x',
+        asset_id: UP_ASSET,
+        event_ts_ms: START_MS,
+        recv_ms: 1,
+        payload: { bids: FIRST.bids, asks: FIRST.asks },
+      }),
+    ],
+  ];
+
+  test.each(cases)('%s it is recognised and read', async (_, line) => {
+    expect(venueFrames({ every: 'change' }).recognises(sampleOf('PONG', line))).toBe(true);
+    const { up, reasons } = await read([[line]]);
+    expect({ up, reasons }).toEqual({ up: [FIRST_SEEN], reasons: [] });
+  });
+
+  test('an array may begin on the line of its first frame', async () => {
+    const { up, reasons } = await read([[`[${json(FIRST)},`, json(change(10, buy('0.1', '1'))), ']']]);
+    expect(reasons).toEqual([]);
+    expect(up).toHaveLength(2);
+  });
+
+  test.each([
+    ['heartbeats alone', ['PONG', 'PING']],
+    ['a record of another format', [json({ type: 'snapshot', bids: [], asks: [], assetId: UP_ASSET })]],
+    ['a message of a type that nobody knows', [json({ event_type: 'order', market: CONDITION_ID })]],
+    ['words', ['hello', '"world"', '17']],
+  ] as const)('%s make no capture', (_, lines) => {
+    expect(venueFrames({ every: 'change' }).recognises(sampleOf(...lines))).toBe(false);
+  });
+
+  test('rows of one channel name the market by its asset alone', async () => {
+    const { up, reasons } = await read([
+      [
+        { slug: 'x', asset_id: UP_ASSET, event_ts_ms: START_MS, payload: { bids: FIRST.bids, asks: FIRST.asks } },
+        {
+          slug: 'x',
+          event_ts_ms: START_MS + 5,
+          payload: { price_changes: [{ asset_id: UP_ASSET, ...buy('0.48', '0'), best_bid: '0.4', best_ask: '0.52' }] },
+        },
+      ],
+    ]);
+    expect(reasons).toEqual([]);
+    expect(up).toEqual([FIRST_SEEN, seen(5, '0.4:10', '0.52:7.25 0.6:5')]);
+  });
+});
+
+describe('changes', () => {
+  const entry = { price: '0.49', side: 'BUY', size: '12.5' };
+  const head = { asset_id: UP_ASSET, event_type: 'price_change', market: CONDITION_ID, timestamp: at(7) };
+
+  test.each([
+    ['present', change(7, buy('0.49', '12.5'))],
+    ['former', { ...head, hash: 'ab', changes: [entry] }],
+    ['first', { ...head, hash: 'ab', ...entry }],
+  ] as const)('in their %s shape set the size at a price', async (_, frame) => {
+    const { up } = await read([[FIRST, frame]]);
+    expect(up).toEqual([FIRST_SEEN, seen(7, '0.49:12.5 0.48:30 0.4:10', '0.52:7.25 0.6:5')]);
+  });
+
+  test('a size of 0 takes a level away, a repeated size changes nothing, and each asset has its own book', async () => {
+    const { up, down, intake } = await read([
+      [
+        FIRST,
+        book(0, '0.3:1', '', { asset_id: DOWN_ASSET }),
+        change(1, sell('0.52', '0'), { ...sell('0.9', '4'), asset: DOWN_ASSET }),
+        change(2, buy('0.4', '10')),
+      ],
+    ]);
+    expect(up).toEqual([FIRST_SEEN, seen(1, '0.48:30 0.4:10', '0.6:5')]);
+    expect(down).toEqual([seen(0, '0.3:1', ''), seen(1, '0.3:1', '0.9:4')]);
+    expect(intake.units.map(({ added, settled }) => [added, settled])).toEqual([
+      [1, 1],
+      [1, 1],
+      [2, 0],
+      [0, 1],
+    ]);
+  });
+
+  test('all of one timestamp make one snapshot, a full book last, however they arrive', async () => {
+    const later = book(5, '0.48:31', ASKS);
+    const { up, gaps, intake } = await read([
+      [FIRST, later, change(5, buy('0.48', '99')), change(5, buy('0.48', '31')), change(5, buy('0.4', '0'))],
+    ]);
+    expect(up).toEqual([FIRST_SEEN, seen(5, '0.48:31', '0.52:7.25 0.6:5')]);
+    expect(gaps).toEqual([]);
+    expect(intake.units.every(({ added }) => added === 1)).toBe(true);
+  });
+
+  test('what leads back to the same book within one timestamp is no snapshot', async () => {
+    const { up } = await read([[FIRST, change(5, buy('0.48', '99')), change(5, buy('0.48', '30'))]]);
+    expect(up).toEqual([FIRST_SEEN]);
+  });
+
+  test('before the first book they are contained in one that follows at once, else rejected', async () => {
+    const followed = await read([[change(-5, buy('0.48', '30')), FIRST]]);
+    expect(followed.reasons).toEqual([]);
+    expect(followed.up).toEqual([FIRST_SEEN]);
+    const alone = await read([[change(-2500, buy('0.48', '30')), change(-5, buy('0.48', '30')), FIRST]]);
+    expect(alone.reasons).toEqual(['a change before the first book of this asset']);
+  });
+});
+
+describe('messages that cannot be kept', () => {
+  const unknown = `0x${'77'.repeat(32)}`;
+  const cases: readonly (readonly [string, unknown, string, RegExp])[] = [
+    ['a line that is not JSON', '{"event_type":"book"', 'unknown', /^the line is not JSON$/],
+    ['a frame that is not JSON', { payload: '{"event_type":' }, 'unknown', /^the frame in the line is not JSON$/],
+    ['a number as a frame', { payload: '17' }, 'unknown', /not a JSON object/],
+    ['a type that nobody knows', { ...FIRST, event_type: 'order' }, 'unknown', /^event_type "order" is not a message/],
+    ['an object that nobody knows', { hello: 1 }, 'unknown', /^the object is neither/],
+    ['a book without bids', { ...FIRST, bids: undefined }, 'book', /^bids is missing/],
+    ['a book with a price twice', book(0, '0.4:1 0.4:2', ''), 'book', /^bids has the price 0.4 twice$/],
+    ['a book without a time', { ...FIRST, timestamp: undefined }, 'book', /^timestamp is missing/],
+    ['a time in seconds', { ...FIRST, timestamp: '1776323400' }, 'book', /looks like Unix seconds/],
+    ['a change beyond 1', change(1, buy('1.5', '1')), 'price_change', /^price 1.5 lies outside 0…1$/],
+    ['a change of no size', change(1, buy('0.5', '-1')), 'price_change', /^size -1 is negative$/],
+    [
+      'a change with a size of too many digits',
+      change(1, buy('0.5', '1.2345678901234567')),
+      'price_change',
+      /15 significant digits/,
+    ],
+    [
+      'a change of no side',
+      change(1, { ...buy('0.5', '1'), side: 'HOLD' as 'BUY' }),
+      'price_change',
+      /^side is neither BUY nor SELL$/,
+    ],
+    ['no changes', change(1), 'price_change', /^the message has no changes$/],
+    [
+      'a trade without a price',
+      message('last_trade_price', 1, { price: '' }),
+      'last_trade_price',
+      /^price {2}is not a decimal/,
+    ],
+    ['a tick that is none', message('tick_size_change', 1), 'tick_size_change', /^new_tick_size is missing$/],
+    ['best prices that are none', message('best_bid_ask', 1), 'best_bid_ask', /^best_bid and best_ask are missing$/],
+    [
+      'a market that nobody stated',
+      { ...FIRST, market: unknown, asset_id: '77' },
+      'book',
+      /^market 0x7{64} is neither known nor earlier in the input: import its metadata first, or name a file with it \(--markets\)$/,
+    ],
+    ['an asset of another market', { ...FIRST, market: unknown }, 'book', /belongs to market 0xab12.*, not to 0x77/],
+    [
+      'an asset that is neither up nor down',
+      { ...FIRST, asset_id: '77' },
+      'book',
+      /^asset 77 is neither 98.* \(up\) nor 10.* \(down\)/,
+    ],
+    ['a winner that is none', message('market_resolved', 1), 'market_resolved', /says up or down$/],
+    [
+      'a winner that contradicts itself',
+      message('market_resolved', 1, { winning_outcome: 'Up', winning_asset_id: DOWN_ASSET }),
+      'market_resolved',
+      /not the same outcome$/,
+    ],
+  ];
+
+  test.each(cases)('%s', async (_, frame, kind, reason) => {
+    const line = typeof frame === 'string' ? frame : json(frame);
+    const { intake, reasons } = await read([[FIRST, line, change(9, buy('0.48', '31'))]]);
+    const [rejected, ...others] = intake.units.filter((unit) => unit.reasons.length > 0);
+    expect(others).toEqual([]);
+    expect({ kind: rejected?.kind, line: rejected?.line }).toEqual({ kind, line: 2 });
+    expect(reasons[0]).toMatch(reason);
+    // What stands around it is kept.
+    expect(snapshotsOf(intake.items, 'up')).toHaveLength(2);
+  });
+
+  test('one bad change of a message leaves the others', async () => {
+    const { up, reasons } = await read([[FIRST, change(1, buy('0.5', 'many'), buy('0.49', '1'))]]);
+    expect(up.at(-1)).toEqual(seen(1, '0.49:1 0.48:30 0.4:10', '0.52:7.25 0.6:5'));
+    expect(reasons).toHaveLength(1);
+  });
+
+  test('numbers that a double would round are refused, not rounded', async () => {
+    const line = json(change(1, buy('0.5', 'SIZE'))).replace('"SIZE"', '0.30000000000000000001');
+    const { reasons } = await read([[FIRST, line]]);
+    expect(reasons[0]).toMatch(/^size 0.30000000000000000001 is not a decimal/);
+  });
+});
+
+describe('what is no record', () => {
+  test.each([
+    ['PONG', 'PONG'],
+    ['ping', 'PING'],
+    [json({ payload: 'PONG' }), 'PONG'],
+    ['[]', 'empty frame'],
+    ['{}', 'empty frame'],
+    [json({ payload: '' }), 'empty frame'],
+    [json({ type: 'market', assets_ids: [UP_ASSET], initial_dump: true }), 'market'],
+    [json({ operation: 'subscribe', assets_ids: [UP_ASSET] }), 'subscribe'],
+    [json({ type: 'subscriptions', channels: [] }), 'subscriptions'],
+  ])('%s is passed over as %s', async (line, name) => {
+    const { intake } = await read([[FIRST, line]]);
+    expect(intake.ignored).toEqual({ [name]: 1 });
+    expect(intake.counts()).toEqual({ book: { read: 1, rejected: 0 } });
+  });
+
+  test('prices of coins stand among the frames as records of their own', async () => {
+    const { intake } = await read([
+      [FIRST, { stream: 'btcusdt@trade', data: { e: 'trade', s: 'BTCUSDT', p: '76177.85000000', T: START_MS } }],
+    ]);
+    expect(intake.itemsOf('coinPrice')).toMatchObject([{ symbol: 'btc', source: 'binance', price: 76177.85 }]);
+  });
+});
+
+test('a trade becomes a price, best prices and ticks become nothing', async () => {
+  const { intake, notes } = await read([
+    [
+      FIRST,
+      message('last_trade_price', 3, { price: '0.52', size: '3', side: 'BUY' }),
+      message('best_bid_ask', 4, { best_bid: '0.48', best_ask: '0.52' }),
+      message('best_bid_ask', 5, { best_bid: '0.49', best_ask: '0.52' }),
+      message('tick_size_change', 6, { old_tick_size: '0.01', new_tick_size: '0.001' }),
+      change(7, buy('0.485', '1')),
+    ],
+  ]);
+  expect(intake.itemsOf('price')).toEqual([
+    {
+      type: 'price',
+      kind: 'trade',
+      conditionId: CONDITION_ID,
+      outcome: 'up',
+      assetId: UP_ASSET,
+      timestampMs: START_MS + 3,
+      id: undefined,
+      price: 0.52,
+      trade: { size: 3, side: 'buy', feeRateBps: undefined, transactionHash: undefined },
+    },
+  ]);
+  expect(intake.units.map(({ kind, settled }) => [kind, settled]).slice(2, 5)).toEqual([
+    ['best_bid_ask', 1],
+    ['best_bid_ask', 1],
+    ['tick_size_change', 1],
+  ]);
+  expect(notes[0]).toEndWith('1 of 2 stated best prices differ from the rebuilt book');
+  // The tick changes, the book goes on.
+  expect(snapshotsOf(intake.items, 'up').at(-1)?.bids[0]).toEqual([0.485, 1]);
+});
+
+describe('markets in the stream', () => {
+  const announcement = {
+    event_type: 'new_market',
+    id: '2103900',
+    market: CONDITION_ID,
+    slug: 'btc-updown-5m-1776323400',
+    assets_ids: [DOWN_ASSET, UP_ASSET],
+    outcomes: ['Down', 'Up'],
+    event_message: { id: '427637' },
+    timestamp: at(-86_000_000),
+  };
+
+  test('one that is announced is known from there on, its assets by their labels', async () => {
+    const { intake, up, reasons } = await read([[FIRST, announcement, FIRST]], { isKnown: false });
+    expect(intake.itemsOf('market')).toEqual([
+      {
+        type: 'market',
+        statement: { ...MARKET.statement, marketId: '2103900', eventId: '427637', createdMs: START_MS - 86_000_000 },
+      },
+    ]);
+    expect(reasons).toHaveLength(1);
+    expect(up).toEqual([FIRST_SEEN]);
+  });
+
+  test('one of another kind is passed over, one that says nonsense is rejected', async () => {
+    const { intake, reasons } = await read([
+      [FIRST, { ...announcement, slug: 'will-it-rain' }, { ...announcement, outcomes: ['Yes', 'No'] }],
+    ]);
+    expect(intake.ignored).toEqual({ 'new_market of another kind': 1 });
+    expect(reasons).toEqual(['outcomes is not up and down']);
+  });
+
+  test.each([
+    [{ winning_outcome: 'Down' }],
+    [{ winning_asset_id: DOWN_ASSET }],
+    [{ winning_outcome: 'Down', winning_asset_id: DOWN_ASSET }],
+  ])('one that is resolved says who won: %j', async (fields) => {
+    const resolved = { event_type: 'market_resolved', market: CONDITION_ID, timestamp: at(320_000), ...fields };
+    const { intake } = await read([[FIRST, resolved]]);
+    expect(intake.itemsOf('market')).toEqual([
+      {
+        type: 'market',
+        statement: { ...MARKET.statement, winner: 'down', closed: true, resolvedMs: START_MS + 320_000 },
+      },
+    ]);
+    const { reasons } = await read([[resolved]], { isKnown: false });
+    expect(reasons[0]).toStartWith(`market ${CONDITION_ID} is neither known`);
+  });
+
+  test('one that is resolved without having been announced is taken from what the message describes', async () => {
+    const resolved = {
+      ...{ ...announcement, event_type: 'market_resolved', timestamp: at(320_000) },
+      ...{ winning_asset_id: DOWN_ASSET, winning_outcome: 'Down' },
+    };
+    const { intake, reasons, up } = await read(
+      [[resolved, FIRST, { ...resolved, slug: 'will-it-rain', market: '0x99' }]],
+      {
+        isKnown: false,
+      },
+    );
+    expect(reasons).toEqual([]);
+    expect(up).toEqual([FIRST_SEEN]);
+    expect(intake.ignored).toEqual({ 'market_resolved of another kind': 1 });
+    const settled = { winner: 'down', closed: true, resolvedMs: START_MS + 320_000 } as const;
+    const statement = { ...MARKET.statement, marketId: '2103900', eventId: '427637', ...settled };
+    expect(intake.itemsOf('market')).toEqual([{ type: 'market', statement }]);
+  });
+
+  test('a message of one whose assets nobody named says what is missing', async () => {
+    using place = temporaryArchive();
+    const intake = new KeepingIntake(place.archive);
+    intake.markets.learn({ ...MARKET.statement, clobTokenIds: ['0', '0'] });
+    await readAll(venueFrames({ every: 'change' }), intake, [json(FIRST)]);
+    expect(intake.reasons()).toEqual([
+      `no recording says whether asset ${UP_ASSET} of market ${CONDITION_ID} is up or down: import its metadata first, or name a file with it (--markets)`,
+    ]);
+  });
+});
+
+describe('a recorded book that is not the rebuilt one', () => {
+  const OTHER = book(50, '0.47:1', ASKS);
+
+  test('opens a gap from where the book was last known to be right, and takes its place', async () => {
+    const { up, gaps, intake } = await read([
+      [
+        FIRST,
+        book(10, BIDS, ASKS),
+        change(20, buy('0.47', '2')),
+        OTHER,
+        change(60, buy('0.47', '3')),
+        book(70, '0.47:3', ASKS),
+      ],
+    ]);
+    expect(gaps).toEqual([
+      { from: 10, to: 50, reason: 'the recorded book of up differs from the changes before it in 3 levels' },
+    ]);
+    expect(bestBids(up)).toBe('0 0.48:30, 20 0.48:30, 50 0.47:1, 60 0.47:3');
+    // The book that told is what the gap is made of.
+    expect(intake.units[3]).toMatchObject({ kind: 'book', added: 2 });
+  });
+
+  test('several in a row are one gap', async () => {
+    const { gaps } = await read([
+      [
+        FIRST,
+        change(10, buy('0.1', '1')),
+        OTHER,
+        change(60, buy('0.2', '1')),
+        book(90, '0.4:3', ASKS),
+        book(95, '0.4:3', ASKS),
+      ],
+    ]);
+    expect(gaps).toEqual([
+      { from: 0, to: 90, reason: '2 recorded books of up in a row differ from what was recorded before them' },
+    ]);
+  });
+
+  test('behind one that equals it again begins a gap of its own', async () => {
+    const { gaps } = await read([
+      [
+        FIRST,
+        change(10, buy('0.1', '1')),
+        OTHER,
+        book(60, '0.47:1', ASKS),
+        change(70, buy('0.47', '2')),
+        book(80, BIDS, ASKS),
+      ],
+    ]);
+    expect(gaps.map(({ from, to }) => [from, to])).toEqual([
+      [0, 50],
+      [60, 80],
+    ]);
+  });
+
+  test('says so when no change was recorded at all', async () => {
+    const { gaps } = await read([[FIRST, OTHER]]);
+    expect(gaps).toEqual([
+      { from: 0, to: 50, reason: 'the book of up changed in 3 levels, and no change was recorded' },
+    ]);
+  });
+
+  test('is refused when its hash is that of the rebuilt one: then that is right, and no gap opens', async () => {
+    const right = book(50, '0.4:10 0.48:31', ASKS);
+    const damaged = book(50, '0.4:10 0.48:13', ASKS, { hash: venueHash(right, { lastTrade: '0.130' }) });
+    const { gaps, reasons, up } = await read([
+      [FIRST, change(50, buy('0.48', '31')), damaged, change(60, buy('0.48', '32'))],
+    ]);
+    expect(reasons).toEqual(['the book is damaged: its hash is not that of its levels']);
+    expect(gaps).toEqual([]);
+    expect(bestBids(up)).toBe('0 0.48:30, 50 0.48:31, 60 0.48:32');
+  });
+
+  test('with all that its hash depends on is refused when that does not match, and opens a gap', async () => {
+    const said = {
+      tick_size: '0.01',
+      min_order_size: '5',
+      neg_risk: false,
+      last_trade_price: '',
+      event_type: undefined,
+    };
+    const first = { ...FIRST, ...said, hash: venueHash(FIRST) };
+    const damaged = { ...book(50, '0.4:10', ASKS), ...said, hash: 'f'.repeat(40) };
+    const { gaps, reasons, notes } = await read([
+      [first, damaged, change(60, buy('0.48', '31')), book(70, '0.4:10 0.48:31', ASKS)],
+    ]);
+    expect(reasons).toEqual(['the book is damaged: its hash is not that of its levels']);
+    expect(gaps).toEqual([{ from: 0, to: 70, reason: 'a recorded book of up is damaged' }]);
+    expect(notes[0]).toContain('1 of 2 book hashes verified, 1 books damaged');
+  });
+
+  test.each([
+    ['best level first', { bids: BIDS.toReversed(), asks: ASKS.toReversed() }],
+    [
+      'with figures of their own',
+      { bids: BIDS.map(([price, size]) => [Number(price), Number(size)] as const), asks: ASKS },
+    ],
+  ])(
+    'is not damaged because a recorder wrote it %s, beside others that are as the venue wrote them',
+    async (_, sides) => {
+      const tail = { tick_size: '0.01', min_order_size: '5', neg_risk: false, last_trade_price: '' };
+      const whole = book(50, BIDS, ASKS, tail);
+      const rows = (side: readonly (readonly [string | number, string | number])[]) =>
+        side.map(([price, size]) => ({ price, size }));
+      const rewritten = {
+        ...{ ...whole, bids: rows(sides.bids), asks: rows(sides.asks), hash: venueHash(whole) },
+        ...{ market: CONDITION_ID.toUpperCase().replace('X', 'x'), timestamp: START_MS + 50 },
+      };
+      const { notes, reasons, gaps } = await read([[{ ...FIRST, ...tail, hash: venueHash(FIRST) }, rewritten]]);
+      expect(reasons).toEqual([]);
+      expect(gaps).toEqual([]);
+      expect(notes[0]).toContain('2 of 2 book hashes verified, 0 books damaged');
+    },
+  );
+
+  test('has a hash that is found with the price of a trade, though nobody recorded the trade', async () => {
+    const verified = book(50, BIDS, ASKS, {
+      hash: venueHash(book(50, BIDS, ASKS), { lastTrade: '0.130', tick: '0.001' }),
+    });
+    const { notes, gaps } = await read([[FIRST, verified]]);
+    expect(notes[0]).toContain(
+      '1 of 1 later recorded books equal the book rebuilt from the changes; 1 of 1 book hashes verified',
+    );
+    expect(gaps).toEqual([]);
+  });
+});
+
+describe('the hash of a change', () => {
+  const grown = (offsetMs: number, size: number) =>
+    book(
+      offsetMs,
+      [
+        ['0.4', '10'],
+        ['0.48', String(size)],
+      ],
+      ASKS,
+    );
+  /** A change a second with the hash of the book that it leads to, or of another one. */
+  const changes = (from: number, to: number, isRight: (second: number) => boolean) =>
+    Array.from({ length: to - from }, (_, index) => {
+      const second = from + index;
+      const size = 100 + second;
+      const hash = venueHash(grown(second * 1000, isRight(second) ? size : size + 1), { lastTrade: '0.480' });
+      return change(second * 1000, { ...buy('0.48', String(size)), hash });
+    });
+
+  test('says that the book was still right, so that a gap begins there', async () => {
+    const { gaps } = await read([[FIRST, ...changes(1, 5, () => true), book(5000, BIDS, ASKS)]]);
+    expect(gaps.map(({ from, to }) => ({ from, to }))).toEqual([{ from: 4000, to: 5000 }]);
+  });
+
+  test('says that the book has drifted when none matches any more, though no other book comes', async () => {
+    const { gaps } = await read([[FIRST, ...changes(1, 40, (second) => second < 10)]]);
+    expect(gaps).toEqual([
+      { from: 9000, to: 39_000, reason: 'the hashes of the changes of up are not those of the book they lead to' },
+    ]);
+  });
+
+  test('says nothing when a few do not match, or none ever did', async () => {
+    expect((await read([[FIRST, ...changes(1, 40, (second) => second % 10 < 3)]])).gaps).toEqual([]);
+    expect((await read([[FIRST, ...changes(1, 40, () => false)]])).gaps).toEqual([]);
+  });
+});
+
+describe('messages that arrive late', () => {
+  test('within two seconds they find their place', async () => {
+    const { up, gaps, reasons } = await read([
+      [
+        FIRST,
+        change(2000, buy('0.48', '3')),
+        change(2400, buy('0.48', '4')),
+        change(501, buy('0.48', '1')),
+        change(1500, buy('0.48', '2')),
+      ],
+    ]);
+    expect(reasons).toEqual([]);
+    expect(gaps).toEqual([]);
+    expect(bestBids(up)).toBe('0 0.48:30, 501 0.48:1, 1500 0.48:2, 2000 0.48:3, 2400 0.48:4');
+  });
+
+  test('a change behind that is rejected and opens a gap up to the next recorded book', async () => {
+    const { gaps, reasons } = await read([
+      [
+        FIRST,
+        change(1000, buy('0.1', '1')),
+        change(4000, buy('0.1', '2')),
+        change(700, buy('0.48', '1')),
+        change(5000, buy('0.1', '3')),
+        book(6000, [['0.1', '3'], ...BIDS], ASKS),
+        change(7000, buy('0.1', '4')),
+      ],
+    ]);
+    expect(reasons).toEqual(['the change arrived 3300 ms behind a later one: the book of its time is settled']);
+    expect(gaps).toEqual([{ from: 700, to: 6000, reason: 'a change of up arrived too late' }]);
+  });
+
+  test('a level more than a book may have is rejected and opens a gap, whatever is said of those it has', async () => {
+    const deep = Array.from({ length: LEVELS_MAX - 1 }, (_, index): Level => [((index + 1) / 1e6).toFixed(6), '1']);
+    const { up, gaps, reasons } = await read([
+      [
+        book(0, deep, ''),
+        change(10, buy('0.1', '2')),
+        change(20, buy('0.11', '2')),
+        change(30, buy('0.1', '3')),
+        change(40, buy('0.1', '0')),
+        change(50, buy('0.11', '4')),
+        book(60, BIDS, ASKS),
+      ],
+    ]);
+    expect(reasons).toEqual(['the book has 10001 levels on this side already: it takes no more']);
+    expect(gaps).toEqual([{ from: 0, to: 60, reason: 'a book of up grew past 10001 levels' }]);
+    expect(up.map(({ bids }) => bids.length)).toEqual([10_000, 10_001, 10_001, 10_000, 10_001, 2]);
+  });
+
+  test('a full book is kept at its own time, however late', async () => {
+    const late = book(500, '0.2:2', '');
+    const { up, gaps, reasons } = await read([
+      [FIRST, change(1000, buy('0.1', '1')), change(9000, buy('0.1', '2')), late, change(9001, buy('0.1', '3'))],
+    ]);
+    expect(reasons).toEqual([]);
+    expect(gaps).toEqual([]);
+    expect(up).toContainEqual(seen(500, '0.2:2', ''));
+    expect(up.at(-1)?.bids.at(-1)).toEqual([0.1, 3]);
+  });
+
+  test('an earlier recording behind a later one is read as if it stood by itself', async () => {
+    const changesFrom = (offsetMs: number) =>
+      Array.from({ length: 400 }, (_, index) => change(offsetMs + index * 100, buy('0.48', String(index + 1))));
+    const later = [book(60_000, BIDS, ASKS), ...changesFrom(60_100)];
+    const earlier = [book(0, BIDS, ASKS), ...changesFrom(100)];
+    const inOrder = await read([earlier, later]);
+    const turned = await read([later, earlier]);
+    expect(turned.reasons).toEqual([]);
+    expect(turned.gaps).toEqual([]);
+    expect(turned.up.toSorted((a, b) => a.timestampMs - b.timestampMs)).toEqual(inOrder.up);
+  });
+});
+
+describe('recordings of one market that overlap', () => {
+  /** A market where little happens: a change every three seconds, a book now and then. */
+  const quiet = Array.from({ length: 60 }, (_, index) => {
+    const bid: Level = ['0.48', String(index + 1)];
+    const changed = change(index * 3000, buy(...bid));
+    if (index % 25 !== 0) return [changed];
+    const whole = book(index * 3000, [bid], ASKS);
+    return index === 0 ? [whole] : [changed, whole];
+  }).flat();
+
+  test.each([
+    [62, 0],
+    [3, 0],
+    [24, 20],
+    [24, 23],
+    [24, 1],
+    [49, 26],
+    [40, 18],
+    [58, 57],
+    [59, 51],
+  ])('of %d messages, and of all from the message %d on: as if they were one', async (end, start) => {
+    const whole = await read([quiet]);
+    expect(whole.up).toHaveLength(60);
+    const parted = await read([quiet.slice(0, end), quiet.slice(start)]);
+    expect(parted.reasons).toEqual([]);
+    expect(parted.gaps).toEqual([]);
+    const distinct = new Map(parted.up.map((snapshot) => [snapshot.timestampMs, snapshot]));
+    expect([...distinct.values()].toSorted((a, b) => a.timestampMs - b.timestampMs)).toEqual(whole.up);
+  });
+
+  test('the earlier one behind the later one, which has no book by itself', async () => {
+    const changes = Array.from({ length: 100 }, (_, index) => change(index * 20 + 20, buy('0.48', String(index + 1))));
+    // Within the first part messages are out of order, as the venue sends them.
+    const [second, first, ...rest] = changes.slice(0, 80);
+    const earlier = [FIRST, first!, second!, ...rest];
+    const later = changes.slice(80).map((frame, index) => ({ ...frame, timestamp: at(60_000 + index) }));
+    const { up, gaps, reasons } = await read([later, earlier]);
+    expect(new Set(reasons)).toEqual(new Set(['a change before the first book of this asset']));
+    expect(reasons).toHaveLength(later.length);
+    expect(gaps).toEqual([]);
+    expect(up).toEqual((await read([earlier])).up);
+  });
+
+  test('a late change from before the first book opens no gap: the book has it', async () => {
+    const shortlyBefore = [change(4000, buy('0.1', '9'))];
+    const longBefore = [change(100, buy('0.1', '9'))];
+    const present = [book(5000, BIDS, ASKS), change(8000, buy('0.1', '1')), change(12_000, buy('0.1', '2'))];
+    expect(await read([present, shortlyBefore])).toMatchObject({ gaps: [], reasons: [] });
+    const reasons = ['a change before the first book of this asset'];
+    expect(await read([present, longBefore])).toMatchObject({ gaps: [], reasons });
+  });
+});
+
+describe('how densely', () => {
+  const frames = [
+    FIRST,
+    change(10, buy('0.48', '1')),
+    change(990, buy('0.48', '2')),
+    change(995, buy('0.1', '0')),
+    change(1000, buy('0.48', '3')),
+    change(1999, buy('0.48', '2')),
+    change(3500, buy('0.48', '4')),
+    change(3600, buy('0.48', '2')),
+  ];
+
+  test('every change', async () => {
+    expect(bestBids((await read([frames])).up)).toBe(
+      '0 0.48:30, 10 0.48:1, 990 0.48:2, 1000 0.48:3, 1999 0.48:2, 3500 0.48:4, 3600 0.48:2',
+    );
+  });
+
+  test('once a second: the last state of each, when it came to be, and none that is the one before', async () => {
+    expect(bestBids((await read([frames], { every: 1000 })).up)).toBe('990 0.48:2');
+    expect(bestBids((await read([frames.slice(0, -1)], { every: 1000 })).up)).toBe('990 0.48:2, 3500 0.48:4');
+  });
+
+  test('files that follow one another are one recording', async () => {
+    const whole = await read([frames], { every: 500 });
+    const parted = await read([frames.slice(0, 3), frames.slice(3, 5), frames.slice(5)], { every: 500 });
+    expect(bestBids(parted.up)).toBe(bestBids(whole.up));
+  });
+});
+
+test('memory is bounded: of very many assets the one least recently heard of is finished, and needs a new book', async () => {
+  using place = temporaryArchive();
+  const intake = new KeepingIntake(place.archive);
+  const assetIds = Array.from({ length: 4098 }, (_, index) => String(1000 + index));
+  for (let index = 0; index < assetIds.length; index += 2) {
+    const conditionId = `0x${index.toString(16)}`;
+    intake.markets.learn({
+      ...MARKET.statement,
+      conditionId,
+      slug: `btc-${index}`,
+      clobTokenIds: [assetIds[index]!, assetIds[index + 1]!],
+    });
+  }
+  const books = assetIds.map((asset_id, index) => ({
+    ...book(0, BIDS, ASKS),
+    asset_id,
+    market: `0x${(index - (index % 2)).toString(16)}`,
+  }));
+  const codec = venueFrames({ every: 'change' });
+  const changes = [assetIds[0]!, assetIds.at(-1)!].map((asset) => change(9, { ...buy('0.1', '1'), asset }));
+  const withoutMarket = changes.map(({ market: _, ...frame }) => frame);
+  await readAll(codec, intake, [...books, ...withoutMarket].map(json));
+  expect(intake.reasons()).toEqual(['a change before the first book of this asset']);
+  expect(intake.itemsOf('snapshot')).toHaveLength(assetIds.length + 1);
+});

@@ -1,0 +1,25 @@
+import { expect, test } from 'bun:test';
+import { MarketTrades } from '../../../src/import/rebuild/market-trades.ts';
+
+test('the last trade of a book is looked for around its time, at its price and at the other outcome’s, the likeliest first', () => {
+  const trades = new MarketTrades();
+  for (const [timestampMs, price] of [
+    [1300, 0.3],
+    [1021, 0.87],
+    [990, 0.5],
+    [880, 0.2],
+    [1200, 0.125],
+  ] as const) {
+    trades.add({ timestampMs, price });
+  }
+  // A trade is told about 20 ms behind the book that it changed; 880 and 1300 lie too far away.
+  expect(trades.pricesAround(1000)).toEqual(['0.870', '0.130', '0.500', '0.500', '0.125', '0.875']);
+  expect(trades.pricesAround(5000)).toEqual([]);
+});
+
+test('of many trades the last ones are remembered, and eight at most are asked', () => {
+  const trades = new MarketTrades();
+  for (let second = 0; second < 1000; second += 1) trades.add({ timestampMs: second, price: 0.5 });
+  expect(trades.pricesAround(0)).toEqual([]);
+  expect(trades.pricesAround(900)).toHaveLength(16);
+});

@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { OrderBook } from '../../src/domain/orderbook.ts';
+import { OUTCOMES, type Outcome, otherOutcome } from '../../src/domain/outcome.ts';
+import { completeMirror } from '../../src/import/mirror.ts';
+import { MarketReel } from '../../src/replay/market-playback.ts';
+import { bookAt, lastTradeAt } from '../../src/replay/market-state.ts';
+import { TickSizes } from '../../src/replay/tick-sizes.ts';
+import type { LevelChange } from '../../src/venue/level-change.ts';
+import { importRecords, temporaryArchive } from '../support/archive.ts';
+import { CONDITION_ID, START_MS } from '../support/sample-records.ts';
+import { FoldedBook } from './folded-book.ts';
+import { type Recorded, type RecordingStyle, randomRecording } from './random-recording.ts';
+
+/** Those of the one that is held are told as they were read. */
+const SEGMENT_RECORDS_MAX = 128;
+
+const styles: fc.Arbitrary<RecordingStyle> = fc.record({
+  outcomes: fc.constantFrom<readonly Outcome[]>(['up'], ['down'], ['up', 'down']),
+  count: fc.integer({ min: 1, max: 300 }),
+  priceScale: fc.constantFrom(2, 3, 4),
+  trades: fc.boolean(),
+  gaps: fc.nat(3),
+  stepMs: fc.constantFrom(0, 1, 3, 400),
+});
+
+/** Up and down are one book: prices are what is missing to 1, and bids are asks. */
+function mirrored({ bidPrices, bidSizes, askPrices, askSizes }: OrderBook): OrderBook {
+  const other = (price: number) => Number((1 - price).toFixed(12));
+  return { bidPrices: askPrices.map(other), bidSizes: askSizes, askPrices: bidPrices.map(other), askSizes: bidSizes };
+}
+
+/** The latest book by scanning: the last one of its own, or else of the other one. */
+function scanned(recorded: readonly Recorded[], outcome: Outcome, atMs: number): OrderBook | undefined {
+  let own: OrderBook | undefined;
+  let other: OrderBook | undefined;
+  let ownMs = -1;
+  let otherMs = -1;
+  for (const record of recorded) {
+    if (record.kind !== 'book' || record.timestampMs > atMs) continue;
+    if (record.outcome === outcome && record.timestampMs >= ownMs) [own, ownMs] = [record.book, record.timestampMs];
+    if (record.outcome !== outcome && record.timestampMs >= otherMs)
+      [other, otherMs] = [record.book, record.timestampMs];
+  }
+  return own ?? (other === undefined ? undefined : mirrored(other));
+}
+
+function scannedTrade(recorded: readonly Recorded[], outcome: Outcome, atMs: number): number | undefined {
+  const latest = (of: Outcome) => {
+    let found: Extract<Recorded, { kind: 'trade' }> | undefined;
+    for (const record of recorded) {
+      if (record.kind !== 'trade' || record.outcome !== of || record.timestampMs > atMs) continue;
+      if (found === undefined || record.timestampMs >= found.timestampMs) found = record;
+    }
+    return found;
+  };
+  const own = latest(outcome);
+  const other = latest(otherOutcome(outcome));
+  if (own !== undefined && (other === undefined || own.timestampMs >= other.timestampMs)) return own.price;
+  return other === undefined ? undefined : Number((1 - other.price).toFixed(12));
+}
+
+describe('the reel of a market', () => {
+  test('from any instant on it tells everything that is later, in order, and its state is that of the archive', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer(),
+        styles,
+        fc.double({ min: -0.1, max: 1.1, noNaN: true }),
+        async (seed, style, part) => {
+          const { recorded, lines } = randomRecording(seed, style);
+          using place = temporaryArchive();
+          await importRecords(place.archive, lines);
+          const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
+          const times = recorded.map(({ timestampMs }) => timestampMs);
+          const endMs = Math.max(START_MS, ...times);
+          const atMs = Math.round(START_MS + part * (endMs - START_MS));
+          const reel = new MarketReel(place.archive, new TickSizes(place.archive), market, atMs);
+          const held: Partial<Record<Outcome, FoldedBook>> = {};
+          const expectState = (instantMs: number) => {
+            for (const outcome of OUTCOMES) {
+              const book = scanned(recorded, outcome, instantMs);
+              expect(reel.state(outcome).known?.book).toEqual(book as OrderBook);
+              expect(bookAt(place.archive, market, outcome, instantMs)?.book).toEqual(book as OrderBook);
+              expect(held[outcome]?.book()).toEqual(book as OrderBook);
+              const trade = scannedTrade(recorded, outcome, instantMs);
+              expect(reel.state(outcome).lastTrade?.price).toEqual(trade as number);
+              expect(lastTradeAt(place.archive, market, outcome, instantMs)?.price).toEqual(trade as number);
+            }
+          };
+          for (const outcome of OUTCOMES) {
+            const { known } = reel.state(outcome);
+            if (known !== undefined) held[outcome] = new FoldedBook(known.book);
+          }
+          expectState(atMs);
+          let trades = 0;
+          let gaps = 0;
+          let lastMs = atMs;
+          for (let nextMs = reel.nextMs; nextMs !== undefined; nextMs = reel.nextMs) {
+            if (nextMs !== lastMs) expectState(lastMs);
+            expect(nextMs).toBeGreaterThan(atMs);
+            expect(nextMs).toBeGreaterThanOrEqual(lastMs);
+            lastMs = nextMs;
+            const event = reel.next();
+            expect(event.timestampMs).toBe(nextMs);
+            if (event.kind === 'trade') trades += 1;
+            if (event.kind === 'gap') gaps += 1;
+            if (event.kind !== 'books') continue;
+            for (const outcome of OUTCOMES) {
+              const change = event[outcome];
+              if (change === undefined) continue;
+              if (change.before === undefined) held[outcome] = new FoldedBook(change.after);
+              else {
+                const isChanged = ({ isBid, price, size }: LevelChange) => held[outcome]!.set(isBid, price, size);
+                expect(change.changes.filter((each) => !isChanged(each))).toEqual([]);
+              }
+              expect(held[outcome]!.book()).toEqual(change.after);
+            }
+          }
+          expectState(lastMs);
+          const later = (kind: Recorded['kind']) =>
+            new Set(
+              recorded
+                .filter((record) => record.kind === kind && record.timestampMs > atMs)
+                .map((record) => JSON.stringify(record)),
+            ).size;
+          expect(gaps).toBe(later('gap'));
+          expect(trades).toBe(later('trade'));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('books that are imported in place of mirrored ones meanwhile are told from the next segment on', async () => {
+    for (const seed of [3, 4, 5]) {
+      const style = { priceScale: 2, trades: false, gaps: 0, stepMs: 400 };
+      const { lines } = randomRecording(seed, { ...style, outcomes: ['up', 'down'], count: 300 });
+      const isDown = (line: object) => 'outcome' in line && line.outcome === 'down';
+      using place = temporaryArchive();
+      await importRecords(
+        place.archive,
+        lines.filter((line) => !isDown(line)),
+      );
+      const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
+      expect(completeMirror(place.archive, market)).toBeGreaterThan(200);
+      const reel = new MarketReel(place.archive, new TickSizes(place.archive), market, 0);
+      let events = 0;
+      for (; reel.nextMs !== undefined; events += 1) {
+        if (events === 40) await importRecords(place.archive, [lines[0]!, ...lines.filter(isDown)]);
+        const event = reel.next();
+        if (event.kind !== 'books' || event.down === undefined || (events >= 40 && events < SEGMENT_RECORDS_MAX))
+          continue;
+        expect(event.down.after).toEqual(bookAt(place.archive, market, 'down', event.timestampMs)!.book);
+      }
+      expect(events).toBeGreaterThan(400);
+    }
+  });
+
+  test('the tick becomes finer with the first price that needs it, for good, and is told before that book', async () => {
+    using place = temporaryArchive();
+    const snapshot = (ms: number, price: number) => ({
+      type: 'snapshot',
+      conditionId: CONDITION_ID,
+      outcome: 'up',
+      timestamp: new Date(START_MS + ms).toISOString(),
+      bids: [{ price, size: 5 }],
+      asks: [],
+    });
+    const { lines } = randomRecording(1, { outcomes: [], count: 0, priceScale: 2, trades: false, gaps: 0, stepMs: 1 });
+    await importRecords(place.archive, [
+      ...lines,
+      snapshot(10, 0.97),
+      snapshot(20, 0.971),
+      snapshot(30, 0.9),
+      snapshot(40, 0.9715),
+    ]);
+    const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
+    const ticks = new TickSizes(place.archive);
+    expect([0, 19, 20, 30, 39, 40, 99].map((ms) => ticks.at(market, START_MS + ms))).toEqual([
+      ...['0.01', '0.01', '0.001', '0.001', '0.001', '0.0001', '0.0001'],
+    ]);
+    const reel = new MarketReel(place.archive, ticks, market, START_MS);
+    const told: string[] = [];
+    while (reel.nextMs !== undefined) {
+      const event = reel.next();
+      told.push(event.kind === 'tick' ? `${event.change.oldTickSize} > ${event.change.newTickSize}` : event.kind);
+    }
+    expect(told).toEqual(['books', '0.01 > 0.001', 'books', 'books', '0.001 > 0.0001', 'books']);
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { OrderBook } from '../../src/domain/orderbook.ts';
+import type { BookRecord } from '../../src/segment/book-format.ts';
+import { deriveMids, deriveQuotes } from '../../src/segment/derive.ts';
+import { midsImpliedBy, quotesImpliedBy } from '../support/derived.ts';
+import { randomBooks } from '../support/random-books.ts';
+
+const RUNS = { seed: 20260416, numRuns: 500 };
+
+const books = fc
+  .tuple(fc.nat(), fc.integer({ min: 0, max: 60 }), fc.constantFrom(1, 2), fc.constantFrom(1, 3))
+  .map(([seed, count, levelsMax, changesMax]) =>
+    randomBooks(seed, count, { priceScale: 1, sizes: 'whole', levelsMax, changesMax }).map(
+      (book, i): BookRecord => ({ timestampMs: 1000 + i, id: 10 + i, book }),
+    ),
+  );
+
+test('there is a quote exactly where a snapshot’s top differs from the one before', () => {
+  fc.assert(
+    fc.property(books, (records) => {
+      expect(deriveQuotes(undefined, records)).toEqual(quotesImpliedBy(records));
+    }),
+    RUNS,
+  );
+});
+
+test('there is a mid exactly where a two-sided book’s mid differs from that of the snapshot before', () => {
+  fc.assert(
+    fc.property(books, (records) => {
+      expect(deriveMids(undefined, records)).toEqual(midsImpliedBy(records));
+    }),
+    RUNS,
+  );
+});
+
+test('deriving a tail from the quote in force in front of it gives the tail of deriving all', () => {
+  fc.assert(
+    fc.property(books, fc.nat(), (records, at) => {
+      const cut = records.length === 0 ? 0 : at % records.length;
+      const before = deriveQuotes(undefined, records.slice(0, cut)).at(-1)?.quote;
+      const isBehind = (record: { id: number }) => record.id >= 10 + cut;
+      const tail = records.slice(cut);
+      expect(deriveQuotes(before, tail)).toEqual(deriveQuotes(undefined, records).filter(isBehind));
+      expect(deriveMids(before, tail)).toEqual(deriveMids(undefined, records).filter(isBehind));
+    }),
+    RUNS,
+  );
+});
+
+describe('a book that loses a side and finds it again', () => {
+  const book = (bid: number | undefined, ask: number | undefined): OrderBook => ({
+    bidPrices: bid === undefined ? [] : [bid],
+    bidSizes: bid === undefined ? [] : [1],
+    askPrices: ask === undefined ? [] : [ask],
+    askSizes: ask === undefined ? [] : [1],
+  });
+  const records = [
+    book(0.4, 0.6),
+    book(0.4, undefined),
+    book(0.4, 0.6),
+    book(0.3, 0.7),
+    book(undefined, undefined),
+  ].map((it, i) => ({ timestampMs: i, id: i + 1, book: it }));
+
+  test('has a quote for every change', () => {
+    expect(deriveQuotes(undefined, records).map(({ id }) => id)).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test('has a mid where it begins and where it is two-sided again, not where both sides move apart', () => {
+    expect(deriveMids(undefined, records)).toEqual([
+      { timestampMs: 0, id: 1, price: 0.5 },
+      { timestampMs: 2, id: 3, price: 0.5 },
+    ]);
+  });
+});

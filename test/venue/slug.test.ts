@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { windowOfSlug } from '../../src/venue/slug.ts';
+import { realRecording } from '../support/real-recordings.ts';
+
+const GAMMA = realRecording('gamma');
+
+/** Coin, timeframe, start and end, as they are written in the tables. */
+function shown(slug: string, nearMs?: number) {
+  const window = windowOfSlug(slug, nearMs);
+  if (window === undefined) return undefined;
+  const iso = (ms: number) => new Date(ms).toISOString().replace(':00.000Z', 'Z');
+  return [window.symbol, window.timeframe, iso(window.startMs), iso(window.endMs)].join(' ');
+}
+
+describe('a slug says coin and window', () => {
+  const table: [slug: string, window: string][] = [
+    ['btc-updown-5m-1776323400', 'btc 5m 2026-04-16T07:10Z 2026-04-16T07:15Z'],
+    ['BTC-UpDown-5m-1776323400', 'btc 5m 2026-04-16T07:10Z 2026-04-16T07:15Z'],
+    ['sol-updown-15m-1777452300', 'sol 15m 2026-04-29T08:45Z 2026-04-29T09:00Z'],
+    ['xrp-updown-4h-1773345600', 'xrp 4h 2026-03-12T20:00Z 2026-03-13T00:00Z'],
+    ['hype-updown-5m-1782287400', 'hype 5m 2026-06-24T07:50Z 2026-06-24T07:55Z'],
+    // A coin that nobody here has heard of.
+    ['pepe2-updown-5m-1782287400', 'pepe2 5m 2026-06-24T07:50Z 2026-06-24T07:55Z'],
+    ['bitcoin-updown-5m-1782287400', 'btc 5m 2026-06-24T07:50Z 2026-06-24T07:55Z'],
+    ['bitcoin-up-or-down-march-12-2026-8am-et', 'btc 1h 2026-03-12T12:00Z 2026-03-12T13:00Z'],
+    ['ethereum-up-or-down-january-5-2026-11pm-et', 'eth 1h 2026-01-06T04:00Z 2026-01-06T05:00Z'],
+    ['solana-up-or-down-july-4-2026-12am-et', 'sol 1h 2026-07-04T04:00Z 2026-07-04T05:00Z'],
+    ['dogecoin-up-or-down-july-4-2026-12pm-et', 'doge 1h 2026-07-04T16:00Z 2026-07-04T17:00Z'],
+    ['xrp-up-or-down-february-29-2028-1am-et', 'xrp 1h 2028-02-29T06:00Z 2028-02-29T07:00Z'],
+    ['bnb-up-or-down-on-march-13-2026', 'bnb 24h 2026-03-12T16:00Z 2026-03-13T16:00Z'],
+    ['hyperliquid-up-or-down-on-january-1-2027', 'hype 24h 2026-12-31T17:00Z 2027-01-01T17:00Z'],
+    // 8 March 2026, clocks forward at two: the day has 23 hours, and 1 a.m. is followed by 3 a.m.
+    ['bitcoin-up-or-down-march-8-2026-1am-et', 'btc 1h 2026-03-08T06:00Z 2026-03-08T07:00Z'],
+    ['bitcoin-up-or-down-march-8-2026-3am-et', 'btc 1h 2026-03-08T07:00Z 2026-03-08T08:00Z'],
+    ['bitcoin-up-or-down-on-march-8-2026', 'btc 24h 2026-03-07T17:00Z 2026-03-08T16:00Z'],
+    // 1 November 2026, back at two: 25 hours, 1 a.m. twice.
+    ['bitcoin-up-or-down-november-1-2026-12am-et', 'btc 1h 2026-11-01T04:00Z 2026-11-01T05:00Z'],
+    ['bitcoin-up-or-down-november-1-2026-1am-et', 'btc 1h 2026-11-01T05:00Z 2026-11-01T06:00Z'],
+    ['bitcoin-up-or-down-november-1-2026-2am-et', 'btc 1h 2026-11-01T07:00Z 2026-11-01T08:00Z'],
+    ['bitcoin-up-or-down-on-november-1-2026', 'btc 24h 2026-10-31T16:00Z 2026-11-01T17:00Z'],
+  ];
+  test.each(table)('%s is %s', (slug, window) => {
+    expect(shown(slug)).toBe(window);
+  });
+
+  const near: [slug: string, near: string, window: string][] = [
+    ['bitcoin-up-or-down-march-12-8am-et', '2026-03-11', 'btc 1h 2026-03-12T12:00Z 2026-03-12T13:00Z'],
+    ['bitcoin-up-or-down-march-12-8am-et', '2025-04-11', 'btc 1h 2025-03-12T12:00Z 2025-03-12T13:00Z'],
+    ['bitcoin-up-or-down-december-31-11pm-et', '2026-01-01T05:00:00Z', 'btc 1h 2026-01-01T04:00Z 2026-01-01T05:00Z'],
+    ['bitcoin-up-or-down-on-january-1', '2025-12-31T20:00:00Z', 'btc 24h 2025-12-31T17:00Z 2026-01-01T17:00Z'],
+    ['bitcoin-up-or-down-february-29-1am-et', '2027-12-31', 'btc 1h 2028-02-29T06:00Z 2028-02-29T07:00Z'],
+    // The second of two hours of one name.
+    ['bitcoin-up-or-down-november-1-2026-1am-et', '2026-11-01T07:00:00Z', 'btc 1h 2026-11-01T06:00Z 2026-11-01T07:00Z'],
+    // A year that is stated is not overruled.
+    ['bitcoin-up-or-down-march-12-2026-8am-et', '2030-01-01', 'btc 1h 2026-03-12T12:00Z 2026-03-12T13:00Z'],
+  ];
+  test.each(near)('%s near %s is %s', (slug, nearTime, window) => {
+    expect(shown(slug, Date.parse(nearTime))).toBe(window);
+  });
+});
+
+describe('a slug says nothing', () => {
+  test.each([
+    [''],
+    ['btc-updown-5m-'],
+    ['btc-updown-7m-1776323400'],
+    ['btc-updown-5m-1776323400x'],
+    ['btc-updown-5m--1776323400'],
+    ['btc-updown-5m-99999999999999999999'],
+    ['btc_updown_5m_1776323400'],
+    ['averyveryverylongcoin-updown-5m-1776323400'],
+    ['bitcoin-up-or-down-march-8-2026-2am-et'],
+    ['bitcoin-up-or-down-march-32-2026-2am-et'],
+    ['bitcoin-up-or-down-february-29-2026-2am-et'],
+    ['bitcoin-up-or-down-on-february-30'],
+    ['bitcoin-up-or-down-march-12-2026-13pm-et'],
+    ['bitcoin-up-or-down-march-12-2026-0am-et'],
+    ['bitcoin-up-or-down-marsh-12-2026-1am-et'],
+    ['tsla-up-or-down-on-march-11-2026'],
+    ['canadas-population-up-or-down-this-year'],
+  ])('%p', (slug) => {
+    expect(windowOfSlug(slug, Date.UTC(2026, 2, 8))).toBeUndefined();
+  });
+
+  test('without a year, and nothing to go by', () => {
+    expect(windowOfSlug('bitcoin-up-or-down-march-12-8am-et')).toBeUndefined();
+    expect(windowOfSlug('bitcoin-up-or-down-on-march-12')).toBeUndefined();
+  });
+});
+
+test.skipIf(GAMMA === undefined)('of every real market of a coin, the slug says the window that its fields say', () => {
+  const lines = (name: string) =>
+    gunzipSync(readFileSync(`${GAMMA}/${name}`))
+      .toString()
+      .trimEnd()
+      .split('\n');
+  const unresolved = lines('unresolved-sample.jsonl.gz').map((line) => JSON.parse(line));
+  const resolved = lines('resolved-btc-5m-2026-06-08.jsonl.gz').map((line) => JSON.parse(line).raw);
+  const silent: string[] = [];
+  for (const { slug, eventStartTime, endDate } of [...unresolved, ...resolved]) {
+    const window = windowOfSlug(slug, Date.parse(endDate));
+    if (window === undefined) silent.push(slug.split('-up-')[0]);
+    else expect([window.startMs, window.endMs]).toEqual([Date.parse(eventStartTime), Date.parse(endDate)]);
+  }
+  const shares = ['amzn', 'canadas-population', 'dax', 'googl', 'hood', 'msft', 'msft', 'nvda', 'open', 'rut', 'spx'];
+  expect(silent.sort()).toEqual([...shares, 'tsla']);
+});

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { IdRange } from '../../src/store/segment-audit.ts';
+import { IdLedger, type IdSource } from '../../src/verify/ids.ts';
+
+const ID_MAX = Number.MAX_SAFE_INTEGER;
+
+/** The ranges that hold exactly `given`, none touching another. */
+function rangesOf(given: ReadonlySet<number>): IdRange[] {
+  const ranges: { firstId: number; lastId: number }[] = [];
+  for (const id of [...given].sort((a, b) => a - b)) {
+    const open = ranges.at(-1);
+    if (open !== undefined && open.lastId + 1 === id) open.lastId = id;
+    else ranges.push({ firstId: id, lastId: id });
+  }
+  return ranges;
+}
+
+function sourceOf(given: ReadonlySet<number>): IdSource {
+  const ranges = rangesOf(given);
+  return {
+    givenRanges: (fromId, countMax) => ranges.filter(({ lastId }) => lastId >= fromId).slice(0, countMax),
+    isGiven: (id) => given.has(id),
+  };
+}
+
+/** What a whole walk over `used`, once for each window, says about each of them, and how many windows there were. */
+function said(source: IdSource, used: readonly number[], marks: number, ranges: number) {
+  const ledger = new IdLedger(source, { marks, ranges });
+  const faults: string[] = [];
+  let windows = 0;
+  while (ledger.nextWindow()) {
+    windows += 1;
+    for (const [index, id] of used.entries()) {
+      const verdict = ledger.mark(id);
+      if (verdict !== 'fine') faults.push(`${index}: ${verdict}`);
+    }
+  }
+  return { faults: faults.sort(), windows };
+}
+
+/** The same with every id held in memory. */
+function expected(given: ReadonlySet<number>, used: readonly number[]): string[] {
+  const seen = new Set<number>();
+  const faults: string[] = [];
+  for (const [index, id] of used.entries()) {
+    if (!given.has(id)) faults.push(`${index}: not-given`);
+    else if (seen.has(id)) faults.push(`${index}: repeated`);
+    seen.add(id);
+  }
+  return faults.sort();
+}
+
+const anId = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 60 }) },
+  { weight: 1, arbitrary: fc.integer({ min: ID_MAX - 5, max: ID_MAX }) },
+);
+
+describe('ids', () => {
+  test('used twice or never given are found, in windows of any size', () => {
+    const ids = fc.array(anId, { maxLength: 60 });
+    const limits = [fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 12 })] as const;
+    fc.assert(
+      fc.property(ids, ids, ...limits, (given, used, marks, ranges) => {
+        const held = new Set(given);
+        expect(said(sourceOf(held), used, marks, ranges).faults).toEqual(expected(held, used));
+      }),
+      { seed: 20_260_416, numRuns: 1500 },
+    );
+  });
+
+  test('of an archive that fits are looked up in one window, and of a larger one in as many as it needs', () => {
+    const given = new Set(Array.from({ length: 100 }, (_, index) => index + 1));
+    const used = [...given];
+    expect(said(sourceOf(given), used, 100, 10)).toEqual({ faults: [], windows: 1 });
+    expect(said(sourceOf(given), used, 99, 10)).toEqual({ faults: [], windows: 2 });
+    expect(said(sourceOf(given), used, 7, 1)).toEqual({ faults: [], windows: 15 });
+    const sparse = new Set(used.map((id) => 2 * id));
+    expect(said(sourceOf(sparse), [...sparse], 1000, 10)).toEqual({ faults: [], windows: 10 });
+  });
+
+  test('given out while the archive is read are no fault', () => {
+    const given = new Set([1, 2, 3]);
+    const source = sourceOf(given);
+    const ledger = new IdLedger(source);
+    ledger.nextWindow();
+    given.add(4);
+    expect([1, 2, 3, 4, 5].map((id) => ledger.mark(id))).toEqual(['fine', 'fine', 'fine', 'fine', 'not-given']);
+  });
+
+  test('of an empty archive are in one window, and any is a fault', () => {
+    expect(said(sourceOf(new Set()), [1], 8, 8)).toEqual({ faults: ['0: not-given'], windows: 1 });
+  });
+});
