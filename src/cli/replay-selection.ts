@@ -52,7 +52,7 @@ export function addSelectionFlags(command: Command): Command {
     .option('--paused', 'wait to be resumed');
 }
 
-/** The same as a body of /v1/replay/runs. */
+/** The same as a body of /v1/replays. */
 export function requestOf({ market, coin, tf, ...flags }: SelectionFlags): AskedReplay {
   const { from, to, speed, gaps, rebase, paused } = flags;
   return { markets: market, coins: coin, timeframes: tf, from, to, speed, gaps, rebase, paused };

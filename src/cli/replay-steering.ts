@@ -14,9 +14,9 @@ interface SteeringOptions extends GlobalOptions {
   readonly keyFile?: string;
 }
 
-const RUNS = '/v1/replay/runs';
+const REPLAYS = '/v1/replays';
 const ANSWER_MS_MAX = 30_000;
-const RUN_ARGUMENT = 'its id; without: the first one';
+const REPLAY_ARGUMENT = 'its id; without: the first one';
 
 /** The commands that steer a process that replays, over HTTP. */
 export function steeringCommands(terminal: Terminal): Command[] {
@@ -28,45 +28,45 @@ export function steeringCommands(terminal: Terminal): Command[] {
       .addHelpText('after', `\nExamples:\n  $ bookreel replay ${example}`);
   const changing = (name: string, about: string, change: object) =>
     steering(name, about, name)
-      .argument('[run]', RUN_ARGUMENT)
-      .action(async (run: string | undefined, _, command: Command) => {
+      .argument('[replay]', REPLAY_ARGUMENT)
+      .action(async (replay: string | undefined, _, command: Command) => {
         const service = serviceOf(command);
-        show(terminal, command, [await service.change(run, change)]);
+        show(terminal, command, [await service.change(replay, change)]);
       });
   return [
     steering('list', 'list the replays', 'list').action(async (_, command: Command) => {
       show(terminal, command, await serviceOf(command).list());
     }),
     steering('show', 'show one replay', 'show')
-      .argument('[run]', RUN_ARGUMENT)
-      .action(async (run: string | undefined, _, command: Command) => {
-        show(terminal, command, [await serviceOf(command).find(run)]);
+      .argument('[replay]', REPLAY_ARGUMENT)
+      .action(async (replay: string | undefined, _, command: Command) => {
+        show(terminal, command, [await serviceOf(command).find(replay)]);
       }),
     addSelectionFlags(
-      steering('make', 'make another replay, with a clock of its own', 'make --coin eth --speed 10'),
+      steering('create', 'create another replay, with a clock of its own', 'create --coin eth --speed 10'),
     ).action(async (_, command: Command) => {
       const body = requestOf(command.opts<SelectionFlags>());
-      show(terminal, command, [await serviceOf(command).one('POST', RUNS, body)]);
+      show(terminal, command, [await serviceOf(command).one('POST', REPLAYS, body)]);
     }),
     changing('pause', 'stop the clock', { paused: true }),
     changing('resume', 'let the clock run on', { paused: false }),
     changing('step', 'go to the next thing that is recorded, and pause there', { step: true }),
     steering('seek', 'go to an instant, forwards or back: clients begin anew', 'seek 2026-04-16T07:10:00Z')
       .argument('<instant>', 'Unix milliseconds, or ISO 8601 with Z or an offset', instant)
-      .argument('[run]', RUN_ARGUMENT)
-      .action(async (instantMs: number, run: string | undefined, _, command: Command) => {
-        show(terminal, command, [await serviceOf(command).change(run, { now: formatInstant(instantMs) })]);
+      .argument('[replay]', REPLAY_ARGUMENT)
+      .action(async (instantMs: number, replay: string | undefined, _, command: Command) => {
+        show(terminal, command, [await serviceOf(command).change(replay, { now: formatInstant(instantMs) })]);
       }),
     steering('speed', 'change how fast the clock runs', 'speed max')
       .argument('<speed>', 'recorded seconds a second, 0.1 to 1000, or max', speed)
-      .argument('[run]', RUN_ARGUMENT)
-      .action(async (wanted: number | 'max', run: string | undefined, _, command: Command) => {
-        show(terminal, command, [await serviceOf(command).change(run, { speed: wanted })]);
+      .argument('[replay]', REPLAY_ARGUMENT)
+      .action(async (wanted: number | 'max', replay: string | undefined, _, command: Command) => {
+        show(terminal, command, [await serviceOf(command).change(replay, { speed: wanted })]);
       }),
-    steering('end', 'end a replay for good: its sockets are closed', 'end 0a1b2c3d4e5f')
-      .argument('<run>', 'its id')
-      .action(async (run: string, _, command: Command) => {
-        await serviceOf(command).end(run);
+    steering('stop', 'stop a replay for good: its sockets are closed', 'stop 0a1b2c3d4e5f')
+      .argument('<replay>', 'its id')
+      .action(async (replay: string, _, command: Command) => {
+        await serviceOf(command).end(replay);
       }),
   ];
 }
@@ -96,16 +96,16 @@ class ReplayService {
   }
 
   async list(): Promise<ReplayResource[]> {
-    const { data } = (await this.#ask('GET', RUNS)) as { readonly data: ReplayResource[] };
+    const { data } = (await this.#ask('GET', REPLAYS)) as { readonly data: ReplayResource[] };
     return data;
   }
 
   /** Without an id the first one. */
   async find(id: string | undefined): Promise<ReplayResource> {
     if (id !== undefined) return await this.one('GET', pathOf(id));
-    const run = (await this.list()).find(({ isFirst }) => isFirst);
-    if (run === undefined) throw new DomainError('not-found', `nothing is replayed at ${this.#url}`);
-    return run;
+    const replay = (await this.list()).find(({ isFirst }) => isFirst);
+    if (replay === undefined) throw new DomainError('not-found', `nothing is replayed at ${this.#url}`);
+    return replay;
   }
 
   async change(id: string | undefined, change: object): Promise<ReplayResource> {
@@ -154,15 +154,15 @@ class ReplayService {
 }
 
 function pathOf(id: string): string {
-  return `${RUNS}/${encodeURIComponent(id)}`;
+  return `${REPLAYS}/${encodeURIComponent(id)}`;
 }
 
-function show(terminal: Terminal, command: Command, runs: readonly ReplayResource[]): void {
+function show(terminal: Terminal, command: Command, replays: readonly ReplayResource[]): void {
   if (command.optsWithGlobals<GlobalOptions>().json === true) {
-    terminal.out(json(runs));
+    terminal.out(json(replays));
     return;
   }
-  const rows = runs.map(({ id, state, now, from, to, speed: pace, markets, clients }) =>
+  const rows = replays.map(({ id, state, now, from, to, speed: pace, markets, clients }) =>
     [id, state, now, from, to, String(pace), String(markets), String(clients)].map(printable),
   );
   terminal.out(table(['run', 'state', 'now', 'from', 'to', 'speed', 'markets', 'clients'], rows));

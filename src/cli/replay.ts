@@ -2,12 +2,12 @@ import { Command } from 'commander';
 import { allowedHostsOption, corsOriginsOption, hostOption, maxSocketsOption, replayPortOption } from '../config.ts';
 import { createApp } from '../http/app.ts';
 import { Cors } from '../http/plugins/cors.ts';
-import { runOptionsOf } from '../http/replay/replay-request.ts';
+import { replayOptionsOf } from '../http/replay/replay-request.ts';
 import { replayResource } from '../http/replay/replay-resource.ts';
 import { Sockets } from '../http/replay/socket.ts';
 import { bookAt } from '../replay/market-state.ts';
-import type { ReplayRun } from '../replay/replay.ts';
-import { ReplayRuns } from '../replay/replays.ts';
+import type { Replay } from '../replay/replay.ts';
+import { Replays } from '../replay/replays.ts';
 import { type Archive, openArchive } from '../store/archive.ts';
 import { cannotListen, isLoopback, type Listening, listenDirectly, originOf } from './listening.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
@@ -59,7 +59,7 @@ function startCommand(terminal: Terminal): Command {
 function helpOf(words: string): string {
   return `
 Replays until SIGTERM or SIGINT; a server, imports and other replays go on beside it. On one port it has the venue's
-WebSocket (/ws/market) and REST interface, the API as at the clock's instant (/v1), and the replays (/v1/replay/runs),
+WebSocket (/ws/market) and REST interface, the API as at the clock's instant (/v1), and the replays (/v1/replays),
 which the other commands steer. On loopback nobody needs a key; on any other address everybody needs one whose tier
 grants replay.
 
@@ -75,19 +75,19 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
   const archive = openArchive(options.data, terminal.clock(), { create: false });
   try {
     const clocks = { monotonicMs: () => performance.now(), wallMs: terminal.clock };
-    const runs = new ReplayRuns(archive, clocks);
-    const run = runs.make(runOptionsOf(requestOf(options)));
+    const replays = new Replays(archive, clocks);
+    const replay = replays.create(replayOptionsOf(requestOf(options)));
     const sockets = new Sockets(options.maxSockets, (line) => terminal.err(`${line}\n`));
     const { first, second } = stopSignals();
     let draining = false;
-    const listening = listen(terminal, options, archive, { runs, sockets, isDraining: () => draining });
-    announce(terminal, options, originOf(options.host, listening.port), runs, run);
-    if (options.paused !== true) run.clock.resume();
+    const listening = listen(terminal, options, archive, { replays, sockets, isDraining: () => draining });
+    announce(terminal, options, originOf(options.host, listening.port), replays, replay);
+    if (options.paused !== true) replay.clock.resume();
     await first;
     draining = true;
     terminal.err('stopping: closing the sockets\n');
     sockets.closeAll(GOING_AWAY, 'the replay is stopping');
-    for (const { id } of runs.list()) runs.end(id);
+    for (const { id } of replays.list()) replays.stop(id);
     await Promise.race([listening.drain(), second, Bun.sleep(DRAIN_MS)]);
     listening.stop();
   } finally {
@@ -99,10 +99,10 @@ function listen(
   terminal: Terminal,
   options: ReplayOptions,
   archive: Archive,
-  replayed: { readonly runs: ReplayRuns; readonly sockets: Sockets; readonly isDraining: () => boolean },
+  replayed: { readonly replays: Replays; readonly sockets: Sockets; readonly isDraining: () => boolean },
 ): Listening {
   const { host, port, corsOrigins, allowedHosts } = options;
-  const { runs, sockets, isDraining } = replayed;
+  const { replays, sockets, isDraining } = replayed;
   const app = createApp({
     archive,
     version: VERSION,
@@ -113,7 +113,7 @@ function listen(
       ...(corsOrigins === undefined ? {} : { cors: new Cors(corsOrigins) }),
       ...(allowedHosts === undefined ? {} : { allowedHosts }),
     },
-    replay: { runs, sockets, needsKeys: !isLoopback(host) },
+    replay: { replays, sockets, needsKeys: !isLoopback(host) },
   });
   try {
     return listenDirectly(app, {
@@ -128,12 +128,12 @@ function listen(
   }
 }
 
-function announce(terminal: Terminal, options: ReplayOptions, origin: string, runs: ReplayRuns, run: ReplayRun): void {
-  const resource = replayResource(runs, run);
+function announce(terminal: Terminal, options: ReplayOptions, origin: string, replays: Replays, replay: Replay): void {
+  const resource = replayResource(replays, replay);
   const socket = `${origin.replace(/^http/, 'ws')}/ws/market`;
-  const curl = curlLine(run, origin, !isLoopback(options.host));
+  const curl = curlLine(replay, origin, !isLoopback(options.host));
   if (options.json === true) {
-    terminal.out(json({ address: origin, data: options.data, run: resource, rest: origin, socket, curl }));
+    terminal.out(json({ address: origin, data: options.data, replay: resource, rest: origin, socket, curl }));
     return;
   }
   const { markets, coins, from, to, speed, state, now } = resource;
@@ -148,15 +148,15 @@ ${curl}
 }
 
 /** Asks for the first book that there is to see now, or for the first market; else for what is replayed. */
-function curlLine(run: ReplayRun, origin: string, needsKey: boolean): string {
+function curlLine(replay: Replay, origin: string, needsKey: boolean): string {
   const header = needsKey ? ` -H "Authorization: Bearer $KEY"` : '';
-  const { archive, clock } = run;
+  const { archive, clock } = replay;
   const path = archive.database.read(() => {
-    const listed = run.listedAt(clock.nowMs);
+    const listed = replay.listedAt(clock.nowMs);
     const withBook = listed.find((market) => bookAt(archive, market, 'up', clock.nowMs) !== undefined);
     if (withBook !== undefined) return `/book?token_id=${withBook.clobTokenIds[0]}`;
     const [market] = listed;
-    return market === undefined ? '/v1/replay/runs' : `/markets/${market.conditionId}`;
+    return market === undefined ? '/v1/replays' : `/markets/${market.conditionId}`;
   });
   return `curl${header} '${origin}${path}'`;
 }

@@ -27,11 +27,11 @@ export async function* readSnapshots(source: AsyncIterable<Uint8Array> | Uint8Ar
   for await (const { type, body } of framesOf(source instanceof Uint8Array ? [source] : source)) {
     const numbers = numbersOf(body);
     const of = type === 'R' ? series[numbers.unsigned()] : undefined;
-    const run = of?.type === 'snapshot' ? [...snapshotsOf(numbers, of)] : [];
-    // Runs ascend by their first snapshots: of what stands in front of this one nothing is to come.
-    const isDue = (held: Snapshot) => (run[0] ? inOrder(held, run[0]) < 0 : type === 'M' || type === 'E');
+    const segment = of?.type === 'snapshot' ? [...snapshotsOf(numbers, of)] : [];
+    // Segments ascend by their first snapshots: of what stands in front of this one nothing is to come.
+    const isDue = (held: Snapshot) => (segment[0] ? inOrder(held, segment[0]) < 0 : type === 'M' || type === 'E');
     for (; waiting[0] && isDue(waiting[0]); count += 1) yield waiting.shift()!;
-    waiting = [...waiting, ...run].sort(inOrder);
+    waiting = [...waiting, ...segment].sort(inOrder);
     const said = 'MSE'.includes(type) ? JSON.parse(new TextDecoder().decode(body)) : undefined;
     if (type === 'M') [market, series] = [said, []];
     if (type === 'S') series.push({ ...market, ...said });
@@ -66,7 +66,7 @@ async function* framesOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array
   if (held.length > DIGEST_BYTES) throw new Error('this recording goes on behind its end');
 }
 
-/** The snapshots of a run that belong to the recording. */
+/** The snapshots of a segment that belong to the recording. */
 function* snapshotsOf(numbers: Numbers, series: Series): Generator<Snapshot, void> {
   const { byte, unsigned, signed } = numbers;
   const { conditionId, symbol, outcome, timeframe, outcomes, clobTokenIds } = series;

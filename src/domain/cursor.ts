@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isInstant } from './instant.ts';
-import type { Place } from './page.ts';
+import type { Position } from './page.ts';
 
 /**
  * An opaque cursor: base64url of 21 bytes: timestamp in ms (6, big endian), id (7, big endian), and 8 bytes of
@@ -12,7 +12,7 @@ const PLACE_BYTES = 13;
 const TAG_BYTES = 8;
 export const CURSOR_SHAPE = /^[A-Za-z0-9_-]{28}$/;
 
-export function encodeCursor(place: Place, scope: string): string {
+export function encodeCursor(place: Position, scope: string): string {
   const bytes = Buffer.alloc(PLACE_BYTES + TAG_BYTES);
   bytes.writeUIntBE(place.timestampMs, 0, 6);
   // 7 bytes exceed what Buffer writes at once: the id's high byte and its lower 48 bits.
@@ -28,7 +28,7 @@ export function isCursorShaped(text: string): boolean {
 }
 
 /** The place behind a cursor, or undefined when it was altered or given for another scope. */
-export function decodeCursor(text: string, scope: string): Place | undefined {
+export function decodeCursor(text: string, scope: string): Position | undefined {
   if (!isCursorShaped(text)) return undefined;
   const bytes = Buffer.from(text, 'base64url');
   if (!tagOf(bytes, scope).equals(bytes.subarray(PLACE_BYTES))) return undefined;

@@ -1,7 +1,7 @@
 import type { InstantMs } from './instant.ts';
 
 /** A record's place in its time series. Series ascend by (timestampMs, id); ids are unique, so places are too. */
-export interface Place {
+export interface Position {
   readonly timestampMs: InstantMs;
   readonly id: number;
 }
@@ -19,7 +19,7 @@ export interface PageQuery {
   readonly toMs: InstantMs;
   readonly order: Order;
   /** The page starts behind this place, in the direction of `order`. */
-  readonly after: Place | undefined;
+  readonly after: Position | undefined;
   /** 1 … PAGE_LIMIT_MAX. */
   readonly limit: number;
   /**
@@ -33,6 +33,6 @@ export const PAGE_LIMIT_DEFAULT = 100;
 export const PAGE_LIMIT_MAX = 1000;
 
 /** Negative when `a` stands before `b`. */
-export function comparePlaces(a: Place, b: Place): number {
+export function comparePositions(a: Position, b: Position): number {
   return a.timestampMs - b.timestampMs || a.id - b.id;
 }

@@ -2,7 +2,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { marketAsOf } from '../domain/market-as-of.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
 import type { RecordedItem } from '../record/record.ts';
-import type { RunSlice } from '../segment/segment-header.ts';
+import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { type ExportSelection, gapsOf, marketsOf } from './selection.ts';
@@ -49,7 +49,7 @@ export function* exportSteps(
 ): Generator<void> {
   const pace = new Pace(writer);
   for (const coin of selection.coins) {
-    if (selection.takesCoinPrices) yield* merged(coinLanes(archive, selection, writer, coin), pace, tally);
+    if (selection.takesCoinPrices) yield* merged(coinSeries(archive, selection, writer, coin), pace, tally);
     for (const market of marketsOf(archive, selection, coin))
       yield* marketSteps(archive, selection, pace, tally, market);
   }
@@ -92,7 +92,7 @@ function* marketSteps(
   const { writer } = pace;
   const gaps = gapsOf(archive, selection, market);
   let gap = gaps.next();
-  const lanes = marketLanes(archive, selection, writer, market);
+  const lanes = marketSeries(archive, selection, writer, market);
   // A market that was named stays: what reads the export can count on its record.
   const isWanted = !selection.isWindow || selection.markets !== undefined;
   if (!isWanted && gap.done === true && lanes.length === 0) return;
@@ -108,41 +108,41 @@ function* marketSteps(
 }
 
 /** A series on its way out: where it stands, and who writes it. */
-interface Lane {
+interface Series {
   readonly type: RecordType;
   readonly writer: SeriesWriter;
-  readonly slices: Iterator<RunSlice>;
-  slice: RunSlice;
-  /** Index of the next record within the slice's run. */
+  readonly slices: Iterator<SegmentSlice>;
+  slice: SegmentSlice;
+  /** Index of the next record within the slice's segment. */
   next: number;
 }
 
-function coinLanes(archive: Archive, { fromMs, toMs }: ExportSelection, writer: ExportWriter, coin: string): Lane[] {
+function coinSeries(archive: Archive, { fromMs, toMs }: ExportSelection, writer: ExportWriter, coin: string): Series[] {
   return archive.prices
     .slicesOfCoin(coin, fromMs, toMs)
-    .flatMap(({ source, slices }) => laneOf('coinPrice', slices, () => writer.coinPrices(coin, source)));
+    .flatMap(({ source, slices }) => seriesOf('coinPrice', slices, () => writer.coinPrices(coin, source)));
 }
 
-function marketLanes(
+function marketSeries(
   archive: Archive,
   { fromMs, toMs }: ExportSelection,
   writer: ExportWriter,
   market: StoredMarket,
-): Lane[] {
+): Series[] {
   const { snapshots, quotes, prices } = archive;
   return OUTCOMES.flatMap((outcome) => [
-    ...laneOf('snapshot', snapshots.slices(market, outcome, fromMs, toMs), () =>
+    ...seriesOf('snapshot', snapshots.slices(market, outcome, fromMs, toMs), () =>
       writer.snapshots(market, outcome, snapshots.isMirrored(market, outcome)),
     ),
-    ...laneOf('quote', quotes.slices(market, outcome, fromMs, toMs), () => writer.quotes(market, outcome)),
+    ...seriesOf('quote', quotes.slices(market, outcome, fromMs, toMs), () => writer.quotes(market, outcome)),
     ...(['mid', 'trade'] as const).flatMap((kind) =>
-      laneOf('price', prices.slices(market, outcome, kind, fromMs, toMs), () => writer.prices(market, outcome, kind)),
+      seriesOf('price', prices.slices(market, outcome, kind, fromMs, toMs), () => writer.prices(market, outcome, kind)),
     ),
   ]);
 }
 
 /** One lane, at its first record; none where there is no record. */
-function laneOf(type: RecordType, slices: Iterable<RunSlice>, writerOf: () => SeriesWriter): Lane[] {
+function seriesOf(type: RecordType, slices: Iterable<SegmentSlice>, writerOf: () => SeriesWriter): Series[] {
   const iterator = slices[Symbol.iterator]();
   const first = iterator.next();
   if (first.done === true) return [];
@@ -152,7 +152,7 @@ function laneOf(type: RecordType, slices: Iterable<RunSlice>, writerOf: () => Se
 }
 
 /** Writes the records of all `lanes` in one order. */
-function* merged(lanes: Lane[], pace: Pace, tally: ExportTally): Generator<void> {
+function* merged(lanes: Series[], pace: Pace, tally: ExportTally): Generator<void> {
   const open = [...lanes];
   while (open.length > 0) {
     const lane = leading(open, undefined)!;
@@ -170,7 +170,7 @@ function* merged(lanes: Lane[], pace: Pace, tally: ExportTally): Generator<void>
 }
 
 /** How far the records of `lane`'s slice go until one of `rival` comes; at least its next one does. */
-function endOfStretch({ slice, next }: Lane, rival: Lane | undefined): number {
+function endOfStretch({ slice, next }: Series, rival: Series | undefined): number {
   if (rival === undefined) return slice.to;
   const { timestamps, ids } = slice.head;
   const rivalMs = rival.slice.head.timestamps[rival.next]!;
@@ -182,7 +182,7 @@ function endOfStretch({ slice, next }: Lane, rival: Lane | undefined): number {
 }
 
 /** Moves on to the next slice; false at the end of the series. */
-function advance(lane: Lane): boolean {
+function advance(lane: Series): boolean {
   const following = lane.slices.next();
   if (following.done === true) return false;
   lane.slice = following.value;
@@ -192,13 +192,13 @@ function advance(lane: Lane): boolean {
 }
 
 /** The lane with the earliest record, `apart` from one. */
-function leading(lanes: readonly Lane[], apart: Lane | undefined): Lane | undefined {
-  let found: Lane | undefined;
+function leading(lanes: readonly Series[], apart: Series | undefined): Series | undefined {
+  let found: Series | undefined;
   for (const lane of lanes) if (lane !== apart && (found === undefined || isBefore(lane, found))) found = lane;
   return found;
 }
 
-function isBefore(a: Lane, b: Lane): boolean {
+function isBefore(a: Series, b: Series): boolean {
   const aMs = a.slice.head.timestamps[a.next]!;
   const bMs = b.slice.head.timestamps[b.next]!;
   return aMs < bMs || (aMs === bMs && a.slice.head.ids[a.next]! < b.slice.head.ids[b.next]!);

@@ -3,7 +3,7 @@ import { formatInstant } from '../domain/instant.ts';
 import type { MarketAsOf } from '../domain/market-as-of.ts';
 import { MARKET_FIELDS, statedOf } from '../domain/market-fields.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
-import type { Place } from '../domain/page.ts';
+import type { Position } from '../domain/page.ts';
 import type { PriceKind } from '../domain/price.ts';
 import type { PriceRecord } from '../segment/price-segment.ts';
 import type { QuoteRecord } from '../segment/quote-segment.ts';
@@ -48,6 +48,6 @@ export function coinPriceFields(symbol: string, source: string, { id, timestampM
   return { type: 'coinPrice', id: String(id), symbol, source, timestamp: formatInstant(timestampMs), price };
 }
 
-function outcomeFields({ conditionId }: StoredMarket, outcome: Outcome, { id, timestampMs }: Place) {
+function outcomeFields({ conditionId }: StoredMarket, outcome: Outcome, { id, timestampMs }: Position) {
   return { id: String(id), conditionId, outcome, timestamp: formatInstant(timestampMs) };
 }

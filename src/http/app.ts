@@ -3,7 +3,7 @@ import { Elysia } from 'elysia';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { RateWindows } from '../domain/rate-window.ts';
-import { Turns } from '../replay/fair-queue.ts';
+import { FairQueue } from '../replay/fair-queue.ts';
 import type { Archive } from '../store/archive.ts';
 import { docsController } from './docs/docs.ts';
 import { openApiDocument } from './docs/openapi.ts';
@@ -30,7 +30,7 @@ import { SOCKET_OPTIONS } from './replay/socket.ts';
 import { isOurs, problemResponse } from './response/problem.ts';
 import { Responder, withoutLength } from './response/responder.ts';
 import { type ResponseHeaders, type ResponseSettings, respond } from './response/response.ts';
-import { HeldAnswers } from './response/response-cache.ts';
+import { ResponseCache } from './response/response-cache.ts';
 import { MountedPaths, ROUTES } from './routes.ts';
 import { coverageController } from './v1/coverage.ts';
 import { exportController } from './v1/export.ts';
@@ -97,15 +97,15 @@ export function createApp(appDeps: AppDeps) {
     addressWindows: new RateWindows(SUBJECTS_MAX),
     clocks,
     addresses,
-    knownUntil: (run) => (replay === undefined ? knownUntil() : replay.runs.find(run).clock.nowMs),
+    knownUntil: (id) => (replay === undefined ? knownUntil() : replay.replays.find(id).clock.nowMs),
     paths: new MountedPaths(() => app.routes),
     accessLog,
   };
   const gate = access(accessDeps);
   const logCut = (what: string) => (error: unknown, request: Request) =>
     logError(`${what} ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`);
-  const responder = new Responder(archive.archiveId, version, new HeldAnswers(archive.database, HELD_BYTES_MAX));
-  const turns = new Turns();
+  const responder = new Responder(archive.archiveId, version, new ResponseCache(archive.database, HELD_BYTES_MAX));
+  const turns = new FairQueue();
   const nextTurn = () => new Promise<void>((resolve) => turns.enter(resolve));
   const deps = { gate, archive, lookup: new Lookup(archive), responder, nextTurn };
   const v1 = new Elysia({ name: 'v1' })

@@ -87,11 +87,13 @@ export function routerPath<Name extends RouteName>(name: Name): ElysiaPath<(type
 }
 
 /** In front of the paths of one replay, as the router writes it, in a process that has several. */
-export const RUN_PREFIX = '/runs/:run';
+export const REPLAY_PREFIX = '/replays/:replay';
 
 /** The route of a router's path, for the gate; undefined for the router's catch-all. */
 export function routeOf(pathOfRouter: string): Route | undefined {
-  return BY_ROUTER_PATH.get(pathOfRouter.startsWith(RUN_PREFIX) ? pathOfRouter.slice(RUN_PREFIX.length) : pathOfRouter);
+  return BY_ROUTER_PATH.get(
+    pathOfRouter.startsWith(REPLAY_PREFIX) ? pathOfRouter.slice(REPLAY_PREFIX.length) : pathOfRouter,
+  );
 }
 
 const NAMES = Object.keys(ROUTES) as RouteName[];

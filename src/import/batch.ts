@@ -2,7 +2,7 @@ import type { Gap } from '../domain/gap.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
-import type { Place } from '../domain/page.ts';
+import type { Position } from '../domain/page.ts';
 import { refusal, rejected } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { BookRecord } from '../segment/book-format.ts';
@@ -29,7 +29,7 @@ export interface Entry<S> {
 }
 
 /** A record with what it is accounted to. An id of 0 asks for a new one; the one that it gets is put in its place. */
-type Entered<R extends Place, S> = R & { id: number; readonly entry: Entry<S> };
+type Entered<R extends Position, S> = R & { id: number; readonly entry: Entry<S> };
 
 interface RecordOf {
   readonly book: BookRecord;
@@ -40,21 +40,21 @@ interface RecordOf {
 }
 
 /** The records of a batch that go into one series. */
-interface LaneOf<K extends keyof RecordOf, S> {
+interface SeriesOf<K extends keyof RecordOf, S> {
   readonly series: K;
   readonly outcome: Outcome;
   readonly records: Entered<RecordOf[K], S>[];
 }
-type Lane<S> = { [K in keyof RecordOf]: LaneOf<K, S> }[keyof RecordOf];
+type Series<S> = { [K in keyof RecordOf]: SeriesOf<K, S> }[keyof RecordOf];
 
-interface CoinLane<S> {
+interface CoinSeries<S> {
   readonly symbol: string;
   readonly source: string;
   readonly records: Entered<PriceRecord, S>[];
 }
 
-interface MarketLanes<S> {
-  readonly lanes: Lane<S>[];
+interface MarketSeriesSet<S> {
+  readonly lanes: Series<S>[];
   readonly gaps: { readonly gap: Gap; readonly entry: Entry<S> }[];
 }
 
@@ -69,8 +69,8 @@ export class Batch<S> {
   /** Ids that records of the batch bring along. */
   readonly #broughtIds: number[] = [];
   readonly #statements: { readonly statement: MarketStatement; readonly entry: Entry<S> }[] = [];
-  readonly #markets = new Map<string, MarketLanes<S>>();
-  readonly #coins = new Map<string, CoinLane<S>>();
+  readonly #markets = new Map<string, MarketSeriesSet<S>>();
+  readonly #coins = new Map<string, CoinSeries<S>>();
   #levels = 0;
 
   constructor(archive: Archive, known: KnownMarkets) {
@@ -92,7 +92,8 @@ export class Batch<S> {
     const entry: Entry<S> = { source, type: item.type, stored: false, refusal: undefined };
     if (item.type === 'market') this.#addMarket(item.statement, entry);
     else if (item.type === 'coinPrice') this.#addCoinPrice(item, entry);
-    else if (item.type === 'gap') this.#lanesOf(this.#marketOf(item.conditionId)).gaps.push({ gap: item.gap, entry });
+    else if (item.type === 'gap')
+      this.#seriesListOf(this.#marketOf(item.conditionId)).gaps.push({ gap: item.gap, entry });
     else this.#addOutcomeRecord(item, entry);
     this.#entries.push(entry);
   }
@@ -131,21 +132,21 @@ export class Batch<S> {
   #addOutcomeRecord(item: Extract<RecordedItem, { outcome: Outcome }>, entry: Entry<S>): void {
     const market = this.#marketOf(item.conditionId);
     refuseOtherAsset(market, item.outcome, item.assetId);
-    const { lanes } = this.#lanesOf(market);
+    const { lanes } = this.#seriesListOf(market);
     const { outcome, timestampMs, id = 0 } = item;
     if (item.type === 'snapshot') {
-      const lane = laneOf(lanes, item.mirrored ? 'mirrored-book' : 'book', outcome);
+      const lane = seriesOf(lanes, item.mirrored ? 'mirrored-book' : 'book', outcome);
       this.#enter(lane.records, { timestampMs, id, book: item.book, entry });
       this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {
-      this.#enter(laneOf(lanes, 'quote', outcome).records, { timestampMs, id, quote: item.quote, entry });
+      this.#enter(seriesOf(lanes, 'quote', outcome).records, { timestampMs, id, quote: item.quote, entry });
     } else {
       const { price, trade } = item;
-      this.#enter(laneOf(lanes, item.kind, outcome).records, { timestampMs, id, price, trade, entry });
+      this.#enter(seriesOf(lanes, item.kind, outcome).records, { timestampMs, id, price, trade, entry });
     }
   }
 
-  #enter<R extends Place>(records: R[], record: R): void {
+  #enter<R extends Position>(records: R[], record: R): void {
     records.push(record);
     if (record.id !== 0) this.#broughtIds.push(record.id);
   }
@@ -156,7 +157,7 @@ export class Batch<S> {
     throw rejected(`market ${conditionId} is neither known nor earlier in the input: import its market record first`);
   }
 
-  #lanesOf({ conditionId }: KnownMarket): MarketLanes<S> {
+  #seriesListOf({ conditionId }: KnownMarket): MarketSeriesSet<S> {
     const held = this.#markets.get(conditionId) ?? { lanes: [], gaps: [] };
     this.#markets.set(conditionId, held);
     return held;
@@ -174,11 +175,11 @@ export class Batch<S> {
     }
   }
 
-  #storeMarket(conditionId: string, { lanes, gaps }: MarketLanes<S>): void {
+  #storeMarket(conditionId: string, { lanes, gaps }: MarketSeriesSet<S>): void {
     // Asked again: a stand-in may have become the real id since.
     const market = this.#archive.markets.findByConditionId(this.#marketOf(conditionId).conditionId)!;
     let stored = 0;
-    for (const lane of lanes) stored += this.#storeLane(market, lane);
+    for (const lane of lanes) stored += this.#storeSeries(market, lane);
     for (const { gap, entry } of gaps) {
       entry.stored = this.#archive.gaps.add(market.key, gap);
       if (entry.stored) stored += 1;
@@ -186,7 +187,7 @@ export class Batch<S> {
     if (stored > 0) this.#archive.markets.touch(market.key);
   }
 
-  #storeLane(market: StoredMarket, lane: Lane<S>): number {
+  #storeSeries(market: StoredMarket, lane: Series<S>): number {
     const { snapshots, quotes, prices } = this.#archive;
     switch (lane.series) {
       case 'book':
@@ -200,7 +201,7 @@ export class Batch<S> {
     }
   }
 
-  readonly #giveId = <R extends Place>(record: Entered<R, S>): Entered<R, S> => {
+  readonly #giveId = <R extends Position>(record: Entered<R, S>): Entered<R, S> => {
     record.entry.stored = true;
     record.id = this.#archive.givenIds.take(record.id === 0 ? undefined : record.id);
     return record;
@@ -213,18 +214,18 @@ function refuseOtherAsset(market: KnownMarket, outcome: Outcome, assetId: string
   throw rejected(`assetId ${assetId} is not the ${outcome} asset of market ${market.conditionId}, which is ${held}`);
 }
 
-function laneOf<K extends keyof RecordOf, S>(lanes: Lane<S>[], series: K, outcome: Outcome): LaneOf<K, S> {
+function seriesOf<K extends keyof RecordOf, S>(lanes: Series<S>[], series: K, outcome: Outcome): SeriesOf<K, S> {
   for (const lane of lanes) {
     // The series says of which type the records are.
-    if (lane.series === series && lane.outcome === outcome) return lane as LaneOf<K, S>;
+    if (lane.series === series && lane.outcome === outcome) return lane as SeriesOf<K, S>;
   }
-  const lane: LaneOf<K, S> = { series, outcome, records: [] };
-  lanes.push(lane as Lane<S>);
+  const lane: SeriesOf<K, S> = { series, outcome, records: [] };
+  lanes.push(lane as Series<S>);
   return lane;
 }
 
 /** Those of one timestamp stay in the order in which they came. */
-function inTimeOrder<R extends Place>(records: readonly R[]): readonly R[] {
+function inTimeOrder<R extends Position>(records: readonly R[]): readonly R[] {
   const inOrder = records.every((record, i) => i === 0 || records[i - 1]!.timestampMs <= record.timestampMs);
   return inOrder ? records : [...records].sort((a, b) => a.timestampMs - b.timestampMs);
 }

@@ -1,4 +1,4 @@
-import type { Intake } from './record-sink.ts';
+import type { RecordSink } from './record-sink.ts';
 
 /** What a file is recognised by: how it begins, decompressed, and its name. */
 export interface Sample {
@@ -38,9 +38,9 @@ export interface Codec {
   readonly statesMarkets: boolean;
   recognises(sample: Sample): boolean;
   /** Reads one file. Throws DomainError 'unreadable' where it is damaged; what was taken in before counts. */
-  read(file: RecordingFile, intake: Intake): Promise<void>;
+  read(file: RecordingFile, intake: RecordSink): Promise<void>;
   /** Called when every file was read, for codecs that hold records back. */
-  finish?(intake: Intake): void;
+  finish?(intake: RecordSink): void;
   /** What is to be said about all that was read, one sentence each. */
   notes?(): readonly string[];
 }

@@ -10,7 +10,7 @@ import { KnownMarkets } from './known-markets.ts';
 import { MemoryRelief } from './memory-relief.ts';
 import { completeMirror } from './mirror.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
-import type { Intake, Unit } from './record-sink.ts';
+import type { RecordSink, SourceItem } from './record-sink.ts';
 import { FileTally, type ImportReport, type KindTally, REJECTIONS_SHOWN, type Rejection, totalOf } from './report.ts';
 import { type OpenedSource, openSource, type Source, sizeOf } from './source.ts';
 import { winnerNotes } from './winner-notes.ts';
@@ -43,7 +43,7 @@ export interface ImportProgress {
 }
 
 /** A unit and how many of its parts are open. */
-class CountedUnit implements Unit {
+class CountedUnit implements SourceItem {
   readonly file: FileTally;
   readonly tally: KindTally;
   readonly line: number;
@@ -80,7 +80,7 @@ interface Recognised {
  * Imports recordings into an archive: batch by batch, each one transaction. Records that cannot be kept are reported and
  * left out, the others load. Importing anything again stores nothing.
  */
-export class Importer implements Intake {
+export class Importer implements RecordSink {
   readonly markets: KnownMarkets;
   readonly #archive: Archive;
   readonly #options: ImportOptions;

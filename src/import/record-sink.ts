@@ -1,8 +1,8 @@
 import type { RecordedItem } from '../record/record.ts';
 import type { KnownMarkets } from './known-markets.ts';
 
-/** One thing that an input holds: a line, a row, a message of a frame. Made by `Intake.unit`. */
-export interface Unit {
+/** One thing that an input holds: a line, a row, a message of a frame. Made by `RecordSink.unit`. */
+export interface SourceItem {
   /** Line, or row of a Parquet file; counted from 1. */
   readonly line: number;
 }
@@ -13,26 +13,26 @@ export interface Unit {
  *
  * Every call may commit a batch, and throws when the import was told to stop or the database failed: codecs let that pass.
  */
-export interface Intake {
+export interface RecordSink {
   readonly markets: KnownMarkets;
 
   /**
    * Counts a unit as read. `parts`: how many calls of `add`, `reject` and `settle` it will take part in before its fate is
    * known; 1 unless it is split.
    */
-  unit(kind: string, line: number, parts?: number): Unit;
+  unit(kind: string, line: number, parts?: number): SourceItem;
 
   /**
    * Adds a record made of `units` (one part of each). Throws DomainError 'rejected-record' when it fits no known market;
    * the parts are still open then.
    */
-  add(item: RecordedItem, units: readonly Unit[]): void;
+  add(item: RecordedItem, units: readonly SourceItem[]): void;
 
   /** Ends one part: it cannot be kept. */
-  reject(unit: Unit, reason: string): void;
+  reject(unit: SourceItem, reason: string): void;
 
   /** Ends one part: it says nothing that other records do not say. */
-  settle(unit: Unit): void;
+  settle(unit: SourceItem): void;
 
   /** Counts something that holds no record by what it is (`PONG`, `subscriptions`): neither read nor rejected. */
   ignore(kind: string): void;

@@ -302,9 +302,9 @@ async function* watched(
  */
 async function unlessAborted<T>(step: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await step();
-  if (signal.aborted) throw toldToStop();
+  if (signal.aborted) throw isStopping();
   const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(toldToStop());
+  const abort = () => aborted.reject(isStopping());
   signal.addEventListener('abort', abort);
   try {
     return await Promise.race([step(), aborted.promise]);
@@ -384,11 +384,11 @@ async function* proportionate(
     yield chunk;
     onBytes(0);
     if (signal !== undefined) await setImmediate();
-    if (signal?.aborted === true) throw toldToStop();
+    if (signal?.aborted === true) throw isStopping();
   }
 }
 
-function toldToStop(): DomainError {
+function isStopping(): DomainError {
   return new DomainError('unreadable', 'the import was told to stop');
 }
 

@@ -4,7 +4,7 @@ import type { EditLog } from '../segment/book-format.ts';
 import { BookReader, bookOf } from '../segment/book-segment.ts';
 import type { Ladder } from '../segment/ladder.ts';
 import { divisorOf } from '../segment/scale.ts';
-import type { RunSlice } from '../segment/segment-header.ts';
+import type { SegmentSlice } from '../segment/segment-header.ts';
 import { changedBook, changesBetween, type LevelChange } from '../venue/level-change.ts';
 
 /** A book, and what makes it of the one before. */
@@ -18,14 +18,14 @@ export interface BookStep {
  * next the two books are compared.
  */
 export class BookCursor {
-  readonly #slices: Iterator<RunSlice>;
+  readonly #slices: Iterator<SegmentSlice>;
   readonly #reader = new BookReader();
   #from = 0;
   #to = 0;
   /** The time of the next book, Infinity behind the last one. */
   nextMs = Infinity;
 
-  constructor(slices: Iterable<RunSlice>) {
+  constructor(slices: Iterable<SegmentSlice>) {
     this.#slices = slices[Symbol.iterator]();
     this.#enter();
   }

@@ -7,7 +7,7 @@ const WAIT_MS_MAX = 2 ** 31 - 1;
  * Work of many that have much to do, piece by piece: one piece each time that the process has looked for requests, so that
  * these wait for one piece and not for one of everybody.
  */
-export class Turns {
+export class FairQueue {
   /** In the order in which they have their turns. */
   readonly #waiting = new Set<() => void>();
   #isSet = false;
@@ -44,11 +44,11 @@ export class Turns {
 
 /** One that takes turns: now, or in a while, once for each time that it asked last. */
 export class Turn {
-  readonly #turns: Turns;
+  readonly #turns: FairQueue;
   readonly #work: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(turns: Turns, work: () => void) {
+  constructor(turns: FairQueue, work: () => void) {
     this.#turns = turns;
     this.#work = work;
   }

@@ -6,7 +6,7 @@ import { bestPricesOf, midpointOf, spreadBetween } from '../venue/best-prices.ts
 import type { ListedMarket, MarketStanding } from '../venue/listed-form.ts';
 import { ifKnown } from '../venue/time.ts';
 import { bookAt, lastTradeAt } from './market-state.ts';
-import type { ReplayRun } from './replay.ts';
+import type { Replay } from './replay.ts';
 
 /** Wider books are shown at their last trade (docs.polymarket.com, prices and order books). */
 const SHOWN_SPREAD_MAX = 0.1;
@@ -16,13 +16,13 @@ const SHOWN_SPREAD_MAX = 0.1;
  */
 const ACCEPTING_BEHIND_WINDOW_MS = 5 * 60_000;
 
-/** What lists say of a market that is listed at `nowMs`; its times are those that are told, see ReplayRun.shiftMs. */
-export function listedMarket(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): ListedMarket {
+/** What lists say of a market that is listed at `nowMs`; its times are those that are told, see Replay.shiftMs. */
+export function listedMarket(replay: Replay, market: StoredMarket, nowMs: InstantMs): ListedMarket {
   const known = marketAsOf(market, nowMs);
-  const moved = (instantMs: InstantMs) => instantMs + run.shiftMs;
+  const moved = (instantMs: InstantMs) => instantMs + replay.shiftMs;
   return {
     ...known,
-    listedMs: moved(run.listedMsOf(market)),
+    listedMs: moved(replay.listedMsOf(market)),
     createdMs: ifKnown(known.createdMs, moved),
     startMs: moved(market.startMs),
     endMs: moved(market.endMs),
@@ -31,21 +31,21 @@ export function listedMarket(run: ReplayRun, market: StoredMarket, nowMs: Instan
   };
 }
 
-/** The object that a list has of such a market. Within Database.readInTurn. */
+/** The object that a list has of such a market. Within Database.readShared. */
 export function listedObject(
-  run: ReplayRun,
+  replay: Replay,
   market: StoredMarket,
   nowMs: InstantMs,
   objectOf: (market: ListedMarket, standing: MarketStanding) => object,
 ): object {
-  return objectOf(listedMarket(run, market, nowMs), standingOf(run, market, nowMs));
+  return objectOf(listedMarket(replay, market, nowMs), standingOf(replay, market, nowMs));
 }
 
-function standingOf(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): MarketStanding {
+function standingOf(replay: Replay, market: StoredMarket, nowMs: InstantMs): MarketStanding {
   const { resolvedMs, winner } = marketAsOf(market, nowMs);
-  const known = bookAt(run.archive, market, 'up', nowMs);
+  const known = bookAt(replay.archive, market, 'up', nowMs);
   const best = known && bestPricesOf(known.book);
-  const lastTradePrice = lastTradeAt(run.archive, market, 'up', nowMs)?.price;
+  const lastTradePrice = lastTradeAt(replay.archive, market, 'up', nowMs)?.price;
   const spread = best && spreadBetween(best);
   const isShownAtTrade = spread === undefined || spread > SHOWN_SPREAD_MAX;
   const traded = (isShownAtTrade ? lastTradePrice : undefined) ?? (best && midpointOf(best));
@@ -58,7 +58,7 @@ function standingOf(run: ReplayRun, market: StoredMarket, nowMs: InstantMs): Mar
     bestAsk: best?.ask,
     spread,
     lastTradePrice,
-    tickSize: Number(run.ticks.at(market, nowMs)),
+    tickSize: Number(replay.ticks.at(market, nowMs)),
   };
 }
 

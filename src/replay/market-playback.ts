@@ -4,7 +4,7 @@ import { complement, mirrorOf } from '../domain/mirrored-book.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { type Outcome, otherOutcome } from '../domain/outcome.ts';
 import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
-import type { RunSlice } from '../segment/segment-header.ts';
+import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { changedBook, changesBetween, type LevelChange } from '../venue/level-change.ts';
@@ -22,14 +22,14 @@ export interface OutcomeChange {
 }
 
 /** Something that is recorded of a market, at `timestampMs`. */
-export type ReelEvent = { readonly timestampMs: InstantMs } & (
+export type PlaybackEvent = { readonly timestampMs: InstantMs } & (
   | { readonly kind: 'books'; readonly up: OutcomeChange | undefined; readonly down: OutcomeChange | undefined }
   | { readonly kind: 'trade'; readonly outcome: Outcome; readonly record: PriceRecord }
   | { readonly kind: 'tick'; readonly change: TickChange }
   | { readonly kind: 'gap'; readonly gap: Gap }
 );
 
-/** What is known of one outcome where the reel stands. */
+/** What is known of one outcome where the playback stands. */
 export interface OutcomeState {
   readonly known: KnownBook | undefined;
   readonly lastTrade: LastTrade | undefined;
@@ -42,7 +42,7 @@ export interface OutcomeState {
  *
  * An outcome without books of its own by now has those of the other one, mirrored.
  */
-export class MarketReel {
+export class MarketPlayback {
   readonly market: StoredMarket;
   readonly #ticks: TickSizes;
   readonly #state: Record<Outcome, { -readonly [Field in keyof OutcomeState]: OutcomeState[Field] }>;
@@ -90,7 +90,7 @@ export class MarketReel {
   }
 
   /** The next event, which must be there; the state is the one behind it then. */
-  next(): ReelEvent {
+  next(): PlaybackEvent {
     const timestampMs = this.#nextMs!;
     const event = this.#take(timestampMs);
     this.#nextMs = this.#earliest();
@@ -111,7 +111,7 @@ export class MarketReel {
   }
 
   /** Of events of one timestamp: ticks come before the books that need them, trades behind them, a gap at the end. */
-  #take(timestampMs: InstantMs): ReelEvent {
+  #take(timestampMs: InstantMs): PlaybackEvent {
     const isNow = ({ nextMs }: { readonly nextMs: InstantMs }) => nextMs === timestampMs;
     if (this.#tick?.timestampMs === timestampMs) return this.#takeTick(this.#tick);
     if (isNow(this.#books.up) || isNow(this.#books.down)) return this.#takeBooks(timestampMs);
@@ -121,13 +121,13 @@ export class MarketReel {
     return { kind: 'gap', timestampMs, gap };
   }
 
-  #takeTick(change: TickChange): ReelEvent {
+  #takeTick(change: TickChange): PlaybackEvent {
     this.#tickSize = change.newTickSize;
     this.#tick = this.#ticks.changeAfter(this.market, change.timestampMs);
     return { kind: 'tick', timestampMs: change.timestampMs, change };
   }
 
-  #takeBooks(timestampMs: InstantMs): ReelEvent {
+  #takeBooks(timestampMs: InstantMs): PlaybackEvent {
     const up = this.#books.up.takeAt(timestampMs, this.#own('up'));
     const down = this.#books.down.takeAt(timestampMs, this.#own('down'));
     return {
@@ -159,7 +159,7 @@ export class MarketReel {
     return { before: known?.book, ...step };
   }
 
-  #takeTrade(timestampMs: InstantMs): ReelEvent {
+  #takeTrade(timestampMs: InstantMs): PlaybackEvent {
     const { up, down } = this.#trades;
     const outcome: Outcome = up.nextMs === timestampMs ? 'up' : 'down';
     const record = (outcome === 'up' ? up : down).take();
@@ -201,11 +201,11 @@ function* gapsBeginningAfter({ gaps }: Archive, market: StoredMarket, atMs: Inst
 
 /** The prices of one series, one after another. */
 class PriceCursor {
-  readonly #slices: Iterator<RunSlice>;
+  readonly #slices: Iterator<SegmentSlice>;
   #records: readonly PriceRecord[] = [];
   #index = 0;
 
-  constructor(slices: Iterable<RunSlice>) {
+  constructor(slices: Iterable<SegmentSlice>) {
     this.#slices = slices[Symbol.iterator]();
     this.#enter();
   }

@@ -7,13 +7,13 @@ import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { PriceTexts } from '../venue/price-texts.ts';
-import { Turns } from './fair-queue.ts';
-import { MarketReel } from './market-playback.ts';
+import { FairQueue } from './fair-queue.ts';
+import { MarketPlayback } from './market-playback.ts';
 import { ReplayClock, type Span, type Speed } from './replay-clock.ts';
 import { TickSizes } from './tick-sizes.ts';
 
 /** Which markets a replay has; an empty list does not restrict. */
-interface RunSelection {
+interface ReplaySelection {
   /** conditionIds or slugs. */
   readonly names: readonly string[];
   readonly coins: readonly string[];
@@ -24,8 +24,8 @@ interface RunSelection {
 export const GAP_MODES = ['disconnect', 'ignore'] as const;
 export type GapMode = (typeof GAP_MODES)[number];
 
-export interface RunOptions {
-  readonly selection: RunSelection;
+export interface ReplayOptions {
+  readonly selection: ReplaySelection;
   /** Undefined: where the first record of the selection stands, or its first window begins. */
   readonly fromMs: InstantMs | undefined;
   /** Undefined: where the last of all stands. */
@@ -36,12 +36,12 @@ export interface RunOptions {
   readonly rebase: boolean;
 }
 
-export interface RunClocks {
+export interface ReplayClocks {
   readonly monotonicMs: () => number;
   readonly wallMs: () => number;
 }
 
-/** A market of a run, and when something became known of it that everybody is told. */
+/** A market of a replay, and when something became known of it that everybody is told. */
 interface Announced {
   readonly key: number;
   readonly listedMs: InstantMs;
@@ -65,15 +65,15 @@ const BEFORE_WINDOW_MS = 7 * 86_400_000;
 const ID_BYTES = 6;
 
 /** One replay: a selection of markets, the clock that drives everything about it, and what its clients are told. */
-export class ReplayRun {
+export class Replay {
   readonly id = randomBytes(ID_BYTES).toString('hex');
   readonly archive: Archive;
-  readonly options: RunOptions;
+  readonly options: ReplayOptions;
   readonly clock: ReplayClock;
   readonly ticks: TickSizes;
   readonly prices = new PriceTexts();
   /** Of its clients, when they are sent what is due. */
-  readonly turns: Turns;
+  readonly turns: FairQueue;
   /** Of its markets, each once. */
   readonly coins: readonly string[];
   /** By the start of their windows. */
@@ -83,7 +83,7 @@ export class ReplayRun {
   #shiftMs: number;
 
   /** Paused at its beginning. Throws 'not-found' when the selection has no market, 'invalid-parameter' as the clock does. */
-  constructor(archive: Archive, options: RunOptions, clocks: RunClocks, turns = new Turns()) {
+  constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks, turns = new FairQueue()) {
     this.archive = archive;
     this.options = options;
     this.turns = turns;
@@ -124,19 +124,19 @@ export class ReplayRun {
     return this.#announced.size;
   }
 
-  /** A market of this run that is listed at `instantMs`, and which of its outcomes the asset is. */
+  /** A market of this replay that is listed at `instantMs`, and which of its outcomes the asset is. */
   findByAsset(assetId: string, instantMs: InstantMs): { market: StoredMarket; outcome: Outcome } | undefined {
     const market = this.archive.markets.findByAsset(assetId);
     if (market === undefined || !this.hasListed(market, instantMs)) return undefined;
     return { market, outcome: market.clobTokenIds[0] === assetId ? 'up' : 'down' };
   }
 
-  /** Whether it is a market of this run that is listed at `instantMs`. */
+  /** Whether it is a market of this replay that is listed at `instantMs`. */
   hasListed(market: Pick<StoredMarket, 'key'>, instantMs: InstantMs): boolean {
     return this.listedMsOf(market) <= instantMs;
   }
 
-  /** Since when a market of this run is listed: by then when anything of it is recorded. Infinity for any other market. */
+  /** Since when a market of this replay is listed: by then when anything of it is recorded. Infinity for any other market. */
   listedMsOf({ key }: Pick<StoredMarket, 'key'>): InstantMs {
     return this.#announced.get(key)?.listedMs ?? Infinity;
   }
@@ -159,8 +159,8 @@ export class ReplayRun {
   }
 
   /** A market's recording from an instant on. */
-  reel(market: StoredMarket, atMs: InstantMs): MarketReel {
-    return new MarketReel(this.archive, this.ticks, market, atMs);
+  playback(market: StoredMarket, atMs: InstantMs): MarketPlayback {
+    return new MarketPlayback(this.archive, this.ticks, market, atMs);
   }
 
   /** When the next thing of any of its markets is recorded behind `instantMs`; undefined when nothing is. */
@@ -169,19 +169,19 @@ export class ReplayRun {
     for (const { key, firstMs, lastMs } of this.#announced.values()) {
       // Most are over, or to come.
       if (firstMs >= earliestMs || lastMs <= instantMs) continue;
-      earliestMs = Math.min(earliestMs, this.reel(this.archive.markets.byKey(key), instantMs).nextMs ?? Infinity);
+      earliestMs = Math.min(earliestMs, this.playback(this.archive.markets.byKey(key), instantMs).nextMs ?? Infinity);
     }
     return earliestMs <= this.clock.span.toMs ? earliestMs : undefined;
   }
 
-  /** Calls back when the run is ended; returns what takes that back. */
-  onEnd(listener: () => void): () => void {
+  /** Calls back when the replay is stopped; returns what takes that back. */
+  onStop(listener: () => void): () => void {
     this.#endListeners.add(listener);
     return () => this.#endListeners.delete(listener);
   }
 
   /** For good: whoever listens is sent away. */
-  end(): void {
+  stop(): void {
     this.clock.pause();
     for (const listener of [...this.#endListeners]) listener();
   }
@@ -195,7 +195,7 @@ export class ReplayRun {
 }
 
 function announced({ markets }: Archive, market: StoredMarket): Announced {
-  const { firstMs = Infinity, lastMs = -1 } = markets.toldSpan(market.key) ?? {};
+  const { firstMs = Infinity, lastMs = -1 } = markets.sentSpan(market.key) ?? {};
   return {
     key: market.key,
     listedMs: listedMs(market, markets.firstRecordMs(market.key)),
@@ -216,7 +216,7 @@ function firstBehind(announcements: readonly Announcement[], instantMs: InstantM
   return low;
 }
 
-function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: RunOptions): StoredMarket[] {
+function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: ReplayOptions): StoredMarket[] {
   const { names, coins, timeframes } = selection;
   const found = new Map<number, StoredMarket>();
   const isWanted = (market: StoredMarket) =>
@@ -247,7 +247,7 @@ function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: RunO
 }
 
 /** What the options leave open reaches from the first window or record to the last one, or a resolution. */
-function spanOf(markets: readonly StoredMarket[], recorded: readonly Announced[], options: RunOptions): Span {
+function spanOf(markets: readonly StoredMarket[], recorded: readonly Announced[], options: ReplayOptions): Span {
   let fromMs = Infinity;
   let toMs = 0;
   for (const [i, { startMs, endMs, resolvedMs = 0 }] of markets.entries()) {

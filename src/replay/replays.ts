@@ -1,60 +1,60 @@
 import { DomainError } from '../domain/errors.ts';
 import type { Archive } from '../store/archive.ts';
-import { Turns } from './fair-queue.ts';
-import { ReplayRun, type RunClocks, type RunOptions } from './replay.ts';
+import { FairQueue } from './fair-queue.ts';
+import { Replay, type ReplayClocks, type ReplayOptions } from './replay.ts';
 
 /** Replays that one process holds. */
-export const RUNS_MAX = 64;
+export const REPLAYS_MAX = 64;
 
 /** The replays of a process, in the order in which they were made. The first one is what paths without a replay's id speak of. */
-export class ReplayRuns {
+export class Replays {
   /** Of the clients of them all, and of whoever else has much to do. */
-  readonly turns = new Turns();
+  readonly turns = new FairQueue();
   readonly #archive: Archive;
-  readonly #clocks: RunClocks;
-  readonly #runs = new Map<string, ReplayRun>();
-  readonly #clients = new WeakMap<ReplayRun, number>();
+  readonly #clocks: ReplayClocks;
+  readonly #replays = new Map<string, Replay>();
+  readonly #clients = new WeakMap<Replay, number>();
 
-  constructor(archive: Archive, clocks: RunClocks) {
+  constructor(archive: Archive, clocks: ReplayClocks) {
     this.#archive = archive;
     this.#clocks = clocks;
   }
 
-  /** A new one, paused at its beginning. Throws as ReplayRun does, and 'conflict' when there are too many. */
-  make(options: RunOptions): ReplayRun {
-    if (this.#runs.size >= RUNS_MAX) {
-      throw new DomainError('conflict', `there are ${RUNS_MAX} replays already: end one of them first`);
+  /** A new one, paused at its beginning. Throws as Replay does, and 'conflict' when there are too many. */
+  create(options: ReplayOptions): Replay {
+    if (this.#replays.size >= REPLAYS_MAX) {
+      throw new DomainError('conflict', `there are ${REPLAYS_MAX} replays already: stop one of them first`);
     }
-    const run = new ReplayRun(this.#archive, options, this.#clocks, this.turns);
-    this.#runs.set(run.id, run);
-    return run;
+    const replay = new Replay(this.#archive, options, this.#clocks, this.turns);
+    this.#replays.set(replay.id, replay);
+    return replay;
   }
 
-  list(): ReplayRun[] {
-    return [...this.#runs.values()];
+  list(): Replay[] {
+    return [...this.#replays.values()];
   }
 
   /** The one with that id, or without an id the first one. Throws 'not-found'. */
-  find(id: string | undefined): ReplayRun {
-    const run = id === undefined ? this.#runs.values().next().value : this.#runs.get(id);
-    if (run === undefined) throw new DomainError('not-found', 'there is no such replay: /v1/replay/runs lists them');
-    return run;
+  find(id: string | undefined): Replay {
+    const replay = id === undefined ? this.#replays.values().next().value : this.#replays.get(id);
+    if (replay === undefined) throw new DomainError('not-found', 'there is no such replay: /v1/replays lists them');
+    return replay;
   }
 
   /** Somebody listens to it; returns what is to be called when they leave. */
-  joined(run: ReplayRun): () => void {
-    this.#clients.set(run, this.clientsOf(run) + 1);
-    return () => this.#clients.set(run, this.clientsOf(run) - 1);
+  joined(replay: Replay): () => void {
+    this.#clients.set(replay, this.clientsOf(replay) + 1);
+    return () => this.#clients.set(replay, this.clientsOf(replay) - 1);
   }
 
   /** Who listens to it now. */
-  clientsOf(run: ReplayRun): number {
-    return this.#clients.get(run) ?? 0;
+  clientsOf(replay: Replay): number {
+    return this.#clients.get(replay) ?? 0;
   }
 
   /** Stops it for good; its connections are closed. */
-  end(id: string): void {
-    this.find(id).end();
-    this.#runs.delete(id);
+  stop(id: string): void {
+    this.find(id).stop();
+    this.#replays.delete(id);
   }
 }

@@ -3,7 +3,13 @@ import type { OrderBook } from '../domain/orderbook.ts';
 import { type BookRecord, EDITS_IN_HALF_MAX, SKIP_IN_OP_MAX } from './book-format.ts';
 import { outsidePrice } from './ladder.ts';
 import { columnScale, DOUBLES, placesAtLeast } from './scale.ts';
-import { type EncodedRun, KEYFRAMES_PER_RUN, RUN_PAYLOAD_BYTES, RunHeadBytes, writeRunHead } from './segment-header.ts';
+import {
+  type EncodedSegment,
+  KEYFRAMES_PER_SEGMENT,
+  SEGMENT_PAYLOAD_BYTES,
+  SegmentHeaderBytes,
+  writeSegmentHeader,
+} from './segment-header.ts';
 import { DOUBLE, LEVEL, ListedChanges, levelCode, REMOVE, SpelledChange, wholeUnit } from './size-change.ts';
 import { unsignedBytes, VarintWriter } from './varint.ts';
 
@@ -18,7 +24,7 @@ const RESIZED = 0;
 const GONE = 1;
 const NEW = 2;
 
-/** Writes one run of books as book-format.ts describes it: as many from `from` on as it takes, at most `countMax`. */
+/** Writes one segment of books as book-format.ts describes it: as many from `from` on as it takes, at most `countMax`. */
 export class BookEncoder {
   readonly #records: readonly BookRecord[];
   readonly #from: number;
@@ -41,29 +47,29 @@ export class BookEncoder {
     this.#scales.coverSizes(book.askSizes);
   }
 
-  encode(): EncodedRun {
+  encode(): EncodedSegment {
     for (;;) {
-      // What is listed follows from the records that fit without a list: from nothing behind the run.
+      // What is listed follows from the records that fit without a list: from nothing behind the segment.
       const fits = this.#fill(ListedChanges.none(), false);
       const listed = fits === undefined ? ListedChanges.none() : this.#listedOf(fits);
       const count = fits === undefined ? undefined : this.#fill(listed, true);
       // A finer scale, which few segments need twice, changes all that was written.
       if (count === undefined) continue;
       const writer = new VarintWriter();
-      writeRunHead(writer, this.#records, this.#from, count);
+      writeSegmentHeader(writer, this.#records, this.#from, count);
       writer.append(this.#body.view());
       return { payload: writer.view().slice(), count };
     }
   }
 
   /**
-   * Answers how many records the run takes, and writes its body where `writes` says so; undefined where a book needs a finer
+   * Answers how many records the segment takes, and writes its body where `writes` says so; undefined where a book needs a finer
    * scale than those in front of it.
    */
   #fill(listed: ListedChanges, writes: boolean): number | undefined {
     const body = this.#body;
     const bytesMax = this.#writeKeyframe(listed);
-    const head = new RunHeadBytes();
+    const head = new SegmentHeaderBytes();
     let length = body.length;
     for (let count = 1; count < this.#countMax; count += 1) {
       const before = this.#records[this.#from + count - 1]!;
@@ -112,7 +118,7 @@ export class BookEncoder {
     listed.write(body);
     writeSide(body, book.bidPrices, book.bidSizes, scales, -1);
     writeSide(body, book.askPrices, book.askSizes, scales, 1);
-    return Math.max(RUN_PAYLOAD_BYTES, KEYFRAMES_PER_RUN * body.length);
+    return Math.max(SEGMENT_PAYLOAD_BYTES, KEYFRAMES_PER_SEGMENT * body.length);
   }
 
   #write(record: number, listed: ListedChanges): void {
@@ -123,7 +129,7 @@ export class BookEncoder {
   }
 }
 
-/** The scales of a run's columns, as fine as the values that they have met so far need. */
+/** The scales of a segment's columns, as fine as the values that they have met so far need. */
 class ColumnScales {
   price = 0;
   size = 0;
@@ -171,7 +177,7 @@ function writeLevel(body: VarintWriter, step: number, size: number, scale: numbe
 /** More than a level takes: its number, a step, a double. */
 const LEVEL_BYTES_MAX = 24;
 
-/** The edits that make one side of every book of a run out of what it was in the book before. */
+/** The edits that make one side of every book of a segment out of what it was in the book before. */
 class SideEdits {
   readonly #away: -1 | 1;
   /** Where the edits of each record end; the first has none. */

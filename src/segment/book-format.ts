@@ -1,13 +1,13 @@
 import type { OrderBook } from '../domain/orderbook.ts';
-import type { Place } from '../domain/page.ts';
+import type { Position } from '../domain/page.ts';
 
 /** A snapshot at its place in the series of one market and outcome. */
-export interface BookRecord extends Place {
+export interface BookRecord extends Position {
   readonly book: OrderBook;
 }
 
 /**
- * A segment of books. Behind the head (run.ts):
+ * A segment of books. Behind the head (segment-header.ts):
  *
  *   price scale   unsigned: prices are integers, price · 10^scale
  *   size scale    unsigned: likewise, or DOUBLES (scale.ts)

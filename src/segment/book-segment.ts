@@ -4,14 +4,20 @@ import { BookEncoder } from './book-encoder.ts';
 import { type BookRecord, EDITS_IN_HALF_MAX, EditLog, SKIP_IN_OP_MAX } from './book-format.ts';
 import { Ladder, outsidePrice } from './ladder.ts';
 import { DOUBLES, divisorOf, readScale } from './scale.ts';
-import { RUN_PAYLOAD_BYTES, RUN_RECORDS_MAX, type RunCodec, type RunHead, readRunHead } from './segment-header.ts';
+import {
+  readSegmentHeader,
+  SEGMENT_PAYLOAD_BYTES,
+  SEGMENT_RECORDS_MAX,
+  type SegmentCodec,
+  type SegmentHeader,
+} from './segment-header.ts';
 import { checkedSize, DOUBLE, FINE, LEVEL, Operations, REMOVE, sizeOfLevel, WHOLE } from './size-change.ts';
 import { damaged, VarintReader } from './varint.ts';
 
 /** Segments of books, see book-format.ts. */
-export const bookCodec: RunCodec<BookRecord> = {
+export const bookCodec: SegmentCodec<BookRecord> = {
   encode: (records, from, countMax) =>
-    new BookEncoder(records, from, Math.min(records.length - from, countMax, RUN_RECORDS_MAX)).encode(),
+    new BookEncoder(records, from, Math.min(records.length - from, countMax, SEGMENT_RECORDS_MAX)).encode(),
   decode: decodeBooks,
   same: (a, b) => sameBook(a.book, b.book),
 };
@@ -19,7 +25,7 @@ export const bookCodec: RunCodec<BookRecord> = {
 /** More bytes than the loops read behind the one they stand at, the last edit of a payload being cut off. */
 const LOOK_AHEAD = 8;
 const NO_BYTES = new Uint8Array(0);
-const NO_HEAD: RunHead = {
+const NO_HEAD: SegmentHeader = {
   count: 0,
   timestamps: new Float64Array(0),
   ids: new Float64Array(0),
@@ -44,14 +50,14 @@ export class BookReader {
   readonly #input = new VarintReader(NO_BYTES);
   readonly #operations = new Operations();
   /** The payload with zeros behind it, so that the loops over it may look ahead. */
-  #padded = new Uint8Array(2 * RUN_PAYLOAD_BYTES);
+  #padded = new Uint8Array(2 * SEGMENT_PAYLOAD_BYTES);
 
-  constructor(payload?: Uint8Array, head?: RunHead) {
+  constructor(payload?: Uint8Array, head?: SegmentHeader) {
     if (payload !== undefined) this.open(payload, head);
   }
 
   /** Stands in front of the segment's first book. */
-  open(payload: Uint8Array, head: RunHead = readRunHead(payload)): void {
+  open(payload: Uint8Array, head: SegmentHeader = readSegmentHeader(payload)): void {
     const input = this.#input;
     input.bytes = payload;
     input.position = head.bodyOffset;

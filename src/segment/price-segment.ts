@@ -1,8 +1,14 @@
 import { toScaled } from '../domain/decimal.ts';
-import type { Place } from '../domain/page.ts';
+import type { Position } from '../domain/page.ts';
 import { sameTrade, type TradeDetails } from '../domain/trade.ts';
 import { columnScale, DOUBLES, divisorOf, placesAtLeast, readScale } from './scale.ts';
-import { type EncodedRun, RUN_RECORDS_MAX, type RunCodec, readRunHead, writeRunHead } from './segment-header.ts';
+import {
+  type EncodedSegment,
+  readSegmentHeader,
+  SEGMENT_RECORDS_MAX,
+  type SegmentCodec,
+  writeSegmentHeader,
+} from './segment-header.ts';
 import { readTradeColumns, writeTradeColumns } from './trade-columns.ts';
 import { damaged, VarintReader, VarintWriter } from './varint.ts';
 
@@ -10,28 +16,28 @@ import { damaged, VarintReader, VarintWriter } from './varint.ts';
 const DETAILED_RECORDS = 48;
 
 /** A price at its place in one series: an outcome's mids or trades, or a coin's prices from one source. */
-export interface PriceRecord extends Place {
+export interface PriceRecord extends Position {
   readonly price: number;
   /** What is known of a trade beside its price; undefined for any other price. */
   readonly trade?: TradeDetails | undefined;
 }
 
 /**
- * A segment of prices. Behind the head (run.ts): a scale, then per price the signed difference to the one before in
+ * A segment of prices. Behind the head (segment-header.ts): a scale, then per price the signed difference to the one before in
  * units of 10^-scale; or DOUBLES (scale.ts) and the prices themselves. What follows are the columns of trade-columns.ts.
  */
-export const priceCodec: RunCodec<PriceRecord> = {
+export const priceCodec: SegmentCodec<PriceRecord> = {
   encode: encodePrices,
   decode: decodePrices,
   same: (a, b) => a.price === b.price && sameTrade(a.trade, b.trade),
 };
 
-function encodePrices(records: readonly PriceRecord[], from: number, countMax: number): EncodedRun {
+function encodePrices(records: readonly PriceRecord[], from: number, countMax: number): EncodedSegment {
   const detailed = records.slice(from, from + DETAILED_RECORDS).some(({ trade }) => trade !== undefined);
-  const count = Math.min(records.length - from, countMax, detailed ? DETAILED_RECORDS : RUN_RECORDS_MAX);
+  const count = Math.min(records.length - from, countMax, detailed ? DETAILED_RECORDS : SEGMENT_RECORDS_MAX);
   const scale = scaleOf(records, from, count);
   const writer = new VarintWriter();
-  writeRunHead(writer, records, from, count);
+  writeSegmentHeader(writer, records, from, count);
   writer.unsigned(scale);
   let before = 0;
   for (let i = from; i < from + count; i += 1) {
@@ -61,7 +67,7 @@ function scaleOf(records: readonly PriceRecord[], from: number, count: number): 
 }
 
 function decodePrices(payload: Uint8Array): PriceRecord[] {
-  const head = readRunHead(payload);
+  const head = readSegmentHeader(payload);
   const reader = new VarintReader(payload, head.bodyOffset);
   const scale = readScale(reader);
   const records: PriceRecord[] = [];

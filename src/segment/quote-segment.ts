@@ -1,8 +1,14 @@
 import { DECIMAL_PLACES_MAX, toScaled } from '../domain/decimal.ts';
-import type { Place } from '../domain/page.ts';
+import type { Position } from '../domain/page.ts';
 import { type Quote, sameQuote } from '../domain/quote.ts';
 import { columnScale, DOUBLES, divisorOf, placesAtLeast, readScale } from './scale.ts';
-import { type EncodedRun, RUN_RECORDS_MAX, type RunCodec, readRunHead, writeRunHead } from './segment-header.ts';
+import {
+  type EncodedSegment,
+  readSegmentHeader,
+  SEGMENT_RECORDS_MAX,
+  type SegmentCodec,
+  writeSegmentHeader,
+} from './segment-header.ts';
 import {
   checkedSize,
   DOUBLE,
@@ -19,12 +25,12 @@ import {
 import { damaged, VarintReader, VarintWriter } from './varint.ts';
 
 /** A top of book at its place in the series of one market and outcome. */
-export interface QuoteRecord extends Place {
+export interface QuoteRecord extends Position {
   readonly quote: Quote;
 }
 
 /**
- * A segment of quotes. Behind the head (run.ts): price scale, size scale and table as in a segment of books, then the
+ * A segment of quotes. Behind the head (segment-header.ts): price scale, size scale and table as in a segment of books, then the
  * edits that make every quote out of the one before. In front of the first one no side is there, and both prices are 0.
  * An edit begins with a byte:
  *
@@ -38,7 +44,7 @@ export interface QuoteRecord extends Place {
 const ASK = 1;
 const MORE = 2;
 
-export const quoteCodec: RunCodec<QuoteRecord> = {
+export const quoteCodec: SegmentCodec<QuoteRecord> = {
   encode: encodeQuotes,
   decode: decodeQuotes,
   same: (a, b) => sameQuote(a.quote, b.quote),
@@ -63,14 +69,14 @@ interface SideEdit {
   readonly after: Readonly<Side>;
 }
 
-function encodeQuotes(records: readonly QuoteRecord[], from: number, countMax: number): EncodedRun {
-  const count = Math.min(records.length - from, countMax, RUN_RECORDS_MAX);
+function encodeQuotes(records: readonly QuoteRecord[], from: number, countMax: number): EncodedSegment {
+  const count = Math.min(records.length - from, countMax, SEGMENT_RECORDS_MAX);
   const scales = scalesOf(records, from, count);
   const quotes = editsOf(records, from, count, scales);
   const listed = listedOf(quotes, scales);
   const spelled = new SpelledChange();
   const writer = new VarintWriter();
-  writeRunHead(writer, records, from, count);
+  writeSegmentHeader(writer, records, from, count);
   writer.unsigned(scales.price);
   writer.unsigned(scales.size);
   listed.write(writer);
@@ -167,7 +173,7 @@ function scalesOf(records: readonly QuoteRecord[], from: number, count: number):
 }
 
 function decodeQuotes(payload: Uint8Array): QuoteRecord[] {
-  const head = readRunHead(payload);
+  const head = readSegmentHeader(payload);
   const input = new VarintReader(payload, head.bodyOffset);
   const scales = { price: readScale(input), size: readScale(input) };
   if (scales.price > DECIMAL_PLACES_MAX) throw damaged();

@@ -1,11 +1,11 @@
-import type { Place } from '../domain/page.ts';
+import type { Position } from '../domain/page.ts';
 import { damaged, unsignedBytes, VarintReader, type VarintWriter } from './varint.ts';
 
 /**
  * The head that every segment's payload begins with, whatever its records are:
  *
  *   version   unsigned, 2
- *   count     unsigned, 1 … RUN_RECORDS_MAX
+ *   count     unsigned, 1 … SEGMENT_RECORDS_MAX
  *   times     first timestamp in ms (unsigned), then count-1 steps to the next one (unsigned: never descending)
  *   ids       first id (unsigned), then count-1 steps (signed)
  *
@@ -14,17 +14,17 @@ import { damaged, unsignedBytes, VarintReader, type VarintWriter } from './varin
  * such a repetition is compared with none.
  */
 const VERSION = 2;
-export const RUN_RECORDS_MAX = 128;
+export const SEGMENT_RECORDS_MAX = 128;
 
 /**
  * A segment is closed when its payload reaches this many bytes: four such rows fill an 8 KiB page of the database.
- * A payload whose first record alone is large may be KEYFRAMES_PER_RUN times that record, or deltas would not pay.
+ * A payload whose first record alone is large may be KEYFRAMES_PER_SEGMENT times that record, or deltas would not pay.
  */
-export const RUN_PAYLOAD_BYTES = 1_960;
-export const KEYFRAMES_PER_RUN = 4;
+export const SEGMENT_PAYLOAD_BYTES = 1_960;
+export const KEYFRAMES_PER_SEGMENT = 4;
 
 /** The places of a segment's records, ascending, and where the records themselves begin. */
-export interface RunHead {
+export interface SegmentHeader {
   readonly count: number;
   readonly timestamps: Float64Array;
   readonly ids: Float64Array;
@@ -32,33 +32,38 @@ export interface RunHead {
 }
 
 /** A segment's payload with its head read. */
-export interface Run {
+export interface OpenSegment {
   readonly payload: Uint8Array;
-  readonly head: RunHead;
+  readonly head: SegmentHeader;
 }
 
-/** Consecutive records of a run: `from` … `to` - 1, ascending. */
-export interface RunSlice extends Run {
+/** Consecutive records of a segment: `from` … `to` - 1, ascending. */
+export interface SegmentSlice extends OpenSegment {
   readonly from: number;
   readonly to: number;
 }
 
 /** How records of one kind become segments and come back. `R` carries its place. */
-export interface RunCodec<R extends Place> {
+export interface SegmentCodec<R extends Position> {
   /** Encodes as many of `records` from `from` on as one segment takes, at least one, at most `countMax`. */
-  encode(records: readonly R[], from: number, countMax: number): EncodedRun;
+  encode(records: readonly R[], from: number, countMax: number): EncodedSegment;
   /** Throws DomainError 'unavailable' when the payload is damaged. */
   decode(payload: Uint8Array): R[];
   /** Whether two records say the same, their ids apart. Only asked about records with one timestamp. */
   same(a: R, b: R): boolean;
 }
 
-export interface EncodedRun {
+export interface EncodedSegment {
   readonly payload: Uint8Array;
   readonly count: number;
 }
 
-export function writeRunHead(writer: VarintWriter, records: readonly Place[], from: number, count: number): void {
+export function writeSegmentHeader(
+  writer: VarintWriter,
+  records: readonly Position[],
+  from: number,
+  count: number,
+): void {
   writer.unsigned(VERSION);
   writer.unsigned(count);
   writer.unsigned(records[from]!.timestampMs);
@@ -96,15 +101,15 @@ function writeSteps(count: number, stepTo: (i: number) => number, writer: StepWr
   }
 }
 
-/** The bytes that a head comes to at most, while it is not known how many records its run takes. */
-export class RunHeadBytes {
+/** The bytes that a head comes to at most, while it is not known how many records its segment takes. */
+export class SegmentHeaderBytes {
   readonly #times = new StepBytes();
   readonly #ids = new StepBytes();
   /** In front of the first step: version, count, timestamp, id. */
   #length = 20;
 
   /** With one more record. */
-  add(before: Place, after: Place): number {
+  add(before: Position, after: Position): number {
     this.#length += this.#times.add(after.timestampMs - before.timestampMs);
     // A sign takes the place of one bit.
     this.#length += this.#ids.add(2 * Math.abs(after.id - before.id));
@@ -126,11 +131,11 @@ class StepBytes {
   }
 }
 
-export function readRunHead(payload: Uint8Array): RunHead {
+export function readSegmentHeader(payload: Uint8Array): SegmentHeader {
   const reader = new VarintReader(payload);
   if (reader.unsigned() !== VERSION) throw damaged();
   const count = reader.unsigned();
-  if (count < 1 || count > RUN_RECORDS_MAX) throw damaged();
+  if (count < 1 || count > SEGMENT_RECORDS_MAX) throw damaged();
   const timestamps = new Float64Array(count);
   const ids = new Float64Array(count);
   readColumn(reader, timestamps, false);
@@ -184,7 +189,7 @@ function readColumn(reader: VarintReader, column: Float64Array, signed: boolean)
 }
 
 /** Index of the first record of `head` that stands behind `place`, or `count`. */
-export function firstBehind(head: RunHead, place: Place): number {
+export function firstBehind(head: SegmentHeader, place: Position): number {
   let low = 0;
   let high = head.count;
   while (low < high) {

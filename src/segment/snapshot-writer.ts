@@ -1,10 +1,10 @@
 import { formatInstant } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { Place } from '../domain/page.ts';
+import type { Position } from '../domain/page.ts';
 import { BookReader } from './book-segment.ts';
 import type { ByteBuffer } from './byte-buffer.ts';
 import { writeText, writeThreeDigits, writeTwoDigits } from './decimal-text.ts';
-import type { RunSlice } from './segment-header.ts';
+import type { SegmentSlice } from './segment-header.ts';
 import type { SideBytes } from './side-bytes.ts';
 
 /** What a snapshot says in an answer beside its own id, time and levels. */
@@ -48,7 +48,7 @@ const POINT = 46;
 const NOT_WRITTEN = -1;
 
 /**
- * Writes snapshots run after run, straight from a segment's integers. A snapshot is the bytes of the one before with only
+ * Writes snapshots slice after slice, straight from a segment's integers. A snapshot is the bytes of the one before with only
  * the changed levels rendered again; nothing is made per level, and one writer serves one market after another. Writers of
  * several outcomes may take turns in one buffer. Behind a `clear` of the buffer the next snapshot is rendered whole.
  */
@@ -85,25 +85,25 @@ export abstract class SnapshotWriter {
   protected abstract writeId(bytes: Uint8Array, position: number, id: number): number;
 
   /**
-   * Begins with the record at `run.from`; `writeNext` then writes one record after another, of each side the best `depth`
+   * Begins with the record at `segment.from`; `writeNext` then writes one record after another, of each side the best `depth`
    * levels.
    */
-  open(run: RunSlice, labels: LabelBytes, depth = Infinity): void {
+  open(segment: SegmentSlice, labels: LabelBytes, depth = Infinity): void {
     this.#labels = labels;
     this.#depth = depth;
-    this.#reader.open(run.payload, run.head);
+    this.#reader.open(segment.payload, segment.head);
     // The books in front of the first one are read, not written.
-    this.#reader.advanceTo(run.from - 1);
+    this.#reader.advanceTo(segment.from - 1);
     this.#writtenAt = NOT_WRITTEN;
   }
 
-  /** How many levels were rendered so far, run after run; those copied from the snapshot before are not counted. */
+  /** How many levels were rendered so far, slice after slice; those copied from the snapshot before are not counted. */
   get rendered(): number {
     return this.#rendered;
   }
 
   /** The place of the record that was written last. */
-  get place(): Place {
+  get place(): Position {
     const { head, index } = this.#reader;
     return { timestampMs: head.timestamps[index]!, id: head.ids[index]! };
   }

@@ -3,7 +3,7 @@ import { ApiKeys, hasKeys } from './api-keys.ts';
 import { Database, type OpenOptions } from './database.ts';
 import { Gaps } from './gaps.ts';
 import { GivenIds } from './ids.ts';
-import { Holders } from './key-directory.ts';
+import { KeyDirectory } from './key-directory.ts';
 import { KeySecret } from './key-secret.ts';
 import { Markets } from './markets.ts';
 import { Prices } from './prices.ts';
@@ -24,7 +24,7 @@ export interface Archive {
   readonly gaps: Gaps;
   readonly tiers: Tiers;
   readonly apiKeys: ApiKeys;
-  readonly holders: Holders;
+  readonly keyDirectory: KeyDirectory;
   readonly givenIds: GivenIds;
 }
 
@@ -48,7 +48,7 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
       gaps: new Gaps(database),
       tiers,
       apiKeys,
-      holders: new Holders(database, secret, apiKeys, tiers),
+      keyDirectory: new KeyDirectory(database, secret, apiKeys, tiers),
       givenIds: new GivenIds(database),
     };
   } catch (error) {

@@ -1,6 +1,6 @@
-import { comparePlaces, type PageQuery, type Place } from '../domain/page.ts';
-import { firstBehind, type Run, type RunSlice } from '../segment/segment-header.ts';
-import { lastAtOrBefore, placeAt, type SegmentSource, type Walk } from './series-walk.ts';
+import { comparePositions, type PageQuery, type Position } from '../domain/page.ts';
+import { firstBehind, type OpenSegment, type SegmentSlice } from '../segment/segment-header.ts';
+import { lastAtOrBefore, positionAt, type SegmentSource, type Walk } from './series-walk.ts';
 
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
@@ -13,10 +13,10 @@ export class BucketWalk implements Walk {
   readonly #seriesId: number;
   readonly #query: PageQuery;
   readonly #intervalMs: number;
-  readonly #slices: RunSlice[] = [];
-  #segment: Run | undefined;
+  readonly #slices: SegmentSlice[] = [];
+  #segment: OpenSegment | undefined;
   #index = 0;
-  place: Place | undefined;
+  place: Position | undefined;
 
   constructor(source: SegmentSource, seriesId: number, query: PageQuery, intervalMs: number) {
     this.#source = source;
@@ -26,7 +26,7 @@ export class BucketWalk implements Walk {
     const { fromMs, toMs, after, order } = query;
     if (order === 'asc') {
       const from = { timestampMs: fromMs, id: -1 };
-      this.#standBehind(after !== undefined && comparePlaces(after, from) > 0 ? after : from);
+      this.#standBehind(after !== undefined && comparePositions(after, from) > 0 ? after : from);
     } else if (after === undefined) {
       this.#standAtOrBefore(toMs);
     } else {
@@ -43,7 +43,7 @@ export class BucketWalk implements Walk {
     return 1;
   }
 
-  takeMany(): Place {
+  takeMany(): Position {
     const taken = this.place!;
     this.#slices.push({ ...this.#segment!, from: this.#index, to: this.#index + 1 });
     const beginMs = this.#beginOf(taken.timestampMs);
@@ -52,26 +52,26 @@ export class BucketWalk implements Walk {
     return taken;
   }
 
-  slices(): readonly RunSlice[] {
+  slices(): readonly SegmentSlice[] {
     return this.#slices;
   }
 
   /** Stands at the last record of the first bucket that has any behind `start`. */
-  #standBehind(start: Place): void {
+  #standBehind(start: Position): void {
     this.place = undefined;
     const segment = this.#source.following(this.#seriesId, start);
     if (segment === undefined) return;
-    const first = placeAt(segment, firstBehind(segment.head, start));
+    const first = positionAt(segment, firstBehind(segment.head, start));
     if (first.timestampMs > this.#query.toMs) return;
     const endMs = this.#beginOf(first.timestampMs) + this.#intervalMs - 1;
     this.#stand({ timestampMs: Math.min(endMs, this.#query.toMs), id: ID_MAX }, segment);
   }
 
   /** Stands at the last record in front of `cursor`, the place of this or of another series, that is one of its bucket's. */
-  #standBefore(cursor: Place): void {
+  #standBefore(cursor: Position): void {
     const endMs = this.#beginOf(cursor.timestampMs) + this.#intervalMs - 1;
     this.#standAtOrBefore(Math.min(endMs, this.#query.toMs));
-    if (this.place !== undefined && comparePlaces(this.place, cursor) >= 0) {
+    if (this.place !== undefined && comparePositions(this.place, cursor) >= 0) {
       this.#standAtOrBefore(this.#beginOf(cursor.timestampMs) - 1);
     }
   }
@@ -84,14 +84,14 @@ export class BucketWalk implements Walk {
   }
 
   /** Stands at the last record at or before `last`, if there is one; `near`: a segment that may hold it, or stands behind. */
-  #stand(last: Place, near: Run | undefined): void {
-    const isBefore = near !== undefined && comparePlaces(placeAt(near, near.head.count - 1), last) <= 0;
+  #stand(last: Position, near: OpenSegment | undefined): void {
+    const isBefore = near !== undefined && comparePositions(positionAt(near, near.head.count - 1), last) <= 0;
     const behind = isBefore ? this.#source.following(this.#seriesId, last) : near;
     const found = lastAtOrBefore(this.#source, this.#seriesId, last, behind);
     if (found === undefined) return;
     this.#segment = found;
     this.#index = found.index;
-    const place = placeAt(found, found.index);
+    const place = positionAt(found, found.index);
     if (place.timestampMs >= this.#query.fromMs) this.place = place;
   }
 

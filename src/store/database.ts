@@ -42,7 +42,7 @@ export class Database {
   readonly #undoStep: Statement;
   readonly #dataVersion: Statement<{ data_version: number }, []>;
   #rehearsing = false;
-  /** Whether the view of `readInTurn` is open. */
+  /** Whether the view of `readShared` is open. */
   #inTurn = false;
   #takenMs = 0;
   #state = 0;
@@ -152,7 +152,7 @@ export class Database {
    * request that is sent later than that, and the write-ahead log can be begun anew between two views. `work` may not use
    * the connection in another way.
    */
-  readInTurn<T>(work: () => T): T {
+  readShared<T>(work: () => T): T {
     return explained(this.path, () => {
       this.#endOldView();
       if (!this.#inTurn) this.#beginTurn();
@@ -164,7 +164,7 @@ export class Database {
     });
   }
 
-  /** Within `readInTurn`: another number whenever its view shows another archive than earlier ones did. */
+  /** Within `readShared`: another number whenever its view shows another archive than earlier ones did. */
   get state(): number {
     return this.#state;
   }

@@ -45,7 +45,7 @@ interface MarketRow {
   readonly revision: number;
 }
 
-interface PlaceRow {
+interface PositionRow {
   readonly start_ms: number;
   readonly condition_id: string;
 }
@@ -97,13 +97,13 @@ const TOLD_SPAN = `SELECT MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms FRO
 const CONDITION_ID = /^0x[0-9a-f]+$/;
 
 /** Where a market stands in its coin's list: latest first, ties by conditionId descending. */
-export interface ListPlace {
+export interface ListPosition {
   readonly startMs: number;
   readonly conditionId: string;
 }
 
 /** In front of every market. */
-const LIST_START: ListPlace = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '' };
+const LIST_START: ListPosition = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '' };
 
 export class Markets {
   readonly #list;
@@ -120,7 +120,7 @@ export class Markets {
   readonly #listOfSlug;
   readonly #knowsCoin;
   readonly #firstRecord;
-  readonly #toldSpan;
+  readonly #sentSpan;
   readonly #insert;
   readonly #update;
   readonly #touch;
@@ -129,8 +129,8 @@ export class Markets {
     type Listed = [number, string, number, number, number, number];
     this.#list = database.query<MarketRow, [string, ...Listed]>(LIST_MARKETS);
     this.#listOfTimeframe = database.query<MarketRow, [string, Timeframe, ...Listed]>(LIST_MARKETS_OF_TIMEFRAME);
-    this.#skip = database.query<PlaceRow, [string, number, string, number, number]>(SKIP_MARKETS);
-    this.#skipOfTimeframe = database.query<PlaceRow, [string, Timeframe, number, string, number, number]>(
+    this.#skip = database.query<PositionRow, [string, number, string, number, number]>(SKIP_MARKETS);
+    this.#skipOfTimeframe = database.query<PositionRow, [string, Timeframe, number, string, number, number]>(
       SKIP_MARKETS_OF_TIMEFRAME,
     );
     this.#find = database.query<MarketRow, [string]>(FIND_MARKET);
@@ -142,7 +142,7 @@ export class Markets {
     this.#nextByKey = database.query<MarketRow, [number]>(NEXT_MARKET_BY_KEY);
     this.#listOfSlug = database.query<MarketRow, [string]>(LIST_MARKETS_OF_SLUG);
     this.#knowsCoin = database.query<{ known: number }, [string]>(KNOWS_COIN);
-    this.#toldSpan = database.query<{ first_ms: number | null; last_ms: number | null }, [number]>(TOLD_SPAN);
+    this.#sentSpan = database.query<{ first_ms: number | null; last_ms: number | null }, [number]>(TOLD_SPAN);
     this.#firstRecord = database.query<{ first_ms: number | null }, [number]>(FIRST_RECORD);
     this.#insert = database.query<MarketRow, (string | number | null)[]>(
       `INSERT INTO markets (${WRITTEN}) VALUES (${VALUES}) RETURNING ${COLUMNS}`,
@@ -163,7 +163,7 @@ export class Markets {
     timeframe: Timeframe | undefined,
     limit: number,
     skip: number,
-    { startMs, conditionId }: ListPlace = LIST_START,
+    { startMs, conditionId }: ListPosition = LIST_START,
     asOfMs: number = Number.MAX_SAFE_INTEGER,
   ): StoredMarket[] {
     const before = Math.min(startMs, asOfMs + LISTED_AHEAD_MS_MAX);
@@ -185,9 +185,9 @@ export class Markets {
     symbol: string,
     timeframe: Timeframe | undefined,
     count: number,
-    from: ListPlace = LIST_START,
+    from: ListPosition = LIST_START,
     asOfMs?: number,
-  ): ListPlace | undefined {
+  ): ListPosition | undefined {
     if (asOfMs !== undefined) return this.list(symbol, timeframe, 1, count - 1, from, asOfMs)[0];
     const { startMs, conditionId } = from;
     const row =
@@ -227,7 +227,7 @@ export class Markets {
   }
 
   /** A coin's markets one after another by (startMs, conditionId): the one behind `previous`, or the first. */
-  after(symbol: string, previous: ListPlace | undefined): StoredMarket | undefined {
+  after(symbol: string, previous: ListPosition | undefined): StoredMarket | undefined {
     const row = this.#next.get(symbol, previous?.startMs ?? -1, previous?.conditionId ?? '');
     return row === null ? undefined : toMarket(row);
   }
@@ -261,8 +261,8 @@ export class Markets {
   }
 
   /** From the first to the last thing that is told of a market, records and beginnings of gaps; undefined without any. */
-  toldSpan(key: number): { readonly firstMs: number; readonly lastMs: number } | undefined {
-    const { first_ms: firstMs, last_ms: lastMs } = this.#toldSpan.get(key)!;
+  sentSpan(key: number): { readonly firstMs: number; readonly lastMs: number } | undefined {
+    const { first_ms: firstMs, last_ms: lastMs } = this.#sentSpan.get(key)!;
     return firstMs === null || lastMs === null ? undefined : { firstMs, lastMs };
   }
 

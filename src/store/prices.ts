@@ -1,22 +1,22 @@
 import type { InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { PageQuery, Place } from '../domain/page.ts';
+import type { PageQuery, Position } from '../domain/page.ts';
 import type { PriceKind } from '../domain/price.ts';
 import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
-import type { RunSlice } from '../segment/segment-header.ts';
+import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordPage } from './record-page.ts';
 import type { Segments } from './segments.ts';
 import type { MarketSeries, SeriesCatalog } from './series.ts';
 import type { AddOutcome } from './snapshots.ts';
 
-export interface OutcomePrice extends Place {
+export interface OutcomePrice extends Position {
   readonly outcome: Outcome;
   readonly kind: PriceKind;
   readonly price: number;
 }
 
-export interface CoinPrice extends Place {
+export interface CoinPrice extends Position {
   readonly source: string;
   readonly price: number;
 }
@@ -65,7 +65,13 @@ export class Prices {
   }
 
   /** Every recorded price of one kind of an outcome between two times, see Segments.slices. */
-  slices(market: StoredMarket, outcome: Outcome, kind: PriceKind, fromMs: number, toMs: number): Iterable<RunSlice> {
+  slices(
+    market: StoredMarket,
+    outcome: Outcome,
+    kind: PriceKind,
+    fromMs: number,
+    toMs: number,
+  ): Iterable<SegmentSlice> {
     const series = this.#series.find(market.key, outcome, kind);
     return series === undefined ? [] : this.#segments.slices(series, fromMs, toMs);
   }
@@ -78,7 +84,7 @@ export class Prices {
   }
 
   /** Every price of a coin between two times, by source. */
-  slicesOfCoin(symbol: string, fromMs: number, toMs: number): { source: string; slices: Iterable<RunSlice> }[] {
+  slicesOfCoin(symbol: string, fromMs: number, toMs: number): { source: string; slices: Iterable<SegmentSlice> }[] {
     return this.#series.ofCoin(symbol).map(({ seriesId, source }) => ({
       source,
       slices: this.#segments.slices(seriesId, fromMs, toMs),

@@ -1,15 +1,15 @@
 import type { Outcome } from '../domain/outcome.ts';
-import type { PageQuery, Place } from '../domain/page.ts';
+import type { PageQuery, Position } from '../domain/page.ts';
 import type { Quote } from '../domain/quote.ts';
 import { type QuoteRecord, quoteCodec } from '../segment/quote-segment.ts';
-import type { RunSlice } from '../segment/segment-header.ts';
+import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordPage } from './record-page.ts';
 import type { Segments } from './segments.ts';
 import type { MarketSeries, SeriesCatalog } from './series.ts';
 import type { AddOutcome } from './snapshots.ts';
 
-export interface OutcomeQuote extends Place {
+export interface OutcomeQuote extends Position {
   readonly outcome: Outcome;
   readonly quote: Quote;
 }
@@ -43,7 +43,7 @@ export class Quotes {
   }
 
   /** Every recorded quote of an outcome between two times, see Segments.slices. */
-  slices(market: StoredMarket, outcome: Outcome, fromMs: number, toMs: number): Iterable<RunSlice> {
+  slices(market: StoredMarket, outcome: Outcome, fromMs: number, toMs: number): Iterable<SegmentSlice> {
     const series = this.#series.find(market.key, outcome, 'quote');
     return series === undefined ? [] : this.#segments.slices(series, fromMs, toMs);
   }

@@ -1,19 +1,19 @@
-import type { PageQuery, Place } from '../domain/page.ts';
-import type { RunCodec } from '../segment/segment-header.ts';
+import type { PageQuery, Position } from '../domain/page.ts';
+import type { SegmentCodec } from '../segment/segment-header.ts';
 import type { Segments } from './segments.ts';
 
 export interface RecordPage<T> {
   readonly records: readonly T[];
   /** The last record's place when more follow. */
-  readonly next: Place | undefined;
+  readonly next: Position | undefined;
 }
 
 /** A page over `series`, decoded in its order; `finish` learns which of them a record is of. */
-export function recordPage<R extends Place, S extends { readonly seriesId: number }, T>(
+export function recordPage<R extends Position, S extends { readonly seriesId: number }, T>(
   segments: Segments,
   series: readonly S[],
   query: PageQuery,
-  codec: RunCodec<R>,
+  codec: SegmentCodec<R>,
   finish: (record: R, of: S) => T,
 ): RecordPage<T> {
   const { slices, sequence, next } = segments.plan(

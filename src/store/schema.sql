@@ -65,7 +65,7 @@ CREATE TABLE series (
 CREATE UNIQUE INDEX series_by_market ON series (market_key, outcome, kind) WHERE market_key IS NOT NULL;
 CREATE UNIQUE INDEX series_by_coin ON series (symbol, source) WHERE symbol IS NOT NULL;
 
--- A run of consecutive records of one series. Runs of a series do not overlap; (last_ms, last_id) orders them.
+-- A segment of consecutive records of one series. Segments of a series do not overlap; (last_ms, last_id) orders them.
 CREATE TABLE segments (
   segment_id INTEGER PRIMARY KEY,
   series_id INTEGER NOT NULL REFERENCES series (series_id),

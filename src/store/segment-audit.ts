@@ -1,11 +1,11 @@
 import { DomainError } from '../domain/errors.ts';
 import { isInstant } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import { comparePlaces, type Place } from '../domain/page.ts';
-import { type Run, type RunHead, readRunHead } from '../segment/segment-header.ts';
+import { comparePositions, type Position } from '../domain/page.ts';
+import { type OpenSegment, readSegmentHeader, type SegmentHeader } from '../segment/segment-header.ts';
 import type { Database } from './database.ts';
 import type { MarketSeriesKind } from './series.ts';
-import { placeAt } from './series-walk.ts';
+import { positionAt } from './series-walk.ts';
 
 /** A time series as an audit meets it. */
 export interface AuditedSeries {
@@ -21,7 +21,7 @@ export interface AuditedSeries {
 }
 
 /** A segment that holds what was written, its head read. */
-export interface SoundSegment extends Run {
+export interface SoundSegment extends OpenSegment {
   readonly segmentId: number;
   readonly fault: undefined;
 }
@@ -59,7 +59,7 @@ const FAULTS_MAX = 100;
 const PLACES_MAX = 256;
 
 const SERIES_COLUMNS = 'series_id, kind, outcome, symbol, source, mirrored';
-export const NEXT_PLACES = `SELECT segment_id, last_ms, last_id FROM segments INDEXED BY segments_by_place
+export const NEXT_POSITIONS = `SELECT segment_id, last_ms, last_id FROM segments INDEXED BY segments_by_place
   WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT ${PLACES_MAX}`;
 const SEGMENT = `SELECT series_id, first_ms, first_id, last_ms, last_id, records, digest, payload
   FROM segments NOT INDEXED WHERE segment_id = ?`;
@@ -86,7 +86,7 @@ export class SegmentAudit {
       `SELECT ${SERIES_COLUMNS} FROM series WHERE market_key IS NULL ORDER BY symbol, source`,
     );
     this.#places = database.query<DoubtfulRow<'segment_id' | 'last_ms' | 'last_id'>, [number, number, number]>(
-      NEXT_PLACES,
+      NEXT_POSITIONS,
     );
     this.#segment = database.query<DoubtfulRow<SegmentColumn>, [number]>(SEGMENT);
     this.#ranges = database.query<{ first_id: number; last_id: number }, [number, number]>(
@@ -123,18 +123,18 @@ export class SegmentAudit {
 
   /** The segments of a series in its order, each checked by itself and against the one before; one is held at a time. */
   *segments(seriesId: number): Generator<AuditedSegment> {
-    let indexed: Place = { timestampMs: -1, id: -1 };
-    let before: Place | undefined;
+    let indexed: Position = { timestampMs: -1, id: -1 };
+    let before: Position | undefined;
     for (;;) {
       const places = this.#places.all(seriesId, indexed.timestampMs, indexed.id);
       for (const place of places) {
         const { segment_id: segmentId, last_ms: timestampMs, last_id: id } = place;
         // An index that does not ascend is damaged, which SQLite's own check has named.
         if (!isCount(segmentId) || !isCount(timestampMs) || !isCount(id)) return;
-        if (comparePlaces({ timestampMs, id }, indexed) <= 0) return;
+        if (comparePositions({ timestampMs, id }, indexed) <= 0) return;
         indexed = { timestampMs, id };
         const segment = this.#audited(seriesId, segmentId, indexed, before);
-        if (segment.fault === undefined) before = placeAt(segment, segment.head.count - 1);
+        if (segment.fault === undefined) before = positionAt(segment, segment.head.count - 1);
         yield segment;
       }
       if (places.length < PLACES_MAX) return;
@@ -152,7 +152,7 @@ export class SegmentAudit {
     return range !== null && id <= range.last_id;
   }
 
-  #audited(seriesId: number, segmentId: number, indexed: Place, before: Place | undefined): AuditedSegment {
+  #audited(seriesId: number, segmentId: number, indexed: Position, before: Position | undefined): AuditedSegment {
     const row = this.#segment.get(segmentId);
     const firstMs = instantOr(row?.first_ms);
     const lastMs = instantOr(row?.last_ms);
@@ -165,14 +165,14 @@ export class SegmentAudit {
     }
     const head = headOf(payload);
     if (head === undefined) return faulty('cannot be decoded, though its payload matches its digest');
-    const run = { payload, head };
-    const wrong = wrongColumn(row, seriesId, run, indexed);
+    const segment = { payload, head };
+    const wrong = wrongColumn(row, seriesId, segment, indexed);
     if (wrong !== undefined) return faulty(`says ${wrong} in its row, and its payload says otherwise`);
     if (!ascends(head)) return faulty('holds records out of order, or with times or ids that cannot be');
-    if (before !== undefined && comparePlaces(placeAt(run, 0), before) <= 0) {
+    if (before !== undefined && comparePositions(positionAt(segment, 0), before) <= 0) {
       return faulty('begins before the segment in front of it ends');
     }
-    return { segmentId, ...run, fault: undefined };
+    return { segmentId, ...segment, fault: undefined };
   }
 
   #brokenReferences(): DatabaseFault[] {
@@ -224,9 +224,9 @@ function matches(payload: Uint8Array, digest: Uint8Array): boolean {
   return Buffer.from(Bun.SHA256.hash(payload).buffer).equals(digest);
 }
 
-function headOf(payload: Uint8Array): RunHead | undefined {
+function headOf(payload: Uint8Array): SegmentHeader | undefined {
   try {
-    return readRunHead(payload);
+    return readSegmentHeader(payload);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return undefined;
@@ -234,9 +234,14 @@ function headOf(payload: Uint8Array): RunHead | undefined {
 }
 
 /** The first column of a segment's row that does not say what its payload, its series or the index says. */
-function wrongColumn(row: DoubtfulRow<SegmentColumn>, seriesId: number, run: Run, indexed: Place): string | undefined {
-  const { count } = run.head;
-  const [first, last] = [placeAt(run, 0), placeAt(run, count - 1)];
+function wrongColumn(
+  row: DoubtfulRow<SegmentColumn>,
+  seriesId: number,
+  segment: OpenSegment,
+  indexed: Position,
+): string | undefined {
+  const { count } = segment.head;
+  const [first, last] = [positionAt(segment, 0), positionAt(segment, count - 1)];
   const expected: readonly (readonly [SegmentColumn, number])[] = [
     ['series_id', seriesId],
     ['first_ms', first.timestampMs],
@@ -251,7 +256,7 @@ function wrongColumn(row: DoubtfulRow<SegmentColumn>, seriesId: number, run: Run
   return wrong === undefined ? undefined : `${wrong[0]} ${String(row[wrong[0]])}`;
 }
 
-function ascends({ count, timestamps, ids }: RunHead): boolean {
+function ascends({ count, timestamps, ids }: SegmentHeader): boolean {
   for (let i = 0; i < count; i += 1) {
     if (!isInstant(timestamps[i]!) || !Number.isSafeInteger(ids[i]!) || ids[i]! < 1) return false;
     if (i === 0) continue;

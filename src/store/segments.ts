@@ -1,11 +1,11 @@
-import { comparePlaces, type NearestMode, type PageQuery, type Place } from '../domain/page.ts';
+import { comparePositions, type NearestMode, type PageQuery, type Position } from '../domain/page.ts';
 import {
-  type EncodedRun,
+  type EncodedSegment,
   firstBehind,
-  type Run,
-  type RunCodec,
-  type RunSlice,
-  readRunHead,
+  type OpenSegment,
+  readSegmentHeader,
+  type SegmentCodec,
+  type SegmentSlice,
 } from '../segment/segment-header.ts';
 import { damaged } from '../segment/varint.ts';
 import { BucketWalk } from './bucket-walk.ts';
@@ -28,11 +28,11 @@ interface SegmentRow extends SealedPayload {
 /** A page over several series, planned by places alone: no record has been decoded yet. */
 export interface PagePlan {
   /** Per series its slices, in the order in which the page takes them. */
-  readonly slices: readonly (readonly RunSlice[])[];
+  readonly slices: readonly (readonly SegmentSlice[])[];
   /** For each record of the page, in order, the index of its series. */
   readonly sequence: readonly number[];
   /** The page's last record when more follow, else undefined. */
-  readonly next: Place | undefined;
+  readonly next: Position | undefined;
 }
 
 export interface MergeOutcome<R> {
@@ -71,7 +71,7 @@ export const NEXT_PAYLOAD = `SELECT digest, payload FROM segments ${NEXT}`;
 export const PREVIOUS_PAYLOAD = `SELECT digest, payload FROM segments ${PREVIOUS}`;
 
 /**
- * Time series stored as runs of consecutive records (segments), for records of any kind: the kind's codec turns records
+ * Time series stored as segments of consecutive records, for records of any kind: the kind's codec turns records
  * into payloads and back. Records ascend by (timestamp, id) across the segments of a series, which do not overlap.
  * One seek on (series, last place) finds the segment a place lies in.
  */
@@ -111,7 +111,7 @@ export class Segments {
         : new BucketWalk(this.#source, seriesId, query, intervalMs),
     );
     const sequence: number[] = [];
-    let last: Place | undefined;
+    let last: Position | undefined;
     let budget = PAGE_PAYLOAD_BYTES;
     while (sequence.length < query.limit && budget > 0) {
       const index = nearestWalk(walks, query);
@@ -156,23 +156,23 @@ export class Segments {
    * Every record of a series between `fromMs` and `toMs`, both inclusive, ascending, one segment at a time: what takes
    * the whole of a series holds one segment of it.
    */
-  *slices(seriesId: number, fromMs: number, toMs: number): Generator<RunSlice> {
+  *slices(seriesId: number, fromMs: number, toMs: number): Generator<SegmentSlice> {
     const end = { timestampMs: toMs, id: ID_MAX };
-    let place: Place = { timestampMs: fromMs, id: -1 };
+    let place: Position = { timestampMs: fromMs, id: -1 };
     for (;;) {
-      const run = this.#source.following(seriesId, place);
-      if (run === undefined) return;
-      const from = firstBehind(run.head, place);
-      const to = firstBehind(run.head, end);
-      if (from < to) yield { ...run, from, to };
-      const { count, timestamps, ids } = run.head;
+      const segment = this.#source.following(seriesId, place);
+      if (segment === undefined) return;
+      const from = firstBehind(segment.head, place);
+      const to = firstBehind(segment.head, end);
+      if (from < to) yield { ...segment, from, to };
+      const { count, timestamps, ids } = segment.head;
       if (to < count) return;
       place = { timestampMs: timestamps[count - 1]!, id: ids[count - 1]! };
     }
   }
 
   /** The last record that stands before `place`, decoded. */
-  recordBefore<R extends Place>(seriesId: number, place: Place, codec: RunCodec<R>): R | undefined {
+  recordBefore<R extends Position>(seriesId: number, place: Position, codec: SegmentCodec<R>): R | undefined {
     // (t, id-1) is the greatest place before (t, id).
     const target = { timestampMs: place.timestampMs, id: place.id - 1 };
     const found = lastAtOrBefore(this.#source, seriesId, target, this.#source.following(seriesId, target));
@@ -183,10 +183,10 @@ export class Segments {
    * Adds `incoming` (ascending by timestamp, those of one timestamp in the order in which they came) and drops what the
    * series already says at the same timestamp. `giveId` is asked once per record that stays, in order.
    */
-  merge<R extends Place, I extends R>(
+  merge<R extends Position, I extends R>(
     seriesId: number,
     incoming: readonly I[],
-    codec: RunCodec<R>,
+    codec: SegmentCodec<R>,
     giveId: (record: I) => R,
   ): MergeOutcome<R> {
     let stored = 0;
@@ -201,7 +201,7 @@ export class Segments {
       from = to;
       if (fresh.length === 0) continue;
       const given = fresh.map(giveId);
-      const merged = inPlaceOrder([...present, ...given]);
+      const merged = inPositionOrder([...present, ...given]);
       this.#rewrite(seriesId, rows, merged, codec, atEnd);
       changes.push(this.#stretch(seriesId, merged, given, codec));
     }
@@ -214,25 +214,25 @@ export class Segments {
   }
 
   /** Replaces what stands between `first` and `last` (both inclusive) by `records`, ascending and within them. */
-  replace<R extends Place>(
+  replace<R extends Position>(
     seriesId: number,
-    first: Place,
-    last: Place,
+    first: Position,
+    last: Position,
     records: readonly R[],
-    codec: RunCodec<R>,
+    codec: SegmentCodec<R>,
   ): void {
     const { rows, atEnd } = this.#rowsBetween(seriesId, first, last);
     const present = this.#decode(rows, codec);
-    const kept = present.filter((record) => comparePlaces(record, first) < 0 || comparePlaces(record, last) > 0);
+    const kept = present.filter((record) => comparePositions(record, first) < 0 || comparePositions(record, last) > 0);
     if (kept.length === present.length && records.length === 0) return;
-    this.#rewrite(seriesId, rows, inPlaceOrder([...kept, ...records]), codec, atEnd);
+    this.#rewrite(seriesId, rows, inPositionOrder([...kept, ...records]), codec, atEnd);
   }
 
   /**
    * The stored segments that hold, or stand beside, the first of `incoming` from `from` on, and how far `incoming` falls
    * into them. All records of one timestamp land in one cluster, so that repeats are seen.
    */
-  #cluster(seriesId: number, incoming: readonly Place[], from: number): Stored & { to: number } {
+  #cluster(seriesId: number, incoming: readonly Position[], from: number): Stored & { to: number } {
     const rows: SegmentRow[] = [];
     let row = this.#next.get(seriesId, incoming[from]!.timestampMs, -1);
     if (row === null) {
@@ -250,10 +250,10 @@ export class Segments {
     }
   }
 
-  #rowsBetween(seriesId: number, first: Place, last: Place): Stored {
+  #rowsBetween(seriesId: number, first: Position, last: Position): Stored {
     const rows: SegmentRow[] = [];
     let row = this.#next.get(seriesId, first.timestampMs, first.id - 1);
-    while (row !== null && comparePlaces(firstPlace(row), last) <= 0) {
+    while (row !== null && comparePositions(firstPosition(row), last) <= 0) {
       rows.push(row);
       row = this.#next.get(seriesId, row.last_ms, row.last_id);
     }
@@ -265,18 +265,18 @@ export class Segments {
     return { rows: open === null ? [] : [open], atEnd: true };
   }
 
-  #decode<R extends Place>(rows: readonly SegmentRow[], codec: RunCodec<R>): R[] {
+  #decode<R extends Position>(rows: readonly SegmentRow[], codec: SegmentCodec<R>): R[] {
     return rows.flatMap((row) => {
       this.#refuseDamaged(row);
       return codec.decode(row.payload);
     });
   }
 
-  #rewrite<R extends Place>(
+  #rewrite<R extends Position>(
     seriesId: number,
     rows: readonly SegmentRow[],
     records: readonly R[],
-    codec: RunCodec<R>,
+    codec: SegmentCodec<R>,
     atEnd: boolean,
   ): void {
     for (const row of rows) this.#delete.run(row.segment_id);
@@ -298,13 +298,18 @@ export class Segments {
     }
   }
 
-  #stretch<R extends Place>(seriesId: number, merged: readonly R[], given: readonly R[], codec: RunCodec<R>): R[] {
+  #stretch<R extends Position>(
+    seriesId: number,
+    merged: readonly R[],
+    given: readonly R[],
+    codec: SegmentCodec<R>,
+  ): R[] {
     // Given in the order of time, but ids of one timestamp may come in any order.
     let first = given[0]!;
     let last = first;
     for (const record of given) {
-      if (comparePlaces(record, first) < 0) first = record;
-      if (comparePlaces(record, last) > 0) last = record;
+      if (comparePositions(record, first) < 0) first = record;
+      if (comparePositions(record, last) > 0) last = record;
     }
     const behind = merged.lastIndexOf(last) + 1;
     const stretch = merged.slice(merged.indexOf(first), behind + 1);
@@ -314,10 +319,10 @@ export class Segments {
     return stretch;
   }
 
-  #run(row: SealedPayload | null): Run | undefined {
+  #run(row: SealedPayload | null): OpenSegment | undefined {
     if (row === null) return undefined;
     this.#refuseDamaged(row);
-    return { payload: row.payload, head: readRunHead(row.payload) };
+    return { payload: row.payload, head: readSegmentHeader(row.payload) };
   }
 
   /** A book that nobody recorded is never served, nor written again under a new digest. */
@@ -329,26 +334,30 @@ export class Segments {
 }
 
 /**
- * Full runs and a rest that goes on later, at a series' end; elsewhere runs of about equal length, so that records that
+ * Full segments and a rest that goes on later, at a series' end; elsewhere segments of about equal length, so that records that
  * come late and one by one do not leave a trail of short ones.
  */
-function runsOf<R extends Place>(records: readonly R[], codec: RunCodec<R>, atEnd: boolean): EncodedRun[] {
-  const runs = encodeRuns(records, codec, records.length);
-  if (atEnd || runs.length < 2) return runs;
-  return encodeRuns(records, codec, Math.ceil(records.length / runs.length));
+function runsOf<R extends Position>(records: readonly R[], codec: SegmentCodec<R>, atEnd: boolean): EncodedSegment[] {
+  const segments = encodeSegments(records, codec, records.length);
+  if (atEnd || segments.length < 2) return segments;
+  return encodeSegments(records, codec, Math.ceil(records.length / segments.length));
 }
 
-function encodeRuns<R extends Place>(records: readonly R[], codec: RunCodec<R>, countMax: number): EncodedRun[] {
-  const runs: EncodedRun[] = [];
+function encodeSegments<R extends Position>(
+  records: readonly R[],
+  codec: SegmentCodec<R>,
+  countMax: number,
+): EncodedSegment[] {
+  const segments: EncodedSegment[] = [];
   for (let from = 0; from < records.length; ) {
-    const run = codec.encode(records, from, countMax);
-    runs.push(run);
-    from += run.count;
+    const segment = codec.encode(records, from, countMax);
+    segments.push(segment);
+    from += segment.count;
   }
-  return runs;
+  return segments;
 }
 
-function firstPlace(row: SegmentRow): Place {
+function firstPosition(row: SegmentRow): Position {
   return { timestampMs: row.first_ms, id: row.first_id };
 }
 
@@ -368,23 +377,23 @@ function nearestWalk(walks: readonly Walk[], query: PageQuery): number {
       nearest = i;
       continue;
     }
-    const order = comparePlaces(place, best);
+    const order = comparePositions(place, best);
     if (query.order === 'asc' ? order < 0 : order > 0) nearest = i;
   }
   return nearest;
 }
 
 /** Sorts what is not in order yet; most of what is imported comes behind everything that is stored. */
-function inPlaceOrder<R extends Place>(records: R[]): R[] {
-  const inOrder = records.every((record, i) => i === 0 || comparePlaces(records[i - 1]!, record) < 0);
-  return inOrder ? records : records.sort(comparePlaces);
+function inPositionOrder<R extends Position>(records: R[]): R[] {
+  const inOrder = records.every((record, i) => i === 0 || comparePositions(records[i - 1]!, record) < 0);
+  return inOrder ? records : records.sort(comparePositions);
 }
 
 /** `incoming` without what `present`, or an earlier one of `incoming`, says at the same timestamp. */
-function withoutRepeats<R extends Place, I extends R>(
+function withoutRepeats<R extends Position, I extends R>(
   present: readonly R[],
   incoming: readonly I[],
-  codec: RunCodec<R>,
+  codec: SegmentCodec<R>,
 ): I[] {
   const fresh: I[] = [];
   let p = 0;

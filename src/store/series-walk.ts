@@ -1,18 +1,18 @@
-import { comparePlaces, type PageQuery, type Place } from '../domain/page.ts';
-import { firstBehind, type Run, type RunSlice } from '../segment/segment-header.ts';
+import { comparePositions, type PageQuery, type Position } from '../domain/page.ts';
+import { firstBehind, type OpenSegment, type SegmentSlice } from '../segment/segment-header.ts';
 
 /** Where a walk gets its segments from, one seek each. */
 export interface SegmentSource {
   /** The first segment whose last record stands behind `place`. */
-  following(seriesId: number, place: Place): Run | undefined;
+  following(seriesId: number, place: Position): OpenSegment | undefined;
   /** The last segment whose last record stands before `place`. */
-  preceding(seriesId: number, place: Place): Run | undefined;
+  preceding(seriesId: number, place: Position): OpenSegment | undefined;
 }
 
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
 /** One record of a segment. */
-export interface Found extends Run {
+export interface Found extends OpenSegment {
   readonly index: number;
 }
 
@@ -20,8 +20,8 @@ export interface Found extends Run {
 export function lastAtOrBefore(
   source: SegmentSource,
   seriesId: number,
-  place: Place,
-  behind: Run | undefined,
+  place: Position,
+  behind: OpenSegment | undefined,
 ): Found | undefined {
   if (behind !== undefined) {
     const index = firstBehind(behind.head, place) - 1;
@@ -34,15 +34,15 @@ export function lastAtOrBefore(
 /** Walks the places of one series that a query takes, in the query's order, and notes what was taken as slices. */
 export interface Walk {
   /** The place the walk stands at; undefined behind the last one that the query takes. */
-  readonly place: Place | undefined;
+  readonly place: Position | undefined;
   /** Payload bytes of the segment that `place` lies in: how costly one record of it is to answer with, at the most. */
   readonly payloadBytes: number;
   /** How many records from `place` on the segment holds that the query takes, at most `count`. */
   remaining(count: number): number;
   /** Takes `count` records of one segment, as `remaining` allows, moves on, and returns the last one's place. */
-  takeMany(count: number): Place;
+  takeMany(count: number): Position;
   /** What was taken so far: ascending within each slice, the slices in the walk's order. */
-  slices(): readonly RunSlice[];
+  slices(): readonly SegmentSlice[];
 }
 
 /** Every record. */
@@ -50,11 +50,11 @@ export class SeriesWalk implements Walk {
   readonly #source: SegmentSource;
   readonly #seriesId: number;
   readonly #query: PageQuery;
-  readonly #slices: RunSlice[] = [];
-  #segment: Run | undefined;
+  readonly #slices: SegmentSlice[] = [];
+  #segment: OpenSegment | undefined;
   #index = 0;
   #taken = 0;
-  place: Place | undefined;
+  place: Position | undefined;
 
   constructor(source: SegmentSource, seriesId: number, query: PageQuery) {
     this.#source = source;
@@ -78,16 +78,16 @@ export class SeriesWalk implements Walk {
     return Math.min(count, this.#index - start + 1);
   }
 
-  takeMany(count: number): Place {
+  takeMany(count: number): Position {
     const forwards = this.#query.order === 'asc';
-    const last = placeAt(this.#segment!, forwards ? this.#index + count - 1 : this.#index - count + 1);
+    const last = positionAt(this.#segment!, forwards ? this.#index + count - 1 : this.#index - count + 1);
     this.#taken += count;
     this.#index += forwards ? count : -count;
     this.#settle();
     return last;
   }
 
-  slices(): readonly RunSlice[] {
+  slices(): readonly SegmentSlice[] {
     this.#closeSlice();
     return this.#slices;
   }
@@ -95,7 +95,7 @@ export class SeriesWalk implements Walk {
   #startForwards(): void {
     const { fromMs, after } = this.#query;
     const from = { timestampMs: fromMs, id: -1 };
-    const start = after !== undefined && comparePlaces(after, from) > 0 ? after : from;
+    const start = after !== undefined && comparePositions(after, from) > 0 ? after : from;
     this.#segment = this.#source.following(this.#seriesId, start);
     if (this.#segment !== undefined) this.#index = firstBehind(this.#segment.head, start);
     this.#settle();
@@ -106,7 +106,7 @@ export class SeriesWalk implements Walk {
     const to = { timestampMs: toMs, id: ID_MAX };
     // The walk starts at the greatest place at or before `start`; a cursor's own place was served already.
     const cursor = after === undefined ? to : { timestampMs: after.timestampMs, id: after.id - 1 };
-    const start = comparePlaces(cursor, to) < 0 ? cursor : to;
+    const start = comparePositions(cursor, to) < 0 ? cursor : to;
     const behind = this.#source.following(this.#seriesId, start);
     const found = lastAtOrBefore(this.#source, this.#seriesId, start, behind);
     this.#segment = found;
@@ -121,18 +121,18 @@ export class SeriesWalk implements Walk {
     if (segment === undefined) return;
     const { head } = segment;
     if (this.#index >= head.count) {
-      this.#enter(this.#source.following(this.#seriesId, placeAt(segment, head.count - 1)), 0);
+      this.#enter(this.#source.following(this.#seriesId, positionAt(segment, head.count - 1)), 0);
     } else if (this.#index < 0) {
-      const before = this.#source.preceding(this.#seriesId, placeAt(segment, 0));
+      const before = this.#source.preceding(this.#seriesId, positionAt(segment, 0));
       this.#enter(before, before === undefined ? 0 : before.head.count - 1);
     }
     if (this.#segment === undefined) return;
-    const place = placeAt(this.#segment, this.#index);
+    const place = positionAt(this.#segment, this.#index);
     const { fromMs, toMs } = this.#query;
     if (place.timestampMs >= fromMs && place.timestampMs <= toMs) this.place = place;
   }
 
-  #enter(segment: Run | undefined, index: number): void {
+  #enter(segment: OpenSegment | undefined, index: number): void {
     this.#closeSlice();
     this.#segment = segment;
     this.#index = index;
@@ -148,6 +148,6 @@ export class SeriesWalk implements Walk {
   }
 }
 
-export function placeAt(segment: Run, index: number): Place {
+export function positionAt(segment: OpenSegment, index: number): Position {
   return { timestampMs: segment.head.timestamps[index]!, id: segment.head.ids[index]! };
 }

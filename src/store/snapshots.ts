@@ -1,11 +1,11 @@
 import type { Outcome } from '../domain/outcome.ts';
-import type { NearestMode, PageQuery, Place } from '../domain/page.ts';
+import type { NearestMode, PageQuery, Position } from '../domain/page.ts';
 import type { BookRecord } from '../segment/book-format.ts';
 import { bookCodec } from '../segment/book-segment.ts';
 import { deriveMids, deriveQuotes } from '../segment/derive.ts';
 import { priceCodec } from '../segment/price-segment.ts';
 import { quoteCodec } from '../segment/quote-segment.ts';
-import type { RunSlice } from '../segment/segment-header.ts';
+import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
 import type { PagePlan, Segments } from './segments.ts';
 import type { SeriesCatalog } from './series.ts';
@@ -73,7 +73,7 @@ export class Snapshots {
   }
 
   /** Every snapshot of an outcome between two times, see Segments.slices. */
-  slices(market: StoredMarket, outcome: Outcome, fromMs: number, toMs: number): Iterable<RunSlice> {
+  slices(market: StoredMarket, outcome: Outcome, fromMs: number, toMs: number): Iterable<SegmentSlice> {
     const series = this.#series.find(market.key, outcome, 'book');
     return series === undefined ? [] : this.#segments.slices(series, fromMs, toMs);
   }
@@ -116,8 +116,8 @@ export class Snapshots {
 
   /** Derives again what lies between the first and the last snapshot of a stretch that changed. */
   #derive(market: StoredMarket, outcome: Outcome, stretch: readonly BookRecord[]): void {
-    const first: Place = stretch[0]!;
-    const last: Place = stretch.at(-1)!;
+    const first: Position = stretch[0]!;
+    const last: Position = stretch.at(-1)!;
     const quotes = this.#series.ensure(market.key, outcome, 'derived-quote');
     const before = this.#segments.recordBefore(quotes, first, quoteCodec)?.quote;
     this.#segments.replace(quotes, first, last, deriveQuotes(before, stretch), quoteCodec);

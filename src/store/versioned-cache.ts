@@ -2,9 +2,9 @@ import type { Database } from './database.ts';
 
 /**
  * What look-ups found, kept until the archive changes. At most `sizeMax` findings: one more, and all are given up. Only within
- * `Database.readInTurn`.
+ * `Database.readShared`.
  */
-export class Remembered<T> {
+export class VersionedCache<T> {
   readonly #database: Database;
   readonly #sizeMax: number;
   readonly #found = new Map<string, T>();

@@ -3,7 +3,7 @@ import { DECIMAL_PLACES_MAX, powerOfTen } from '../domain/decimal.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { Place } from '../domain/page.ts';
+import type { Position } from '../domain/page.ts';
 import { midOf, type Quote, sameQuote } from '../domain/quote.ts';
 import { BookReader } from '../segment/book-segment.ts';
 import type { Ladder } from '../segment/ladder.ts';
@@ -18,7 +18,7 @@ import type { OutcomeObservations, ProblemKind } from './report.ts';
 const FROZEN_MIN_MS = 60_000;
 
 /** Records of a derived series, one after another. */
-export interface DerivedRecords<R extends Place> {
+export interface DerivedRecords<R extends Position> {
   /** The record that comes next; undefined behind the last one. */
   readonly next: R | undefined;
   /** Whether a segment of the series could not be read: then nothing follows from what is missing. */
@@ -258,7 +258,7 @@ export class BookWalk {
     return this.#derivationLeft && !this.broken && !this.#deps.quotes.broken && !this.#deps.mids.broken;
   }
 
-  #holdDerived(reader: BookReader, place: Place): void {
+  #holdDerived(reader: BookReader, place: Position): void {
     const quote = topOf(reader);
     // A derived record that should not be there shows at the next one that should, or at the end.
     if (this.#quote !== undefined && sameQuote(this.#quote, quote)) return;
@@ -282,14 +282,14 @@ export class BookWalk {
   }
 
   /** One such record says enough: what follows it is off as well. */
-  #misderived(series: 'derived-quote' | 'derived-mid', wanted: Place, held: Place | undefined): void {
+  #misderived(series: 'derived-quote' | 'derived-mid', wanted: Position, held: Position | undefined): void {
     this.#derivationLeft = false;
     const what = `the ${series} records do not follow from the snapshots, from here on`;
     this.#deps.report('derivation', undefined, Math.min(wanted.timestampMs, held?.timestampMs ?? Infinity), what);
   }
 }
 
-function isAt<R extends Place>(record: R | undefined, place: Place): record is R {
+function isAt<R extends Position>(record: R | undefined, place: Position): record is R {
   return record !== undefined && record.timestampMs === place.timestampMs && record.id === place.id;
 }
 

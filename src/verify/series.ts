@@ -1,8 +1,8 @@
 import { DomainError } from '../domain/errors.ts';
-import type { Place } from '../domain/page.ts';
+import type { Position } from '../domain/page.ts';
 import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../segment/quote-segment.ts';
-import type { RunCodec } from '../segment/segment-header.ts';
+import type { SegmentCodec } from '../segment/segment-header.ts';
 import { saysDamaged } from '../store/database.ts';
 import type { AuditedSegment, AuditedSeries, SegmentAudit, SoundSegment } from '../store/segment-audit.ts';
 import type { DerivedRecords } from './books.ts';
@@ -79,7 +79,7 @@ export function checkIds({ ids, problems }: Audit, { segmentId, head }: SoundSeg
 }
 
 /** The records of a series of quotes or prices, one segment of them at a time; values that cannot be are reported. */
-export class RecordWalk<R extends Place> implements DerivedRecords<R> {
+export class RecordWalk<R extends Position> implements DerivedRecords<R> {
   readonly #audit: Audit;
   readonly #place: ProblemPlace;
   readonly #reading: Reading<R>;
@@ -143,8 +143,8 @@ export class RecordWalk<R extends Place> implements DerivedRecords<R> {
 }
 
 /** How the records of a kind are read, and what they may say. */
-interface Reading<R extends Place> {
-  readonly codec: RunCodec<R>;
+interface Reading<R extends Position> {
+  readonly codec: SegmentCodec<R>;
   readonly isPossible: (record: R) => boolean;
 }
 

@@ -1,7 +1,7 @@
 import { formatInstant, INSTANT_MAX_MS } from '../../src/domain/instant.ts';
 import { assetIdOf } from '../../src/domain/market.ts';
 import { BookReader, bookOf } from '../../src/segment/book-segment.ts';
-import type { RunSlice } from '../../src/segment/segment-header.ts';
+import type { SegmentSlice } from '../../src/segment/segment-header.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import type { Baselines } from './baselines.ts';
@@ -94,7 +94,7 @@ function decodedPage(archive: Archive, market: StoredMarket, fromMs: number, lim
   });
 }
 
-function decodedSlice(market: StoredMarket, outcome: (typeof OUTCOMES)[number], slice: RunSlice): object[] {
+function decodedSlice(market: StoredMarket, outcome: (typeof OUTCOMES)[number], slice: SegmentSlice): object[] {
   const reader = new BookReader(slice.payload, slice.head);
   const objects: object[] = [];
   for (let index = slice.from; index < slice.to; index += 1) {

@@ -12,7 +12,7 @@ const REST = /^REST +(\S+)$/m;
 const SOCKET = /^WebSocket +(\S+)$/m;
 const CURL_LINE = /^curl .*$/m;
 const ETH_ID = `0x${'cd34'.repeat(16)}`;
-const RUNS = '/v1/replay/runs';
+const REPLAYS = '/v1/replays';
 const SLUG = String(sampleMarket().slug);
 /** The first book of the recording, or soon behind it. */
 const BEGUN = new Date(START_MS + 30_000).toISOString();
@@ -78,7 +78,7 @@ describe('bookreel replay', () => {
     expect(said).toEqual({
       address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       data,
-      run: expect.objectContaining({ coins: ['eth'], markets: 1, speed: 'max', isFirst: true }),
+      replay: expect.objectContaining({ coins: ['eth'], markets: 1, speed: 'max', isFirst: true }),
       rest: said.address,
       socket: `${String(said.address).replace('http', 'ws')}/ws/market`,
       curl: `curl '${said.address}/markets/${ETH_ID}'`,
@@ -146,7 +146,7 @@ describe('bookreel replay', () => {
     expect(prices.status).toBe(200);
     expect(Object.keys((await prices.json()) as object)).toEqual([UP_ASSET]);
     const markets = Array.from({ length: 1000 }, () => CONDITION_ID);
-    const made = await fetch(`${replay.origin}${RUNS}`, { method: 'POST', body: JSON.stringify({ markets }) });
+    const made = await fetch(`${replay.origin}${REPLAYS}`, { method: 'POST', body: JSON.stringify({ markets }) });
     expect(made.status).toBe(201);
   });
 
@@ -171,7 +171,7 @@ describe('bookreel replay', () => {
       [pro, 200],
     ] as const) {
       const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
-      for (const path of ['/time', RUNS, '/v1/btc/markets', '/health-check']) {
+      for (const path of ['/time', REPLAYS, '/v1/btc/markets', '/health-check']) {
         expect({ path, key, status: (await fetch(`${replay.origin}${path}`, { headers })).status }).toEqual({
           path,
           key,
@@ -215,7 +215,7 @@ describe('a process that replays', () => {
     expect(await steer(origin, 'show', first!.id)).toEqual([first!]);
 
     const words = ['--coin', 'eth', '--tf', '5m', '--speed', '2.5', '--gaps', 'ignore', '--paused'];
-    const [made] = await steer(origin, 'make', ...words);
+    const [made] = await steer(origin, 'create', ...words);
     expect(made).toMatchObject({ state: 'paused', coins: ['eth'], speed: 2.5, gaps: 'ignore', isFirst: false });
     expect((await steer(origin, 'list')).map(({ id }) => id)).toEqual([first!.id, made!.id]);
 
@@ -230,13 +230,13 @@ describe('a process that replays', () => {
     expect((await steer(origin, 'resume', made!.id))[0]).toMatchObject({ state: 'running' });
     expect((await steer(origin, 'pause', made!.id))[0]).toMatchObject({ state: 'paused' });
 
-    const ended = await runExecutable(['replay', 'end', made!.id, '--url', origin]);
+    const ended = await runExecutable(['replay', 'stop', made!.id, '--url', origin]);
     expect(ended).toEqual({ code: 0, stdout: '', stderr: '' });
     expect((await steer(origin, 'list')).map(({ id }) => id)).toEqual([first!.id]);
     const gone = await runExecutable(['replay', 'show', made!.id, '--url', origin]);
     expect({ code: gone.code, stderr: gone.stderr }).toEqual({
       code: 1,
-      stderr: `bookreel: there is no such replay: ${RUNS} lists them\n`,
+      stderr: `bookreel: there is no such replay: ${REPLAYS} lists them\n`,
     });
     const table = await runExecutable(['replay', 'list', '--url', origin]);
     expect(table.stdout).toStartWith('run ');

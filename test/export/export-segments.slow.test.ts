@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readSnapshots } from '../../src/client/segment-reader.ts';
 import { STEP_BYTES } from '../../src/export/writers/export-writer.ts';
 import { FIRST_LINE } from '../../src/segment/segment-frames.ts';
-import { RUN_RECORDS_MAX, readRunHead } from '../../src/segment/segment-header.ts';
+import { readSegmentHeader, SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import { VarintReader } from '../../src/segment/varint.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
@@ -24,18 +24,18 @@ interface Run {
 
 const saidBy = (framed: Uint8Array) => JSON.parse(bodyOf(framed).toString()) as Record<string, unknown>;
 
-/** The runs of an export. */
+/** The segments of an export. */
 function runsOf(bytes: Uint8Array): Run[] {
-  const runs: Run[] = [];
+  const segments: Run[] = [];
   for (const framed of framesOf(bytes)) {
     const type = String.fromCharCode(framed[0]!);
     if (type !== 'R') continue;
     const body = bodyOf(framed);
     const numbers = new VarintReader(body);
     const [, from, count] = [numbers.unsigned(), numbers.unsigned(), numbers.unsigned()];
-    runs.push({ from, count, payload: body.subarray(numbers.position) });
+    segments.push({ from, count, payload: body.subarray(numbers.position) });
   }
-  return runs;
+  return segments;
 }
 
 /** What the database holds of recorded series, in no particular order. */
@@ -49,7 +49,7 @@ function storedPayloads(archive: Archive): string[] {
     .map(({ payload }) => Buffer.from(payload).toString('hex'));
 }
 
-/** Many runs of both outcomes. */
+/** Many segments of both outcomes. */
 function bookRecords(count: number): object[] {
   return (['up', 'down'] as const).flatMap((outcome, n) =>
     randomBooks(n, count, { priceScale: 2, sizes: 'cents', levelsMax: 12, changesMax: 2 }).map((book, i) =>
@@ -72,10 +72,12 @@ describe('an export of segments', () => {
     for (let seed = 1; seed <= 10; seed += 1) {
       using place = temporaryArchive();
       await importRecords(place.archive, generatedRecording(seed));
-      const runs = runsOf((await exported(place.archive, 'segments')).bytes);
-      expect(runs.map(({ payload }) => payload.toString('hex')).sort()).toEqual(storedPayloads(place.archive).sort());
-      for (const { from, count, payload } of runs) {
-        expect({ from, count }).toEqual({ from: 0, count: readRunHead(payload).count });
+      const segments = runsOf((await exported(place.archive, 'segments')).bytes);
+      expect(segments.map(({ payload }) => payload.toString('hex')).sort()).toEqual(
+        storedPayloads(place.archive).sort(),
+      );
+      for (const { from, count, payload } of segments) {
+        expect({ from, count }).toEqual({ from: 0, count: readSegmentHeader(payload).count });
       }
     }
   });
@@ -119,13 +121,13 @@ describe('an export of segments', () => {
     }
   });
 
-  test('sends runs by their first records, and of a window the segments that reach into it', async () => {
+  test('sends segments by their first records, and of a window the segments that reach into it', async () => {
     using place = temporaryArchive();
     await importBooks(place.archive, 900);
     const whole = runsOf((await exported(place.archive, 'segments')).bytes);
     const stored = new Set(storedPayloads(place.archive));
     expect(whole.length).toBeGreaterThan(10);
-    expect(whole.some(({ payload }) => readRunHead(payload).count === RUN_RECORDS_MAX)).toBe(true);
+    expect(whole.some(({ payload }) => readSegmentHeader(payload).count === SEGMENT_RECORDS_MAX)).toBe(true);
     for (const [fromMs, toMs] of [
       [0, 2 ** 50],
       [START_MS + 700, START_MS + 3000],
@@ -134,12 +136,12 @@ describe('an export of segments', () => {
       const { bytes, tally } = await exported(place.archive, 'segments', { fromMs, toMs });
       expect(runsOf(bytes).filter(({ payload }) => !stored.has(payload.toString('hex')))).toEqual([]);
       const firsts = runsOf(bytes).map(({ payload, from }) => {
-        const { timestamps, ids } = readRunHead(payload);
+        const { timestamps, ids } = readSegmentHeader(payload);
         return [timestamps[from]!, ids[from]!] as const;
       });
       expect(firsts).toEqual(firsts.toSorted((a, b) => a[0] - b[0] || a[1] - b[1]));
       const taken = runsOf(bytes).flatMap(({ payload, from, count }) => [
-        ...readRunHead(payload).ids.slice(from, from + count),
+        ...readSegmentHeader(payload).ids.slice(from, from + count),
       ]);
       const lines = linesOfNdjson((await exported(place.archive, 'ndjson', { fromMs, toMs })).bytes) as {
         type: string;

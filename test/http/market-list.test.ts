@@ -25,7 +25,7 @@ test.each(['json', 'msgpack'] as const)(
     const { encode } = forms[format];
     const list = new MarketList(held.archive, format, encode);
     const expectRight = (limit: number, skip: number) =>
-      database.readInTurn(() => {
+      database.readShared(() => {
         const found = markets.list('btc', undefined, limit + 1, skip);
         const data = found.slice(0, limit).map(marketResource);
         const pagination = { limit, skip, count: data.length, hasMore: found.length > limit };
@@ -51,7 +51,7 @@ test('a list that ends where a stretch does has no more', () => {
   });
   const list = new MarketList(held.archive, 'json', forms.json.encode);
   const write = (limit: number) =>
-    database.readInTurn(() => Buffer.from(list.write('btc', { timeframe: '5m', limit, skip: 0 })).toString());
+    database.readShared(() => Buffer.from(list.write('btc', { timeframe: '5m', limit, skip: 0 })).toString());
   expect(write(128)).toEndWith('"pagination":{"limit":128,"skip":0,"count":128,"hasMore":false}}');
   expect(write(127)).toEndWith('"pagination":{"limit":127,"skip":0,"count":127,"hasMore":true}}');
 });

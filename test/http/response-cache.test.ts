@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { HeldAnswers } from '../../src/http/response/response-cache.ts';
+import { ResponseCache } from '../../src/http/response/response-cache.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { serviceOf } from '../support/service.ts';
@@ -11,8 +11,8 @@ describe('held answers', () => {
   test('are those that were asked for twice, until the archive changes', () => {
     using place = temporaryArchive();
     const { database, apiKeys } = place.archive;
-    const held = new HeldAnswers(database, 10_000);
-    database.readInTurn(() => {
+    const held = new ResponseCache(database, 10_000);
+    database.readShared(() => {
       expect(held.offer('a', bytesOf(10), false)).toBeUndefined();
       expect(held.find('a')).toBeUndefined();
       const given = held.offer('a', bytesOf(10), true);
@@ -23,7 +23,7 @@ describe('held answers', () => {
     });
     const request = { account: 'a@b', name: undefined, tier: 'free', requestsPerMinute: undefined };
     database.write(() => apiKeys.create(request, NOW_MS));
-    database.readInTurn(() => {
+    database.readShared(() => {
       expect(held.find('a')).toBeUndefined();
       // What was asked once before the change was another question.
       expect(held.offer('a', bytesOf(10), false)).toBeUndefined();
@@ -34,12 +34,12 @@ describe('held answers', () => {
     using place = temporaryArchive();
     const { database } = place.archive;
     const bytesMax = 100_000;
-    const held = new HeldAnswers(database, bytesMax);
+    const held = new ResponseCache(database, bytesMax);
     const hold = (question: string, length: number) => {
       held.offer(question, bytesOf(length), false);
       return held.offer(question, bytesOf(length), false);
     };
-    database.readInTurn(() => {
+    database.readShared(() => {
       for (let i = 0; i < 12; i += 1) hold(`q${i}`, 9000);
       expect(held.bytes).toBeLessThanOrEqual(bytesMax);
       expect(held.find('q1')).toBeUndefined();
@@ -62,8 +62,8 @@ describe('held answers', () => {
   test('are held once, however many were under way at once', () => {
     using place = temporaryArchive();
     const { database } = place.archive;
-    const held = new HeldAnswers(database, 100_000);
-    database.readInTurn(() => {
+    const held = new ResponseCache(database, 100_000);
+    database.readShared(() => {
       for (let i = 0; i < 64; i += 1) held.offer('q', bytesOf(10_000), true);
       const { bytes } = held;
       expect(bytes).toBeLessThan(12_000);
@@ -78,12 +78,12 @@ describe('held answers', () => {
   test('that were made of an earlier state are not held', () => {
     using place = temporaryArchive();
     const { database } = place.archive;
-    const held = new HeldAnswers(database, 1000);
+    const held = new ResponseCache(database, 1000);
     const { state } = held;
-    database.readInTurn(() => held.offer('a', bytesOf(1), false));
+    database.readShared(() => held.offer('a', bytesOf(1), false));
     database.write(() => undefined);
     expect(held.offer('a', bytesOf(1), false, state)).toBeUndefined();
-    database.readInTurn(() => expect(held.find('a')).toBeUndefined());
+    database.readShared(() => expect(held.find('a')).toBeUndefined());
   });
 });
 

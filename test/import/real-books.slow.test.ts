@@ -101,7 +101,7 @@ async function walked<T>(path: string, limit: number, query: string): Promise<T[
 }
 
 /** The places of a walk, taken from the text of the pages: parsing every book again would take minutes. */
-async function walkedPlaces(path: string, limit: number, query: string): Promise<string[]> {
+async function walkedPositions(path: string, limit: number, query: string): Promise<string[]> {
   const places: string[] = [];
   let cursor: string | undefined;
   do {
@@ -200,7 +200,7 @@ describe('real books', () => {
     async (limit, order, outcome) => {
       for (const recorded of imported.recorded) {
         const path = `/btc/markets/${recorded.conditionId}/snapshots`;
-        const all = await walkedPlaces(path, 1000, outcome);
+        const all = await walkedPositions(path, 1000, outcome);
         expect(all.length).toBe(recorded.up.length + (outcome === '' ? recorded.down.length : 0));
         // A window with both ends on recorded timestamps, of a length that the pages do not divide.
         const from = recorded.up[Math.floor(recorded.up.length / 3)]!.timestampMs;
@@ -211,9 +211,9 @@ describe('real books', () => {
         };
         const turned = (places: string[]) => (order === 'asc' ? places : places.toReversed());
         const query = `&order=${order}${outcome}`;
-        const windowed = await walkedPlaces(path, limit, `${query}&from=${from}&to=${to}`);
+        const windowed = await walkedPositions(path, limit, `${query}&from=${from}&to=${to}`);
         expect(windowed).toEqual(turned(all.filter(within)));
-        expect(await walkedPlaces(path, limit, query)).toEqual(turned(all));
+        expect(await walkedPositions(path, limit, query)).toEqual(turned(all));
       }
     },
   );

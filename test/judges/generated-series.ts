@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { ascendingPlaces } from '../support/places.ts';
+import { ascendingPositions } from '../support/places.ts';
 
 export type Outcome = 'up' | 'down';
 
@@ -28,7 +28,9 @@ export function generatedMarkets(count: number, seed: number): GeneratedMarket[]
   );
   const ids = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
   const placed = sizes
-    .chain((size) => fc.tuple(ascendingPlaces(size, ids), fc.array(fc.boolean(), { minLength: size, maxLength: size })))
+    .chain((size) =>
+      fc.tuple(ascendingPositions(size, ids), fc.array(fc.boolean(), { minLength: size, maxLength: size })),
+    )
     .map(([places, ups]) =>
       places.map((place, index): Placed => ({ ...place, outcome: ups[index] === true ? 'up' : 'down' })),
     );

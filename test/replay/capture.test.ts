@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VenueSession } from '../../src/replay/clob/channel-session.ts';
-import { ReplayRun } from '../../src/replay/replay.ts';
+import { Replay } from '../../src/replay/replay.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { realRecording } from '../support/real-recordings.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';
@@ -50,21 +50,21 @@ test.skipIf(CAPTURE === undefined)(
       gaps: 'disconnect',
       rebase: false,
     } as const;
-    const run = new ReplayRun(place.archive, options, clocks);
+    const replay = new Replay(place.archive, options, clocks);
     const { current, next } = JSON.parse(readFileSync(join(directory, 'markets.json'), 'utf8')) as Record<
       'current' | 'next',
       CapturedMarket
     >;
     const pairs = [current, next].map(({ upTokenId, downTokenId }) => [upTokenId, downTokenId] as const);
     const connection = new KeepingConnection();
-    const session = new VenueSession(run, connection, clocks.monotonicMs);
+    const session = new VenueSession(replay, connection, clocks.monotonicMs);
     // Markets are listed when their windows begin, where nobody said when they were created.
     const books = capturedOf(directory, 'book');
     const firstMs = Math.min(...books.map(({ timestamp }) => Number(timestamp)));
-    run.clock.seek(Math.max(run.clock.span.fromMs, firstMs - 1000));
+    replay.clock.seek(Math.max(replay.clock.span.fromMs, firstMs - 1000));
     session.received(JSON.stringify({ type: 'market', assets_ids: pairs.flat() }));
-    run.clock.resume();
-    while (run.clock.state !== 'ended' && connection.closings.length === 0)
+    replay.clock.resume();
+    while (replay.clock.state !== 'ended' && connection.closings.length === 0)
       await new Promise((resolve) => setImmediate(resolve));
     session.closed();
     expect(connection.closings).toEqual([]);

@@ -13,7 +13,7 @@ import {
   sampleSnapshot,
   UP_ASSET,
 } from '../support/sample-records.ts';
-import { anotherRun, filledServer, PRESENT_MS, venueServer } from './venue-server.ts';
+import { anotherReplay, filledServer, PRESENT_MS, venueServer } from './venue-server.ts';
 
 const RESOLVED = realRecording('gamma/resolved-btc-5m-2026-06-08.jsonl.gz');
 const EVENTS = realRecording('gamma/gamma_event_crypto_updown.json');
@@ -41,7 +41,7 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
     using held = temporaryArchive();
     await importPaths(held.archive, RESOLVED!);
     await using server = venueServer(held.archive);
-    server.run.clock.seek(Date.UTC(2026, 5, 10));
+    server.replay.clock.seek(Date.UTC(2026, 5, 10));
     const raws = linesOf(RESOLVED!).map(({ raw }) => raw as Json);
     expect(raws.length).toBeGreaterThan(200);
     for (const raw of raws) {
@@ -63,7 +63,7 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
     await importPaths(held.archive, OPEN!, EVENTS!);
     await importRecords(held.archive, [sampleMarket(), sampleSnapshot(), samplePrice()]);
     await using server = venueServer(held.archive);
-    server.run.clock.seek(START_MS + 60_000);
+    server.replay.clock.seek(START_MS + 60_000);
     const kindOf = (value: unknown) => (Array.isArray(value) ? 'array' : typeof value);
     const kindsOf = (objects: readonly Json[]) => {
       const kinds = new Map<string, Set<string>>();
@@ -103,7 +103,7 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
     using held = temporaryArchive();
     await importPaths(held.archive, OPEN!, EVENTS!);
     await using server = venueServer(held.archive);
-    server.run.clock.seek(Date.UTC(2026, 6, 1));
+    server.replay.clock.seek(Date.UTC(2026, 6, 1));
     const real = new Map<unknown, Json>();
     for (const market of [
       ...linesOf(OPEN!),
@@ -167,7 +167,7 @@ const RECORDS: readonly object[] = [
 
 async function sampleServer() {
   const server = await filledServer([RECORDS]);
-  server.run.clock.seek(START_MS + 5000);
+  server.replay.clock.seek(START_MS + 5000);
   return server;
 }
 
@@ -233,7 +233,7 @@ describe('a market at an instant', () => {
 
   test('is shown at its last trade where the book is wide, and before the first trade at the middle', async () => {
     await using server = await sampleServer();
-    server.run.clock.seek(START_MS + 6000);
+    server.replay.clock.seek(START_MS + 6000);
     const wide = {
       outcomePrices: '["0.4", "0.6"]',
       bestBid: 0,
@@ -242,29 +242,29 @@ describe('a market at an instant', () => {
       orderPriceMinTickSize: 0.001,
     };
     expect(await server.json('/markets/2001')).toMatchObject(wide);
-    server.run.clock.seek(START_MS + 4000);
+    server.replay.clock.seek(START_MS + 4000);
     const { lastTradePrice, ...early } = await server.json('/markets/2001');
     expect([lastTradePrice, early.outcomePrices]).toEqual([undefined, '["0.515", "0.485"]']);
   });
 
   test('has neither prices nor times that nobody knew before its first book', async () => {
     await using server = await sampleServer();
-    server.run.clock.seek(Date.parse(CREATED));
+    server.replay.clock.seek(Date.parse(CREATED));
     const { outcomePrices, spread, lastTradePrice, bestBid, bestAsk, ...early } = MARKET;
     expect(await server.json('/markets/2001')).toEqual({ ...early, events: [EVENT] });
-    server.run.clock.seek(Date.parse(CREATED) - 1);
+    server.replay.clock.seek(Date.parse(CREATED) - 1);
     expect((await server.ask('/markets/2001')).status).toBe(404);
   });
 
   test('is closed from its resolution on, with its winner, and stays active as the venue’s do', async () => {
     await using server = await sampleServer();
-    server.run.clock.seek(Date.parse(RESOLVED_AT) - 1);
+    server.replay.clock.seek(Date.parse(RESOLVED_AT) - 1);
     const { priceStart } = known;
     const end = { bestBid: 0, bestAsk: 0.999, spread: 0.999, orderPriceMinTickSize: 0.001 };
     const over = { ...EVENT, eventMetadata: { priceToBeat: priceStart } };
     const last = { ...MARKET, ...end, outcomePrices: '["0.4", "0.6"]' };
     expect(await server.json('/events/3001')).toEqual({ ...over, markets: [last] });
-    server.run.clock.seek(Date.parse(RESOLVED_AT));
+    server.replay.clock.seek(Date.parse(RESOLVED_AT));
     const closed = { closed: true, closedTime: '2026-04-16 07:15:20+00' };
     const resolved = { umaResolutionStatus: 'resolved', umaEndDate: '2026-04-16T07:15:20Z', acceptingOrders: false };
     const eventMetadata = { finalPrice: 75_999, priceToBeat: priceStart };
@@ -277,7 +277,7 @@ describe('a market at an instant', () => {
   test('takes orders for five minutes behind its window where nobody recorded how it ended', async () => {
     await using server = await sampleServer();
     const acceptsAt = async (time: string) => {
-      server.run.clock.seek(Date.parse(time));
+      server.replay.clock.seek(Date.parse(time));
       return (await server.json('/markets/2002')).acceptingOrders;
     };
     expect(await acceptsAt('2026-04-16T07:24:59.999Z')).toBe(true);
@@ -286,9 +286,9 @@ describe('a market at an instant', () => {
 
   test('has its times moved with those of a replay that is moved to the present; what its slug says stays', async () => {
     await using server = await sampleServer();
-    const run = anotherRun(server, { rebase: true }, START_MS + 4000);
+    const replay = anotherReplay(server, { rebase: true }, START_MS + 4000);
     const moved = (ms: number) => new Date(ms + PRESENT_MS - START_MS - 4000).toISOString().replace('.000Z', 'Z');
-    const told = await server.json(`/runs/${run.id}/markets/slug/${SLUG}`);
+    const told = await server.json(`/replays/${replay.id}/markets/slug/${SLUG}`);
     expect(told).toMatchObject({
       slug: SLUG,
       startDate: moved(Date.parse(CREATED)),
@@ -298,7 +298,7 @@ describe('a market at an instant', () => {
     });
     expect(told.events[0]).toMatchObject({ startTime: moved(START_MS), endDate: moved(START_MS + 300_000) });
     const near = `end_date_min=${moved(START_MS + 300_000)}&end_date_max=${moved(START_MS + 300_000)}`;
-    const found = await server.json(`/runs/${run.id}/gamma/markets?${near}`);
+    const found = await server.json(`/replays/${replay.id}/gamma/markets?${near}`);
     expect(found.map(({ slug }: Json) => slug)).toEqual([SLUG]);
   });
 });
@@ -362,7 +362,7 @@ test.each(MARKET_LISTS)('markets with %p are %p', async (query, slugs) => {
 
 test('of what is closed only events tell unless it is asked for', async () => {
   await using server = await sampleServer();
-  server.run.clock.seek(Date.parse(RESOLVED_AT));
+  server.replay.clock.seek(Date.parse(RESOLVED_AT));
   expect(slugsOf(await server.json('/markets'))).toEqual([SOL, NEXT]);
   expect(slugsOf(await server.json(`/markets?slug=${SLUG}`))).toEqual([]);
   expect(slugsOf(await server.json(`/markets?slug=${SLUG}&closed=true`))).toEqual([SLUG]);
@@ -398,22 +398,22 @@ async function walked(server: Awaited<ReturnType<typeof sampleServer>>, noun: st
 test('lists that are walked by their cursor have everything once, also when the clock goes on between pages', async () => {
   await using server = await sampleServer();
   for (const noun of ['markets', 'events']) {
-    server.run.clock.seek(Date.parse('2026-04-15T07:21:00Z'));
-    expect(await walked(server, noun, () => server.run.clock.seek(START_MS))).toEqual([SOL, SLUG, NEXT]);
+    server.replay.clock.seek(Date.parse('2026-04-15T07:21:00Z'));
+    expect(await walked(server, noun, () => server.replay.clock.seek(START_MS))).toEqual([SOL, SLUG, NEXT]);
   }
 });
 
 test('a cursor goes on behind a market that is no longer in the list', async () => {
   await using server = await sampleServer();
   // By then the first two are closed, and markets that are closed are not asked for.
-  const closing = () => server.run.clock.seek(Date.parse('2026-04-16T08:10:00Z'));
+  const closing = () => server.replay.clock.seek(Date.parse('2026-04-16T08:10:00Z'));
   expect(await walked(server, 'markets', closing)).toEqual([SOL, NEXT]);
 });
 
 test('a list is ordered by each name once, however often that comes', async () => {
   await using server = await sampleServer();
   const query = new URLSearchParams('order=endDate,id,end_date&order=id&order=nothing&order=eventStartTime,startTime');
-  const question = { run: server.run, nowMs: START_MS, query, params: {} };
+  const question = { replay: server.replay, nowMs: START_MS, query, params: {} };
   expect(catalogQuery(question, 'market').order).toEqual(['endDate', 'id', 'startTime']);
 });
 
@@ -442,7 +442,7 @@ test.each(REFUSALS)('%s is refused with %d, %p', async (path, status, body) => {
 test('an import while the replay goes on is seen by the lists, of the markets that it has', async () => {
   await using server = await sampleServer();
   expect((await server.json('/markets/2002')).closed).toBe(false);
-  await importRecords(server.run.archive, [
+  await importRecords(server.replay.archive, [
     sampleMarket({
       ...{ conditionId: `0x${'22'.repeat(32)}`, slug: NEXT, clobTokenIds: ['21', '22'] },
       ...{ startTime: '2026-04-16T07:15:00Z', endTime: '2026-04-16T07:20:00Z' },
@@ -450,7 +450,7 @@ test('an import while the replay goes on is seen by the lists, of the markets th
     }),
     sampleMarket({ conditionId: `0x${'33'.repeat(32)}`, slug: 'btc-updown-5m-new', clobTokenIds: ['31', '32'] }),
   ]);
-  server.run.clock.seek(Date.parse('2026-04-16T07:21:00Z'));
+  server.replay.clock.seek(Date.parse('2026-04-16T07:21:00Z'));
   expect(await server.json('/markets?id=2002&closed=true')).toMatchObject([
     { closed: true, outcomePrices: '["1", "0"]' },
   ]);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../src/domain/outcome.ts';
 import { completeMirror } from '../../src/import/mirror.ts';
-import { MarketReel } from '../../src/replay/market-playback.ts';
+import { MarketPlayback } from '../../src/replay/market-playback.ts';
 import { bookAt, lastTradeAt } from '../../src/replay/market-state.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
 import type { LevelChange } from '../../src/venue/level-change.ts';
@@ -60,7 +60,7 @@ function scannedTrade(recorded: readonly Recorded[], outcome: Outcome, atMs: num
   return other === undefined ? undefined : Number((1 - other.price).toFixed(12));
 }
 
-describe('the reel of a market', () => {
+describe('the playback of a market', () => {
   test('from any instant on it tells everything that is later, in order, and its state is that of the archive', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -75,33 +75,33 @@ describe('the reel of a market', () => {
           const times = recorded.map(({ timestampMs }) => timestampMs);
           const endMs = Math.max(START_MS, ...times);
           const atMs = Math.round(START_MS + part * (endMs - START_MS));
-          const reel = new MarketReel(place.archive, new TickSizes(place.archive), market, atMs);
+          const playback = new MarketPlayback(place.archive, new TickSizes(place.archive), market, atMs);
           const held: Partial<Record<Outcome, FoldedBook>> = {};
           const expectState = (instantMs: number) => {
             for (const outcome of OUTCOMES) {
               const book = scanned(recorded, outcome, instantMs);
-              expect(reel.state(outcome).known?.book).toEqual(book as OrderBook);
+              expect(playback.state(outcome).known?.book).toEqual(book as OrderBook);
               expect(bookAt(place.archive, market, outcome, instantMs)?.book).toEqual(book as OrderBook);
               expect(held[outcome]?.book()).toEqual(book as OrderBook);
               const trade = scannedTrade(recorded, outcome, instantMs);
-              expect(reel.state(outcome).lastTrade?.price).toEqual(trade as number);
+              expect(playback.state(outcome).lastTrade?.price).toEqual(trade as number);
               expect(lastTradeAt(place.archive, market, outcome, instantMs)?.price).toEqual(trade as number);
             }
           };
           for (const outcome of OUTCOMES) {
-            const { known } = reel.state(outcome);
+            const { known } = playback.state(outcome);
             if (known !== undefined) held[outcome] = new FoldedBook(known.book);
           }
           expectState(atMs);
           let trades = 0;
           let gaps = 0;
           let lastMs = atMs;
-          for (let nextMs = reel.nextMs; nextMs !== undefined; nextMs = reel.nextMs) {
+          for (let nextMs = playback.nextMs; nextMs !== undefined; nextMs = playback.nextMs) {
             if (nextMs !== lastMs) expectState(lastMs);
             expect(nextMs).toBeGreaterThan(atMs);
             expect(nextMs).toBeGreaterThanOrEqual(lastMs);
             lastMs = nextMs;
-            const event = reel.next();
+            const event = playback.next();
             expect(event.timestampMs).toBe(nextMs);
             if (event.kind === 'trade') trades += 1;
             if (event.kind === 'gap') gaps += 1;
@@ -144,11 +144,11 @@ describe('the reel of a market', () => {
       );
       const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
       expect(completeMirror(place.archive, market)).toBeGreaterThan(200);
-      const reel = new MarketReel(place.archive, new TickSizes(place.archive), market, 0);
+      const playback = new MarketPlayback(place.archive, new TickSizes(place.archive), market, 0);
       let events = 0;
-      for (; reel.nextMs !== undefined; events += 1) {
+      for (; playback.nextMs !== undefined; events += 1) {
         if (events === 40) await importRecords(place.archive, [lines[0]!, ...lines.filter(isDown)]);
-        const event = reel.next();
+        const event = playback.next();
         if (event.kind !== 'books' || event.down === undefined || (events >= 40 && events < SEGMENT_RECORDS_MAX))
           continue;
         expect(event.down.after).toEqual(bookAt(place.archive, market, 'down', event.timestampMs)!.book);
@@ -180,10 +180,10 @@ describe('the reel of a market', () => {
     expect([0, 19, 20, 30, 39, 40, 99].map((ms) => ticks.at(market, START_MS + ms))).toEqual([
       ...['0.01', '0.01', '0.001', '0.001', '0.001', '0.0001', '0.0001'],
     ]);
-    const reel = new MarketReel(place.archive, ticks, market, START_MS);
+    const playback = new MarketPlayback(place.archive, ticks, market, START_MS);
     const told: string[] = [];
-    while (reel.nextMs !== undefined) {
-      const event = reel.next();
+    while (playback.nextMs !== undefined) {
+      const event = playback.next();
       told.push(event.kind === 'tick' ? `${event.change.oldTickSize} > ${event.change.newTickSize}` : event.kind);
     }
     expect(told).toEqual(['books', '0.01 > 0.001', 'books', 'books', '0.001 > 0.0001', 'books']);

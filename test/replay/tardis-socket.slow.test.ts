@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { SessionMember, TardisSession } from '../../src/http/replay/tardis-session.ts';
-import { Turns } from '../../src/replay/fair-queue.ts';
+import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
 import { PriceTexts } from '../../src/venue/price-texts.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
@@ -161,7 +161,7 @@ describe('a session', () => {
   function sessionOf(archive: ReturnType<typeof temporaryArchive>['archive'], sent: string[]) {
     const source = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
     const over = Promise.withResolvers<void>();
-    const clock = { turns: new Turns(), monotonicMs: () => performance.now(), sessionDelayMs: 0 };
+    const clock = { turns: new FairQueue(), monotonicMs: () => performance.now(), sessionDelayMs: 0 };
     const session = new TardisSession(
       { source, ...clock, logCut: (error) => sent.push(String(error)) },
       0,

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { PacedReader } from '../../src/http/replay/paced-reader.ts';
 import { tardisChunks } from '../../src/http/replay/tardis-body.ts';
 import { TardisPump } from '../../src/http/replay/tardis-pump.ts';
-import { Turns } from '../../src/replay/fair-queue.ts';
+import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { NativeStream } from '../../src/replay/tardis/tardis-native.ts';
 import { normalizedStream } from '../../src/replay/tardis/tardis-normalized.ts';
 import { normalizedOptionsOf } from '../../src/replay/tardis/tardis-options.ts';
@@ -138,7 +138,7 @@ test('a turn ends with the first piece of work that takes too long', async () =>
     return ms;
   };
   const pace = { fromMs: START_MS, speed: 0, monotonicMs };
-  const turns = new Turns();
+  const turns = new FairQueue();
   const overHttp = new Resting(20);
   const reader = new PacedReader(overHttp, pace);
   const rest = { database, turns, reader, lineOf: () => '', isDraining: () => false };

@@ -6,7 +6,7 @@ import { randomsOf } from '../support/random-books.ts';
 import { HAS_VENUE_CLIENT, venueClient } from './venue-client.ts';
 import { VenueOracle } from './venue-oracle.ts';
 import { VENUE_RECORDINGS } from './venue-recordings.ts';
-import { anotherRun, venueServer } from './venue-server.ts';
+import { anotherReplay, venueServer } from './venue-server.ts';
 
 /** Of each market. */
 const INSTANTS = 100;
@@ -19,7 +19,7 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
         using held = temporaryArchive();
         await load(held.archive);
         await using server = venueServer(held.archive);
-        const beside = anotherRun(server, { rebase: true }, server.run.clock.span.fromMs);
+        const beside = anotherReplay(server, { rebase: true }, server.replay.clock.span.fromMs);
         let confirmed = 0;
         for (const slug of slugs) {
           const market = marketOf(held.archive, slug);
@@ -31,15 +31,15 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
           for (let i = 0; i < INSTANTS; i += 1) {
             const nowMs = instants[Math.floor(random() * instants.length)]!;
             // Each way of asking, of a replay at the root and of one beside it whose times are moved.
-            const [run, path] = [
-              [server.run, ''],
-              [server.run, '/clob'],
-              [beside, `/runs/${beside.id}`],
-              [beside, `/runs/${beside.id}/clob`],
+            const [replay, path] = [
+              [server.replay, ''],
+              [server.replay, '/clob'],
+              [beside, `/replays/${beside.id}`],
+              [beside, `/replays/${beside.id}/clob`],
             ][i % 4] as [typeof beside, string];
-            run.clock.seek(nowMs);
+            replay.clock.seek(nowMs);
             const client = await venueClient(`${server.origin}${path}`);
-            expect(await client.getServerTime()).toBe(Math.floor((nowMs + run.shiftMs) / 1000));
+            expect(await client.getServerTime()).toBe(Math.floor((nowMs + replay.shiftMs) / 1000));
             const books = await client.getOrderBooks(items);
             const confirm = async (book: { readonly hash: string }) => {
               const told = book.hash;
@@ -55,7 +55,7 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
                 continue;
               }
               expect(books.find((each: typeof book) => each.asset_id === token_id)).toEqual(book);
-              expect(book.timestamp).toBe(String(expected.timestampMs + run.shiftMs));
+              expect(book.timestamp).toBe(String(expected.timestampMs + replay.shiftMs));
               await confirm(book);
               const best = oracle.bestAt(outcome, nowMs)!;
               expect(await client.getMidpoint(token_id)).toEqual({ mid: best.mid });
@@ -83,7 +83,7 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
     const markets = capture.slugs.map((slug) => marketOf(held.archive, slug));
     const oracles = capture.slugs.map((slug) => new VenueOracle(held.archive, slug));
     const nowMs = Math.max(...oracles.map(({ instants }) => instants.at(-1)!));
-    server.run.clock.seek(nowMs);
+    server.replay.clock.seek(nowMs);
     const client = await venueClient(`${server.origin}/clob`);
     expect(await client.getOk()).toBe('OK');
     // One is listed by then when anything of it is recorded.

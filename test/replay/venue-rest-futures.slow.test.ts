@@ -60,7 +60,7 @@ test('no byte of any answer depends on what came later', async () => {
   const told = new Set<string>();
   for (let i = 0; i < INSTANTS; i += 1) {
     const nowMs = i === 0 ? KNOWN_MS : START_MS - 2000 + Math.floor(random() * (KNOWN_MS - START_MS + 2001));
-    for (const { run } of [first, second, nothing]) run.clock.seek(nowMs);
+    for (const { replay } of [first, second, nothing]) replay.clock.seek(nowMs);
     for (let nth = i % 3; nth < asked.length; nth += 3) {
       const [path, body] = asked[nth]!;
       const answers = await Promise.all([first, second, nothing].map((server) => server.ask(path, body)));
@@ -73,7 +73,7 @@ test('no byte of any answer depends on what came later', async () => {
 
 test('what comes later is told when it has come', async () => {
   await using server = await filledServer([KNOWN, later(1)]);
-  server.run.clock.seek(KNOWN_MS + 600_000);
+  server.replay.clock.seek(KNOWN_MS + 600_000);
   expect(await server.json('/markets?closed=true')).toMatchObject([{ slug: SLUG, outcomePrices: '["0", "1"]' }]);
   expect(await server.json('/markets?slug=late-1')).toMatchObject([{ slug: 'late-1', closed: false }]);
 });

@@ -17,7 +17,7 @@ import {
 } from '../support/sample-records.ts';
 import { VenueOracle } from './venue-oracle.ts';
 import { BOOKS_SLUG, VENUE_RECORDINGS } from './venue-recordings.ts';
-import { anotherRun, filledServer, PRESENT_MS, type VenueServer, venueServer } from './venue-server.ts';
+import { anotherReplay, filledServer, PRESENT_MS, type VenueServer, venueServer } from './venue-server.ts';
 
 /** Instants that are asked about, of each market. */
 const INSTANTS = 120;
@@ -60,7 +60,7 @@ async function expectAsOracle(
 ) {
   const assetId = clobTokenIds[OUTCOMES.indexOf(outcome)]!;
   if (assetId === '0') return 0;
-  const nowMs = server.run.clock.nowMs;
+  const nowMs = server.replay.clock.nowMs;
   const book = oracle.bookAt(outcome, nowMs);
   const asked = await server.ask(`/book?token_id=${assetId}`);
   const paths = ['midpoint', 'spread', 'price&side=BUY', 'price&side=SELL'].map((name) => {
@@ -116,7 +116,7 @@ for (const { name, isHere, slugs, load } of VENUE_RECORDINGS) {
         const market = marketOf(held.archive, slug);
         const oracle = new VenueOracle(held.archive, slug);
         for (const instantMs of instantsOf(oracle, 3)) {
-          server.run.clock.seek(instantMs);
+          server.replay.clock.seek(instantMs);
           for (const outcome of OUTCOMES) books += await expectAsOracle(server, oracle, market, outcome);
         }
       }
@@ -139,7 +139,7 @@ const RESOLVED_MS = Date.UTC(2026, 3, 16, 7, 15, 20);
 
 async function sampleServer() {
   const server = await filledServer([RECORDS]);
-  server.run.clock.seek(BOOK_MS + 999);
+  server.replay.clock.seek(BOOK_MS + 999);
   return server;
 }
 
@@ -154,11 +154,11 @@ test('a side without levels is a bid of 0 or an ask of 1, and a crossed book has
     ]);
     return [mid.mid, spread.spread, bid.price, ask.price];
   };
-  server.run.clock.seek(BOOK_MS + 1000);
+  server.replay.clock.seek(BOOK_MS + 1000);
   expect(await told()).toEqual(['0.755', '0.49', '0.51', '1']);
-  server.run.clock.seek(BOOK_MS + 2000);
+  server.replay.clock.seek(BOOK_MS + 2000);
   expect(await told()).toEqual(['0.5', '1', '0', '1']);
-  server.run.clock.seek(BOOK_MS + 3000);
+  server.replay.clock.seek(BOOK_MS + 3000);
   expect(await told()).toEqual(['0.525', '-0.01', '0.53', '0.52']);
 });
 
@@ -265,17 +265,17 @@ test('what is not listed yet, not selected, without a book yet or resolved has n
     return told.map(({ status }) => status);
   };
   expect(await statuses()).toEqual([200, 200, 200, 200, 200]);
-  server.run.clock.seek(Date.UTC(2026, 3, 15, 7, 19, 59, 999));
+  server.replay.clock.seek(Date.UTC(2026, 3, 15, 7, 19, 59, 999));
   expect(await statuses()).toEqual([404, 404, 404, 404, 404]);
-  server.run.clock.seek(Date.UTC(2026, 3, 15, 7, 20));
+  server.replay.clock.seek(Date.UTC(2026, 3, 15, 7, 20));
   expect(await statuses()).toEqual([404, 404, 404, 200, 200]);
-  server.run.clock.seek(RESOLVED_MS - 1);
+  server.replay.clock.seek(RESOLVED_MS - 1);
   expect(await statuses()).toEqual([200, 200, 200, 200, 200]);
-  server.run.clock.seek(RESOLVED_MS);
+  server.replay.clock.seek(RESOLVED_MS);
   expect(await statuses()).toEqual([404, 404, 404, 200, 200]);
   expect(await server.json('/books', [ONE])).toEqual([]);
   expect(await server.json(`/last-trade-price?token_id=${UP_ASSET}`)).toEqual({ price: '0.512', side: '' });
-  await importRecords(server.run.archive, [
+  await importRecords(server.replay.archive, [
     sampleMarket({
       conditionId: `0x${'77'.repeat(32)}`,
       slug: 'eth-updown-5m-1776323400',
@@ -283,8 +283,8 @@ test('what is not listed yet, not selected, without a book yet or resolved has n
       clobTokenIds: ['1', '2'],
     }),
   ]);
-  const other = anotherRun(server, { selection: { names: [], coins: ['eth'], timeframes: [] } }, BOOK_MS);
-  expect(await statuses(`/runs/${other.id}`)).toEqual([404, 404, 404, 404, 404]);
+  const other = anotherReplay(server, { selection: { names: [], coins: ['eth'], timeframes: [] } }, BOOK_MS);
+  expect(await statuses(`/replays/${other.id}`)).toEqual([404, 404, 404, 404, 404]);
 });
 
 test('a market says what was known of it: no winner, price or end before it was resolved', async () => {
@@ -306,9 +306,9 @@ test('a market says what was known of it: no winner, price or end before it was 
     ]);
   expect(await asked()).toEqual([market(0.515, false), market(0.515, false)]);
   // A wide book is shown at its last trade.
-  server.run.clock.seek(BOOK_MS + 2000);
+  server.replay.clock.seek(BOOK_MS + 2000);
   expect(await asked()).toEqual([market(0.512, false), market(0.512, false)]);
-  server.run.clock.seek(RESOLVED_MS);
+  server.replay.clock.seek(RESOLVED_MS);
   expect(await asked()).toEqual([market(0, true), market(0, true)]);
 });
 
@@ -324,7 +324,7 @@ test('lists of markets go on where their cursor says, and leave out what takes n
   );
   await importRecords(held.archive, markets);
   await using server = venueServer(held.archive);
-  server.run.clock.seek(START_MS + 240 * 300_000);
+  server.replay.clock.seek(START_MS + 240 * 300_000);
   const walk = async (path: string) => {
     const seen: string[] = [];
     for (let cursor = 'MA=='; cursor !== 'LTE='; ) {
@@ -347,10 +347,10 @@ test('lists of markets go on where their cursor says, and leave out what takes n
 test('with timestamps moved to the present, the time, books with their hashes and points of price histories are moved alike', async () => {
   await using server = await sampleServer();
   const nowMs = BOOK_MS + 999;
-  const rebased = anotherRun(server, { rebase: true }, nowMs);
+  const rebased = anotherReplay(server, { rebase: true }, nowMs);
   const shiftMs = PRESENT_MS - nowMs;
   expect(rebased.shiftMs).toBe(shiftMs);
-  const prefix = `/runs/${rebased.id}`;
+  const prefix = `/replays/${rebased.id}`;
   expect(await server.ask(`${prefix}/time`)).toEqual({ status: 200, text: String(PRESENT_MS / 1000) });
   expect(await server.ask('/time')).toEqual({ status: 200, text: String(Math.floor(nowMs / 1000)) });
   const { text } = await server.ask(`${prefix}/book?token_id=${UP_ASSET}`);
@@ -387,7 +387,7 @@ test.skipIf(REAL_BOOKS === undefined)(
     let points = 0;
     for (let i = 0; i < 60; i += 1) {
       const nowMs = first - 1000 + Math.floor(random() * (last - first + 400_000));
-      server.run.clock.seek(nowMs);
+      server.replay.clock.seek(nowMs);
       const stepMs = 60_000 * (1 + Math.floor(random() * 3));
       const startTs = Math.floor(first / 1000) - 200 + Math.floor(random() * 400);
       const endTs = startTs + Math.floor(random() * 600);
@@ -411,7 +411,7 @@ test.skipIf(REAL_BOOKS === undefined)(
 
 test('a price history ends where the market was resolved, and one asked for behind that is empty', async () => {
   await using server = await sampleServer();
-  server.run.clock.seek(RESOLVED_MS + 600_000);
+  server.replay.clock.seek(RESOLVED_MS + 600_000);
   const history = async (query: string) =>
     (await server.json(`/prices-history?market=${UP_ASSET}&${query}`)).history.map(
       ({ t }: { t: number }) => t * 1000 - START_MS,
@@ -437,9 +437,9 @@ test('a midpoint of the very instant of a step counts from the next one on; an o
     const { history: points } = await server.json(`/prices-history?market=${assetId}&interval=1h`);
     return points.map(({ t, p }: { t: number; p: number }) => [t - START_MS / 1000, p]);
   };
-  server.run.clock.seek(START_MS + 60_000);
+  server.replay.clock.seek(START_MS + 60_000);
   expect(await history(UP_ASSET)).toEqual([[60, 0.5]]);
-  server.run.clock.seek(START_MS + 180_000);
+  server.replay.clock.seek(START_MS + 180_000);
   expect(await history(UP_ASSET)).toEqual([
     [60, 0.25],
     [120, 0.5],
@@ -464,7 +464,7 @@ test('a trade says who took it, of the other outcome the other way round, and wh
   ]);
   await using server = venueServer(held.archive);
   const told = async (nowMs: number) => {
-    server.run.clock.seek(nowMs);
+    server.replay.clock.seek(nowMs);
     return await Promise.all(
       [UP_ASSET, DOWN_ASSET].map(async (assetId) => {
         const { price, side } = await server.json(`/last-trade-price?token_id=${assetId}`);

@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
 import { gammaController } from '../../src/http/replay/gamma.ts';
 import { venueRestController } from '../../src/http/replay/venue-rest.ts';
-import type { ReplayRun, RunOptions } from '../../src/replay/replay.ts';
-import { ReplayRuns } from '../../src/replay/replays.ts';
+import type { Replay, ReplayOptions } from '../../src/replay/replay.ts';
+import { Replays } from '../../src/replay/replays.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 
@@ -15,7 +15,7 @@ export interface Answer {
   readonly text: string;
 }
 
-const OPTIONS: RunOptions = {
+const OPTIONS: ReplayOptions = {
   selection: { names: [], coins: [], timeframes: [] },
   fromMs: 0,
   toMs: Date.UTC(2027, 0, 1),
@@ -24,14 +24,14 @@ const OPTIONS: RunOptions = {
   rebase: false,
 };
 
-/** The venue's REST interface and Gamma over replays whose clocks stand still unless they are set; the first one is `run`. */
-export function venueServer(archive: Archive, options: Partial<RunOptions> = {}) {
-  const runs = new ReplayRuns(archive, { monotonicMs: () => 0, wallMs: () => PRESENT_MS });
-  const run = runs.make({ ...OPTIONS, ...options });
-  const venue = () => new Elysia().use(venueRestController({ runs })).use(gammaController({ runs }));
+/** The venue's REST interface and Gamma over replays whose clocks stand still unless they are set; the first one is `replay`. */
+export function venueServer(archive: Archive, options: Partial<ReplayOptions> = {}) {
+  const replays = new Replays(archive, { monotonicMs: () => 0, wallMs: () => PRESENT_MS });
+  const replay = replays.create({ ...OPTIONS, ...options });
+  const venue = () => new Elysia().use(venueRestController({ replays })).use(gammaController({ replays }));
   const app = new Elysia({ handler: { standardHostname: false } })
     .use(venue())
-    .use(new Elysia({ prefix: '/runs/:run' }).use(venue()));
+    .use(new Elysia({ prefix: '/replays/:replay' }).use(venue()));
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const origin = `http://127.0.0.1:${app.server!.port}`;
   /** The answer to a GET, or with a body to a POST. */
@@ -42,8 +42,8 @@ export function venueServer(archive: Archive, options: Partial<RunOptions> = {})
     return { status: answer.status, text: await answer.text() };
   };
   return {
-    runs,
-    run,
+    replays,
+    replay,
     origin,
     ask,
     /** The same, read as JSON. */
@@ -57,7 +57,7 @@ export function venueServer(archive: Archive, options: Partial<RunOptions> = {})
 export type VenueServer = ReturnType<typeof venueServer>;
 
 /** The same over an archive of these records, batch by batch, that goes with it. */
-export async function filledServer(batches: readonly (readonly object[])[], options: Partial<RunOptions> = {}) {
+export async function filledServer(batches: readonly (readonly object[])[], options: Partial<ReplayOptions> = {}) {
   const held = temporaryArchive();
   for (const records of batches) {
     const { total } = await importRecords(held.archive, records);
@@ -74,12 +74,12 @@ export async function filledServer(batches: readonly (readonly object[])[], opti
 }
 
 /** Another replay of the same server, at an instant. */
-export function anotherRun(
-  { runs }: Pick<VenueServer, 'runs'>,
-  options: Partial<RunOptions>,
+export function anotherReplay(
+  { replays }: Pick<VenueServer, 'replays'>,
+  options: Partial<ReplayOptions>,
   nowMs: number,
-): ReplayRun {
-  const run = runs.make({ ...OPTIONS, ...options });
-  run.clock.seek(nowMs);
-  return run;
+): Replay {
+  const replay = replays.create({ ...OPTIONS, ...options });
+  replay.clock.seek(nowMs);
+  return replay;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
 import { VenueSession } from '../../src/replay/clob/channel-session.ts';
-import { ReplayRun, type RunOptions } from '../../src/replay/replay.ts';
+import { Replay, type ReplayOptions } from '../../src/replay/replay.ts';
 import type { Speed } from '../../src/replay/replay-clock.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { channelRequest, SUBSCRIBED_MAX } from '../../src/venue/channel-request.ts';
@@ -13,7 +13,7 @@ import { DocumentedClient, levelsOf } from './documented-client.ts';
 import { KeepingConnection } from './keeping-connection.ts';
 import { ASSETS, type RecordingStyle, randomRecording } from './random-recording.ts';
 
-const OPTIONS: RunOptions = {
+const OPTIONS: ReplayOptions = {
   selection: { names: [CONDITION_ID], coins: [], timeframes: [] },
   fromMs: START_MS,
   toMs: undefined,
@@ -33,22 +33,22 @@ const BOTH = [ASSETS.up, ASSETS.down];
 
 function runOf(
   archive: Archive,
-  options: Partial<RunOptions> = {},
+  options: Partial<ReplayOptions> = {},
   clocks = { monotonicMs: () => performance.now(), wallMs: () => 0 },
 ) {
-  return new ReplayRun(archive, { ...OPTIONS, ...options }, clocks);
+  return new Replay(archive, { ...OPTIONS, ...options }, clocks);
 }
 
-function sessionOn(run: ReplayRun, connection: KeepingConnection) {
-  return new VenueSession(run, connection, () => performance.now());
+function sessionOn(replay: Replay, connection: KeepingConnection) {
+  return new VenueSession(replay, connection, () => performance.now());
 }
 
 const subscribe = (assetIds: readonly string[], more: object = {}) =>
   JSON.stringify({ assets_ids: assetIds, type: 'market', ...more });
 
 /** Lets a session go on until its clock is at the end, or it was closed. */
-async function untilEnd(run: ReplayRun, session: VenueSession, connection: KeepingConnection): Promise<void> {
-  while (run.clock.state !== 'ended' && connection.closings.length === 0) {
+async function untilEnd(replay: Replay, session: VenueSession, connection: KeepingConnection): Promise<void> {
+  while (replay.clock.state !== 'ended' && connection.closings.length === 0) {
     if (connection.isBehind) {
       connection.isBehind = false;
       session.drained();
@@ -64,9 +64,9 @@ async function archiveOf(lines: readonly object[]) {
 }
 
 /** What the archive has at an instant, as the client would hold it. */
-function archived(archive: Archive, run: ReplayRun, outcome: Outcome, atMs: number): string | undefined {
+function archived(archive: Archive, replay: Replay, outcome: Outcome, atMs: number): string | undefined {
   const market = archive.markets.findByConditionId(CONDITION_ID)!;
-  const { known } = run.reel(market, atMs).state(outcome);
+  const { known } = replay.playback(market, atMs).state(outcome);
   if (known === undefined) return undefined;
   const { bidPrices, bidSizes, askPrices, askSizes } = known.book;
   const side = (prices: readonly number[], sizes: readonly number[]) =>
@@ -89,13 +89,13 @@ describe('a client of the market channel', () => {
         async (seed, outcomes, stepMs, behind) => {
           const { lines } = randomRecording(seed, { ...STYLE, outcomes, stepMs });
           using place = await archiveOf(lines);
-          const run = runOf(place.archive);
+          const replay = runOf(place.archive);
           const random = randomsOf(seed);
           const connection = new KeepingConnection(() => random() < behind);
-          const session = sessionOn(run, connection);
+          const session = sessionOn(replay, connection);
           session.received(subscribe(BOTH));
-          run.clock.resume();
-          await untilEnd(run, session, connection);
+          replay.clock.resume();
+          await untilEnd(replay, session, connection);
           session.closed();
           const client = new DocumentedClient([ASSETS.up, ASSETS.down]);
           let lastMs = START_MS;
@@ -104,7 +104,7 @@ describe('a client of the market channel', () => {
             for (const outcome of OUTCOMES) {
               const held = client.books.get(ASSETS[outcome]);
               expect(held === undefined ? undefined : levelsOf(held)).toBe(
-                archived(place.archive, run, outcome, lastMs) as string,
+                archived(place.archive, replay, outcome, lastMs) as string,
               );
             }
           };
@@ -114,7 +114,7 @@ describe('a client of the market channel', () => {
             lastMs = nextMs;
             client.receive(frame);
           }
-          lastMs = run.clock.span.toMs;
+          lastMs = replay.clock.span.toMs;
           compare();
           expect(client.faults).toEqual([]);
           if (stepMs > 0) expect(client.hashesChecked.right).toBeGreaterThan(5);
@@ -127,14 +127,14 @@ describe('a client of the market channel', () => {
   test('gets the same frames every time, and another one beside it changes nothing', async () => {
     using place = await archiveOf(randomRecording(7, STYLE).lines);
     const framesOf = async (others: number) => {
-      const run = runOf(place.archive);
+      const replay = runOf(place.archive);
       const connections = Array.from({ length: 1 + others }, (_, i) => new KeepingConnection(() => i > 0));
-      const sessions = connections.map((connection) => sessionOn(run, connection));
+      const sessions = connections.map((connection) => sessionOn(replay, connection));
       for (const session of sessions) session.received(subscribe(BOTH, { custom_feature_enabled: true }));
-      run.clock.resume();
+      replay.clock.resume();
       // Those beside it never take another frame, and hold the clock back, but not the first one.
       for (let turn = 0; turn < 2000; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-      expect(run.clock.state).toBe(others === 0 ? 'ended' : 'running');
+      expect(replay.clock.state).toBe(others === 0 ? 'ended' : 'running');
       for (const session of sessions) session.closed();
       return connections[0]!.frames;
     };
@@ -159,26 +159,26 @@ describe('a client of the market channel', () => {
         async (seed, acts) => {
           using place = await archiveOf(randomRecording(seed, STYLE).lines);
           const real = { ms: 0 };
-          const run = runOf(place.archive, {}, { monotonicMs: () => real.ms, wallMs: () => 0 });
+          const replay = runOf(place.archive, {}, { monotonicMs: () => real.ms, wallMs: () => 0 });
           let connection = new KeepingConnection();
-          let session = sessionOn(run, connection);
+          let session = sessionOn(replay, connection);
           let client = new DocumentedClient([ASSETS.up, ASSETS.down]);
           let wanted: readonly Outcome[] = OUTCOMES;
           session.received(subscribe(BOTH));
           for (const { act, part, speed } of acts) {
-            const { fromMs, toMs } = run.clock.span;
-            if (act === 'seek') run.clock.seek(Math.round(fromMs + part * (toMs - fromMs)));
-            if (act === 'step') run.step();
-            if (act === 'pause') run.clock.pause();
+            const { fromMs, toMs } = replay.clock.span;
+            if (act === 'seek') replay.clock.seek(Math.round(fromMs + part * (toMs - fromMs)));
+            if (act === 'step') replay.step();
+            if (act === 'pause') replay.clock.pause();
             if (act === 'run') {
-              run.clock.setSpeed(speed);
-              run.clock.resume();
+              replay.clock.setSpeed(speed);
+              replay.clock.resume();
               real.ms += part * 50;
             }
             if (act === 'reconnect') {
               session.closed();
               connection = new KeepingConnection();
-              session = sessionOn(run, connection);
+              session = sessionOn(replay, connection);
               client = new DocumentedClient([ASSETS.up, ASSETS.down]);
               wanted = OUTCOMES;
               session.received(subscribe(BOTH));
@@ -203,11 +203,11 @@ describe('a client of the market channel', () => {
             for (const outcome of wanted) {
               const held = client.books.get(ASSETS[outcome]);
               expect(held === undefined ? undefined : levelsOf(held)).toBe(
-                archived(place.archive, run, outcome, run.clock.nowMs) as string,
+                archived(place.archive, replay, outcome, replay.clock.nowMs) as string,
               );
             }
             for (const frame of frames)
-              for (const ms of timestampsIn(frame)) expect(ms).toBeLessThanOrEqual(run.clock.nowMs);
+              for (const ms of timestampsIn(frame)) expect(ms).toBeLessThanOrEqual(replay.clock.nowMs);
             // A book that was not listened to for a while is begun anew; and trades of what is not listened to are not heard.
             const isExplained = (fault: string) => fault.includes('a later book differs') || wanted.length < 2;
             expect(client.faults.splice(0).filter((fault) => !isExplained(fault))).toEqual([]);
@@ -221,10 +221,10 @@ describe('a client of the market channel', () => {
 
   test('PING, books only when wanted, and what nobody knows', async () => {
     using place = await archiveOf(randomRecording(3, { ...STYLE, stepMs: 400 }).lines);
-    const run = runOf(place.archive, { speed: 1 });
-    run.clock.seek(run.clock.span.toMs - 10_000);
+    const replay = runOf(place.archive, { speed: 1 });
+    replay.clock.seek(replay.clock.span.toMs - 10_000);
     const connection = new KeepingConnection();
-    const session = sessionOn(run, connection);
+    const session = sessionOn(replay, connection);
     session.received('PING');
     for (const text of ['', '{', '[]', '1', 'PONG', '{"type":"user"}', '{"operation":"dance","assets_ids":["1"]}'])
       session.received(text);
@@ -267,12 +267,12 @@ describe('a client of the market channel', () => {
     };
     using place = await archiveOf([...lines, gap]);
     for (const gaps of ['disconnect', 'ignore'] as const) {
-      const run = runOf(place.archive, { gaps });
+      const replay = runOf(place.archive, { gaps });
       const connection = new KeepingConnection();
-      const session = sessionOn(run, connection);
+      const session = sessionOn(replay, connection);
       session.received(subscribe(BOTH));
-      run.clock.resume();
-      await untilEnd(run, session, connection);
+      replay.clock.resume();
+      await untilEnd(replay, session, connection);
       const latest = Math.max(...connection.frames.flatMap(timestampsIn));
       if (gaps === 'ignore') {
         expect(connection.closings).toEqual([]);
@@ -282,11 +282,11 @@ describe('a client of the market channel', () => {
       expect(connection.closings).toEqual([[1012, 'the recording has a gap here']]);
       expect(latest).toBeLessThanOrEqual(START_MS + 1200);
       const again = new KeepingConnection();
-      const next = sessionOn(run, again);
+      const next = sessionOn(replay, again);
       next.received(subscribe(BOTH));
-      await untilEnd(run, next, again);
+      await untilEnd(replay, next, again);
       expect(again.closings).toEqual([]);
-      expect(run.clock.state).toBe('ended');
+      expect(replay.clock.state).toBe('ended');
     }
   });
 
@@ -299,26 +299,26 @@ describe('a client of the market channel', () => {
     });
     const { lines } = randomRecording(11, { ...STYLE, gaps: 0 });
     using place = await archiveOf([...lines, other, gapOf(CONDITION_ID), gapOf(OTHER_ID)]);
-    const run = runOf(place.archive, {
+    const replay = runOf(place.archive, {
       selection: { names: [CONDITION_ID, OTHER_ID], coins: [], timeframes: [] },
       gaps: 'disconnect',
     });
-    run.clock.resume();
+    replay.clock.resume();
     const closings: [number, string][] = [];
-    for (let connections = 0; connections < 3 && run.clock.state !== 'ended'; connections += 1) {
+    for (let connections = 0; connections < 3 && replay.clock.state !== 'ended'; connections += 1) {
       const connection = new KeepingConnection();
-      const session = sessionOn(run, connection);
+      const session = sessionOn(replay, connection);
       session.received(subscribe([...BOTH, '111', '222']));
-      await untilEnd(run, session, connection);
+      await untilEnd(replay, session, connection);
       closings.push(...connection.closings);
     }
     expect(closings).toHaveLength(1);
-    expect(run.clock.state).toBe('ended');
+    expect(replay.clock.state).toBe('ended');
   });
 
   test('of many that go as fast as they can one has its turn at a time, and requests come in between', async () => {
     using place = await archiveOf(randomRecording(9, { ...STYLE, count: 400 }).lines);
-    const run = runOf(place.archive);
+    const replay = runOf(place.archive);
     let turn = 0;
     const inTurn = new Map<number, Set<number>>();
     const sessions = Array.from({ length: 10 }, (_, nth) => {
@@ -326,12 +326,12 @@ describe('a client of the market channel', () => {
         inTurn.set(turn, (inTurn.get(turn) ?? new Set()).add(nth));
         return false;
       });
-      const session = sessionOn(run, connection);
+      const session = sessionOn(replay, connection);
       session.received(subscribe(BOTH));
       return session;
     });
-    run.clock.resume();
-    while (run.clock.state !== 'ended') {
+    replay.clock.resume();
+    while (replay.clock.state !== 'ended') {
       await new Promise((resolve) => setImmediate(resolve));
       turn += 1;
     }
@@ -343,29 +343,29 @@ describe('a client of the market channel', () => {
 
   test('who listens to nothing does not take a clock along that waits for who listens', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
-    const run = runOf(place.archive);
-    run.clock.resume();
+    const replay = runOf(place.archive);
+    replay.clock.resume();
     const turns = async () => {
       for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     };
     const slow = new KeepingConnection(() => true);
-    const session = sessionOn(run, slow);
+    const session = sessionOn(replay, slow);
     for (const nothing of [subscribe([]), subscribe(['12345']), subscribe([], { custom_feature_enabled: false })]) {
       session.received(nothing);
       await turns();
-      expect(run.clock.nowMs).toBe(START_MS);
+      expect(replay.clock.nowMs).toBe(START_MS);
     }
     session.received(subscribe([ASSETS.up]));
     await turns();
-    const leftMs = run.clock.nowMs;
+    const leftMs = replay.clock.nowMs;
     session.received(JSON.stringify({ operation: 'unsubscribe', assets_ids: [ASSETS.up] }));
     session.drained();
     await turns();
-    expect(run.clock.nowMs).toBe(leftMs);
-    expect(run.clock.state).toBe('running');
+    expect(replay.clock.nowMs).toBe(leftMs);
+    expect(replay.clock.state).toBe('running');
     session.received(JSON.stringify({ operation: 'subscribe', assets_ids: BOTH }));
-    await untilEnd(run, session, slow);
-    expect(run.clock.state).toBe('ended');
+    await untilEnd(replay, session, slow);
+    expect(replay.clock.state).toBe('ended');
     session.closed();
   });
 
@@ -383,17 +383,17 @@ describe('a client of the market channel', () => {
     });
     const won = sampleMarket({ winner: 'down', resolvedAt: resolved, closed: true });
     using place = await archiveOf([...lines, won, other]);
-    const run = runOf(place.archive, {
+    const replay = runOf(place.archive, {
       selection: { names: [], coins: ['btc'], timeframes: ['5m'] },
       toMs: START_MS + 600_000,
     });
     const heard = async (custom: boolean) => {
       const connection = new KeepingConnection();
-      const session = sessionOn(run, connection);
-      run.clock.seek(START_MS);
+      const session = sessionOn(replay, connection);
+      replay.clock.seek(START_MS);
       session.received(subscribe(BOTH, { custom_feature_enabled: custom }));
-      run.clock.resume();
-      await untilEnd(run, session, connection);
+      replay.clock.resume();
+      await untilEnd(replay, session, connection);
       session.closed();
       return connection.frames.flatMap(
         (frame) => JSON.parse(frame) as { event_type: string }[] | { event_type: string },
@@ -422,36 +422,37 @@ describe('a client of the market channel', () => {
   test('a replay that waits is moved to the present when it starts, also for those who listened before', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const real = { ms: START_MS + 1_000_000 };
-    const run = runOf(place.archive, { rebase: true }, { monotonicMs: () => 0, wallMs: () => real.ms });
-    run.clock.seek(START_MS + 2000);
+    const replay = runOf(place.archive, { rebase: true }, { monotonicMs: () => 0, wallMs: () => real.ms });
+    replay.clock.seek(START_MS + 2000);
     const connection = new KeepingConnection();
-    const session = sessionOn(run, connection);
+    const session = sessionOn(replay, connection);
     session.received(subscribe(BOTH));
     const listened = connection.frames.splice(0);
     expect(listened).toHaveLength(1);
     real.ms += 60_000;
-    run.clock.resume();
-    await untilEnd(run, session, connection);
+    replay.clock.resume();
+    await untilEnd(replay, session, connection);
     const client = new DocumentedClient([ASSETS.up, ASSETS.down]);
     for (const frame of connection.frames) client.receive(frame);
     client.settle();
     expect(client.faults).toEqual([]);
     expect(client.hashesChecked.right).toBeGreaterThan(30);
-    const shifted = connection.frames.flatMap(timestampsIn).map((ms) => ms - run.shiftMs);
+    const shifted = connection.frames.flatMap(timestampsIn).map((ms) => ms - replay.shiftMs);
     const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
     const recorded = new Set<number>();
-    for (const reel = run.reel(market, 0); reel.nextMs !== undefined; ) recorded.add(reel.next().timestampMs);
+    for (const playback = replay.playback(market, 0); playback.nextMs !== undefined; )
+      recorded.add(playback.next().timestampMs);
     expect(shifted.filter((ms) => !recorded.has(ms))).toEqual([]);
-    expect(Math.max(...shifted)).toBeLessThanOrEqual(run.clock.nowMs);
+    expect(Math.max(...shifted)).toBeLessThanOrEqual(replay.clock.nowMs);
     session.closed();
   });
 
-  test('is sent away when the replay is ended', async () => {
+  test('is sent away when the replay is stopped', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
-    const run = runOf(place.archive);
+    const replay = runOf(place.archive);
     const connection = new KeepingConnection();
-    sessionOn(run, connection).received(subscribe(BOTH));
-    run.end();
-    expect(connection.closings).toEqual([[1001, 'the replay was ended']]);
+    sessionOn(replay, connection).received(subscribe(BOTH));
+    replay.stop();
+    expect(connection.closings).toEqual([[1001, 'the replay was stopped']]);
   });
 });

@@ -5,12 +5,12 @@ import type { OrderBook } from '../../src/domain/orderbook.ts';
 import type { BookRecord, EditLog } from '../../src/segment/book-format.ts';
 import { BookReader, bookCodec, bookOf } from '../../src/segment/book-segment.ts';
 import {
-  KEYFRAMES_PER_RUN,
-  RUN_PAYLOAD_BYTES,
-  RUN_RECORDS_MAX,
-  readRunHead,
+  KEYFRAMES_PER_SEGMENT,
+  readSegmentHeader,
+  SEGMENT_PAYLOAD_BYTES,
+  SEGMENT_RECORDS_MAX,
 } from '../../src/segment/segment-header.ts';
-import { ascendingPlaces } from '../support/places.ts';
+import { ascendingPositions } from '../support/places.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { decodeAll, encodeAll } from './round-trip.ts';
 
@@ -24,10 +24,10 @@ const style: fc.Arbitrary<BookStyle> = fc.record({
   changesMax: fc.constantFrom(0, 1, 3, 20),
 });
 
-const run = fc
+const segment = fc
   .tuple(fc.integer({ min: 1, max: 200 }), fc.nat(), style)
   .chain(([count, seed, bookStyle]) =>
-    ascendingPlaces(count).map((places): BookRecord[] =>
+    ascendingPositions(count).map((places): BookRecord[] =>
       randomBooks(seed, count, bookStyle).map((book, i) => ({ ...places[i]!, book })),
     ),
   );
@@ -52,10 +52,10 @@ function largeBook(levels: number, shift: number, size: number): OrderBook {
   };
 }
 
-describe('a run of books', () => {
+describe('a segment of books', () => {
   test('is exactly what it was after the way through segments of any length', () => {
     fc.assert(
-      fc.property(run, fc.constantFrom(1, 2, 7, 64, RUN_RECORDS_MAX, 10_000), (records, countMax) => {
+      fc.property(segment, fc.constantFrom(1, 2, 7, 64, SEGMENT_RECORDS_MAX, 10_000), (records, countMax) => {
         expect(decodeAll(bookCodec, encodeAll(bookCodec, records, countMax))).toEqual(records);
       }),
       RUNS,
@@ -64,7 +64,7 @@ describe('a run of books', () => {
 
   test('encodes from any record on without regard to those in front', () => {
     fc.assert(
-      fc.property(run, fc.nat(), (records, at) => {
+      fc.property(segment, fc.nat(), (records, at) => {
         const from = at % records.length;
         const here = bookCodec.encode(records, from, 5);
         const alone = bookCodec.encode(records.slice(from), 0, 5);
@@ -77,7 +77,7 @@ describe('a run of books', () => {
   test('survives every level changing: more than 256 edits a side', () => {
     const books = Array.from({ length: 12 }, (_, i) => largeBook(1200, i % 2, 10 + i));
     const records = recordsOf([...books, EMPTY, largeBook(1200, 0, 5), EMPTY, EMPTY]);
-    expect(decodeAll(bookCodec, encodeAll(bookCodec, records, RUN_RECORDS_MAX))).toEqual(records);
+    expect(decodeAll(bookCodec, encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX))).toEqual(records);
   });
 
   test('keeps edits far behind the best level, and far from each other', () => {
@@ -86,7 +86,7 @@ describe('a run of books', () => {
     const without = (list: readonly number[]) => list.filter((_, i) => i !== 850);
     const shorter = { ...resized, bidPrices: without(resized.bidPrices), bidSizes: without(resized.bidSizes) };
     const records = recordsOf([before, resized, shorter, resized, before]);
-    const payloads = encodeAll(bookCodec, records, RUN_RECORDS_MAX);
+    const payloads = encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX);
     expect(payloads.length).toBe(1);
     expect(decodeAll(bookCodec, payloads)).toEqual(records);
   });
@@ -120,7 +120,7 @@ describe('a run of books', () => {
     ],
   ])('keeps %s', (_, books) => {
     const records = recordsOf(books);
-    expect(decodeAll(bookCodec, encodeAll(bookCodec, records, RUN_RECORDS_MAX))).toEqual(records);
+    expect(decodeAll(bookCodec, encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX))).toEqual(records);
   });
 
   test('keeps large sizes beside fine ones, wherever the scale of their segment ends', () => {
@@ -135,7 +135,7 @@ describe('a run of books', () => {
         const sizes = [...large, small].filter((size) => size > 0);
         const bidPrices = sizes.map((_, i) => (99 - i) / 100);
         const records = recordsOf([{ ...EMPTY, bidPrices, bidSizes: sizes }]);
-        expect(decodeAll(bookCodec, encodeAll(bookCodec, records, RUN_RECORDS_MAX))).toEqual(records);
+        expect(decodeAll(bookCodec, encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX))).toEqual(records);
       }),
       { ...RUNS, numRuns: 3000 },
     );
@@ -145,7 +145,7 @@ describe('a run of books', () => {
 describe('encoding', () => {
   test('gives the same bytes for books that share what did not change as for books that share nothing', () => {
     fc.assert(
-      fc.property(run, (records) => {
+      fc.property(segment, (records) => {
         const held: OrderBook[] = [];
         const shared = records.map((record): BookRecord => {
           const before = held.at(-1);
@@ -161,7 +161,9 @@ describe('encoding', () => {
           return { ...record, book };
         });
         const apart = records.map((record) => ({ ...record, book: structuredClone(record.book) }));
-        expect(encodeAll(bookCodec, shared, RUN_RECORDS_MAX)).toEqual(encodeAll(bookCodec, apart, RUN_RECORDS_MAX));
+        expect(encodeAll(bookCodec, shared, SEGMENT_RECORDS_MAX)).toEqual(
+          encodeAll(bookCodec, apart, SEGMENT_RECORDS_MAX),
+        );
       }),
       RUNS,
     );
@@ -170,7 +172,7 @@ describe('encoding', () => {
   test.each([
     ['the last ones leave no scale that fits all', [5, 0.5, 0.25, 0.125, 0.0625, 0.000001, 1e-9, 1e-12, 1e11, 1e14, 7]],
     ['one scale fits all in the end', [5, 0.5, 80, 0.25, 80.5, 0.125, 0.0625, 3, 0.000001, 17, 18, 1e-9, 5]],
-  ])('begins a run again, as often as need be, when a later book needs a finer scale; %s', (_, sizes) => {
+  ])('begins a segment again, as often as need be, when a later book needs a finer scale; %s', (_, sizes) => {
     // Most books refine the sizes of the one before.
     const books = sizes.map((size, i) => ({
       bidPrices: [0.5, i % 2 === 0 ? 0.4 : 0.4321],
@@ -179,7 +181,7 @@ describe('encoding', () => {
       askSizes: i < 4 ? [1] : [1, 2],
     }));
     const records = recordsOf([...books, ...books.slice(0, 4), ...books]);
-    const payloads = encodeAll(bookCodec, records, RUN_RECORDS_MAX);
+    const payloads = encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX);
     expect(payloads.length).toBe(1);
     expect(decodeAll(bookCodec, payloads)).toEqual(records);
   });
@@ -188,32 +190,32 @@ describe('encoding', () => {
 describe('a segment', () => {
   test('holds at most the named number of records', () => {
     const records = recordsOf(randomBooks(1, 500, { priceScale: 2, sizes: 'whole', levelsMax: 3, changesMax: 1 }));
-    expect(bookCodec.encode(records, 0, 10_000).count).toBe(RUN_RECORDS_MAX);
+    expect(bookCodec.encode(records, 0, 10_000).count).toBe(SEGMENT_RECORDS_MAX);
     expect(bookCodec.encode(records, 0, 5).count).toBe(5);
     expect(bookCodec.encode(records, 498, 5).count).toBe(2);
   });
 
   test('closes at its number of bytes when books are small', () => {
     const records = recordsOf(randomBooks(2, 400, { priceScale: 2, sizes: 'cents', levelsMax: 40, changesMax: 30 }));
-    const payloads = encodeAll(bookCodec, records, RUN_RECORDS_MAX);
+    const payloads = encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX);
     expect(payloads.length).toBeGreaterThan(4);
-    for (const payload of payloads) expect(payload.length).toBeLessThanOrEqual(RUN_PAYLOAD_BYTES + 20);
+    for (const payload of payloads) expect(payload.length).toBeLessThanOrEqual(SEGMENT_PAYLOAD_BYTES + 20);
   });
 
   test('takes a few books when one alone is larger than that', () => {
     const books = Array.from({ length: 40 }, (_, i) => largeBook(1500, i % 2, 1000 + i));
     const alone = bookCodec.encode(recordsOf(books.slice(0, 1)), 0, 1).payload.length;
-    expect(alone).toBeGreaterThan(RUN_PAYLOAD_BYTES);
-    const { payload, count } = bookCodec.encode(recordsOf(books), 0, RUN_RECORDS_MAX);
+    expect(alone).toBeGreaterThan(SEGMENT_PAYLOAD_BYTES);
+    const { payload, count } = bookCodec.encode(recordsOf(books), 0, SEGMENT_RECORDS_MAX);
     expect(count).toBeGreaterThan(1);
-    expect(payload.length).toBeLessThanOrEqual(KEYFRAMES_PER_RUN * alone + 100);
+    expect(payload.length).toBeLessThanOrEqual(KEYFRAMES_PER_SEGMENT * alone + 100);
   });
 
   test('tells its places without its books', () => {
     fc.assert(
-      fc.property(run, (records) => {
-        const { payload, count } = bookCodec.encode(records, 0, RUN_RECORDS_MAX);
-        const head = readRunHead(payload);
+      fc.property(segment, (records) => {
+        const { payload, count } = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX);
+        const head = readSegmentHeader(payload);
         expect(head.count).toBe(count);
         expect([...head.timestamps]).toEqual(records.slice(0, count).map((record) => record.timestampMs));
         expect([...head.ids]).toEqual(records.slice(0, count).map((record) => record.id));
@@ -224,7 +226,7 @@ describe('a segment', () => {
 
   test('is far smaller than its books when little changes', () => {
     const records = recordsOf(randomBooks(3, 128, { priceScale: 2, sizes: 'cents', levelsMax: 60, changesMax: 2 }));
-    const bytes = encodeAll(bookCodec, records, RUN_RECORDS_MAX).reduce((sum, payload) => sum + payload.length, 0);
+    const bytes = encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX).reduce((sum, payload) => sum + payload.length, 0);
     expect(bytes).toBeLessThan(JSON.stringify(records).length / 10);
   });
 });
@@ -236,7 +238,7 @@ test('changes of size that a segment has often take a byte each', () => {
     const size = 5000 + (i % 2 === 0 ? 0 : amounts[Math.floor(i / 2) % 3]!);
     return { bidPrices: [0.5], bidSizes: [Math.round(size * 100) / 100], askPrices: [], askSizes: [] };
   });
-  const { payload, count } = bookCodec.encode(recordsOf(books), 0, RUN_RECORDS_MAX);
+  const { payload, count } = bookCodec.encode(recordsOf(books), 0, SEGMENT_RECORDS_MAX);
   expect(count).toBe(100);
   // Beside the byte that says how many edits there are.
   expect(payload.length).toBeLessThan(2 * 100 + 40);
@@ -244,7 +246,10 @@ test('changes of size that a segment has often take a byte each', () => {
 });
 
 describe('the places of a segment', () => {
-  const steps = fc.array(fc.constantFrom(0, 1, 2, 250, 1000, 2 ** 40), { minLength: 1, maxLength: RUN_RECORDS_MAX });
+  const steps = fc.array(fc.constantFrom(0, 1, 2, 250, 1000, 2 ** 40), {
+    minLength: 1,
+    maxLength: SEGMENT_RECORDS_MAX,
+  });
 
   test('come back, whatever repeats in them and however often', () => {
     fc.assert(
@@ -253,33 +258,33 @@ describe('the places of a segment', () => {
         const repeated = (list: readonly number[]) => list.flatMap((step) => new Array<number>(1 + stretch).fill(step));
         const [timeSteps, idSteps] = [repeated(times), repeated(ids)];
         const place = { timestampMs: 1_776_323_400_000, id: 1 };
-        const records = timeSteps.slice(0, RUN_RECORDS_MAX).map((step, i): BookRecord => {
+        const records = timeSteps.slice(0, SEGMENT_RECORDS_MAX).map((step, i): BookRecord => {
           place.timestampMs += step;
           // Upwards and downwards, and never the same one twice.
           place.id += 1 + (idSteps[i % idSteps.length]! % 1000) - (i % 5 === 4 ? 3 : 0);
           return { timestampMs: place.timestampMs, id: Math.max(1, place.id), book: EMPTY };
         });
-        expect(decodeAll(bookCodec, encodeAll(bookCodec, records, RUN_RECORDS_MAX))).toEqual(records);
+        expect(decodeAll(bookCodec, encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX))).toEqual(records);
       }),
       RUNS,
     );
   });
 
   test('take hardly a byte where they come at a pace', () => {
-    const records = Array.from({ length: RUN_RECORDS_MAX }, (_, i) => ({
+    const records = Array.from({ length: SEGMENT_RECORDS_MAX }, (_, i) => ({
       timestampMs: 1000 * i,
       id: i + 1,
       book: EMPTY,
     }));
     // One byte a record says that nothing changes.
-    expect(bookCodec.encode(records, 0, RUN_RECORDS_MAX).payload.length).toBeLessThan(RUN_RECORDS_MAX + 20);
+    expect(bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX).payload.length).toBeLessThan(SEGMENT_RECORDS_MAX + 20);
   });
 });
 
 describe('a reader', () => {
-  /** One run as far as one segment goes. */
-  const payloads = run.map((records) => {
-    const { payload, count } = bookCodec.encode(records, 0, RUN_RECORDS_MAX);
+  /** One segment as far as one segment goes. */
+  const payloads = segment.map((records) => {
+    const { payload, count } = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX);
     return { held: records.slice(0, count), payload };
   });
 
@@ -366,12 +371,12 @@ describe('a reader', () => {
   });
 });
 
-test('a run does not depend on what stands behind it, where that needs no finer scale', () => {
+test('a segment does not depend on what stands behind it, where that needs no finer scale', () => {
   let held = 0;
   fc.assert(
-    fc.property(run, (records) => {
-      const { payload, count } = bookCodec.encode(records, 0, RUN_RECORDS_MAX);
-      const alone = bookCodec.encode(records.slice(0, count), 0, RUN_RECORDS_MAX);
+    fc.property(segment, (records) => {
+      const { payload, count } = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX);
+      const alone = bookCodec.encode(records.slice(0, count), 0, SEGMENT_RECORDS_MAX);
       const [a, b] = [new BookReader(payload), new BookReader(alone.payload)];
       if (a.priceScale !== b.priceScale || a.sizeScale !== b.sizeScale) return;
       expect(alone.payload).toEqual(payload);

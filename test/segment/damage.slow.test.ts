@@ -6,7 +6,7 @@ import { ByteBuffer } from '../../src/segment/byte-buffer.ts';
 import { jsonLabels, jsonOpenings, SnapshotJsonWriter } from '../../src/segment/json-writer.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
 import { quoteCodec } from '../../src/segment/quote-segment.ts';
-import { RUN_RECORDS_MAX, readRunHead } from '../../src/segment/segment-header.ts';
+import { readSegmentHeader, SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import { type BookStyle, randomBooks, randomsOf } from '../support/random-books.ts';
 
 const STYLES: readonly BookStyle[] = [
@@ -23,25 +23,25 @@ const books = STYLES.flatMap((style, seed) => [
 const PAYLOADS: [string, Uint8Array, (payload: Uint8Array) => void][] = books.flatMap((records, i) => {
   const quotes = records.map(({ book, ...place }) => ({ ...place, quote: topOfBook(book) }));
   const prices = records.map(({ book, ...place }) => ({ ...place, price: book.bidSizes[0] ?? 0.5 }));
-  const book = bookCodec.encode(records, 0, RUN_RECORDS_MAX).payload;
+  const book = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX).payload;
   return [
     [`books ${i}`, book, (payload) => void bookCodec.decode(payload)],
     [`books ${i} as JSON`, book, writeJson],
     [
       `quotes ${i}`,
-      quoteCodec.encode(quotes, 0, RUN_RECORDS_MAX).payload,
+      quoteCodec.encode(quotes, 0, SEGMENT_RECORDS_MAX).payload,
       (payload) => void quoteCodec.decode(payload),
     ],
     [
       `prices ${i}`,
-      priceCodec.encode(prices, 0, RUN_RECORDS_MAX).payload,
+      priceCodec.encode(prices, 0, SEGMENT_RECORDS_MAX).payload,
       (payload) => void priceCodec.decode(payload),
     ],
   ];
 });
 
 function writeJson(payload: Uint8Array): void {
-  const head = readRunHead(payload);
+  const head = readSegmentHeader(payload);
   const writer = new SnapshotJsonWriter(new ByteBuffer(), jsonOpenings());
   writer.open({ payload, head, from: 0, to: head.count }, jsonLabels(LABELS));
   for (let i = 0; i < head.count; i += 1) writer.writeNext();

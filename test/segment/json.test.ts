@@ -5,7 +5,7 @@ import type { BookRecord } from '../../src/segment/book-format.ts';
 import { bookCodec } from '../../src/segment/book-segment.ts';
 import { ByteBuffer } from '../../src/segment/byte-buffer.ts';
 import { jsonLabels, jsonOpenings, SnapshotJsonWriter } from '../../src/segment/json-writer.ts';
-import { RUN_RECORDS_MAX, readRunHead } from '../../src/segment/segment-header.ts';
+import { readSegmentHeader, SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import type { SnapshotLabels } from '../../src/segment/snapshot-writer.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { encodeAll } from './round-trip.ts';
@@ -18,12 +18,17 @@ const DOWN: SnapshotLabels = { ...UP, assetId: '0', outcome: 'down' };
 const OPENINGS = jsonOpenings();
 
 /** Writes `records` from `from` on through segments of at most `countMax`, with commas between, as an answer does. */
-function written(records: readonly BookRecord[], labels: SnapshotLabels, from = 0, countMax = RUN_RECORDS_MAX): string {
+function written(
+  records: readonly BookRecord[],
+  labels: SnapshotLabels,
+  from = 0,
+  countMax = SEGMENT_RECORDS_MAX,
+): string {
   const out = new ByteBuffer();
   const writer = new SnapshotJsonWriter(out, OPENINGS);
   let before = 0;
   for (const payload of encodeAll(bookCodec, records, countMax)) {
-    const head = readRunHead(payload);
+    const head = readSegmentHeader(payload);
     const start = Math.max(0, from - before);
     before += head.count;
     if (start >= head.count) continue;
@@ -114,7 +119,7 @@ test('writers of two outcomes take turns in one buffer without disturbing each o
         const side = sides[turn ? 1 : 0]!;
         if (side.left === 0) {
           const payload = side.payloads.shift()!;
-          const head = readRunHead(payload);
+          const head = readSegmentHeader(payload);
           side.left = head.count;
           side.writer.open({ payload, head, from: 0, to: head.count }, jsonLabels(side.labels));
         }
@@ -148,8 +153,8 @@ test('books larger than the buffer, the ladder and the edit log make them grow',
 
 test('a buffer that is cleared and used again carries nothing over', () => {
   const records = recordsOf(randomBooks(5, 20, { priceScale: 2, sizes: 'cents', levelsMax: 20, changesMax: 4 }));
-  const { payload } = bookCodec.encode(records, 0, RUN_RECORDS_MAX);
-  const head = readRunHead(payload);
+  const { payload } = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX);
+  const head = readSegmentHeader(payload);
   const out = new ByteBuffer();
   for (const from of [0, 7, 3]) {
     out.clear();

@@ -10,7 +10,7 @@ import {
   msgpackText,
   SnapshotMsgpackWriter,
 } from '../../src/segment/msgpack-writer.ts';
-import { RUN_RECORDS_MAX, readRunHead } from '../../src/segment/segment-header.ts';
+import { readSegmentHeader, SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import type { RecordingLabels, SnapshotLabels } from '../../src/segment/snapshot-writer.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { encodeAll } from './round-trip.ts';
@@ -42,13 +42,13 @@ test('snapshots are the bytes that msgpackr packs of the documented records', ()
       fc.nat(),
       fc.constantFrom(...LABELS),
       firstIds,
-      fc.constantFrom(1, 3, 64, RUN_RECORDS_MAX),
+      fc.constantFrom(1, 3, 64, SEGMENT_RECORDS_MAX),
       (style, count, seed, labels, firstId, countMax) => {
         const records = recordsOf(randomBooks(seed, count, style), firstId);
         const out = new ByteBuffer();
         const writer = new SnapshotMsgpackWriter(out, OPENINGS);
         for (const payload of encodeAll(bookCodec, records, countMax)) {
-          const head = readRunHead(payload);
+          const head = readSegmentHeader(payload);
           writer.open({ payload, head, from: 0, to: head.count }, msgpackLabels(labels));
           for (let i = 0; i < head.count; i += 1) writer.writeNext();
         }
@@ -68,7 +68,7 @@ test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 2 ** 
     const { payload } = bookCodec.encode(records, 0, 1);
     const out = new ByteBuffer();
     const writer = new SnapshotMsgpackWriter(out, OPENINGS);
-    writer.open({ payload, head: readRunHead(payload), from: 0, to: 1 }, msgpackLabels(UP));
+    writer.open({ payload, head: readSegmentHeader(payload), from: 0, to: 1 }, msgpackLabels(UP));
     writer.writeNext();
     expect(Buffer.from(out.view()).equals(packr.pack(snapshotOf(records[0]!, UP)))).toBe(true);
   },

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { midOf } from '../../src/domain/quote.ts';
 import { tradeDetails } from '../../src/domain/trade.ts';
 import { type PriceRecord, priceCodec } from '../../src/segment/price-segment.ts';
-import { RUN_RECORDS_MAX } from '../../src/segment/segment-header.ts';
-import { ascendingPlaces } from '../support/places.ts';
+import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
+import { ascendingPositions } from '../support/places.ts';
 import { decodeAll, encodeAll } from './round-trip.ts';
 
 const RUNS = { seed: 20260416, numRuns: 300 };
@@ -32,17 +32,17 @@ const prices = fc.constantFrom<fc.Arbitrary<number>[]>(
   ),
 );
 
-const run = fc
+const segment = fc
   .tuple(prices, fc.integer({ min: 1, max: 300 }))
   .chain(([price, count]) =>
     fc
-      .tuple(fc.array(price, { minLength: count, maxLength: count }), ascendingPlaces(count))
+      .tuple(fc.array(price, { minLength: count, maxLength: count }), ascendingPositions(count))
       .map(([values, places]): PriceRecord[] => values.map((value, i) => ({ ...places[i]!, price: value }))),
   );
 
-test('a run of prices is exactly what it was after the way through segments of any length', () => {
+test('a segment of prices is exactly what it was after the way through segments of any length', () => {
   fc.assert(
-    fc.property(run, fc.constantFrom(1, 2, 7, RUN_RECORDS_MAX, 10_000), (records, countMax) => {
+    fc.property(segment, fc.constantFrom(1, 2, 7, SEGMENT_RECORDS_MAX, 10_000), (records, countMax) => {
       expect(decodeAll(priceCodec, encodeAll(priceCodec, records, countMax))).toEqual(records);
     }),
     RUNS,
@@ -64,7 +64,7 @@ const details = fc
   })
   .map(tradeDetails);
 const trades = fc
-  .tuple(run, fc.array(fc.option(details, { nil: undefined }), { minLength: 1, maxLength: 60 }))
+  .tuple(segment, fc.array(fc.option(details, { nil: undefined }), { minLength: 1, maxLength: 60 }))
   .map(([records, told]): PriceRecord[] =>
     records.map((record, i) => {
       const trade = told[i % told.length];
@@ -74,7 +74,7 @@ const trades = fc
 
 test('what is known of trades goes the same way, whether all of it is, some, or nothing', () => {
   fc.assert(
-    fc.property(trades, fc.constantFrom(1, 2, 7, RUN_RECORDS_MAX, 10_000), (records, countMax) => {
+    fc.property(trades, fc.constantFrom(1, 2, 7, SEGMENT_RECORDS_MAX, 10_000), (records, countMax) => {
       expect(decodeAll(priceCodec, encodeAll(priceCodec, records, countMax))).toEqual(records);
     }),
     RUNS,
@@ -118,7 +118,7 @@ test('trades of one price are the same unless they say otherwise of each other',
 
 test('a segment holds at most the named number of prices', () => {
   const records = Array.from({ length: 300 }, (_, i) => ({ timestampMs: i, id: i + 1, price: i / 100 }));
-  expect(priceCodec.encode(records, 0, 10_000).count).toBe(RUN_RECORDS_MAX);
+  expect(priceCodec.encode(records, 0, 10_000).count).toBe(SEGMENT_RECORDS_MAX);
   expect(priceCodec.encode(records, 0, 3).count).toBe(3);
   expect(priceCodec.encode(records, 299, 3).count).toBe(1);
 });

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Quote } from '../../src/domain/quote.ts';
 import { type QuoteRecord, quoteCodec } from '../../src/segment/quote-segment.ts';
-import { RUN_RECORDS_MAX } from '../../src/segment/segment-header.ts';
-import { ascendingPlaces } from '../support/places.ts';
+import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
+import { ascendingPositions } from '../support/places.ts';
 import { randomSize, randomsOf } from '../support/random-books.ts';
 import { decodeAll, encodeAll } from './round-trip.ts';
 
@@ -31,7 +31,7 @@ function randomQuotes(
   });
 }
 
-const run = fc
+const segment = fc
   .tuple(
     fc.integer({ min: 1, max: 300 }),
     fc.nat(),
@@ -39,14 +39,14 @@ const run = fc
     fc.constantFrom<Parameters<typeof randomSize>[1][]>('whole', 'cents', 'millionths', 'mixed', 'extremes'),
   )
   .chain(([count, seed, priceScale, sizes]) =>
-    ascendingPlaces(count).map((places): QuoteRecord[] =>
+    ascendingPositions(count).map((places): QuoteRecord[] =>
       randomQuotes(seed, count, priceScale, sizes).map((quote, i) => ({ ...places[i]!, quote })),
     ),
   );
 
-test('a run of quotes is exactly what it was after the way through segments of any length', () => {
+test('a segment of quotes is exactly what it was after the way through segments of any length', () => {
   fc.assert(
-    fc.property(run, fc.constantFrom(1, 2, 7, RUN_RECORDS_MAX, 10_000), (records, countMax) => {
+    fc.property(segment, fc.constantFrom(1, 2, 7, SEGMENT_RECORDS_MAX, 10_000), (records, countMax) => {
       expect(decodeAll(quoteCodec, encodeAll(quoteCodec, records, countMax))).toEqual(records);
     }),
     RUNS,
@@ -55,7 +55,7 @@ test('a run of quotes is exactly what it was after the way through segments of a
 
 test('a segment holds at most the named number of quotes', () => {
   const records = randomQuotes(1, 300, 2, 'cents').map((quote, i) => ({ timestampMs: i, id: i + 1, quote }));
-  expect(quoteCodec.encode(records, 0, 10_000).count).toBe(RUN_RECORDS_MAX);
+  expect(quoteCodec.encode(records, 0, 10_000).count).toBe(SEGMENT_RECORDS_MAX);
   expect(quoteCodec.encode(records, 0, 3).count).toBe(3);
   expect(quoteCodec.encode(records, 299, 3).count).toBe(1);
 });
@@ -85,7 +85,7 @@ describe('quotes that could be mistaken for another', () => {
     ['12 decimals', [{ bidPrice: 0.000000000001, bidSize: 1, askPrice: 0.999999999999, askSize: 1 }]],
   ])('%s', (_, quotes) => {
     const records = quotes.map((quote, i) => ({ timestampMs: 5, id: i + 1, quote }));
-    expect(decodeAll(quoteCodec, encodeAll(quoteCodec, records, RUN_RECORDS_MAX))).toEqual(records);
+    expect(decodeAll(quoteCodec, encodeAll(quoteCodec, records, SEGMENT_RECORDS_MAX))).toEqual(records);
   });
 });
 
@@ -99,7 +99,7 @@ test('changes of size that a segment has often take a byte each', () => {
       ...{ askPrice: 0.6, askSize: 10 },
     },
   }));
-  const { payload, count } = quoteCodec.encode(records, 0, RUN_RECORDS_MAX);
+  const { payload, count } = quoteCodec.encode(records, 0, SEGMENT_RECORDS_MAX);
   expect(count).toBe(100);
   expect(payload.length).toBeLessThan(100 + 50);
   expect(quoteCodec.decode(payload)).toEqual(records);

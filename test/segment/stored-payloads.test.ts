@@ -5,7 +5,7 @@ import type { BookRecord } from '../../src/segment/book-format.ts';
 import { bookCodec } from '../../src/segment/book-segment.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
 import { quoteCodec } from '../../src/segment/quote-segment.ts';
-import { RUN_RECORDS_MAX } from '../../src/segment/segment-header.ts';
+import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 
 /** As they are written, in base64. They stay as they are: archives and exports hold such ones. */
 const PAYLOADS = {
@@ -67,9 +67,9 @@ test.each(['scaled', 'doubles'] as const)('stored payloads of %s are what is wri
   const prices = books.map(({ book, ...place }) => ({ ...place, price: book.bidSizes[0] ?? 0.5 }));
   const held = PAYLOADS[name];
   const bytesOf = (base64: string) => new Uint8Array(Buffer.from(base64, 'base64'));
-  expect(bookCodec.encode(books, 0, RUN_RECORDS_MAX).payload).toEqual(bytesOf(held.books));
-  expect(quoteCodec.encode(quotes, 0, RUN_RECORDS_MAX).payload).toEqual(bytesOf(held.quotes));
-  expect(priceCodec.encode(prices, 0, RUN_RECORDS_MAX).payload).toEqual(bytesOf(held.prices));
+  expect(bookCodec.encode(books, 0, SEGMENT_RECORDS_MAX).payload).toEqual(bytesOf(held.books));
+  expect(quoteCodec.encode(quotes, 0, SEGMENT_RECORDS_MAX).payload).toEqual(bytesOf(held.quotes));
+  expect(priceCodec.encode(prices, 0, SEGMENT_RECORDS_MAX).payload).toEqual(bytesOf(held.prices));
   expect(bookCodec.decode(bytesOf(held.books))).toEqual([...books]);
   expect(quoteCodec.decode(bytesOf(held.quotes))).toEqual(quotes);
   expect(priceCodec.decode(bytesOf(held.prices))).toEqual(prices);

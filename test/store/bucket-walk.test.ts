@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { comparePlaces, type PageQuery, type Place } from '../../src/domain/page.ts';
+import { comparePositions, type PageQuery, type Position } from '../../src/domain/page.ts';
 import type { PriceRecord } from '../../src/segment/price-segment.ts';
-import { RUN_RECORDS_MAX } from '../../src/segment/segment-header.ts';
+import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import { Segments } from '../../src/store/segments.ts';
 import { SeriesCatalog } from '../../src/store/series.ts';
 import { temporaryArchive } from '../support/archive.ts';
@@ -34,19 +34,21 @@ function build(series: readonly (readonly PriceRecord[])[], batches: number): nu
 }
 
 /** By looking at every record: of each series those behind which none of the same bucket follows. */
-function sampled(series: readonly (readonly PriceRecord[])[], query: PageQuery, intervalMs: number): Place[] {
+function sampled(series: readonly (readonly PriceRecord[])[], query: PageQuery, intervalMs: number): Position[] {
   const lasts = series.flatMap((records) => {
-    const taken = records.filter(({ timestampMs: ms }) => ms >= query.fromMs && ms <= query.toMs).sort(comparePlaces);
-    const bucketOf = (record: Place) => Math.floor(record.timestampMs / intervalMs);
+    const taken = records
+      .filter(({ timestampMs: ms }) => ms >= query.fromMs && ms <= query.toMs)
+      .sort(comparePositions);
+    const bucketOf = (record: Position) => Math.floor(record.timestampMs / intervalMs);
     return taken.filter((record, i) => taken[i + 1] === undefined || bucketOf(taken[i + 1]!) !== bucketOf(record));
   });
-  const ascending = lasts.map(({ timestampMs, id }) => ({ timestampMs, id })).sort(comparePlaces);
+  const ascending = lasts.map(({ timestampMs, id }) => ({ timestampMs, id })).sort(comparePositions);
   return query.order === 'asc' ? ascending : ascending.reverse();
 }
 
-function walk(seriesIds: readonly number[], query: PageQuery): Place[] {
-  const places: Place[] = [];
-  let after: Place | undefined;
+function walk(seriesIds: readonly number[], query: PageQuery): Position[] {
+  const places: Position[] = [];
+  let after: Position | undefined;
   do {
     const page = pageOf(segments, seriesIds, { ...query, after });
     places.push(...page.records.map(({ timestampMs, id }) => ({ timestampMs, id })));
@@ -60,7 +62,7 @@ describe('the last record of each bucket', () => {
     timestampMs: fc.integer({ min: 0, max: SPAN_MS }),
     price: fc.integer({ min: 0, max: 100 }),
   });
-  const lane = fc.array(record, { maxLength: 3 * RUN_RECORDS_MAX });
+  const lane = fc.array(record, { maxLength: 3 * SEGMENT_RECORDS_MAX });
 
   test('is found on pages of any size, in both orders, however the records lie in segments', () => {
     fc.assert(
@@ -91,15 +93,15 @@ describe('the last record of each bucket', () => {
 
   test.each(['asc', 'desc'] as const)('may have the largest id there is, %s', (order) => {
     // Two segments, the first of which ends with the record at the end of the bucket.
-    const records = Array.from({ length: RUN_RECORDS_MAX + 1 }, (_, index) => ({
+    const records = Array.from({ length: SEGMENT_RECORDS_MAX + 1 }, (_, index) => ({
       timestampMs: index,
-      id: index === RUN_RECORDS_MAX - 1 ? Number.MAX_SAFE_INTEGER : index + 1,
+      id: index === SEGMENT_RECORDS_MAX - 1 ? Number.MAX_SAFE_INTEGER : index + 1,
       price: index,
     }));
     const [seriesId] = build([records], 1);
-    const query = { fromMs: 0, toMs: SPAN_MS, order, after: undefined, limit: 10, intervalMs: RUN_RECORDS_MAX };
+    const query = { fromMs: 0, toMs: SPAN_MS, order, after: undefined, limit: 10, intervalMs: SEGMENT_RECORDS_MAX };
     const found = walk([seriesId!], query);
-    expect(found).toEqual(sampled([records], query, RUN_RECORDS_MAX));
+    expect(found).toEqual(sampled([records], query, SEGMENT_RECORDS_MAX));
     expect(found.some(({ id }) => id === Number.MAX_SAFE_INTEGER)).toBe(true);
   });
 });

@@ -250,7 +250,7 @@ describe('readings of one turn', () => {
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;
     const free = other.tiers.find('free')!;
-    const look = () => database.readInTurn(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const look = () => database.readShared(() => ({ rpm: rpmOf(held.archive), state: database.state }));
     const first = look();
     expect(look()).toEqual(first);
     other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
@@ -267,14 +267,14 @@ describe('readings of one turn', () => {
     using held = temporaryArchive();
     const { database, tiers } = held.archive;
     const free = tiers.find('free')!;
-    const look = () => database.readInTurn(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const look = () => database.readShared(() => ({ rpm: rpmOf(held.archive), state: database.state }));
     const first = look();
     database.write(() => tiers.update({ ...free, requestsPerMinute: 12 }));
     const second = look();
     expect(second.rpm).toBe(12);
     expect(second.state).not.toBe(first.state);
     expect(() =>
-      database.readInTurn(() => {
+      database.readShared(() => {
         throw new Error('stop');
       }),
     ).toThrow('stop');
@@ -294,7 +294,7 @@ describe('readings of one turn', () => {
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;
     const free = other.tiers.find('free')!;
-    const look = () => database.readInTurn(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const look = () => database.readShared(() => ({ rpm: rpmOf(held.archive), state: database.state }));
     const first = look();
     other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
     Bun.sleepSync(2);
@@ -302,7 +302,7 @@ describe('readings of one turn', () => {
     expect(second.rpm).toBe(11);
     expect(second.state).not.toBe(first.state);
     // A reading that took long leaves no view behind, in which the log could not be begun anew.
-    database.readInTurn(() => Bun.sleepSync(2));
+    database.readShared(() => Bun.sleepSync(2));
     other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 12 }));
     expect(look().rpm).toBe(12);
     other.database.close();
@@ -313,10 +313,10 @@ describe('readings of one turn', () => {
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;
     const free = other.tiers.find('free')!;
-    const look = () => database.readInTurn(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const look = () => database.readShared(() => ({ rpm: rpmOf(held.archive), state: database.state }));
     const first = look();
     // As SQLite does by itself when a disk fails.
-    database.readInTurn(() => database.query('ROLLBACK').run());
+    database.readShared(() => database.query('ROLLBACK').run());
     other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
     const second = look();
     expect(second.rpm).toBe(11);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { MarketStatement } from '../../src/domain/market-statement.ts';
 import { TIMEFRAMES } from '../../src/domain/timeframe.ts';
-import type { ListPlace, StoredMarket } from '../../src/store/markets.ts';
+import type { ListPosition, StoredMarket } from '../../src/store/markets.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { listMarkets, marketStatement } from '../support/markets.ts';
 
@@ -239,7 +239,7 @@ describe('lists of markets', () => {
             }
             expect(seen).toEqual(expected);
             // The same in hops.
-            let from: ListPlace | undefined;
+            let from: ListPosition | undefined;
             for (let rest = expected.length; rest > 0; rest -= limit) {
               const page = listMarkets(markets, symbol, timeframe, limit, 0, from).map((it) => it.conditionId);
               expect(page).toEqual(expected.slice(expected.length - rest).slice(0, limit));

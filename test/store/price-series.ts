@@ -1,4 +1,4 @@
-import type { PageQuery, Place } from '../../src/domain/page.ts';
+import type { PageQuery, Position } from '../../src/domain/page.ts';
 import type { PriceRecord } from '../../src/segment/price-segment.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -67,7 +67,7 @@ export function mergeBatch(
   return segments.merge(seriesId, inTimeOrder(batch), priceCodec, giveId);
 }
 
-export function inTimeOrder<R extends Place>(batch: readonly R[]): R[] {
+export function inTimeOrder<R extends Position>(batch: readonly R[]): R[] {
   return [...batch].sort((a, b) => a.timestampMs - b.timestampMs);
 }
 

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
 import { RANGE_AT_OR_BEFORE, RANGE_BEHIND } from '../../src/store/ids.ts';
 import * as markets from '../../src/store/markets.ts';
-import { NEXT_PLACES } from '../../src/store/segment-audit.ts';
+import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
 import { NEXT_PAYLOAD, NEXT_SEGMENT, PREVIOUS_PAYLOAD, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import { temporaryArchive } from '../support/archive.ts';
@@ -28,7 +28,7 @@ test.each<[string, string, ...string[]]>([
   ['PREVIOUS_SEGMENT', PREVIOUS_SEGMENT, `${SEGMENTS} INDEX segments_by_place (`],
   ['NEXT_PAYLOAD', NEXT_PAYLOAD, `${SEGMENTS} INDEX segments_by_place (`],
   ['PREVIOUS_PAYLOAD', PREVIOUS_PAYLOAD, `${SEGMENTS} INDEX segments_by_place (`],
-  ['NEXT_PLACES', NEXT_PLACES, `${SEGMENTS} COVERING INDEX segments_by_place (`],
+  ['NEXT_POSITIONS', NEXT_POSITIONS, `${SEGMENTS} COVERING INDEX segments_by_place (`],
   ['LIST_MARKETS', markets.LIST_MARKETS, `${MARKETS} INDEX markets_by_coin (`],
   ['LIST_MARKETS_OF_TIMEFRAME', markets.LIST_MARKETS_OF_TIMEFRAME, `${MARKETS} INDEX markets_by_coin_and_timeframe (`],
   ['SKIP_MARKETS', markets.SKIP_MARKETS, `${MARKETS} COVERING INDEX markets_by_coin (`],

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DomainError } from '../../src/domain/errors.ts';
-import type { PageQuery, Place } from '../../src/domain/page.ts';
+import type { PageQuery, Position } from '../../src/domain/page.ts';
 import { type PriceRecord, priceCodec } from '../../src/segment/price-segment.ts';
-import { RUN_RECORDS_MAX } from '../../src/segment/segment-header.ts';
+import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import { Segments } from '../../src/store/segments.ts';
 import { SeriesCatalog } from '../../src/store/series.ts';
 import { temporaryArchive } from '../support/archive.ts';
@@ -135,7 +135,7 @@ describe('merging batches into a series', () => {
       arrival: 'in order',
       ids: 'ascending',
     });
-    expect(checkRows(database, seriesId).rows).toBe(Math.ceil(records.length / RUN_RECORDS_MAX));
+    expect(checkRows(database, seriesId).rows).toBe(Math.ceil(records.length / SEGMENT_RECORDS_MAX));
   });
 
   test.each(['backwards', 'shuffled', 'mostly in order'] as const)(
@@ -144,7 +144,7 @@ describe('merging batches into a series', () => {
       const it: Recording = { seed: 2, count: 2000, spanMs: 1_000_000, batchMax: 1, arrival, ids: 'ascending' };
       const { seriesId, records } = build(it);
       const { rows } = checkRows(database, seriesId);
-      expect(rows).toBeLessThanOrEqual(Math.ceil(records.length / (RUN_RECORDS_MAX / 2)) + 1);
+      expect(rows).toBeLessThanOrEqual(Math.ceil(records.length / (SEGMENT_RECORDS_MAX / 2)) + 1);
     },
   );
 
@@ -181,7 +181,7 @@ describe('pages', () => {
     }),
   });
 
-  function isBehind(record: Place, after: Place, order: PageQuery['order']): boolean {
+  function isBehind(record: Position, after: Position, order: PageQuery['order']): boolean {
     const difference = record.timestampMs - after.timestampMs || record.id - after.id;
     return order === 'asc' ? difference > 0 : difference < 0;
   }
@@ -241,7 +241,7 @@ describe('pages', () => {
             .sort((a, b) => a.timestampMs - b.timestampMs || a.id - b.id);
           if (order === 'desc') all.reverse();
           const seen: PriceRecord[] = [];
-          let after: Place | undefined;
+          let after: Position | undefined;
           do {
             const query: PageQuery = { fromMs: 0, toMs: 1e12, order, after, limit };
             const page = pageOf(

@@ -5,7 +5,7 @@ import { OUTCOMES } from '../../src/domain/outcome.ts';
 import type { PageQuery } from '../../src/domain/page.ts';
 import type { BookRecord } from '../../src/segment/book-format.ts';
 import { bookCodec } from '../../src/segment/book-segment.ts';
-import { RUN_RECORDS_MAX } from '../../src/segment/segment-header.ts';
+import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { midsImpliedBy, quotesImpliedBy } from '../support/derived.ts';
@@ -157,10 +157,10 @@ describe('quotes and mids derived from snapshots', () => {
 });
 
 describe('snapshots that come late and one by one leave no trail of short segments', () => {
-  /** As many rows as half-full runs need, and a few. */
+  /** As many rows as half-full segments need, and a few. */
   function expectFewRows(market: StoredMarket): void {
     for (const [kind, { rows, records }] of Object.entries(rowsOf(market))) {
-      expect([kind, rows <= Math.ceil(records / (RUN_RECORDS_MAX / 2)) + 2]).toEqual([kind, true]);
+      expect([kind, rows <= Math.ceil(records / (SEGMENT_RECORDS_MAX / 2)) + 2]).toEqual([kind, true]);
     }
   }
 
@@ -191,7 +191,11 @@ describe('snapshots that come late and one by one leave no trail of short segmen
     const market = newMarket();
     const still = topBook(0.4, 0.6);
     // The first quote of the still stretch ends a full segment, the next one begins another.
-    const before = Array.from({ length: RUN_RECORDS_MAX - 1 }, (_, i) => ({ timestampMs: i, id: 0, book: moving(i) }));
+    const before = Array.from({ length: SEGMENT_RECORDS_MAX - 1 }, (_, i) => ({
+      timestampMs: i,
+      id: 0,
+      book: moving(i),
+    }));
     const between = Array.from({ length: 400 }, (_, i) => ({ timestampMs: 1000 + i * 10, id: 0, book: still }));
     const behind = Array.from({ length: 300 }, (_, i) => ({ timestampMs: 9000 + i, id: 0, book: moving(i) }));
     add(market, [...before, ...between, ...behind]);

@@ -6,7 +6,7 @@ import type { FileReport, ImportReport } from '../../src/import/report.ts';
 import { bookCodec } from '../../src/segment/book-segment.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
 import { quoteCodec } from '../../src/segment/quote-segment.ts';
-import type { RunSlice } from '../../src/segment/segment-header.ts';
+import type { SegmentSlice } from '../../src/segment/segment-header.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { importPaths, temporaryArchive, temporaryDirectory } from './archive.ts';
@@ -71,6 +71,6 @@ export function booksOf(archive: Archive, slug: string, outcome: Outcome) {
   return decoded(archive.snapshots.slices(marketOf(archive, slug), outcome, ...EVER), bookCodec.decode);
 }
 
-function decoded<R>(slices: Iterable<RunSlice>, decode: (payload: Uint8Array) => R[]): R[] {
+function decoded<R>(slices: Iterable<SegmentSlice>, decode: (payload: Uint8Array) => R[]): R[] {
   return [...slices].flatMap(({ payload, from, to }) => decode(payload).slice(from, to));
 }

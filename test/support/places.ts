@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { INSTANT_MAX_MS } from '../../src/domain/instant.ts';
-import type { Place } from '../../src/domain/page.ts';
+import type { Position } from '../../src/domain/page.ts';
 
 /** Ascending places, timestamps often equal; unless `ids` says otherwise, ids of any size in any order. */
-export function ascendingPlaces(count: number, ids: fc.Arbitrary<number> = anyId): fc.Arbitrary<Place[]> {
+export function ascendingPositions(count: number, ids: fc.Arbitrary<number> = anyId): fc.Arbitrary<Position[]> {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.constant(0) },
     { weight: 6, arbitrary: fc.nat({ max: 2000 }) },

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sentenceOf } from '../../src/cli/verify-text.ts';
-import type { Place } from '../../src/domain/page.ts';
+import type { Position } from '../../src/domain/page.ts';
 import { bookCodec } from '../../src/segment/book-segment.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
 import { quoteCodec } from '../../src/segment/quote-segment.ts';
-import { RUN_RECORDS_MAX, type RunCodec } from '../../src/segment/segment-header.ts';
+import { SEGMENT_RECORDS_MAX, type SegmentCodec } from '../../src/segment/segment-header.ts';
 import { openArchive } from '../../src/store/archive.ts';
 import { PROBLEMS_LISTED_MAX } from '../../src/verify/report.ts';
 import { verifyFile } from '../../src/verify/verify.ts';
@@ -48,14 +48,14 @@ function segmentOf(
 }
 
 /** Writes other records in place of a segment's, with a digest and a row that fit them. */
-function rewrite<R extends Place>(
+function rewrite<R extends Position>(
   held: Verifiable,
   row: SegmentRow,
-  codec: RunCodec<R>,
+  codec: SegmentCodec<R>,
   change: (records: R[]) => R[],
 ): void {
   const records = change(codec.decode(row.payload));
-  const { payload, count } = codec.encode(records, 0, RUN_RECORDS_MAX);
+  const { payload, count } = codec.encode(records, 0, SEGMENT_RECORDS_MAX);
   if (count !== records.length) throw new Error('the changed records are too many for one segment');
   const [first, last] = [records[0]!, records.at(-1)!];
   held.change(
@@ -369,9 +369,9 @@ describe('records that do not fit together', () => {
         whole.payload,
         whole.segment_id,
       );
-    const records = (codec as RunCodec<Place>).decode(whole.payload);
+    const records = (codec as SegmentCodec<Position>).decode(whole.payload);
     const doubled = { ...records[4]!, ...records[3]!, timestampMs: records[3]!.timestampMs + 1 };
-    const changes: ((all: Place[]) => Place[])[] = [
+    const changes: ((all: Position[]) => Position[])[] = [
       (all) => all.filter((__, i) => i !== 4),
       (all) =>
         all.map((record, i) => (i === 4 ? { ...all[5]!, timestampMs: record.timestampMs, id: record.id } : record)),
@@ -379,7 +379,7 @@ describe('records that do not fit together', () => {
       (all) => all.map((record, i) => (i === 4 ? { ...record, id: record.id + 1 } : record)),
     ];
     for (const change of changes) {
-      rewrite(held, whole, codec as RunCodec<Place>, change);
+      rewrite(held, whole, codec as SegmentCodec<Position>, change);
       const { problems } = await held.verify();
       expect(problems).toHaveLength(1);
       expect(problems[0]).toMatchObject({ kind: 'derivation', outcome: 'up', slug: SLUG });
@@ -498,7 +498,8 @@ describe('mirrored snapshots', () => {
     const last = books.filter(({ kind }) => kind === 'book').at(-1)!;
     // With what was derived from them.
     for (const row of books.filter(({ kind }) => kind.startsWith('derived-'))) {
-      const codec: RunCodec<Place> = row.kind === 'derived-quote' ? quoteCodec : (priceCodec as RunCodec<Place>);
+      const codec: SegmentCodec<Position> =
+        row.kind === 'derived-quote' ? quoteCodec : (priceCodec as SegmentCodec<Position>);
       const kept = codec.decode(row.payload).filter(({ timestampMs }) => timestampMs < last.first_ms);
       if (kept.length > 0) rewrite(held, row, codec, () => kept);
       else held.change('DELETE FROM segments WHERE segment_id = ?', row.segment_id);

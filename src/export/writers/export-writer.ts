@@ -1,11 +1,11 @@
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { Place } from '../../domain/page.ts';
+import type { Position } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
 import { BookReader } from '../../segment/book-segment.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
-import type { RunCodec, RunSlice } from '../../segment/segment-header.ts';
+import type { SegmentCodec, SegmentSlice } from '../../segment/segment-header.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 
 /**
@@ -16,7 +16,7 @@ export const STEP_BYTES = 1024 * 1024;
 
 /** Writes the records of one series: `open` begins a slice, each `writeNext` writes the next record of it. */
 export interface SeriesWriter {
-  open(slice: RunSlice): void;
+  open(slice: SegmentSlice): void;
   writeNext(): void;
 }
 
@@ -53,7 +53,7 @@ export class BookSeries implements SeriesWriter {
     this.#write = write;
   }
 
-  open(slice: RunSlice): void {
+  open(slice: SegmentSlice): void {
     this.#reader.open(slice.payload, slice.head);
     this.#reader.advanceTo(slice.from - 1);
   }
@@ -65,19 +65,19 @@ export class BookSeries implements SeriesWriter {
   }
 }
 
-/** For records that are small enough to be decoded a run at a time. */
-export class DecodedSeries<R extends Place> implements SeriesWriter {
-  readonly #codec: RunCodec<R>;
+/** For records that are small enough to be decoded a segment at a time. */
+export class DecodedSeries<R extends Position> implements SeriesWriter {
+  readonly #codec: SegmentCodec<R>;
   readonly #write: (record: R) => void;
   #records: readonly R[] = [];
   #next = 0;
 
-  constructor(codec: RunCodec<R>, write: (record: R) => void) {
+  constructor(codec: SegmentCodec<R>, write: (record: R) => void) {
     this.#codec = codec;
     this.#write = write;
   }
 
-  open(slice: RunSlice): void {
+  open(slice: SegmentSlice): void {
     this.#records = this.#codec.decode(slice.payload);
     this.#next = slice.from;
   }

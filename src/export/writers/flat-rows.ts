@@ -2,7 +2,7 @@ import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import { MARKET_FIELDS, statedOf } from '../../domain/market-fields.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { Place } from '../../domain/page.ts';
+import type { Position } from '../../domain/page.ts';
 import type { PriceKind } from '../../domain/price.ts';
 import type { BookReader } from '../../segment/book-segment.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
@@ -130,6 +130,6 @@ export class FlatWriter implements ExportWriter {
   }
 }
 
-function outcomeColumns({ symbol, conditionId }: StoredMarket, outcome: Outcome, { timestampMs, id }: Place) {
+function outcomeColumns({ symbol, conditionId }: StoredMarket, outcome: Outcome, { timestampMs, id }: Position) {
   return { symbol, conditionId, outcome, timestamp: timestampMs, id };
 }

@@ -5,7 +5,7 @@ import type { PriceKind } from '../../domain/price.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { digestOfFrame, FIRST_LINE, type FrameType, HEAD_BYTES } from '../../segment/segment-frames.ts';
-import type { RunSlice } from '../../segment/segment-header.ts';
+import type { SegmentSlice } from '../../segment/segment-header.ts';
 import { VarintWriter } from '../../segment/varint.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { gapFields, marketFields, type RecordFields } from '../record-fields.ts';
@@ -69,7 +69,7 @@ export class SegmentsWriter implements ExportWriter {
 
   #seriesOf(fields: SeriesFields): SeriesWriter {
     let number: number | undefined;
-    let opened: RunSlice | undefined;
+    let opened: SegmentSlice | undefined;
     return {
       open: (slice) => {
         opened = slice;
@@ -91,7 +91,7 @@ export class SegmentsWriter implements ExportWriter {
     return this.#series - 1;
   }
 
-  #run(series: number, { payload, from, to }: RunSlice): void {
+  #run(series: number, { payload, from, to }: SegmentSlice): void {
     this.#numbers.truncate(0);
     this.#numbers.unsigned(series);
     this.#numbers.unsigned(from);

@@ -6,7 +6,7 @@ import type { InstantMs } from '../../domain/instant.ts';
 import type { Allowance, ClockReading, RateWindows } from '../../domain/rate-window.ts';
 import { type Grant, grantsCoin, grantsRoute, type Tier } from '../../domain/tier.ts';
 import type { Archive } from '../../store/archive.ts';
-import type { Holder } from '../../store/key-directory.ts';
+import type { KeyHolder } from '../../store/key-directory.ts';
 import type { Exchange, ResponseHeaders } from '../response/response.ts';
 import { ALLOWED_METHODS, type MountedPaths, routeOf } from '../routes.ts';
 import type { AccessLog } from './access-log.ts';
@@ -17,7 +17,7 @@ import { earlierLimit, refuseTimeless } from './known-until.ts';
 const ADDRESS_REQUESTS_PER_MINUTE = 600;
 
 export interface AccessDeps {
-  readonly archive: Pick<Archive, 'database' | 'holders'>;
+  readonly archive: Pick<Archive, 'database' | 'keyDirectory'>;
   /** Whether nobody is asked for a key, and nobody counted: only where nobody but this machine can connect. */
   readonly isOpen: boolean;
   /** What a key's tier must grant wherever it is used, beside what the route asks for. */
@@ -32,20 +32,20 @@ export interface AccessDeps {
    * Nothing later is shown to anybody, by whole milliseconds; undefined: there is no limit. Asked once for each request,
    * with the replay that its path names.
    */
-  readonly knownUntil: (run: string | undefined) => InstantMs | undefined;
+  readonly knownUntil: (replay: string | undefined) => InstantMs | undefined;
   readonly paths: MountedPaths;
   /** Hears whose key it was; undefined where nothing is logged. */
   readonly accessLog: AccessLog | undefined;
 }
 
 /** Whom a request is from, as far as what may be seen goes. */
-export interface Admitted {
-  readonly key: Pick<Holder['key'], 'id' | 'asOfMs'>;
+export interface Caller {
+  readonly key: Pick<KeyHolder['key'], 'id' | 'asOfMs'>;
   readonly tier: Pick<Tier, 'id' | 'coins' | 'routes'>;
 }
 
 /** What an answer that is sent for long asks again: the look that the gate took is over by then. */
-export interface Standing {
+export interface AccessCheck {
   /** The key's id; undefined where nobody is asked for a key. */
   readonly keyId: string | undefined;
   /** Whether the request would be let in now, whatever its window says. */
@@ -55,7 +55,7 @@ export interface Standing {
 }
 
 /** Whoever asks where nobody is asked for a key. */
-const ANYBODY: Admitted = {
+const ANYBODY: Caller = {
   key: { id: 'anybody', asOfMs: undefined },
   tier: { id: 'anybody', coins: undefined, routes: undefined },
 };
@@ -172,7 +172,7 @@ export function access(deps: AccessDeps) {
     .use(bearer())
     .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, route, params }) => {
       const admitted = admit(deps, request, token, set.headers as ResponseHeaders, server);
-      const knownUntilMs = earlierLimit(admitted.key.asOfMs, deps.knownUntil(runIn(params)));
+      const knownUntilMs = earlierLimit(admitted.key.asOfMs, deps.knownUntil(replayIn(params)));
       const target = routeOf(route);
       if (target === undefined) {
         const problem = unrouted(request, set.headers as ResponseHeaders, deps.paths);
@@ -192,8 +192,8 @@ export function access(deps: AccessDeps) {
 export type Gate = ReturnType<typeof access>;
 
 /** The replay that a path names; undefined: none. Paths without parameters come without any. */
-export function runIn(params: Readonly<Record<string, string | undefined>> | undefined): string | undefined {
-  return params?.run;
+export function replayIn(params: Readonly<Record<string, string | undefined>> | undefined): string | undefined {
+  return params?.replay;
 }
 
 /**
@@ -218,7 +218,7 @@ export function admit(
   token: string | undefined,
   headers: ResponseHeaders,
   server: AddressSource | null,
-): Admitted {
+): Caller {
   if (deps.isOpen) return ANYBODY;
   const holder = holderOf(deps, request, token);
   if (holder === undefined) {
@@ -238,18 +238,18 @@ export function admit(
 }
 
 /** Who asked, if they would be let in now, whatever their window says; undefined: they would not. Nothing is counted. */
-export function admittedNow(deps: AccessDeps, request: Request, token: string | undefined): Admitted | undefined {
+export function callerNow(deps: AccessDeps, request: Request, token: string | undefined): Caller | undefined {
   if (deps.isOpen) return ANYBODY;
   const holder = holderOf(deps, request, token);
   return holder !== undefined && ungranted(holder.tier, deps.grantNeeded, undefined) === undefined ? holder : undefined;
 }
 
 /** Looked at with every request, so that a revocation bites at once. */
-function holderOf({ archive }: AccessDeps, request: Request, token: string | undefined): Holder | undefined {
+function holderOf({ archive }: AccessDeps, request: Request, token: string | undefined): KeyHolder | undefined {
   // Without a header the plugin would take a key from the query.
   const presented = request.headers.has('authorization') ? token : undefined;
-  const { database, holders } = archive;
-  return presented === undefined ? undefined : database.readInTurn(() => holders.find(presented));
+  const { database, keyDirectory } = archive;
+  return presented === undefined ? undefined : database.readShared(() => keyDirectory.find(presented));
 }
 
 function standingOf(
@@ -258,20 +258,20 @@ function standingOf(
   token: string | undefined,
   route: string,
   params: Readonly<Record<string, string | undefined>> | undefined,
-  admitted: Admitted,
-): Standing {
+  admitted: Caller,
+): AccessCheck {
   return {
     keyId: admitted === ANYBODY ? undefined : admitted.key.id,
     isLetIn() {
-      const tier = admittedNow(deps, request, token)?.tier;
+      const tier = callerNow(deps, request, token)?.tier;
       return tier !== undefined && ungranted(tier, routeOf(route)?.grant, params?.coin) === undefined;
     },
-    knownUntilMs: () => earlierLimit(admitted.key.asOfMs, deps.knownUntil(runIn(params))),
+    knownUntilMs: () => earlierLimit(admitted.key.asOfMs, deps.knownUntil(replayIn(params))),
   };
 }
 
 /** What a tier does not grant of a route and a coin, in words; undefined: it grants both. */
-function ungranted(tier: Admitted['tier'], grant: Grant | undefined, coin: string | undefined): string | undefined {
+function ungranted(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined): string | undefined {
   if (grant !== undefined && !grantsRoute(tier, grant)) return grant;
   return coin === undefined || grantsCoin(tier, canonicalCoin(coin)) ? undefined : 'this coin';
 }
@@ -286,7 +286,7 @@ function rateLimited(headers: ResponseHeaders, allowance: Allowance, what: strin
 }
 
 /** Throws 'forbidden' for a route or a coin that the tier does not grant. */
-export function refuseUngranted(tier: Admitted['tier'], grant: Grant | undefined, coin: string | undefined): void {
+export function refuseUngranted(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined): void {
   const missing = ungranted(tier, grant, coin);
   if (missing === undefined) return;
   throw new DomainError(

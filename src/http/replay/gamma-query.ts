@@ -8,7 +8,7 @@ const NOTHING: CatalogQuery = { endDate: { maxMs: -1 } };
 const WHOLE = /^\d{1,9}$/;
 
 /** What `/markets` and `/events` are asked for; parameters that are unknown, or about what no recording keeps, are ignored. */
-export function catalogQuery({ query, run }: VenueQuestion, idOf: 'market' | 'event'): CatalogQuery {
+export function catalogQuery({ query, replay }: VenueQuestion, idOf: 'market' | 'event'): CatalogQuery {
   // What every listed market is, is asked away.
   if (flagIn(query, 'active') === false || flagIn(query, 'archived') === true) return NOTHING;
   return {
@@ -19,9 +19,9 @@ export function catalogQuery({ query, run }: VenueQuestion, idOf: 'market' | 'ev
     seriesIds: listIn(query, 'series_id'),
     seriesSlugs: listIn(query, 'series_slug'),
     closed: flagIn(query, 'closed'),
-    startDate: boundsIn(query, 'start_date', run.shiftMs),
-    endDate: boundsIn(query, 'end_date', run.shiftMs),
-    startTime: boundsIn(query, 'start_time', run.shiftMs),
+    startDate: boundsIn(query, 'start_date', replay.shiftMs),
+    endDate: boundsIn(query, 'end_date', replay.shiftMs),
+    startTime: boundsIn(query, 'start_time', replay.shiftMs),
     // Each once: behind itself it decides nothing more.
     order: [...new Set(listIn(query, 'order').flatMap((name) => ordersCalled(name)))],
     ascending: flagIn(query, 'ascending') ?? true,
@@ -61,7 +61,7 @@ function wholeIn(query: URLSearchParams, name: string): number | undefined {
   return Number(text);
 }
 
-/** Times are those that are told, see ReplayRun.shiftMs. */
+/** Times are those that are told, see Replay.shiftMs. */
 function boundsIn(query: URLSearchParams, name: string, shiftMs: number): Bounds {
   return { minMs: instantIn(query, `${name}_min`, shiftMs), maxMs: instantIn(query, `${name}_max`, shiftMs) };
 }

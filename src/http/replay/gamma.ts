@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import { type CatalogEntry, type CatalogQuery, GammaCatalog } from '../../replay/gamma/gamma-catalog.ts';
 import { listedSeries } from '../../replay/gamma/gamma-series-list.ts';
 import { listedObject } from '../../replay/listed-market.ts';
-import type { ReplayRuns } from '../../replay/replays.ts';
+import type { Replays } from '../../replay/replays.ts';
 import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-market.ts';
 import { catalogQuery, invalid, listIn, stretchOf } from './gamma-query.ts';
 import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
@@ -33,17 +33,17 @@ const NOUNS: readonly Noun[] = [
  *
  * `/markets` of the CLOB stands at the root as well: there a condition id, or a `next_cursor`, asks for that.
  */
-export function gammaController({ runs }: { readonly runs: ReplayRuns }) {
+export function gammaController({ replays }: { readonly replays: Replays }) {
   const app = new Elysia({ name: 'gamma' });
   const catalog = new GammaCatalog();
   const get = (path: string, tell: (question: VenueQuestion) => string) =>
-    app.get(path, (context: VenueContext) => answerAsVenue(runs, context, tell));
+    app.get(path, (context: VenueContext) => answerAsVenue(replays, context, tell));
   for (const prefix of PREFIXES) {
     for (const noun of NOUNS) {
       const base = `${prefix}/${noun.name}s`;
       get(base, (question) => {
         if (base === '/markets' && question.query.has('next_cursor')) return marketsPage(question, catalog, '');
-        const found = catalog.select(question.run, queryOf(question, noun), question.nowMs);
+        const found = catalog.select(question.replay, queryOf(question, noun), question.nowMs);
         return JSON.stringify(objectsOf(question, noun, stretchOf(found, question)));
       });
       get(`${base}/keyset`, (question) => keyset(question, catalog, noun));
@@ -71,8 +71,8 @@ export function gammaController({ runs }: { readonly runs: ReplayRuns }) {
   return app;
 }
 
-function seriesIn({ run, nowMs }: VenueQuestion, catalog: GammaCatalog) {
-  return listedSeries(run, catalog.select(run, {}, nowMs), nowMs);
+function seriesIn({ replay, nowMs }: VenueQuestion, catalog: GammaCatalog) {
+  return listedSeries(replay, catalog.select(replay, {}, nowMs), nowMs);
 }
 
 /** What a list of markets or events is asked for. */
@@ -87,12 +87,12 @@ function queryOf(question: VenueQuestion, noun: Noun): CatalogQuery {
  */
 function keyset(question: VenueQuestion, catalog: GammaCatalog, noun: Noun): string {
   if (question.query.has('offset')) throw invalid('offset is not allowed on keyset endpoints');
-  const { run, nowMs } = question;
+  const { replay, nowMs } = question;
   const query = queryOf(question, noun);
   const cursor = question.query.get('after_cursor') ?? '';
   const digits = Buffer.from(cursor, 'base64url').toString();
   const key = CURSOR_DIGITS.test(digits) ? Number(digits) : -1;
-  const rest = cursor === '' ? catalog.select(run, query, nowMs) : catalog.selectBehind(key, run, query, nowMs);
+  const rest = cursor === '' ? catalog.select(replay, query, nowMs) : catalog.selectBehind(key, replay, query, nowMs);
   if (rest === undefined) throw invalid('after_cursor is invalid');
   const entries = stretchOf(rest, question);
   const last = entries.at(-1);
@@ -102,15 +102,15 @@ function keyset(question: VenueQuestion, catalog: GammaCatalog, noun: Noun): str
 }
 
 function one(question: VenueQuestion, catalog: GammaCatalog, noun: Noun, by: string, query: CatalogQuery): string {
-  const entries = catalog.select(question.run, query, question.nowMs);
+  const entries = catalog.select(question.replay, query, question.nowMs);
   // Of several of one slug the latest.
   const entry = entries.toSorted((a, b) => a.startMs - b.startMs).at(-1);
   if (entry === undefined) throw notFound(by);
   return JSON.stringify(objectsOf(question, noun, [entry])[0]);
 }
 
-function objectsOf({ run, nowMs }: VenueQuestion, { objectOf }: Noun, entries: readonly CatalogEntry[]): object[] {
-  return entries.map(({ key }) => listedObject(run, run.archive.markets.byKey(key), nowMs, objectOf));
+function objectsOf({ replay, nowMs }: VenueQuestion, { objectOf }: Noun, entries: readonly CatalogEntry[]): object[] {
+  return entries.map(({ key }) => listedObject(replay, replay.archive.markets.byKey(key), nowMs, objectOf));
 }
 
 function notFound(by: string): VenueRefusal {

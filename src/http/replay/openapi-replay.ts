@@ -1,16 +1,18 @@
 import { Type } from '@sinclair/typebox';
-import { RUNS_MAX } from '../../replay/replays.ts';
+import { REPLAYS_MAX } from '../../replay/replays.ts';
 import { type Edition, openApiDocument } from '../docs/openapi.ts';
 import { HEADERS, header, headersNamed, problem, refusalComponents } from '../docs/openapi-responses.ts';
 import { type Json, type JsonObject, openApiSchema } from '../docs/openapi-schema.ts';
 import { ReplayChange, ReplayRequest, ReplayResource } from './replay-resource.ts';
 
-const INTRO = `A process that replays: everything is answered as at the instant of a clock, and nothing later is told. Paths speak of the first replay; with /runs/{run} in front they speak of another one. Those under /v1/replay/runs list, make and steer replays; all others are read-only. Where others than this machine can connect every path under /v1 needs an API key, sent as Authorization: Bearer, whose tier grants replay; on loopback none does, and no X-RateLimit header is sent.
+const INTRO = `A process that replays: everything is answered as at the instant of a clock, and nothing later is told. Paths speak of the first replay; with /replays/{replay} in front they speak of another one. Those under /v1/replays list, make and steer replays; all others are read-only. Where others than this machine can connect every path under /v1 needs an API key, sent as Authorization: Bearer, whose tier grants replay; on loopback none does, and no X-RateLimit header is sent.
 
 Beside what is described here it has the venue’s own paths (/ws/market, /book, /markets and so on) and those of tardis-machine (/replay, /replay-normalized, /ws-replay, /ws-replay-normalized), which their own documentation describes.`;
 
 const ReplayList = Type.Object(
-  { data: Type.Array(Type.Ref(ReplayResource.$id!), { maxItems: RUNS_MAX, description: 'In the order of making.' }) },
+  {
+    data: Type.Array(Type.Ref(ReplayResource.$id!), { maxItems: REPLAYS_MAX, description: 'In the order of making.' }),
+  },
   { $id: 'ReplayList', description: 'The replays of this process.' },
 );
 const ReplayAnswer = Type.Object(
@@ -67,7 +69,7 @@ const bodyOf = (schema: { readonly $id?: string }, required: boolean): JsonObjec
 const NOT_FOUND = ['404', 'NotFound'] as const;
 
 const PATHS: JsonObject = {
-  '/v1/replay/runs': {
+  '/v1/replays': {
     get: operation('listReplays', 'Replays', 'Those that the key may see, in the order of making.', {
       responses: { '200': answered('The answer.', ReplayList), ...refused() },
     }),
@@ -84,7 +86,7 @@ const PATHS: JsonObject = {
       },
     ),
   },
-  '/v1/replay/runs/{run}': {
+  '/v1/replays/{replay}': {
     get: operation('showReplay', 'One replay', 'Where its clock stands, and who listens.', {
       parameters: [RUN_PARAMETER],
       responses: { '200': answered('The answer.', ReplayAnswer), ...refused(NOT_FOUND) },
@@ -101,7 +103,7 @@ const PATHS: JsonObject = {
     ),
     delete: operation('endReplay', 'End a replay', 'For good: its sockets are closed with 1001.', {
       parameters: [RUN_PARAMETER],
-      responses: { '204': answered('It is ended.'), ...refused(NOT_FOUND) },
+      responses: { '204': answered('It is stopped.'), ...refused(NOT_FOUND) },
     }),
   },
 };
@@ -113,10 +115,10 @@ const EDITION: Edition = {
   paths: PATHS,
   schemas: [ReplayResource, ReplayRequest, ReplayChange, ReplayList, ReplayAnswer],
   responses: refusalComponents({
-    Conflict: problem(409, `There are ${RUNS_MAX} replays already.`, [], {}),
+    Conflict: problem(409, `There are ${REPLAYS_MAX} replays already.`, [], {}),
   }),
   headers: {
-    Location: header('Where it is found.', { type: 'string' }, '/v1/replay/runs/0a1b2c3d4e5f', true),
+    Location: header('Where it is found.', { type: 'string' }, '/v1/replays/0a1b2c3d4e5f', true),
     ...Object.fromEntries(COUNTED.map((name) => [name, optional(HEADERS[name])])),
   },
 };

@@ -1,12 +1,12 @@
 import { bearer } from '@elysiajs/bearer';
 import { type AnyElysia, Elysia } from 'elysia';
-import type { ReplayRuns } from '../../replay/replays.ts';
+import type { Replays } from '../../replay/replays.ts';
 import type { Archive } from '../../store/archive.ts';
-import { type AccessDeps, type Admitted, admit, admittedNow, runIn } from '../plugins/access.ts';
-import { RUN_PREFIX } from '../routes.ts';
+import { type AccessDeps, admit, type Caller, callerNow, replayIn } from '../plugins/access.ts';
+import { REPLAY_PREFIX } from '../routes.ts';
 import { gammaController } from './gamma.ts';
 import { maySee, type Replayed, refuseUnseen, replayedBy } from './replay-access.ts';
-import { type Asking, runsController } from './replays.ts';
+import { type Asking, replaysController } from './replays.ts';
 import type { SocketHandlers, Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
 import { venueRestController } from './venue-rest.ts';
@@ -14,7 +14,7 @@ import { venueSocketController } from './venue-socket.ts';
 
 /** What a process replays, and who may come. */
 export interface ReplayDeps {
-  readonly runs: ReplayRuns;
+  readonly replays: Replays;
   readonly sockets: Sockets;
   /** Whether every request needs a key whose tier grants `replay`; else only this machine may be able to connect. */
   readonly needsKeys: boolean;
@@ -33,38 +33,38 @@ export interface ReplayPathsDeps extends ReplayDeps {
 
 /**
  * All that a process that replays answers beside the API: the venue's paths of the first replay at the root, those of any
- * replay under /runs/{run}, the API there as well, held to that replay's clock; the list of replays, to steer them; and
+ * replay under /replays/{replay}, the API there as well, held to that replay's clock; the list of replays, to steer them; and
  * tardis-machine's paths, each request to which is a replay of its own of all that is recorded.
  */
 export function replayPaths(deps: ReplayPathsDeps) {
-  const { archive, runs, sockets, accessDeps, v1, logCut, isDraining } = deps;
+  const { archive, replays, sockets, accessDeps, v1, logCut, isDraining } = deps;
   /** A socket is asked again whose it is, for as long as it is open. */
   const tokens = new WeakMap<Request, string | undefined>();
-  const admitted = ({ request, set, server, token }: Asking): Admitted => {
+  const admitted = ({ request, set, server, token }: Asking): Caller => {
     tokens.set(request, token);
     return admit(accessDeps, request, token, set.headers, server);
   };
   const mayListen = (request: Request, replayed: Replayed) => {
-    const by = admittedNow(accessDeps, request, tokens.get(request));
+    const by = callerNow(accessDeps, request, tokens.get(request));
     return by !== undefined && maySee(by, replayed);
   };
   // What tardis-machine's paths replay.
   const everything = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
   const monotonicMs = () => accessDeps.clocks().monotonicMs;
-  const ofRun = new Elysia({ name: 'of-run' })
+  const ofReplay = new Elysia({ name: 'of-run' })
     .use(bearer())
     .onBeforeHandle(({ request, set, server, bearer: token, params }) => {
       const by = admitted({ request, set, server, token });
-      refuseUnseen(by, replayedBy(runs.find(runIn(params))));
+      refuseUnseen(by, replayedBy(replays.find(replayIn(params))));
     })
     .use(
       venueSocketController({
-        ...{ runs, sockets, monotonicMs },
-        mayListen: (request, run) => mayListen(request, replayedBy(run)),
+        ...{ replays, sockets, monotonicMs },
+        mayListen: (request, replay) => mayListen(request, replayedBy(replay)),
       }),
     )
-    .use(venueRestController({ runs }))
-    .use(gammaController({ runs }));
+    .use(venueRestController({ replays }))
+    .use(gammaController({ replays }));
   const upgrade: Sockets['upgrade'] = (server, request, handlers) => {
     const replayed = everything();
     const kept: SocketHandlers = { ...handlers, mayListen: () => mayListen(request, replayed) };
@@ -78,13 +78,13 @@ export function replayPaths(deps: ReplayPathsDeps) {
     })
     .use(
       tardisController({
-        ...{ archive, sockets: { upgrade }, turns: runs.turns },
+        ...{ archive, sockets: { upgrade }, turns: replays.turns },
         ...{ clocks: accessDeps.clocks, logCut, isDraining },
       }),
     );
   return new Elysia({ name: 'replay' })
-    .use(ofRun)
+    .use(ofReplay)
     .use(ofArchive)
-    .use(new Elysia({ prefix: RUN_PREFIX }).use(ofRun).use(v1))
-    .use(runsController({ runs, admitted }));
+    .use(new Elysia({ prefix: REPLAY_PREFIX }).use(ofReplay).use(v1))
+    .use(replaysController({ replays, admitted }));
 }

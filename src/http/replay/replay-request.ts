@@ -4,17 +4,17 @@ import { canonicalCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, isInstant, parseInstant } from '../../domain/instant.ts';
 import { parsedJson } from '../../record/fields.ts';
-import type { RunOptions } from '../../replay/replay.ts';
+import type { ReplayOptions } from '../../replay/replay.ts';
 import { type AskedReplay, ReplayChange, ReplayRequest } from './replay-resource.ts';
 
 /** A body that asks for a replay; and whether its clock waits. Throws 'invalid-parameter'. */
-export function runRequestIn(text: string): { readonly options: RunOptions; readonly isPaused: boolean } {
+export function replayRequestIn(text: string): { readonly options: ReplayOptions; readonly isPaused: boolean } {
   const asked = bodyOf(ReplayRequest, text);
-  return { options: runOptionsOf(asked), isPaused: asked.paused ?? false };
+  return { options: replayOptionsOf(asked), isPaused: asked.paused ?? false };
 }
 
 /** What a replay is made of, of whom asks for it. Throws 'invalid-parameter'. */
-export function runOptionsOf({ markets = [], coins = [], timeframes = [], ...asked }: AskedReplay): RunOptions {
+export function replayOptionsOf({ markets = [], coins = [], timeframes = [], ...asked }: AskedReplay): ReplayOptions {
   return {
     selection: { names: markets, coins: coins.map(canonicalCoin), timeframes },
     fromMs: instantIn('from', asked.from),
@@ -26,12 +26,12 @@ export function runOptionsOf({ markets = [], coins = [], timeframes = [], ...ask
 }
 
 /** What a replay's clock is to do. */
-export interface RunChange extends Pick<Static<typeof ReplayChange>, 'speed' | 'paused' | 'step'> {
+export interface ClockChange extends Pick<Static<typeof ReplayChange>, 'speed' | 'paused' | 'step'> {
   readonly nowMs: InstantMs | undefined;
 }
 
 /** A body that steers a replay. Throws 'invalid-parameter'. */
-export function runChangeIn(text: string): RunChange {
+export function replayChangeIn(text: string): ClockChange {
   const { now, ...change } = bodyOf(ReplayChange, text);
   if (now === undefined && Object.keys(change).length === 0) {
     throw new DomainError('invalid-parameter', `nothing is to be changed: ${wantedBy(ReplayChange)}`);

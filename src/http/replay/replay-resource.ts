@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { formatInstant, INSTANT_PATTERN, instantText } from '../../domain/instant.ts';
 import { TimeframeName } from '../../domain/timeframe.ts';
-import { GAP_MODES, type ReplayRun } from '../../replay/replay.ts';
+import { GAP_MODES, type Replay } from '../../replay/replay.ts';
 import { SPEED_MAX, SPEED_MIN } from '../../replay/replay-clock.ts';
-import type { ReplayRuns } from '../../replay/replays.ts';
+import type { Replays } from '../../replay/replays.ts';
 
 /** Names that a selection may have. */
 const NAMES_MAX = 1000;
@@ -88,11 +88,11 @@ export const ReplayChange = Type.Partial(
   { $id: 'ReplayChange', additionalProperties: false, description: 'How a replay is steered.' },
 );
 
-export function replayResource(runs: ReplayRuns, run: ReplayRun): ReplayResource {
-  const { id, clock, options, coins, marketCount } = run;
+export function replayResource(replays: Replays, replay: Replay): ReplayResource {
+  const { id, clock, options, coins, marketCount } = replay;
   return {
     id,
-    isFirst: runs.list()[0] === run,
+    isFirst: replays.list()[0] === replay,
     state: clock.state,
     now: formatInstant(clock.nowMs),
     from: formatInstant(clock.span.fromMs),
@@ -102,7 +102,7 @@ export function replayResource(runs: ReplayRuns, run: ReplayRun): ReplayResource
     rebase: options.rebase ? 'now' : null,
     coins: [...coins],
     markets: marketCount,
-    clients: runs.clientsOf(run),
-    paths: { rest: `/runs/${id}`, socket: `/runs/${id}/ws/market`, api: `/runs/${id}/v1` },
+    clients: replays.clientsOf(replay),
+    paths: { rest: `/replays/${id}`, socket: `/replays/${id}/ws/market`, api: `/replays/${id}/v1` },
   };
 }

@@ -1,12 +1,12 @@
 import { bearer } from '@elysiajs/bearer';
 import { Elysia } from 'elysia';
-import type { ReplayRun } from '../../replay/replay.ts';
-import type { ReplayRuns } from '../../replay/replays.ts';
-import type { Admitted } from '../plugins/access.ts';
+import type { Replay } from '../../replay/replay.ts';
+import type { Replays } from '../../replay/replays.ts';
+import type { Caller } from '../plugins/access.ts';
 import type { AddressSource } from '../plugins/client-address.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { maySee, refuseUnseen, replayedBy } from './replay-access.ts';
-import { type RunChange, runChangeIn, runRequestIn } from './replay-request.ts';
+import { type ClockChange, replayChangeIn, replayRequestIn } from './replay-request.ts';
 import { replayResource } from './replay-resource.ts';
 
 /** A request, as the router has it. */
@@ -18,64 +18,64 @@ export interface Asking {
   readonly token: string | undefined;
 }
 
-export interface RunsDeps {
-  readonly runs: ReplayRuns;
+export interface ReplaysDeps {
+  readonly replays: Replays;
   /** Who asks; throws what a key is refused with. */
-  readonly admitted: (asking: Asking) => Admitted;
+  readonly admitted: (asking: Asking) => Caller;
 }
 
-const RUNS = '/v1/replay/runs';
+const REPLAYS = '/v1/replays';
 
 /** The replays of this process: listed, made, steered, ended. Whom a key does not let see a replay does not see it listed. */
-export function runsController({ runs, admitted }: RunsDeps) {
+export function replaysController({ replays, admitted }: ReplaysDeps) {
   const answer = (
     set: ResponseSettings,
-    run: ReplayRun,
+    replay: Replay,
     headers: Readonly<Record<string, string>> = NO_STORE,
     status = 200,
-  ) => respondJson(set, { data: replayResource(runs, run) }, headers, status);
-  const found = (by: Admitted, id: string) => {
-    const run = runs.find(id);
-    refuseUnseen(by, replayedBy(run));
-    return run;
+  ) => respondJson(set, { data: replayResource(replays, replay) }, headers, status);
+  const found = (by: Caller, id: string) => {
+    const replay = replays.find(id);
+    refuseUnseen(by, replayedBy(replay));
+    return replay;
   };
-  return new Elysia({ name: 'runs' })
+  return new Elysia({ name: 'replays' })
     .use(bearer())
     .derive(({ request, set, server, bearer: token }) => ({ by: admitted({ request, set, server, token }) }))
-    .get(RUNS, ({ by, set }) => {
-      const seen = runs.list().filter((run) => maySee(by, replayedBy(run)));
-      const data = seen.map((run) => replayResource(runs, run));
+    .get(REPLAYS, ({ by, set }) => {
+      const seen = replays.list().filter((replay) => maySee(by, replayedBy(replay)));
+      const data = seen.map((replay) => replayResource(replays, replay));
       return respondJson(set, { data }, NO_STORE);
     })
-    .post(RUNS, async ({ by, request, set }) => {
-      const { options, isPaused } = runRequestIn(await request.text());
-      const run = runs.make(options);
+    .post(REPLAYS, async ({ by, request, set }) => {
+      const { options, isPaused } = replayRequestIn(await request.text());
+      const replay = replays.create(options);
       try {
-        refuseUnseen(by, replayedBy(run));
+        refuseUnseen(by, replayedBy(replay));
       } catch (error) {
-        runs.end(run.id);
+        replays.stop(replay.id);
         throw error;
       }
-      if (!isPaused) run.clock.resume();
-      return answer(set, run, { ...NO_STORE, location: `${RUNS}/${run.id}` }, 201);
+      if (!isPaused) replay.clock.resume();
+      return answer(set, replay, { ...NO_STORE, location: `${REPLAYS}/${replay.id}` }, 201);
     })
-    .get(`${RUNS}/:run`, ({ by, params, set }) => answer(set, found(by, params.run)))
-    .patch(`${RUNS}/:run`, async ({ by, params, request, set }) => {
-      const run = found(by, params.run);
-      steer(run, runChangeIn(await request.text()));
-      return answer(set, run);
+    .get(`${REPLAYS}/:replay`, ({ by, params, set }) => answer(set, found(by, params.replay)))
+    .patch(`${REPLAYS}/:replay`, async ({ by, params, request, set }) => {
+      const replay = found(by, params.replay);
+      steer(replay, replayChangeIn(await request.text()));
+      return answer(set, replay);
     })
-    .delete(`${RUNS}/:run`, ({ by, params, set }) => {
-      runs.end(found(by, params.run).id);
+    .delete(`${REPLAYS}/:replay`, ({ by, params, set }) => {
+      replays.stop(found(by, params.replay).id);
       return respond(set, null, {}, 204);
     });
 }
 
-function steer(run: ReplayRun, { nowMs, speed, paused, step }: RunChange): void {
-  const { clock } = run;
+function steer(replay: Replay, { nowMs, speed, paused, step }: ClockChange): void {
+  const { clock } = replay;
   if (nowMs !== undefined) clock.seek(nowMs);
   if (speed !== undefined) clock.setSpeed(speed);
   if (paused === true) clock.pause();
   if (paused === false) clock.resume();
-  if (step === true) run.step();
+  if (step === true) replay.step();
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../../domain/errors.ts';
-import type { Turns } from '../../replay/fair-queue.ts';
+import type { FairQueue } from '../../replay/fair-queue.ts';
 import type { StreamItem } from '../../replay/tardis/tardis-stream.ts';
 import type { Database } from '../../store/database.ts';
 import type { PacedReader } from './paced-reader.ts';
@@ -15,7 +15,7 @@ const encoder = new TextEncoder();
 /** What a body is made of. */
 export interface BodySource {
   readonly database: Database;
-  readonly turns: Turns;
+  readonly turns: FairQueue;
   readonly reader: PacedReader;
   /** An item as a line, or nothing. */
   readonly lineOf: (item: StreamItem) => string;

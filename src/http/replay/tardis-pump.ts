@@ -1,5 +1,5 @@
 import type { Connection } from '../../replay/clob/channel-session.ts';
-import { Turn, type Turns } from '../../replay/fair-queue.ts';
+import { type FairQueue, Turn } from '../../replay/fair-queue.ts';
 import type { MergedStream, StreamItem, TardisStream } from '../../replay/tardis/tardis-stream.ts';
 import type { Database } from '../../store/database.ts';
 import { type Pace, PacedReader } from './paced-reader.ts';
@@ -12,7 +12,7 @@ export interface Outlet {
 
 export interface PumpDeps {
   readonly database: Database;
-  readonly turns: Turns;
+  readonly turns: FairQueue;
   readonly pace: Pace;
   /** Called once: everything was sent, or with an error it was not. */
   readonly ended: (error?: unknown) => void;

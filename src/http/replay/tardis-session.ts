@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { Connection } from '../../replay/clob/channel-session.ts';
-import type { Turns } from '../../replay/fair-queue.ts';
+import type { FairQueue } from '../../replay/fair-queue.ts';
 import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/tardis-native.ts';
 import { type Channel, type ChannelFilter, type Window, withoutAssets } from '../../replay/tardis/tardis-options.ts';
 import { MergedStream } from '../../replay/tardis/tardis-stream.ts';
@@ -18,7 +18,7 @@ const REASON_BYTES_MAX = 123;
 
 export interface SessionDeps {
   readonly source: TardisSource;
-  readonly turns: Turns;
+  readonly turns: FairQueue;
   readonly monotonicMs: () => number;
   /** Between the first connection of a session and its beginning: so long others may join, and subscriptions come. */
   readonly sessionDelayMs: number;

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import { Turns } from '../../replay/fair-queue.ts';
+import { FairQueue } from '../../replay/fair-queue.ts';
 import { NativeStream, type TardisSource } from '../../replay/tardis/tardis-native.ts';
 import { normalizedStream } from '../../replay/tardis/tardis-normalized.ts';
 import { nativeOptionsOf, normalizedOptionsOf, speedOf, windowOf } from '../../replay/tardis/tardis-options.ts';
@@ -27,7 +27,7 @@ export interface TardisDeps {
   /** Whether the server is going; left out: never. */
   readonly isDraining?: () => boolean;
   /** Left out: of this interface alone. */
-  readonly turns?: Turns;
+  readonly turns?: FairQueue;
   /** As tardis-machine waits, unless it is said. */
   readonly sessionDelayMs?: number;
 }
@@ -57,7 +57,7 @@ export function tardisController({
   clocks,
   logCut,
   isDraining = () => false,
-  turns = new Turns(),
+  turns = new FairQueue(),
   sessionDelayMs = SESSION_DELAY_MS,
 }: TardisDeps) {
   const { database } = archive;

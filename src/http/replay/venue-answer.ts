@@ -1,7 +1,7 @@
 import type { InstantMs } from '../../domain/instant.ts';
-import type { ReplayRun } from '../../replay/replay.ts';
-import type { ReplayRuns } from '../../replay/replays.ts';
-import { runIn, searchOf } from '../plugins/access.ts';
+import type { Replay } from '../../replay/replay.ts';
+import type { Replays } from '../../replay/replays.ts';
+import { replayIn, searchOf } from '../plugins/access.ts';
 import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
 
 /** The part of the router's context that the venue's paths are answered from. */
@@ -16,7 +16,7 @@ type PathParams = Readonly<Record<string, string | undefined>>;
 
 /** A question to the venue, and the instant of the replay at which it is answered. */
 export interface VenueQuestion {
-  readonly run: ReplayRun;
+  readonly replay: Replay;
   readonly nowMs: InstantMs;
   readonly query: URLSearchParams;
   readonly params: PathParams;
@@ -40,14 +40,14 @@ export class VenueRefusal extends Error {
  * Throws 'not-found' when there is no such replay.
  */
 export function answerAsVenue(
-  runs: ReplayRuns,
+  replays: Replays,
   { request, set, params = {} }: VenueContext,
   tell: (question: VenueQuestion) => string,
 ): Response {
-  const run = runs.find(runIn(params));
+  const replay = replays.find(replayIn(params));
   const query = new URLSearchParams(searchOf(request));
   try {
-    const text = run.archive.database.readInTurn(() => tell({ run, nowMs: run.clock.nowMs, query, params }));
+    const text = replay.archive.database.readShared(() => tell({ replay, nowMs: replay.clock.nowMs, query, params }));
     return respond(set, text, HEADERS);
   } catch (error) {
     if (error instanceof VenueRefusal) return respond(set, JSON.stringify(error.body), HEADERS, error.status);

@@ -23,9 +23,9 @@ const SECONDS = /^\d{1,12}(?:\.\d{1,9})?$/;
 
 /**
  * The window that `/prices-history` is asked for: `startTs`, `endTs` (Unix seconds) or an `interval` that ends now; `fidelity` in
- * minutes, 1 by default. Times are those that are told, see ReplayRun.shiftMs. Rules and refusals as the venue has them.
+ * minutes, 1 by default. Times are those that are told, see Replay.shiftMs. Rules and refusals as the venue has them.
  */
-export function historyWindow({ query, run, nowMs }: VenueQuestion): HistoryWindow {
+export function historyWindow({ query, replay, nowMs }: VenueQuestion): HistoryWindow {
   const fidelity = query.get('fidelity') ?? '1';
   if (!WHOLE.test(fidelity)) throw invalid("'fidelity' must be a whole number of minutes");
   const name = query.get('interval') ?? undefined;
@@ -35,8 +35,8 @@ export function historyWindow({ query, run, nowMs }: VenueQuestion): HistoryWind
     throw invalid(`minimum 'fidelity' for '${name}' range is ${interval.fidelityMin}`);
   }
   const stepMs = Number(fidelity) * MINUTE_MS;
-  const startMs = secondsIn(query, 'startTs', run.shiftMs);
-  const endMs = secondsIn(query, 'endTs', run.shiftMs);
+  const startMs = secondsIn(query, 'startTs', replay.shiftMs);
+  const endMs = secondsIn(query, 'endTs', replay.shiftMs);
   if (startMs === undefined) {
     if (endMs !== undefined || interval === undefined) throw invalid("'startTs' or 'interval' is missing");
     return { fromMs: Math.max(0, nowMs - interval.reachMs), toMs: nowMs, stepMs };

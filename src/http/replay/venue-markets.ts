@@ -13,25 +13,25 @@ const CURSOR_DIGITS = /^\d{1,9}$/;
 export type ListForm = '' | 'simplified-' | 'sampling-' | 'sampling-simplified-';
 
 /** A page of `/markets` and its like: `next_cursor` asks for the one behind it. */
-export function marketsPage({ run, nowMs, query }: VenueQuestion, catalog: GammaCatalog, form: ListForm): string {
+export function marketsPage({ replay, nowMs, query }: VenueQuestion, catalog: GammaCatalog, form: ListForm): string {
   const from = placeIn(query.get('next_cursor'));
-  const listed = catalog.select(run, {}, nowMs);
+  const listed = catalog.select(replay, {}, nowMs);
   const wanted = form.startsWith('sampling-') ? listed.filter((market) => isAcceptingOrders(market, nowMs)) : listed;
   const objectOf = form.endsWith('simplified-') ? simplifiedMarket : venueMarket;
   const keys = wanted.slice(from, from + PAGE_MARKETS);
-  const data = keys.map(({ key }) => listedObject(run, run.archive.markets.byKey(key), nowMs, objectOf));
+  const data = keys.map(({ key }) => listedObject(replay, replay.archive.markets.byKey(key), nowMs, objectOf));
   const next = from + data.length;
   const next_cursor = next < wanted.length ? Buffer.from(String(next)).toString('base64') : LAST_CURSOR;
   return JSON.stringify({ limit: PAGE_MARKETS, count: data.length, next_cursor, data });
 }
 
 /** `/markets/{condition_id}`. */
-export function oneMarket({ run, nowMs }: VenueQuestion, conditionId: string): string {
-  const market = run.archive.markets.findByConditionId(conditionId);
-  if (market === undefined || !run.hasListed(market, nowMs)) {
+export function oneMarket({ replay, nowMs }: VenueQuestion, conditionId: string): string {
+  const market = replay.archive.markets.findByConditionId(conditionId);
+  if (market === undefined || !replay.hasListed(market, nowMs)) {
     throw new VenueRefusal(404, { error: 'market not found' });
   }
-  return JSON.stringify(listedObject(run, market, nowMs, venueMarket));
+  return JSON.stringify(listedObject(replay, market, nowMs, venueMarket));
 }
 
 function placeIn(cursor: string | null): number {

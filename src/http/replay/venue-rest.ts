@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import { priceHistory } from '../../replay/clob/price-history.ts';
 import { VenueQuotes } from '../../replay/clob/quotes.ts';
 import { GammaCatalog } from '../../replay/gamma/gamma-catalog.ts';
-import type { ReplayRuns } from '../../replay/replays.ts';
+import type { Replays } from '../../replay/replays.ts';
 import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 import { historyWindow } from './venue-history.ts';
 import { type AskedItem, itemsInBody, itemsInQuery, sideIn } from './venue-items.ts';
@@ -21,11 +21,11 @@ const PREFIXES = ['', '/clob'] as const;
  *
  * `/markets` and `/markets/{condition_id}` stand under /clob; at the root Gamma has paths of that name, and answers both.
  */
-export function venueRestController({ runs }: { readonly runs: ReplayRuns }) {
+export function venueRestController({ replays }: { readonly replays: Replays }) {
   const app = new Elysia({ name: 'venue-rest' });
   const catalog = new GammaCatalog();
   const get = (path: string, tell: Tell) =>
-    app.get(path, (context: VenueContext) => answerAsVenue(runs, context, tell));
+    app.get(path, (context: VenueContext) => answerAsVenue(replays, context, tell));
   for (const prefix of PREFIXES) {
     for (const [path, tell] of Object.entries(PATHS)) get(`${prefix}${path}`, tell);
     for (const [path, tell] of Object.entries(BATCHES)) {
@@ -34,7 +34,7 @@ export function venueRestController({ runs }: { readonly runs: ReplayRuns }) {
         `${prefix}${path}`,
         async (context: VenueContext) => {
           const itemsIn = await itemsInBody(context.request);
-          return answerAsVenue(runs, context, (question) => tell(quotesOf(question), itemsIn()));
+          return answerAsVenue(replays, context, (question) => tell(quotesOf(question), itemsIn()));
         },
         // Whatever its content type.
         { parse: 'none' },
@@ -52,7 +52,7 @@ export function venueRestController({ runs }: { readonly runs: ReplayRuns }) {
 
 /** Paths about one asset, and about none. */
 const PATHS: Readonly<Record<string, Tell>> = {
-  '/time': ({ run, nowMs }) => String(Math.floor((nowMs + run.shiftMs) / 1000)),
+  '/time': ({ replay, nowMs }) => String(Math.floor((nowMs + replay.shiftMs) / 1000)),
   '/book': (question) => orNoBook(quotesOf(question).book(assetIn(question))),
   '/midpoint': (question) => JSON.stringify({ mid: orNoBook(quotesOf(question).midpoint(assetIn(question))) }),
   '/price': (question) => {
@@ -76,7 +76,7 @@ const PATHS: Readonly<Record<string, Tell>> = {
     const assetId = question.query.get('market') ?? '';
     if (assetId === '') throw invalidAsset();
     const window = historyWindow(question);
-    return JSON.stringify({ history: priceHistory(question.run, assetId, window, question.nowMs) });
+    return JSON.stringify({ history: priceHistory(question.replay, assetId, window, question.nowMs) });
   },
 };
 
@@ -126,8 +126,8 @@ function tellFeeRate(question: VenueQuestion): string {
   return JSON.stringify({ base_fee });
 }
 
-function quotesOf({ run, nowMs }: VenueQuestion): VenueQuotes {
-  return new VenueQuotes(run, nowMs);
+function quotesOf({ replay, nowMs }: VenueQuestion): VenueQuotes {
+  return new VenueQuotes(replay, nowMs);
 }
 
 /** The asset that the path or the query names; one that is none has no order book. */

@@ -1,13 +1,13 @@
 import { formatInstant } from '../../domain/instant.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { Place } from '../../domain/page.ts';
+import type { Position } from '../../domain/page.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
-import type { RunSlice } from '../../segment/segment-header.ts';
+import type { SegmentSlice } from '../../segment/segment-header.ts';
 import type { LabelBytes, SnapshotWriter } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { placeAt } from '../../store/series-walk.ts';
+import { positionAt } from '../../store/series-walk.ts';
 import type { OutcomePage } from '../../store/snapshots.ts';
-import type { ToldGap } from '../v1/stream-gaps.ts';
+import type { SentGap } from '../v1/stream-gaps.ts';
 import { eventId } from '../v1/stream-position.ts';
 import { JsonForm } from './snapshot-envelope.ts';
 
@@ -29,7 +29,7 @@ export interface StreamTally {
 interface Series {
   readonly outcome: Outcome;
   readonly labels: LabelBytes;
-  readonly slices: readonly RunSlice[];
+  readonly slices: readonly SegmentSlice[];
   slice: number;
   /** In the present slice, of the record that comes next. */
   index: number;
@@ -41,7 +41,7 @@ interface Series {
  * Where events are written (HTML Standard, 9.2.5), one slice after another. Snapshots are written as in answers. What it
  * wrote must be copied before the next slice begins: one desk serves all streams.
  */
-export class StreamDesk {
+export class EventWriter {
   readonly #form = new JsonForm();
   readonly #out = new ByteBuffer();
   readonly #writers: Readonly<Record<Outcome, SnapshotWriter>> = this.#form.writersInto(this.#out);
@@ -66,11 +66,11 @@ export class StreamDesk {
   }
 
   /** The place of the snapshot that comes next; undefined behind the page's last one. */
-  get nextPlace(): Place | undefined {
+  get nextPosition(): Position | undefined {
     const number = this.#sequence[this.#next];
     if (number === undefined) return undefined;
     const { slices, slice, index } = this.#series[number]!;
-    return placeAt(slices[slice]!, index);
+    return positionAt(slices[slice]!, index);
   }
 
   get isFull(): boolean {
@@ -78,7 +78,7 @@ export class StreamDesk {
   }
 
   /** Writes the next snapshot, which is there, at `place`. */
-  writeSnapshot(place: Place, scope: string): void {
+  writeSnapshot(place: Position, scope: string): void {
     const series = this.#series[this.#sequence[this.#next]!]!;
     const slice = series.slices[series.slice]!;
     const writer = this.#writers[series.outcome];
@@ -98,7 +98,7 @@ export class StreamDesk {
     series.isOpen = false;
   }
 
-  writeGap({ gap, place }: ToldGap, scope: string): void {
+  writeGap({ gap, place }: SentGap, scope: string): void {
     const { fromMs, toMs, reason } = gap;
     const data = JSON.stringify({ from: formatInstant(fromMs), to: formatInstant(toMs), reason });
     this.#write(`id: ${eventId(place, scope)}\nevent: gap\ndata: ${data}\n\n`);

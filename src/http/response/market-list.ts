@@ -3,8 +3,8 @@ import type { Timeframe } from '../../domain/timeframe.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { appendArrayLength, msgpackText } from '../../segment/msgpack-writer.ts';
 import type { Archive } from '../../store/archive.ts';
-import type { ListPlace } from '../../store/markets.ts';
-import { Remembered } from '../../store/versioned-cache.ts';
+import type { ListPosition } from '../../store/markets.ts';
+import { VersionedCache } from '../../store/versioned-cache.ts';
 import type { Format } from './responder.ts';
 
 /** Lists are kept in stretches of so many markets: few enough to be written for a short list alone. */
@@ -31,7 +31,7 @@ interface Stretch {
   readonly bytes: Uint8Array;
   /** Where each market ends. */
   readonly ends: readonly number[];
-  readonly last: ListPlace | undefined;
+  readonly last: ListPosition | undefined;
 }
 
 const encoder = new TextEncoder();
@@ -56,20 +56,20 @@ const FRAMES = {
 
 /**
  * Lists of markets in one format, `{data, pagination}`. What they are put together from is kept until the archive changes: to
- * read and write a thousand markets takes ten times as long as to copy their bytes. Within `Database.readInTurn`.
+ * read and write a thousand markets takes ten times as long as to copy their bytes. Within `Database.readShared`.
  */
 export class MarketList {
   readonly #archive: Pick<Archive, 'markets'>;
   readonly #format: Format;
   readonly #encode: (value: unknown) => Uint8Array;
-  readonly #stretches: Remembered<Stretch>;
+  readonly #stretches: VersionedCache<Stretch>;
   readonly #out = new ByteBuffer();
 
   constructor(archive: Pick<Archive, 'database' | 'markets'>, format: Format, encode: (value: unknown) => Uint8Array) {
     this.#archive = archive;
     this.#format = format;
     this.#encode = encode;
-    this.#stretches = new Remembered(archive.database, STRETCHES_MAX);
+    this.#stretches = new VersionedCache(archive.database, STRETCHES_MAX);
   }
 
   /** A whole answer about a coin that is recorded; valid until the next one is written. */
@@ -109,7 +109,7 @@ export class MarketList {
   }
 
   /** `behind`: the last market of the stretch before, where that is known. */
-  #stretch(coin: string, timeframe: Timeframe | undefined, nth: number, behind: ListPlace | undefined): Stretch {
+  #stretch(coin: string, timeframe: Timeframe | undefined, nth: number, behind: ListPosition | undefined): Stretch {
     return this.#stretches.find(`${coin} ${timeframe ?? ''} ${nth}`, () => {
       const { markets } = this.#archive;
       const from = nth === 0 ? undefined : (behind ?? markets.skip(coin, timeframe, nth * STRETCH));

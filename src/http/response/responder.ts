@@ -5,7 +5,7 @@ import type { StoredMarket } from '../../store/markets.ts';
 import { targetOf } from '../plugins/access.ts';
 import { prefersMsgpack, qualities } from './accept.ts';
 import { type Exchange, respond } from './response.ts';
-import type { HeldAnswers } from './response-cache.ts';
+import type { ResponseCache } from './response-cache.ts';
 
 /** Smaller bodies do not get smaller by enough to pay on a line of 100 Mbit/s: `make bench` compares. */
 const BYTES_MIN = { zstd: 512, gzip: 800 };
@@ -58,9 +58,9 @@ export class Responder {
   readonly #packr = new Packr({ useRecords: false, variableMapSize: true });
   /** Of the archive and the program: neither's entity tags are another one's. */
   readonly #seed: bigint;
-  readonly #held: HeldAnswers;
+  readonly #held: ResponseCache;
 
-  constructor(archiveId: string, version: string, held: HeldAnswers) {
+  constructor(archiveId: string, version: string, held: ResponseCache) {
     this.#held = held;
     this.#seed = Bun.hash.xxHash3(`${archiveId} ${version}`);
   }
@@ -101,14 +101,14 @@ export class Responder {
     return respond(set, body, { ...headers, vary: VARY, 'cache-control': 'private, no-cache' });
   }
 
-  /** The answer as it was given before, where it is held; see HeldAnswers. Within `Database.readInTurn`. */
+  /** The answer as it was given before, where it is held; see ResponseCache. Within `Database.readShared`. */
   held(negotiated: Negotiated, etag?: string): Response | undefined {
     const held = this.#held.find(negotiated.question);
     return held === undefined ? undefined : this.#send(held.body, held.packed, negotiated, etag);
   }
 
   /**
-   * Gives an answer, and holds it if it is asked for again and again. Within `Database.readInTurn`, as `held`; an answer
+   * Gives an answer, and holds it if it is asked for again and again. Within `Database.readShared`, as `held`; an answer
    * that was begun in an earlier one says of which `state` of the archive it is.
    */
   give(

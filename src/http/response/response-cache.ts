@@ -8,7 +8,7 @@ const QUESTION_CHARS_MAX = 512;
 const BYTES_BESIDE = 512;
 
 /** An answer's body as it was sent. */
-export interface HeldAnswer {
+export interface CachedResponse {
   readonly body: Blob;
   /** What it takes in memory, about. */
   readonly bytes: number;
@@ -19,13 +19,13 @@ export interface HeldAnswer {
 /**
  * Bodies of answers that were asked for twice, until the archive changes: the lists and pages that everybody reads. They
  * come to `bytesMax` at the most, the longest unasked are given up first; an answer that would take more than an eighth of
- * that is not held. Only within `Database.readInTurn`.
+ * that is not held. Only within `Database.readShared`.
  */
-export class HeldAnswers {
+export class ResponseCache {
   readonly #database: Database;
   readonly #bytesMax: number;
   /** The one asked for last stands last. */
-  readonly #held = new Map<string, HeldAnswer>();
+  readonly #held = new Map<string, CachedResponse>();
   /**
    * Questions that were asked once, by hash: the last one of each slot. Two that share a hash are taken for one that was asked
    * twice, which does no harm. (The texts themselves, kept for thousands of requests, cost the collector more than all else.)
@@ -39,7 +39,7 @@ export class HeldAnswers {
     this.#bytesMax = bytesMax;
   }
 
-  find(question: string): HeldAnswer | undefined {
+  find(question: string): CachedResponse | undefined {
     this.#forgetOutdated();
     const held = this.#held.get(question);
     if (held === undefined) return undefined;
@@ -62,7 +62,7 @@ export class HeldAnswers {
     body: Uint8Array<ArrayBuffer>,
     packed: boolean,
     state: number = this.state,
-  ): HeldAnswer | undefined {
+  ): CachedResponse | undefined {
     if (state !== this.state) return undefined;
     if (question.length > QUESTION_CHARS_MAX) return undefined;
     this.#forgetOutdated();

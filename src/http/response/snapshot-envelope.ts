@@ -17,7 +17,7 @@ import type { StoredMarket } from '../../store/markets.ts';
 const encoder = new TextEncoder();
 
 /** How a list of snapshots is written in one format: `{data: [...]}`, with the cursor of a page behind it. */
-export abstract class SnapshotForm {
+export abstract class SnapshotEnvelope {
   readonly #openings: LevelOpenings;
   /** A market is another object after every change. */
   readonly #labels = new WeakMap<StoredMarket, Readonly<Record<Outcome, LabelBytes>>>();
@@ -64,7 +64,7 @@ const JSON_LIST_OPENS = encoder.encode('{"data":[');
 const JSON_LIST_CLOSES = encoder.encode(']}');
 const COMMA = 44;
 
-export class JsonForm extends SnapshotForm {
+export class JsonForm extends SnapshotEnvelope {
   constructor() {
     super(jsonOpenings());
   }
@@ -111,7 +111,7 @@ const TS = msgpackText('ts');
 const DISTANCE = msgpackText('distance');
 
 /** A page is a map of two, the nearest snapshots a map of one: which one, its first byte says. */
-export class MsgpackForm extends SnapshotForm {
+export class MsgpackForm extends SnapshotEnvelope {
   /** Where the document begins in the buffer. */
   #start = 0;
 

@@ -1,14 +1,14 @@
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { Order, Place } from '../../domain/page.ts';
+import type { Order, Position } from '../../domain/page.ts';
 import { BookReader } from '../../segment/book-segment.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
-import type { RunSlice } from '../../segment/segment-header.ts';
+import type { SegmentSlice } from '../../segment/segment-header.ts';
 import type { LabelBytes, SnapshotWriter } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { OutcomePage } from '../../store/snapshots.ts';
 import { type NearestOfOutcome, timestampOf } from '../v1/nearest.ts';
-import type { SnapshotForm } from './snapshot-envelope.ts';
+import type { SnapshotEnvelope } from './snapshot-envelope.ts';
 
 /**
  * A page ends early, with a cursor, behind the record that takes it past so many bytes: to write more would hold up everybody
@@ -30,7 +30,7 @@ const LEVEL_BYTES = 32;
 interface Stream {
   readonly outcome: Outcome;
   readonly labels: LabelBytes;
-  readonly slices: readonly RunSlice[];
+  readonly slices: readonly SegmentSlice[];
   /** The slice that comes next. */
   next: number;
 }
@@ -42,14 +42,14 @@ interface Ascent extends Stream {
 
 interface Descent extends Stream {
   /** What is left of the present slice: its first records. */
-  rest: RunSlice | undefined;
+  rest: SegmentSlice | undefined;
   /** Records of it that stand in the scratch buffer, the one to come first last. */
-  readonly written: { readonly start: number; readonly end: number; readonly place: Place }[];
+  readonly written: { readonly start: number; readonly end: number; readonly place: Position }[];
 }
 
 /** Where the answers of one format are written, one after another. */
-export class SnapshotDesk {
-  readonly #form: SnapshotForm;
+export class SnapshotPageWriter {
+  readonly #form: SnapshotEnvelope;
   readonly #out = new ByteBuffer();
   readonly #writers: Readonly<Record<Outcome, SnapshotWriter>>;
   /** Deltas lead forwards only: records of descending pages are written here first. */
@@ -59,7 +59,7 @@ export class SnapshotDesk {
   /** Of the page that is being written. */
   #depth: number | undefined;
 
-  constructor(form: SnapshotForm) {
+  constructor(form: SnapshotEnvelope) {
     this.#form = form;
     this.#writers = form.writersInto(this.#out);
     this.#scratchWriters = form.writersInto(this.#scratch);
@@ -133,7 +133,7 @@ export class SnapshotDesk {
     { outcomes, plan }: OutcomePage,
     order: Order,
     depth: number | undefined,
-  ): Place | undefined {
+  ): Position | undefined {
     const { sequence, next } = plan;
     this.#depth = depth;
     this.#out.clear();
@@ -218,7 +218,7 @@ export class SnapshotDesk {
   }
 
   /** From which record on those of a slice are no more than a page, about; the last one always is. */
-  #firstThatFits({ payload, head, from, to }: RunSlice): number {
+  #firstThatFits({ payload, head, from, to }: SegmentSlice): number {
     // A level takes a byte of the payload at least: most slices are not large, whatever they hold.
     if ((to - from) * payload.length * LEVEL_BYTES <= PAGE_BYTES_MAX && payload.length <= CHUNK_LEVELS_MAX) return from;
     const reader = this.#counter;
@@ -248,5 +248,5 @@ export class SnapshotDesk {
 /** Where a page ended early: how many records it has, and the last one's place. */
 interface Cut {
   readonly count: number;
-  readonly last: Place;
+  readonly last: Position;
 }

@@ -2,7 +2,7 @@ import { encodeCursor } from '../../domain/cursor.ts';
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { Place } from '../../domain/page.ts';
+import type { Position } from '../../domain/page.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { MarketSeries } from '../../store/series.ts';
@@ -65,7 +65,7 @@ export function answerAboutMarket(
   { asOfMs }: Timed,
   prepare: (market: StoredMarket) => (form: AnswerForm) => Response | Promise<Response>,
 ): Response | Promise<Response> {
-  return archive.database.readInTurn(() => {
+  return archive.database.readShared(() => {
     const market = lookup.market(params.coin, params.conditionId, asOfMs);
     const answer = prepare(market);
     const negotiated = negotiate(exchange);
@@ -76,7 +76,7 @@ export function answerAboutMarket(
 }
 
 /** What a record about one outcome says beside its values. */
-export function outcomeFields(market: StoredMarket, outcome: Outcome, place: Place) {
+export function outcomeFields(market: StoredMarket, outcome: Outcome, place: Position) {
   return {
     id: String(place.id),
     assetId: assetIdOf(market, outcome),
@@ -96,6 +96,6 @@ export function namesOf(sources: readonly MarketSeries[]): string {
   return sources.map(({ outcome, kind }) => `${outcome}:${kind}`).join();
 }
 
-export function nextCursor(next: Place | undefined, scope: string): string | null {
+export function nextCursor(next: Position | undefined, scope: string): string | null {
   return next === undefined ? null : encodeCursor(next, scope);
 }

@@ -15,7 +15,7 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
   const coverages = new Coverages(archive.database.path);
   return new Elysia({ name: 'coverage' }).use(gate).get(routerPath('coverage'), async ({ params, exchange }) => {
     const { asOfMs } = parametersOf(exchange, ROUTES.coverage, () => ({}));
-    const market = archive.database.readInTurn(() => lookup.market(params.coin, params.conditionId, asOfMs));
+    const market = archive.database.readShared(() => lookup.market(params.coin, params.conditionId, asOfMs));
     const negotiated = negotiate(exchange);
     const tagOf = (of: StoredMarket) => (asOfMs === undefined ? responder.entityTag(of, negotiated) : undefined);
     const held = responder.notModified(exchange, tagOf(market));

@@ -3,21 +3,21 @@ import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { Remembered } from '../../store/versioned-cache.ts';
+import { VersionedCache } from '../../store/versioned-cache.ts';
 
 const COINS_MAX = 256;
 const MARKETS_MAX = 4096;
 
-/** Finds what paths name. Within `Database.readInTurn`. */
+/** Finds what paths name. Within `Database.readShared`. */
 export class Lookup {
   readonly #archive: Archive;
-  readonly #coins: Remembered<string>;
-  readonly #markets: Remembered<StoredMarket>;
+  readonly #coins: VersionedCache<string>;
+  readonly #markets: VersionedCache<StoredMarket>;
 
   constructor(archive: Archive) {
     this.#archive = archive;
-    this.#coins = new Remembered(archive.database, COINS_MAX);
-    this.#markets = new Remembered(archive.database, MARKETS_MAX);
+    this.#coins = new VersionedCache(archive.database, COINS_MAX);
+    this.#markets = new VersionedCache(archive.database, MARKETS_MAX);
   }
 
   /**

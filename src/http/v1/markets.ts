@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import type { InstantMs } from '../../domain/instant.ts';
 import { marketResource } from '../../domain/market.ts';
 import { marketResourceAsOf } from '../../domain/market-as-of.ts';
-import type { ListPlace, StoredMarket } from '../../store/markets.ts';
+import type { ListPosition, StoredMarket } from '../../store/markets.ts';
 import { MarketList, type MarketListQuery } from '../response/market-list.ts';
 import { type Format, negotiate } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
@@ -30,7 +30,7 @@ export function marketsController(deps: ControllerDeps) {
     write: (coin: string, format: Format) => Uint8Array<ArrayBuffer>,
     state?: number,
   ) =>
-    database.readInTurn(() => {
+    database.readShared(() => {
       const coin = lookup.coin(coinText, asOfMs);
       const negotiated = negotiate(exchange);
       const held = responder.held(negotiated);
@@ -43,7 +43,7 @@ export function marketsController(deps: ControllerDeps) {
     format: Format,
     { timeframe, limit, skip, asOfMs }: MarketListQuery & Timed,
     left: number,
-    from?: ListPlace,
+    from?: ListPosition,
   ) => {
     // One more than asked for tells whether more follow.
     const found = markets.list(coin, timeframe, limit + 1, left, from, asOfMs);
@@ -59,13 +59,13 @@ export function marketsController(deps: ControllerDeps) {
     skippedAtOnce: number,
   ) => {
     const { timeframe, asOfMs } = asked;
-    const begun = database.readInTurn(() => ({ held: responder.held(negotiate(exchange)), state: database.state }));
+    const begun = database.readShared(() => ({ held: responder.held(negotiate(exchange)), state: database.state }));
     if (begun.held !== undefined) return begun.held;
-    let from: ListPlace | undefined;
+    let from: ListPosition | undefined;
     let left = asked.skip;
     while (left > 0) {
       const [count, behind] = [Math.min(left, skippedAtOnce), from];
-      const next = database.readInTurn(() =>
+      const next = database.readShared(() =>
         markets.skip(lookup.coin(coinText, asOfMs), timeframe, count, behind, asOfMs),
       );
       // The list ends before: what follows finds nothing, whatever is left to be skipped.

@@ -34,7 +34,7 @@ export function pricesController(deps: ControllerDeps) {
     })
     .get(routerPath('coinPrices'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.coinPrices, (parameters) => parameters.series());
-      return archive.database.readInTurn(() => {
+      return archive.database.readShared(() => {
         const coin = lookup.coin(params.coin, asked.asOfMs);
         const { query, scope } = pageOf(asked, `coin-prices ${coin}`);
         const negotiated = negotiate(exchange);

@@ -3,9 +3,9 @@ import type { Outcome } from '../../domain/outcome.ts';
 import { ReplayClock, type Speed } from '../../replay/replay-clock.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import type { StreamDesk } from '../response/event-writer.ts';
+import type { EventWriter } from '../response/event-writer.ts';
 import { GapsByEnd } from './stream-gaps.ts';
-import type { StreamPlace } from './stream-position.ts';
+import type { StreamPosition } from './stream-position.ts';
 
 /** Snapshots that one slice may have: a segment of each outcome, about. */
 const SLICE_RECORDS_MAX = 128;
@@ -18,7 +18,7 @@ export interface StreamQuery {
   readonly depth: number | undefined;
   readonly speed: Speed;
   /** The last event that the client has. */
-  readonly after: StreamPlace | undefined;
+  readonly after: StreamPosition | undefined;
   /** What the ids of the events are bound to. */
   readonly scope: string;
 }
@@ -39,13 +39,13 @@ export type AfterSlice =
  * and the gaps that have begun. The first event is due at once, every other one so long after it as it was recorded, at the
  * speed asked for; who takes less gets what is due together. What is imported behind the place where it stands is told.
  */
-export class StreamReel {
+export class SnapshotStream {
   readonly #archive: Archive;
   readonly #query: StreamQuery;
   readonly #monotonicMs: () => number;
   #market: StoredMarket;
   #gaps: GapsByEnd;
-  #after: StreamPlace | undefined;
+  #after: StreamPosition | undefined;
   /** Starts with the first event. */
   #clock: ReplayClock | undefined;
   #snapshots = 0;
@@ -62,7 +62,7 @@ export class StreamReel {
   }
 
   /** Writes what is due, or a part of it, and at the end says so. Nothing behind `knownUntilMs` is told. */
-  writeSlice(desk: StreamDesk, knownUntilMs: InstantMs | undefined): AfterSlice {
+  writeSlice(desk: EventWriter, knownUntilMs: InstantMs | undefined): AfterSlice {
     this.#refresh();
     const { snapshots } = this.#archive;
     const { fromMs, toMs, outcomes, depth, scope } = this.#query;
@@ -80,7 +80,7 @@ export class StreamReel {
     // A replay went back meanwhile.
     const isHeldBack = knownUntilMs !== undefined && knownUntilMs < toMs;
     for (;;) {
-      const snapshot = desk.nextPlace;
+      const snapshot = desk.nextPosition;
       const gap = this.#gaps.first;
       // Behind a page that is not the last one there is a snapshot, which may come first.
       if (snapshot === undefined && page.plan.next !== undefined) return { kind: 'more' };

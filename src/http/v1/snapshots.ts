@@ -3,7 +3,7 @@ import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import { pathOf } from '../plugins/access.ts';
 import type { Format } from '../response/responder.ts';
 import { JsonForm, MsgpackForm } from '../response/snapshot-envelope.ts';
-import { SnapshotDesk } from '../response/snapshot-page-writer.ts';
+import { SnapshotPageWriter } from '../response/snapshot-page-writer.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { answerAboutMarket, type ControllerDeps, nextCursor, parametersOf } from './controller.ts';
 import { nearestOfEach } from './nearest.ts';
@@ -13,9 +13,9 @@ import { pageOf } from './params.ts';
 export function snapshotsController(deps: ControllerDeps) {
   const { gate, archive, responder } = deps;
   // Requests are handled one at a time and the response copies: one desk for each format serves them all.
-  const desks: Readonly<Record<Format, SnapshotDesk>> = {
-    json: new SnapshotDesk(new JsonForm()),
-    msgpack: new SnapshotDesk(new MsgpackForm()),
+  const desks: Readonly<Record<Format, SnapshotPageWriter>> = {
+    json: new SnapshotPageWriter(new JsonForm()),
+    msgpack: new SnapshotPageWriter(new MsgpackForm()),
   };
   return new Elysia({ name: 'snapshots' })
     .use(gate)

@@ -1,11 +1,11 @@
 import type { Gap } from '../../domain/gap.ts';
-import { comparePlaces } from '../../domain/page.ts';
-import { placeOfGap, type StreamPlace } from './stream-position.ts';
+import { comparePositions } from '../../domain/page.ts';
+import { placeOfGap, type StreamPosition } from './stream-position.ts';
 
 /** A gap, and where it is told. */
-export interface ToldGap {
+export interface SentGap {
   readonly gap: Gap;
-  readonly place: StreamPlace;
+  readonly place: StreamPosition;
 }
 
 /**
@@ -15,18 +15,18 @@ export interface ToldGap {
 export class GapsByEnd {
   readonly #gaps: Iterator<Gap>;
   /** Read and not told; the one to end first is the last. */
-  readonly #begun: ToldGap[] = [];
+  readonly #begun: SentGap[] = [];
   #coming: Gap | undefined;
 
   /** `gaps` ascend by their beginnings; of those, the ones behind `after` are told. */
-  constructor(gaps: Iterable<Gap>, after: StreamPlace | undefined) {
+  constructor(gaps: Iterable<Gap>, after: StreamPosition | undefined) {
     this.#gaps = behind(gaps, after);
     this.#coming = this.#read();
     this.#fill();
   }
 
   /** The next one; undefined behind the last. */
-  get first(): ToldGap | undefined {
+  get first(): SentGap | undefined {
     return this.#begun.at(-1);
   }
 
@@ -42,7 +42,7 @@ export class GapsByEnd {
       const first = this.first;
       if (coming === undefined || (first !== undefined && coming.fromMs > first.gap.toMs)) return;
       const told = { gap: coming, place: placeOfGap(coming) };
-      const index = this.#begun.findLastIndex(({ place }) => comparePlaces(place, told.place) > 0);
+      const index = this.#begun.findLastIndex(({ place }) => comparePositions(place, told.place) > 0);
       this.#begun.splice(index + 1, 0, told);
       this.#coming = this.#read();
     }
@@ -54,12 +54,12 @@ export class GapsByEnd {
   }
 }
 
-function* behind(gaps: Iterable<Gap>, after: StreamPlace | undefined): Generator<Gap> {
+function* behind(gaps: Iterable<Gap>, after: StreamPosition | undefined): Generator<Gap> {
   for (const gap of gaps) if (after === undefined || isBehind(placeOfGap(gap), after)) yield gap;
 }
 
-function isBehind(gap: StreamPlace, after: StreamPlace): boolean {
+function isBehind(gap: StreamPosition, after: StreamPosition): boolean {
   // A snapshot stands behind the gaps that end with it.
   if (after.kind === 'snapshot') return gap.timestampMs > after.timestampMs;
-  return comparePlaces(gap, after) > 0;
+  return comparePositions(gap, after) > 0;
 }

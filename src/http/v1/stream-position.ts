@@ -1,30 +1,30 @@
 import { decodeCursor, encodeCursor } from '../../domain/cursor.ts';
 import type { Gap } from '../../domain/gap.ts';
-import type { Place } from '../../domain/page.ts';
+import type { Position } from '../../domain/page.ts';
 
 /**
  * One event of a stream. Events go by time; of one time gaps come first, which end then, then snapshots, each by id. So a gap
  * is told when it is over, as somebody who listened would have known of it, and in front of the book that follows it.
  */
-export interface StreamPlace extends Place {
+export interface StreamPosition extends Position {
   readonly kind: 'gap' | 'snapshot';
 }
 
 const GAP_ID_BITS = 53;
 
 /** Gaps have no ids: by this number those of one end are told apart, whatever else is recorded later. */
-export function placeOfGap({ fromMs, toMs, reason }: Gap): StreamPlace {
+export function placeOfGap({ fromMs, toMs, reason }: Gap): StreamPosition {
   const hash = Bun.hash.xxHash3(`${fromMs} ${reason}`);
   return { kind: 'gap', timestampMs: toMs, id: Number(BigInt.asUintN(GAP_ID_BITS, hash)) };
 }
 
 /** The `id:` of an event: a cursor, bound to what the stream was asked for and to the kind of event. */
-export function eventId({ kind, timestampMs, id }: StreamPlace, scope: string): string {
+export function eventId({ kind, timestampMs, id }: StreamPosition, scope: string): string {
   return encodeCursor({ timestampMs, id }, scopeOf(kind, scope));
 }
 
 /** The event that an id was given to; undefined when it was altered or given for another stream. */
-export function readEventId(text: string, scope: string): StreamPlace | undefined {
+export function readEventId(text: string, scope: string): StreamPosition | undefined {
   for (const kind of ['snapshot', 'gap'] as const) {
     const place = decodeCursor(text, scopeOf(kind, scope));
     if (place !== undefined) return { kind, ...place };
@@ -32,6 +32,6 @@ export function readEventId(text: string, scope: string): StreamPlace | undefine
   return undefined;
 }
 
-function scopeOf(kind: StreamPlace['kind'], scope: string): string {
+function scopeOf(kind: StreamPosition['kind'], scope: string): string {
   return `stream of ${scope}: ${kind}`;
 }

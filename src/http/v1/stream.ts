@@ -3,16 +3,16 @@ import { DomainError } from '../../domain/errors.ts';
 import type { ClockReading } from '../../domain/rate-window.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import type { Standing } from '../plugins/access.ts';
-import { StreamDesk } from '../response/event-writer.ts';
+import type { AccessCheck } from '../plugins/access.ts';
+import { EventWriter } from '../response/event-writer.ts';
 import { PULLED_BODY_HEADERS, pulledBody } from '../response/pulled-body.ts';
 import { EVENT_STREAM_TYPE } from '../response/responder.ts';
 import type { ResponseHeaders } from '../response/response.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { type ControllerDeps, parametersOf } from './controller.ts';
 import type { StreamParameters } from './params.ts';
-import { type StreamQuery, StreamReel } from './snapshot-stream.ts';
-import { readEventId, type StreamPlace } from './stream-position.ts';
+import { SnapshotStream, type StreamQuery } from './snapshot-stream.ts';
+import { readEventId, type StreamPosition } from './stream-position.ts';
 import { StreamSlots } from './stream-slots.ts';
 
 /** Without an event for so long a comment is sent: proxies close what is silent for a minute, some for half of it. */
@@ -39,22 +39,22 @@ export interface StreamDeps extends ControllerDeps {
 export function streamController(deps: StreamDeps, logCut: (error: unknown, request: Request) => void) {
   const { gate, archive, lookup, responder } = deps;
   // A slice is written and copied out before another one begins: one desk serves all streams.
-  const desk = new StreamDesk();
+  const desk = new EventWriter();
   const slots = new StreamSlots();
   return new Elysia({ name: 'stream' })
     .use(gate)
     .get(routerPath('stream'), ({ params, exchange, standing, server }) => {
       const { request, set } = exchange;
       const asked = parametersOf(exchange, ROUTES.stream, (parameters) => parameters.streamed());
-      const reel = archive.database.readInTurn(() => {
+      const playback = archive.database.readShared(() => {
         const market = lookup.market(params.coin, params.conditionId, asked.asOfMs);
         const query = queryOf(market, asked, request.headers.get('last-event-id'));
-        return new StreamReel(archive, market, query, () => deps.clocks().monotonicMs);
+        return new SnapshotStream(archive, market, query, () => deps.clocks().monotonicMs);
       });
       if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
       const release = takeSlot(slots, standing.keyId, set.headers);
       const left = new AbortController();
-      const body = pulledBody(chunksOf(deps, desk, reel, standing, left.signal), { request, server }, (error) => {
+      const body = pulledBody(chunksOf(deps, desk, playback, standing, left.signal), { request, server }, (error) => {
         left.abort();
         release();
         if (error !== undefined) logCut(error, request);
@@ -77,7 +77,7 @@ function queryOf(market: StoredMarket, asked: StreamParameters, lastEventId: str
 }
 
 /** Throws 'invalid-parameter' for an id that this stream did not give. */
-function placeBehind(lastEventId: string | null, scope: string): StreamPlace | undefined {
+function placeBehind(lastEventId: string | null, scope: string): StreamPosition | undefined {
   // A client that had no event yet may send it empty.
   if (lastEventId === null || lastEventId === '') return undefined;
   const place = readEventId(lastEventId, scope);
@@ -102,9 +102,9 @@ function takeSlot(slots: StreamSlots, keyId: string | undefined, headers: Respon
  */
 async function* chunksOf(
   { archive, clocks, isDraining, nextTurn }: StreamDeps,
-  desk: StreamDesk,
-  reel: StreamReel,
-  standing: Standing,
+  desk: EventWriter,
+  playback: SnapshotStream,
+  standing: AccessCheck,
   left: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   yield OPENING;
@@ -113,7 +113,7 @@ async function* chunksOf(
     // Requests that came meanwhile are served in between.
     await nextTurn();
     if (left.aborted || isDraining() || !standing.isLetIn()) return;
-    const next = nextSlice(archive, desk, reel, standing);
+    const next = nextSlice(archive, desk, playback, standing);
     if (next === undefined) return;
     const { after, slice } = next;
     if (slice.length > 0) {
@@ -130,10 +130,10 @@ async function* chunksOf(
 }
 
 /** Undefined where the replay is gone whose clock the stream is held to. */
-function nextSlice(archive: Archive, desk: StreamDesk, reel: StreamReel, standing: Standing) {
+function nextSlice(archive: Archive, desk: EventWriter, playback: SnapshotStream, standing: AccessCheck) {
   try {
     const knownUntilMs = standing.knownUntilMs();
-    const after = archive.database.read(() => reel.writeSlice(desk, knownUntilMs));
+    const after = archive.database.read(() => playback.writeSlice(desk, knownUntilMs));
     return { after, slice: desk.taken() };
   } catch (error) {
     // Nothing but the replay is looked for here: somebody has ended it.

@@ -9,7 +9,7 @@ export function tiersController({ gate, archive, responder }: ControllerDeps) {
   return new Elysia({ name: 'tiers' }).use(gate).get(routerPath('tiers'), ({ exchange }) => {
     // They are what they are now: an instant makes no difference.
     parametersOf(exchange, ROUTES.tiers, () => ({}));
-    const data = archive.database.readInTurn(() => archive.tiers.list().map(tierResource));
+    const data = archive.database.readShared(() => archive.tiers.list().map(tierResource));
     return responder.document({ data }, negotiate(exchange));
   });
 }

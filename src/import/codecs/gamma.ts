@@ -6,7 +6,7 @@ import { isGamma, isStale, statementsOf } from '../../venue/gamma-object.ts';
 import type { Codec } from '../codec.ts';
 import { jsonValuesOf, sampledValues } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
-import type { Intake } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
 
 const MARKET = 'market';
 const STALE_MARKET = 'stale market';
@@ -22,7 +22,7 @@ export function gammaMarkets(): Codec {
   };
 }
 
-function takeLine(line: Line, intake: Intake): void {
+function takeLine(line: Line, intake: RecordSink): void {
   for (const parse of statementsIn(line)) {
     const statement = attempt(parse);
     const kind = !(statement instanceof DomainError) && isStale(statement) ? STALE_MARKET : MARKET;

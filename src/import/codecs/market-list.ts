@@ -27,7 +27,7 @@ import { slugField } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import { jsonValuesOf, sampledValues } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
-import type { Intake } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
 
 /**
  * Lists of markets that recorders keep beside their frames: objects with a slug and a conditionId, one a line, as a list, or as the
@@ -57,7 +57,7 @@ export function marketLists(): Codec {
   };
 }
 
-function takeLine(line: Line, intake: Intake): void {
+function takeLine(line: Line, intake: RecordSink): void {
   const value = attempt(() => parseJsonFigures(line.text()));
   const rows = (Array.isArray(value) ? value : [value]).flatMap((element) => {
     const found = rowsIn(element);

@@ -32,7 +32,7 @@ import { slugField } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import { BookScanner } from '../parse/book-scanner.ts';
 import { visitLines } from '../parse/lines.ts';
-import type { Intake } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
 
 /** The kind of what is too damaged to say its type. */
 const UNKNOWN_KIND = 'unknown';
@@ -62,7 +62,7 @@ export function ownNdjson(): Codec {
  * Hands what `read` returns to the intake as a record of the own format, under the type that it says it has. `read` may throw
  * the DomainError 'rejected-record' of what cannot be read.
  */
-export function takeRecord(number: number, read: () => unknown, intake: Intake): void {
+export function takeRecord(number: number, read: () => unknown, intake: RecordSink): void {
   const value = attempt(read);
   intake.take(kindOf(value), number, () => [parseRecord(attempted(value))]);
 }

@@ -21,7 +21,7 @@ import {
 } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import type { Codec } from '../codec.ts';
-import type { Intake } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
 
 /**
  * A scraper's Parquet of the venue's `book` messages: one row a message, with columns timestamp (receive time, Unix s),
@@ -58,7 +58,10 @@ export function parquetBooks(): Codec {
 }
 
 /** Which outcome an asset is, is never guessed: a market record has to say it. */
-function snapshot(intake: Intake, { conditionId, assetId, timestampMs, book, droppedLevels }: VenueBook): RecordedItem {
+function snapshot(
+  intake: RecordSink,
+  { conditionId, assetId, timestampMs, book, droppedLevels }: VenueBook,
+): RecordedItem {
   const market = intake.markets.byConditionId(conditionId);
   const outcome = market === undefined ? undefined : OUTCOMES[market.clobTokenIds.indexOf(assetId)];
   if (market === undefined || outcome === undefined) {

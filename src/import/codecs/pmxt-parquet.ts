@@ -8,7 +8,7 @@ import { checksNote } from '../rebuild/checks.ts';
 import { VenueFeed } from '../rebuild/feed.ts';
 import type { SnapshotPace } from '../rebuild/pace.ts';
 import { VenueBooks } from '../rebuild/rebuilds.ts';
-import type { Intake } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
 import { COMPRESSORS, parquetMetadata, readable } from './parquet-books.ts';
 
 /**
@@ -35,7 +35,7 @@ const SEARCHED_ROWS = 1_048_576;
 /** So many rows are in memory as a whole. */
 const READ_ROWS = 131_072;
 /** Where the rows of known assets lie in more runs than this, the rows between them are read as well. */
-const RUNS_MAX = 32;
+const REPLAYS_MAX = 32;
 /** Beyond this an unscaled decimal may have been rounded on its way. */
 const UNSCALED_MAX = powerOfTen(SIGNIFICANT_DIGITS_MAX);
 
@@ -64,12 +64,12 @@ interface RowRange {
 class PmxtFile {
   readonly #path: string;
   readonly #feed: VenueFeed;
-  readonly #intake: Intake;
+  readonly #intake: RecordSink;
   /** Whether a market of an asset is known; asked once an asset, they come in runs. */
   #lastAsset: { readonly id: unknown; readonly isKnown: boolean } | undefined;
   #knownRows = 0;
 
-  constructor(path: string, feed: VenueFeed, intake: Intake) {
+  constructor(path: string, feed: VenueFeed, intake: RecordSink) {
     this.#path = path;
     this.#feed = feed;
     this.#intake = intake;
@@ -96,7 +96,7 @@ class PmxtFile {
       );
     for (const range of rangesOf(metadata)) {
       const assets = await rowsOf(range, ['asset_id']);
-      for (const run of this.#knownRuns(range, assets)) {
+      for (const run of this.#knownReplays(range, assets)) {
         const rows = await rowsOf(run, columns);
         for (const [index, row] of rows.entries()) this.#take(row, run.start + index + 1, scales);
       }
@@ -105,7 +105,7 @@ class PmxtFile {
   }
 
   /** The stretches of `range` whose assets are known; the others are counted as passed over. */
-  #knownRuns({ start }: RowRange, assets: readonly Fields[]): RowRange[] {
+  #knownReplays({ start }: RowRange, assets: readonly Fields[]): RowRange[] {
     const runs: { start: number; end: number }[] = [];
     for (const [index, { asset_id }] of assets.entries()) {
       if (!this.#isKnown(asset_id)) {
@@ -115,7 +115,7 @@ class PmxtFile {
       this.#knownRows += 1;
       const row = start + index;
       const last = runs.at(-1);
-      if (last !== undefined && (last.end === row || runs.length >= RUNS_MAX)) last.end = row + 1;
+      if (last !== undefined && (last.end === row || runs.length >= REPLAYS_MAX)) last.end = row + 1;
       else runs.push({ start: row, end: row + 1 });
     }
     return runs.flatMap((run) => piecesOf(run, READ_ROWS));

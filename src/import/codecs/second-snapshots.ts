@@ -20,7 +20,7 @@ import type { Codec } from '../codec.ts';
 import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
 import { type Line, linesOf } from '../parse/lines.ts';
 import { BINANCE, CHAINLINK, COINBASE, coinPrice, usdPrice } from '../parse/spot-price.ts';
-import type { Intake } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
 
 /**
  * What a trading program sampled once a second, a line for each kind, `type` saying which, `ts` when (Unix ms). Books are the
@@ -65,10 +65,10 @@ function typeOf({ type }: Fields): Type | undefined {
 
 /** Reads one file: which market lines are about stands in lines before. */
 class Reader {
-  readonly #intake: Intake;
+  readonly #intake: RecordSink;
   #slug: string;
 
-  constructor(intake: Intake, fileName: string) {
+  constructor(intake: RecordSink, fileName: string) {
     this.#intake = intake;
     this.#slug = fileName;
   }

@@ -10,7 +10,7 @@ import { quoteCodec } from '../../segment/quote-segment.ts';
 import { looksLikeSegments, type SegmentFrame, segmentFramesOf } from '../../segment/segment-frames.ts';
 import { VarintReader } from '../../segment/varint.ts';
 import type { Codec } from '../codec.ts';
-import type { Intake } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
 import { parseRecord, takeRecord } from './ndjson.ts';
 
 /** A market has eight at the most, a coin one per source of its prices. */
@@ -33,13 +33,13 @@ export function ownSegments(): Codec {
 /** What is known of one file while it is read. */
 class Reading {
   readonly #name: string;
-  readonly #intake: Intake;
+  readonly #intake: RecordSink;
   readonly #texts = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   /** What every record of a series says, by the number of the series. */
   #series: Fields[] = [];
   #records = 0;
 
-  constructor(name: string, intake: Intake) {
+  constructor(name: string, intake: RecordSink) {
     this.#name = name;
     this.#intake = intake;
   }

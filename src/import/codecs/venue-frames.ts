@@ -9,7 +9,7 @@ import { checksNote } from '../rebuild/checks.ts';
 import { VenueFeed } from '../rebuild/feed.ts';
 import type { SnapshotPace } from '../rebuild/pace.ts';
 import { VenueBooks } from '../rebuild/rebuilds.ts';
-import type { Intake } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
 import { isVenueMessage, type LinePart, partsOfLine, partsOfValue, unknownFrame } from './venue-line.ts';
 
 const UNKNOWN = 'unknown';
@@ -58,7 +58,7 @@ function isKnown(part: LinePart): boolean {
   return isBook || MARKET_EVENTS.includes(frame.event_type) || isSpotFrame(frame);
 }
 
-function takePart(part: LinePart, line: number, feed: VenueFeed, intake: Intake): void {
+function takePart(part: LinePart, line: number, feed: VenueFeed, intake: RecordSink): void {
   if ('control' in part) {
     intake.ignore(part.control);
   } else if ('malformed' in part) {
@@ -70,7 +70,7 @@ function takePart(part: LinePart, line: number, feed: VenueFeed, intake: Intake)
   }
 }
 
-function takeOther(frame: Fields, line: number, intake: Intake): void {
+function takeOther(frame: Fields, line: number, intake: RecordSink): void {
   const spot = spotOf(frame);
   if (spot === undefined) intake.reject(intake.unit(UNKNOWN, line), unknownFrame(frame));
   else if (spot instanceof DomainError) intake.reject(intake.unit('coin price', line), spot.message);

@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import { attempt, attempted, rejected } from '../../record/fields.ts';
 import type { RecordingFile, Sample } from '../codec.ts';
-import type { Intake } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
 import { linesOf } from './lines.ts';
 
 /**
@@ -28,7 +28,7 @@ export function hasColumns({ lines: [header] }: Sample, { required }: Columns): 
 export async function readRows(
   file: RecordingFile,
   columns: Columns,
-  intake: Intake,
+  intake: RecordSink,
   take: (lineNumber: number, row: () => Row) => void,
 ): Promise<void> {
   let header: readonly string[] | undefined;

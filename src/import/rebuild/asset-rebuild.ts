@@ -6,7 +6,7 @@ import { type BestPrices, bestPricesOf } from '../../venue/best-prices.ts';
 import { type HashedBook, hashedLevels } from '../../venue/book-hash.ts';
 import { differingLevels, VenueBook } from '../../venue/editable-book.ts';
 import { type BookMessage, type Change, MIN_ORDER_SIZE } from '../../venue/messages.ts';
-import type { Intake, Unit } from '../record-sink.ts';
+import type { RecordSink, SourceItem } from '../record-sink.ts';
 import { AppliedChanges } from './applied-changes.ts';
 import type { VenueChecks } from './checks.ts';
 import { HashSearch } from './hash-search.ts';
@@ -43,7 +43,7 @@ export interface AssetTarget {
 }
 
 /** What arrives for one asset, with the unit that it is counted as. A book has two parts of its unit, all others one. */
-export type AssetEvent = Timed & { readonly unit: Unit } & (
+export type AssetEvent = Timed & { readonly unit: SourceItem } & (
     | { readonly kind: 'change'; readonly change: Change }
     | { readonly kind: 'book'; readonly message: BookMessage }
     | { readonly kind: 'tick'; readonly tickSize: string }
@@ -59,7 +59,7 @@ interface Moment {
   isChanged: boolean;
   droppedLevels: number;
   /** Parts of the messages that the book of this time is made of. */
-  readonly units: Unit[];
+  readonly units: SourceItem[];
 }
 
 export interface AssetOptions {
@@ -113,7 +113,7 @@ export class AssetBook {
     return this.#window.length + this.#late.length;
   }
 
-  push(event: AssetEvent, intake: Intake): void {
+  push(event: AssetEvent, intake: RecordSink): void {
     if (this.#isRepeat(event)) {
       intake.settle(event.unit);
       return;
@@ -138,13 +138,13 @@ export class AssetBook {
   }
 
   /** Settles what is held back for order; the book stays. */
-  drain(intake: Intake): void {
+  drain(intake: RecordSink): void {
     this.#endStragglers(intake);
     while (this.#window.length > 0) this.#settleFirst(intake);
   }
 
   /** To be called when nothing more is expected: what is held back becomes records. */
-  finish(intake: Intake): void {
+  finish(intake: RecordSink): void {
     if (this.#lateIsRecording()) this.#restart(intake);
     this.drain(intake);
     this.#endStretch(intake);
@@ -180,7 +180,7 @@ export class AssetBook {
   }
 
   /** The input went back in time: the book up to here is finished, and the late messages begin another one. */
-  #restart(intake: Intake): void {
+  #restart(intake: RecordSink): void {
     const events = this.#late;
     this.#late = [];
     this.finish(intake);
@@ -199,7 +199,7 @@ export class AssetBook {
   }
 
   /** Late messages that others of the present follow: what they would have changed is settled. */
-  #endStragglers(intake: Intake): void {
+  #endStragglers(intake: RecordSink): void {
     const events = this.#late;
     this.#late = [];
     for (const event of events) {
@@ -210,7 +210,7 @@ export class AssetBook {
     }
   }
 
-  #lose(event: ChangeEvent, intake: Intake): void {
+  #lose(event: ChangeEvent, intake: RecordSink): void {
     const { timestampMs, unit } = event;
     if (timestampMs <= this.#firstBookMs) {
       // The first book has it.
@@ -224,7 +224,7 @@ export class AssetBook {
   }
 
   /** A full book stands by itself: it is kept at its own time, however late it comes. */
-  #keepLateBook({ message, unit }: BookEvent, intake: Intake): void {
+  #keepLateBook({ message, unit }: BookEvent, intake: RecordSink): void {
     if (this.#judge(message, undefined) === 'damaged') {
       this.#refuse(unit, intake);
       return;
@@ -233,7 +233,7 @@ export class AssetBook {
     intake.settle(unit);
   }
 
-  #settleFirst(intake: Intake): void {
+  #settleFirst(intake: RecordSink): void {
     const events = this.#window.takeFirst();
     const { timestampMs } = events[0]!;
     const hasBook = events.at(-1)!.kind === 'book';
@@ -249,7 +249,7 @@ export class AssetBook {
     else for (const unit of moment.units) intake.settle(unit);
   }
 
-  #apply(event: AssetEvent, moment: Moment, intake: Intake): void {
+  #apply(event: AssetEvent, moment: Moment, intake: RecordSink): void {
     if (event.kind === 'change') {
       this.#applyChange(event, moment, intake);
     } else if (event.kind === 'book') {
@@ -261,7 +261,7 @@ export class AssetBook {
     }
   }
 
-  #applyChange(event: ChangeEvent, moment: Moment, intake: Intake): void {
+  #applyChange(event: ChangeEvent, moment: Moment, intake: RecordSink): void {
     const { unit, change } = event;
     const { isBid, price, size } = change;
     if (this.#book !== undefined && size > 0 && !this.#book.hasRoomFor(isBid, price)) {
@@ -280,7 +280,7 @@ export class AssetBook {
     }
   }
 
-  #applyBook(event: BookEvent, moment: Moment, intake: Intake): void {
+  #applyBook(event: BookEvent, moment: Moment, intake: RecordSink): void {
     const { message, unit } = event;
     const { timestampMs } = moment;
     const isFirst = this.#book === undefined;
@@ -316,14 +316,14 @@ export class AssetBook {
   }
 
   /** Both parts of a book's unit end. */
-  #refuse(unit: Unit, intake: Intake): void {
+  #refuse(unit: SourceItem, intake: RecordSink): void {
     this.#checks.booksDamaged += 1;
     intake.reject(unit, 'the book is damaged: its hash is not that of its levels');
     intake.settle(unit);
   }
 
   /** The rebuilt book is the venue's at this time. */
-  #confirm(timestampMs: number, intake: Intake): void {
+  #confirm(timestampMs: number, intake: RecordSink): void {
     this.#addGap(this.#gaps.confirm(timestampMs), intake);
     this.#startAgain();
   }
@@ -335,14 +335,14 @@ export class AssetBook {
     this.#hasDrifted = false;
   }
 
-  #addGap(found: FoundGap | undefined, intake: Intake): void {
+  #addGap(found: FoundGap | undefined, intake: RecordSink): void {
     if (found === undefined) return;
     const { gap, unit } = found;
     const { conditionId } = this.#target;
     this.#add({ type: 'gap', conditionId, gap }, unit === undefined ? [] : [unit], intake);
   }
 
-  #keep(moment: Moment, intake: Intake): void {
+  #keep(moment: Moment, intake: RecordSink): void {
     const book = this.#book!;
     if (this.#latest !== undefined && sameBook(this.#latest, book)) {
       for (const unit of moment.units) intake.settle(unit);
@@ -353,7 +353,7 @@ export class AssetBook {
     else this.#stretch = this.#stretch === undefined ? moment : this.#joined(this.#stretch, moment, intake);
   }
 
-  #joined(stretch: Moment, moment: Moment, intake: Intake): Moment {
+  #joined(stretch: Moment, moment: Moment, intake: RecordSink): Moment {
     const { units } = stretch;
     for (const unit of moment.units) {
       if (units.length < STRETCH_UNITS_MAX) units.push(unit);
@@ -367,13 +367,13 @@ export class AssetBook {
     return every !== 'change' && Math.floor(aMs / every) === Math.floor(bMs / every);
   }
 
-  #endStretch(intake: Intake): void {
+  #endStretch(intake: RecordSink): void {
     const stretch = this.#stretch;
     this.#stretch = undefined;
     if (stretch !== undefined) this.#emit(stretch, intake);
   }
 
-  #emit({ timestampMs, units, droppedLevels }: Moment, intake: Intake): void {
+  #emit({ timestampMs, units, droppedLevels }: Moment, intake: RecordSink): void {
     const book = this.#latest!;
     if (this.#emitted !== undefined && this.#every !== 'change' && sameBook(this.#emitted, book)) {
       for (const unit of units) intake.settle(unit);
@@ -387,7 +387,7 @@ export class AssetBook {
     return { type: 'snapshot', ...this.#target, timestampMs, id: undefined, book, droppedLevels };
   }
 
-  #add(item: RecordedItem, units: readonly Unit[], intake: Intake): void {
+  #add(item: RecordedItem, units: readonly SourceItem[], intake: RecordSink): void {
     try {
       intake.add(item, units);
     } catch (error) {
@@ -396,7 +396,7 @@ export class AssetBook {
     }
   }
 
-  #checkBest(events: readonly AssetEvent[], intake: Intake): void {
+  #checkBest(events: readonly AssetEvent[], intake: RecordSink): void {
     const book = this.#book;
     for (const event of events) {
       const best = event.kind === 'best' ? event.best : event.kind === 'change' ? event.change.best : undefined;
@@ -415,7 +415,7 @@ export class AssetBook {
    * A hash that comes with a change is that of the book behind it. One that matches proves the rebuilt book right; one that does
    * not proves nothing by itself.
    */
-  #checkChangeHash(events: readonly AssetEvent[], timestampMs: number, intake: Intake): void {
+  #checkChangeHash(events: readonly AssetEvent[], timestampMs: number, intake: RecordSink): void {
     const isDue = timestampMs - this.#hashTriedMs >= HASH_EVERY_MS;
     const isUrgent = this.#hashesMatched > 0 && this.#hashesFailed > 0 && this.#hashesFailed < DRIFT_HASHES;
     if (!isDue && !isUrgent) return;

@@ -16,7 +16,7 @@ import {
   timestampOf,
   tradeMessage,
 } from '../../venue/messages.ts';
-import type { Intake, Unit } from '../record-sink.ts';
+import type { RecordSink, SourceItem } from '../record-sink.ts';
 import type { AssetTarget } from './asset-rebuild.ts';
 import type { VenueBooks } from './rebuilds.ts';
 
@@ -38,7 +38,7 @@ export class VenueFeed {
   }
 
   /** False when the frame is no message of the venue's market channel that is known here: nothing was counted then. */
-  take(frame: Fields, line: number, intake: Intake): boolean {
+  take(frame: Fields, line: number, intake: RecordSink): boolean {
     const kind = bookKind(frame);
     if (kind !== undefined) {
       this.#takeBookMessage(kind, frame, line, intake);
@@ -58,7 +58,7 @@ export class VenueFeed {
   }
 
   /** `read`: undefined for a market of another kind, which the venue tells everybody of too. */
-  #takeMarket(kind: string, line: number, intake: Intake, read: () => MarketStatement | undefined): void {
+  #takeMarket(kind: string, line: number, intake: RecordSink, read: () => MarketStatement | undefined): void {
     const statement = attempt(read);
     if (statement === undefined) {
       intake.ignore(`${kind} of another kind`);
@@ -68,7 +68,7 @@ export class VenueFeed {
     this.#unknown.clear();
   }
 
-  #takeBookMessage(kind: BookKind, frame: Fields, line: number, intake: Intake): void {
+  #takeBookMessage(kind: BookKind, frame: Fields, line: number, intake: RecordSink): void {
     if (kind === 'book') this.#takeBook(frame, intake.unit(kind, line, 2), intake);
     else if (kind === 'price_change') this.#takeChanges(frame, line, intake);
     else if (kind === 'last_trade_price') intake.take(kind, line, () => [this.#trade(frame, intake)]);
@@ -76,7 +76,7 @@ export class VenueFeed {
   }
 
   /** One part for the book, one for what comparing it brings to light. */
-  #takeBook(frame: Fields, unit: Unit, intake: Intake): void {
+  #takeBook(frame: Fields, unit: SourceItem, intake: RecordSink): void {
     const isTaken = this.#orReject(unit, intake, () => {
       const message = bookMessage(frame);
       const target = this.#targetOf(message, intake);
@@ -87,7 +87,7 @@ export class VenueFeed {
   }
 
   /** A part for each change: they are of different assets. */
-  #takeChanges(frame: Fields, line: number, intake: Intake): void {
+  #takeChanges(frame: Fields, line: number, intake: RecordSink): void {
     const changes = rawChanges(frame);
     const unit = intake.unit('price_change', line, Math.max(1, changes.length));
     if (changes.length === 0) intake.reject(unit, 'the message has no changes');
@@ -101,7 +101,7 @@ export class VenueFeed {
     }
   }
 
-  #takeWord(kind: 'tick_size_change' | 'best_bid_ask', frame: Fields, unit: Unit, intake: Intake): void {
+  #takeWord(kind: 'tick_size_change' | 'best_bid_ask', frame: Fields, unit: SourceItem, intake: RecordSink): void {
     this.#orReject(unit, intake, () => {
       const target = this.#targetOf(addressOf(frame), intake);
       const moment = { timestampMs: timestampOf(frame), isLast: false, unit };
@@ -115,7 +115,7 @@ export class VenueFeed {
     });
   }
 
-  #trade(frame: Fields, intake: Intake): RecordedItem {
+  #trade(frame: Fields, intake: RecordSink): RecordedItem {
     const message = tradeMessage(frame);
     const target = this.#targetOf(message, intake);
     const { timestampMs, price, trade } = message;
@@ -123,7 +123,7 @@ export class VenueFeed {
     return { type: 'price', ...target, timestampMs, id: undefined, kind: 'trade', price, trade };
   }
 
-  #targetOf({ assetId, market }: Addressed, intake: Intake): AssetTarget {
+  #targetOf({ assetId, market }: Addressed, intake: RecordSink): AssetTarget {
     const known = this.#unknown.has(assetId) ? undefined : intake.markets.byAsset(assetId);
     if (known === undefined) {
       if (this.#unknown.size < UNKNOWN_MAX) this.#unknown.add(assetId);
@@ -137,7 +137,7 @@ export class VenueFeed {
   }
 
   /** Ends one part of the unit when the work throws 'rejected-record'; whether it did not. */
-  #orReject(unit: Unit, intake: Intake, work: () => undefined): boolean {
+  #orReject(unit: SourceItem, intake: RecordSink, work: () => undefined): boolean {
     const failure = attempt(work);
     if (failure === undefined) return true;
     intake.reject(unit, failure.message);
@@ -145,7 +145,7 @@ export class VenueFeed {
   }
 }
 
-function unknownAsset(assetId: string, market: string | undefined, intake: Intake): string {
+function unknownAsset(assetId: string, market: string | undefined, intake: RecordSink): string {
   if (market === undefined) {
     return `asset ${assetId} is of no market that is known or earlier in the input: import its metadata first, or name a file with it (--markets)`;
   }

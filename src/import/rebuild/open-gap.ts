@@ -1,11 +1,11 @@
 import type { Gap } from '../../domain/gap.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { Unit } from '../record-sink.ts';
+import type { SourceItem } from '../record-sink.ts';
 
 /** A stretch in which the rebuilt book was not what the venue had, and the message that told so, if it has a part for it. */
 export interface FoundGap {
   readonly gap: Gap;
-  readonly unit: Unit | undefined;
+  readonly unit: SourceItem | undefined;
 }
 
 interface OpenGap {
@@ -16,7 +16,7 @@ interface OpenGap {
   books: number;
   /** It lasts until the book is confirmed again, not only until `toMs`. */
   isRunning: boolean;
-  unit: Unit | undefined;
+  unit: SourceItem | undefined;
 }
 
 /** A recorded book that is not the rebuilt one. */
@@ -26,7 +26,7 @@ interface Disagreement {
   readonly levels: number;
   /** Whether any change was recorded since the book was last known to be right. */
   readonly hasChanges: boolean;
-  readonly unit: Unit;
+  readonly unit: SourceItem;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Intake } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
 import { AssetBook, type AssetEvent, type AssetTarget } from './asset-rebuild.ts';
 import { noChecks, type VenueChecks } from './checks.ts';
 import { MarketTrades } from './market-trades.ts';
@@ -23,7 +23,7 @@ export class VenueBooks {
     this.#every = every;
   }
 
-  push(target: AssetTarget, event: AssetEvent, intake: Intake): void {
+  push(target: AssetTarget, event: AssetEvent, intake: RecordSink): void {
     const { assetId } = target;
     const known = this.#assets.get(assetId);
     if (known !== undefined) this.#assets.delete(assetId);
@@ -41,7 +41,7 @@ export class VenueBooks {
   }
 
   /** Makes records of everything that is held back. */
-  finish(intake: Intake): void {
+  finish(intake: RecordSink): void {
     for (const asset of this.#assets.values()) asset.finish(intake);
     this.#assets.clear();
     this.#trades.clear();
@@ -64,7 +64,7 @@ export class VenueBooks {
     return trades;
   }
 
-  #forgetOldest(intake: Intake): void {
+  #forgetOldest(intake: RecordSink): void {
     for (const [assetId, asset] of this.#assets) {
       this.#assets.delete(assetId);
       this.#waiting -= asset.waiting;
@@ -73,7 +73,7 @@ export class VenueBooks {
     }
   }
 
-  #drainOldest(intake: Intake): void {
+  #drainOldest(intake: RecordSink): void {
     for (const asset of this.#assets.values()) {
       if (asset.waiting === 0) continue;
       this.#waiting -= asset.waiting;

@@ -5,7 +5,7 @@ import { listedFrame, resolvedFrame } from '../../venue/channel-messages.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request.ts';
 import { Agenda, type Upcoming } from '../agenda.ts';
 import { TURN_MS, Turn } from '../fair-queue.ts';
-import type { ReplayRun } from '../replay.ts';
+import type { Replay } from '../replay.ts';
 import type { Follower } from '../replay-clock.ts';
 import { VenueFrames } from './market-frames.ts';
 
@@ -40,7 +40,7 @@ const INTERNAL_ERROR = 1011;
  * When the clock jumps, everything begins anew with the books of the new instant.
  */
 export class VenueSession {
-  readonly #run: ReplayRun;
+  readonly #replay: Replay;
   readonly #connection: Connection;
   readonly #nowMs: () => number;
   readonly #failed: (error: unknown) => void;
@@ -63,26 +63,26 @@ export class VenueSession {
 
   /** `failed` hears of what goes wrong when nobody has called: the connection is closed, and nobody else notices. */
   constructor(
-    run: ReplayRun,
+    replay: Replay,
     connection: Connection,
     monotonicMs: () => number,
     failed: (error: unknown) => void = rethrow,
   ) {
-    this.#run = run;
+    this.#replay = replay;
     this.#connection = connection;
     this.#nowMs = monotonicMs;
     this.#failed = failed;
-    this.#shiftMs = run.shiftMs;
-    this.#positionMs = run.clock.nowMs;
+    this.#shiftMs = replay.shiftMs;
+    this.#positionMs = replay.clock.nowMs;
     this.#announcedMs = this.#positionMs;
-    this.#turn = new Turn(run.turns, () => this.#guarded(() => this.#pump()));
+    this.#turn = new Turn(replay.turns, () => this.#guarded(() => this.#pump()));
     this.#stopListening = [
-      run.clock.onChange((change) => {
+      replay.clock.onChange((change) => {
         // A replay that is told as the present is moved once more when it starts.
-        if (change === 'jump' || run.shiftMs !== this.#shiftMs) this.#guarded(() => this.#beginAnew());
+        if (change === 'jump' || replay.shiftMs !== this.#shiftMs) this.#guarded(() => this.#beginAnew());
         else this.#schedule();
       }),
-      run.onEnd(() => this.#close(GOING_AWAY, 'the replay was ended')),
+      replay.onStop(() => this.#close(GOING_AWAY, 'the replay was stopped')),
     ];
   }
 
@@ -115,14 +115,14 @@ export class VenueSession {
     if (custom !== undefined) this.#wantCustom(custom);
     this.#wantsDump = initialDump ?? this.#wantsDump;
     if (this.#follower === undefined) {
-      this.#positionMs = this.#run.clock.nowMs;
+      this.#positionMs = this.#replay.clock.nowMs;
       this.#announcedMs = this.#positionMs;
     }
     const opened: [Subscription, Outcome][] = [];
     for (const assetId of assetIds) {
       if (this.#subscribedAssets() >= SUBSCRIBED_MAX) break;
       // Of what is not listed yet nothing is heard until it is.
-      const found = this.#run.findByAsset(assetId, INSTANT_MAX_MS);
+      const found = this.#replay.findByAsset(assetId, INSTANT_MAX_MS);
       if (found === undefined) continue;
       const subscription =
         this.#subscriptions.get(found.market.key) ?? this.#open(found.market, { up: false, down: false });
@@ -150,7 +150,7 @@ export class VenueSession {
   /** Who listens to nothing is up to date at once, and would take a clock that waits for listeners to its end. */
   #followOrLeave(): void {
     if (this.#custom || this.#subscriptions.size > 0) {
-      this.#follower ??= this.#run.clock.follow(this.#positionMs);
+      this.#follower ??= this.#replay.clock.follow(this.#positionMs);
       return;
     }
     this.#follower?.leave();
@@ -170,11 +170,11 @@ export class VenueSession {
   }
 
   #open(market: StoredMarket, wanted: { readonly up: boolean; readonly down: boolean }): Subscription {
-    const reel = this.#run.reel(market, this.#positionMs);
+    const playback = this.#replay.playback(market, this.#positionMs);
     const listening = { up: wanted.up, down: wanted.down, custom: this.#custom };
-    const frames = new VenueFrames(reel, this.#run.shiftMs, this.#run.prices);
+    const frames = new VenueFrames(playback, this.#replay.shiftMs, this.#replay.prices);
     this.#begun += 1;
-    const subscription = { market, frames, listening, atMs: reel.nextMs ?? Infinity, rank: this.#begun };
+    const subscription = { market, frames, listening, atMs: playback.nextMs ?? Infinity, rank: this.#begun };
     this.#subscriptions.set(market.key, subscription);
     this.#upcoming.add(subscription);
     return subscription;
@@ -193,9 +193,9 @@ export class VenueSession {
 
   #beginAnew(): void {
     this.#turn.cancel();
-    this.#shiftMs = this.#run.shiftMs;
+    this.#shiftMs = this.#replay.shiftMs;
     if (this.#follower === undefined) return;
-    this.#positionMs = this.#run.clock.nowMs;
+    this.#positionMs = this.#replay.clock.nowMs;
     this.#announcedMs = this.#positionMs;
     this.#upcoming.remove(() => true);
     const held = [...this.#subscriptions.values()];
@@ -218,7 +218,7 @@ export class VenueSession {
   #pump(): void {
     this.#turn.cancel();
     if (this.#isClosed || this.#isBlocked || this.#follower === undefined) return;
-    const { clock } = this.#run;
+    const { clock } = this.#replay;
     const dueMs = clock.dueMs;
     const untilMs = this.#nowMs() + TURN_MS;
     let isDone = false;
@@ -232,7 +232,7 @@ export class VenueSession {
       return;
     }
     this.#arrive(dueMs);
-    const announcedMs = this.#custom ? this.#run.nextAnnouncementMs(this.#announcedMs) : undefined;
+    const announcedMs = this.#custom ? this.#replay.nextAnnouncementMs(this.#announcedMs) : undefined;
     const waitMs = clock.realMsUntil(Math.min(announcedMs ?? Infinity, this.#upcoming.nextMs));
     if (waitMs !== undefined) this.#turn.askIn(waitMs);
   }
@@ -254,13 +254,13 @@ export class VenueSession {
       if (nextMs > dueMs) return true;
       const subscription = this.#upcoming.take();
       const { frames, listening } = subscription;
-      const event = frames.reel.next();
-      subscription.atMs = frames.reel.nextMs ?? Infinity;
+      const event = frames.playback.next();
+      subscription.atMs = frames.playback.nextMs ?? Infinity;
       this.#upcoming.add(subscription);
       for (const frame of frames.framesOf(event, listening)) this.#send(frame);
       // What else is of this time is still to come.
       if (this.#upcoming.nextMs > event.timestampMs) this.#arrive(event.timestampMs);
-      if (event.kind === 'gap' && this.#run.options.gaps === 'disconnect') {
+      if (event.kind === 'gap' && this.#replay.options.gaps === 'disconnect') {
         // Whatever else is of this time: whoever comes back begins behind it, and must not find the same gap again.
         this.#arrive(event.timestampMs);
         // Nobody knows by now how long it will be.
@@ -274,8 +274,8 @@ export class VenueSession {
 
   #announceUntil(untilMs: InstantMs): void {
     if (!this.#custom || untilMs <= this.#announcedMs) return;
-    const { archive, shiftMs } = this.#run;
-    for (const { kind, marketKey, timestampMs } of this.#run.announcements(this.#announcedMs, untilMs)) {
+    const { archive, shiftMs } = this.#replay;
+    for (const { kind, marketKey, timestampMs } of this.#replay.announcements(this.#announcedMs, untilMs)) {
       const frameOf = kind === 'listed' ? listedFrame : resolvedFrame;
       this.#send(frameOf(archive.markets.byKey(marketKey), timestampMs + shiftMs));
     }

@@ -7,7 +7,7 @@ import { bestFrame, tickFrame, tradeFrame } from '../../venue/channel-messages.t
 import type { LevelChange } from '../../venue/level-change.ts';
 import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
 import type { PriceTexts } from '../../venue/price-texts.ts';
-import type { MarketReel, OutcomeChange, ReelEvent } from '../market-playback.ts';
+import type { MarketPlayback, OutcomeChange, PlaybackEvent } from '../market-playback.ts';
 
 /** Which outcomes of a market somebody listens to, and to what about them. */
 export interface Listening {
@@ -17,27 +17,27 @@ export interface Listening {
   readonly custom: boolean;
 }
 
-type BooksEvent = Extract<ReelEvent, { kind: 'books' }>;
-type TradeEvent = Extract<ReelEvent, { kind: 'trade' }>;
+type BooksEvent = Extract<PlaybackEvent, { kind: 'books' }>;
+type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
 
 /**
- * The messages of the venue's market channel about one market, made of what its reel tells, in the venue's words and key
+ * The messages of the venue's market channel about one market, made of what its playback tells, in the venue's words and key
  * order (docs.polymarket.com, market channel): one `price_change` a level, with the entries of both outcomes; `book` behind a
  * trade. `shiftMs` is added to every timestamp, and thereby hashed.
  */
 export class VenueFrames {
-  readonly reel: MarketReel;
+  readonly playback: MarketPlayback;
   readonly #shiftMs: number;
   readonly #books: Readonly<Record<Outcome, VenueBook>>;
   readonly #prices: PriceTexts;
 
-  constructor(reel: MarketReel, shiftMs: number, prices: PriceTexts) {
-    this.reel = reel;
+  constructor(playback: MarketPlayback, shiftMs: number, prices: PriceTexts) {
+    this.playback = playback;
     this.#prices = prices;
     this.#shiftMs = shiftMs;
     const bookOf = (outcome: Outcome) => {
-      const book = new VenueBook(reel.market.conditionId, assetIdOf(reel.market, outcome));
-      const known = reel.state(outcome).known;
+      const book = new VenueBook(playback.market.conditionId, assetIdOf(playback.market, outcome));
+      const known = playback.state(outcome).known;
       if (known !== undefined) book.reset(known.book);
       return book;
     };
@@ -46,13 +46,13 @@ export class VenueFrames {
 
   /** The book that a subscription begins with; undefined before the first one. */
   opening(outcome: Outcome): string | undefined {
-    return this.reel.state(outcome).known === undefined
+    return this.playback.state(outcome).known === undefined
       ? undefined
       : this.#books[outcome].opening(this.#context(outcome));
   }
 
-  /** What is sent because of an event that the reel has just told. */
-  framesOf(event: ReelEvent, listening: Listening): string[] {
+  /** What is sent because of an event that the playback has just told. */
+  framesOf(event: PlaybackEvent, listening: Listening): string[] {
     switch (event.kind) {
       case 'books':
         return this.#booksFrames(event, listening);
@@ -60,7 +60,7 @@ export class VenueFrames {
         return this.#tradeFrames(event, listening);
       case 'tick':
         return OUTCOMES.filter((outcome) => listening[outcome]).map((outcome) =>
-          tickFrame(this.reel.market, outcome, event.change, event.timestampMs + this.#shiftMs),
+          tickFrame(this.playback.market, outcome, event.change, event.timestampMs + this.#shiftMs),
         );
       case 'gap':
         return [];
@@ -68,15 +68,15 @@ export class VenueFrames {
   }
 
   #context(outcome: Outcome) {
-    const { known, lastTrade } = this.reel.state(outcome);
-    return { timestampMs: known!.timestampMs + this.#shiftMs, tickSize: this.reel.tickSize, lastTrade };
+    const { known, lastTrade } = this.playback.state(outcome);
+    return { timestampMs: known!.timestampMs + this.#shiftMs, tickSize: this.playback.tickSize, lastTrade };
   }
 
   #booksFrames(event: BooksEvent, listening: Listening): string[] {
     const up = this.#entriesOf('up', event.up);
     const down = this.#entriesOf('down', event.down);
     const frames: string[] = [];
-    const opens = `{"market":"${this.reel.market.conditionId}","price_changes":[`;
+    const opens = `{"market":"${this.playback.market.conditionId}","price_changes":[`;
     const ends = `],"timestamp":"${event.timestampMs + this.#shiftMs}","event_type":"price_change"}`;
     for (const [i, { isBid, price, size }] of up.changes.entries()) {
       const mirrored = down.take(!isBid, this.#prices.complement(price), size);
@@ -97,7 +97,7 @@ export class VenueFrames {
     if (change.before === undefined) frames.push(this.#books[outcome].opening(this.#context(outcome)));
     else if (custom && isNewTop(change.before, change.after)) {
       const timestampMs = event.timestampMs + this.#shiftMs;
-      frames.push(bestFrame(this.reel.market, outcome, bestPricesOf(change.after), this.#prices, timestampMs));
+      frames.push(bestFrame(this.playback.market, outcome, bestPricesOf(change.after), this.#prices, timestampMs));
     }
   }
 
@@ -130,9 +130,9 @@ export class VenueFrames {
 
   #tradeFrames({ outcome, record, timestampMs }: TradeEvent, listening: Listening): string[] {
     const frames: string[] = [];
-    if (listening[outcome]) frames.push(tradeFrame(this.reel.market, outcome, record, timestampMs + this.#shiftMs));
+    if (listening[outcome]) frames.push(tradeFrame(this.playback.market, outcome, record, timestampMs + this.#shiftMs));
     for (const each of [outcome, otherOutcome(outcome)]) {
-      if (listening[each] && this.reel.state(each).known !== undefined) {
+      if (listening[each] && this.playback.state(each).known !== undefined) {
         frames.push(this.#books[each].following(this.#context(each)));
       }
     }

@@ -5,7 +5,7 @@ import { type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { PAGE_LIMIT_MAX, type PageQuery } from '../../domain/page.ts';
 import type { OutcomePrice } from '../../store/prices.ts';
 import type { MarketSeries } from '../../store/series.ts';
-import type { ReplayRun } from '../replay.ts';
+import type { Replay } from '../replay.ts';
 
 /** Which stretch of an asset's prices is asked for, both ends inclusive, and how far apart. */
 export interface HistoryWindow {
@@ -25,15 +25,15 @@ export interface HistoryPoint {
  * the step that the window holds (times as they were recorded), each the last midpoint in front of it; the last point is the one
  * in force at the end: where the window ends, or the clock stands, or the market was resolved, whichever is first. None lie in
  * front of the first midpoint. Of recorded midpoints, else of derived ones, else of the other outcome's. Within
- * Database.readInTurn.
+ * Database.readShared.
  */
 export function priceHistory(
-  run: ReplayRun,
+  replay: Replay,
   assetId: string,
   { fromMs, toMs, stepMs }: HistoryWindow,
   nowMs: InstantMs,
 ): HistoryPoint[] {
-  const source = midsOf(run, assetId, nowMs);
+  const source = midsOf(replay, assetId, nowMs);
   if (source === undefined) return [];
   const endMs = Math.min(toMs, nowMs, source.resolvedMs ?? Infinity);
   if (endMs < fromMs) return [];
@@ -42,7 +42,7 @@ export function priceHistory(
   let price = source.lastBefore(fromMs);
   let next = 0;
   const tell = (instantMs: InstantMs) => {
-    if (price !== undefined) points.push({ t: Math.floor((instantMs + run.shiftMs) / 1000), p: price });
+    if (price !== undefined) points.push({ t: Math.floor((instantMs + replay.shiftMs) / 1000), p: price });
   };
   for (let instantMs = Math.ceil(fromMs / stepMs) * stepMs; instantMs < endMs; instantMs += stepMs) {
     for (; next < records.length && records[next]!.timestampMs < instantMs; next += 1) price = records[next]!.price;
@@ -60,11 +60,11 @@ export function priceHistory(
 }
 
 /** The midpoints of an asset, as its own: undefined where there are none by now. */
-function midsOf(run: ReplayRun, assetId: string, nowMs: InstantMs) {
-  const found = run.findByAsset(assetId, nowMs);
+function midsOf(replay: Replay, assetId: string, nowMs: InstantMs) {
+  const found = replay.findByAsset(assetId, nowMs);
   if (found === undefined) return undefined;
   const { market, outcome } = found;
-  const { prices } = run.archive;
+  const { prices } = replay.archive;
   const sourcesOf = (each: Outcome): MarketSeries[] =>
     prices.sources(market, [each], nowMs).filter(({ kind }) => kind !== 'trade');
   const own = sourcesOf(outcome);

@@ -8,7 +8,7 @@ import { type BestPrices, bestPricesOf, midpointOf } from '../../venue/best-pric
 import { VenueBook } from '../../venue/book-writer.ts';
 import { spreadText } from '../../venue/channel-messages.ts';
 import { bookAt, type KnownBook, lastTradeAt } from '../market-state.ts';
-import type { ReplayRun } from '../replay.ts';
+import type { Replay } from '../replay.ts';
 
 /** An asset that is traded at an instant: which outcome of which market it is, and its book then. */
 interface TradedAsset {
@@ -21,7 +21,7 @@ interface TradedAsset {
 export type BookSide = 'BUY' | 'SELL';
 
 /** A trade as the venue tells it; what was not recorded of it is undefined. */
-export interface ToldTrade {
+export interface SentTrade {
   readonly price: string;
   /** Who took it. */
   readonly side: BookSide | undefined;
@@ -34,16 +34,16 @@ const SIDES: Readonly<Record<TradeSide, BookSide>> = { buy: 'BUY', sell: 'SELL' 
  * What the venue's REST interface says of assets (docs.polymarket.com, market data of the CLOB), at one instant of a replay and
  * from nothing later. Figures are decimals as text, exact. Undefined: there is no order book, because the asset belongs to
  * no market of the replay that is listed by then, nothing of its book had been recorded by then, or it was resolved. Within
- * Database.readInTurn.
+ * Database.readShared.
  */
 export class VenueQuotes {
-  readonly #run: ReplayRun;
+  readonly #replay: Replay;
   readonly #nowMs: InstantMs;
   /** What was asked for: batches name an asset again and again. */
   readonly #traded = new Map<string, TradedAsset | undefined>();
 
-  constructor(run: ReplayRun, nowMs: InstantMs) {
-    this.#run = run;
+  constructor(replay: Replay, nowMs: InstantMs) {
+    this.#replay = replay;
     this.#nowMs = nowMs;
   }
 
@@ -55,9 +55,9 @@ export class VenueQuotes {
     const book = new VenueBook(market.conditionId, assetId);
     book.reset(known.book);
     return book.summary({
-      timestampMs: known.timestampMs + this.#run.shiftMs,
-      tickSize: this.#run.ticks.at(market, this.#nowMs),
-      lastTrade: lastTradeAt(this.#run.archive, market, outcome, this.#nowMs),
+      timestampMs: known.timestampMs + this.#replay.shiftMs,
+      tickSize: this.#replay.ticks.at(market, this.#nowMs),
+      lastTrade: lastTradeAt(this.#replay.archive, market, outcome, this.#nowMs),
     });
   }
 
@@ -79,22 +79,22 @@ export class VenueQuotes {
   }
 
   /** Also of a resolved market; undefined before the first trade. One told of the other outcome is one against it. */
-  lastTrade(assetId: string): ToldTrade | undefined {
-    const found = this.#run.findByAsset(assetId, this.#nowMs);
+  lastTrade(assetId: string): SentTrade | undefined {
+    const found = this.#replay.findByAsset(assetId, this.#nowMs);
     if (found === undefined) return undefined;
     const { market, outcome } = found;
-    const last = lastTradeAt(this.#run.archive, market, outcome, this.#nowMs);
+    const last = lastTradeAt(this.#replay.archive, market, outcome, this.#nowMs);
     if (last === undefined) return undefined;
     const { isOwn, price, timestampMs } = last;
     const toldOf = isOwn ? outcome : otherOutcome(outcome);
-    const { side, feeRateBps } = this.#run.archive.prices.latest(market, toldOf, 'trade', timestampMs)?.trade ?? {};
+    const { side, feeRateBps } = this.#replay.archive.prices.latest(market, toldOf, 'trade', timestampMs)?.trade ?? {};
     return { price: decimalText(price), side: side && SIDES[isOwn ? side : otherSide(side)], feeRateBps };
   }
 
   /** Also of a resolved market, and before its first book. */
   tickSize(assetId: string): string | undefined {
-    const found = this.#run.findByAsset(assetId, this.#nowMs);
-    return found && this.#run.ticks.at(found.market, this.#nowMs);
+    const found = this.#replay.findByAsset(assetId, this.#nowMs);
+    return found && this.#replay.ticks.at(found.market, this.#nowMs);
   }
 
   #best(assetId: string): BestPrices | undefined {
@@ -108,9 +108,9 @@ export class VenueQuotes {
   }
 
   #look(assetId: string): TradedAsset | undefined {
-    const found = this.#run.findByAsset(assetId, this.#nowMs);
+    const found = this.#replay.findByAsset(assetId, this.#nowMs);
     if (found === undefined || marketAsOf(found.market, this.#nowMs).resolvedMs !== undefined) return undefined;
-    const known = bookAt(this.#run.archive, found.market, found.outcome, this.#nowMs);
+    const known = bookAt(this.#replay.archive, found.market, found.outcome, this.#nowMs);
     return known && { ...found, known };
   }
 }

@@ -1,7 +1,7 @@
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { type GammaSeries, seriesOf } from '../../venue/gamma-series.ts';
-import type { ReplayRun } from '../replay.ts';
+import type { Replay } from '../replay.ts';
 
 /** What markets are found by. */
 export interface CatalogEntry
@@ -43,30 +43,30 @@ export type CatalogOrder = (typeof CATALOG_ORDERS)[number];
 
 /** The markets of replays as Gamma is asked for them. What is held of each is read once, and again when the archive changes. */
 export class GammaCatalog {
-  readonly #held = new WeakMap<ReplayRun, { readonly state: number; readonly entries: readonly CatalogEntry[] }>();
+  readonly #held = new WeakMap<Replay, { readonly state: number; readonly entries: readonly CatalogEntry[] }>();
 
-  /** Those listed at `nowMs` that the query takes, in its order. Within Database.readInTurn. */
-  select(run: ReplayRun, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] {
-    return this.#entriesOf(run).filter(filterOf(query, nowMs)).sort(orderOf(query, nowMs));
+  /** Those listed at `nowMs` that the query takes, in its order. Within Database.readShared. */
+  select(replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] {
+    return this.#entriesOf(replay).filter(filterOf(query, nowMs)).sort(orderOf(query, nowMs));
   }
 
   /**
    * What of such a list comes behind the market with `key`, which may have left it; undefined where no market that is listed
    * has that key.
    */
-  selectBehind(key: number, run: ReplayRun, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
-    const last = this.#entriesOf(run).find((entry) => entry.key === key && entry.listedMs <= nowMs);
+  selectBehind(key: number, replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
+    const last = this.#entriesOf(replay).find((entry) => entry.key === key && entry.listedMs <= nowMs);
     if (last === undefined) return undefined;
     const compare = orderOf(query, nowMs);
-    return this.select(run, query, nowMs).filter((entry) => compare(entry, last) > 0);
+    return this.select(replay, query, nowMs).filter((entry) => compare(entry, last) > 0);
   }
 
-  #entriesOf(run: ReplayRun): readonly CatalogEntry[] {
-    const { state } = run.archive.database;
-    const held = this.#held.get(run);
+  #entriesOf(replay: Replay): readonly CatalogEntry[] {
+    const { state } = replay.archive.database;
+    const held = this.#held.get(replay);
     if (held?.state === state) return held.entries;
-    const entries = run.listedAt(INSTANT_MAX_MS).map((market) => entryOf(market, run.listedMsOf(market)));
-    this.#held.set(run, { state, entries });
+    const entries = replay.listedAt(INSTANT_MAX_MS).map((market) => entryOf(market, replay.listedMsOf(market)));
+    this.#held.set(replay, { state, entries });
     return entries;
   }
 }

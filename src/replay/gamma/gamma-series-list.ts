@@ -2,7 +2,7 @@ import type { InstantMs } from '../../domain/instant.ts';
 import { gammaEvent } from '../../venue/gamma-event.ts';
 import { seriesObject } from '../../venue/gamma-series.ts';
 import { listedMarket } from '../listed-market.ts';
-import type { ReplayRun } from '../replay.ts';
+import type { Replay } from '../replay.ts';
 import type { CatalogEntry } from './gamma-catalog.ts';
 
 /** Events that a series is told with: the last ones. A series of five minutes has as many in three and a half days. */
@@ -10,10 +10,10 @@ const SERIES_EVENTS_MAX = 1000;
 
 /**
  * The series of markets that are listed at `nowMs`, by slug; `object` makes each as Gamma's `/series` has it, with its events.
- * Within Database.readInTurn.
+ * Within Database.readShared.
  */
-export function listedSeries(run: ReplayRun, entries: readonly CatalogEntry[], nowMs: InstantMs) {
-  const eventOf = ({ key }: CatalogEntry) => gammaEvent(listedMarket(run, run.archive.markets.byKey(key), nowMs));
+export function listedSeries(replay: Replay, entries: readonly CatalogEntry[], nowMs: InstantMs) {
+  const eventOf = ({ key }: CatalogEntry) => gammaEvent(listedMarket(replay, replay.archive.markets.byKey(key), nowMs));
   return [...Map.groupBy(entries, ({ series }) => series.slug).values()]
     .map((members) => {
       const { series } = members[0]!;

@@ -5,25 +5,25 @@ import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { Agenda, type Upcoming } from '../agenda.ts';
-import { MarketReel, type OutcomeChange, type ReelEvent } from '../market-playback.ts';
+import { MarketPlayback, type OutcomeChange, type PlaybackEvent } from '../market-playback.ts';
 import type { TickSizes } from '../tick-sizes.ts';
 import { firstRecordMs, marketsByStart } from './tardis-candidates.ts';
 import type { Window } from './tardis-options.ts';
 
 /** What is recorded of a market, but gaps. */
-type Told = Exclude<ReelEvent, { kind: 'gap' }>;
+type Told = Exclude<PlaybackEvent, { kind: 'gap' }>;
 
 /**
  * What a connection to the venue would have got, at `localMs`. A recorded gap is the end of a connection and the beginning of
  * another one ('disconnected'): what was known of books has to be told again.
  */
 export type FeedEvent = { readonly localMs: InstantMs } & (
-  | { readonly kind: 'began' | 'ended'; readonly reel: MarketReel }
+  | { readonly kind: 'began' | 'ended'; readonly playback: MarketPlayback }
   /** Books as a subscription begins with them, of those outcomes that have one. */
-  | { readonly kind: 'books'; readonly reel: MarketReel; readonly outcomes: readonly Outcome[] }
+  | { readonly kind: 'books'; readonly playback: MarketPlayback; readonly outcomes: readonly Outcome[] }
   | {
       readonly kind: 'told';
-      readonly reel: MarketReel;
+      readonly playback: MarketPlayback;
       readonly event: Told;
       /** Outcomes whose book nobody knows: there was a gap, and no book of theirs behind it yet. */
       readonly unknown: ReadonlySet<Outcome>;
@@ -37,7 +37,7 @@ export type FeedEvent = { readonly localMs: InstantMs } & (
 /** A market that is being told of; `atMs` is when its next record is. */
 interface LiveMarket extends Upcoming {
   atMs: InstantMs;
-  readonly reel: MarketReel;
+  readonly playback: MarketPlayback;
   readonly unknown: Set<Outcome>;
 }
 
@@ -94,7 +94,7 @@ export class TardisFeed {
     const { markets } = this.#archive;
     this.#included = this.#included.filter((key) => isWanted(markets.byKey(key)));
     this.#planned.remove(({ marketKey }) => !isWanted(markets.byKey(marketKey)));
-    for (const { reel } of [...this.#live.values()]) if (!isWanted(reel.market)) this.#close(reel);
+    for (const { playback } of [...this.#live.values()]) if (!isWanted(playback.market)) this.#close(playback);
   }
 
   /** Throws 'conflict' when a market that is being told of has changed. */
@@ -103,7 +103,7 @@ export class TardisFeed {
     const { version } = database;
     if (version === this.#version) return;
     this.#version = version;
-    for (const { market } of [...this.#live.values()].map(({ reel }) => reel)) {
+    for (const { market } of [...this.#live.values()].map(({ playback }) => playback)) {
       if (markets.byKey(market.key).revision === market.revision) continue;
       throw new DomainError('conflict', `market ${market.conditionId} changed while it was replayed`);
     }
@@ -193,52 +193,52 @@ export class TardisFeed {
   }
 
   #open(market: StoredMarket, atMs: InstantMs): void {
-    const reel = new MarketReel(this.#archive, this.#ticks, market, atMs);
+    const playback = new MarketPlayback(this.#archive, this.#ticks, market, atMs);
     this.#rank += 1;
-    const live = { reel, atMs: reel.nextMs ?? Infinity, rank: this.#rank, unknown: new Set<Outcome>() };
+    const live = { playback, atMs: playback.nextMs ?? Infinity, rank: this.#rank, unknown: new Set<Outcome>() };
     this.#live.set(market.key, live);
     this.#upcoming.add(live);
-    this.#waiting.push({ kind: 'began', reel, localMs: this.#positionMs });
+    this.#waiting.push({ kind: 'began', playback, localMs: this.#positionMs });
     this.#tellBooks(live);
   }
 
-  #close(reel: MarketReel): void {
-    this.#live.delete(reel.market.key);
-    this.#upcoming.remove((live) => live.reel === reel);
-    this.#waiting = this.#waiting.filter((event) => !('reel' in event) || event.reel !== reel);
-    this.#waiting.push({ kind: 'ended', reel, localMs: this.#positionMs });
+  #close(playback: MarketPlayback): void {
+    this.#live.delete(playback.market.key);
+    this.#upcoming.remove((live) => live.playback === playback);
+    this.#waiting = this.#waiting.filter((event) => !('playback' in event) || event.playback !== playback);
+    this.#waiting.push({ kind: 'ended', playback, localMs: this.#positionMs });
   }
 
-  #tellBooks({ reel, unknown }: LiveMarket): void {
-    const outcomes = OUTCOMES.filter((outcome) => reel.state(outcome).known !== undefined && !unknown.has(outcome));
-    if (outcomes.length > 0) this.#waiting.push({ kind: 'books', reel, outcomes, localMs: this.#positionMs });
+  #tellBooks({ playback, unknown }: LiveMarket): void {
+    const outcomes = OUTCOMES.filter((outcome) => playback.state(outcome).known !== undefined && !unknown.has(outcome));
+    if (outcomes.length > 0) this.#waiting.push({ kind: 'books', playback, outcomes, localMs: this.#positionMs });
   }
 
   #tell(live: LiveMarket): FeedEvent {
-    const { reel, unknown } = live;
-    const event = reel.next();
+    const { playback, unknown } = live;
+    const event = playback.next();
     this.#positionMs = event.timestampMs;
-    live.atMs = reel.nextMs ?? Infinity;
+    live.atMs = playback.nextMs ?? Infinity;
     if (live.atMs < this.#window.toMs) this.#upcoming.add(live);
     else {
-      this.#live.delete(reel.market.key);
-      this.#waiting.push({ kind: 'ended', reel, localMs: event.timestampMs });
+      this.#live.delete(playback.market.key);
+      this.#waiting.push({ kind: 'ended', playback, localMs: event.timestampMs });
     }
     if (event.kind === 'gap') return this.#disconnect(live, event.timestampMs);
-    return { kind: 'told', reel, event: asKnown(event, unknown), unknown, localMs: event.timestampMs };
+    return { kind: 'told', playback, event: asKnown(event, unknown), unknown, localMs: event.timestampMs };
   }
 
   /** One market's gap ends the connection that all are told through. */
   #disconnect(live: LiveMarket, atMs: InstantMs): FeedEvent {
     const isToldOf = OUTCOMES.some(
-      (outcome) => live.reel.state(outcome).known !== undefined && !live.unknown.has(outcome),
+      (outcome) => live.playback.state(outcome).known !== undefined && !live.unknown.has(outcome),
     );
     if (this.#disconnectedMs === atMs && !isToldOf) return this.#rest();
     this.#disconnectedMs = atMs;
     this.#isReconnecting = true;
     // A recorder that fails leaves gaps in all that it recorded.
     for (const other of this.#live.values())
-      if (other !== live && this.#hasGapAt(other.reel.market, atMs)) forget(other);
+      if (other !== live && this.#hasGapAt(other.playback.market, atMs)) forget(other);
     forget(live);
     return { kind: 'disconnected', localMs: atMs };
   }
@@ -256,8 +256,8 @@ export class TardisFeed {
   }
 }
 
-function forget({ reel, unknown }: LiveMarket): void {
-  for (const outcome of OUTCOMES) if (reel.state(outcome).known !== undefined) unknown.add(outcome);
+function forget({ playback, unknown }: LiveMarket): void {
+  for (const outcome of OUTCOMES) if (playback.state(outcome).known !== undefined) unknown.add(outcome);
 }
 
 /** An event as it is for somebody to whom the books of `unknown` are new; those that it has are known from here on. */

@@ -6,14 +6,14 @@ import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { isNewTop } from '../../venue/best-prices.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
 import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
-import type { MarketReel, OutcomeChange } from '../market-playback.ts';
+import type { MarketPlayback, OutcomeChange } from '../market-playback.ts';
 import { EXCHANGE } from './tardis-data-type.ts';
 import type { FeedEvent } from './tardis-feed.ts';
 import { type BookChange, type BookTicker, dateOf, type RecordLevel, type SourceRecord } from './tardis-record.ts';
 
 type Told = Extract<FeedEvent, { kind: 'told' }>;
-type BooksTold = Extract<Told['event'], { kind: 'books' }>;
-type TradeTold = Extract<Told['event'], { kind: 'trade' }>;
+type BooksSent = Extract<Told['event'], { kind: 'books' }>;
+type TradeSent = Extract<Told['event'], { kind: 'trade' }>;
 
 /**
  * The records that tardis makes of the venue's messages (tardis-node, src/mappers/polymarket.ts), in the order of those messages as
@@ -21,17 +21,18 @@ type TradeTold = Extract<Told['event'], { kind: 'trade' }>;
  * order (the best one last); of a `last_trade_price` a trade; of a `best_bid_ask` a ticker.
  */
 export function recordsOf(event: FeedEvent): SourceRecord[] {
-  if (event.kind === 'books') return event.outcomes.map((outcome) => bookRecord(event.reel, outcome, event.localMs));
+  if (event.kind === 'books')
+    return event.outcomes.map((outcome) => bookRecord(event.playback, outcome, event.localMs));
   if (event.kind !== 'told') return [];
-  if (event.event.kind === 'books') return booksRecords(event.reel, event.event);
+  if (event.event.kind === 'books') return booksRecords(event.playback, event.event);
   return event.event.kind === 'trade' ? tradeRecords(event, event.event) : [];
 }
 
-function bookRecord(reel: MarketReel, outcome: Outcome, localMs: InstantMs): BookChange {
-  const { book, timestampMs } = reel.state(outcome).known!;
+function bookRecord(playback: MarketPlayback, outcome: Outcome, localMs: InstantMs): BookChange {
+  const { book, timestampMs } = playback.state(outcome).known!;
   return {
     type: 'book_change',
-    symbol: assetIdOf(reel.market, outcome),
+    symbol: assetIdOf(playback.market, outcome),
     exchange: EXCHANGE,
     isSnapshot: true,
     bids: levelsOf(book.bidPrices, book.bidSizes),
@@ -45,12 +46,12 @@ function levelsOf(prices: readonly number[], sizes: readonly number[]): RecordLe
   return prices.map((price, nth) => ({ price, amount: sizes[nth]! })).reverse();
 }
 
-function booksRecords(reel: MarketReel, event: BooksTold): SourceRecord[] {
+function booksRecords(playback: MarketPlayback, event: BooksSent): SourceRecord[] {
   const records: SourceRecord[] = [];
   const changeOf = (outcome: Outcome, change: LevelChange) =>
-    records.push(levelRecord(assetIdOf(reel.market, outcome), change, event.timestampMs));
-  const down = new Map(changesOf(reel, event, 'down').map((change) => [keyOf(change), change]));
-  for (const change of changesOf(reel, event, 'up')) {
+    records.push(levelRecord(assetIdOf(playback.market, outcome), change, event.timestampMs));
+  const down = new Map(changesOf(playback, event, 'down').map((change) => [keyOf(change), change]));
+  for (const change of changesOf(playback, event, 'up')) {
     changeOf('up', change);
     // The venue tells both outcomes of one order in one message.
     const mirrored = { isBid: !change.isBid, price: complement(change.price), size: change.size };
@@ -63,14 +64,14 @@ function booksRecords(reel: MarketReel, event: BooksTold): SourceRecord[] {
   for (const outcome of OUTCOMES) {
     const change = event[outcome];
     if (change === undefined) continue;
-    if (change.before === undefined) records.push(bookRecord(reel, outcome, event.timestampMs));
+    if (change.before === undefined) records.push(bookRecord(playback, outcome, event.timestampMs));
     else if (isNewTop(change.before, change.after))
-      records.push(tickerRecord(reel, outcome, change.after, event.timestampMs));
+      records.push(tickerRecord(playback, outcome, change.after, event.timestampMs));
   }
   return records;
 }
 
-function changesOf({ market }: MarketReel, event: BooksTold, outcome: Outcome): OutcomeChange['changes'] {
+function changesOf({ market }: MarketPlayback, event: BooksSent, outcome: Outcome): OutcomeChange['changes'] {
   return assetIdOf(market, outcome) === UNKNOWN_TOKEN ? [] : (event[outcome]?.changes ?? []);
 }
 
@@ -92,7 +93,7 @@ function levelRecord(symbol: string, { isBid, price, size }: LevelChange, atMs: 
   };
 }
 
-function tickerRecord({ market }: MarketReel, outcome: Outcome, book: OrderBook, atMs: InstantMs): BookTicker {
+function tickerRecord({ market }: MarketPlayback, outcome: Outcome, book: OrderBook, atMs: InstantMs): BookTicker {
   return {
     type: 'book_ticker',
     symbol: assetIdOf(market, outcome),
@@ -107,12 +108,12 @@ function tickerRecord({ market }: MarketReel, outcome: Outcome, book: OrderBook,
   };
 }
 
-function tradeRecords({ reel, unknown }: Told, { outcome, record, timestampMs }: TradeTold): SourceRecord[] {
+function tradeRecords({ playback, unknown }: Told, { outcome, record, timestampMs }: TradeSent): SourceRecord[] {
   const { price, id, trade } = record;
   const records: SourceRecord[] = [
     {
       type: 'trade',
-      symbol: assetIdOf(reel.market, outcome),
+      symbol: assetIdOf(playback.market, outcome),
       exchange: EXCHANGE,
       id: trade?.transactionHash ?? String(id),
       price,
@@ -123,7 +124,8 @@ function tradeRecords({ reel, unknown }: Told, { outcome, record, timestampMs }:
     },
   ];
   for (const each of [outcome, otherOutcome(outcome)]) {
-    if (reel.state(each).known !== undefined && !unknown.has(each)) records.push(bookRecord(reel, each, timestampMs));
+    if (playback.state(each).known !== undefined && !unknown.has(each))
+      records.push(bookRecord(playback, each, timestampMs));
   }
   return records;
 }

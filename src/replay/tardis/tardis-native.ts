@@ -7,7 +7,7 @@ import { listedFrame, resolvedFrame } from '../../venue/channel-messages.ts';
 import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
 import type { PriceTexts } from '../../venue/price-texts.ts';
 import { VenueFrames } from '../clob/market-frames.ts';
-import type { MarketReel } from '../market-playback.ts';
+import type { MarketPlayback } from '../market-playback.ts';
 import type { TickSizes } from '../tick-sizes.ts';
 import { type FeedEvent, TardisFeed } from './tardis-feed.ts';
 import { CHANNELS, type Channel, type ChannelFilter, type Window, withoutAssets } from './tardis-options.ts';
@@ -26,7 +26,7 @@ const EVENT_TYPE = '"event_type":"';
 export class NativeStream implements TardisStream {
   readonly #source: TardisSource;
   readonly #feed: TardisFeed;
-  readonly #frames = new Map<MarketReel, VenueFrames>();
+  readonly #frames = new Map<MarketPlayback, VenueFrames>();
   #filters: readonly ChannelFilter[];
   /** What is wanted of the assets that are told of. */
   readonly #wanted = new Map<string, ReadonlySet<Channel>>();
@@ -81,14 +81,14 @@ export class NativeStream implements TardisStream {
   #textsOf(event: FeedEvent): string[] {
     switch (event.kind) {
       case 'began':
-        this.#frames.set(event.reel, new VenueFrames(event.reel, 0, this.#source.prices));
+        this.#frames.set(event.playback, new VenueFrames(event.playback, 0, this.#source.prices));
         return [];
       case 'ended':
-        this.#frames.delete(event.reel);
-        for (const assetId of event.reel.market.clobTokenIds) this.#wanted.delete(assetId);
+        this.#frames.delete(event.playback);
+        for (const assetId of event.playback.market.clobTokenIds) this.#wanted.delete(assetId);
         return [];
       case 'books':
-        return this.#openings(event.reel, event.outcomes);
+        return this.#openings(event.playback, event.outcomes);
       case 'told':
         return this.#told(event);
       case 'listed':
@@ -101,23 +101,23 @@ export class NativeStream implements TardisStream {
   }
 
   /** One message, an array, as the venue begins a subscription. */
-  #openings(reel: MarketReel, outcomes: readonly Outcome[]): string[] {
-    const frames = this.#frames.get(reel)!;
+  #openings(playback: MarketPlayback, outcomes: readonly Outcome[]): string[] {
+    const frames = this.#frames.get(playback)!;
     const books = outcomes
-      .filter((outcome) => this.#wants('book', assetIdOf(reel.market, outcome)))
+      .filter((outcome) => this.#wants('book', assetIdOf(playback.market, outcome)))
       .flatMap((outcome) => frames.opening(outcome) ?? []);
     return books.length === 0 ? [] : [`[${books.join(',')}]`];
   }
 
-  #told({ reel, event, unknown }: Extract<FeedEvent, { kind: 'told' }>): string[] {
-    const { market } = reel;
+  #told({ playback, event, unknown }: Extract<FeedEvent, { kind: 'told' }>): string[] {
+    const { market } = playback;
     const [up, down] = market.clobTokenIds;
     const listening = {
       up: this.#wantedOf(up).size > 0,
       down: this.#wantedOf(down).size > 0,
       custom: this.#wants('best_bid_ask', up) || this.#wants('best_bid_ask', down),
     };
-    const frames = this.#frames.get(reel)!.framesOf(event, listening);
+    const frames = this.#frames.get(playback)!.framesOf(event, listening);
     return frames.filter((frame) => {
       const channel = channelOf(frame);
       return OUTCOMES.some((outcome) => {

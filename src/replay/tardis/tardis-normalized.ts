@@ -73,7 +73,8 @@ class NormalizedStream implements TardisStream {
     if (event === undefined) return undefined;
     if (event.kind === 'disconnected') this.#disconnect();
     // Nobody tells any more of what bars and snapshots are made of.
-    if (event.kind === 'ended') for (const symbol of event.reel.market.clobTokenIds) this.#computations.delete(symbol);
+    if (event.kind === 'ended')
+      for (const symbol of event.playback.market.clobTokenIds) this.#computations.delete(symbol);
     this.#records = recordsOf(event).filter((record) => this.#isWanted(record));
     return event.localMs;
   }

@@ -6,7 +6,7 @@ import { CONDITION_ID, START_MS, sampleMarket, sampleSnapshot, UP_ASSET } from '
 import { RawSocket } from './raw-socket.ts';
 import { EVERYTHING, type Replaying, startReplaying } from './replaying.ts';
 
-const RUNS = '/v1/replay/runs';
+const REPLAYS = '/v1/replays';
 const BOOK_MS = Date.parse('2026-04-16T07:10:04.123Z');
 
 const fill: Parameters<typeof startReplaying>[0] = (archive) =>
@@ -23,9 +23,9 @@ const fill: Parameters<typeof startReplaying>[0] = (archive) =>
 
 /** A BTC replay, paused where its only book has come, in front of one of every coin. */
 function replayed(replaying: Replaying) {
-  const btc = replaying.runs.make({ ...EVERYTHING, selection: { ...EVERYTHING.selection, coins: ['btc'] } });
+  const btc = replaying.replays.create({ ...EVERYTHING, selection: { ...EVERYTHING.selection, coins: ['btc'] } });
   btc.clock.seek(BOOK_MS);
-  const all = replaying.runs.make(EVERYTHING);
+  const all = replaying.replays.create(EVERYTHING);
   all.clock.seek(BOOK_MS);
   return { btc, all };
 }
@@ -54,7 +54,7 @@ describe('on loopback', () => {
   afterAll(() => replaying[Symbol.asyncDispose]());
 
   test('nobody is asked for a key, and nobody is counted', async () => {
-    for (const path of ['/v1/btc/markets', `/book?token_id=${UP_ASSET}`, '/time', RUNS, '/', '/nothing']) {
+    for (const path of ['/v1/btc/markets', `/book?token_id=${UP_ASSET}`, '/time', REPLAYS, '/', '/nothing']) {
       const response = await replaying.get(path);
       expect({ path, status: response.status }).toEqual({ path, status: path === '/nothing' ? 404 : 200 });
       expect([...response.headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
@@ -79,17 +79,17 @@ describe('on loopback', () => {
   test.each(['rebound.example', 'rebound.example:8000', '127.0.0.1.nip.example', '192.168.1.1', 'localhost.example'])(
     'the Host %s is not: a name that leads here does not make a page ours',
     async (host) => {
-      for (const path of ['/time', '/v1/btc/markets', RUNS, '/', '/healthz']) {
+      for (const path of ['/time', '/v1/btc/markets', REPLAYS, '/', '/healthz']) {
         expect({ path, status: await statusOf(replaying, path, { host }) }).toEqual({ path, status: 400 });
       }
-      expect(await statusOf(replaying, RUNS, { host }, 'POST')).toBe(400);
+      expect(await statusOf(replaying, REPLAYS, { host }, 'POST')).toBe(400);
       expect(await opens(replaying, '/ws/market', [`Host: ${host}`])).toBe('400');
     },
   );
 
   test('pages of other origins neither steer, nor listen, nor read', async () => {
     const { host } = new URL(replaying.origin);
-    const [run] = replaying.runs.list();
+    const [replay] = replaying.replays.list();
     for (const origin of [
       'https://page.example',
       'null',
@@ -99,9 +99,9 @@ describe('on loopback', () => {
     ]) {
       const headers = { origin, 'content-type': 'text/plain' };
       for (const [method, path] of [
-        ['POST', RUNS],
-        ['PATCH', `${RUNS}/${run!.id}`],
-        ['DELETE', `${RUNS}/${run!.id}`],
+        ['POST', REPLAYS],
+        ['PATCH', `${REPLAYS}/${replay!.id}`],
+        ['DELETE', `${REPLAYS}/${replay!.id}`],
         ['POST', '/books'],
         ['PROPFIND', '/book'],
       ] as const) {
@@ -110,21 +110,21 @@ describe('on loopback', () => {
       }
       expect(await opens(replaying, '/ws/market', [`Origin: ${origin}`])).toBe('403');
       // What only reads is answered, and the browser keeps the answer from the page.
-      const read = await replaying.ask('GET', RUNS, undefined, headers);
+      const read = await replaying.ask('GET', REPLAYS, undefined, headers);
       expect([read.status, read.headers.get('access-control-allow-origin')]).toEqual([200, null]);
       const asked = { ...headers, 'access-control-request-method': 'PATCH' };
-      const preflight = await replaying.ask('OPTIONS', `${RUNS}/${run!.id}`, undefined, asked);
+      const preflight = await replaying.ask('OPTIONS', `${REPLAYS}/${replay!.id}`, undefined, asked);
       expect(preflight.headers.get('access-control-allow-methods')).toBeNull();
     }
-    expect(replaying.runs.list()).toHaveLength(2);
-    expect(run!.clock.isPaused).toBe(true);
+    expect(replaying.replays.list()).toHaveLength(2);
+    expect(replay!.clock.isPaused).toBe(true);
   });
 
   test('its own pages do', async () => {
     const { host } = new URL(replaying.origin);
-    const [run] = replaying.runs.list();
+    const [replay] = replaying.replays.list();
     for (const origin of [replaying.origin, `http://${host}`]) {
-      const response = await replaying.ask('PATCH', `${RUNS}/${run!.id}`, { paused: true }, { origin });
+      const response = await replaying.ask('PATCH', `${REPLAYS}/${replay!.id}`, { paused: true }, { origin });
       expect(response.status).toBe(200);
       expect(await opens(replaying, '/ws/market', [`Origin: ${origin}`])).toBe('opens');
     }
@@ -135,27 +135,27 @@ test('further hosts are answered, and pages of origins that may read listen as w
   const edge = { allowedHosts: new Set(['bots.example']), cors: new Cors(['https://page.example']) };
   await using replaying = await startReplaying(fill, { edge });
   replayed(replaying);
-  const [run] = replaying.runs.list();
+  const [replay] = replaying.replays.list();
   expect(await statusOf(replaying, '/time', { host: 'bots.example:8000' })).toBe(200);
   expect(await statusOf(replaying, '/time', { host: 'localhost' })).toBe(200);
   expect(await statusOf(replaying, '/time', { host: 'other.example' })).toBe(400);
   expect(await opens(replaying, '/ws/market', ['Origin: https://page.example'])).toBe('opens');
   expect(await opens(replaying, '/ws/market', ['Origin: https://other.example'])).toBe('403');
   for (const method of ['PATCH', 'DELETE']) {
-    expect(await statusOf(replaying, `${RUNS}/${run!.id}`, { origin: 'https://page.example' }, method)).toBe(403);
+    expect(await statusOf(replaying, `${REPLAYS}/${replay!.id}`, { origin: 'https://page.example' }, method)).toBe(403);
   }
 });
 
 describe('where others can connect', () => {
   let replaying: Replaying;
-  let runs: ReturnType<typeof replayed>;
+  let replays: ReturnType<typeof replayed>;
   const FREE = ['/', '/healthz', '/readyz', '/docs', '/openapi.json', '/llms.txt'];
   let paths: string[];
 
   beforeAll(async () => {
     replaying = await startReplaying(fill, { needsKeys: true });
-    runs = replayed(replaying);
-    const ofRun = [
+    replays = replayed(replaying);
+    const ofReplay = [
       '/time',
       `/book?token_id=${UP_ASSET}`,
       `/markets/${CONDITION_ID}`,
@@ -163,11 +163,11 @@ describe('where others can connect', () => {
       '/events',
       '/ws/market',
     ];
-    const prefix = `/runs/${runs.btc.id}`;
+    const prefix = `/replays/${replays.btc.id}`;
     paths = [
-      ...['/v1/btc/markets', '/v1/billing/tiers', '/v1/nothing', RUNS, `${RUNS}/${runs.btc.id}`],
-      ...ofRun,
-      ...[...ofRun, '/v1/btc/markets'].map((path) => `${prefix}${path}`),
+      ...['/v1/btc/markets', '/v1/billing/tiers', '/v1/nothing', REPLAYS, `${REPLAYS}/${replays.btc.id}`],
+      ...ofReplay,
+      ...[...ofReplay, '/v1/btc/markets'].map((path) => `${prefix}${path}`),
     ];
   });
   afterAll(() => replaying[Symbol.asyncDispose]());
@@ -186,11 +186,11 @@ describe('where others can connect', () => {
       }
     }
     for (const method of ['POST', 'PATCH', 'DELETE']) {
-      const path = method === 'POST' ? RUNS : `${RUNS}/${runs.btc.id}`;
+      const path = method === 'POST' ? REPLAYS : `${REPLAYS}/${replays.btc.id}`;
       expect(await statusOf(replaying, path, {}, method)).toBe(401);
     }
     expect(await statusOf(replaying, '/books', {}, 'POST')).toBe(401);
-    for (const path of ['/ws/market', `/runs/${runs.btc.id}/ws/market`])
+    for (const path of ['/ws/market', `/replays/${replays.btc.id}/ws/market`])
       expect(await opens(replaying, path)).toBe('401');
     for (const path of FREE)
       expect({ path, status: await statusOf(replaying, path, {}) }).toEqual({ path, status: 200 });
@@ -198,7 +198,7 @@ describe('where others can connect', () => {
 
   test('a key in the URL is none', async () => {
     const key = replaying.keyOf('pro');
-    for (const path of ['/v1/btc/markets', '/time', RUNS]) {
+    for (const path of ['/v1/btc/markets', '/time', REPLAYS]) {
       expect(await statusOf(replaying, `${path}?access_token=${key}`, {})).toBe(401);
     }
   });
@@ -215,7 +215,7 @@ describe('where others can connect', () => {
   test('a key is counted by its own limit, on every path once', async () => {
     const key = replaying.keyOf('pro');
     const remaining: number[] = [];
-    for (const path of ['/time', '/v1/btc/markets', RUNS, `/runs/${runs.btc.id}/time`]) {
+    for (const path of ['/time', '/v1/btc/markets', REPLAYS, `/replays/${replays.btc.id}/time`]) {
       const response = await replaying.get(path, key);
       expect({ path, status: response.status }).toEqual({ path, status: 200 });
       remaining.push(Number(response.headers.get('x-ratelimit-remaining')));
@@ -231,26 +231,26 @@ describe('where others can connect', () => {
     replaying.archive.database.write(() => replaying.archive.tiers.update({ ...pro, coins: ['btc'] }));
     try {
       const key = replaying.keyOf('pro');
-      const listed = (await (await replaying.get(RUNS, key)).json()) as { data: { id: string }[] };
-      expect(listed.data.map(({ id }) => id)).toEqual([runs.btc.id]);
+      const listed = (await (await replaying.get(REPLAYS, key)).json()) as { data: { id: string }[] };
+      expect(listed.data.map(({ id }) => id)).toEqual([replays.btc.id]);
       expect(await statusOf(replaying, '/time', bearer(key))).toBe(200);
       for (const path of ['/time', '/ws/market', `/book?token_id=${UP_ASSET}`, '/nothing']) {
         const expected = path === '/nothing' ? 404 : 403;
-        expect(await statusOf(replaying, `/runs/${runs.all.id}${path}`, bearer(key))).toBe(expected);
+        expect(await statusOf(replaying, `/replays/${replays.all.id}${path}`, bearer(key))).toBe(expected);
       }
       const authorization = `Authorization: Bearer ${key}`;
       expect(await opens(replaying, '/ws/market', [authorization])).toBe('opens');
-      expect(await opens(replaying, `/runs/${runs.all.id}/ws/market`, [authorization])).toBe('403');
+      expect(await opens(replaying, `/replays/${replays.all.id}/ws/market`, [authorization])).toBe('403');
       for (const method of ['GET', 'PATCH', 'DELETE']) {
-        expect(await statusOf(replaying, `${RUNS}/${runs.all.id}`, bearer(key), method)).toBe(403);
+        expect(await statusOf(replaying, `${REPLAYS}/${replays.all.id}`, bearer(key), method)).toBe(403);
       }
-      const made = await replaying.ask('POST', RUNS, {}, bearer(key));
+      const made = await replaying.ask('POST', REPLAYS, {}, bearer(key));
       expect(made.status).toBe(403);
-      const own = await replaying.ask('POST', RUNS, { coins: ['btc'] }, bearer(key));
+      const own = await replaying.ask('POST', REPLAYS, { coins: ['btc'] }, bearer(key));
       expect(own.status).toBe(201);
-      expect(replaying.runs.list()).toHaveLength(3);
+      expect(replaying.replays.list()).toHaveLength(3);
       const { data } = (await own.json()) as { data: { id: string } };
-      expect(await statusOf(replaying, `${RUNS}/${data.id}`, bearer(key), 'DELETE')).toBe(204);
+      expect(await statusOf(replaying, `${REPLAYS}/${data.id}`, bearer(key), 'DELETE')).toBe(204);
       expect(await statusOf(replaying, '/v1/eth/markets', bearer(key))).toBe(403);
     } finally {
       replaying.archive.database.write(() => replaying.archive.tiers.update(pro));
@@ -277,12 +277,12 @@ describe('where others can connect', () => {
     try {
       for (const [path, take] of [
         ['/ws/market', revoke],
-        [`/runs/${runs.btc.id}/ws/market`, () => setTier({ routes: ['markets'] })],
+        [`/replays/${replays.btc.id}/ws/market`, () => setTier({ routes: ['markets'] })],
         ['/ws/market', () => setTier({ coins: ['eth'] })],
         ['/ws-replay?exchange=polymarket&from=2026-04-16&to=2026-04-17', () => setTier({ coins: ['btc'] })],
       ] as const) {
         const key = replaying.keyOf('pro');
-        const { id } = replaying.archive.holders.find(key)!.key;
+        const { id } = replaying.archive.keyDirectory.find(key)!.key;
         const client = await opened(path, key);
         take(id);
         while (client.messages.closeCode === undefined) await Bun.sleep(5);

@@ -8,7 +8,7 @@ import { importRecords } from '../../support/archive.ts';
 import { START_MS, sampleMarket } from '../../support/sample-records.ts';
 import { startReplaying } from './replaying.ts';
 
-const RUNS = '/v1/replay/runs';
+const REPLAYS = '/v1/replays';
 const start = () => startReplaying((archive) => importRecords(archive, [sampleMarket()]));
 const pathsOf = (document: unknown) =>
   (document as { paths: Record<string, Record<string, { responses: object }>> }).paths;
@@ -18,7 +18,7 @@ test('a process that replays serves a document of its own, which has what a serv
   const served = (await (await replaying.get('/openapi.json')).json()) as unknown;
   expect(served).toEqual(JSON.parse(JSON.stringify(replayDocument('0.0.0-test'))));
   const [own, service] = [Object.keys(pathsOf(served)), Object.keys(pathsOf(openApiDocument('0.0.0-test')))];
-  expect(own).toEqual([...service, RUNS, `${RUNS}/{run}`]);
+  expect(own).toEqual([...service, REPLAYS, `${REPLAYS}/{replay}`]);
   const text = await (await replaying.get('/llms.txt')).text();
   for (const [path, item] of Object.entries(pathsOf(served))) {
     if (!path.startsWith('/v1/')) continue;
@@ -30,12 +30,12 @@ test('a process that replays serves a document of its own, which has what a serv
 test('its operations are the methods of its paths, and their answers are as it says', async () => {
   await using replaying = await start();
   const paths = pathsOf(replayDocument('0.0.0-test'));
-  const made = await replaying.ask('POST', RUNS, { paused: true });
+  const made = await replaying.ask('POST', REPLAYS, { paused: true });
   const { data } = (await made.clone().json()) as { data: { id: string } };
-  const own = `${RUNS}/${data.id}`;
+  const own = `${REPLAYS}/${data.id}`;
   for (const [described, path] of [
-    [RUNS, RUNS],
-    [`${RUNS}/{run}`, own],
+    [REPLAYS, REPLAYS],
+    [`${REPLAYS}/{replay}`, own],
   ] as const) {
     const allowed = (await replaying.ask('OPTIONS', path)).headers.get('allow')!.split(', ');
     const methods = Object.keys(paths[described]!).map((method) => method.toUpperCase());
@@ -45,13 +45,13 @@ test('its operations are the methods of its paths, and their answers are as it s
   const Many = Type.Object({ data: Type.Array(ReplayResource) }, { additionalProperties: false });
   const closed = { ...ReplayResource, additionalProperties: false };
   for (const [described, method, path, body, schema] of [
-    [RUNS, 'GET', RUNS, undefined, Many],
-    [RUNS, 'POST', RUNS, { speed: 'max', rebase: 'now' }, One],
-    [`${RUNS}/{run}`, 'GET', own, undefined, One],
-    [`${RUNS}/{run}`, 'PATCH', own, { now: START_MS + 1000, step: true }, One],
-    [`${RUNS}/{run}`, 'DELETE', own, undefined, undefined],
-    [`${RUNS}/{run}`, 'GET', own, undefined, undefined],
-    [RUNS, 'POST', RUNS, { speed: 0 }, undefined],
+    [REPLAYS, 'GET', REPLAYS, undefined, Many],
+    [REPLAYS, 'POST', REPLAYS, { speed: 'max', rebase: 'now' }, One],
+    [`${REPLAYS}/{replay}`, 'GET', own, undefined, One],
+    [`${REPLAYS}/{replay}`, 'PATCH', own, { now: START_MS + 1000, step: true }, One],
+    [`${REPLAYS}/{replay}`, 'DELETE', own, undefined, undefined],
+    [`${REPLAYS}/{replay}`, 'GET', own, undefined, undefined],
+    [REPLAYS, 'POST', REPLAYS, { speed: 0 }, undefined],
   ] as const) {
     const response = await replaying.ask(method, path, body);
     expect(Object.keys(paths[described]![method.toLowerCase()]!.responses)).toContain(String(response.status));

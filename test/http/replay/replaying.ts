@@ -1,15 +1,15 @@
 import { createKey } from '../../../src/cli/key.ts';
 import { createApp, type Edge } from '../../../src/http/app.ts';
 import { Sockets } from '../../../src/http/replay/socket.ts';
-import type { RunOptions } from '../../../src/replay/replay.ts';
-import { ReplayRuns } from '../../../src/replay/replays.ts';
+import type { ReplayOptions } from '../../../src/replay/replay.ts';
+import { Replays } from '../../../src/replay/replays.ts';
 import type { Archive } from '../../../src/store/archive.ts';
 import { NOW_MS, temporaryArchive } from '../../support/archive.ts';
 
 /** A process that replays, on a free port, whose time goes by only when it is told to. */
 export interface Replaying extends AsyncDisposable {
   readonly archive: Archive;
-  readonly runs: ReplayRuns;
+  readonly replays: Replays;
   readonly sockets: Sockets;
   readonly origin: string;
   readonly log: readonly string[];
@@ -20,7 +20,7 @@ export interface Replaying extends AsyncDisposable {
   ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
 }
 
-export const EVERYTHING: RunOptions = {
+export const EVERYTHING: ReplayOptions = {
   selection: { names: [], coins: [], timeframes: [] },
   fromMs: undefined,
   toMs: undefined,
@@ -47,7 +47,7 @@ export async function startReplaying(
   let passedMs = 0;
   const monotonicMs = () => 1000 + passedMs;
   const wallMs = () => NOW_MS + passedMs;
-  const runs = new ReplayRuns(archive, { monotonicMs, wallMs });
+  const replays = new Replays(archive, { monotonicMs, wallMs });
   const sockets = new Sockets(socketsMax, (line) => log.push(line));
   const app = createApp({
     archive,
@@ -56,7 +56,7 @@ export async function startReplaying(
     isDraining: () => false,
     logError: (line) => log.push(line),
     edge,
-    replay: { runs, sockets, needsKeys },
+    replay: { replays, sockets, needsKeys },
   });
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const origin = `http://127.0.0.1:${app.server!.port}`;
@@ -68,7 +68,7 @@ export async function startReplaying(
     });
   return {
     archive,
-    runs,
+    replays,
     sockets,
     origin,
     log,
@@ -87,7 +87,7 @@ export async function startReplaying(
         asOfMs,
       }).key,
     async [Symbol.asyncDispose]() {
-      for (const { id } of runs.list()) runs.end(id);
+      for (const { id } of replays.list()) replays.stop(id);
       await app.stop(true);
       held[Symbol.dispose]();
     },

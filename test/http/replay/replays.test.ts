@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { formatInstant } from '../../../src/domain/instant.ts';
-import { RUNS_MAX } from '../../../src/replay/replays.ts';
+import { REPLAYS_MAX } from '../../../src/replay/replays.ts';
 import { randomRecording } from '../../replay/random-recording.ts';
 import { importRecords } from '../../support/archive.ts';
 import { CONDITION_ID, START_MS, sampleMarket } from '../../support/sample-records.ts';
 import { serviceOf } from '../../support/service.ts';
 import { type Replaying, startReplaying } from './replaying.ts';
 
-const RUNS = '/v1/replay/runs';
+const REPLAYS = '/v1/replays';
 const ETH_ID = `0x${'cd34'.repeat(16)}`;
 const END_MS = START_MS + 300_000;
 const STYLE = { outcomes: ['up', 'down'], count: 150, priceScale: 2, trades: true, gaps: 0, stepMs: 900 } as const;
@@ -32,31 +32,31 @@ beforeAll(async () => {
 afterAll(() => replaying[Symbol.asyncDispose]());
 
 async function made(body: unknown = {}): Promise<Run> {
-  const response = await replaying.ask('POST', RUNS, body);
+  const response = await replaying.ask('POST', REPLAYS, body);
   expect(response.status).toBe(201);
   const { data } = (await response.json()) as { data: Run };
-  expect(response.headers.get('location')).toBe(`${RUNS}/${data.id}`);
+  expect(response.headers.get('location')).toBe(`${REPLAYS}/${data.id}`);
   return data;
 }
 
 async function changed(id: string, change: unknown): Promise<Run> {
-  const response = await replaying.ask('PATCH', `${RUNS}/${id}`, change);
+  const response = await replaying.ask('PATCH', `${REPLAYS}/${id}`, change);
   expect(response.status).toBe(200);
   return ((await response.json()) as { data: Run }).data;
 }
 
-async function ended(...runs: readonly Run[]): Promise<void> {
-  for (const { id } of runs) expect((await replaying.ask('DELETE', `${RUNS}/${id}`)).status).toBe(204);
+async function ended(...replays: readonly Run[]): Promise<void> {
+  for (const { id } of replays) expect((await replaying.ask('DELETE', `${REPLAYS}/${id}`)).status).toBe(204);
 }
 
 async function listed(): Promise<Run[]> {
-  return ((await (await replaying.get(RUNS)).json()) as { data: Run[] }).data;
+  return ((await (await replaying.get(REPLAYS)).json()) as { data: Run[] }).data;
 }
 
 describe('a replay', () => {
   test('is made of everything unless the body says otherwise, and runs at once', async () => {
-    const run = await made();
-    expect(run).toEqual({
+    const replay = await made();
+    expect(replay).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{12}$/),
       isFirst: true,
       state: 'running',
@@ -69,9 +69,13 @@ describe('a replay', () => {
       coins: ['btc', 'eth'],
       markets: 2,
       clients: 0,
-      paths: { rest: `/runs/${run.id}`, socket: `/runs/${run.id}/ws/market`, api: `/runs/${run.id}/v1` },
+      paths: {
+        rest: `/replays/${replay.id}`,
+        socket: `/replays/${replay.id}/ws/market`,
+        api: `/replays/${replay.id}/v1`,
+      },
     });
-    await ended(run);
+    await ended(replay);
   });
 
   test('is made as the body says', async () => {
@@ -86,8 +90,8 @@ describe('a replay', () => {
       rebase: 'now',
       paused: true,
     };
-    const run = await made(body);
-    expect(run).toMatchObject({
+    const replay = await made(body);
+    expect(replay).toMatchObject({
       state: 'paused',
       from: formatInstant(START_MS + 1000),
       to: formatInstant(START_MS + 2000),
@@ -97,80 +101,80 @@ describe('a replay', () => {
       coins: ['eth'],
       markets: 1,
     });
-    await ended(run);
+    await ended(replay);
   });
 
   test('is made by one walk through the markets of a coin, however often its body names that', async () => {
     const walked = spyOn(replaying.archive.markets, 'after');
     try {
-      const run = await made({ coins: Array.from({ length: 1000 }, () => 'btc'), paused: true });
-      expect(run).toMatchObject({ coins: ['btc'], markets: 1 });
+      const replay = await made({ coins: Array.from({ length: 1000 }, () => 'btc'), paused: true });
+      expect(replay).toMatchObject({ coins: ['btc'], markets: 1 });
       expect(walked).toHaveBeenCalledTimes(2);
-      await ended(run);
+      await ended(replay);
     } finally {
       walked.mockRestore();
     }
   });
 
-  test('is listed in the order of making, shown, and gone once it is ended', async () => {
-    const runs = [await made(), await made({ coins: ['eth'] }), await made()];
+  test('is listed in the order of making, shown, and gone once it is stopped', async () => {
+    const replays = [await made(), await made({ coins: ['eth'] }), await made()];
     expect((await listed()).map(({ id, isFirst }) => [id, isFirst])).toEqual([
-      [runs[0]!.id, true],
-      [runs[1]!.id, false],
-      [runs[2]!.id, false],
+      [replays[0]!.id, true],
+      [replays[1]!.id, false],
+      [replays[2]!.id, false],
     ]);
-    const shown = await replaying.get(`${RUNS}/${runs[1]!.id}`);
+    const shown = await replaying.get(`${REPLAYS}/${replays[1]!.id}`);
     expect(((await shown.json()) as { data: Run }).data.coins).toEqual(['eth']);
-    await ended(runs[0]!);
+    await ended(replays[0]!);
     expect((await listed()).map(({ id, isFirst }) => [id, isFirst])).toEqual([
-      [runs[1]!.id, true],
-      [runs[2]!.id, false],
+      [replays[1]!.id, true],
+      [replays[2]!.id, false],
     ]);
     for (const method of ['GET', 'PATCH', 'DELETE']) {
       const body = method === 'PATCH' ? { paused: true } : undefined;
-      expect((await replaying.ask(method, `${RUNS}/${runs[0]!.id}`, body)).status).toBe(404);
+      expect((await replaying.ask(method, `${REPLAYS}/${replays[0]!.id}`, body)).status).toBe(404);
     }
-    await ended(runs[1]!, runs[2]!);
+    await ended(replays[1]!, replays[2]!);
     expect(await listed()).toEqual([]);
     expect((await replaying.get('/v1/btc/markets')).status).toBe(404);
   });
 
   test('is one of so many', async () => {
-    const runs: Run[] = [];
-    for (let i = 0; i < RUNS_MAX; i += 1) runs.push(await made({ coins: ['eth'], paused: true }));
-    const refused = await replaying.ask('POST', RUNS, {});
+    const replays: Run[] = [];
+    for (let i = 0; i < REPLAYS_MAX; i += 1) replays.push(await made({ coins: ['eth'], paused: true }));
+    const refused = await replaying.ask('POST', REPLAYS, {});
     expect(refused.status).toBe(409);
-    expect(((await refused.json()) as { detail: string }).detail).toContain(`there are ${RUNS_MAX} replays already`);
-    await ended(...runs);
+    expect(((await refused.json()) as { detail: string }).detail).toContain(`there are ${REPLAYS_MAX} replays already`);
+    await ended(...replays);
     expect(replaying.log).toEqual([]);
   });
 });
 
 describe('its clock', () => {
   test('runs, is paused, resumed, made faster, set and stepped, as its body says', async () => {
-    const run = await made({ markets: [CONDITION_ID] });
+    const replay = await made({ markets: [CONDITION_ID] });
     replaying.passTime(1500);
-    expect(await changed(run.id, { paused: true })).toMatchObject({
+    expect(await changed(replay.id, { paused: true })).toMatchObject({
       state: 'paused',
       now: formatInstant(START_MS + 1500),
     });
     replaying.passTime(1000);
-    expect(await changed(run.id, { speed: 10 })).toMatchObject({
+    expect(await changed(replay.id, { speed: 10 })).toMatchObject({
       state: 'paused',
       now: formatInstant(START_MS + 1500),
     });
-    expect(await changed(run.id, { paused: false })).toMatchObject({ state: 'running', speed: 10 });
+    expect(await changed(replay.id, { paused: false })).toMatchObject({ state: 'running', speed: 10 });
     replaying.passTime(100);
-    expect(await changed(run.id, { speed: 1 })).toMatchObject({ now: formatInstant(START_MS + 2500) });
-    expect(await changed(run.id, { now: formatInstant(START_MS + 700), paused: true })).toMatchObject({
+    expect(await changed(replay.id, { speed: 1 })).toMatchObject({ now: formatInstant(START_MS + 2500) });
+    expect(await changed(replay.id, { now: formatInstant(START_MS + 700), paused: true })).toMatchObject({
       state: 'paused',
       now: formatInstant(START_MS + 700),
     });
     const next = Math.min(...recorded.map(({ timestampMs }) => timestampMs).filter((time) => time > START_MS + 700));
-    expect(await changed(run.id, { step: true })).toMatchObject({ state: 'paused', now: formatInstant(next) });
-    expect(await changed(run.id, { now: END_MS })).toMatchObject({ state: 'ended' });
-    expect(await changed(run.id, { now: START_MS, paused: false })).toMatchObject({ state: 'running' });
-    await ended(run);
+    expect(await changed(replay.id, { step: true })).toMatchObject({ state: 'paused', now: formatInstant(next) });
+    expect(await changed(replay.id, { now: END_MS })).toMatchObject({ state: 'ended' });
+    expect(await changed(replay.id, { now: START_MS, paused: false })).toMatchObject({ state: 'running' });
+    await ended(replay);
   });
 
   test('is its own: what is done to one replay changes no other', async () => {
@@ -178,10 +182,12 @@ describe('its clock', () => {
     const instants = [START_MS + 5000, START_MS + 90_000];
     await changed(one.id, { now: instants[0] });
     await changed(other.id, { now: instants[1] });
-    for (const [index, run] of [one, other].entries()) {
-      const time = await replaying.get(`/runs/${run.id}/time`);
+    for (const [index, replay] of [one, other].entries()) {
+      const time = await replaying.get(`/replays/${replay.id}/time`);
       expect(await time.text()).toBe(String(Math.floor(instants[index]! / 1000)));
-      const page = await replaying.get(`/runs/${run.id}/v1/btc/markets/${CONDITION_ID}/snapshots?limit=1000&order=asc`);
+      const page = await replaying.get(
+        `/replays/${replay.id}/v1/btc/markets/${CONDITION_ID}/snapshots?limit=1000&order=asc`,
+      );
       expect(timesIn(await page.text())).toEqual(booksUntil(instants[index]!));
     }
     expect(await (await replaying.get('/time')).text()).toBe(String(Math.floor(instants[0]! / 1000)));
@@ -215,14 +221,14 @@ describe('the API of a process that replays', () => {
   ];
 
   test('shows nothing later than the clock, also once that has gone back: what a service says as at that instant', async () => {
-    const run = await made({ paused: true });
+    const replay = await made({ paused: true });
     const service = serviceOf(replaying.archive);
     for (const offsetMs of [0, 60_000, 299_000, 30_000, 3000, 120_000, 0]) {
       const instant = formatInstant(START_MS + offsetMs);
-      await changed(run.id, { now: instant });
+      await changed(replay.id, { now: instant });
       for (const path of PATHS) {
         const known = await service.get(`${path}${path.includes('?') ? '&' : '?'}asOf=${instant}`);
-        for (const prefix of ['', `/runs/${run.id}`]) {
+        for (const prefix of ['', `/replays/${replay.id}`]) {
           const replayed = await replaying.get(`${prefix}/v1${path}`);
           expect({ path, offsetMs, prefix, status: replayed.status }).toEqual({
             path,
@@ -234,28 +240,28 @@ describe('the API of a process that replays', () => {
         }
       }
     }
-    await ended(run);
+    await ended(replay);
   });
 
   test('does not look further with an asOf of the client', async () => {
-    const run = await made({ paused: true });
-    await changed(run.id, { now: START_MS + 30_000 });
+    const replay = await made({ paused: true });
+    await changed(replay.id, { now: START_MS + 30_000 });
     const path = `/v1/btc/markets/${CONDITION_ID}/snapshots?limit=1000&order=asc`;
     const later = await replaying.get(`${path}&asOf=${START_MS + 200_000}`);
     expect(timesIn(await later.text())).toEqual(booksUntil(START_MS + 30_000));
     const earlier = await replaying.get(`${path}&asOf=${START_MS + 10_000}`);
     expect(timesIn(await earlier.text())).toEqual(booksUntil(START_MS + 10_000));
-    await ended(run);
+    await ended(replay);
   });
 });
 
-test('a replay that is ended takes its streams with it, and nobody is told of a fault', async () => {
-  const run = await made({ markets: [CONDITION_ID], paused: true });
-  await changed(run.id, { now: START_MS + 60_000 });
-  const answer = await replaying.get(`/runs/${run.id}/v1/btc/markets/${CONDITION_ID}/stream?speed=0.1`);
+test('a replay that is stopped takes its streams with it, and nobody is told of a fault', async () => {
+  const replay = await made({ markets: [CONDITION_ID], paused: true });
+  await changed(replay.id, { now: START_MS + 60_000 });
+  const answer = await replaying.get(`/replays/${replay.id}/v1/btc/markets/${CONDITION_ID}/stream?speed=0.1`);
   const body = answer.body!.getReader();
   await body.read();
-  await ended(run);
+  await ended(replay);
   const rest: Uint8Array[] = [];
   for (let next = await body.read(); !next.done; next = await body.read()) rest.push(next.value);
   expect(Buffer.concat(rest).toString()).not.toContain('event: end');
@@ -278,7 +284,7 @@ describe('a body that is wrong is refused in one sentence', () => {
     ['another instant', { rebase: 'yesterday' }, "'rebase' is not what it may be"],
     ['an end before the beginning', { from: START_MS + 2, to: START_MS + 1 }, 'a replay must end behind its beginning'],
   ])('%s', async (_, body, sentence) => {
-    const response = await replaying.ask('POST', RUNS, body);
+    const response = await replaying.ask('POST', REPLAYS, body);
     expect(response.status).toBe(400);
     const { detail } = (await response.json()) as { detail: string };
     expect(detail).toContain(sentence);
@@ -293,17 +299,17 @@ describe('a body that is wrong is refused in one sentence', () => {
     ['an instant outside', { now: START_MS - 1 }, 'the instant lies outside of the replay'],
     ['an instant outside, and more', { speed: 10, paused: false, now: START_MS - 1 }, 'the instant lies outside'],
   ])('steering with %s', async (_, body, sentence) => {
-    const run = await made({ paused: true });
-    const response = await replaying.ask('PATCH', `${RUNS}/${run.id}`, body);
+    const replay = await made({ paused: true });
+    const response = await replaying.ask('PATCH', `${REPLAYS}/${replay.id}`, body);
     expect(response.status).toBe(400);
     expect(((await response.json()) as { detail: string }).detail).toContain(sentence);
-    expect((await listed())[0]).toEqual(run);
-    await ended(run);
+    expect((await listed())[0]).toEqual(replay);
+    await ended(replay);
   });
 
   test('of markets that are not recorded', async () => {
     for (const body of [{ markets: ['nothing-of-that-name'] }, { coins: ['doge'] }, { timeframes: ['4h'] }]) {
-      const response = await replaying.ask('POST', RUNS, body);
+      const response = await replaying.ask('POST', REPLAYS, body);
       expect(response.status).toBe(404);
       expect(((await response.json()) as { detail: string }).detail).toMatch(/recorded market/);
     }
@@ -312,14 +318,14 @@ describe('a body that is wrong is refused in one sentence', () => {
 
 describe('methods', () => {
   test.each([
-    [RUNS, ['PUT', 'PATCH', 'DELETE'], 'GET, HEAD, POST, OPTIONS'],
-    [`${RUNS}/0a1b2c3d4e5f`, ['PUT', 'POST'], 'GET, HEAD, PATCH, DELETE, OPTIONS'],
+    [REPLAYS, ['PUT', 'PATCH', 'DELETE'], 'GET, HEAD, POST, OPTIONS'],
+    [`${REPLAYS}/0a1b2c3d4e5f`, ['PUT', 'POST'], 'GET, HEAD, PATCH, DELETE, OPTIONS'],
     ['/book', ['POST', 'PUT', 'DELETE'], 'GET, HEAD, OPTIONS'],
     ['/books', ['PUT', 'DELETE'], 'GET, HEAD, POST, OPTIONS'],
-    ['/runs/0a1b2c3d4e5f/ws/market', ['POST'], 'GET, HEAD, OPTIONS'],
+    ['/replays/0a1b2c3d4e5f/ws/market', ['POST'], 'GET, HEAD, OPTIONS'],
     ['/v1/btc/markets', ['POST', 'PUT', 'PATCH', 'DELETE'], 'GET, HEAD, OPTIONS'],
   ])('of %s: %p are refused with what there is', async (path, refused, allowed) => {
-    const run = await made({ paused: true });
+    const replay = await made({ paused: true });
     for (const method of refused) {
       const response = await replaying.ask(method, path);
       expect({ method, status: response.status, allow: response.headers.get('allow') }).toEqual({
@@ -330,20 +336,20 @@ describe('methods', () => {
     }
     const options = await replaying.ask('OPTIONS', path);
     expect([options.status, options.headers.get('allow')]).toEqual([204, allowed]);
-    await ended(run);
+    await ended(replay);
   });
 
   test('of a path that does not exist: 404', async () => {
-    const run = await made({ paused: true });
+    const replay = await made({ paused: true });
     for (const path of [
       '/v1/replay',
-      '/v1/replay/runs/1/2',
+      '/v1/replays/1/2',
       '/nothing',
-      `/runs/${run.id}`,
-      `/runs/${run.id}/v1/nothing`,
+      `/replays/${replay.id}`,
+      `/replays/${replay.id}/v1/nothing`,
     ]) {
       for (const method of ['GET', 'POST', 'DELETE']) expect((await replaying.ask(method, path)).status).toBe(404);
     }
-    await ended(run);
+    await ended(replay);
   });
 });

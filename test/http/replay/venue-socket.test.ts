@@ -47,9 +47,9 @@ class Listener {
 test('two replays of one archive give the same frames, each to all who listen to it, each by its own clock', async () => {
   await using replaying = await startReplaying(fill);
   const max = { ...EVERYTHING, speed: 'max' as const };
-  const [one, other] = [replaying.runs.make(max), replaying.runs.make(max)];
-  const atRoot = [new Listener(replaying, '/ws/market'), new Listener(replaying, `/runs/${one.id}/ws/market`)];
-  const beside = new Listener(replaying, `/runs/${other.id}/ws/market`);
+  const [one, other] = [replaying.replays.create(max), replaying.replays.create(max)];
+  const atRoot = [new Listener(replaying, '/ws/market'), new Listener(replaying, `/replays/${one.id}/ws/market`)];
+  const beside = new Listener(replaying, `/replays/${other.id}/ws/market`);
   for (const listener of [...atRoot, beside]) await listener.subscribe();
   one.clock.resume();
   await beside.until(() => one.clock.state === 'ended');
@@ -65,12 +65,12 @@ test('two replays of one archive give the same frames, each to all who listen to
 
 test('who listens is counted, until they leave', async () => {
   await using replaying = await startReplaying(fill);
-  const run = replaying.runs.make(EVERYTHING);
+  const replay = replaying.replays.create(EVERYTHING);
   const clientsOf = async () => {
-    const { data } = (await (await replaying.get(`/v1/replay/runs/${run.id}`)).json()) as { data: { clients: number } };
+    const { data } = (await (await replaying.get(`/v1/replays/${replay.id}`)).json()) as { data: { clients: number } };
     return data.clients;
   };
-  const listeners = [new Listener(replaying, '/ws/market'), new Listener(replaying, `/runs/${run.id}/ws/market`)];
+  const listeners = [new Listener(replaying, '/ws/market'), new Listener(replaying, `/replays/${replay.id}/ws/market`)];
   for (const listener of listeners) await listener.opened;
   expect(await clientsOf()).toBe(2);
   listeners.pop()!.socket.close();
@@ -79,13 +79,13 @@ test('who listens is counted, until they leave', async () => {
   while ((await clientsOf()) !== 0) await Bun.sleep(1);
 });
 
-test('when a replay is ended its sockets are closed with 1001, and those of others are not', async () => {
+test('when a replay is stopped its sockets are closed with 1001, and those of others are not', async () => {
   await using replaying = await startReplaying(fill);
-  const [one, other] = [replaying.runs.make(EVERYTHING), replaying.runs.make(EVERYTHING)];
-  const listener = new Listener(replaying, `/runs/${one.id}/ws/market`);
-  const beside = new Listener(replaying, `/runs/${other.id}/ws/market`);
+  const [one, other] = [replaying.replays.create(EVERYTHING), replaying.replays.create(EVERYTHING)];
+  const listener = new Listener(replaying, `/replays/${one.id}/ws/market`);
+  const beside = new Listener(replaying, `/replays/${other.id}/ws/market`);
   await Promise.all([listener.subscribe(), beside.subscribe()]);
-  expect((await replaying.ask('DELETE', `/v1/replay/runs/${one.id}`)).status).toBe(204);
+  expect((await replaying.ask('DELETE', `/v1/replays/${one.id}`)).status).toBe(204);
   expect((await listener.closed).code).toBe(1001);
   await beside.subscribe();
   expect(beside.socket.readyState).toBe(WebSocket.OPEN);
@@ -94,9 +94,9 @@ test('when a replay is ended its sockets are closed with 1001, and those of othe
 
 test('a damaged segment closes the sockets that come to it with 1011, is logged, and nobody else notices', async () => {
   await using replaying = await startReplaying(fill);
-  const [damaged, other] = [replaying.runs.make(EVERYTHING), replaying.runs.make(EVERYTHING)];
-  const listeners = [1, 2].map(() => new Listener(replaying, `/runs/${damaged.id}/ws/market`));
-  const beside = new Listener(replaying, `/runs/${other.id}/ws/market`);
+  const [damaged, other] = [replaying.replays.create(EVERYTHING), replaying.replays.create(EVERYTHING)];
+  const listeners = [1, 2].map(() => new Listener(replaying, `/replays/${damaged.id}/ws/market`));
+  const beside = new Listener(replaying, `/replays/${other.id}/ws/market`);
   for (const listener of [...listeners, beside]) await listener.subscribe();
   replaying.archive.database.write(() => {
     replaying.archive.database.query("UPDATE segments SET payload = x'ffffffff'").run();
@@ -106,12 +106,12 @@ test('a damaged segment closes the sockets that come to it with 1011, is logged,
   expect(replaying.log).toHaveLength(2);
   await beside.heard();
   expect(other.clock.state).toBe('paused');
-  expect((await replaying.get('/v1/replay/runs')).status).toBe(200);
+  expect((await replaying.get('/v1/replays')).status).toBe(200);
 });
 
 test('a socket of a replay that there is not is refused', async () => {
   await using replaying = await startReplaying(fill);
-  for (const path of ['/ws/market', '/runs/0a1b2c3d4e5f/ws/market']) {
+  for (const path of ['/ws/market', '/replays/0a1b2c3d4e5f/ws/market']) {
     const listener = new Listener(replaying, path);
     expect((await listener.closed).code).not.toBe(1000);
     expect((await replaying.get(path)).status).toBe(404);

@@ -10,7 +10,7 @@ import { importPaths, importRecords, temporaryArchive, temporaryDirectory } from
 import { booksOf } from '../../support/imported.ts';
 import { CONDITION_ID, DOWN_ASSET, START_MS, sampleMarket, UP_ASSET } from '../../support/sample-records.ts';
 import { gapsOf, MARKET, naiveSnapshots, seen, snapshotsOf } from '../rebuild/venue-messages.ts';
-import { KeepingIntake } from '../rebuild/venue-sink.ts';
+import { KeepingSink } from '../rebuild/venue-sink.ts';
 
 /** A row as PMXT documents it; what an event does not have is left out. */
 interface Row {
@@ -94,7 +94,7 @@ async function read(rows: readonly Row[], { rowGroupSize = 1000, every = 'change
   using directory = temporaryDirectory();
   const path = join(directory.path, 'polymarket_orderbook_2026-04-16T07.parquet');
   writeFileSync(path, parquetOf(rows, rowGroupSize));
-  const intake = new KeepingIntake(place.archive);
+  const intake = new KeepingSink(place.archive);
   intake.markets.learn(MARKET.statement);
   const codec = pmxtParquet({ every });
   const bytes = () => {

@@ -20,7 +20,7 @@ import {
   snapshotsOf,
   venueHash,
 } from '../rebuild/venue-messages.ts';
-import { KeepingIntake, readAll } from '../rebuild/venue-sink.ts';
+import { KeepingSink, readAll } from '../rebuild/venue-sink.ts';
 
 const BIDS: readonly Level[] = [
   ['0.4', '10'],
@@ -42,7 +42,7 @@ interface Reading {
 /** Reads files of lines; a line that is an object is written as JSON. */
 async function read(files: readonly (readonly (Frame | string | readonly Frame[])[])[], reading: Reading = {}) {
   using place = temporaryArchive();
-  const intake = new KeepingIntake(place.archive);
+  const intake = new KeepingSink(place.archive);
   if (reading.isKnown !== false) intake.markets.learn(MARKET.statement);
   const codec = venueFrames({ every: reading.every ?? 'change' });
   const lines = files.map((file) => file.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))));
@@ -408,7 +408,7 @@ describe('markets in the stream', () => {
 
   test('a message of one whose assets nobody named says what is missing', async () => {
     using place = temporaryArchive();
-    const intake = new KeepingIntake(place.archive);
+    const intake = new KeepingSink(place.archive);
     intake.markets.learn({ ...MARKET.statement, clobTokenIds: ['0', '0'] });
     await readAll(venueFrames({ every: 'change' }), intake, [json(FIRST)]);
     expect(intake.reasons()).toEqual([
@@ -740,7 +740,7 @@ describe('how densely', () => {
 
 test('memory is bounded: of very many assets the one least recently heard of is finished, and needs a new book', async () => {
   using place = temporaryArchive();
-  const intake = new KeepingIntake(place.archive);
+  const intake = new KeepingSink(place.archive);
   const assetIds = Array.from({ length: 4098 }, (_, index) => String(1000 + index));
   for (let index = 0; index < assetIds.length; index += 2) {
     const conditionId = `0x${index.toString(16)}`;

@@ -8,7 +8,7 @@ import { importPaths, temporaryArchive } from '../../support/archive.ts';
 import { booksOf } from '../../support/imported.ts';
 import { realRecording } from '../../support/real-recordings.ts';
 import { type Frame, naiveSnapshots, type Seen, snapshotsOf } from './venue-messages.ts';
-import { KeepingIntake, readAll } from './venue-sink.ts';
+import { KeepingSink, readAll } from './venue-sink.ts';
 
 const CAPTURE = realRecording('ws-capture-5m');
 const SESSIONS = realRecording('sessions-15m');
@@ -49,7 +49,7 @@ function loadCapture(directory: string): Capture {
 /** Reads frames as the lines of a file, and what became of them. */
 async function rebuilt(frames: readonly Frame[], every: SnapshotPace = 'change') {
   using place = temporaryArchive();
-  const intake = new KeepingIntake(place.archive);
+  const intake = new KeepingSink(place.archive);
   for (const { slug, conditionId, startTs, endTs, upTokenId, downTokenId } of capture.markets) {
     intake.markets.learn({
       ...{ slug, conditionId, symbol: 'btc', timeframe: '5m', clobTokenIds: [upTokenId, downTokenId] },

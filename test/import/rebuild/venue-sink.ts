@@ -1,12 +1,12 @@
 import { DomainError } from '../../../src/domain/errors.ts';
 import type { Codec, RecordingFile } from '../../../src/import/codec.ts';
 import { KnownMarkets } from '../../../src/import/known-markets.ts';
-import type { Intake, Unit } from '../../../src/import/record-sink.ts';
+import type { RecordSink, SourceItem } from '../../../src/import/record-sink.ts';
 import type { RecordedItem } from '../../../src/record/record.ts';
 import type { Archive } from '../../../src/store/archive.ts';
 
 /** A unit and what became of its parts. */
-interface KeptUnit extends Unit {
+interface KeptUnit extends SourceItem {
   readonly kind: string;
   readonly parts: number;
   added: number;
@@ -15,7 +15,7 @@ interface KeptUnit extends Unit {
 }
 
 /** An intake that keeps everything it is given, in order, and stores nothing. */
-export class KeepingIntake implements Intake {
+export class KeepingSink implements RecordSink {
   readonly markets: KnownMarkets;
   readonly units: KeptUnit[] = [];
   readonly items: RecordedItem[] = [];
@@ -99,7 +99,7 @@ function fileOf(lines: readonly string[]): RecordingFile {
 }
 
 /** Reads files of these lines, one after the other, and ends the import. */
-export async function readAll(codec: Codec, intake: Intake, ...files: (readonly string[])[]): Promise<void> {
+export async function readAll(codec: Codec, intake: RecordSink, ...files: (readonly string[])[]): Promise<void> {
   for (const lines of files) await codec.read(fileOf(lines), intake);
   codec.finish?.(intake);
 }
