@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 
 const COIN = /^[a-z0-9]{1,16}$/;
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 
 /** A conditionId on the wire; recordings state it in any case. */
 export const ConditionId = Type.String({

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { CoinCode } from './coin.ts';
 import { ConditionId } from './condition-id.ts';
 import { type InstantMs, instantText } from './instant.ts';

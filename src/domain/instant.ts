@@ -1,4 +1,4 @@
-import { type TString, Type } from '@sinclair/typebox';
+import { type TString, Type } from 'typebox';
 import { DomainError } from './errors.ts';
 import { integersBetween } from './integer-pattern.ts';
 

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 
 /** An id that recordings bring, on the wire: decimal digits, of any length up to 100, never calculated with. */
 const NUMERIC = '^(0|[1-9][0-9]{0,99})$';

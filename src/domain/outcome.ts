@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 
 /** The two sides of a market, in the order in which `outcomes` and `clobTokenIds` list them. */
 export const OUTCOMES = ['up', 'down'] as const;

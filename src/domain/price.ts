@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { CoinCode } from './coin.ts';
 import { instantText } from './instant.ts';
 import { RecordId } from './numeric-id.ts';

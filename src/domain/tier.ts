@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { CoinCode } from './coin.ts';
 
 /** What a tier can grant: every `/v1` path belongs to one of these. `billing` needs only a valid key. */

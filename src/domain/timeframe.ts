@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 
 /** How long a market's window lasts. */
 export const TIMEFRAMES = ['5m', '15m', '1h', '4h', '24h'] as const;

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { Value } from '@sinclair/typebox/value';
+import { Value } from 'typebox/value';
 import { assetIdOf, type Market, MarketResource, marketResource } from '../../src/domain/market.ts';
 
 const unresolved: Market = {

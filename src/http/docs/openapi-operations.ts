@@ -1,4 +1,4 @@
-import { type TSchema, Type } from '@sinclair/typebox';
+import { type TSchema, Type } from 'typebox';
 import { CoverageResource } from '../../domain/coverage.ts';
 import { CURSOR_SHAPE } from '../../domain/cursor.ts';
 import { instantText } from '../../domain/instant.ts';

@@ -1,4 +1,4 @@
-import type { TSchema } from '@sinclair/typebox';
+import type { TSchema } from 'typebox';
 import { ALLOWED_METHODS, ROUTES, type Route, type RouteName } from '../routes.ts';
 import { OPERATIONS, SCHEMAS } from './openapi-operations.ts';
 import { HEADER_PARAMETERS, parametersOf } from './openapi-parameters.ts';

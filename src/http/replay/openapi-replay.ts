@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 import { REPLAYS_MAX } from '../../replay/replays.ts';
 import { type Edition, openApiDocument } from '../docs/openapi.ts';
 import { HEADERS, header, headersNamed, problem, refusalComponents } from '../docs/openapi-responses.ts';

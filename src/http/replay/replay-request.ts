@@ -1,5 +1,5 @@
-import type { Static, TSchema } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
+import type { Static, TSchema } from 'typebox';
+import { Value } from 'typebox/value';
 import { canonicalCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, isInstant, parseInstant } from '../../domain/instant.ts';

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { formatInstant, INSTANT_PATTERN, instantText } from '../../domain/instant.ts';
 import { TimeframeName } from '../../domain/timeframe.ts';
 import { GAP_MODES, type Replay } from '../../replay/replay.ts';

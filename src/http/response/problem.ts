@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { DomainError, type ErrorKind } from '../../domain/errors.ts';
 import { NO_STORE, type ResponseSettings, respond } from './response.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { openApiDocument } from '../../../src/http/docs/openapi.ts';
 import { replayDocument } from '../../../src/http/replay/openapi-replay.ts';
 import { ReplayResource } from '../../../src/http/replay/replay-resource.ts';
