@@ -18,7 +18,7 @@ BUILD_FLAGS := --compile --bytecode --format=esm --minify-whitespace --minify-sy
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run test check format fixtures examples bench judge campaign contract fault soak pace crash clean
+.PHONY: help install build run test check format fixtures examples bench compare judge campaign contract fault soak pace crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -82,6 +82,9 @@ examples: install ## ask again what the examples of the API document ask, and ke
 
 bench: build ## measure beside nginx, Fastify, PostgreSQL and DuckDB, and write test/bench/RESULTS.md
 	$(BUN) test/bench/run.ts
+
+compare: build ## measure the build BEFORE=path and this one in turns, and print what changed
+	$(BUN) test/bench/compare.ts $(BEFORE)
 
 judge: build $(JUDGES) ## let outside judges, properties and REQUESTS=100000 bad requests at the executable; SEED=… makes a run again
 	$(BUN) test/judges/run.ts

@@ -15,21 +15,21 @@ export interface Finished {
   readonly stderr: string;
 }
 
-export interface ReplayOptions {
+export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
 }
 
 /** Runs one command of the executable to its end. Settings of the surrounding environment do not reach it. */
-export async function runExecutable(args: readonly string[], options: ReplayOptions = {}): Promise<Finished> {
+export async function runExecutable(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   return await finished([EXECUTABLE, ...args], { ...options, env: environment(options.env) });
 }
 
 /** Runs any command to its end, with the environment given and no other. */
 export async function finished(
   command: readonly string[],
-  { cwd = ROOT, env = {}, stdin }: ReplayOptions,
+  { cwd = ROOT, env = {}, stdin }: RunOptions,
 ): Promise<Finished> {
   const process = Bun.spawn([...command], {
     cwd,
@@ -47,7 +47,7 @@ export async function finished(
 }
 
 /** What a command of the executable prints that has to succeed; throws when it does not. */
-export async function printed(args: readonly string[], options: ReplayOptions = {}): Promise<string> {
+export async function printed(args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { code, stdout, stderr } = await runExecutable(args, options);
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
   return stdout;
@@ -71,8 +71,12 @@ export interface RunningServer extends AsyncDisposable {
 }
 
 /** Starts `serve` on a free port and waits until it says where it listens. */
-export async function startServer(data: string, args: readonly string[] = []): Promise<RunningServer> {
-  const server = Bun.spawn([EXECUTABLE, 'serve', '--data', data, '--port', '0', '--json', ...args], {
+export async function startServer(
+  data: string,
+  args: readonly string[] = [],
+  executable = EXECUTABLE,
+): Promise<RunningServer> {
+  const server = Bun.spawn([executable, 'serve', '--data', data, '--port', '0', '--json', ...args], {
     env: environment(),
     stdin: 'ignore',
     stdout: 'pipe',

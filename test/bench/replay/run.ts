@@ -1,11 +1,11 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../../support/archive.ts';
-import { type Child, startChild } from '../../support/child.ts';
 import { circumstances } from '../../support/circumstances.ts';
-import { EXECUTABLE, printed } from '../../support/executable.ts';
+import { printed } from '../../support/executable.ts';
 import { realRecording } from '../../support/real-recordings.ts';
 import { stolenShare, ticks } from '../http/stolen.ts';
+import { AGAIN_MAX, clientOf, fullSpeed, type Round, replayOf, STOLEN_MAX } from './full-speed.ts';
 
 /**
  * How fast a replay is told, and how evenly: `make pace`. The executable replays real recordings to clients in processes of
@@ -13,33 +13,8 @@ import { stolenShare, ticks } from '../http/stolen.ts';
  */
 const RESULTS = join(import.meta.dir, 'RESULTS.md');
 const ROUNDS = 5;
-/** A round during which the host took more than this is taken again, so many times in all at most. */
-const STOLEN_MAX = 0.05;
-const AGAIN_MAX = 10;
 const GOAL_DELTAS_PER_SECOND = 200_000;
 const GOAL_P99_MS = 20;
-const HOST = '127.0.0.1';
-
-interface Counted {
-  readonly frames: number;
-  readonly deltas: number;
-  readonly bytes: number;
-  readonly firstMs: number;
-  readonly lastMs: number;
-}
-
-interface Round {
-  readonly deltas: number;
-  readonly bytes: number;
-  readonly seconds: number;
-  readonly stolen: number;
-}
-
-interface Replay extends AsyncDisposable {
-  readonly port: string;
-  readonly assetIds: readonly string[];
-  steer(...args: readonly string[]): Promise<string>;
-}
 
 async function main(): Promise<number> {
   const books = realRecording('books-5m-parquet');
@@ -52,9 +27,9 @@ async function main(): Promise<number> {
   const archives = { books: join(directory.path, 'books'), capture: join(directory.path, 'capture') };
   await printed(['import', books, '--data', archives.books]);
   await printed(['import', capture, '--data', archives.capture]);
-  const ofBooks = await fullSpeed(archives.books);
-  const beside = await fullSpeed(archives.books, { slowClients: 1 });
-  const ofCapture = await fullSpeed(archives.capture);
+  const ofBooks = await rounds(archives.books);
+  const beside = await rounds(archives.books, 1);
+  const ofCapture = await rounds(archives.capture);
   const paced = await pacedOffsets(archives.capture);
   const text = await resultsText({ ofBooks, beside, ofCapture, paced });
   await Bun.write(RESULTS, text);
@@ -62,70 +37,17 @@ async function main(): Promise<number> {
   return 0;
 }
 
-async function replayOf(archive: string, ...args: readonly string[]): Promise<Replay> {
-  const child = startChild([
-    ...[EXECUTABLE, 'replay', '--data', archive, '--port', '0', '--paused', '--gaps', 'ignore'],
-    ...args,
-  ]);
-  const [, port] = await child.said(/ws:\/\/127\.0\.0\.1:(\d+)\/ws\/market/);
-  using database = new Database(join(archive, 'bookreel.db'), { readonly: true });
-  const markets = database
-    .query<{ up: string; down: string }, []>('SELECT up_asset_id AS up, down_asset_id AS down FROM markets')
-    .all();
-  return {
-    port: port!,
-    assetIds: markets.flatMap(({ up, down }) => [up, down]).filter((id) => id !== '0'),
-    steer: (...steering) => printed(['replay', ...steering, '--url', `http://${HOST}:${port}`]),
-    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
-  };
-}
-
-function clientOf(program: string, { port, assetIds }: Replay): Child {
-  return startChild([process.execPath, join(import.meta.dir, program), port, ...assetIds]);
-}
-
-/** Everything from beginning to end, to one client that reads; beside it others that are stopped and read nothing. */
-async function fullSpeed(archive: string, { slowClients = 0 } = {}): Promise<Round[]> {
-  const rounds: Round[] = [];
-  for (let tried = 0; rounds.length < ROUNDS; tried += 1) {
-    await using replay = await replayOf(archive, '--speed', 'max');
-    await using stack = new AsyncDisposableStack();
-    for (let i = 0; i < slowClients; i += 1) {
-      const slow = stack.use(clientOf('counting-client.ts', replay));
-      await slow.said(/subscribed/);
-      slow.kill('SIGSTOP');
-    }
-    const client = stack.use(clientOf('counting-client.ts', replay));
-    await client.said(/subscribed/);
-    const before = ticks();
-    await replay.steer('resume');
-    const counted = await settled(client);
-    const stolen = stolenShare(before, ticks());
-    if (stolen > STOLEN_MAX && tried < AGAIN_MAX) continue;
-    const { deltas, bytes, firstMs, lastMs } = counted;
-    rounds.push({ deltas, bytes, seconds: (lastMs - firstMs) / 1000, stolen });
-  }
-  return rounds;
-}
-
-/** What a client has counted when that no longer grows. */
-async function settled(client: Child): Promise<Counted> {
-  const last = () =>
-    JSON.parse(client.stdout().trimEnd().split('\n').at(-1)!.replace('subscribed', 'null')) as Counted | null;
-  let seen = last();
-  for (;;) {
-    await Bun.sleep(1000);
-    const now = last();
-    if (now !== null && now.deltas > 0 && now.deltas === seen?.deltas) return now;
-    seen = now;
-  }
+async function rounds(archive: string, slowClients = 0): Promise<Round[]> {
+  const all: Round[] = [];
+  while (all.length < ROUNDS) all.push(await fullSpeed(archive, { slowClients }));
+  return all;
 }
 
 /** Of every change at speed 1: by how much it came later, or earlier, than the median of them all, in ms, ascending. */
 async function pacedOffsets(
   archive: string,
 ): Promise<{ readonly offsets: readonly number[]; readonly stolen: number }> {
-  await using replay = await replayOf(archive, '--speed', '1');
+  await using replay = await replayOf(archive, '1');
   using database = new Database(join(archive, 'bookreel.db'), { readonly: true });
   const { first_ms: firstMs } = database
     .query<{ first_ms: number }, []>('SELECT MIN(first_ms) AS first_ms FROM segments')

@@ -1,0 +1,185 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { cpuSeconds, residentBytes } from '../fault/machine.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { circumstances } from '../support/circumstances.ts';
+import { EXECUTABLE, finished, type RunningServer, startServer } from '../support/executable.ts';
+import { type HttpCorpus, openHttpCorpus } from './http/corpus.ts';
+import { measureRates } from './http/trial.ts';
+import { fullSpeed } from './replay/full-speed.ts';
+import { shown, table } from './report.ts';
+import { spreadOf } from './rounds.ts';
+
+const ROUNDS = 5;
+const SECONDS = 2;
+const MEBIBYTE = 2 ** 20;
+
+/** One of the two builds, with an archive of its own that it made from the same recording. */
+interface Build {
+  readonly name: 'before' | 'after';
+  readonly executable: string;
+  readonly data: string;
+}
+
+/** A figure of both builds, round by round. */
+interface Figure {
+  readonly name: string;
+  readonly isBetterWhen: 'more' | 'less';
+  readonly values: Readonly<Record<Build['name'], number[]>>;
+}
+
+const USAGE = 'usage: bun test/bench/compare.ts EXECUTABLE — the build before; the one after is dist/bookreel';
+
+/** Measures two builds in one run, in turns: `make compare BEFORE=…`. Prints the medians and what changed. */
+async function main([given]: readonly string[]): Promise<number> {
+  if (given === undefined || !existsSync(given)) {
+    console.error(USAGE);
+    return 2;
+  }
+  using directory = temporaryDirectory();
+  using corpus = await openHttpCorpus();
+  const builds: Build[] = [
+    { name: 'before', executable: resolve(given), data: join(directory.path, 'before') },
+    { name: 'after', executable: EXECUTABLE, data: join(directory.path, 'after') },
+  ];
+  const recording = join(directory.path, 'recording.ndjson');
+  await command(EXECUTABLE, ['export', '--data', corpus.data, '-o', recording]);
+  const figures = [
+    ...(await commands('import', builds, ({ data }) => {
+      rmSync(data, { recursive: true, force: true });
+      return ['import', recording, '--data', data];
+    })),
+    ...(await commands('export', builds, ({ data }) => [
+      ...['export', '--format', 'ndjson', '--force'],
+      ...['--data', data, '-o', join(directory.path, 'exported')],
+    ])),
+    ...(await starts(builds)),
+    ...(await http(builds, corpus, directory.path)),
+    await replays(builds),
+  ];
+  console.log(`${await circumstances(`\`make compare BEFORE=${given}\` (\`bun test/bench/compare.ts\`)`)}
+- corpus: ${corpus.description}; builds take turns, ${ROUNDS} rounds
+
+${table(
+  ['figure', 'before', 'after', 'better by'],
+  figures.map((figure) => [
+    figure.name,
+    ...(['before', 'after'] as const).map((name) => spread(figure, name)),
+    gain(figure),
+  ]),
+)}`);
+  return 0;
+}
+
+function spread({ values }: Figure, name: Build['name']): string {
+  return shown(spreadOf(values[name]));
+}
+
+/** By how much of the figure before the one after is better; negative: worse. */
+function gain({ values, isBetterWhen }: Figure): string {
+  const [before, after] = [spreadOf(values.before).median, spreadOf(values.after).median];
+  const share = isBetterWhen === 'more' ? after / before - 1 : before / after - 1;
+  return `${(share * 100).toFixed(1)} %`;
+}
+
+function figureOf(name: string, isBetterWhen: Figure['isBetterWhen']): Figure {
+  return { name, isBetterWhen, values: { before: [], after: [] } };
+}
+
+/** Has each build its turn, in changing order, as many times as there are rounds. */
+async function inTurns(builds: readonly Build[], measure: (build: Build) => Promise<void>): Promise<void> {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const build of round % 2 === 0 ? builds : builds.toReversed()) await measure(build);
+  }
+}
+
+async function command(executable: string, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await finished([executable, ...args], {});
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
+  return stdout;
+}
+
+/** What a command takes: by the clock, and of the processor. */
+async function commands(
+  name: string,
+  builds: readonly Build[],
+  argsOf: (build: Build) => readonly string[],
+): Promise<Figure[]> {
+  const wall = figureOf(`${name}, s`, 'less');
+  const cpu = figureOf(`${name}, s of processor`, 'less');
+  await inTurns(builds, async (build) => {
+    const args = argsOf(build);
+    const startedMs = performance.now();
+    const child = Bun.spawn([build.executable, ...args], { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' });
+    if ((await child.exited) !== 0) throw new Error(`${name}: ${await new Response(child.stderr).text()}`);
+    wall.values[build.name].push((performance.now() - startedMs) / 1000);
+    cpu.values[build.name].push(Number(child.resourceUsage()!.cpuTime.total) / 1e6);
+  });
+  return [wall, cpu];
+}
+
+/** Until a server says where it listens, and what it holds then. */
+async function starts(builds: readonly Build[]): Promise<Figure[]> {
+  const ready = figureOf('start, ms', 'less');
+  const memory = figureOf('memory at rest, MiB', 'less');
+  await inTurns(builds, async ({ name, data, executable }) => {
+    const startedMs = performance.now();
+    await using server = await startServer(data, [], executable);
+    ready.values[name].push(performance.now() - startedMs);
+    await Bun.sleep(500);
+    memory.values[name].push(residentBytes(server.pid) / MEBIBYTE);
+  });
+  return [ready, memory];
+}
+
+async function http(builds: readonly Build[], corpus: HttpCorpus, directory: string): Promise<Figure[]> {
+  await using running = new AsyncDisposableStack();
+  const servers = new Map<Build['name'], RunningServer & { readonly keys: readonly string[] }>();
+  for (const { name, data, executable } of builds) {
+    const create = ['key', 'create', '--tier', 'enterprise', '--rpm', '1000000', '--json', '--data', data];
+    const keys: string[] = [];
+    for (const _ of corpus.keys) keys.push((JSON.parse(await command(executable, create)) as { key: string }).key);
+    servers.set(name, { ...running.use(await startServer(data, [], executable)), keys });
+  }
+  const figures: Figure[] = [];
+  for (const kind of corpus.kinds) {
+    const trials = [...servers].map(([name, { origin, keys }]) => ({
+      name,
+      origin,
+      asks: kind.paths.map((path, index) => ({
+        path,
+        headers: { authorization: `Bearer ${keys[index % keys.length]}` },
+      })),
+    }));
+    const rate = figureOf(`${kind.name}, requests/s`, 'more');
+    const cpu = figureOf(`${kind.name}, µs of processor`, 'less');
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const trial of round % 2 === 0 ? trials : trials.toReversed()) {
+        const { pid } = servers.get(trial.name)!;
+        const [cpuBefore, startedMs] = [cpuSeconds(pid), performance.now()];
+        const measured = await measureRates([trial], { rounds: 1, seconds: SECONDS, directory });
+        const perSecond = measured.get(trial.name)!.requestsPerSecond.median;
+        const seconds = (performance.now() - startedMs) / 1000;
+        rate.values[trial.name].push(perSecond);
+        // With what warmed it up: an estimate that is as good for either build.
+        cpu.values[trial.name].push(((cpuSeconds(pid) - cpuBefore) / (perSecond * seconds)) * 1e6);
+      }
+    }
+    figures.push(rate, cpu);
+  }
+  const memory = figureOf('memory after the load, MiB', 'less');
+  for (const [name, { pid }] of servers) memory.values[name].push(residentBytes(pid) / MEBIBYTE);
+  return [...figures, memory];
+}
+
+/** Everything that is recorded, replayed to one client over a socket as fast as it reads. */
+async function replays(builds: readonly Build[]): Promise<Figure> {
+  const deltas = figureOf('replay, delta frames/s', 'more');
+  await inTurns(builds, async ({ name, data, executable }) => {
+    const round = await fullSpeed(data, { executable });
+    deltas.values[name].push(round.deltas / round.seconds);
+  });
+  return deltas;
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,96 @@
+import { Database } from 'bun:sqlite';
+import { join } from 'node:path';
+import { type Child, startChild } from '../../support/child.ts';
+import { EXECUTABLE, finished } from '../../support/executable.ts';
+import { stolenShare, ticks } from '../http/stolen.ts';
+
+/** A round during which the host took more than this is taken again, so many times in all at most. */
+export const STOLEN_MAX = 0.05;
+export const AGAIN_MAX = 10;
+const HOST = '127.0.0.1';
+
+interface Counted {
+  readonly frames: number;
+  readonly deltas: number;
+  readonly bytes: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** Everything of an archive, sent once. */
+export interface Round {
+  readonly deltas: number;
+  readonly bytes: number;
+  readonly seconds: number;
+  readonly stolen: number;
+}
+
+/** A process that replays an archive, paused. */
+export interface Replay extends AsyncDisposable {
+  readonly port: string;
+  readonly assetIds: readonly string[];
+  steer(...args: readonly string[]): Promise<void>;
+}
+
+export async function replayOf(archive: string, speed: '1' | 'max', executable = EXECUTABLE): Promise<Replay> {
+  const child = startChild([
+    ...[executable, 'replay', '--data', archive, '--port', '0', '--paused', '--gaps', 'ignore'],
+    ...['--speed', speed],
+  ]);
+  const [, port] = await child.said(/ws:\/\/127\.0\.0\.1:(\d+)\/ws\/market/);
+  using database = new Database(join(archive, 'bookreel.db'), { readonly: true });
+  const markets = database
+    .query<{ up: string; down: string }, []>('SELECT up_asset_id AS up, down_asset_id AS down FROM markets')
+    .all();
+  return {
+    port: port!,
+    assetIds: markets.flatMap(({ up, down }) => [up, down]).filter((id) => id !== '0'),
+    steer: async (...steering) => {
+      const { code, stderr } = await finished(
+        [executable, 'replay', ...steering, '--url', `http://${HOST}:${port}`],
+        {},
+      );
+      if (code !== 0) throw new Error(stderr);
+    },
+    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
+  };
+}
+
+export function clientOf(program: string, { port, assetIds }: Replay): Child {
+  return startChild([process.execPath, join(import.meta.dir, program), port, ...assetIds]);
+}
+
+/** Everything from beginning to end, to one client that reads; beside it others that are stopped and read nothing. */
+export async function fullSpeed(archive: string, { slowClients = 0, executable = EXECUTABLE } = {}): Promise<Round> {
+  for (let tried = 0; ; tried += 1) {
+    await using replay = await replayOf(archive, 'max', executable);
+    await using stack = new AsyncDisposableStack();
+    for (let i = 0; i < slowClients; i += 1) {
+      const slow = stack.use(clientOf('counting-client.ts', replay));
+      await slow.said(/subscribed/);
+      slow.kill('SIGSTOP');
+    }
+    const client = stack.use(clientOf('counting-client.ts', replay));
+    await client.said(/subscribed/);
+    const before = ticks();
+    await replay.steer('resume');
+    const counted = await settled(client);
+    const stolen = stolenShare(before, ticks());
+    if (stolen > STOLEN_MAX && tried < AGAIN_MAX) continue;
+    const { deltas, bytes, firstMs, lastMs } = counted;
+    return { deltas, bytes, seconds: (lastMs - firstMs) / 1000, stolen };
+  }
+}
+
+/** What a client has counted when that no longer grows. */
+async function settled(client: Child): Promise<Counted> {
+  const last = () =>
+    JSON.parse(client.stdout().trimEnd().split('\n').at(-1)!.replace('subscribed', 'null')) as Counted | null;
+  let seen = last();
+  for (;;) {
+    await Bun.sleep(1000);
+    const now = last();
+    if (now !== null && now.deltas > 0 && now.deltas === seen?.deltas) return now;
+    seen = now;
+  }
+}
