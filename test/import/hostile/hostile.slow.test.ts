@@ -36,7 +36,7 @@ import { hostileTexts } from './hostile-texts.ts';
 import { hostileValues } from './hostile-values.ts';
 
 const MEMORY_BYTES_MAX = 400 * 1024 * 1024;
-const DEADLINE_MS = 120_000;
+const DEADLINE_MS = 600_000;
 /** A sentence about a file may be as long as this, its path included. */
 const SENTENCE_CHARS_MAX = 1000;
 /** What a terminal would act upon. */
