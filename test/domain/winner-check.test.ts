@@ -84,7 +84,7 @@ describe('the settlement source’s ticks', () => {
     );
   });
 
-  const day = REAL_BOOKS === undefined ? '' : join(REAL_BOOKS, '../recording');
+  const day = REAL_BOOKS === undefined ? '' : join(REAL_BOOKS, '..');
   const resolved = join(day, 'gamma', 'resolved-btc-5m-2026-06-08.jsonl.gz');
   const spot = join(day, 'spot', 'btcusd-chainlink-2026-06-08.csv.gz');
 

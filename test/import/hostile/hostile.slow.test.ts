@@ -109,7 +109,7 @@ describe(`${CASES.length} hostile files, imported at once`, () => {
     writeFileSync(join(cwd, 'corpus', 'markets.ndjson'), `${JSON.stringify(sampleMarket())}\n`);
     for (const [index, hostile] of CASES.entries()) {
       const path = join(cwd, pathOf(hostile, index));
-      mkdirSync(join(path, '../../recording'));
+      mkdirSync(join(path, '..'));
       writeFileSync(path, hostile.bytes);
     }
     const args = ['import', 'corpus', '--data', 'data', '--rejects', 'rejects.ndjson'];
@@ -222,7 +222,7 @@ describe('a directory of strange things', () => {
     writeFileSync(notUtf8, joined([JSON.stringify(goodRecord(HOSTILE_START_MS, 900))]));
     const links: [to: string, name: string][] = [
       ['.', 'loop'],
-      ['../../recording', 'deep/up'],
+      ['..', 'deep/up'],
       ['self.ndjson', 'self.ndjson'],
       ['nowhere.ndjson', 'nowhere.ndjson'],
       ['/dev/zero', 'zero.ndjson'],
