@@ -154,7 +154,7 @@ describe('a list of markets', () => {
     return turns;
   };
 
-  test('lets others have their turns the oftener, the more is skipped', async () => {
+  test('lets other requests go on the more often, the more is skipped', async () => {
     expect(await turnsDuring(0)).toBe(0);
     expect(await turnsDuring(60_000)).toBeGreaterThanOrEqual(1);
     expect(await turnsDuring(159_999)).toBeGreaterThanOrEqual(3);

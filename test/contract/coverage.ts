@@ -49,7 +49,7 @@ export function coverageTests(suite: Suite): void {
 
   test.each([
     ['resolved, with books that are one-sided and empty', BOOKS],
-    ['with recorded quotes beside its books', RECORDED],
+    ['with recorded quotes and books', RECORDED],
     ['with books outside its window', NEAREST],
     ['with crossed and placeholder books of one outcome', SOL],
     ['resolved, without any record', EMPTY],

@@ -143,8 +143,8 @@ const EMPTY = '0\r\n\r\n';
 
 const BROKEN: readonly Broken[] = [
   // A length and chunks: two ways to cut one message.
-  framed('a length in front of chunks', ['Content-Length: 5', CHUNKED], EMPTY),
-  framed('chunks in front of a length', [CHUNKED, 'Content-Length: 5'], EMPTY),
+  framed('a length before chunks', ['Content-Length: 5', CHUNKED], EMPTY),
+  framed('chunks before a length', [CHUNKED, 'Content-Length: 5'], EMPTY),
   framed('a length of 0 and chunks', ['Content-Length: 0', CHUNKED], EMPTY),
   framed('a length and chunks in other letters', ['content-length: 5', 'TRANSFER-ENCODING: CHUNKED'], EMPTY),
   framed('two lengths', ['Content-Length: 0', 'Content-Length: 44'], ''),
@@ -165,17 +165,17 @@ const BROKEN: readonly Broken[] = [
   // Encodings that one parser knows and another does not.
   framed('an unknown encoding', ['Transfer-Encoding: cow'], EMPTY),
   framed('identity', ['Transfer-Encoding: identity'], EMPTY),
-  framed('an encoding behind chunked', ['Transfer-Encoding: chunked, identity'], EMPTY),
+  framed('an encoding after chunked', ['Transfer-Encoding: chunked, identity'], EMPTY),
   framed('chunked twice', ['Transfer-Encoding: chunked, chunked'], EMPTY),
   framed('two encodings', [CHUNKED, 'Transfer-Encoding: identity'], EMPTY),
   framed('an encoding in quotes', ['Transfer-Encoding: "chunked"'], EMPTY),
   framed('an encoding with a letter too many', ['Transfer-Encoding: xchunked'], EMPTY),
   framed('an encoding cut short', ['Transfer-Encoding: chunke'], EMPTY),
   framed('an encoding with a semicolon', ['Transfer-Encoding: chunked;q=1'], EMPTY),
-  framed('an encoding behind a vertical tab', ['Transfer-Encoding: \x0bchunked'], EMPTY),
+  framed('an encoding after a vertical tab', ['Transfer-Encoding: \x0bchunked'], EMPTY),
   framed('an encoding on a folded line', ['Transfer-Encoding:', ' chunked'], EMPTY),
-  framed('a space in front of the colon of an encoding', ['Transfer-Encoding : chunked'], EMPTY),
-  framed('a space in front of the colon of a length', ['Content-Length : 44'], ''),
+  framed('a space before the colon of an encoding', ['Transfer-Encoding : chunked'], EMPTY),
+  framed('a space before the colon of a length', ['Content-Length : 44'], ''),
   // Chunks that are none.
   framed('a chunk size that is no hex', [CHUNKED], 'xyz\r\n\r\n'),
   framed('a chunk size with a sign', [CHUNKED], '-1\r\n\r\n'),
@@ -186,7 +186,7 @@ const BROKEN: readonly Broken[] = [
   framed('a chunk without its line end', [CHUNKED], '3\r\nabc0\r\n\r\n'),
   framed('a chunk size ended by LF', [CHUNKED], '1\na\r\n0\r\n\r\n'),
   framed('a chunk size ended by CR', [CHUNKED], '1\ra\r\n0\r\n\r\n'),
-  framed('a space in front of a chunk size', [CHUNKED], ' 0\r\n\r\n'),
+  framed('a space before a chunk size', [CHUNKED], ' 0\r\n\r\n'),
   framed('an extension of a chunk with a NUL', [CHUNKED], '0;a\0b\r\n\r\n'),
   framed('an extension of a chunk with a bare LF', [CHUNKED], '0;a\nb\r\n\r\n'),
   // Lines.
@@ -195,7 +195,7 @@ const BROKEN: readonly Broken[] = [
   broken('a header ended by LF', `${START}${HOST}\nX: a\r\n\r\n`),
   broken('a header ended by CR', `${START}${HOST}\rX: a\r\n\r\n`),
   broken('an end ended by LF', `${START}${HOST}\r\n\n`),
-  broken('CR CR LF behind a header', `${START}${HOST}\r\r\n\r\n`),
+  broken('CR CR LF after a header', `${START}${HOST}\r\r\n\r\n`),
   lines('a bare CR in a value', 'X: a\rb'),
   lines('a bare LF in a value', 'X: a\nb'),
   lines('a NUL in a value', 'X: a\0b'),
@@ -203,9 +203,9 @@ const BROKEN: readonly Broken[] = [
   lines('an escape character in a value', 'X: a\x1bb'),
   lines('a folded line', 'X: a', ' b'),
   lines('a line folded with a tab', 'X: a', '\tb'),
-  broken('a folded line in front of every header', `${START} X: a\r\n${HOST}\r\n\r\n`),
-  lines('a space in front of a colon', 'X : a'),
-  lines('a tab in front of a colon', 'X\t: a'),
+  broken('a folded line before every header', `${START} X: a\r\n${HOST}\r\n\r\n`),
+  lines('a space before a colon', 'X : a'),
+  lines('a tab before a colon', 'X\t: a'),
   lines('a space within a name', 'X Y: a'),
   lines('no name', ': a'),
   lines('no colon', 'nonsense'),
@@ -225,11 +225,11 @@ const BROKEN: readonly Broken[] = [
   startLine('no version', 'GET /healthz'),
   startLine('no target', 'GET HTTP/1.1'),
   startLine('an empty target', 'GET  HTTP/1.1'),
-  startLine('two spaces in front of the version', 'GET /healthz  HTTP/1.1'),
-  startLine('a space behind the version', 'GET /healthz HTTP/1.1 '),
+  startLine('two spaces before the version', 'GET /healthz  HTTP/1.1'),
+  startLine('a space after the version', 'GET /healthz HTTP/1.1 '),
   startLine('a space within the target', 'GET /heal thz HTTP/1.1'),
   startLine('tabs between the parts', 'GET\t/healthz\tHTTP/1.1'),
-  startLine('a space in front', ' GET /healthz HTTP/1.1'),
+  startLine('a space before the method', ' GET /healthz HTTP/1.1'),
   startLine('a NUL in the target', 'GET /heal\0thz HTTP/1.1'),
   startLine('a tab in the target', 'GET /heal\tthz HTTP/1.1'),
   startLine('a control character in the target', 'GET /heal\x01thz HTTP/1.1'),
@@ -287,7 +287,7 @@ export function malformedHttpTests(suite: Suite): void {
     if (reply.status === 200) expect(reply.body).toContain('"name":"bookreel"');
   });
 
-  describe('messages that are none', () => {
+  describe('malformed messages', () => {
     let target: Target;
     // Some are charged to their address, of which the other tests have need.
     beforeAll(async () => {
@@ -297,7 +297,7 @@ export function malformedHttpTests(suite: Suite): void {
       if (target !== suite.target) await target[Symbol.asyncDispose]();
     });
 
-    test.concurrent.each(BROKEN)('$name: refused, and nothing behind it is served', async ({ bytes }) => {
+    test.concurrent.each(BROKEN)('$name: refused, and nothing after it is served', async ({ bytes }) => {
       const statuses = await statusesUntilClosed(target.origin, `${bytes}${SMUGGLED}`);
       // A chunk may be found to be none when its message's head is answered: a second refusal, and the end.
       expect(statuses.length).toBeLessThanOrEqual(2);

@@ -116,7 +116,7 @@ export function pageTests(suite: Suite): void {
     for (const link of links) expect((await get(link)).status, link).toBe(200);
   });
 
-  test('the quick start names no market: which there are is for those who have a key', async () => {
+  test('the quick start names no market: their list needs a key', async () => {
     const { text } = await quickStart();
     const { data } = (await suite.client('/v1/btc/markets')).json<{ data: { slug: string; conditionId: string }[] }>();
     expect(data.length).toBeGreaterThan(0);
@@ -177,7 +177,7 @@ export function pageTests(suite: Suite): void {
     );
   });
 
-  test('/llms.txt says what a client has to know beside the document', async () => {
+  test('/llms.txt says what a client has to know besides the document', async () => {
     const text = await llms();
     for (const [what, pattern] of [
       ['the header', /Authorization: Bearer <API_KEY>/],

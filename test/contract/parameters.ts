@@ -183,7 +183,7 @@ export function parameterTests(suite: Suite): void {
     [`from=${T0}&to=${T0}`, null],
     ['from=1970-01-01T00:00:01Z', null],
     ['limit=5', null],
-  ])('%s is served as it stands, and a value like seconds is pointed out (%p)', async (query, named) => {
+  ])('%s is served as given, and a value that looks like seconds is pointed out (%p)', async (query, named) => {
     const reply = await get(`${market}/snapshots?${query}`);
     expect(reply.status).toBe(200);
     const warning = reply.headers.get('x-bookreel-warning');

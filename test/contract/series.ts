@@ -39,7 +39,7 @@ const SERIES: readonly Series[] = [
   series('snapshots', of(BOOKS, 'snapshots'), ALL_BOOKS),
   series('quotes derived from books', of(BOOKS, 'quotes'), expectedQuotes(BOOKS)),
   series('prices derived from books', of(BOOKS, 'prices'), expectedPrices(BOOKS)),
-  series('snapshots beside recorded quotes', of(RECORDED, 'snapshots'), expectedSnapshots(RECORDED)),
+  series('snapshots of a market with recorded quotes', of(RECORDED, 'snapshots'), expectedSnapshots(RECORDED)),
   series('quotes, recorded of up and derived of down', of(RECORDED, 'quotes'), expectedQuotes(RECORDED)),
   series('recorded midpoints and trades', of(RECORDED, 'prices'), expectedPrices(RECORDED)),
   series('coin prices of several sources', '/v1/btc/prices', expectedCoinPrices('btc'), false),
@@ -285,9 +285,9 @@ export function seriesTests(suite: Suite): void {
     ['equally far before and after: the earlier one', T0 + 1500, 'up', ['502']],
     ['nearer to the later one by a millisecond', T0 + 1501, 'up', ['505']],
     ['several with that time: the highest id, exactly on it', T0 + 1000, 'up', ['502']],
-    ['several with that time: the highest id, from behind it', T0 + 2001, 'up', ['505']],
-    ['in front of the first', 0, 'up', ['502']],
-    ['behind the last', Number.MAX_SAFE_INTEGER, 'up', ['9007199254740991']],
+    ['several with that time: the highest id, from after it', T0 + 2001, 'up', ['505']],
+    ['before the first', 0, 'up', ['502']],
+    ['after the last', Number.MAX_SAFE_INTEGER, 'up', ['9007199254740991']],
     ['without outcome the nearer of the two first: down', T0 + 2400, undefined, ['511', '505']],
     ['without outcome the nearer of the two first: up', T0 + 2100, undefined, ['505', '511']],
     ['equally far from both outcomes: up before down', T0 + 1000, undefined, ['502', '510']],
@@ -304,7 +304,7 @@ export function seriesTests(suite: Suite): void {
     expect((await get(nearestPath(SOL, T0, 'down'))).json<SeriesDocument>().data).toEqual([]);
   });
 
-  test('nearest: at, before, behind and between all records it is the one that no other beats', async () => {
+  test('nearest: at, before, after and between all records it is the one with the smallest difference', async () => {
     const instants = [...new Set(ALL_BOOKS.map(({ timestamp }) => Date.parse(timestamp)))];
     const middles = instants.slice(1).map((instant, index) => Math.floor((instant + instants[index]!) / 2));
     const targets = [...instants.flatMap((instant) => [instant - 1, instant, instant + 1]), ...middles];

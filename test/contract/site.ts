@@ -76,7 +76,7 @@ export function siteTests(suite: Suite): void {
     expect(script.bytes.length).toBeGreaterThan(1_000_000);
   });
 
-  test('the form of segments is described and its reader served, both as they stand in the sources', async () => {
+  test('the form of segments is described and its reader served, both as they are in the sources', async () => {
     for (const [path, file, type] of [
       ['/docs/segments.md', 'segments.md', 'text/markdown; charset=utf-8'],
       ['/docs/segment-reader.ts', 'segment-reader.ts', 'text/plain; charset=utf-8'],

@@ -64,7 +64,7 @@ export function streamTests(suite: Suite): void {
     expect(paced.text).toBe(hurried.text);
   });
 
-  test('whoever comes back with the id of any event gets what follows it, nothing twice and nothing lost', async () => {
+  test('a client that reconnects with the id of any event gets what follows it, nothing twice and nothing lost', async () => {
     for (const [market, query] of [
       [NEAREST, ''],
       [RECORDED, '&depth=2'],
@@ -93,7 +93,7 @@ export function streamTests(suite: Suite): void {
     expect(toldBy(await stream(BOOKS, '', ''))).toEqual(events);
   });
 
-  test('an id of another stream, or one that nobody gave, is refused', async () => {
+  test('an id of another stream, or one that was never given, is refused', async () => {
     const { id } = toldBy(await stream(BOOKS, ''))[3]!;
     const forged = [...id.slice(0, -1), id.endsWith('A') ? 'B' : 'A'].join('');
     const cursor = (await get(`${pathOf(BOOKS)}/snapshots?limit=1`)).json<{ nextCursor: string }>().nextCursor;

@@ -98,7 +98,7 @@ fault(
 fault(
   {
     what: 'the pages of keys and accounts are overwritten with noise while the archive is served',
-    expected: 'nobody is let in and nothing is told: 503 for every key, right or wrong, and not ready',
+    expected: 'no key is accepted and no data is sent: 503 for every key, right or wrong, and not ready',
   },
   async () => {
     using directory = temporaryDirectory();
@@ -220,7 +220,7 @@ fault(
 
 fault(
   {
-    what: 'the write-ahead log is deleted while an import writes into it, beside a server',
+    what: 'the write-ahead log is deleted while an import writes into it and a server runs',
     expected:
       'the import ends with an error, the server is not ready; then the archive is sound and the import completes it',
   },

@@ -59,7 +59,7 @@ fault(
 
 fault(
   {
-    what: 'an import is stopped (SIGSTOP) while it holds the write lock, beside a server, and goes on',
+    what: 'an import is stopped (SIGSTOP) while it holds the write lock and a server runs, and goes on',
     expected: 'the server answers as ever; a command that writes says who has the lock, or waits; the import completes',
   },
   async () => {

@@ -219,7 +219,7 @@ const FLAWS: readonly Flaw[] = [
     },
   ],
   [
-    'from behind to',
+    'from after to',
     (draft, random) => void draft.query.push(['from', String(1e12 + Math.floor(random() * 1e12))], ['to', '1']),
   ],
   ['another method', (draft, random) => (draft.method = pick(METHODS, random))],

@@ -110,7 +110,7 @@ describe.each<[string, OpenTarget]>([
     );
   });
 
-  test('within a minute each key gets its limit, and nobody another one’s', async () => {
+  test('within a minute each key gets its own limit, and never another one’s', async () => {
     const asked = fc.record({
       limits: fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 4 }),
       turns: fc.array(fc.nat(), { maxLength: 30 }),

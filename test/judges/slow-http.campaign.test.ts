@@ -33,7 +33,7 @@ describe.skipIf(TOOL === null)('slow clients (needs slowhttptest)', () => {
     directory[Symbol.dispose]();
   });
 
-  test('in every way there is, all at once, keep nobody else waiting', async () => {
+  test('in every mode at once do not keep other clients waiting', async () => {
     const url = `${server.origin}/openapi.json`;
     const common = ['-c', String(CONNECTIONS), '-r', '100', '-l', String(SECONDS), '-p', '5', '-u', url];
     const loads = Object.values(MODES).map((mode) =>

@@ -49,7 +49,7 @@ export async function judgeBySpecmatic(): Promise<Verdict> {
     judge: JUDGE,
     checks: `${sum(({ tests }) => tests)} generated, ${examples.tests} of examples`,
     failures: [...generated, examples].flatMap(({ failures }) => failures).slice(0, SHOWN_MAX),
-    notes: `${sum(({ unfit }) => unfit)} more put from behind to, 400, or asOf before everything, 404`,
+    notes: `${sum(({ unfit }) => unfit)} more put from after to, 400, or asOf before everything, 404`,
     seconds: (performance.now() - startedMs) / 1000,
   };
 }

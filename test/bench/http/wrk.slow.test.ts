@@ -10,7 +10,7 @@ test('what wrk counted is read from its last line', () => {
   expect(countedOf(LINE(0))).toEqual({ answers: 500, requestsPerSecond: 250, bytes: 3000 });
 });
 
-test('a run with a failed answer, or without counts, is none', () => {
+test('output with a failed answer, or without counts, is refused', () => {
   expect(() => countedOf(LINE(1))).toThrow('1 of 500 requests failed');
   expect(() => countedOf('Running 1s test\n')).toThrow('wrk printed no counts');
 });
