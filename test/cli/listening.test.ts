@@ -41,3 +41,21 @@ test('an address that is taken is an error', async () => {
   expect(second).toThrow(expect.objectContaining({ code: 'EADDRINUSE' }));
   first.stop();
 });
+
+test('connections on which nothing happens are closed: silent ones, with half a request, and between two', async () => {
+  const listening = listenDirectly(new Elysia().get('/', 'here'), { ...WHERE, idleSeconds: 1 });
+  const answers = await Promise.all(
+    ['', 'GET / HTTP/1.1\r\nHost: local', 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'].map(async (sent) => {
+      const socket = connect(listening.port, '127.0.0.1');
+      let answer = '';
+      socket.on('data', (chunk) => {
+        answer += String(chunk);
+      });
+      if (sent !== '') socket.write(sent);
+      await new Promise((resolve) => socket.once('close', resolve));
+      return answer;
+    }),
+  );
+  expect(answers).toEqual(['', '', expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*here$/)]);
+  listening.stop();
+});

@@ -310,6 +310,30 @@ export function malformedHttpTests(suite: Suite): void {
     });
   });
 
+  test('requests sent at once, also byte by byte, are answered in their order, and HEAD without a body', async () => {
+    const asked: readonly [method: string, target: string, body: string][] = [
+      ['HEAD', '/healthz', ''],
+      ['POST', '/healthz', 'GET'],
+      ['GET', '/nothing', ''],
+    ];
+    const first = asked.map(
+      ([method, target, body]) =>
+        `${method} ${target} HTTP/1.1\r\n${HOST}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    const sent = first.join('') + requestOf('/healthz', [HOST]);
+    for (const parts of [[sent], [...sent], [sent.slice(0, 40), sent.slice(40)]]) {
+      const head = parse(await receivedUntilClosed(suite.target.origin, ...parts));
+      const statuses = [head.status];
+      let rest: string | undefined = head.body;
+      while (rest !== undefined && rest !== '') {
+        const reply = parse(rest);
+        statuses.push(reply.status);
+        ({ rest } = bodyOf(reply));
+      }
+      expect({ statuses, rest }).toEqual({ statuses: [200, 405, 404, 200], rest: '' });
+    }
+  });
+
   test.each([
     ['a page', 'snapshots?limit=1000'],
     ['an export', 'export'],

@@ -253,6 +253,12 @@ test.each(REFUSALS)('%s refuses %p with %p', async (path, body, [status, refused
   expect({ ...answer, body: JSON.parse(text) }).toEqual({ status, body: refused });
 });
 
+test('a batch of as many as the venue takes is answered', async () => {
+  await using server = await sampleServer();
+  const batch = Array.from({ length: 500 }, () => ONE);
+  expect(await server.json('/midpoints', batch)).toEqual({ [UP_ASSET]: '0.515' });
+});
+
 test('what is not listed yet, not selected, without a book yet or resolved has no order book', async () => {
   await using server = await sampleServer();
   const statuses = async (prefix = '') => {

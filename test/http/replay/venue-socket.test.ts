@@ -117,3 +117,23 @@ test('a socket of a replay that there is not is refused', async () => {
     expect((await replaying.get(path)).status).toBe(404);
   }
 });
+
+test('a plain request for a socket is refused', async () => {
+  await using replaying = await startReplaying(fill);
+  const { id } = replaying.replays.create(EVERYTHING);
+  const window = { exchange: 'polymarket', from: '2026-04-16', to: '2026-04-17' };
+  const normalized = encodeURIComponent(JSON.stringify({ ...window, dataTypes: ['trade'] }));
+  const sockets = ['/ws/market', `/replays/${id}/ws/market`];
+  for (const path of [
+    ...sockets,
+    `/ws-replay?${new URLSearchParams(window)}`,
+    `/ws-replay-normalized?options=${normalized}`,
+  ]) {
+    const answer = await replaying.get(path);
+    expect({ path, status: answer.status, text: await answer.text() }).toEqual({
+      path,
+      status: 400,
+      text: expect.stringContaining('WebSocket'),
+    });
+  }
+});

@@ -1,0 +1,35 @@
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parquetWriteBuffer } from 'hyparquet-writer';
+import { OUTCOMES } from '../../../src/domain/outcome.ts';
+import { importPaths, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
+import { booksOf } from '../../support/imported.ts';
+import { CONDITION_ID, DOWN_ASSET, START_MS, sampleMarket, UP_ASSET } from '../../support/sample-records.ts';
+
+const message = (asset: string, size: string) =>
+  JSON.stringify({
+    ...{ market: CONDITION_ID, asset_id: asset, timestamp: String(START_MS), event_type: 'book' },
+    bids: [{ price: '0.4', size }],
+    asks: [],
+  });
+
+test('only a market record says which outcome an asset is: without one its books are rejected', async () => {
+  using directory = temporaryDirectory();
+  const data = [message(UP_ASSET, '1'), message(DOWN_ASSET, '2'), message('7', '3')];
+  const books = join(directory.path, 'books.parquet');
+  writeFileSync(books, Buffer.from(parquetWriteBuffer({ columnData: [{ name: 'raw_data', data, type: 'STRING' }] })));
+  using place = temporaryArchive();
+  const missing = `market ${CONDITION_ID} is: put a markets.ndjson beside the file or name one with --markets`;
+  const reasonOf = (asset: string) => `no market record says which outcome asset ${asset} of ${missing}`;
+  const without = await importPaths(place.archive, books);
+  expect(without.rejections.map(({ reason }) => reason)).toEqual([UP_ASSET, DOWN_ASSET, '7'].map(reasonOf));
+  expect(without.total.stored).toBe(0);
+  writeFileSync(join(directory.path, 'markets.ndjson'), JSON.stringify(sampleMarket()));
+  const known = await importPaths(place.archive, directory.path);
+  expect(known.rejections.map(({ reason }) => reason)).toEqual([reasonOf('7')]);
+  const sizes = OUTCOMES.map((outcome) =>
+    booksOf(place.archive, sampleMarket().slug as string, outcome).map(({ book }) => book.bidSizes[0]),
+  );
+  expect(sizes).toEqual([[1], [2]]);
+});

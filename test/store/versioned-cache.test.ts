@@ -1,0 +1,29 @@
+import { expect, test } from 'bun:test';
+import { VersionedCache } from '../../src/store/versioned-cache.ts';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { marketStatement } from '../support/markets.ts';
+
+test('what was found is kept until the archive changes, and never more than so many findings', () => {
+  using held = temporaryArchive();
+  const { database, markets } = held.archive;
+  const cache = new VersionedCache<string>(database, 3);
+  /** The keys that had to be looked for. */
+  const looked = (...keys: readonly string[]) =>
+    database.readShared(() => {
+      const missed: string[] = [];
+      for (const key of keys) {
+        const found = cache.find(key, () => {
+          missed.push(key);
+          return key === 'none' ? undefined : key;
+        });
+        expect(found).toBe(key === 'none' ? undefined : key);
+      }
+      return missed.join(' ');
+    });
+  expect(looked('a', 'b', 'c', 'none')).toBe('a b c none');
+  expect(looked('a', 'b', 'c', 'none')).toBe('none');
+  // One more than fits gives all up, and it alone is kept.
+  expect(looked('d', 'd', 'a', 'b', 'c')).toBe('d a b c');
+  database.write(() => markets.put(marketStatement(1), NOW_MS));
+  expect(looked('c', 'c')).toBe('c');
+});
