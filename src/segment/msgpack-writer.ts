@@ -26,8 +26,8 @@ const ARRAY32 = 0xdd;
 const NUMBER_BYTES_MAX = 9;
 const ARRAY_LENGTH_BYTES_MAX = 5;
 const INSTANT_CHARS = 24;
-/** The fields beside the labels of an answer's snapshot (id, timestamp, bids, asks), and of a recording's (type as well). */
-const FIELDS_BESIDE_LABELS = 4;
+/** Fields of a snapshot that are not labels: id, timestamp, bids, asks; a recording's has its type as well. */
+const UNLABELLED_FIELDS = 4;
 
 const encoder = new TextEncoder();
 const FIX_TEXT_MAX = 31;
@@ -68,7 +68,7 @@ export function msgpackOpenings(): LevelOpenings {
 export function msgpackLabels(labels: SnapshotLabels | RecordingLabels): LabelBytes {
   const { type, ...rest } = { type: undefined, ...labels };
   const fields = Object.entries(rest);
-  const count = FIELDS_BESIDE_LABELS + fields.length + (type === undefined ? 0 : 1);
+  const count = UNLABELLED_FIELDS + fields.length + (type === undefined ? 0 : 1);
   const packed = fields.flatMap(([name, value]) => [
     ...msgpackText(name),
     ...(typeof value === 'boolean' ? [value ? TRUE : FALSE] : msgpackText(value)),
@@ -132,6 +132,7 @@ function writeArrayLength(bytes: Uint8Array, position: number, count: number): n
 /** Writes numbers of 0 or more: whole ones below 2^32 as integers, others as doubles. */
 class NumberWriter {
   readonly #double = new DataView(new ArrayBuffer(8));
+  readonly #doubleBytes = new Uint8Array(this.#double.buffer);
 
   write(bytes: Uint8Array, position: number, value: number): number {
     if (value >>> 0 !== value) return this.#writeDouble(bytes, position, value);
@@ -146,17 +147,8 @@ class NumberWriter {
 
   #writeDouble(bytes: Uint8Array, position: number, value: number): number {
     this.#double.setFloat64(0, value);
-    const high = this.#double.getUint32(0);
-    const low = this.#double.getUint32(4);
     bytes[position] = DOUBLE;
-    bytes[position + 1] = high >>> 24;
-    bytes[position + 2] = (high >>> 16) & 255;
-    bytes[position + 3] = (high >>> 8) & 255;
-    bytes[position + 4] = high & 255;
-    bytes[position + 5] = low >>> 24;
-    bytes[position + 6] = (low >>> 16) & 255;
-    bytes[position + 7] = (low >>> 8) & 255;
-    bytes[position + 8] = low & 255;
+    for (let i = 0; i < 8; i += 1) bytes[position + 1 + i] = this.#doubleBytes[i]!;
     return position + 9;
   }
 }

@@ -10,7 +10,7 @@ import { damaged, unsignedBytes, VarintReader, type VarintWriter } from './varin
  *   ids       first id (unsigned), then count-1 steps (signed)
  *
  * so a page can be planned, and a nearest record found, without reading a book. Where a step equals the one written
- * before it, an unsigned number follows that says how often it comes again (those count among the count-1); the step behind
+ * before it, an unsigned number follows that says how often it comes again (those count among the count-1); the step after
  * such a repetition is compared with none.
  */
 const VERSION = 2;
@@ -23,7 +23,7 @@ export const SEGMENT_RECORDS_MAX = 128;
 export const SEGMENT_PAYLOAD_BYTES = 1_960;
 export const KEYFRAMES_PER_SEGMENT = 4;
 
-/** The places of a segment's records, ascending, and where the records themselves begin. */
+/** The positions of a segment's records, ascending, and where the records themselves begin. */
 export interface SegmentHeader {
   readonly count: number;
   readonly timestamps: Float64Array;
@@ -43,7 +43,7 @@ export interface SegmentSlice extends OpenSegment {
   readonly to: number;
 }
 
-/** How records of one kind become segments and come back. `R` carries its place. */
+/** How records of one kind become segments and come back. `R` carries its position. */
 export interface SegmentCodec<R extends Position> {
   /** Encodes as many of `records` from `from` on as one segment takes, at least one, at most `countMax`. */
   encode(records: readonly R[], from: number, countMax: number): EncodedSegment;
@@ -67,28 +67,18 @@ export function writeSegmentHeader(
   writer.unsigned(VERSION);
   writer.unsigned(count);
   writer.unsigned(records[from]!.timestampMs);
-  writeSteps(count, (i) => records[from + i]!.timestampMs - records[from + i - 1]!.timestampMs, {
-    step: (step) => writer.unsigned(step),
-    times: (times) => writer.unsigned(times),
-  });
+  writeSteps(writer, count, false, (i) => records[from + i]!.timestampMs - records[from + i - 1]!.timestampMs);
   writer.unsigned(records[from]!.id);
-  writeSteps(count, (i) => records[from + i]!.id - records[from + i - 1]!.id, {
-    step: (step) => writer.signed(step),
-    times: (times) => writer.unsigned(times),
-  });
-}
-
-interface StepWriter {
-  step(step: number): void;
-  times(times: number): void;
+  writeSteps(writer, count, true, (i) => records[from + i]!.id - records[from + i - 1]!.id);
 }
 
 /** `stepTo(i)` leads to record i, 1 … count-1. */
-function writeSteps(count: number, stepTo: (i: number) => number, writer: StepWriter): void {
+function writeSteps(writer: VarintWriter, count: number, signed: boolean, stepTo: (i: number) => number): void {
   let before = Number.NaN;
   for (let i = 1; i < count; ) {
     const step = stepTo(i);
-    writer.step(step);
+    if (signed) writer.signed(step);
+    else writer.unsigned(step);
     i += 1;
     if (step !== before) {
       before = step;
@@ -96,7 +86,7 @@ function writeSteps(count: number, stepTo: (i: number) => number, writer: StepWr
     }
     const first = i;
     while (i < count && stepTo(i) === step) i += 1;
-    writer.times(i - first);
+    writer.unsigned(i - first);
     before = Number.NaN;
   }
 }
@@ -105,7 +95,7 @@ function writeSteps(count: number, stepTo: (i: number) => number, writer: StepWr
 export class SegmentHeaderBytes {
   readonly #times = new StepBytes();
   readonly #ids = new StepBytes();
-  /** In front of the first step: version, count, timestamp, id. */
+  /** Before the first step: version, count, timestamp, id. */
   #length = 20;
 
   /** With one more record. */
@@ -188,15 +178,15 @@ function readColumn(reader: VarintReader, column: Float64Array, signed: boolean)
   reader.mustEndWithin();
 }
 
-/** Index of the first record of `head` that stands behind `place`, or `count`. */
-export function firstBehind(head: SegmentHeader, place: Position): number {
+/** Index of the first record of `head` after `position`, or `count`. */
+export function firstAfter(head: SegmentHeader, position: Position): number {
   let low = 0;
   let high = head.count;
   while (low < high) {
     const middle = (low + high) >>> 1;
     const timestamp = head.timestamps[middle]!;
-    const behind = timestamp > place.timestampMs || (timestamp === place.timestampMs && head.ids[middle]! > place.id);
-    if (behind) high = middle;
+    const { timestampMs, id } = position;
+    if (timestamp > timestampMs || (timestamp === timestampMs && head.ids[middle]! > id)) high = middle;
     else low = middle + 1;
   }
   return low;

@@ -1,41 +1,26 @@
 import { comparePositions, type PageQuery, type Position } from '../domain/page.ts';
-import { firstBehind, type OpenSegment, type SegmentSlice } from '../segment/segment-header.ts';
-import { lastAtOrBefore, positionAt, type SegmentSource, type Walk } from './series-walk.ts';
-
-const ID_MAX = Number.MAX_SAFE_INTEGER;
+import { firstAfter, type OpenSegment } from '../segment/segment-header.ts';
+import { ID_MAX, lastAtOrBefore, positionAt, type SegmentSource, Walk } from './series-walk.ts';
 
 /**
  * The last record of each bucket of `intervalMs` that has any, see PageQuery. Each is found with two seeks, whatever the
  * bucket holds.
  */
-export class BucketWalk implements Walk {
-  readonly #source: SegmentSource;
-  readonly #seriesId: number;
-  readonly #query: PageQuery;
+export class BucketWalk extends Walk {
   readonly #intervalMs: number;
-  readonly #slices: SegmentSlice[] = [];
-  #segment: OpenSegment | undefined;
-  #index = 0;
-  place: Position | undefined;
 
   constructor(source: SegmentSource, seriesId: number, query: PageQuery, intervalMs: number) {
-    this.#source = source;
-    this.#seriesId = seriesId;
-    this.#query = query;
+    super(source, seriesId, query);
     this.#intervalMs = intervalMs;
     const { fromMs, toMs, after, order } = query;
     if (order === 'asc') {
       const from = { timestampMs: fromMs, id: -1 };
-      this.#standBehind(after !== undefined && comparePositions(after, from) > 0 ? after : from);
+      this.#seekAfter(after !== undefined && comparePositions(after, from) > 0 ? after : from);
     } else if (after === undefined) {
-      this.#standAtOrBefore(toMs);
+      this.#seekAtOrBefore(toMs);
     } else {
-      this.#standBefore(after);
+      this.#seekBefore(after);
     }
-  }
-
-  get payloadBytes(): number {
-    return this.#segment?.payload.length ?? 0;
   }
 
   /** What follows in the same segment belongs to the same bucket, or is not its last record. */
@@ -44,55 +29,51 @@ export class BucketWalk implements Walk {
   }
 
   takeMany(): Position {
-    const taken = this.place!;
-    this.#slices.push({ ...this.#segment!, from: this.#index, to: this.#index + 1 });
+    const taken = this.position!;
+    this.slices.push({ ...this.segment!, from: this.index, to: this.index + 1 });
     const beginMs = this.#beginOf(taken.timestampMs);
-    if (this.#query.order === 'asc') this.#standBehind({ timestampMs: beginMs + this.#intervalMs - 1, id: ID_MAX });
-    else this.#standAtOrBefore(beginMs - 1);
+    if (this.query.order === 'asc') this.#seekAfter({ timestampMs: beginMs + this.#intervalMs - 1, id: ID_MAX });
+    else this.#seekAtOrBefore(beginMs - 1);
     return taken;
   }
 
-  slices(): readonly SegmentSlice[] {
-    return this.#slices;
-  }
-
-  /** Stands at the last record of the first bucket that has any behind `start`. */
-  #standBehind(start: Position): void {
-    this.place = undefined;
-    const segment = this.#source.following(this.#seriesId, start);
+  /** Moves to the last record of the first bucket that has any after `start`. */
+  #seekAfter(start: Position): void {
+    this.position = undefined;
+    const segment = this.source.following(this.seriesId, start);
     if (segment === undefined) return;
-    const first = positionAt(segment, firstBehind(segment.head, start));
-    if (first.timestampMs > this.#query.toMs) return;
+    const first = positionAt(segment, firstAfter(segment.head, start));
+    if (first.timestampMs > this.query.toMs) return;
     const endMs = this.#beginOf(first.timestampMs) + this.#intervalMs - 1;
-    this.#stand({ timestampMs: Math.min(endMs, this.#query.toMs), id: ID_MAX }, segment);
+    this.#seek({ timestampMs: Math.min(endMs, this.query.toMs), id: ID_MAX }, segment);
   }
 
-  /** Stands at the last record in front of `cursor`, the place of this or of another series, that is one of its bucket's. */
-  #standBefore(cursor: Position): void {
+  /** Moves to the last record before `cursor`, a position of this or of another series, that is the last of its bucket. */
+  #seekBefore(cursor: Position): void {
     const endMs = this.#beginOf(cursor.timestampMs) + this.#intervalMs - 1;
-    this.#standAtOrBefore(Math.min(endMs, this.#query.toMs));
-    if (this.place !== undefined && comparePositions(this.place, cursor) >= 0) {
-      this.#standAtOrBefore(this.#beginOf(cursor.timestampMs) - 1);
+    this.#seekAtOrBefore(Math.min(endMs, this.query.toMs));
+    if (this.position !== undefined && comparePositions(this.position, cursor) >= 0) {
+      this.#seekAtOrBefore(this.#beginOf(cursor.timestampMs) - 1);
     }
   }
 
-  #standAtOrBefore(lastMs: number): void {
-    this.place = undefined;
-    if (lastMs < this.#query.fromMs) return;
+  #seekAtOrBefore(lastMs: number): void {
+    this.position = undefined;
+    if (lastMs < this.query.fromMs) return;
     const last = { timestampMs: lastMs, id: ID_MAX };
-    this.#stand(last, this.#source.following(this.#seriesId, last));
+    this.#seek(last, this.source.following(this.seriesId, last));
   }
 
-  /** Stands at the last record at or before `last`, if there is one; `near`: a segment that may hold it, or stands behind. */
-  #stand(last: Position, near: OpenSegment | undefined): void {
+  /** Moves to the last record at or before `last`, if there is one; `near`: a segment that may hold it, or comes after it. */
+  #seek(last: Position, near: OpenSegment | undefined): void {
     const isBefore = near !== undefined && comparePositions(positionAt(near, near.head.count - 1), last) <= 0;
-    const behind = isBefore ? this.#source.following(this.#seriesId, last) : near;
-    const found = lastAtOrBefore(this.#source, this.#seriesId, last, behind);
+    const following = isBefore ? this.source.following(this.seriesId, last) : near;
+    const found = lastAtOrBefore(this.source, this.seriesId, last, following);
     if (found === undefined) return;
-    this.#segment = found;
-    this.#index = found.index;
-    const place = positionAt(found, found.index);
-    if (place.timestampMs >= this.#query.fromMs) this.place = place;
+    this.segment = found;
+    this.index = found.index;
+    const position = positionAt(found, found.index);
+    if (position.timestampMs >= this.query.fromMs) this.position = position;
   }
 
   #beginOf(timestampMs: number): number {

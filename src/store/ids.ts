@@ -14,7 +14,7 @@ interface OpenRange {
 
 export const RANGE_AT_OR_BEFORE =
   'SELECT first_id, last_id FROM given_ids WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1';
-export const RANGE_BEHIND = 'SELECT first_id, last_id FROM given_ids WHERE first_id > ? ORDER BY first_id LIMIT 1';
+export const RANGE_AFTER = 'SELECT first_id, last_id FROM given_ids WHERE first_id > ? ORDER BY first_id LIMIT 1';
 
 /**
  * Gives out record ids: below 2^53, each once per archive, for ever. An id that a recording brings along is kept when
@@ -25,7 +25,7 @@ export const RANGE_BEHIND = 'SELECT first_id, last_id FROM given_ids WHERE first
  */
 export class GivenIds {
   readonly #atOrBefore;
-  readonly #behind;
+  readonly #after;
   readonly #delete;
   readonly #put;
   readonly #reserved = new Set<number>();
@@ -34,7 +34,7 @@ export class GivenIds {
 
   constructor(database: Database) {
     this.#atOrBefore = database.query<RangeRow, [number]>(RANGE_AT_OR_BEFORE);
-    this.#behind = database.query<RangeRow, [number]>(RANGE_BEHIND);
+    this.#after = database.query<RangeRow, [number]>(RANGE_AFTER);
     this.#delete = database.query<never, [number]>('DELETE FROM given_ids WHERE first_id = ?');
     this.#put = database.query<never, [number, number]>(
       'INSERT INTO given_ids (first_id, last_id) VALUES (?, ?) ON CONFLICT (first_id) DO UPDATE SET last_id = excluded.last_id',
@@ -52,7 +52,7 @@ export class GivenIds {
     this.#reserved.add(id);
   }
 
-  /** `wanted` when it is free, else the next id behind all that were given. */
+  /** `wanted` when it is free, else the next id after all that were given. */
   take(wanted: number | undefined): number {
     if (wanted !== undefined && this.#claim(wanted)) return wanted;
     let next = this.#highest + 1;
@@ -83,7 +83,7 @@ export class GivenIds {
       const before = this.#atOrBefore.get(id);
       if (before !== null && id <= before.last_id) return false;
       const first = before !== null && before.last_id + 1 === id ? before.first_id : id;
-      this.#open = { first, last: id, limit: this.#behind.get(id)?.first_id ?? Number.POSITIVE_INFINITY };
+      this.#open = { first, last: id, limit: this.#after.get(id)?.first_id ?? Number.POSITIVE_INFINITY };
     } else {
       this.#open.last = id;
     }

@@ -79,7 +79,7 @@ CREATE TABLE segments (
   payload BLOB NOT NULL
 ) STRICT;
 
-CREATE UNIQUE INDEX segments_by_place ON segments (series_id, last_ms, last_id);
+CREATE UNIQUE INDEX segments_by_position ON segments (series_id, last_ms, last_id);
 
 -- Which record ids were ever given out, as disjoint inclusive ranges that do not touch.
 CREATE TABLE given_ids (

@@ -7,7 +7,7 @@ import type { Database } from './database.ts';
 import type { MarketSeriesKind } from './series.ts';
 import { positionAt } from './series-walk.ts';
 
-/** A time series as an audit meets it. */
+/** A time series as an audit finds it. */
 export interface AuditedSeries {
   readonly seriesId: number;
   readonly kind: MarketSeriesKind | 'coin-price';
@@ -20,13 +20,13 @@ export interface AuditedSeries {
   readonly mirrored: boolean;
 }
 
-/** A segment that holds what was written, its head read. */
+/** A segment that is as it was written, its head read. */
 export interface SoundSegment extends OpenSegment {
   readonly segmentId: number;
   readonly fault: undefined;
 }
 
-/** A segment that does not; the times are those of its row, undefined where that says none. */
+/** A segment that is not; the times are those of its row, undefined where it has none. */
 interface FaultySegment {
   readonly segmentId: number;
   readonly firstMs: number | undefined;
@@ -49,30 +49,30 @@ export interface DatabaseFault {
   readonly segmentId: number | undefined;
 }
 
-/** A row of a damaged page can hold anything: nothing is believed before it was looked at. */
+/** A row of a damaged page can hold anything: every value is checked before it is used. */
 type DoubtfulRow<Column extends string> = Readonly<Record<Column, unknown>>;
 type SegmentColumn = 'series_id' | 'first_ms' | 'first_id' | 'last_ms' | 'last_id' | 'records' | 'digest' | 'payload';
 
-/** Beyond this an audit lists no more of one kind; the first ones say enough. */
+/** An audit lists at most so many of one kind: the first ones say enough. */
 const FAULTS_MAX = 100;
-/** Places of segments that are read at once. */
-const PLACES_MAX = 256;
+/** Positions of segments that are read at once. */
+const POSITIONS_MAX = 256;
 
 const SERIES_COLUMNS = 'series_id, kind, outcome, symbol, source, mirrored';
-export const NEXT_POSITIONS = `SELECT segment_id, last_ms, last_id FROM segments INDEXED BY segments_by_place
-  WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT ${PLACES_MAX}`;
+export const NEXT_POSITIONS = `SELECT segment_id, last_ms, last_id FROM segments INDEXED BY segments_by_position
+  WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT ${POSITIONS_MAX}`;
 const SEGMENT = `SELECT series_id, first_ms, first_id, last_ms, last_id, records, digest, payload
   FROM segments NOT INDEXED WHERE segment_id = ?`;
 
 /**
- * Reads what an archive holds without believing any of it: for verification, on a database that was opened to read. What a
- * page of the database itself no longer says ends in the errors of `Database`.
+ * Reads an archive and checks all of it: for verification, on a database that was opened to read. A damaged page of the
+ * database itself ends in the errors of `Database`.
  */
 export class SegmentAudit {
   readonly #database: Database;
   readonly #ofMarket;
   readonly #ofCoins;
-  readonly #places;
+  readonly #positions;
   readonly #segment;
   readonly #ranges;
   readonly #rangeAt;
@@ -85,7 +85,7 @@ export class SegmentAudit {
     this.#ofCoins = database.query<DoubtfulRow<string>, []>(
       `SELECT ${SERIES_COLUMNS} FROM series WHERE market_key IS NULL ORDER BY symbol, source`,
     );
-    this.#places = database.query<DoubtfulRow<'segment_id' | 'last_ms' | 'last_id'>, [number, number, number]>(
+    this.#positions = database.query<DoubtfulRow<'segment_id' | 'last_ms' | 'last_id'>, [number, number, number]>(
       NEXT_POSITIONS,
     );
     this.#segment = database.query<DoubtfulRow<SegmentColumn>, [number]>(SEGMENT);
@@ -126,9 +126,8 @@ export class SegmentAudit {
     let indexed: Position = { timestampMs: -1, id: -1 };
     let before: Position | undefined;
     for (;;) {
-      const places = this.#places.all(seriesId, indexed.timestampMs, indexed.id);
-      for (const place of places) {
-        const { segment_id: segmentId, last_ms: timestampMs, last_id: id } = place;
+      const rows = this.#positions.all(seriesId, indexed.timestampMs, indexed.id);
+      for (const { segment_id: segmentId, last_ms: timestampMs, last_id: id } of rows) {
         // An index that does not ascend is damaged, which SQLite's own check has named.
         if (!isCount(segmentId) || !isCount(timestampMs) || !isCount(id)) return;
         if (comparePositions({ timestampMs, id }, indexed) <= 0) return;
@@ -137,11 +136,11 @@ export class SegmentAudit {
         if (segment.fault === undefined) before = positionAt(segment, segment.head.count - 1);
         yield segment;
       }
-      if (places.length < PLACES_MAX) return;
+      if (rows.length < POSITIONS_MAX) return;
     }
   }
 
-  /** The ranges of given ids that end at `fromId` or behind, ascending, at most `countMax`. */
+  /** The ranges of given ids that end at `fromId` or later, ascending, at most `countMax`. */
   givenRanges(fromId: number, countMax: number): IdRange[] {
     return this.#ranges.all(fromId, countMax).map((row) => ({ firstId: row.first_id, lastId: row.last_id }));
   }
@@ -199,10 +198,10 @@ export class SegmentAudit {
   }
 }
 
-/** `row 17 missing from index segments_by_place`: the number is a segment's id. One message may hold several lines. */
+/** `row 17 missing from index segments_by_position`: the number is a segment's id. One message may hold several lines. */
 function integrityFaults(said: string): DatabaseFault[] {
   return said.split('\n').map((line) => {
-    const row = /\brow (\d+) missing from index segments_by_place\b/.exec(line);
+    const row = /\brow (\d+) missing from index segments_by_position\b/.exec(line);
     return { what: `SQLite: ${line}`, segmentId: row === null ? undefined : Number(row[1]) };
   });
 }

@@ -74,7 +74,7 @@ function segmentPages(sqlite: Database): number | undefined {
   try {
     return sqlite
       .query<{ bytes: number }, []>(
-        "SELECT SUM(pgsize) AS bytes FROM dbstat WHERE name IN ('segments', 'segments_by_place')",
+        "SELECT SUM(pgsize) AS bytes FROM dbstat WHERE name IN ('segments', 'segments_by_position')",
       )
       .get()!.bytes;
   } catch (error) {

@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from 'bun:test';
 import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
-import { RANGE_AT_OR_BEFORE, RANGE_BEHIND } from '../../src/store/ids.ts';
+import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import * as markets from '../../src/store/markets.ts';
 import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
-import { NEXT_PAYLOAD, NEXT_SEGMENT, PREVIOUS_PAYLOAD, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
+import { DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import { temporaryArchive } from '../support/archive.ts';
 
@@ -17,18 +17,17 @@ test.each<[string, string, ...string[]]>([
   ['FIND_SERIES', FIND_SERIES, 'SEARCH series USING COVERING INDEX series_by_market ('],
   ['FIND_COIN_SERIES', FIND_COIN_SERIES, 'SEARCH series USING COVERING INDEX series_by_coin ('],
   ['RANGE_AT_OR_BEFORE', RANGE_AT_OR_BEFORE, 'SEARCH given_ids USING INTEGER PRIMARY KEY (rowid<?)'],
-  ['RANGE_BEHIND', RANGE_BEHIND, 'SEARCH given_ids USING INTEGER PRIMARY KEY (rowid>?)'],
+  ['RANGE_AFTER', RANGE_AFTER, 'SEARCH given_ids USING INTEGER PRIMARY KEY (rowid>?)'],
   [
     'FIND_KEY_BY_DIGEST',
     FIND_KEY_BY_DIGEST,
     'SEARCH api_keys USING INDEX',
     'SEARCH accounts USING INTEGER PRIMARY KEY',
   ],
-  ['NEXT_SEGMENT', NEXT_SEGMENT, `${SEGMENTS} INDEX segments_by_place (`],
-  ['PREVIOUS_SEGMENT', PREVIOUS_SEGMENT, `${SEGMENTS} INDEX segments_by_place (`],
-  ['NEXT_PAYLOAD', NEXT_PAYLOAD, `${SEGMENTS} INDEX segments_by_place (`],
-  ['PREVIOUS_PAYLOAD', PREVIOUS_PAYLOAD, `${SEGMENTS} INDEX segments_by_place (`],
-  ['NEXT_POSITIONS', NEXT_POSITIONS, `${SEGMENTS} COVERING INDEX segments_by_place (`],
+  ['NEXT_SEGMENT', NEXT_SEGMENT, `${SEGMENTS} INDEX segments_by_position (`],
+  ['PREVIOUS_SEGMENT', PREVIOUS_SEGMENT, `${SEGMENTS} INDEX segments_by_position (`],
+  ['DELETE_SEGMENT', DELETE_SEGMENT, `${SEGMENTS} INDEX segments_by_position (`],
+  ['NEXT_POSITIONS', NEXT_POSITIONS, `${SEGMENTS} COVERING INDEX segments_by_position (`],
   ['LIST_MARKETS', markets.LIST_MARKETS, `${MARKETS} INDEX markets_by_coin (`],
   ['LIST_MARKETS_OF_TIMEFRAME', markets.LIST_MARKETS_OF_TIMEFRAME, `${MARKETS} INDEX markets_by_coin_and_timeframe (`],
   ['SKIP_MARKETS', markets.SKIP_MARKETS, `${MARKETS} COVERING INDEX markets_by_coin (`],
