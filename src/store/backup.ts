@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, realpathSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, realpathSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { hasKeys } from './api-keys.ts';
@@ -28,59 +28,40 @@ export interface Restored {
   readonly keptAs: string | undefined;
 }
 
-/** How much an archive holds. */
-interface Counts {
-  readonly markets: number;
-  readonly gaps: number;
-  readonly accounts: number;
-  readonly keys: number;
-  readonly ids: number;
-  readonly segments: number;
-  readonly records: number;
-}
-
 /** What never becomes less in an archive. */
 const GROWING = ['markets', 'gaps', 'accounts', 'keys', 'ids'] as const;
+/** How much an archive holds. */
+type Counts = Readonly<Record<(typeof GROWING)[number] | 'segments' | 'records', number>>;
 const COUNT = `SELECT (SELECT COUNT(*) FROM markets) AS markets, (SELECT COUNT(*) FROM gaps) AS gaps,
   (SELECT COUNT(*) FROM accounts) AS accounts, (SELECT COUNT(*) FROM api_keys) AS keys,
   (SELECT COALESCE(SUM(last_id - first_id + 1), 0) FROM given_ids) AS ids, COUNT(*) AS segments,
   COALESCE(SUM(records), 0) AS records FROM segments`;
 
-/** Files that SQLite keeps beside a database. */
+/** Files that SQLite keeps next to a database. */
 const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
 
-/** Where the key secret of the backup `file` stands: beside it, so that neither alone says anything of a key. */
+/** The file of a backup's key secret: next to it, so that neither alone says anything of a key. */
 function secretFileOf(file: string): string {
   return `${file}.${KEY_SECRET_FILE}`;
 }
 
 /**
- * Copies the archive of `directory`, as it stands at one moment, to `file`, and its key secret beside it. A server and imports
- * go on meanwhile. The copy is written under another name, brought to disk, counted and checked before it gets its own, which
- * is the last thing that happens: a file of that name is a whole backup.
+ * Copies one state of the archive of `directory` to `file`, and its key secret next to it. A server and imports go on
+ * meanwhile. The copy is written under another name, brought to disk, counted and checked, and gets its own name last: a file
+ * of that name is a whole backup.
  *
  * Throws 'conflict' when the file exists and `force` is not set, 'invalid-parameter' for a file inside the data directory,
  * 'unavailable' when something cannot be read or written, and what `check` throws.
  */
 export async function backUp(directory: string, file: string, { force, check }: CopyOptions): Promise<Backup> {
   const target = resolve(file);
-  const database = Database.openToRead(join(directory, DATABASE_FILE));
-  try {
-    refuseTarget(directory, file, force);
-    const secret = secretOf(database, join(directory, KEY_SECRET_FILE));
-    const draft = draftOf(target);
-    try {
-      const bytes = copyOf(database, draft);
-      await check(draft);
-      const secretFile = secret === undefined ? undefined : secretFileOf(target);
-      installBackup(draft, target, secret);
-      return { file: target, bytes, secretFile };
-    } finally {
-      rmSync(draft, { force: true });
-    }
-  } finally {
-    database.close();
-  }
+  using database = Database.openToRead(join(directory, DATABASE_FILE));
+  refuseTarget(directory, file, force);
+  const secret = secretOf(database, [join(directory, KEY_SECRET_FILE)], 'this archive is valid: put it back first');
+  return await withCopy(database, target, check, (draft, bytes) => {
+    installBackup(draft, target, secret);
+    return { file: target, bytes, secretFile: secret === undefined ? undefined : secretFileOf(target) };
+  });
 }
 
 /**
@@ -92,39 +73,32 @@ export async function backUp(directory: string, file: string, { force, check }: 
  */
 export async function restore(file: string, directory: string, { force, check }: CopyOptions): Promise<Restored> {
   if (!existsSync(file)) throw new DomainError('unavailable', `there is no backup '${file}': name the file to restore`);
-  const backup = Database.openToRead(file);
+  using backup = Database.openToRead(file);
+  // The backup's own secret; else the one of the directory.
+  const secretFiles = [secretFileOf(file), join(dirname(file), KEY_SECRET_FILE), join(directory, KEY_SECRET_FILE)];
+  const secret = secretOf(backup, secretFiles, 'this backup is valid: put it beside the backup');
+  const isNew = !existsSync(directory);
+  const lock = ServeLock.take(directory);
+  let installed = false;
   try {
-    const secret = secretForRestore(backup, file, directory);
-    const isNew = !existsSync(directory);
-    const lock = ServeLock.take(directory);
-    let installed = false;
-    try {
-      const path = join(directory, DATABASE_FILE);
-      if (existsSync(path) && !force) throw holdsArchive(directory);
-      const draft = draftOf(path);
-      try {
-        const bytes = copyOf(backup, draft);
-        await check(draft);
-        const keptAs = explained(path, () => installArchive(draft, directory, secret));
-        installed = true;
-        if (isNew) flush(dirname(resolve(directory)));
-        return { bytes, keptAs };
-      } finally {
-        rmSync(draft, { force: true });
-      }
-    } finally {
-      lock.release();
-      if (isNew && !installed) removeEmpty(directory);
-    }
+    const path = join(directory, DATABASE_FILE);
+    if (existsSync(path) && !force) throw holdsArchive(directory);
+    return await withCopy(backup, path, check, (draft, bytes) => {
+      const keptAs = explained(path, () => installArchive(draft, directory, secret));
+      installed = true;
+      if (isNew) flush(dirname(resolve(directory)));
+      return { bytes, keptAs };
+    });
   } finally {
-    backup.close();
+    lock.release();
+    if (isNew && !installed) removeEmpty(directory);
   }
 }
 
 /** One sentence when the archive has keys and their secret is missing or damaged: then no key is valid. */
 export function keySecretFault(database: Database, path: string): string | undefined {
   try {
-    secretOf(database, path);
+    secretOf(database, [path], 'this archive is valid: put it back first');
     return undefined;
   } catch (error) {
     if (error instanceof DomainError && !(error.cause instanceof Error)) return error.message;
@@ -157,6 +131,23 @@ function draftOf(target: string): string {
   return `${target}.partial-${randomBytes(6).toString('hex')}`;
 }
 
+/** Copies the database under another name than `target`, and calls `install` with a copy that `check` found good. */
+async function withCopy<T>(
+  database: Database,
+  target: string,
+  check: CopyOptions['check'],
+  install: (draft: string, bytes: number) => T,
+): Promise<T> {
+  const draft = draftOf(target);
+  try {
+    const bytes = copyOf(database, draft);
+    await check(draft);
+    return install(draft, bytes);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
 /** Writes the database to `draft`, on disk when this returns, and returns its size. */
 function copyOf(database: Database, draft: string): number {
   return explained(draft, () => {
@@ -168,12 +159,8 @@ function copyOf(database: Database, draft: string): number {
     const unchanged = database.version === version;
     const after = unchanged ? before : countsOf(database);
     flush(draft);
-    const copy = Database.openToRead(draft);
-    try {
-      refuseIncomplete(before, countsOf(copy), after, unchanged);
-    } finally {
-      copy.close();
-    }
+    using copy = Database.openToRead(draft);
+    refuseIncomplete(before, countsOf(copy), after, unchanged);
     return statSync(draft).size;
   });
 }
@@ -193,37 +180,21 @@ function refuseIncomplete(before: Counts, copy: Counts, after: Counts, unchanged
   );
 }
 
-/** Undefined when there is none, which an archive without keys can do without. */
-function secretOf(database: Database, path: string): Uint8Array | undefined {
-  const secret = readSecret(path);
-  if (secret === undefined && hasKeys(database)) {
-    throw new DomainError(
-      'unavailable',
-      `'${path}' is missing, and without it no key of this archive is valid: put it back first`,
-    );
+/** The first secret of `paths`; undefined when there is none, which an archive without keys can do without. */
+function secretOf(database: Database, paths: readonly string[], ofWhat: string): Uint8Array | undefined {
+  for (const path of paths) {
+    const secret = readSecret(path);
+    if (secret !== undefined) return secret;
   }
-  return secret;
-}
-
-/** The backup's own secret; else the one that stands where the archive is to be. */
-function secretForRestore(backup: Database, file: string, directory: string): Uint8Array | undefined {
-  const own = readSecret(secretFileOf(file)) ?? readSecret(join(dirname(file), KEY_SECRET_FILE));
-  if (own !== undefined) return own;
-  const held = readSecret(join(directory, KEY_SECRET_FILE));
-  if (held === undefined && hasKeys(backup)) {
-    throw new DomainError(
-      'unavailable',
-      `'${secretFileOf(file)}' is missing, and without it no key of this backup is valid: put it beside the backup`,
-    );
-  }
-  return held;
+  if (!hasKeys(database)) return undefined;
+  throw new DomainError('unavailable', `'${paths[0]}' is missing, and without it no key of ${ofWhat}`);
 }
 
 function installBackup(draft: string, target: string, secret: Uint8Array | undefined): void {
   explained(target, () => {
     const secretFile = secretFileOf(target);
     if (!holdsSecret(secretFile, secret)) {
-      // Never an older backup beside the secret of another archive.
+      // Never an older backup next to the secret of another archive.
       rmSync(target, { force: true });
       rmSync(secretFile, { force: true });
       if (secret !== undefined) writeSecret(secretFile, secret);
@@ -240,10 +211,10 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
   const aside = `.before-restore-${freeNumber(directory)}`;
   const hadArchive = existsSync(path);
   if (hadArchive) {
-    Database.settle(path);
+    Database.mergeLog(path);
     renameSync(path, `${path}${aside}`);
   }
-  // What a killed process left beside an archive must never meet another one.
+  // What a killed process left next to an archive must never meet another one.
   for (const companion of COMPANIONS) {
     if (existsSync(`${path}${companion}`)) renameSync(`${path}${companion}`, `${path}${aside}${companion}`);
   }
@@ -252,22 +223,17 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
     if (secret !== undefined) writeSecret(secretFile, secret);
   }
   flush(directory);
-  // A link never takes the place of an archive that somebody began meanwhile.
+  // A link never replaces an archive that was begun meanwhile.
   linkSync(draft, path);
   rmSync(draft);
   flush(directory);
   return hadArchive ? `${path}${aside}` : undefined;
 }
 
-/** The first number under which nothing was kept aside in `directory` yet. */
+/** One more than the highest number under which something was kept aside in `directory`. */
 function freeNumber(directory: string): number {
-  const taken = (number: number) =>
-    [DATABASE_FILE, ...COMPANIONS.map((companion) => `${DATABASE_FILE}${companion}`), KEY_SECRET_FILE].some((name) =>
-      existsSync(join(directory, `${name}.before-restore-${number}`)),
-    );
-  let number = 1;
-  while (taken(number)) number += 1;
-  return number;
+  const numbers = readdirSync(directory).map((name) => Number(/\.before-restore-(\d+)/.exec(name)?.[1] ?? 0));
+  return Math.max(0, ...numbers) + 1;
 }
 
 function holdsSecret(path: string, secret: Uint8Array | undefined): boolean {
@@ -276,7 +242,7 @@ function holdsSecret(path: string, secret: Uint8Array | undefined): boolean {
     const held = readSecret(path);
     return secret !== undefined && held !== undefined && Buffer.from(held).equals(secret);
   } catch (error) {
-    // What is no secret is put aside like another one.
+    // A damaged secret is put aside like another one.
     if (error instanceof DomainError) return false;
     throw error;
   }
@@ -295,13 +261,13 @@ function holdsArchive(directory: string): DomainError {
   );
 }
 
-/** Takes away a directory that was made for nothing. */
+/** Removes a directory that was made for nothing. */
 function removeEmpty(directory: string): void {
   rmSync(join(directory, LOCK_FILE), { force: true });
   try {
     rmdirSync(directory);
   } catch (error) {
-    // Somebody put something there meanwhile: then it is theirs.
+    // Something was put there meanwhile: it stays.
     if (!(error instanceof Error && 'code' in error)) throw error;
   }
 }

@@ -33,21 +33,17 @@ export interface OpenOptions {
 export class Database {
   readonly path: string;
   readonly #sqlite: Sqlite;
+  /** Prepared, as every shared view needs them. */
   readonly #begin: Statement;
-  readonly #beginImmediate: Statement;
   readonly #commit: Statement;
-  readonly #rollback: Statement;
-  readonly #beginStep: Statement;
-  readonly #keepStep: Statement;
-  readonly #undoStep: Statement;
   readonly #dataVersion: Statement<{ data_version: number }, []>;
   #rehearsing = false;
-  /** Whether the view of `readShared` is open. */
-  #inTurn = false;
-  #takenMs = 0;
+  /** Whether the view of `readShared` is open, and since when. */
+  #isShared = false;
+  #sharedSinceMs = 0;
   #state = 0;
   #seenVersion = 0;
-  /** The files as they were opened, to be held against those that have their names now; undefined when only looked at. */
+  /** The files as they were opened, to be compared with those that have their names now; undefined when only read. */
   readonly #opened: string | undefined;
   #comparedMs = 0;
 
@@ -56,13 +52,7 @@ export class Database {
     this.#sqlite = sqlite;
     this.#opened = opened;
     this.#begin = sqlite.query('BEGIN');
-    this.#beginImmediate = sqlite.query('BEGIN IMMEDIATE');
     this.#commit = sqlite.query('COMMIT');
-    this.#rollback = sqlite.query('ROLLBACK');
-    this.#beginStep = sqlite.query('SAVEPOINT step');
-    this.#keepStep = sqlite.query('RELEASE step');
-    // The name stays open until the rehearsal ends; a later step of that name lies inside of it.
-    this.#undoStep = sqlite.query('ROLLBACK TO step');
     this.#dataVersion = sqlite.query('PRAGMA data_version');
   }
 
@@ -73,39 +63,33 @@ export class Database {
     return explained(path, () => {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true });
-      try {
+      return closedOnError(sqlite, () => {
         prepare(sqlite, path);
         return new Database(sqlite, path, filesOf(path));
-      } catch (error) {
-        sqlite.close();
-        throw error;
-      }
+      });
     });
   }
 
   /**
-   * Opens a database file to look at it only: nothing is created or changed. Works beside a server and on a read-only
-   * medium. Throws as `open` does.
+   * Opens a database file to read it only: nothing is created or changed. Works while a server is running and on a
+   * read-only medium. Throws as `open` does.
    */
   static openToRead(path: string): Database {
     if (isMissing(path)) throw noArchive(dirname(path));
     return explained(path, () => {
       const sqlite = connectToRead(path);
-      try {
+      return closedOnError(sqlite, () => {
         isNew(sqlite, path);
         return new Database(sqlite, path);
-      } catch (error) {
-        sqlite.close();
-        throw error;
-      }
+      });
     });
   }
 
   /**
-   * Makes a database that nobody uses one file again, so that it can be moved. Throws DomainError 'in-use' when somebody does;
-   * what is too damaged for it stays as it is.
+   * Makes a database that nobody uses one file again, so that it can be moved. Throws DomainError 'in-use' when somebody
+   * does; leaves one that is too damaged for it as it is.
    */
-  static settle(path: string): void {
+  static mergeLog(path: string): void {
     const sqlite = explained(path, () => new Sqlite(path, { readwrite: true, strict: true }));
     try {
       sqlite.run('PRAGMA journal_mode = DELETE');
@@ -126,9 +110,9 @@ export class Database {
 
   /** All of `work` or nothing, and on disk when this returns. Takes the write lock at once. */
   write<T>(work: () => T): T {
-    this.#endTurn();
+    this.#endShared();
     this.#state += 1;
-    return this.#within(this.#beginImmediate, () => {
+    return this.#within('BEGIN IMMEDIATE', () => {
       const result = work();
       // What is committed to a file without a name is lost with the last process that has it open.
       this.#refuseReplaced();
@@ -138,8 +122,8 @@ export class Database {
 
   /** One consistent view for all that `work` reads. */
   read<T>(work: () => T): T {
-    this.#endTurn();
-    return this.#within(this.#begin, () => {
+    this.#endShared();
+    return this.#within('BEGIN', () => {
       this.#refuseReplaced();
       return work();
     });
@@ -147,15 +131,15 @@ export class Database {
 
   /**
    * One consistent view for all that `work` reads, shared by such calls that follow each other closely: to take a view costs
-   * several times what a look-up within it does. A view ends after half a millisecond, with the turn of the event loop, or
-   * with any other use of this connection, whichever comes first: what another process has committed is seen by every
-   * request that is sent later than that, and the write-ahead log can be begun anew between two views. `work` may not use
-   * the connection in another way.
+   * several times what a look-up within it does. A view ends after half a millisecond, with the tick of the event loop, or
+   * with any other use of this connection, whichever comes first: a request that is sent later sees what another process
+   * has committed, and the write-ahead log can be begun anew between two views. `work` may not use the connection in
+   * another way.
    */
   readShared<T>(work: () => T): T {
     return explained(this.path, () => {
       this.#endOldView();
-      if (!this.#inTurn) this.#beginTurn();
+      if (!this.#isShared) this.#beginShared();
       try {
         return work();
       } finally {
@@ -164,38 +148,37 @@ export class Database {
     });
   }
 
-  /** Within `readShared`: another number whenever its view shows another archive than earlier ones did. */
+  /** Within `readShared`: a new number whenever its view shows a changed archive. */
   get state(): number {
     return this.#state;
   }
 
   /**
-   * From here to `Symbol.dispose` everything is written and read as usual, and then nothing of it is kept. Other processes
-   * cannot write meanwhile.
+   * From here to `Symbol.dispose` everything is written and read as usual, and nothing of it is kept. Other processes cannot
+   * write meanwhile.
    */
   rehearse(): Disposable {
-    this.#endTurn();
-    explained(this.path, () => this.#beginImmediate.run());
+    this.#endShared();
+    explained(this.path, () => this.#sqlite.run('BEGIN IMMEDIATE'));
     this.#rehearsing = true;
     return {
       [Symbol.dispose]: () => {
         this.#rehearsing = false;
         this.#state += 1;
-        // Some errors (a full disk) have rolled back already.
-        if (this.#sqlite.inTransaction) this.#rollback.run();
+        this.#rollBack();
       },
     };
   }
 
   /**
    * One consistent view for everything that is read from here to `Symbol.dispose`, also across awaits; meanwhile neither
-   * `read` nor `write` of this connection may be called. What others write collects in the write-ahead log until then.
+   * `read` nor `write` of this connection may be called. Until then the write-ahead log keeps what others write.
    */
   beginView(): Disposable {
-    this.#endTurn();
+    this.#endShared();
     explained(this.path, () => {
       this.#begin.run();
-      // The view is taken by the first look, not by BEGIN.
+      // The first statement that reads takes the view, not BEGIN.
       this.#sqlite.query('SELECT COUNT(*) FROM sqlite_schema').get();
     });
     return {
@@ -208,22 +191,22 @@ export class Database {
 
   /** Brings the write-ahead log into the database file, as far as running readers and the disk allow. */
   checkpoint(): void {
-    this.#endTurn();
+    this.#endShared();
     try {
       this.#sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch (error) {
-      // What stays in the log is as safe there; a failure must not hide why, or that, the work before it ended.
+      // The log keeps it as safely; a failure must not hide why, or that, the work before it ended.
       if (!(error instanceof SQLiteError)) throw error;
     }
   }
 
   /**
-   * Writes all of the archive, as it stands at one moment, to a file that is missing or empty; others may go on writing.
-   * The copy needs no files beside it.
+   * Writes one state of the archive to a file that is missing or empty; others may go on writing. The copy needs no other
+   * files.
    */
   copyInto(path: string): void {
-    this.#endTurn();
-    // A connection that only reads would refuse this too, though its own database stays as it is.
+    this.#endShared();
+    // A connection that only reads would refuse this too, though it does not change its own database.
     const { query_only } = this.#sqlite.query<{ query_only: number }, []>('PRAGMA query_only').get()!;
     try {
       this.#sqlite.run('PRAGMA query_only = OFF');
@@ -237,18 +220,22 @@ export class Database {
     }
   }
 
-  /** Another number whenever another connection has changed the archive since. */
+  /** A new number whenever another connection has changed the archive. */
   get version(): number {
-    this.#endTurn();
+    this.#endShared();
     return this.#dataVersion.get()!.data_version;
   }
 
   close(): void {
-    this.#endTurn();
+    this.#endShared();
     this.#sqlite.close();
   }
 
-  /** SQLite goes on with files that have lost their names, and would never see what others write to their successors. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** SQLite goes on using files that were deleted or replaced, and would never see what others write to the new ones. */
   #refuseReplaced(): void {
     if (this.#opened === undefined || filesOf(this.path) === this.#opened) return;
     throw new DomainError(
@@ -257,7 +244,7 @@ export class Database {
     );
   }
 
-  #beginTurn(): void {
+  #beginShared(): void {
     const nowMs = performance.now();
     if (nowMs - this.#comparedMs > REPLACED_MS_MAX) {
       this.#refuseReplaced();
@@ -266,58 +253,63 @@ export class Database {
     this.#begin.run();
     let version: number;
     try {
-      // The view is taken by the first look, which this is.
+      // The first statement that reads takes the view: this one.
       version = this.#dataVersion.get()!.data_version;
     } catch (error) {
-      if (this.#sqlite.inTransaction) this.#rollback.run();
+      this.#rollBack();
       throw error;
     }
     if (version !== this.#seenVersion) this.#state += 1;
     this.#seenVersion = version;
-    this.#inTurn = true;
-    this.#takenMs = performance.now();
-    setImmediate(() => this.#endTurn());
+    this.#isShared = true;
+    this.#sharedSinceMs = performance.now();
+    setImmediate(() => this.#endShared());
   }
 
   /** Ends a view that is too old, or that an error of SQLite's has ended already. */
   #endOldView(): void {
-    if (!this.#inTurn) return;
-    if (performance.now() - this.#takenMs > VIEW_MS_MAX || !this.#sqlite.inTransaction) this.#endTurn();
+    if (!this.#isShared) return;
+    if (performance.now() - this.#sharedSinceMs > VIEW_MS_MAX || !this.#sqlite.inTransaction) this.#endShared();
   }
 
-  #endTurn(): void {
-    if (!this.#inTurn) return;
-    this.#inTurn = false;
-    // A reading that ends has nothing to lose: an error here is met again by the next one, which reports it.
+  #endShared(): void {
+    if (!this.#isShared) return;
+    this.#isShared = false;
+    // A view that ends has nothing to lose: the next one meets the same error and reports it.
     try {
       if (this.#sqlite.inTransaction) this.#commit.run();
     } catch (error) {
       if (!(error instanceof SQLiteError)) throw error;
-      if (this.#sqlite.inTransaction) this.#rollback.run();
+      this.#rollBack();
     }
   }
 
   /** All of `work` or nothing; in a rehearsal as a step of the transaction that is to be rolled back. */
-  #within<T>(begin: Statement, work: () => T): T {
+  #within<T>(begin: 'BEGIN' | 'BEGIN IMMEDIATE', work: () => T): T {
+    // The name stays open until the rehearsal ends; a later step of that name lies inside of it.
     const [open, keep, undo] = this.#rehearsing
-      ? [this.#beginStep, this.#keepStep, this.#undoStep]
-      : [begin, this.#commit, this.#rollback];
+      ? ['SAVEPOINT step', 'RELEASE step', 'ROLLBACK TO step']
+      : [begin, 'COMMIT', 'ROLLBACK'];
     return explained(this.path, () => {
-      open.run();
+      this.#sqlite.run(open);
       try {
         const result = work();
-        keep.run();
+        this.#sqlite.run(keep);
         return result;
       } catch (error) {
-        // Some errors (a full disk) have rolled back already; a second one must not hide the first.
-        if (this.#sqlite.inTransaction) undo.run();
+        this.#rollBack(undo);
         throw error;
       }
     });
   }
+
+  /** Some errors (a full disk) have rolled back already; a second error must not hide the first. */
+  #rollBack(undo = 'ROLLBACK'): void {
+    if (this.#sqlite.inTransaction) this.#sqlite.run(undo);
+  }
 }
 
-/** Which files the database and its write-ahead log are now, as text: another one when either was deleted or replaced. */
+/** Which files the database and its write-ahead log are, as text: it changes when either is deleted or replaced. */
 function filesOf(path: string): string {
   return [path, `${path}-wal`]
     .map((name) => statSync(name, { throwIfNoEntry: false }))
@@ -366,21 +358,21 @@ function prepare(sqlite: Sqlite, path: string): void {
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   sqlite.run(`PRAGMA page_size = ${PAGE_BYTES}`);
   isNew(sqlite, path);
-  // It is ours, or about to be; the files of the write-ahead log take its mode over.
+  // The files of the write-ahead log get its mode.
   chmodSync(path, 0o600);
   sqlite.run('PRAGMA journal_mode = WAL');
   // What was reported as stored is on disk, also after a loss of power.
   sqlite.run('PRAGMA synchronous = FULL');
   sqlite.run('PRAGMA foreign_keys = ON');
   sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
-  // This look is also the first at the write-ahead log, which has its file from now on.
+  // This also reads the write-ahead log for the first time, which has its file from now on.
   if (isNew(sqlite, path)) createSchema(sqlite, path);
 }
 
 /**
- * A connection that reads and leaves no trace. Where a write-ahead log lies beside the database, another process keeps it,
- * or a killed one left it there: it is read as it is. Without one, a connection that could write takes the files it needs
- * away again when it is closed, which a read-only one does not.
+ * A connection that reads and leaves no trace. A write-ahead log that exists belongs to another process, or a killed one left
+ * it: it is read as it is. Without one, a connection that could write deletes the files it needs when it is closed, which a
+ * read-only one does not.
  */
 function connectToRead(path: string): Sqlite {
   if (existsSync(`${path}-wal`)) return probed(new Sqlite(path, { readonly: true, strict: true }));
@@ -395,12 +387,18 @@ function connectToRead(path: string): Sqlite {
 }
 
 function probed(sqlite: Sqlite): Sqlite {
-  try {
+  return closedOnError(sqlite, () => {
     sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     sqlite.run('PRAGMA query_only = ON');
     sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
     sqlite.query('SELECT COUNT(*) FROM sqlite_schema').get();
     return sqlite;
+  });
+}
+
+function closedOnError<T>(sqlite: Sqlite, work: () => T): T {
+  try {
+    return work();
   } catch (error) {
     sqlite.close();
     throw error;
@@ -427,19 +425,14 @@ function isNew(sqlite: Sqlite, path: string): boolean {
 }
 
 function createSchema(sqlite: Sqlite, path: string): void {
-  sqlite.run('BEGIN IMMEDIATE');
-  try {
+  const create = sqlite.transaction(() => {
     // Asked again under the lock: another process may have created it meanwhile.
-    if (isNew(sqlite, path)) {
-      sqlite.run(schema);
-      sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
-      sqlite.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
-    }
-    sqlite.run('COMMIT');
-  } catch (error) {
-    if (sqlite.inTransaction) sqlite.run('ROLLBACK');
-    throw error;
-  }
+    if (!isNew(sqlite, path)) return;
+    sqlite.run(schema);
+    sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
+    sqlite.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  });
+  create.immediate();
 }
 
 function pragma(sqlite: Sqlite, name: 'user_version' | 'application_id'): number {
@@ -465,7 +458,7 @@ export function explained<T>(path: string, work: () => T): T {
 
 function sentenceFor(error: SQLiteError, path: string): string {
   const code = error.code ?? '';
-  // The second is what a full disk says to the index of the write-ahead log.
+  // The second is how a full disk refuses the index of the write-ahead log.
   if (code.startsWith('SQLITE_FULL') || code === 'SQLITE_IOERR_SHMSIZE') {
     return `the disk is full, '${path}' cannot grow: free some space and run this again (what was reported as stored is kept)`;
   }
