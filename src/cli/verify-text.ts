@@ -1,4 +1,4 @@
-import { lengthOf, type Stretch } from '../domain/coverage.ts';
+import { lengthOf, type TimeRange } from '../domain/coverage.ts';
 import { formatInstant, type InstantMs, isInstant } from '../domain/instant.ts';
 import type { MarketObservations, OutcomeObservations, Problem, Verification } from '../verify/report.ts';
 
@@ -59,7 +59,7 @@ function outcomeDocument(observed: OutcomeObservations) {
   };
 }
 
-function stretchDocument(stretch: Stretch | undefined) {
+function stretchDocument(stretch: TimeRange | undefined) {
   if (stretch === undefined) return null;
   const { fromMs, toMs } = stretch;
   return { from: instantOrNull(fromMs), to: instantOrNull(toMs), milliseconds: lengthOf(stretch) };

@@ -8,7 +8,7 @@ import { type Outcome, OutcomeName } from './outcome.ts';
 import { TimeframeName } from './timeframe.ts';
 
 /** A stretch of time; both ends are instants at which something is known, nothing is known between them. */
-export interface Stretch {
+export interface TimeRange {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
 }
@@ -28,7 +28,7 @@ export interface SnapshotCounts {
   readonly placeholder: number;
 }
 
-export function lengthOf({ fromMs, toMs }: Stretch): number {
+export function lengthOf({ fromMs, toMs }: TimeRange): number {
   return toMs - fromMs;
 }
 
@@ -41,7 +41,7 @@ export class SilenceWatch {
   readonly #startMs: InstantMs;
   readonly #endMs: InstantMs;
   #heardMs: InstantMs;
-  #longest: Stretch | undefined;
+  #longest: TimeRange | undefined;
 
   constructor(startMs: InstantMs, endMs: InstantMs) {
     this.#startMs = startMs;
@@ -59,7 +59,7 @@ export class SilenceWatch {
   }
 
   /** With the silence from the last snapshot to `nowMs`, or to the window's end when that is over; undefined for none. */
-  longest(nowMs: InstantMs): Stretch | undefined {
+  longest(nowMs: InstantMs): TimeRange | undefined {
     const untilMs = Math.max(this.#startMs, Math.min(nowMs, this.#endMs));
     const last = { fromMs: this.#heardMs, toMs: untilMs };
     if (lengthOf(last) <= 0) return this.#longest;

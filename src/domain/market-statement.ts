@@ -12,6 +12,9 @@ export type MarketStatement = Pick<Market, IdentifyingField> & {
 /** Fields that a market always has a value for, stated or not. */
 export type DefaultedField = 'active' | 'closed' | 'volume' | 'liquidity';
 
+type Known = Pick<MarketStatement, 'marketId' | 'eventId' | 'resolvedMs' | 'priceStart' | 'priceEnd'>;
+type Stated = Pick<MarketStatement, DefaultedField>;
+
 /** What is true of an unresolved market that nobody said more of. */
 const UNSTATED: Pick<Market, DefaultedField> = { active: true, closed: false, volume: 0, liquidity: 0 };
 
@@ -25,15 +28,9 @@ export interface StatedMarket extends Market {
 
 /** A market that is known from one statement: what that leaves open is what is true of an unresolved market. */
 export function firstStated(said: MarketStatement, nowMs: InstantMs): StatedMarket {
-  const { active, closed, volume, liquidity } = said;
+  const { active, closed, volume, liquidity, ...known } = said;
   return withDefaults({
-    conditionId: said.conditionId,
-    slug: said.slug,
-    symbol: said.symbol,
-    timeframe: said.timeframe,
-    clobTokenIds: said.clobTokenIds,
-    startMs: said.startMs,
-    endMs: said.endMs,
+    ...known,
     marketId: said.marketId ?? '0',
     eventId: said.eventId ?? '0',
     winner: said.winner,
@@ -90,22 +87,33 @@ function compareRank(held: StatedMarket, said: MarketStatement): number {
   return resolved || (said.updatedMs ?? -1) - (held.statedUpdatedMs ?? -1);
 }
 
+/** Of what a market need not have, what `first` says, else what `second` does. */
+function either(first: Known, second: Known) {
+  return {
+    marketId: knownId(first.marketId, second.marketId),
+    eventId: knownId(first.eventId, second.eventId),
+    resolvedMs: first.resolvedMs ?? second.resolvedMs,
+    priceStart: first.priceStart ?? second.priceStart,
+    priceEnd: first.priceEnd ?? second.priceEnd,
+  };
+}
+
+function eitherStated(first: Stated, second: Stated): StatedMarket['stated'] {
+  return {
+    active: first.active ?? second.active,
+    closed: first.closed ?? second.closed,
+    volume: first.volume ?? second.volume,
+    liquidity: first.liquidity ?? second.liquidity,
+  };
+}
+
 function withUnknownFilled(held: StatedMarket, said: MarketStatement): StatedMarket {
   return {
     ...held,
-    marketId: knownId(held.marketId, said.marketId),
-    eventId: knownId(held.eventId, said.eventId),
+    ...either(held, said),
     clobTokenIds: knownTokenIds(held.clobTokenIds, said.clobTokenIds),
-    resolvedMs: held.resolvedMs ?? said.resolvedMs,
-    priceStart: held.priceStart ?? said.priceStart,
-    priceEnd: held.priceEnd ?? said.priceEnd,
     createdMs: Math.min(held.createdMs, said.createdMs ?? held.createdMs),
-    stated: {
-      active: held.stated.active ?? said.active,
-      closed: held.stated.closed ?? said.closed,
-      volume: held.stated.volume ?? said.volume,
-      liquidity: held.stated.liquidity ?? said.liquidity,
-    },
+    stated: eitherStated(held.stated, said),
   };
 }
 
@@ -127,27 +135,17 @@ function larger(a: number | undefined, b: number | undefined): number | undefine
 }
 
 function replaced(filled: StatedMarket, said: MarketStatement): StatedMarket {
-  const { stated } = filled;
   return {
     ...filled,
-    marketId: knownId(said.marketId ?? '0', filled.marketId),
-    eventId: knownId(said.eventId ?? '0', filled.eventId),
+    ...either(said, filled),
     winner: said.winner ?? filled.winner,
-    resolvedMs: said.resolvedMs ?? filled.resolvedMs,
-    priceStart: said.priceStart ?? filled.priceStart,
-    priceEnd: said.priceEnd ?? filled.priceEnd,
     statedUpdatedMs: said.updatedMs,
-    stated: {
-      active: said.active ?? stated.active,
-      closed: said.closed ?? stated.closed,
-      volume: said.volume ?? stated.volume,
-      liquidity: said.liquidity ?? stated.liquidity,
-    },
+    stated: eitherStated(said, filled.stated),
   };
 }
 
-function knownId(id: string, other: string | undefined): string {
-  return id === '0' ? (other ?? '0') : id;
+function knownId(id = '0', other = '0'): string {
+  return id === '0' ? other : id;
 }
 
 /** Of two lists of asset ids the known ones; `first` decides where both know one. */

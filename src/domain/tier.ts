@@ -20,6 +20,9 @@ export interface Tier {
 
 export const REQUESTS_PER_MINUTE_MAX = 1_000_000;
 
+const ALL = { coins: undefined, routes: undefined };
+const PRICE_TO_COME = { monthlyPriceUsd: undefined, priceNote: 'to be determined' };
+
 /** The catalog that a new archive starts with; `tier set` changes it from then on. */
 export const DEFAULT_TIERS: readonly Tier[] = [
   {
@@ -37,23 +40,13 @@ export const DEFAULT_TIERS: readonly Tier[] = [
     coins: ['btc', 'eth'],
     routes: ['markets', 'prices', 'snapshots', 'quotes'],
     requestsPerMinute: 60,
-    monthlyPriceUsd: undefined,
-    priceNote: 'to be determined',
+    ...PRICE_TO_COME,
   },
+  { ...ALL, id: 'pro', name: 'Pro', coins: ['btc', 'eth', 'sol', 'xrp'], requestsPerMinute: 300, ...PRICE_TO_COME },
   {
-    id: 'pro',
-    name: 'Pro',
-    coins: ['btc', 'eth', 'sol', 'xrp'],
-    routes: undefined,
-    requestsPerMinute: 300,
-    monthlyPriceUsd: undefined,
-    priceNote: 'to be determined',
-  },
-  {
+    ...ALL,
     id: 'enterprise',
     name: 'Enterprise',
-    coins: undefined,
-    routes: undefined,
     requestsPerMinute: 1000,
     monthlyPriceUsd: undefined,
     priceNote: 'custom',
@@ -96,11 +89,9 @@ export type TierResource = Static<typeof TierResource>;
 
 export function tierResource(tier: Tier): TierResource {
   return {
-    id: tier.id,
-    name: tier.name,
+    ...tier,
     coins: tier.coins === undefined ? null : [...tier.coins],
     routes: tier.routes === undefined ? null : [...tier.routes],
-    requestsPerMinute: tier.requestsPerMinute,
     monthlyPriceUsd: tier.monthlyPriceUsd ?? null,
     priceNote: tier.priceNote ?? null,
   };

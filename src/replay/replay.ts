@@ -150,12 +150,12 @@ export class Replay {
   /** What everybody is told behind `afterMs` and until `untilMs`, in order. */
   announcements(afterMs: InstantMs, untilMs: InstantMs): readonly Announcement[] {
     const all = this.#announcements;
-    return all.slice(firstBehind(all, afterMs), firstBehind(all, untilMs));
+    return all.slice(firstAfter(all, afterMs), firstAfter(all, untilMs));
   }
 
   /** When everybody is told something next behind `afterMs`. */
   nextAnnouncementMs(afterMs: InstantMs): InstantMs | undefined {
-    return this.#announcements[firstBehind(this.#announcements, afterMs)]?.timestampMs;
+    return this.#announcements[firstAfter(this.#announcements, afterMs)]?.timestampMs;
   }
 
   /** A market's recording from an instant on. */
@@ -205,7 +205,7 @@ function announced({ markets }: Archive, market: StoredMarket): Announced {
   };
 }
 
-function firstBehind(announcements: readonly Announcement[], instantMs: InstantMs): number {
+function firstAfter(announcements: readonly Announcement[], instantMs: InstantMs): number {
   let low = 0;
   let high = announcements.length;
   while (low < high) {

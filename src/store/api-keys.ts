@@ -1,6 +1,5 @@
 import { type ApiKey, generateKey, generateKeyId, isKeyId, publicPrefix } from '../domain/api-key.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
 
@@ -23,14 +22,8 @@ export interface IssuedKey {
   readonly key: string;
 }
 
-export interface NewKey {
-  readonly account: string;
-  readonly name: string | undefined;
-  readonly tier: string;
-  readonly requestsPerMinute: number | undefined;
-  /** Nothing later is shown to the key; left out: everything is. */
-  readonly asOfMs?: InstantMs | undefined;
-}
+/** Nothing later than `asOfMs` is shown to the key; left out: everything is. */
+export type NewKey = Pick<ApiKey, 'account' | 'name' | 'tier' | 'requestsPerMinute'> & Partial<Pick<ApiKey, 'asOfMs'>>;
 
 const SELECT = `SELECT key_id, email AS account, name, tier_id, requests_per_minute, as_of_ms, prefix,
   api_keys.created_ms, rotated_ms, revoked_ms FROM api_keys JOIN accounts USING (account_id)`;
@@ -72,7 +65,7 @@ export class ApiKeys {
   }
 
   /**
-   * Who presents `key`; undefined when it is malformed, unknown or revoked. Whatever it is, it is digested and looked up once:
+   * The key that was presented; undefined when it is malformed, unknown or revoked. Every text is digested and looked up once:
    * the work says nothing about what is wrong with it.
    */
   authenticate(key: string): ApiKey | undefined {
@@ -80,7 +73,7 @@ export class ApiKeys {
     return row === null ? undefined : toApiKey(row);
   }
 
-  /** Looks at what a request with a key looks at; throws what such a request would. */
+  /** Reads what a request with a key reads; throws what such a request would. */
   probe(): void {
     this.#any.get();
     this.authenticate('');
@@ -115,10 +108,9 @@ export class ApiKeys {
     return { apiKey: this.find(id)!, key };
   }
 
-  /** Gives the key with `id` a new secret; the old one is refused from then on, and all else stays. Within a write transaction. */
+  /** Gives the key with `id` a new secret; the old one is refused from then on. Within a write transaction. */
   rotate(id: string, nowMs: number): IssuedKey {
-    const held = this.#mustFind(id);
-    if (held.revokedMs !== undefined) {
+    if (this.#mustFind(id).revokedMs !== undefined) {
       throw new DomainError(
         'conflict',
         `key '${id}' was revoked and stays so: create a new one with 'bookreel key create'`,
@@ -131,15 +123,14 @@ export class ApiKeys {
 
   /** Refuses the key with `id` from now on; revoking twice changes nothing. Within a write transaction. */
   revoke(id: string, nowMs: number): ApiKey {
-    const held = this.#mustFind(id);
-    if (held.revokedMs === undefined) this.#revoke.run(nowMs, id);
+    if (this.#mustFind(id).revokedMs === undefined) this.#revoke.run(nowMs, id);
     return this.#mustFind(id);
   }
 
   #mustFind(id: string): ApiKey {
     const found = this.find(id);
     if (found === undefined) {
-      // What is no id may be a key, which is not said back: terminals and jobs keep what they print.
+      // What is not an id may be a key, which is never printed: terminals and jobs keep what they print.
       const named = isKeyId(id) ? `there is no key '${id}'` : 'that is not the id of a key';
       throw new DomainError('not-found', `${named}: 'bookreel key list' shows the ids`);
     }

@@ -14,22 +14,10 @@ import { Snapshots } from './snapshots.ts';
 import { Tiers } from './tiers.ts';
 
 /** An open data directory: its database and the store of every noun on it. */
-export interface Archive {
-  readonly database: Database;
-  readonly archiveId: string;
-  readonly markets: Markets;
-  readonly snapshots: Snapshots;
-  readonly quotes: Quotes;
-  readonly prices: Prices;
-  readonly gaps: Gaps;
-  readonly tiers: Tiers;
-  readonly apiKeys: ApiKeys;
-  readonly keyDirectory: KeyDirectory;
-  readonly givenIds: GivenIds;
-}
+export type Archive = Readonly<ReturnType<typeof openArchive>>;
 
 /** Opens a data directory, making its database when need be. Errors as `Database.open` and `KeySecret.open`. */
-export function openArchive(directory: string, nowMs: number, options: OpenOptions): Archive {
+export function openArchive(directory: string, nowMs: number, options: OpenOptions) {
   const database = Database.open(directory, options);
   try {
     const archiveId = identify(database, nowMs);
@@ -57,11 +45,11 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
   }
 }
 
-/** A new archive gets its id and the default tiers; of an old one the id is read. */
+/** Reads the archive's id; a new archive gets one, and the default tiers. */
 function identify(database: Database, nowMs: number): string {
   const select = database.query<{ archive_id: string }, []>('SELECT archive_id FROM archive');
-  const held = database.read(() => select.get());
-  if (held !== null) return held.archive_id;
+  const known = database.read(() => select.get());
+  if (known !== null) return known.archive_id;
   return database.write(() => {
     // Read again under the lock: two first commands may meet here.
     const raced = select.get();

@@ -8,7 +8,7 @@ export const KEY_SECRET_FILE = 'key-secret';
 const SECRET_BYTES = 32;
 const SECRET_TEXT = /^[0-9a-f]{64}$/;
 
-/** The secret that keys are digested with: a file beside the database, so that neither alone says anything of a key. */
+/** The secret that keys are digested with: a file next to the database, so that neither alone says anything of a key. */
 export class KeySecret {
   readonly #secret: Uint8Array;
 
@@ -22,8 +22,8 @@ export class KeySecret {
    */
   static open(directory: string, mayCreate: () => boolean): KeySecret {
     const path = join(directory, KEY_SECRET_FILE);
-    const held = readSecret(path);
-    if (held !== undefined) return new KeySecret(held);
+    const stored = readSecret(path);
+    if (stored !== undefined) return new KeySecret(stored);
     if (!mayCreate()) {
       throw new DomainError(
         'unavailable',
@@ -45,7 +45,7 @@ export class KeySecret {
   }
 }
 
-/** The secret in a file, undefined when there is none; throws DomainError 'unavailable' when it is none, or out of reach. */
+/** The secret in a file, undefined without the file; throws DomainError 'unavailable' when it is damaged or cannot be read. */
 export function readSecret(path: string): Uint8Array | undefined {
   let text: string;
   try {
@@ -54,14 +54,14 @@ export function readSecret(path: string): Uint8Array | undefined {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw new DomainError('unavailable', `'${path}' cannot be read: check its permissions`, { cause: error });
   }
-  // Buffer.from would read hexadecimal digits up to the first other character, and be content.
+  // Buffer.from would read hexadecimal digits up to the first other character, without an error.
   if (!SECRET_TEXT.test(text.trim())) {
     throw new DomainError('unavailable', `'${path}' is damaged: restore it from a backup of this directory`);
   }
   return Buffer.from(text.trim(), 'hex');
 }
 
-/** Written beside and linked into place: two first commands agree on one secret, and a crash leaves none or a whole one. */
+/** Writes another file and links it into place: two first commands agree on one secret, a crash leaves none or a whole one. */
 function createSecret(path: string): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   writeNew(draft, `${randomBytes(SECRET_BYTES).toString('hex')}\n`);

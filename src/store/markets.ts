@@ -2,12 +2,12 @@ import { isStandIn, standInConditionId } from '../domain/condition-id.ts';
 import { isListed, LISTED_AHEAD_MS_MAX } from '../domain/market-as-of.ts';
 import {
   afterStatement,
+  type DefaultedField,
   firstStated,
   type MarketStatement,
   type StatedMarket,
   withDefaults,
 } from '../domain/market-statement.ts';
-import type { Outcome } from '../domain/outcome.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Database } from './database.ts';
 
@@ -19,36 +19,16 @@ export interface StoredMarket extends StatedMarket {
   readonly revision: number;
 }
 
-interface MarketRow {
-  readonly market_key: number;
-  readonly condition_id: string;
-  readonly venue_market_id: string;
-  readonly venue_event_id: string;
-  readonly slug: string;
-  readonly symbol: string;
-  readonly timeframe: Timeframe;
-  readonly up_asset_id: string;
-  readonly down_asset_id: string;
-  readonly active: number | null;
-  readonly closed: number | null;
-  readonly winner: Outcome | null;
-  readonly start_ms: number;
-  readonly end_ms: number;
-  readonly volume: number | null;
-  readonly liquidity: number | null;
-  readonly resolved_ms: number | null;
-  readonly price_start: number | null;
-  readonly price_end: number | null;
-  readonly created_ms: number;
-  readonly updated_ms: number;
-  readonly stated_updated_ms: number | null;
-  readonly revision: number;
-}
+/** Fields that are NULL where they are not known. */
+type OptionalField = 'winner' | 'resolvedMs' | 'priceStart' | 'priceEnd' | 'statedUpdatedMs';
 
-interface PositionRow {
-  readonly start_ms: number;
-  readonly condition_id: string;
-}
+/** A market's columns under the names of its fields. */
+type MarketRow = Omit<StoredMarket, 'clobTokenIds' | 'stated' | DefaultedField | OptionalField> & {
+  readonly [Field in OptionalField]: Exclude<StoredMarket[Field], undefined> | null;
+} & { readonly [Field in DefaultedField]: number | null } & {
+  readonly upAssetId: string;
+  readonly downAssetId: string;
+};
 
 /** 53 random bits. */
 const NEW_REVISION = '(random() & 9007199254740991)';
@@ -58,7 +38,10 @@ const WRITTEN = `condition_id, venue_market_id, venue_event_id, slug, symbol, ti
   closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end, created_ms, updated_ms,
   stated_updated_ms, revision`;
 const VALUES = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${NEW_REVISION}`;
-const COLUMNS = `market_key, ${WRITTEN}`;
+const COLUMNS = `market_key AS key, condition_id AS conditionId, venue_market_id AS marketId, venue_event_id AS eventId, slug,
+  symbol, timeframe, up_asset_id AS upAssetId, down_asset_id AS downAssetId, active, closed, winner, start_ms AS startMs,
+  end_ms AS endMs, volume, liquidity, resolved_ms AS resolvedMs, price_start AS priceStart, price_end AS priceEnd,
+  created_ms AS createdMs, updated_ms AS updatedMs, stated_updated_ms AS statedUpdatedMs, revision`;
 
 const LATEST_FIRST = 'ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?';
 const LIST = `AND (start_ms, condition_id) < (?, ?) AND (start_ms <= ? OR created_ms <= ?) ${LATEST_FIRST}`;
@@ -66,8 +49,8 @@ export const LIST_MARKETS = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? ${L
 export const LIST_MARKETS_OF_TIMEFRAME = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? AND timeframe = ? ${LIST}`;
 // Of the index alone: with a look at when they were listed 50,000 markets of a timeframe take 7 ms instead of 3.
 const SKIP = `AND (start_ms, condition_id) < (?, ?) ${LATEST_FIRST}`;
-export const SKIP_MARKETS = `SELECT start_ms, condition_id FROM markets WHERE symbol = ? ${SKIP}`;
-export const SKIP_MARKETS_OF_TIMEFRAME = `SELECT start_ms, condition_id FROM markets
+export const SKIP_MARKETS = `SELECT start_ms AS startMs, condition_id AS conditionId FROM markets WHERE symbol = ? ${SKIP}`;
+export const SKIP_MARKETS_OF_TIMEFRAME = `SELECT start_ms AS startMs, condition_id AS conditionId FROM markets
   WHERE symbol = ? AND timeframe = ? ${SKIP}`;
 export const FIND_MARKET = `SELECT ${COLUMNS} FROM markets WHERE condition_id = ?`;
 export const FIND_MARKET_BY_UP_ASSET = `SELECT ${COLUMNS} FROM markets WHERE up_asset_id = ? AND up_asset_id <> '0'`;
@@ -81,12 +64,12 @@ export const NEXT_MARKET_BY_KEY = `SELECT ${COLUMNS} FROM markets NOT INDEXED WH
 export const LIST_MARKETS_OF_SLUG = `SELECT ${COLUMNS} FROM markets WHERE slug = ? ORDER BY symbol, start_ms`;
 export const KNOWS_COIN = 'SELECT 1 AS known FROM markets WHERE symbol = ? LIMIT 1';
 
-/** A series' first record stands in its first segment. */
+/** A series' first record is in its first segment. */
 const FIRST_RECORD = `SELECT MIN((
     SELECT first_ms FROM segments WHERE segments.series_id = series.series_id ORDER BY last_ms, last_id LIMIT 1
   )) AS first_ms FROM series WHERE market_key = ?`;
 
-const TOLD_SPAN = `SELECT MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms FROM (
+const SENT_SPAN = `SELECT MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms FROM (
     SELECT
       (SELECT first_ms FROM segments WHERE segments.series_id = series.series_id ORDER BY last_ms, last_id LIMIT 1) AS first_ms,
       (SELECT MAX(last_ms) FROM segments WHERE segments.series_id = series.series_id) AS last_ms
@@ -96,13 +79,13 @@ const TOLD_SPAN = `SELECT MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms FRO
 
 const CONDITION_ID = /^0x[0-9a-f]+$/;
 
-/** Where a market stands in its coin's list: latest first, ties by conditionId descending. */
+/** A market's position in its coin's list: latest first, ties by conditionId descending. */
 export interface ListPosition {
   readonly startMs: number;
   readonly conditionId: string;
 }
 
-/** In front of every market. */
+/** Before every market. */
 const LIST_START: ListPosition = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '' };
 
 export class Markets {
@@ -129,8 +112,8 @@ export class Markets {
     type Listed = [number, string, number, number, number, number];
     this.#list = database.query<MarketRow, [string, ...Listed]>(LIST_MARKETS);
     this.#listOfTimeframe = database.query<MarketRow, [string, Timeframe, ...Listed]>(LIST_MARKETS_OF_TIMEFRAME);
-    this.#skip = database.query<PositionRow, [string, number, string, number, number]>(SKIP_MARKETS);
-    this.#skipOfTimeframe = database.query<PositionRow, [string, Timeframe, number, string, number, number]>(
+    this.#skip = database.query<ListPosition, [string, number, string, number, number]>(SKIP_MARKETS);
+    this.#skipOfTimeframe = database.query<ListPosition, [string, Timeframe, number, string, number, number]>(
       SKIP_MARKETS_OF_TIMEFRAME,
     );
     this.#find = database.query<MarketRow, [string]>(FIND_MARKET);
@@ -142,7 +125,7 @@ export class Markets {
     this.#nextByKey = database.query<MarketRow, [number]>(NEXT_MARKET_BY_KEY);
     this.#listOfSlug = database.query<MarketRow, [string]>(LIST_MARKETS_OF_SLUG);
     this.#knowsCoin = database.query<{ known: number }, [string]>(KNOWS_COIN);
-    this.#sentSpan = database.query<{ first_ms: number | null; last_ms: number | null }, [number]>(TOLD_SPAN);
+    this.#sentSpan = database.query<{ first_ms: number | null; last_ms: number | null }, [number]>(SENT_SPAN);
     this.#firstRecord = database.query<{ first_ms: number | null }, [number]>(FIRST_RECORD);
     this.#insert = database.query<MarketRow, (string | number | null)[]>(
       `INSERT INTO markets (${WRITTEN}) VALUES (${VALUES}) RETURNING ${COLUMNS}`,
@@ -155,7 +138,7 @@ export class Markets {
 
   /**
    * A coin's markets, the latest window first, ties by conditionId descending; `timeframe` undefined takes all. The first `skip`
-   * behind `from` are passed over, which takes time in proportion. With `asOfMs` only those that were listed by then, see
+   * after `from` are passed over, which takes time in proportion. With `asOfMs` only those that were listed by then, see
    * `isListed`.
    */
   list(
@@ -167,11 +150,11 @@ export class Markets {
     asOfMs: number = Number.MAX_SAFE_INTEGER,
   ): StoredMarket[] {
     const before = Math.min(startMs, asOfMs + LISTED_AHEAD_MS_MAX);
-    const place = [before, before === startMs ? conditionId : '', asOfMs, asOfMs, limit, skip] as const;
+    const bounds = [before, before === startMs ? conditionId : '', asOfMs, asOfMs, limit, skip] as const;
     const rows =
       timeframe === undefined
-        ? this.#list.all(symbol, ...place)
-        : this.#listOfTimeframe.all(symbol, timeframe, ...place);
+        ? this.#list.all(symbol, ...bounds)
+        : this.#listOfTimeframe.all(symbol, timeframe, ...bounds);
     return rows.map(toMarket);
   }
 
@@ -180,7 +163,7 @@ export class Markets {
     return toMarket(this.#byKey.get(key)!);
   }
 
-  /** Passes over the first `count` markets of such a list: the place of the last of them, undefined when there are fewer. */
+  /** Passes over the first `count` markets of such a list: the position of the last of them, undefined when there are fewer. */
   skip(
     symbol: string,
     timeframe: Timeframe | undefined,
@@ -194,7 +177,7 @@ export class Markets {
       timeframe === undefined
         ? this.#skip.get(symbol, startMs, conditionId, 1, count - 1)
         : this.#skipOfTimeframe.get(symbol, timeframe, startMs, conditionId, 1, count - 1);
-    return row === null ? undefined : { startMs: row.start_ms, conditionId: row.condition_id };
+    return row ?? undefined;
   }
 
   findByConditionId(conditionId: string): StoredMarket | undefined {
@@ -215,8 +198,8 @@ export class Markets {
   /** A market of any coin by its slug, in lower case; of markets with one slug the one that starts at `startMs`, else the latest. */
   findBySlug(slug: string, startMs?: number): StoredMarket | undefined {
     const rows = this.#listOfSlug.all(slug);
-    const wantedMs = startMs ?? Math.max(...rows.map((row) => row.start_ms));
-    const row = rows.find((candidate) => candidate.start_ms === wantedMs);
+    const wantedMs = startMs ?? Math.max(...rows.map((row) => row.startMs));
+    const row = rows.find((candidate) => candidate.startMs === wantedMs);
     return row === undefined ? undefined : toMarket(row);
   }
 
@@ -226,7 +209,7 @@ export class Markets {
     return row === null ? undefined : toMarket(row);
   }
 
-  /** A coin's markets one after another by (startMs, conditionId): the one behind `previous`, or the first. */
+  /** A coin's markets one after another by (startMs, conditionId): the one after `previous`, or the first. */
   after(symbol: string, previous: ListPosition | undefined): StoredMarket | undefined {
     const row = this.#next.get(symbol, previous?.startMs ?? -1, previous?.conditionId ?? '');
     return row === null ? undefined : toMarket(row);
@@ -237,8 +220,8 @@ export class Markets {
     return this.#coins.all().map((row) => row.symbol);
   }
 
-  /** The market stored behind the one with `key`, in the order in which they came; 0 for the first. */
-  behindKey(key: number): StoredMarket | undefined {
+  /** The market stored after the one with `key`, in the order in which they came; 0 for the first. */
+  afterKey(key: number): StoredMarket | undefined {
     const row = this.#nextByKey.get(key);
     return row === null ? undefined : toMarket(row);
   }
@@ -260,7 +243,7 @@ export class Markets {
     return this.#firstRecord.get(key)?.first_ms ?? undefined;
   }
 
-  /** From the first to the last thing that is told of a market, records and beginnings of gaps; undefined without any. */
+  /** From the first to the last thing that a replay sends of a market, records and beginnings of gaps; undefined without any. */
   sentSpan(key: number): { readonly firstMs: number; readonly lastMs: number } | undefined {
     const { first_ms: firstMs, last_ms: lastMs } = this.#sentSpan.get(key)!;
     return firstMs === null || lastMs === null ? undefined : { firstMs, lastMs };
@@ -292,7 +275,7 @@ export class Markets {
   /** The market of the same slug and window, where one of the two has a stand-in for its conditionId. */
   #standInOrReal({ conditionId, slug, symbol, startMs }: MarketStatement): StoredMarket | undefined {
     if (!isStandIn(conditionId)) return this.findByConditionId(standInConditionId(slug, startMs));
-    const row = this.#listOfSlug.all(slug).find((held) => held.symbol === symbol && held.start_ms === startMs);
+    const row = this.#listOfSlug.all(slug).find((known) => known.symbol === symbol && known.startMs === startMs);
     return row === undefined ? undefined : toMarket(row);
   }
 
@@ -335,24 +318,24 @@ function bit(value: boolean | undefined): number | null {
 
 function toMarket(row: MarketRow): StoredMarket {
   return withDefaults({
-    key: row.market_key,
+    key: row.key,
     revision: row.revision,
-    conditionId: row.condition_id,
-    marketId: row.venue_market_id,
-    eventId: row.venue_event_id,
+    conditionId: row.conditionId,
+    marketId: row.marketId,
+    eventId: row.eventId,
     slug: row.slug,
     symbol: row.symbol,
     timeframe: row.timeframe,
-    clobTokenIds: [row.up_asset_id, row.down_asset_id] as const,
+    clobTokenIds: [row.upAssetId, row.downAssetId] as const,
     winner: row.winner ?? undefined,
-    startMs: row.start_ms,
-    endMs: row.end_ms,
-    resolvedMs: row.resolved_ms ?? undefined,
-    priceStart: row.price_start ?? undefined,
-    priceEnd: row.price_end ?? undefined,
-    createdMs: row.created_ms,
-    updatedMs: row.updated_ms,
-    statedUpdatedMs: row.stated_updated_ms ?? undefined,
+    startMs: row.startMs,
+    endMs: row.endMs,
+    resolvedMs: row.resolvedMs ?? undefined,
+    priceStart: row.priceStart ?? undefined,
+    priceEnd: row.priceEnd ?? undefined,
+    createdMs: row.createdMs,
+    updatedMs: row.updatedMs,
+    statedUpdatedMs: row.statedUpdatedMs ?? undefined,
     stated: {
       active: row.active === null ? undefined : row.active === 1,
       closed: row.closed === null ? undefined : row.closed === 1,

@@ -14,7 +14,7 @@ interface TierRow {
 const SETTABLE = 'coins, routes, requests_per_minute, monthly_price_usd, price_note';
 const COLUMNS = `tier_id, name, ${SETTABLE}`;
 
-/** The tier catalog. It is live: every reading asks the database. */
+/** The tier catalog. It is live: every call reads the database. */
 export class Tiers {
   readonly #list;
   readonly #find;
@@ -56,13 +56,8 @@ export class Tiers {
 }
 
 /** In the order of SETTABLE. */
-function settableOf({
-  coins,
-  routes,
-  requestsPerMinute,
-  monthlyPriceUsd,
-  priceNote,
-}: Tier): (string | number | null)[] {
+function settableOf(tier: Tier): (string | number | null)[] {
+  const { coins, routes, requestsPerMinute, monthlyPriceUsd, priceNote } = tier;
   return [jsonOrNull(coins), jsonOrNull(routes), requestsPerMinute, monthlyPriceUsd ?? null, priceNote ?? null];
 }
 

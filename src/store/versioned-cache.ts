@@ -1,13 +1,13 @@
 import type { Database } from './database.ts';
 
 /**
- * What look-ups found, kept until the archive changes. At most `sizeMax` findings: one more, and all are given up. Only within
+ * Results of look-ups, kept until the archive changes. At most `sizeMax` results: one more, and all are dropped. Only within
  * `Database.readShared`.
  */
 export class VersionedCache<T> {
   readonly #database: Database;
   readonly #sizeMax: number;
-  readonly #found = new Map<string, T>();
+  readonly #results = new Map<string, T>();
   #state: number | undefined;
 
   constructor(database: Database, sizeMax: number) {
@@ -15,19 +15,19 @@ export class VersionedCache<T> {
     this.#sizeMax = sizeMax;
   }
 
-  /** What was found for `key`, or finds it now. What is undefined is looked for again each time. */
+  /** The result for `key`, looked up now if need be. Undefined results are not kept. */
   find(key: string, look: () => T | undefined): T | undefined {
     const { state } = this.#database;
     if (state !== this.#state) {
-      this.#found.clear();
+      this.#results.clear();
       this.#state = state;
     }
-    const held = this.#found.get(key);
-    if (held !== undefined) return held;
+    const cached = this.#results.get(key);
+    if (cached !== undefined) return cached;
     const found = look();
     if (found === undefined) return undefined;
-    if (this.#found.size >= this.#sizeMax) this.#found.clear();
-    this.#found.set(key, found);
+    if (this.#results.size >= this.#sizeMax) this.#results.clear();
+    this.#results.set(key, found);
     return found;
   }
 }

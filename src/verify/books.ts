@@ -1,4 +1,4 @@
-import { lengthOf, SilenceWatch, type Stretch } from '../domain/coverage.ts';
+import { lengthOf, SilenceWatch, type TimeRange } from '../domain/coverage.ts';
 import { DECIMAL_PLACES_MAX, powerOfTen } from '../domain/decimal.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
@@ -96,7 +96,7 @@ export class BookWalk {
   #unchangedSinceMs: InstantMs | undefined;
   #frozen = 0;
   #frozenMs = 0;
-  #longestFrozen: Stretch | undefined;
+  #longestFrozen: TimeRange | undefined;
   #before = 0;
   #behind = 0;
   #second = -1;

@@ -1,4 +1,4 @@
-import type { SnapshotCounts, Stretch } from '../domain/coverage.ts';
+import type { SnapshotCounts, TimeRange } from '../domain/coverage.ts';
 import type { Gap } from '../domain/gap.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -56,11 +56,11 @@ export interface OutcomeObservations extends SnapshotCounts {
   readonly behind: number;
   /** Whole seconds of the window, up to now, in which no snapshot lies. */
   readonly secondsWithout: number;
-  readonly longestSilence: Stretch | undefined;
+  readonly longestSilence: TimeRange | undefined;
   /** Stretches of the window, a minute or longer, from a snapshot to the last one in a row that repeats its whole book. */
   readonly frozen: number;
   readonly frozenMs: number;
-  readonly longestFrozen: Stretch | undefined;
+  readonly longestFrozen: TimeRange | undefined;
 }
 
 /** What is remarkable about one market, and nothing that is wrong with the archive. */

@@ -119,7 +119,7 @@ class Verifier {
   /** Up to where the table can be read. */
   *#everyMarket(): Generator<StoredMarket> {
     for (let key = 0; ; ) {
-      const market = this.#guarded({}, () => this.#database.read(() => this.#markets.behindKey(key)));
+      const market = this.#guarded({}, () => this.#database.read(() => this.#markets.afterKey(key)));
       // Keys that do not ascend are those of a damaged table.
       if (market === undefined || market.key <= key) return;
       key = market.key;
@@ -154,7 +154,7 @@ class Verifier {
     this.#guarded(place, () =>
       this.#database.read(() => {
         // As it is now: its records are read in the same view.
-        const market = this.#markets.behindKey(named.key - 1) ?? named;
+        const market = this.#markets.afterKey(named.key - 1) ?? named;
         const observed = this.#observe(market, place);
         this.#options.onMarket?.(observed);
       }),

@@ -146,7 +146,7 @@ async function transferOf(
 }
 
 function changeArchive({ database, markets }: Archive): void {
-  const market = markets.behindKey(0)!;
+  const market = markets.afterKey(0)!;
   database.write(() => markets.touch(market.key));
 }
 

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { GAPS_LISTED_MAX, SilenceWatch, type Stretch } from '../../src/domain/coverage.ts';
+import { GAPS_LISTED_MAX, SilenceWatch, type TimeRange } from '../../src/domain/coverage.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { Coverages } from '../../src/store/coverage.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
@@ -202,10 +202,10 @@ describe('coverage', () => {
 
 describe('the longest silence', () => {
   /** The longest step between the edges of the window and what lies inside; the earlier of two as long. */
-  function longestStep(times: readonly number[], startMs: number, endMs: number, nowMs: number): Stretch | undefined {
+  function longestStep(times: readonly number[], startMs: number, endMs: number, nowMs: number): TimeRange | undefined {
     const until = Math.min(endMs, nowMs);
     const points = [startMs, ...times.filter((at) => at > startMs).map((at) => Math.min(at, endMs)), until];
-    let longest: Stretch | undefined;
+    let longest: TimeRange | undefined;
     for (let i = 1; i < points.length; i += 1) {
       const step = { fromMs: points[i - 1]!, toMs: points[i]! };
       if (

@@ -92,7 +92,7 @@ export class WrittenSide {
         isOther = true;
         newPrices[levels] = this.#price;
         newSizes[levels] = this.#size;
-        old = before.#firstBehind(old, this.#price);
+        old = before.#firstAfter(old, this.#price);
       }
       ends[levels] = cursor.at - cursor.start;
       levels += 1;
@@ -131,7 +131,7 @@ export class WrittenSide {
   }
 
   /** The first level from `from` on that stands behind `price`, in the direction of this side. */
-  #firstBehind(from: number, price: number): number {
+  #firstAfter(from: number, price: number): number {
     const prices = this.#linePrices;
     const direction = directionOf(prices);
     let at = from;
