@@ -1,6 +1,5 @@
 import { type TString, Type } from 'typebox';
 import { DomainError } from './errors.ts';
-import { integersBetween } from './integer-pattern.ts';
 
 /** Unix milliseconds, UTC. Inside the program every time is one of these; ISO text exists at the edges only. */
 export type InstantMs = number;
@@ -66,26 +65,6 @@ export function isInstant(value: number): boolean {
 /** An instant on the wire. */
 export function instantText(description: string): TString {
   return Type.String({ format: 'date-time', pattern: WRITTEN, description });
-}
-
-/**
- * What `parseIso` takes, as one regular expression that any dialect knows: no day that does not exist. It cannot say that an
- * offset carries the first hours of 1970 and the last ones of 9999 out of the range.
- */
-export const ISO_PATTERN = `^${isoForm()}$`;
-/** Likewise what `parseInstant` takes. */
-export const INSTANT_PATTERN = `^(${integersBetween(0, Number.MAX_SAFE_INTEGER)}|${isoForm()})$`;
-
-/** Likewise those that `formatInstant` can write. */
-export const WRITABLE_INSTANT_PATTERN = `^(${integersBetween(0, INSTANT_MAX_MS)}|${isoForm()})$`;
-
-function isoForm(): string {
-  const year = '(19[7-9][0-9]|[2-9][0-9]{3})';
-  const leapYear = '(19(7[26]|8[048]|9[26])|[2-9][0-9](0[48]|[2468][048]|[13579][26])|([2468][048]|[3579][26])00)';
-  const day = '((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)';
-  const hoursAndMinutes = '([01][0-9]|2[0-3]):[0-5][0-9]';
-  const clock = `T${hoursAndMinutes}(:[0-5][0-9]([.][0-9]{1,9})?)?(Z|[+-]${hoursAndMinutes})`;
-  return `(${year}-${day}|${leapYear}-02-29)(${clock})?`;
 }
 
 /** `2026-04-16T07:10:04.123Z`. Throws for what is not an instant: stored times always are. */

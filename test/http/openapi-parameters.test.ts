@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { INSTANT_PATTERN, ISO_PATTERN, parseInstant, parseIso } from '../../src/domain/instant.ts';
+import { parseInstant, parseIso } from '../../src/domain/instant.ts';
+import { INSTANT_PATTERN, ISO_PATTERN } from '../../src/http/v1/instant-pattern.ts';
 import { PARAMETER_ROWS } from '../contract/parameter-table.ts';
 import { apiDocument, parametersOf, type Schema } from '../support/api-document.ts';
 

@@ -1,6 +1,5 @@
 import { type TSchema, Type } from 'typebox';
 import { CoverageResource } from '../../domain/coverage.ts';
-import { CURSOR_SHAPE } from '../../domain/cursor.ts';
 import { instantText } from '../../domain/instant.ts';
 import { MarketResource } from '../../domain/market.ts';
 import { SnapshotResource } from '../../domain/orderbook.ts';
@@ -11,6 +10,7 @@ import { TierResource } from '../../domain/tier.ts';
 import { fileKindOf, STREAMED_FORMATS } from '../../export/format.ts';
 import { Problem } from '../response/problem.ts';
 import { ROUTES, type RouteName } from '../routes.ts';
+import { CURSOR_SHAPE } from '../v1/cursor.ts';
 import { INSTANTS_MAX } from '../v1/params.ts';
 import { STREAMS_MAX, STREAMS_PER_KEY_MAX } from '../v1/stream-slots.ts';
 

@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox';
-import { formatInstant, INSTANT_PATTERN, instantText } from '../../domain/instant.ts';
+import { formatInstant, instantText } from '../../domain/instant.ts';
 import { TimeframeName } from '../../domain/timeframe.ts';
 import { GAP_MODES, type Replay } from '../../replay/replay.ts';
 import { SPEED_MAX, SPEED_MIN } from '../../replay/replay-clock.ts';
 import type { Replays } from '../../replay/replays.ts';
+import { INSTANT_PATTERN } from '../v1/instant-pattern.ts';
 
 /** Names that a selection may have. */
 const NAMES_MAX = 1000;

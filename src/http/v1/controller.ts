@@ -1,4 +1,3 @@
-import { encodeCursor } from '../../domain/cursor.ts';
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import type { Outcome } from '../../domain/outcome.ts';
@@ -10,6 +9,7 @@ import { type Gate, searchOf } from '../plugins/access.ts';
 import { type Negotiated, negotiate, type Responder } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
 import type { Route } from '../routes.ts';
+import { encodeCursor } from './cursor.ts';
 import type { Lookup } from './lookup.ts';
 import { Parameters } from './params.ts';
 

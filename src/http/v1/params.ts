@@ -1,15 +1,5 @@
-import { CURSOR_SHAPE, decodeCursor, isCursorShaped } from '../../domain/cursor.ts';
-import { durationPattern, parseDuration } from '../../domain/duration.ts';
 import { DomainError, type ParameterIssue } from '../../domain/errors.ts';
-import {
-  INSTANT_PATTERN,
-  type InstantMs,
-  ISO_PATTERN,
-  isInstant,
-  parseInstant,
-  parsePlainInteger,
-  WRITABLE_INSTANT_PATTERN,
-} from '../../domain/instant.ts';
+import { type InstantMs, isInstant, parseInstant, parsePlainInteger } from '../../domain/instant.ts';
 import { Slug } from '../../domain/market.ts';
 import { LEVELS_MAX } from '../../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, parseOutcome } from '../../domain/outcome.ts';
@@ -20,6 +10,9 @@ import type { Speed } from '../../replay/replay-clock.ts';
 import { earlierLimit } from '../plugins/known-until.ts';
 import { maskedText } from '../plugins/secret-mask.ts';
 import type { QueryName, Route } from '../routes.ts';
+import { CURSOR_SHAPE, decodeCursor, isCursorShaped } from './cursor.ts';
+import { durationPattern, parseDuration } from './duration.ts';
+import { INSTANT_PATTERN, ISO_PATTERN, WRITABLE_INSTANT_PATTERN } from './instant-pattern.ts';
 import type { NearestQuery } from './nearest.ts';
 
 /** An integer time below this is a date in 1973 as milliseconds, and today's as seconds. */

@@ -1,6 +1,6 @@
-import { decodeCursor, encodeCursor } from '../../domain/cursor.ts';
 import type { Gap } from '../../domain/gap.ts';
 import type { Position } from '../../domain/page.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
 
 /**
  * One event of a stream. Events go by time; of one time gaps come first, which end then, then snapshots, each by id. So a gap

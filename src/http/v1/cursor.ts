@@ -1,37 +1,37 @@
 import { createHash } from 'node:crypto';
-import { isInstant } from './instant.ts';
-import type { Position } from './page.ts';
+import { isInstant } from '../../domain/instant.ts';
+import type { Position } from '../../domain/page.ts';
 
 /**
  * An opaque cursor: base64url of 21 bytes: timestamp in ms (6, big endian), id (7, big endian), and 8 bytes of
  * SHA-256 over these and the scope. The scope names the series, market, order and filter that the cursor was given for,
- * so a cursor that was altered or is used elsewhere is told apart. 21 bytes are exactly 28 characters: there is one
- * spelling of a cursor. The tag is no secret: a forged cursor shows only what its key may see anyway.
+ * so a cursor that was altered or is used elsewhere is refused. 21 bytes are exactly 28 characters: there is one spelling
+ * of a cursor. The tag is no secret: a forged cursor shows only what its key may see anyway.
  */
-const PLACE_BYTES = 13;
+const POSITION_BYTES = 13;
 const TAG_BYTES = 8;
 export const CURSOR_SHAPE = /^[A-Za-z0-9_-]{28}$/;
 
-export function encodeCursor(place: Position, scope: string): string {
-  const bytes = Buffer.alloc(PLACE_BYTES + TAG_BYTES);
-  bytes.writeUIntBE(place.timestampMs, 0, 6);
+export function encodeCursor(position: Position, scope: string): string {
+  const bytes = Buffer.alloc(POSITION_BYTES + TAG_BYTES);
+  bytes.writeUIntBE(position.timestampMs, 0, 6);
   // 7 bytes exceed what Buffer writes at once: the id's high byte and its lower 48 bits.
-  bytes.writeUInt8(Math.floor(place.id / 2 ** 48), 6);
-  bytes.writeUIntBE(place.id % 2 ** 48, 7, 6);
-  tagOf(bytes, scope).copy(bytes, PLACE_BYTES);
+  bytes.writeUInt8(Math.floor(position.id / 2 ** 48), 6);
+  bytes.writeUIntBE(position.id % 2 ** 48, 7, 6);
+  tagOf(bytes, scope).copy(bytes, POSITION_BYTES);
   return bytes.toString('base64url');
 }
 
-/** Whether `text` could be a cursor at all; whether it is one for a scope, only `decodeCursor` tells. */
+/** Whether `text` could be a cursor at all; `decodeCursor` says whether it is one for a scope. */
 export function isCursorShaped(text: string): boolean {
   return CURSOR_SHAPE.test(text);
 }
 
-/** The place behind a cursor, or undefined when it was altered or given for another scope. */
+/** The position of a cursor, or undefined when it was altered or given for another scope. */
 export function decodeCursor(text: string, scope: string): Position | undefined {
   if (!isCursorShaped(text)) return undefined;
   const bytes = Buffer.from(text, 'base64url');
-  if (!tagOf(bytes, scope).equals(bytes.subarray(PLACE_BYTES))) return undefined;
+  if (!tagOf(bytes, scope).equals(bytes.subarray(POSITION_BYTES))) return undefined;
   const timestampMs = bytes.readUIntBE(0, 6);
   const id = bytes.readUInt8(6) * 2 ** 48 + bytes.readUIntBE(7, 6);
   return isInstant(timestampMs) && Number.isSafeInteger(id) ? { timestampMs, id } : undefined;
@@ -39,7 +39,7 @@ export function decodeCursor(text: string, scope: string): Position | undefined 
 
 function tagOf(bytes: Buffer, scope: string): Buffer {
   const hash = createHash('sha256');
-  hash.update(bytes.subarray(0, PLACE_BYTES));
+  hash.update(bytes.subarray(0, POSITION_BYTES));
   hash.update(scope);
   return hash.digest().subarray(0, TAG_BYTES);
 }

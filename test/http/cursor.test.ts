@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { decodeCursor, encodeCursor, isCursorShaped } from '../../src/domain/cursor.ts';
 import { INSTANT_MAX_MS } from '../../src/domain/instant.ts';
+import { decodeCursor, encodeCursor, isCursorShaped } from '../../src/http/v1/cursor.ts';
 
 const RUNS = { seed: 20260416, numRuns: 1000 };
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
