@@ -4,10 +4,14 @@ const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 
 /** A buffer that grows and is used again for one answer after another. */
 export class ByteBuffer {
-  bytes = new Uint8Array(INITIAL_BYTES);
+  bytes: Uint8Array<ArrayBuffer>;
   length = 0;
-  /** Goes up whenever what was written is given up: who copies from it sees that it is gone. */
+  /** Goes up whenever what was written is dropped: a writer that copies from it sees that it is gone. */
   clears = 0;
+
+  constructor(initialBytes = INITIAL_BYTES) {
+    this.bytes = new Uint8Array(initialBytes);
+  }
 
   clear(): void {
     this.clears += 1;

@@ -1,7 +1,7 @@
 import { toScaled } from '../domain/decimal.ts';
 import type { Position } from '../domain/page.ts';
 import { sameTrade, type TradeDetails } from '../domain/trade.ts';
-import { columnScale, DOUBLES, divisorOf, placesAtLeast, readScale } from './scale.ts';
+import { DOUBLES, divisorOf, readScale, scaleOf } from './scale.ts';
 import {
   type EncodedSegment,
   readSegmentHeader,
@@ -12,18 +12,18 @@ import {
 import { readTradeColumns, writeTradeColumns } from './trade-columns.ts';
 import { damaged, VarintReader, VarintWriter } from './varint.ts';
 
-/** With a transaction each, so many trades fill a segment. */
+/** Trades that fill a segment where each has its transaction. */
 const DETAILED_RECORDS = 48;
 
-/** A price at its place in one series: an outcome's mids or trades, or a coin's prices from one source. */
+/** A price at its position in one series: an outcome's mids or trades, or a coin's prices from one source. */
 export interface PriceRecord extends Position {
   readonly price: number;
-  /** What is known of a trade beside its price; undefined for any other price. */
+  /** What is known of a trade besides its price; undefined for any other price. */
   readonly trade?: TradeDetails | undefined;
 }
 
 /**
- * A segment of prices. Behind the head (segment-header.ts): a scale, then per price the signed difference to the one before in
+ * A segment of prices. After the head (segment-header.ts): a scale, then per price the signed difference to the one before in
  * units of 10^-scale; or DOUBLES (scale.ts) and the prices themselves. What follows are the columns of trade-columns.ts.
  */
 export const priceCodec: SegmentCodec<PriceRecord> = {
@@ -35,13 +35,13 @@ export const priceCodec: SegmentCodec<PriceRecord> = {
 function encodePrices(records: readonly PriceRecord[], from: number, countMax: number): EncodedSegment {
   const detailed = records.slice(from, from + DETAILED_RECORDS).some(({ trade }) => trade !== undefined);
   const count = Math.min(records.length - from, countMax, detailed ? DETAILED_RECORDS : SEGMENT_RECORDS_MAX);
-  const scale = scaleOf(records, from, count);
+  const encoded = records.slice(from, from + count);
+  const scale = scaleOf(encoded.map(({ price }) => price));
   const writer = new VarintWriter();
   writeSegmentHeader(writer, records, from, count);
   writer.unsigned(scale);
   let before = 0;
-  for (let i = from; i < from + count; i += 1) {
-    const { price } = records[i]!;
+  for (const { price } of encoded) {
     if (scale === DOUBLES) {
       writer.double(price);
       continue;
@@ -50,20 +50,13 @@ function encodePrices(records: readonly PriceRecord[], from: number, countMax: n
     writer.signed(scaled - before);
     before = scaled;
   }
-  const trades = records.slice(from, from + count).map(({ trade }) => trade);
-  if (trades.some((trade) => trade !== undefined)) writeTradeColumns(writer, trades);
-  return { payload: writer.view().slice(), count };
-}
-
-function scaleOf(records: readonly PriceRecord[], from: number, count: number): number {
-  let places = 0;
-  let largest = 0;
-  for (let i = from; i < from + count; i += 1) {
-    const { price } = records[i]!;
-    places = placesAtLeast(places, price);
-    if (price > largest) largest = price;
+  if (encoded.some(({ trade }) => trade !== undefined)) {
+    writeTradeColumns(
+      writer,
+      encoded.map(({ trade }) => trade),
+    );
   }
-  return columnScale(places, largest);
+  return { payload: writer.view().slice(), count };
 }
 
 function decodePrices(payload: Uint8Array): PriceRecord[] {
@@ -73,14 +66,14 @@ function decodePrices(payload: Uint8Array): PriceRecord[] {
   const records: PriceRecord[] = [];
   let scaled = 0;
   for (let i = 0; i < head.count; i += 1) {
-    const place = { timestampMs: head.timestamps[i]!, id: head.ids[i]! };
+    const position = { timestampMs: head.timestamps[i]!, id: head.ids[i]! };
     if (scale === DOUBLES) {
-      records.push({ ...place, price: reader.double() });
+      records.push({ ...position, price: reader.double() });
       continue;
     }
     scaled += reader.signed();
     if (Math.abs(scaled) > Number.MAX_SAFE_INTEGER) throw damaged();
-    records.push({ ...place, price: scaled / divisorOf(scale) });
+    records.push({ ...position, price: scaled / divisorOf(scale) });
   }
   if (reader.position === payload.length) return records;
   const trades = readTradeColumns(reader, head.count);

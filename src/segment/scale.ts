@@ -35,6 +35,17 @@ export function columnScale(places: number, largest: number): number {
   return places !== NO_SCALE && largest * powerOfTen(places) < SCALED_MAX ? places : DOUBLES;
 }
 
+/** The scale for a column of `values`. */
+export function scaleOf(values: readonly number[]): number {
+  let places = 0;
+  let largest = 0;
+  for (const value of values) {
+    places = placesAtLeast(places, value);
+    if (value > largest) largest = value;
+  }
+  return columnScale(places, largest);
+}
+
 /** The value in units of its column: divide by `divisorOf(scale)` for the decimal. */
 export function readScaled(reader: VarintReader, scale: number): number {
   return scale === DOUBLES ? reader.double() : reader.unsigned();

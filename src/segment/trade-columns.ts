@@ -1,11 +1,11 @@
 import { toScaled } from '../domain/decimal.ts';
 import { type TradeDetails, tradeDetails } from '../domain/trade.ts';
-import { columnScale, DOUBLES, divisorOf, placesAtLeast, readScale, readScaled } from './scale.ts';
+import { DOUBLES, divisorOf, readScale, readScaled, scaleOf } from './scale.ts';
 import { checkedSize } from './size-change.ts';
 import { damaged, type VarintReader, type VarintWriter } from './varint.ts';
 
 /**
- * What trades say beside their prices, as it stands behind the prices of a segment in which any trade says more:
+ * What trades say besides their prices. It follows the prices of a segment in which any trade says more:
  *
  *   a byte each   bit 0: a size, 1: a side, 2: the side is sell, 3: a fee, 4: a transaction
  *   size scale    unsigned (scale.ts)
@@ -24,8 +24,7 @@ const HASH_BYTES = 32;
 export function writeTradeColumns(writer: VarintWriter, trades: readonly (TradeDetails | undefined)[]): void {
   for (const trade of trades) writer.byte(flagsOf(trade));
   const sizes = trades.flatMap((trade) => trade?.size ?? []);
-  const places = sizes.reduce((most, size) => placesAtLeast(most, size), 0);
-  const scale = columnScale(places, Math.max(0, ...sizes));
+  const scale = scaleOf(sizes);
   writer.unsigned(scale);
   for (const size of sizes) {
     if (scale === DOUBLES) writer.double(size);

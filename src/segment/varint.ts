@@ -1,4 +1,5 @@
 import { DomainError } from '../domain/errors.ts';
+import { ByteBuffer } from './byte-buffer.ts';
 
 /**
  * Unsigned LEB128 integers below 2^53; signed ones likewise, with the sign in the lowest bit of the first byte (zigzag
@@ -10,39 +11,30 @@ const SIGNED_LOW = 64;
 const INT32_MAX = 0x7fffffff;
 const INITIAL_BYTES = 4096;
 
-export class VarintWriter {
-  #bytes = new Uint8Array(INITIAL_BYTES);
-  #length = 0;
-
-  get length(): number {
-    return this.#length;
+export class VarintWriter extends ByteBuffer {
+  constructor() {
+    super(INITIAL_BYTES);
   }
 
-  /** Forgets what was written behind `length`. */
+  /** Forgets what was written after `length`. */
   truncate(length: number): void {
-    this.#length = length;
-  }
-
-  /** 0 … 255. */
-  byte(value: number): void {
-    this.#reserve(1);
-    this.#bytes[this.#length++] = value;
+    this.length = length;
   }
 
   unsigned(value: number): void {
-    this.#reserve(8);
+    this.reserve(8);
     let rest = value;
     // Nearly all fit 32-bit arithmetic, which is several times faster.
     while (rest > INT32_MAX) {
-      this.#bytes[this.#length++] = (rest % LOW_BITS) | LOW_BITS;
+      this.bytes[this.length++] = (rest % LOW_BITS) | LOW_BITS;
       rest = Math.floor(rest / LOW_BITS);
     }
     for (let low = rest | 0; ; low >>>= 7) {
       if (low < LOW_BITS) {
-        this.#bytes[this.#length++] = low;
+        this.bytes[this.length++] = low;
         return;
       }
-      this.#bytes[this.#length++] = (low & 127) | LOW_BITS;
+      this.bytes[this.length++] = (low & 127) | LOW_BITS;
     }
   }
 
@@ -53,33 +45,15 @@ export class VarintWriter {
       this.unsigned(magnitude * 2 + sign);
       return;
     }
-    this.#reserve(1);
-    this.#bytes[this.#length++] = (magnitude % SIGNED_LOW) * 2 + sign + LOW_BITS;
+    this.reserve(1);
+    this.bytes[this.length++] = (magnitude % SIGNED_LOW) * 2 + sign + LOW_BITS;
     this.unsigned(Math.floor(magnitude / SIGNED_LOW));
   }
 
   double(value: number): void {
-    this.#reserve(8);
-    new DataView(this.#bytes.buffer).setFloat64(this.#length, value, true);
-    this.#length += 8;
-  }
-
-  append(bytes: Uint8Array): void {
-    this.#reserve(bytes.length);
-    this.#bytes.set(bytes, this.#length);
-    this.#length += bytes.length;
-  }
-
-  /** What was written so far; valid until the next write. */
-  view(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length);
-  }
-
-  #reserve(count: number): void {
-    if (this.#length + count <= this.#bytes.length) return;
-    const grown = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length + count));
-    grown.set(this.#bytes.subarray(0, this.#length));
-    this.#bytes = grown;
+    this.reserve(8);
+    new DataView(this.bytes.buffer).setFloat64(this.length, value, true);
+    this.length += 8;
   }
 }
 
@@ -90,7 +64,7 @@ export function unsignedBytes(value: number): number {
   return bytes;
 }
 
-/** Loops over many numbers may read `bytes` themselves and put `position` behind what they took. */
+/** Loops over many numbers may read `bytes` themselves and move `position` past what they took. */
 export class VarintReader {
   bytes: Uint8Array;
   position: number;
@@ -109,8 +83,8 @@ export class VarintReader {
   unsigned(): number {
     const bytes = this.bytes;
     const at = this.position;
-    // Nearly all are of one to three bytes: those in 32-bit arithmetic. Beyond the end a byte is undefined, and `!` a lie
-    // that no comparison below falls for.
+    // Nearly all are of one to three bytes: those in 32-bit arithmetic. Beyond the end a byte is undefined, and no
+    // comparison below is true of it.
     const first = bytes[at]!;
     if (first < LOW_BITS) {
       this.position = at + 1;
@@ -150,12 +124,12 @@ export class VarintReader {
     return first % 2 === 0 ? magnitude : -magnitude;
   }
 
-  /** To be asked by who moved `position` without looking at every byte. */
+  /** For callers that moved `position` without checking every byte. */
   mustEndWithin(): void {
     if (this.position > this.bytes.length) throw damaged();
   }
 
-  /** To be asked where nothing may stand behind what was read. */
+  /** Throws where anything follows what was read. */
   mustBeAtEnd(): void {
     if (this.position !== this.bytes.length) throw damaged();
   }
@@ -168,7 +142,7 @@ export class VarintReader {
   }
 }
 
-/** What reading a payload that is not what was written ends in. */
+/** The error of reading a payload that is not what was written. */
 export function damaged(): DomainError {
   return new DomainError('unavailable', 'a stored segment is damaged: restore the data directory from a backup');
 }

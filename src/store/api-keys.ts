@@ -3,18 +3,11 @@ import { DomainError } from '../domain/errors.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
 
-interface KeyRow {
-  readonly key_id: string;
-  readonly account: string;
-  readonly name: string | null;
-  readonly tier_id: string;
-  readonly requests_per_minute: number | null;
-  readonly as_of_ms: number | null;
-  readonly prefix: string;
-  readonly created_ms: number;
-  readonly rotated_ms: number | null;
-  readonly revoked_ms: number | null;
-}
+/** A key's columns under the names of its fields; what it does not have is NULL. */
+type KeyRow = Omit<ApiKey, OptionalField> & {
+  readonly [Field in OptionalField]: Exclude<ApiKey[Field], undefined> | null;
+};
+type OptionalField = 'name' | 'requestsPerMinute' | 'asOfMs' | 'rotatedMs' | 'revokedMs';
 
 /** A key just given out: the only moment at which `key` exists outside its owner's hands. */
 export interface IssuedKey {
@@ -25,8 +18,9 @@ export interface IssuedKey {
 /** Nothing later than `asOfMs` is shown to the key; left out: everything is. */
 export type NewKey = Pick<ApiKey, 'account' | 'name' | 'tier' | 'requestsPerMinute'> & Partial<Pick<ApiKey, 'asOfMs'>>;
 
-const SELECT = `SELECT key_id, email AS account, name, tier_id, requests_per_minute, as_of_ms, prefix,
-  api_keys.created_ms, rotated_ms, revoked_ms FROM api_keys JOIN accounts USING (account_id)`;
+const SELECT = `SELECT key_id AS id, email AS account, name, tier_id AS tier, requests_per_minute AS requestsPerMinute,
+  as_of_ms AS asOfMs, prefix, api_keys.created_ms AS createdMs, rotated_ms AS rotatedMs, revoked_ms AS revokedMs
+  FROM api_keys JOIN accounts USING (account_id)`;
 
 export const FIND_KEY_BY_DIGEST = `${SELECT} WHERE digest = ? AND revoked_ms IS NULL`;
 
@@ -145,15 +139,11 @@ export function hasKeys(database: Database): boolean {
 
 function toApiKey(row: KeyRow): ApiKey {
   return {
-    id: row.key_id,
-    account: row.account,
+    ...row,
     name: row.name ?? undefined,
-    tier: row.tier_id,
-    requestsPerMinute: row.requests_per_minute ?? undefined,
-    asOfMs: row.as_of_ms ?? undefined,
-    prefix: row.prefix,
-    createdMs: row.created_ms,
-    rotatedMs: row.rotated_ms ?? undefined,
-    revokedMs: row.revoked_ms ?? undefined,
+    requestsPerMinute: row.requestsPerMinute ?? undefined,
+    asOfMs: row.asOfMs ?? undefined,
+    rotatedMs: row.rotatedMs ?? undefined,
+    revokedMs: row.revokedMs ?? undefined,
   };
 }

@@ -136,7 +136,5 @@ async function outcomeCoverage(
     await new Promise<void>((resolve) => setImmediate(resolve));
     left = STEP_BYTES;
   }
-  const { snapshots, firstMs, lastMs, oneSided, empty, crossed, placeholder } = tally;
-  const mirrored = books?.mirrored === true;
-  return { outcome, mirrored, snapshots, firstMs, lastMs, oneSided, empty, crossed, placeholder, silence };
+  return { outcome, mirrored: books?.mirrored === true, ...tally, silence };
 }

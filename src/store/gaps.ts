@@ -5,13 +5,7 @@ import type { Database } from './database.ts';
 /** Gaps read at once: under a millisecond. */
 const PAGE_GAPS = 1000;
 
-interface GapRow {
-  readonly from_ms: number;
-  readonly to_ms: number;
-  readonly reason: string;
-}
-
-/** Stands in front of every gap. */
+/** Before every gap. */
 const START: Gap = { fromMs: -1, toMs: -1, reason: '' };
 
 export class Gaps {
@@ -27,8 +21,8 @@ export class Gaps {
     this.#count = database.query<{ gaps: number }, [number, number]>(
       'SELECT COUNT(*) AS gaps FROM gaps WHERE market_key = ? AND to_ms <= ?',
     );
-    this.#page = database.query<GapRow, [number, number, number, string, number, number, number]>(
-      `SELECT from_ms, to_ms, reason FROM gaps
+    this.#page = database.query<Gap, [number, number, number, string, number, number, number]>(
+      `SELECT from_ms AS fromMs, to_ms AS toMs, reason FROM gaps
        WHERE market_key = ? AND (from_ms, to_ms, reason) > (?, ?, ?) AND from_ms <= ? AND to_ms >= ?
        ORDER BY from_ms, to_ms, reason LIMIT ?`,
     );
@@ -55,16 +49,10 @@ export class Gaps {
   *within(marketKey: number, fromMs: number, toMs: number, asOfMs = Infinity): Generator<Gap> {
     let last = START;
     for (;;) {
-      const rows = this.#page.all(marketKey, last.fromMs, last.toMs, last.reason, toMs, fromMs, PAGE_GAPS);
-      for (const row of rows) {
-        last = toGap(row);
-        if (last.toMs <= asOfMs) yield last;
-      }
-      if (rows.length < PAGE_GAPS) return;
+      const gaps = this.#page.all(marketKey, last.fromMs, last.toMs, last.reason, toMs, fromMs, PAGE_GAPS);
+      for (const gap of gaps) if (gap.toMs <= asOfMs) yield gap;
+      if (gaps.length < PAGE_GAPS) return;
+      last = gaps.at(-1)!;
     }
   }
-}
-
-function toGap({ from_ms, to_ms, reason }: GapRow): Gap {
-  return { fromMs: from_ms, toMs: to_ms, reason };
 }

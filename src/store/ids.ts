@@ -1,8 +1,9 @@
 import type { Database } from './database.ts';
 
-interface RangeRow {
-  readonly first_id: number;
-  readonly last_id: number;
+/** Ids that were given out, both ends inclusive. */
+export interface IdRange {
+  readonly firstId: number;
+  readonly lastId: number;
 }
 
 /** The range that grows at the moment; `limit` is where the next stored one begins. */
@@ -13,8 +14,9 @@ interface OpenRange {
 }
 
 export const RANGE_AT_OR_BEFORE =
-  'SELECT first_id, last_id FROM given_ids WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1';
-export const RANGE_AFTER = 'SELECT first_id, last_id FROM given_ids WHERE first_id > ? ORDER BY first_id LIMIT 1';
+  'SELECT first_id AS firstId, last_id AS lastId FROM given_ids WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1';
+export const RANGE_AFTER =
+  'SELECT first_id AS firstId, last_id AS lastId FROM given_ids WHERE first_id > ? ORDER BY first_id LIMIT 1';
 
 /**
  * Gives out record ids: below 2^53, each once per archive, for ever. An id that a recording brings along is kept when
@@ -33,8 +35,8 @@ export class GivenIds {
   #highest = 0;
 
   constructor(database: Database) {
-    this.#atOrBefore = database.query<RangeRow, [number]>(RANGE_AT_OR_BEFORE);
-    this.#after = database.query<RangeRow, [number]>(RANGE_AFTER);
+    this.#atOrBefore = database.query<IdRange, [number]>(RANGE_AT_OR_BEFORE);
+    this.#after = database.query<IdRange, [number]>(RANGE_AFTER);
     this.#delete = database.query<never, [number]>('DELETE FROM given_ids WHERE first_id = ?');
     this.#put = database.query<never, [number, number]>(
       'INSERT INTO given_ids (first_id, last_id) VALUES (?, ?) ON CONFLICT (first_id) DO UPDATE SET last_id = excluded.last_id',
@@ -44,7 +46,7 @@ export class GivenIds {
   load(): void {
     this.#reserved.clear();
     this.#open = undefined;
-    this.#highest = this.#atOrBefore.get(Number.MAX_SAFE_INTEGER)?.last_id ?? 0;
+    this.#highest = this.#atOrBefore.get(Number.MAX_SAFE_INTEGER)?.lastId ?? 0;
   }
 
   /** Keeps `id` for the record that brings it: until the next `load` it is given to no other. */
@@ -73,17 +75,17 @@ export class GivenIds {
       return;
     }
     const joined = this.#atOrBefore.get(limit)!;
-    this.#delete.run(joined.first_id);
-    this.#put.run(first, joined.last_id);
+    this.#delete.run(joined.firstId);
+    this.#put.run(first, joined.lastId);
   }
 
   #claim(id: number): boolean {
     if (this.#open === undefined || id !== this.#open.last + 1 || id >= this.#open.limit) {
       this.save();
       const before = this.#atOrBefore.get(id);
-      if (before !== null && id <= before.last_id) return false;
-      const first = before !== null && before.last_id + 1 === id ? before.first_id : id;
-      this.#open = { first, last: id, limit: this.#after.get(id)?.first_id ?? Number.POSITIVE_INFINITY };
+      if (before !== null && id <= before.lastId) return false;
+      const first = before !== null && before.lastId + 1 === id ? before.firstId : id;
+      this.#open = { first, last: id, limit: this.#after.get(id)?.firstId ?? Number.POSITIVE_INFINITY };
     } else {
       this.#open.last = id;
     }
@@ -96,7 +98,7 @@ export class GivenIds {
     let free = 1;
     for (;;) {
       const range = this.#atOrBefore.get(free);
-      if (range !== null && range.last_id >= free) free = range.last_id + 1;
+      if (range !== null && range.lastId >= free) free = range.lastId + 1;
       else if (this.#reserved.has(free)) free += 1;
       else return free;
     }

@@ -4,6 +4,7 @@ import type { Outcome } from '../domain/outcome.ts';
 import { comparePositions, type Position } from '../domain/page.ts';
 import { type OpenSegment, readSegmentHeader, type SegmentHeader } from '../segment/segment-header.ts';
 import type { Database } from './database.ts';
+import { type IdRange, RANGE_AT_OR_BEFORE } from './ids.ts';
 import type { MarketSeriesKind } from './series.ts';
 import { positionAt } from './series-walk.ts';
 
@@ -36,12 +37,6 @@ interface FaultySegment {
 }
 
 export type AuditedSegment = SoundSegment | FaultySegment;
-
-/** Ids that were given out, both ends inclusive. */
-export interface IdRange {
-  readonly firstId: number;
-  readonly lastId: number;
-}
 
 /** Something that SQLite itself finds wrong; `segmentId` where it names a segment's row. */
 export interface DatabaseFault {
@@ -89,12 +84,10 @@ export class SegmentAudit {
       NEXT_POSITIONS,
     );
     this.#segment = database.query<DoubtfulRow<SegmentColumn>, [number]>(SEGMENT);
-    this.#ranges = database.query<{ first_id: number; last_id: number }, [number, number]>(
-      'SELECT first_id, last_id FROM given_ids WHERE last_id >= ? ORDER BY first_id LIMIT ?',
+    this.#ranges = database.query<IdRange, [number, number]>(
+      'SELECT first_id AS firstId, last_id AS lastId FROM given_ids WHERE last_id >= ? ORDER BY first_id LIMIT ?',
     );
-    this.#rangeAt = database.query<{ last_id: number }, [number]>(
-      'SELECT last_id FROM given_ids WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1',
-    );
+    this.#rangeAt = database.query<IdRange, [number]>(RANGE_AT_OR_BEFORE);
   }
 
   /**
@@ -142,13 +135,13 @@ export class SegmentAudit {
 
   /** The ranges of given ids that end at `fromId` or later, ascending, at most `countMax`. */
   givenRanges(fromId: number, countMax: number): IdRange[] {
-    return this.#ranges.all(fromId, countMax).map((row) => ({ firstId: row.first_id, lastId: row.last_id }));
+    return this.#ranges.all(fromId, countMax);
   }
 
   /** Whether the id was ever given out, as the archive says now. */
   isGiven(id: number): boolean {
     const range = this.#rangeAt.get(id);
-    return range !== null && id <= range.last_id;
+    return range !== null && id <= range.lastId;
   }
 
   #audited(seriesId: number, segmentId: number, indexed: Position, before: Position | undefined): AuditedSegment {

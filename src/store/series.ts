@@ -13,9 +13,9 @@ export interface MarketSeries {
 
 export const FIND_SERIES = 'SELECT series_id FROM series WHERE market_key = ? AND outcome = ? AND kind = ?';
 const FIND_BOOKS = "SELECT series_id, mirrored FROM series WHERE market_key = ? AND outcome = ? AND kind = 'book'";
-export const FIND_COIN_SERIES = 'SELECT series_id, source FROM series WHERE symbol = ? ORDER BY source';
+export const FIND_COIN_SERIES = 'SELECT series_id AS seriesId, source FROM series WHERE symbol = ? ORDER BY source';
 
-/** Which time series exist, and under which id their segments stand. */
+/** Which time series exist, and the ids of their segments. */
 export class SeriesCatalog {
   readonly #find;
   readonly #add;
@@ -32,7 +32,7 @@ export class SeriesCatalog {
     );
     this.#findBooks = database.query<{ series_id: number; mirrored: number }, [number, Outcome]>(FIND_BOOKS);
     this.#mark = database.query<never, [number, number]>('UPDATE series SET mirrored = ? WHERE series_id = ?');
-    this.#ofCoin = database.query<{ series_id: number; source: string }, [string]>(FIND_COIN_SERIES);
+    this.#ofCoin = database.query<{ seriesId: number; source: string }, [string]>(FIND_COIN_SERIES);
     this.#addCoin = database.query<{ series_id: number }, [string, string]>(
       "INSERT INTO series (kind, symbol, source) VALUES ('coin-price', ?, ?) RETURNING series_id",
     );
@@ -45,7 +45,7 @@ export class SeriesCatalog {
     return this.#find.get(marketKey, outcome, kind)?.series_id;
   }
 
-  /** The series of the first of `kinds` that the outcome has and `isKnown` takes, if any: one or none. */
+  /** The series of the first of `kinds` that the outcome has and `isKnown` accepts: one or none. */
   firstOf(
     marketKey: number,
     outcome: Outcome,
@@ -69,14 +69,14 @@ export class SeriesCatalog {
     return row === null ? undefined : { seriesId: row.series_id, mirrored: row.mirrored === 1 };
   }
 
-  /** Says of an outcome's books whether they were made from the other outcome's. */
+  /** Notes whether an outcome's books were made from the other outcome's. */
   markMirrored(seriesId: number, mirrored: boolean): void {
     this.#mark.run(Number(mirrored), seriesId);
   }
 
   /** A coin's price series, one per source, by source. */
   ofCoin(symbol: string): { seriesId: number; source: string }[] {
-    return this.#ofCoin.all(symbol).map((row) => ({ seriesId: row.series_id, source: row.source }));
+    return this.#ofCoin.all(symbol);
   }
 
   /** Coins that have price series, by name. */

@@ -22,25 +22,21 @@ export class ServeLock {
     const path = join(directory, LOCK_FILE);
     return explained(path, () => {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
-      return ServeLock.#lock(directory, path);
+      const sqlite = new Database(path, { create: true, readwrite: true });
+      try {
+        sqlite.run('PRAGMA busy_timeout = 0');
+        sqlite.run('PRAGMA locking_mode = EXCLUSIVE');
+        sqlite.run('BEGIN EXCLUSIVE');
+      } catch (error) {
+        sqlite.close();
+        if (!(error instanceof SQLiteError) || !(error.code ?? '').startsWith('SQLITE_BUSY')) throw error;
+        throw new DomainError(
+          'in-use',
+          `'${directory}' is being served by another bookreel: stop that one, or name another directory with --data`,
+        );
+      }
+      return new ServeLock(sqlite);
     });
-  }
-
-  static #lock(directory: string, path: string): ServeLock {
-    const sqlite = new Database(path, { create: true, readwrite: true });
-    try {
-      sqlite.run('PRAGMA busy_timeout = 0');
-      sqlite.run('PRAGMA locking_mode = EXCLUSIVE');
-      sqlite.run('BEGIN EXCLUSIVE');
-    } catch (error) {
-      sqlite.close();
-      if (!(error instanceof SQLiteError) || !(error.code ?? '').startsWith('SQLITE_BUSY')) throw error;
-      throw new DomainError(
-        'in-use',
-        `'${directory}' is being served by another bookreel: stop that one, or name another directory with --data`,
-      );
-    }
-    return new ServeLock(sqlite);
   }
 
   release(): void {

@@ -1,4 +1,4 @@
-import type { IdRange } from '../store/segment-audit.ts';
+import type { IdRange } from '../store/ids.ts';
 
 /** Where the ranges of given ids come from, and what they say by now. */
 export interface IdSource {

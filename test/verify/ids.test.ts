@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { IdRange } from '../../src/store/segment-audit.ts';
+import type { IdRange } from '../../src/store/ids.ts';
 import { IdLedger, type IdSource } from '../../src/verify/ids.ts';
 
 const ID_MAX = Number.MAX_SAFE_INTEGER;
