@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { InstantMs } from './instant.ts';
 
 /**
- * A key is `br_live_`, 40 base32 characters (200 random bits) and 7 characters of CRC-32 over what stands before them.
- * The checksum tells a mistyped key, and a text that only looks like a key, without asking anybody; it adds no secrecy.
+ * A key is `br_live_`, 40 base32 characters (200 random bits) and 7 characters of CRC-32 over the text before them.
+ * The checksum shows a mistyped key, and a text that only looks like a key, without a look-up; it adds no secrecy.
  * Alphabet: RFC 4648 base32 in lower case.
  */
 const PREFIX = 'br_live_';

@@ -7,7 +7,7 @@ import { AssetId } from './numeric-id.ts';
 import { type Outcome, OutcomeName } from './outcome.ts';
 import { TimeframeName } from './timeframe.ts';
 
-/** A stretch of time; both ends are instants at which something is known, nothing is known between them. */
+/** A range of time; both ends are instants at which something is known, nothing is known between them. */
 export interface TimeRange {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
@@ -33,9 +33,9 @@ export function lengthOf({ fromMs, toMs }: TimeRange): number {
 }
 
 /**
- * Finds the longest stretch of a window without a snapshot: from its start, or a snapshot, to the next snapshot, or to where
+ * Finds the longest time in a window without a snapshot: from its start, or a snapshot, to the next snapshot, or to where
  * the window ends (or now is, while it is open). Of two as long the earlier one. Snapshots come in ascending order; those
- * outside the window end or begin a stretch at its edge.
+ * outside the window end or begin such a time at its edge.
  */
 export class SilenceWatch {
   readonly #startMs: InstantMs;
@@ -90,14 +90,14 @@ const OutcomeCoverage = Type.Object({
     [
       Type.Object({
         from: instantText('The snapshot, or the edge of the window, before it.'),
-        to: instantText('The snapshot, or the edge of the window, behind it.'),
+        to: instantText('The snapshot, or the edge of the window, after it.'),
         milliseconds: Type.Integer({ minimum: 1, description: 'From one to the other.' }),
       }),
       Type.Null(),
     ],
     {
       description:
-        'The longest stretch of the window without a snapshot, its edges (or now, while it is open) counting as ends; null when the window has not begun.',
+        'The longest time in the window without a snapshot, its edges (or now, while it is open) counting as ends; null when the window has not begun.',
     },
   ),
 });
@@ -112,7 +112,7 @@ export const CoverageResource = Type.Object(
     startTime: instantText('Start of the window.'),
     endTime: instantText('End of the window.'),
     outcomes: Type.Array(OutcomeCoverage, { minItems: 2, maxItems: 2, description: 'up, then down.' }),
-    gapCount: count('Stretches that a recording says it missed.'),
+    gapCount: count('Time ranges that a recording says it missed.'),
     gaps: Type.Array(
       Type.Object({
         from: instantText('Start of the gap.'),
@@ -121,7 +121,7 @@ export const CoverageResource = Type.Object(
       }),
       {
         maxItems: GAPS_LISTED_MAX,
-        description: `Those stretches, both ends inclusive, ascending: the first ${GAPS_LISTED_MAX} of them. An export has all.`,
+        description: `Those time ranges, both ends inclusive, ascending: the first ${GAPS_LISTED_MAX} of them. An export has all.`,
       },
     ),
   },

@@ -28,7 +28,7 @@ export function parseDecimal(text: string): number | undefined {
   return isPlainDecimal(text) ? Number(text) : parseAnyDecimal(text);
 }
 
-/** `123`, `0.48`: digits with at most one point among them, within the limits as it stands. Recordings are full of these. */
+/** `123`, `0.48`: digits with at most one point among them, within the limits. Recordings are full of these. */
 function isPlainDecimal(text: string): boolean {
   const length = text.length;
   if (length === 0 || length > SIGNIFICANT_DIGITS_MAX) return false;

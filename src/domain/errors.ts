@@ -17,7 +17,7 @@ export type ErrorKind =
   | 'unavailable'
   | 'busy';
 
-/** One refused parameter: where it stands, its name, and what would be accepted. */
+/** One refused parameter: where it is, its name, and what would be accepted. */
 export interface ParameterIssue {
   readonly in: 'path' | 'query';
   readonly name: string;

@@ -2,7 +2,7 @@ import { formatInstant, type InstantMs } from './instant.ts';
 import { type MarketResource, marketResource } from './market.ts';
 import { type StatedMarket, withDefaults } from './market-statement.ts';
 
-/** A market as it was known at an instant, by somebody who listened all along; what nobody can tell any more is undefined. */
+/** A market as it was known at an instant; what is not known of that instant any more is undefined. */
 export type MarketAsOf<M extends StatedMarket = StatedMarket> = Omit<M, 'createdMs'> & {
   readonly createdMs: InstantMs | undefined;
 };

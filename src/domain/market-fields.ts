@@ -16,7 +16,7 @@ type MarketFieldKind =
 
 /**
  * The fields that are known of a market, in the API's order: their names in records, where a market holds them, and what they
- * are. (`outcomes` is always up and down, in front of `clobTokenIds`.)
+ * are. (`outcomes` is always up and down, before `clobTokenIds`.)
  */
 export const MARKET_FIELDS = [
   { name: 'conditionId', held: 'conditionId', kind: 'conditionId' },

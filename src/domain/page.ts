@@ -1,6 +1,6 @@
 import type { InstantMs } from './instant.ts';
 
-/** A record's place in its time series. Series ascend by (timestampMs, id); ids are unique, so places are too. */
+/** A record's position in its time series. Series ascend by (timestampMs, id); ids are unique, so positions are too. */
 export interface Position {
   readonly timestampMs: InstantMs;
   readonly id: number;
@@ -18,7 +18,7 @@ export interface PageQuery {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
   readonly order: Order;
-  /** The page starts behind this place, in the direction of `order`. */
+  /** The page starts after this position, in the direction of `order`. */
   readonly after: Position | undefined;
   /** 1 … PAGE_LIMIT_MAX. */
   readonly limit: number;
@@ -32,7 +32,7 @@ export interface PageQuery {
 export const PAGE_LIMIT_DEFAULT = 100;
 export const PAGE_LIMIT_MAX = 1000;
 
-/** Negative when `a` stands before `b`. */
+/** Negative when `a` comes before `b`. */
 export function comparePositions(a: Position, b: Position): number {
   return a.timestampMs - b.timestampMs || a.id - b.id;
 }

@@ -4,11 +4,11 @@ export const WINDOW_MS = 60_000;
 export interface ClockReading {
   /** Milliseconds from any fixed point, never going back. */
   readonly monotonicMs: number;
-  /** Unix milliseconds; only for what a client is told. */
+  /** Unix milliseconds; only for what a client gets to see. */
   readonly wallMs: number;
 }
 
-/** What a client is told about its budget. */
+/** A client's budget, as answers state it. */
 export interface Allowance {
   readonly allowed: boolean;
   readonly limit: number;

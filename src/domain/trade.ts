@@ -1,8 +1,8 @@
-/** Who took: the side of the order that met a resting one. */
+/** The taker's side: that of the order that met a resting one. */
 const TRADE_SIDES = ['buy', 'sell'] as const;
 export type TradeSide = (typeof TRADE_SIDES)[number];
 
-/** What a recording says of a trade beside its price; what it does not say is undefined. */
+/** What a recording says of a trade besides its price; what it does not say is undefined. */
 export interface TradeDetails {
   /** Shares, above 0. */
   readonly size: number | undefined;

@@ -26,7 +26,7 @@ export type TickVerdict =
   /** They cannot say: unresolved, decided by another price, or no tick near the start or the end. */
   | 'uncovered';
 
-/** Whose prices the venue settles by, as recordings name them. */
+/** The source of the prices that the venue settles by, as recordings name it. */
 export const SETTLEMENT_SOURCE = 'chainlink';
 /** Longer markets settle by another exchange's candles. */
 const SETTLED_BY_TICKS: readonly Timeframe[] = ['5m', '15m', '4h'];

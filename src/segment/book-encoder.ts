@@ -49,7 +49,7 @@ export class BookEncoder {
 
   encode(): EncodedSegment {
     for (;;) {
-      // What is listed follows from the records that fit without a list: from nothing behind the segment.
+      // The list depends on the records that fit without a list: on none after the segment.
       const fits = this.#fill(ListedChanges.none(), false);
       const listed = fits === undefined ? ListedChanges.none() : this.#listedOf(fits);
       const count = fits === undefined ? undefined : this.#fill(listed, true);
@@ -64,7 +64,7 @@ export class BookEncoder {
 
   /**
    * Answers how many records the segment takes, and writes its body where `writes` says so; undefined where a book needs a finer
-   * scale than those in front of it.
+   * scale than those before it.
    */
   #fill(listed: ListedChanges, writes: boolean): number | undefined {
     const body = this.#body;
@@ -140,7 +140,7 @@ class ColumnScales {
     for (let i = from; i < prices.length; i += 1) this.price = placesAtLeast(this.price, prices[i]!);
   }
 
-  /** Every `step`th number from `from` on, in front of `to`. */
+  /** Every `step`th number from `from` on, before `to`. */
   coverSizes(sizes: ArrayLike<number>, from = 0, step = 1, to = sizes.length): void {
     for (let i = from; i < to; i += step) {
       this.#sizePlaces = placesAtLeast(this.#sizePlaces, sizes[i]!);
@@ -188,7 +188,7 @@ class SideEdits {
    * level the difference, in units of the scale.
    */
   #edits = new Float64Array(INITIAL_EDITS * FIELDS);
-  /** The edits that put a level in, with its price, and what stands in front of it (NaN in front of the best one). */
+  /** The edits that put a level in, with its price, and the price before it (NaN before the best one). */
   readonly #news: number[] = [];
   readonly #prices: number[] = [];
   readonly #pricesBefore: number[] = [];

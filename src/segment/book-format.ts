@@ -1,13 +1,13 @@
 import type { OrderBook } from '../domain/orderbook.ts';
 import type { Position } from '../domain/page.ts';
 
-/** A snapshot at its place in the series of one market and outcome. */
+/** A snapshot at its position in the series of one market and outcome. */
 export interface BookRecord extends Position {
   readonly book: OrderBook;
 }
 
 /**
- * A segment of books. Behind the head (segment-header.ts):
+ * A segment of books. After the head (segment-header.ts):
  *
  *   price scale   unsigned: prices are integers, price · 10^scale
  *   size scale    unsigned: likewise, or DOUBLES (scale.ts)
@@ -16,18 +16,18 @@ export interface BookRecord extends Position {
  *   deltas        for each further book: a byte, the edits of its bids, the edits of its asks
  *
  * A level is written as size-change.ts says, and the step to its price leads away from the level before it, the best one
- * first: it is 1 where none follows. In front of the first level stands a price one tick outside the range (bids:
+ * first: it is 1 where none follows. Before the first level comes a price one tick outside the range (bids:
  * 10^scale + 1; asks: -1).
  *
  * A delta's first byte has the number of the bids' edits in its lower four bits, that of the asks' in its upper four. Where
- * it is 15, an unsigned number in front of that side's edits is to be added. An edit begins with a byte:
+ * it is 15, an unsigned number before that side's edits is to be added. An edit begins with a byte:
  *
- *   bits 0-1      skip: so many levels, of the side as it stands by now, stay as they are; 3: and as many more as an
- *                 unsigned number behind this byte says
- *   bits 2-7      what becomes of the next level, see size-change.ts (not 59); 57 puts a level in front of it
+ *   bits 0-1      skip: so many levels, of the side as edited so far, stay as they are; 3: and as many more as an
+ *                 unsigned number after this byte says
+ *   bits 2-7      what becomes of the next level, see size-change.ts (not 59); 57 puts a level before it
  *
- * What follows belongs to the operation: the rest of a number, a level, a double. Levels behind the last edit stay as they
- * were, and behind the last book stands nothing.
+ * What follows belongs to the operation: the rest of a number, a level, a double. Levels after the last edit stay as they
+ * were, and nothing follows the last book.
  */
 /** Numbers of edits from here on do not fit their half of a byte. */
 export const EDITS_IN_HALF_MAX = 15;

@@ -22,7 +22,7 @@ export const bookCodec: SegmentCodec<BookRecord> = {
   same: (a, b) => sameBook(a.book, b.book),
 };
 
-/** More bytes than the loops read behind the one they stand at, the last edit of a payload being cut off. */
+/** More bytes than the loops read after the current one, where the last edit of a payload is cut off. */
 const LOOK_AHEAD = 8;
 const NO_BYTES = new Uint8Array(0);
 const NO_HEAD: SegmentHeader = {
@@ -34,7 +34,7 @@ const NO_HEAD: SegmentHeader = {
 
 /**
  * Reads a segment's books one after another, forwards, and one segment after another. After `advance` has returned true,
- * `bids` and `asks` are the book at `index`, in the integers of `priceScale` and `sizeScale`, and the edit logs tell how
+ * `bids` and `asks` are the book at `index`, in the integers of `priceScale` and `sizeScale`, and the edit logs say how
  * they came from the book before (empty logs at the keyframe). Throws DomainError 'unavailable' where the payload is
  * damaged, and is good for another segment then.
  */
@@ -49,14 +49,14 @@ export class BookReader {
   index = -1;
   readonly #input = new VarintReader(NO_BYTES);
   readonly #operations = new Operations();
-  /** The payload with zeros behind it, so that the loops over it may look ahead. */
+  /** The payload with zeros after it, so that the loops over it may look ahead. */
   #padded = new Uint8Array(2 * SEGMENT_PAYLOAD_BYTES);
 
   constructor(payload?: Uint8Array, head?: SegmentHeader) {
     if (payload !== undefined) this.open(payload, head);
   }
 
-  /** Stands in front of the segment's first book. */
+  /** Opens a segment; `advance` moves to its first book. */
   open(payload: Uint8Array, head: SegmentHeader = readSegmentHeader(payload)): void {
     const input = this.#input;
     input.bytes = payload;
@@ -81,7 +81,7 @@ export class BookReader {
     for (let i = length; i < length + LOOK_AHEAD; i += 1) this.#padded[i] = 0;
   }
 
-  /** Moves to the next book; false behind the last one. */
+  /** Moves to the next book; false after the last one. */
   advance(): boolean {
     if (this.index + 1 >= this.head.count) return false;
     this.bidEdits.begin(0);
@@ -91,8 +91,8 @@ export class BookReader {
   }
 
   /**
-   * Moves forwards to the book at `index`, which must not lie behind the present one. The edit logs are empty afterwards:
-   * nobody reads those of the books in between.
+   * Moves forwards to the book at `index`, which must not come before the present one. The edit logs are empty afterwards:
+   * those of the books in between are not read.
    */
   advanceTo(index: number): void {
     if (index >= this.head.count) throw damaged();
@@ -167,7 +167,7 @@ export class BookReader {
     input.mustEndWithin();
   }
 
-  /** Makes the next `books` books; the logs are given where it is one, and tell its edits. */
+  /** Makes the next `books` books; the logs are given where it is one, and get its edits. */
   #edit(books: number, bidEdits: EditLog | undefined, askEdits: EditLog | undefined): void {
     const input = this.#input;
     const padded = this.#padded;
@@ -236,8 +236,8 @@ export class BookReader {
           change = this.#operations.change(input, op);
           at = input.position;
         }
-        const place = 2 * position + 1;
-        values[place] = checkedSize(values[place]! + change);
+        const sizeAt = 2 * position + 1;
+        values[sizeAt] = checkedSize(values[sizeAt]! + change);
         position += 1;
       }
     }
@@ -245,7 +245,7 @@ export class BookReader {
     input.mustEndWithin();
   }
 
-  /** What is rarer than a change of size; says whether there is a level at `position` now that the edit made. */
+  /** An edit that is rarer than a change of size; returns whether it leaves a level at `position`. */
   #restructure(op: number, side: Ladder, position: number, away: -1 | 1): boolean {
     if (op === LEVEL) {
       this.#insert(side, position, away);
@@ -275,7 +275,7 @@ export class BookReader {
   }
 }
 
-/** The book a reader stands at, as exact decimals. */
+/** The present book of a reader, as exact decimals. */
 export function bookOf({ bids, asks, priceScale, sizeScale }: BookReader): OrderBook {
   return {
     bidPrices: column(bids, 0, priceScale),

@@ -6,7 +6,7 @@ import type { QuoteRecord } from './quote-segment.ts';
 
 /**
  * The quotes that consecutive snapshots imply: one wherever the top of the book differs from `before` (the quote in
- * force in front of the first snapshot). A derived quote has the place of the snapshot it was derived from.
+ * force before the first snapshot). A derived quote has the position of the snapshot it was derived from.
  */
 export function deriveQuotes(before: Quote | undefined, snapshots: readonly BookRecord[]): QuoteRecord[] {
   const quotes: QuoteRecord[] = [];
@@ -21,7 +21,7 @@ export function deriveQuotes(before: Quote | undefined, snapshots: readonly Book
 
 /**
  * The midpoints that consecutive snapshots imply: one wherever a two-sided book's mid differs from the mid of the
- * snapshot in front of it (so also where a book becomes two-sided again). `before` as in `deriveQuotes`.
+ * snapshot before it (so also where a book becomes two-sided again). `before` as in `deriveQuotes`.
  */
 export function deriveMids(before: Quote | undefined, snapshots: readonly BookRecord[]): PriceRecord[] {
   const mids: PriceRecord[] = [];

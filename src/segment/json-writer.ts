@@ -73,8 +73,8 @@ class SideJson extends SideBytes {
   }
 
   protected close(bytes: Uint8Array, position: number, count: number): number {
-    const behind = count > 0 ? position : position + 1;
-    bytes[behind - 1] = BRACKET_CLOSES;
-    return behind;
+    const after = count > 0 ? position : position + 1;
+    bytes[after - 1] = BRACKET_CLOSES;
+    return after;
   }
 }

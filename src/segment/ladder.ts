@@ -9,7 +9,7 @@ const INITIAL_LEVELS = 128;
 const MOVED_ONE_BY_ONE_MAX = 48;
 
 export class Ladder {
-  /** Price and size of each level by turns: level i stands at 2i and 2i + 1. */
+  /** Price and size of each level: level i is at 2i and 2i + 1. */
   values = new Float64Array(2 * INITIAL_LEVELS);
   length = 0;
 
@@ -22,7 +22,7 @@ export class Ladder {
     if (2 * levels > this.values.length) this.#grow(4 * levels);
   }
 
-  /** Puts a level at `position`, moving what stands there and behind. 0 ≤ position ≤ length. */
+  /** Puts a level at `position`, moving those from there on. 0 ≤ position ≤ length. */
   insert(position: number, price: number, size: number): void {
     const at = 2 * position;
     const end = 2 * this.length;
@@ -35,13 +35,13 @@ export class Ladder {
     this.length += 1;
   }
 
-  /** Takes the level at `position` away. 0 ≤ position < length. */
+  /** Removes the level at `position`. 0 ≤ position < length. */
   remove(position: number): void {
     const { values } = this;
-    const behind = 2 * position + 2;
+    const after = 2 * position + 2;
     const end = 2 * this.length;
-    if (end - behind > MOVED_ONE_BY_ONE_MAX) values.copyWithin(behind - 2, behind, end);
-    else for (let i = behind; i < end; i += 1) values[i - 2] = values[i]!;
+    if (end - after > MOVED_ONE_BY_ONE_MAX) values.copyWithin(after - 2, after, end);
+    else for (let i = after; i < end; i += 1) values[i - 2] = values[i]!;
     this.length -= 1;
   }
 
@@ -52,7 +52,7 @@ export class Ladder {
   }
 }
 
-/** What stands in front of a side's best price: one tick outside the range, in units of 10^-scale. */
+/** The price before a side's best one: one tick outside the range, in units of 10^-scale. */
 export function outsidePrice(scale: number, away: -1 | 1): number {
   return away === 1 ? -1 : powerOfTen(scale) + 1;
 }

@@ -1,16 +1,16 @@
-/** Prices on a grid of up to four decimals are worth remembering: there are at most 10,001 of them. */
-const REMEMBERED_SCALE_MAX = 4;
+/** Prices on a grid of up to four decimals are worth caching: there are at most 10,001 of them. */
+const CACHED_SCALE_MAX = 4;
 const NONE: readonly undefined[] = [];
 
-/** Writes the opening of a level with a price in units of 10^-scale, and returns the position behind it. */
+/** Writes the opening of a level with a price in units of 10^-scale, and returns the position after it. */
 type WriteOpening = (bytes: Uint8Array, position: number, price: number, scale: number) => number;
 
-/** The bytes that a level begins with, up to its size, in one form (JSON, msgpack); remembered per price. */
+/** The bytes that a level begins with, up to its size, in JSON or msgpack; cached per price. */
 export class LevelOpenings {
-  /** For prices that are not remembered. */
+  /** For prices that are not cached. */
   readonly write: WriteOpening;
   readonly #bytesMax: number;
-  readonly #byScale: (Uint8Array | undefined)[][] = Array.from({ length: REMEMBERED_SCALE_MAX + 1 }, () => []);
+  readonly #byScale: (Uint8Array | undefined)[][] = Array.from({ length: CACHED_SCALE_MAX + 1 }, () => []);
 
   /** No opening is longer than `bytesMax`. */
   constructor(bytesMax: number, write: WriteOpening) {
@@ -18,9 +18,9 @@ export class LevelOpenings {
     this.write = write;
   }
 
-  /** Whether prices of this scale are remembered. */
-  remembers(scale: number): boolean {
-    return scale <= REMEMBERED_SCALE_MAX;
+  /** Whether prices of this scale are cached. */
+  caches(scale: number): boolean {
+    return scale <= CACHED_SCALE_MAX;
   }
 
   /** Those known so far, by price; to be completed by `of`. */

@@ -106,7 +106,7 @@ class SideMsgpack extends SideBytes {
   }
 
   protected join(): void {
-    // Nothing stands between levels.
+    // Nothing comes between levels.
   }
 
   protected close(_bytes: Uint8Array, position: number): number {

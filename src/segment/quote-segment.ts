@@ -24,22 +24,22 @@ import {
 } from './size-change.ts';
 import { damaged, VarintReader, VarintWriter } from './varint.ts';
 
-/** A top of book at its place in the series of one market and outcome. */
+/** A top of book at its position in the series of one market and outcome. */
 export interface QuoteRecord extends Position {
   readonly quote: Quote;
 }
 
 /**
- * A segment of quotes. Behind the head (segment-header.ts): price scale, size scale and table as in a segment of books, then the
- * edits that make every quote out of the one before. In front of the first one no side is there, and both prices are 0.
+ * A segment of quotes. After the head (segment-header.ts): price scale, size scale and table as in a segment of books, then the
+ * edits that make every quote out of the one before. Before the first one no side is there, and both prices are 0.
  * An edit begins with a byte:
  *
  *   bit 0      the side: 0 bid, 1 ask
  *   bit 1      another edit of the same quote follows
  *   bits 2-7   what becomes of the side, see size-change.ts
  *
- * The step to a level's price leads from the last price that the side had, and is 0 where none follows. Behind the last
- * quote stands nothing.
+ * The step to a level's price leads from the last price that the side had, and is 0 where none follows. Nothing follows
+ * the last quote.
  */
 const ASK = 1;
 const MORE = 2;

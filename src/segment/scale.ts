@@ -3,7 +3,7 @@ import { damaged, type VarintReader } from './varint.ts';
 
 /**
  * A column of decimals is written as integers value · 10^scale with one scale for the whole segment. Where no scale
- * keeps every value an exact integer (10^14 beside 10^-12), the scale is DOUBLES and the values are written as they are.
+ * keeps every value an exact integer (10^14 next to 10^-12), the scale is DOUBLES and the values are written as they are.
  */
 export const DOUBLES = 31;
 
@@ -15,14 +15,14 @@ const SCALE_MAX = DECIMAL_PLACES_MAX + 1;
  */
 const SCALED_MAX = 2 ** 51;
 
-/** What `placesAtLeast` says of a value that no scale makes an integer: its column is written as doubles. */
+/** The result of `placesAtLeast` for a value that no scale makes an integer: its column is written as doubles. */
 const NO_SCALE = 22;
 
 /** At least `places`, and as many as `value` has. */
 export function placesAtLeast(places: number, value: number): number {
   if (places === NO_SCALE) return NO_SCALE;
   const power = powerOfTen(places);
-  // Most values fit the scale found so far: one multiplication tells.
+  // Most values fit the scale found so far: one multiplication shows it.
   if (Math.round(value * power) / power === value) return places;
   const own = decimalPlaces(value);
   if (own !== undefined) return Math.max(places, own);

@@ -18,7 +18,7 @@ const DIGEST_BYTES = 32;
 /** Forty times the largest book (10,001 levels a side of 13 bytes) fit; no segment takes more. */
 const BODY_BYTES_MAX = 12_000_000;
 
-/** SHA-256 over the digest before (in front of the first frame: the first line), and the frame. */
+/** SHA-256 over the digest before (before the first frame: the first line), and the frame. */
 export function digestOfFrame(before: Uint8Array, frame: Uint8Array): Uint8Array {
   return createHash('sha256').update(before).update(frame).digest();
 }
@@ -39,7 +39,7 @@ export function looksLikeSegments(head: Uint8Array): boolean {
 
 /**
  * The frames of a recording up to its end mark, which comes last; each has passed its digest. Throws DomainError
- * 'unreadable', behind all good ones, where the recording is cut off, damaged or of another kind; `name` is what the error
+ * 'unreadable', after all good ones, where the recording is cut off, damaged or of another kind; `name` is what the error
  * calls it.
  */
 export async function* segmentFramesOf(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<SegmentFrame> {
@@ -70,7 +70,7 @@ export async function* segmentFramesOf(chunks: AsyncIterable<Uint8Array>, name: 
       isEnded = type === 'E';
       at = end + DIGEST_BYTES;
     }
-    // Until a frame is whole the first line stays in front of it.
+    // Until the first frame is whole, the first line stays before it.
     if (number === 0) continue;
     if (at > 0) held.bytes.copyWithin(0, at, held.length);
     held.length -= at;

@@ -5,21 +5,21 @@ import type { Ladder } from './ladder.ts';
 import type { LevelOpenings } from './level-openings.ts';
 
 const INITIAL_LEVELS = 128;
-/** Beyond these, moving what stands behind a patch would cost more than it saves. */
+/** With more, moving the bytes after a patch would cost more than it saves. */
 const PATCHES_MAX = 24;
 const PATCHED_BYTES_MAX = 8192;
-/** What stands in front of, or behind, the levels of a side. */
+/** Of what comes before, or after, the levels of a side. */
 const FRAME_BYTES_MAX = 8;
 
 /**
- * One side of the snapshot that was written last: where each of its levels stands in the buffer, so that the next one can be
- * the same bytes with only the changed levels rendered again. How a level is rendered is the form's (JSON, msgpack).
+ * One side of the snapshot that was written last: where each of its levels is in the buffer, so that the next one can be the
+ * same bytes with only the changed levels rendered again. JSON and msgpack each say how a level is rendered.
  */
 export abstract class SideBytes {
   readonly #out: ByteBuffer;
   readonly #openings: LevelOpenings;
   readonly #levelBytesMax: number;
-  /** Where the side's first level stands. */
+  /** Where the side's first level is. */
   #start = 0;
   /** Offsets of the levels from there; one more than levels: the last is the side's length. */
   #offsets = new Int32Array(INITIAL_LEVELS);
@@ -32,21 +32,21 @@ export abstract class SideBytes {
     this.#levelBytesMax = levelBytesMax;
   }
 
-  /** Writes what stands in front of `count` levels, at most FRAME_BYTES_MAX, and returns the position behind it. */
+  /** Writes what comes before `count` levels, at most FRAME_BYTES_MAX, and returns the position after it. */
   protected abstract open(bytes: Uint8Array, position: number, count: number): number;
 
-  /** Writes a level's size and its end, and returns the position behind it. */
+  /** Writes a level's size and its end, and returns the position after it. */
   protected abstract closeLevel(bytes: Uint8Array, position: number, size: number, scale: number): number;
 
-  /** `position` stands behind a level that was the last of its side, and other levels follow now. */
+  /** Other levels follow now at `position`, the end of a level that was the last of its side. */
   protected abstract join(bytes: Uint8Array, position: number): void;
 
-  /** Ends a side of `count` levels whose last one ends at `position`; returns the position behind the side. */
+  /** Ends a side of `count` levels whose last one ends at `position`; returns the position after the side. */
   protected abstract close(bytes: Uint8Array, position: number, count: number): number;
 
   /**
-   * Writes the best `count` levels of the side as it stands now; `copies`: the whole side was written here before `edits`,
-   * stands in the buffer still, and is wanted whole again.
+   * Writes the best `count` levels of the side; `copies`: the whole side was written here before `edits`, is still in the
+   * buffer, and is wanted whole again.
    */
   write(reader: BookReader, side: Ladder, count: number, edits: EditLog, copies: boolean): void {
     const out = this.#out;
@@ -67,13 +67,13 @@ export abstract class SideBytes {
   #render({ priceScale, sizeScale }: BookReader, side: Ladder, count: number): number {
     const { bytes, length: start } = this.#out;
     const { values } = side;
-    const remembers = this.#openings.remembers(priceScale);
+    const caches = this.#openings.caches(priceScale);
     const openings = this.#openings.ofScale(priceScale);
     let at = start;
     for (let i = 0; i < count; i += 1) {
       const price = values[2 * i]!;
       this.#next[i] = at - start;
-      if (remembers) {
+      if (caches) {
         const opening = openings[price] ?? this.#openings.of(price, priceScale);
         bytes.set(opening, at);
         at += opening.length;
@@ -90,15 +90,15 @@ export abstract class SideBytes {
     return !restructures && length <= PATCHES_MAX && this.#offsets[this.#levels]! <= PATCHED_BYTES_MAX;
   }
 
-  /** By how much `patch` may move the end, and what it needs behind that. */
+  /** By how much `patch` may move the end, and what it needs after that. */
   patchBytes({ length }: EditLog): number {
     return (length + 1) * this.#levelBytesMax;
   }
 
   /**
-   * Makes the side that of the present book where it was copied to, `by` bytes behind where it stood: new sizes are written
-   * into it, most of which are as long as those they replace. All that stands behind it, up to `end`, moves along; returns
-   * where that ends now. There is room for `patchBytes` behind `end`.
+   * Makes the side that of the present book where it was copied to, `by` bytes after where it was: new sizes are written into
+   * it, most of which are as long as those they replace. All that follows, up to `end`, moves along; returns where that ends
+   * now. There is room for `patchBytes` after `end`.
    */
   patch({ priceScale, sizeScale }: BookReader, side: Ladder, edits: EditLog, by: number, end: number): number {
     this.#start += by;
@@ -109,8 +109,8 @@ export abstract class SideBytes {
     const { skips } = edits;
     const offsets = this.#offsets;
     const openings = this.#openings.ofScale(priceScale);
-    let behindAll = end;
-    // Offsets in front of `level` are up to date, the others lag by `shift`.
+    let newEnd = end;
+    // Offsets before `level` are up to date, the others lag by `shift`.
     let level = 0;
     let shift = 0;
     let position = 0;
@@ -121,25 +121,25 @@ export abstract class SideBytes {
       const price = values[2 * position]!;
       const opening = openings[price] ?? this.#openings.of(price, priceScale);
       const at = start + offsets[position]! + opening.length;
-      const behind = start + offsets[position + 1]! + shift;
-      // Written behind everything first: only then it is known how long it is.
-      const length = this.closeLevel(bytes, behindAll, values[2 * position + 1]!, sizeScale) - behindAll;
-      const grown = length - (behind - at);
+      const after = start + offsets[position + 1]! + shift;
+      // Written after everything first: only then its length is known.
+      const length = this.closeLevel(bytes, newEnd, values[2 * position + 1]!, sizeScale) - newEnd;
+      const grown = length - (after - at);
       if (grown !== 0) {
-        // Along with what is moved goes the new size behind it.
-        bytes.copyWithin(behind + grown, behind, behindAll + length);
-        behindAll += grown;
+        // The new size after it moves along.
+        bytes.copyWithin(after + grown, after, newEnd + length);
+        newEnd += grown;
         shift += grown;
       }
-      for (let k = 0; k < length; k += 1) bytes[at + k] = bytes[behindAll + k]!;
+      for (let k = 0; k < length; k += 1) bytes[at + k] = bytes[newEnd + k]!;
       position += 1;
     }
     if (shift !== 0) for (; level <= this.#levels; level += 1) offsets[level] = offsets[level]! + shift;
     this.close(bytes, start + offsets[this.#levels]!, this.#levels);
-    return behindAll;
+    return newEnd;
   }
 
-  /** Returns the position behind the side's last level. */
+  /** Returns the position after the side's last level. */
   #splice({ priceScale, sizeScale }: BookReader, side: Ladder, edits: EditLog): number {
     const { bytes, length: start } = this.#out;
     const { values } = side;
@@ -164,7 +164,7 @@ export abstract class SideBytes {
       const price = values[2 * position]!;
       const opening = openings[price] ?? this.#openings.of(price, priceScale);
       if (consumes[i] === 1) {
-        // Same price, new size: the level's opening comes along with the levels in front of it.
+        // Same price, new size: the level's opening comes along with the levels before it.
         const to = offsets[old]!;
         next[position] = at - start + to - from;
         at = this.#copy(from, to + opening.length, at);
@@ -184,7 +184,7 @@ export abstract class SideBytes {
     return this.#copyLevels(from, this.#levels, at);
   }
 
-  /** Notes where `count` levels, from the previous snapshot's level `old` on, stand once they begin at `offset`. */
+  /** Notes where `count` levels, from the previous snapshot's level `old` on, are once they begin at `offset`. */
   #shift(old: number, count: number, position: number, offset: number): void {
     const offsets = this.#offsets;
     const next = this.#next;
@@ -194,9 +194,9 @@ export abstract class SideBytes {
 
   /** Copies whole levels of the previous snapshot: from the offset `from` to the end of its level `end` - 1. */
   #copyLevels(from: number, end: number, at: number): number {
-    const behind = this.#copy(from, this.#offsets[end]!, at);
-    this.join(this.#out.bytes, behind);
-    return behind;
+    const copied = this.#copy(from, this.#offsets[end]!, at);
+    this.join(this.#out.bytes, copied);
+    return copied;
   }
 
   #copy(from: number, to: number, at: number): number {

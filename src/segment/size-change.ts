@@ -20,7 +20,7 @@ import { damaged, unsignedBytes, type VarintReader, type VarintWriter } from './
  *
  * A level is an unsigned number: its size in the bits from 2 on, in whole units where bit 1 is set, else in units; bit 0
  * says that the step to its price follows, an unsigned number in books, a signed one in quotes. In columns of DOUBLES the
- * size bits are 0, and the double stands behind all that.
+ * size bits are 0, and the double follows all that.
  */
 const TABLE_MAX = 20;
 export const WHOLE = 40;
@@ -32,7 +32,7 @@ export const NOTHING = 59;
 
 /** A segment's entries with their negatives, as the operations below `LISTED_MAX` name them. */
 const LISTED_MAX = 2 * TABLE_MAX;
-/** What sizes of a column that is scaled cannot exceed, see scale.ts. */
+/** The greatest size of a scaled column, see scale.ts. */
 const SIZE_MAX = 2 ** 51;
 
 /** How many units of its scale a column's whole unit has. */
@@ -61,7 +61,7 @@ export class SpelledChange {
   }
 }
 
-/** The changes that a segment lists in its table, and the operations that stand for them. */
+/** The changes that a segment lists in its table, and the operations that mean them. */
 export class ListedChanges {
   readonly #ops = new Map<number, number>();
   readonly #codes: readonly number[];
@@ -114,7 +114,7 @@ export class ListedChanges {
 export class Operations {
   /** The change itself where it is listed, NaN where its entry is missing; 0 from `LISTED_MAX` on. */
   readonly listed = new Float64Array(64);
-  /** What a number that is spelled out counts: units of the size scale. 0 where none is. */
+  /** Units of the size scale that a number which is written out counts; 0 where none is. */
   readonly units = new Float64Array(64);
   /** A whole unit, in units of the size scale. */
   whole = 1;
@@ -140,7 +140,7 @@ export class Operations {
     for (let i = 2 * count; i < LISTED_MAX; i += 1) listed[i] = Number.NaN;
   }
 
-  /** The change that an operation below `REMOVE` stands for; what it needs is read. */
+  /** The change that an operation below `REMOVE` means; reads the number that belongs to it. */
   change(reader: VarintReader, op: number): number {
     if (op < LISTED_MAX) return this.listed[op]!;
     const number = (op & 7) + 8 * reader.unsigned();

@@ -7,7 +7,7 @@ import { writeText, writeThreeDigits, writeTwoDigits } from './decimal-text.ts';
 import type { SegmentSlice } from './segment-header.ts';
 import type { SideBytes } from './side-bytes.ts';
 
-/** What a snapshot says in an answer beside its own id, time and levels. */
+/** What a snapshot says in an answer besides its own id, time and levels. */
 export interface SnapshotLabels {
   readonly assetId: string;
   readonly conditionId: string;
@@ -25,13 +25,13 @@ export interface RecordingLabels {
   readonly mirrored?: boolean;
 }
 
-/** Labels as they stand in every snapshot of an outcome: in front of its id, and between that and its time. */
+/** The bytes of every snapshot of an outcome before its id, and between that and its time. */
 export interface LabelBytes {
   readonly opening: Uint8Array;
   readonly middle: Uint8Array;
 }
 
-/** What a form (JSON, msgpack) writes in front of a side's levels. */
+/** What JSON or msgpack writes before the bids, between the sides, and after the asks. */
 export interface SnapshotFrame {
   readonly bids: Uint8Array;
   readonly asks: Uint8Array;
@@ -39,7 +39,7 @@ export interface SnapshotFrame {
 }
 
 const NO_LABELS: LabelBytes = { opening: new Uint8Array(0), middle: new Uint8Array(0) };
-const RECORD_BYTES_BESIDE_LEVELS = 512;
+const RECORD_BYTES_WITHOUT_LEVELS = 512;
 const MINUTE_MS = 60_000;
 /** `2026-04-16T07:10:`: all of an instant up to its seconds. */
 const MINUTE_CHARS = 17;
@@ -50,7 +50,7 @@ const NOT_WRITTEN = -1;
 /**
  * Writes snapshots slice after slice, straight from a segment's integers. A snapshot is the bytes of the one before with only
  * the changed levels rendered again; nothing is made per level, and one writer serves one market after another. Writers of
- * several outcomes may take turns in one buffer. Behind a `clear` of the buffer the next snapshot is rendered whole.
+ * several outcomes may write to one buffer. After a `clear` of the buffer the next snapshot is rendered whole.
  */
 export abstract class SnapshotWriter {
   protected readonly out: ByteBuffer;
@@ -60,9 +60,9 @@ export abstract class SnapshotWriter {
   #labels: LabelBytes = NO_LABELS;
   #depth = Infinity;
   readonly #reader = new BookReader();
-  /** The state of the buffer in which the previous snapshot of the reader stands whole, to be copied from. */
+  /** `clears` of the buffer that has the previous snapshot as a whole, to be copied from. */
   #writtenAt = NOT_WRITTEN;
-  /** Where it stands, and where in it its id and its time do. */
+  /** Where it is, and where in it its id and its time are. */
   #start = 0;
   #length = 0;
   #idOffset = 0;
@@ -81,7 +81,7 @@ export abstract class SnapshotWriter {
     this.#frame = frame;
   }
 
-  /** Writes an id as the form has texts, and returns the position behind. */
+  /** Writes an id as a text, and returns the position after it. */
   protected abstract writeId(bytes: Uint8Array, position: number, id: number): number;
 
   /**
@@ -92,7 +92,7 @@ export abstract class SnapshotWriter {
     this.#labels = labels;
     this.#depth = depth;
     this.#reader.open(segment.payload, segment.head);
-    // The books in front of the first one are read, not written.
+    // The books before the first one are read, not written.
     this.#reader.advanceTo(segment.from - 1);
     this.#writtenAt = NOT_WRITTEN;
   }
@@ -102,8 +102,8 @@ export abstract class SnapshotWriter {
     return this.#rendered;
   }
 
-  /** The place of the record that was written last. */
-  get place(): Position {
+  /** The position of the record that was written last. */
+  get position(): Position {
     const { head, index } = this.#reader;
     return { timestampMs: head.timestamps[index]!, id: head.ids[index]! };
   }
@@ -152,7 +152,7 @@ export abstract class SnapshotWriter {
     const reader = this.#reader;
     const { opening, middle } = this.#labels;
     const start = out.length;
-    out.reserve(RECORD_BYTES_BESIDE_LEVELS + opening.length + middle.length);
+    out.reserve(RECORD_BYTES_WITHOUT_LEVELS + opening.length + middle.length);
     out.append(opening);
     this.#idOffset = out.length - start;
     out.length = this.writeId(out.bytes, out.length, id);
@@ -171,8 +171,8 @@ export abstract class SnapshotWriter {
     this.#idFrom = this.#idEnd === 10 ? 0 : this.#idEnd / 10;
   }
 
-  /** Up to the milliseconds. `stands`: that of the snapshot before stands there; mostly they share their minute. */
-  #writeInstant(position: number, stands: boolean): number {
+  /** Up to the milliseconds. `isCopied`: that of the snapshot before is there already; mostly they share their minute. */
+  #writeInstant(position: number, isCopied: boolean): number {
     const { bytes } = this.out;
     const instantMs = this.#reader.head.timestamps[this.#reader.index]!;
     const minute = Math.floor(instantMs / MINUTE_MS);
@@ -181,7 +181,7 @@ export abstract class SnapshotWriter {
       this.#minuteText = formatInstant(instantMs).slice(0, MINUTE_CHARS);
       this.#minute = minute;
     }
-    if (!(isSame && stands)) writeText(bytes, position, this.#minuteText);
+    if (!(isSame && isCopied)) writeText(bytes, position, this.#minuteText);
     const milliseconds = instantMs - minute * MINUTE_MS;
     const seconds = (milliseconds * 0.001) | 0;
     const at = writeTwoDigits(bytes, position + MINUTE_CHARS, seconds);

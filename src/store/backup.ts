@@ -9,7 +9,7 @@ import { flush, writeNew } from './on-disk.ts';
 import { LOCK_FILE, ServeLock } from './serve-lock.ts';
 
 export interface CopyOptions {
-  /** A backup takes the place of the file that is there; a restore keeps the archive that is there aside. */
+  /** A backup replaces an existing file; a restore puts an existing archive aside. */
   readonly force: boolean;
   /** Verifies the copy before it gets its name; throws when it is not good. */
   readonly check: (path: string) => Promise<void>;

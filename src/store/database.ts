@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
 import schema from './schema.sql' with { type: 'text' };
 
-/** "bkrl": says whose database file this is. */
+/** "bkrl": the database file is ours. */
 const APPLICATION_ID = 0x62_6b_72_6c;
 /** Of schema.sql. 1 to 3 were those of builds before the first release, which are not read. */
 export const SCHEMA_VERSION = 4;
@@ -14,9 +14,9 @@ const PAGE_BYTES = 8192;
 /** How long a command waits for another one that writes. */
 const BUSY_TIMEOUT_MS = 15_000;
 const CACHE_KIB = 32_768;
-/** How old a view may become that several readings share. A command that has changed something takes longer to say so. */
+/** How old a shared view may become. A command that has changed something takes longer to report it. */
 const VIEW_MS_MAX = 0.5;
-/** For how long requests may go on reading a file that somebody has deleted or replaced. */
+/** For how long requests may go on reading a file that was deleted or replaced. */
 const REPLACED_MS_MAX = 100;
 
 export const DATABASE_FILE = 'bookreel.db';
@@ -324,7 +324,7 @@ function noArchive(directory: string): DomainError {
   );
 }
 
-/** A path that may not be looked at is not missing. */
+/** A path that may not be read is not missing. */
 function isMissing(path: string): boolean {
   try {
     statSync(path);
@@ -439,7 +439,7 @@ function pragma(sqlite: Sqlite, name: 'user_version' | 'application_id'): number
   return sqlite.query<Record<string, number>, []>(`PRAGMA ${name}`).get()![name]!;
 }
 
-/** Runs `work` and turns what SQLite and the file system throw into one sentence for whoever runs the program. */
+/** Runs `work` and turns what SQLite and the file system throw into one sentence for the user. */
 export function explained<T>(path: string, work: () => T): T {
   try {
     return work();

@@ -61,7 +61,7 @@ export function readSecret(path: string): Uint8Array | undefined {
   return Buffer.from(text.trim(), 'hex');
 }
 
-/** Writes another file and links it into place: two first commands agree on one secret, a crash leaves none or a whole one. */
+/** Writes another file and links it: two first commands agree on one secret, a crash leaves none or a whole one. */
 function createSecret(path: string): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   writeNew(draft, `${randomBytes(SECRET_BYTES).toString('hex')}\n`);

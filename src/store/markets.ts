@@ -47,7 +47,7 @@ const LATEST_FIRST = 'ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?
 const LIST = `AND (start_ms, condition_id) < (?, ?) AND (start_ms <= ? OR created_ms <= ?) ${LATEST_FIRST}`;
 export const LIST_MARKETS = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? ${LIST}`;
 export const LIST_MARKETS_OF_TIMEFRAME = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? AND timeframe = ? ${LIST}`;
-// Of the index alone: with a look at when they were listed 50,000 markets of a timeframe take 7 ms instead of 3.
+// Of the index alone: reading when they were listed makes 50,000 markets of a timeframe take 7 ms instead of 3.
 const SKIP = `AND (start_ms, condition_id) < (?, ?) ${LATEST_FIRST}`;
 export const SKIP_MARKETS = `SELECT start_ms AS startMs, condition_id AS conditionId FROM markets WHERE symbol = ? ${SKIP}`;
 export const SKIP_MARKETS_OF_TIMEFRAME = `SELECT start_ms AS startMs, condition_id AS conditionId FROM markets

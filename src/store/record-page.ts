@@ -4,11 +4,11 @@ import type { Segments } from './segments.ts';
 
 export interface RecordPage<T> {
   readonly records: readonly T[];
-  /** The last record's place when more follow. */
+  /** The last record's position when more follow. */
   readonly next: Position | undefined;
 }
 
-/** A page over `series`, decoded in its order; `finish` learns which of them a record is of. */
+/** A page over `series`, decoded in its order; `finish` gets each record with its series. */
 export function recordPage<R extends Position, S extends { readonly seriesId: number }, T>(
   segments: Segments,
   series: readonly S[],

@@ -3,7 +3,7 @@
 
 CREATE TABLE archive (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
-  -- Tells archives apart in entity tags: equal revisions of two archives say nothing about each other.
+  -- In entity tags: two archives may have equal revisions of different markets.
   archive_id TEXT NOT NULL,
   created_ms INTEGER NOT NULL
 ) STRICT;
@@ -87,7 +87,7 @@ CREATE TABLE given_ids (
   last_id INTEGER NOT NULL
 ) STRICT;
 
--- Stretches that a recording says it missed.
+-- Time ranges that a recording says it missed.
 CREATE TABLE gaps (
   market_key INTEGER NOT NULL REFERENCES markets (market_key),
   from_ms INTEGER NOT NULL,
@@ -119,11 +119,11 @@ CREATE TABLE api_keys (
   account_id INTEGER NOT NULL REFERENCES accounts (account_id),
   tier_id TEXT NOT NULL REFERENCES tiers (tier_id),
   name TEXT,
-  -- HMAC-SHA-256 of the key; its secret is a file beside the database, never in it.
+  -- HMAC-SHA-256 of the key; its secret is a file next to the database, never in it.
   digest BLOB NOT NULL UNIQUE,
   prefix TEXT NOT NULL,
   requests_per_minute INTEGER,
-  -- What the key is answered is what was known then, nothing later. NULL: everything.
+  -- Answers to the key have what was known then, nothing later. NULL: everything.
   as_of_ms INTEGER CHECK (as_of_ms >= 0),
   created_ms INTEGER NOT NULL,
   rotated_ms INTEGER,

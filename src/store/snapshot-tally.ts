@@ -13,7 +13,7 @@ export class SnapshotTally implements SnapshotCounts {
   crossed = 0;
   placeholder = 0;
 
-  /** Counts the book that `reader` stands at. Snapshots come in ascending order. */
+  /** Counts the present book of `reader`. Snapshots come in ascending order. */
   add({ bids, asks, priceScale, head, index }: BookReader): void {
     this.snapshots += 1;
     this.lastMs = head.timestamps[index]!;

@@ -34,7 +34,7 @@ export class Snapshots {
 
   /**
    * Adds recorded snapshots (ascending by timestamp, ties in the order they came); runs within a write transaction. They
-   * take the place of mirrored ones, all of them.
+   * replace all mirrored ones.
    */
   add<I extends BookRecord>(
     market: StoredMarket,
@@ -101,7 +101,7 @@ export class Snapshots {
   ): AddOutcome {
     const series = this.#series.ensure(market.key, outcome, 'book');
     const { stored, duplicates, changes } = this.#segments.merge(series, records, bookCodec, giveId);
-    for (const stretch of changes) this.#derive(market, outcome, stretch);
+    for (const range of changes) this.#derive(market, outcome, range);
     return { stored, duplicates };
   }
 
@@ -114,14 +114,14 @@ export class Snapshots {
     }
   }
 
-  /** Derives again what lies between the first and the last snapshot of a stretch that changed. */
-  #derive(market: StoredMarket, outcome: Outcome, stretch: readonly BookRecord[]): void {
-    const first: Position = stretch[0]!;
-    const last: Position = stretch.at(-1)!;
+  /** Derives again what lies between the first and the last snapshot of a range that changed. */
+  #derive(market: StoredMarket, outcome: Outcome, range: readonly BookRecord[]): void {
+    const first: Position = range[0]!;
+    const last: Position = range.at(-1)!;
     const quotes = this.#series.ensure(market.key, outcome, 'derived-quote');
     const before = this.#segments.recordBefore(quotes, first, quoteCodec)?.quote;
-    this.#segments.replace(quotes, first, last, deriveQuotes(before, stretch), quoteCodec);
+    this.#segments.replace(quotes, first, last, deriveQuotes(before, range), quoteCodec);
     const mids = this.#series.ensure(market.key, outcome, 'derived-mid');
-    this.#segments.replace(mids, first, last, deriveMids(before, stretch), priceCodec);
+    this.#segments.replace(mids, first, last, deriveMids(before, range), priceCodec);
   }
 }

@@ -50,7 +50,7 @@ describe('a recording that ends before its time', () => {
     ['.gz', gzipSync(whole)],
     ['.zst', zstdCompressSync(whole)],
   ])(
-    '%s: what stands in front of the end is stored, the report says so, the whole file adds the rest',
+    '%s: what comes before the end is stored, the report says so, the whole file adds the rest',
     async (suffix, packed) => {
       using directory = temporaryDirectory();
       const cwd = directory.path;
@@ -98,7 +98,7 @@ describe('a recording that ends before its time', () => {
     expect(storedIn(join(cwd, 'data')).integrity).toBe('ok');
   });
 
-  test('the files behind a damaged one are read all the same', async () => {
+  test('the files after a damaged one are read all the same', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     const packed = gzipSync(lightNdjson(100));

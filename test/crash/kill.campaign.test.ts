@@ -69,7 +69,7 @@ describe('kill -9 of a server', () => {
     expect((await fetch(`${last.origin}/readyz`)).status).toBe(200);
   });
 
-  test('keys made beside it are there afterwards', async () => {
+  test('keys made meanwhile are there afterwards', async () => {
     using directory = temporaryDirectory();
     await using server = await startServer(directory.path);
     const create = ['key', 'create', '--tier', 'pro', '--data', directory.path];

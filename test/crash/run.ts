@@ -8,7 +8,7 @@ import { gatherRealRecordings, HAS_REAL_RECORDINGS } from './real-recording.ts';
 
 /**
  * The long run of the crash test: `make crash`. CRASH_KILLS says how many imports are killed, CRASH_SEED when. Writes
- * RESULTS.md beside this file, and ends with 1 when anything was wrong.
+ * RESULTS.md next to this file, and ends with 1 when anything was wrong.
  */
 const KILLS = Number(process.env.CRASH_KILLS ?? 1000);
 const SEED = Number(process.env.CRASH_SEED ?? 20_260_416);

@@ -4,7 +4,7 @@ import { generateKey, generateKeyId, publicPrefix } from '../../src/domain/api-k
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
-test('a new key has the shape of one, and ends in the CRC-32 of what stands before', () => {
+test('a new key has the shape of one, and ends in the CRC-32 of the text before it', () => {
   for (let i = 0; i < 200; i += 1) {
     const key = generateKey();
     expect(key).toMatch(/^br_live_[a-z2-7]{47}$/);

@@ -74,7 +74,7 @@ describe('texts that are no instant', () => {
     ['a fraction of ten digits', '2026-04-16T07:10:04.1234567890Z'],
     ['a fraction of a minute', '2026-04-16T07:10.5Z'],
     ['a blank in front', ' 2026-04-16'],
-    ['a newline behind', '2026-04-16\n'],
+    ['a newline after', '2026-04-16\n'],
     ['a short year', '226-04-16'],
     ['a signed year', '+002026-04-16'],
     ['a month of one digit', '2026-4-16'],
@@ -83,7 +83,7 @@ describe('texts that are no instant', () => {
     ['an ordinal date', '2026-106'],
     ['the year before the epoch', '1969-12-31T23:59:59.999Z'],
     ['an offset that leads before the epoch', '1970-01-01T00:00:00+00:01'],
-    ['an offset that leads behind the year 9999', '9999-12-31T23:59:59-00:01'],
+    ['an offset that leads after the year 9999', '9999-12-31T23:59:59-00:01'],
     ['year 0', '0000-01-01'],
     ['year 70', '0070-01-01'],
     ['Arabic digits', '٢٠٢٦-04-16'],
@@ -105,7 +105,7 @@ describe('integers', () => {
     ['253402300799999', INSTANT_MAX_MS],
     ['253402300800000', INSTANT_MAX_MS + 1],
     ['9007199254740991', Number.MAX_SAFE_INTEGER],
-  ])('%s is read as it stands', (text, expected) => {
+  ])('%s is read as written', (text, expected) => {
     expect(parsePlainInteger(text)).toBe(expected);
     expect(parseInstant(text)).toBe(expected);
   });

@@ -6,11 +6,11 @@ import { decodeCursor, encodeCursor, isCursorShaped } from '../../src/http/v1/cu
 const RUNS = { seed: 20260416, numRuns: 1000 };
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-const place = fc.record({ timestampMs: fc.integer({ min: 0, max: INSTANT_MAX_MS }), id: fc.maxSafeNat() });
+const position = fc.record({ timestampMs: fc.integer({ min: 0, max: INSTANT_MAX_MS }), id: fc.maxSafeNat() });
 
-test('a cursor gives its place back to the scope it was given for', () => {
+test('a cursor gives its position back to the scope it was given for', () => {
   fc.assert(
-    fc.property(place, fc.string(), (given, scope) => {
+    fc.property(position, fc.string(), (given, scope) => {
       const cursor = encodeCursor(given, scope);
       expect(cursor).toMatch(/^[A-Za-z0-9_-]{28}$/);
       expect(isCursorShaped(cursor)).toBe(true);
@@ -27,7 +27,7 @@ test.each([
   { timestampMs: 1_776_323_404_123, id: 2 ** 48 - 1 },
   { timestampMs: 1_776_323_404_123, id: 2 ** 48 },
   { timestampMs: 1_776_323_404_123, id: 2 ** 32 },
-])('the place %j survives', (given) => {
+])('the position %j survives', (given) => {
   expect(decodeCursor(encodeCursor(given, 'scope'), 'scope')).toEqual(given);
 });
 
@@ -43,7 +43,7 @@ test('a cursor with any one character changed is refused', () => {
 
 test('a cursor of one scope is refused in another', () => {
   fc.assert(
-    fc.property(place, fc.string(), fc.string(), (given, scope, other) => {
+    fc.property(position, fc.string(), fc.string(), (given, scope, other) => {
       fc.pre(scope !== other);
       expect(decodeCursor(encodeCursor(given, scope), other)).toBeUndefined();
     }),
@@ -51,11 +51,11 @@ test('a cursor of one scope is refused in another', () => {
   );
 });
 
-test('two places, or two scopes, never share a cursor', () => {
+test('two positions, or two scopes, never share a cursor', () => {
   fc.assert(
-    fc.property(fc.uniqueArray(place, { selector: (given) => `${given.timestampMs}/${given.id}` }), (places) => {
-      const cursors = places.flatMap((given) => ['a', 'b'].map((scope) => encodeCursor(given, scope)));
-      expect(new Set(cursors).size).toBe(places.length * 2);
+    fc.property(fc.uniqueArray(position, { selector: (given) => `${given.timestampMs}/${given.id}` }), (positions) => {
+      const cursors = positions.flatMap((given) => ['a', 'b'].map((scope) => encodeCursor(given, scope)));
+      expect(new Set(cursors).size).toBe(positions.length * 2);
     }),
     { ...RUNS, numRuns: 100 },
   );
@@ -66,8 +66,8 @@ describe('other spellings of a cursor are refused', () => {
   test.each([
     ['nothing', ''],
     ['padding', `${cursor}=`],
-    ['a blank behind', `${cursor} `],
-    ['a newline behind', `${cursor}\n`],
+    ['a blank after', `${cursor} `],
+    ['a newline after', `${cursor}\n`],
     ['a blank in front', ` ${cursor}`],
     ['percent signs', encodeURIComponent(`${cursor}=`)],
     ['one character less', cursor.slice(0, -1)],

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { ascendingPositions } from '../support/places.ts';
+import { ascendingPositions } from '../support/positions.ts';
 
 export type Outcome = 'up' | 'down';
 

@@ -10,7 +10,7 @@ import {
   SEGMENT_PAYLOAD_BYTES,
   SEGMENT_RECORDS_MAX,
 } from '../../src/segment/segment-header.ts';
-import { ascendingPositions } from '../support/places.ts';
+import { ascendingPositions } from '../support/positions.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { decodeAll, encodeAll } from './round-trip.ts';
 
@@ -27,8 +27,8 @@ const style: fc.Arbitrary<BookStyle> = fc.record({
 const segment = fc
   .tuple(fc.integer({ min: 1, max: 200 }), fc.nat(), style)
   .chain(([count, seed, bookStyle]) =>
-    ascendingPositions(count).map((places): BookRecord[] =>
-      randomBooks(seed, count, bookStyle).map((book, i) => ({ ...places[i]!, book })),
+    ascendingPositions(count).map((positions): BookRecord[] =>
+      randomBooks(seed, count, bookStyle).map((book, i) => ({ ...positions[i]!, book })),
     ),
   );
 
@@ -80,7 +80,7 @@ describe('a segment of books', () => {
     expect(decodeAll(bookCodec, encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX))).toEqual(records);
   });
 
-  test('keeps edits far behind the best level, and far from each other', () => {
+  test('keeps edits far from the best level, and far from each other', () => {
     const before = largeBook(1200, 0, 10);
     const resized = { ...before, bidSizes: before.bidSizes.with(700, 1.5).with(900, 2.5).with(1199, 3.5) };
     const without = (list: readonly number[]) => list.filter((_, i) => i !== 850);
@@ -97,7 +97,7 @@ describe('a segment of books', () => {
     ['prices 0 and 1', [{ bidPrices: [1, 0], bidSizes: [1, 2], askPrices: [0, 1], askSizes: [3, 4] }]],
     ['a crossed book', [{ bidPrices: [0.6], bidSizes: [1], askPrices: [0.4], askSizes: [1] }]],
     ['12 decimals', [{ bidPrices: [0.999999999999], bidSizes: [1e-12], askPrices: [1], askSizes: [0.1] }]],
-    ['10^14 beside 10^-12', [{ bidPrices: [0.5, 0.4], bidSizes: [1e14, 1e-12], askPrices: [], askSizes: [] }]],
+    ['10^14 next to 10^-12', [{ bidPrices: [0.5, 0.4], bidSizes: [1e14, 1e-12], askPrices: [], askSizes: [] }]],
     [
       '10^14 and 10^-12 in different books',
       [
@@ -108,7 +108,7 @@ describe('a segment of books', () => {
     ['15 digits', [{ bidPrices: [0.5], bidSizes: [999_999_999_999_999], askPrices: [0.6], askSizes: [0.5] }]],
     [
       // 4456987501.85 · 10^6 is not a whole number in doubles: a column up to there must not be scaled.
-      'large sizes beside sizes of 6 decimals',
+      'large sizes next to sizes of 6 decimals',
       [
         {
           bidPrices: [0.5, 0.4],
@@ -123,7 +123,7 @@ describe('a segment of books', () => {
     expect(decodeAll(bookCodec, encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX))).toEqual(records);
   });
 
-  test('keeps large sizes beside fine ones, wherever the scale of their segment ends', () => {
+  test('keeps large sizes next to fine ones, wherever the scale of their segment ends', () => {
     // Sizes of 2 decimals up to where their digits at `scale` decimals reach 2^53, and one that needs the scale.
     const sizesUpToTheEnd = fc.integer({ min: 3, max: 12 }).chain((scale) => {
       const centsMax = Math.floor(Number.MAX_SAFE_INTEGER / 10 ** (scale - 2));
@@ -211,7 +211,7 @@ describe('a segment', () => {
     expect(payload.length).toBeLessThanOrEqual(KEYFRAMES_PER_SEGMENT * alone + 100);
   });
 
-  test('tells its places without its books', () => {
+  test('gives its positions without its books', () => {
     fc.assert(
       fc.property(segment, (records) => {
         const { payload, count } = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX);
@@ -240,12 +240,12 @@ test('changes of size that a segment has often take a byte each', () => {
   });
   const { payload, count } = bookCodec.encode(recordsOf(books), 0, SEGMENT_RECORDS_MAX);
   expect(count).toBe(100);
-  // Beside the byte that says how many edits there are.
+  // Without the byte that says how many edits there are.
   expect(payload.length).toBeLessThan(2 * 100 + 40);
   expect(bookCodec.decode(payload)).toEqual(recordsOf(books));
 });
 
-describe('the places of a segment', () => {
+describe('the positions of a segment', () => {
   const steps = fc.array(fc.constantFrom(0, 1, 2, 250, 1000, 2 ** 40), {
     minLength: 1,
     maxLength: SEGMENT_RECORDS_MAX,
@@ -253,16 +253,16 @@ describe('the places of a segment', () => {
 
   test('come back, whatever repeats in them and however often', () => {
     fc.assert(
-      fc.property(steps, steps, fc.nat(3), (times, ids, stretch) => {
+      fc.property(steps, steps, fc.nat(3), (times, ids, repeats) => {
         // Each step several times, so that there are runs of equal ones.
-        const repeated = (list: readonly number[]) => list.flatMap((step) => new Array<number>(1 + stretch).fill(step));
+        const repeated = (list: readonly number[]) => list.flatMap((step) => new Array<number>(1 + repeats).fill(step));
         const [timeSteps, idSteps] = [repeated(times), repeated(ids)];
-        const place = { timestampMs: 1_776_323_400_000, id: 1 };
+        const position = { timestampMs: 1_776_323_400_000, id: 1 };
         const records = timeSteps.slice(0, SEGMENT_RECORDS_MAX).map((step, i): BookRecord => {
-          place.timestampMs += step;
+          position.timestampMs += step;
           // Upwards and downwards, and never the same one twice.
-          place.id += 1 + (idSteps[i % idSteps.length]! % 1000) - (i % 5 === 4 ? 3 : 0);
-          return { timestampMs: place.timestampMs, id: Math.max(1, place.id), book: EMPTY };
+          position.id += 1 + (idSteps[i % idSteps.length]! % 1000) - (i % 5 === 4 ? 3 : 0);
+          return { timestampMs: position.timestampMs, id: Math.max(1, position.id), book: EMPTY };
         });
         expect(decodeAll(bookCodec, encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX))).toEqual(records);
       }),
@@ -329,7 +329,7 @@ describe('a reader', () => {
     );
   });
 
-  test('tells how every book came from the one before', () => {
+  test('says how every book came from the one before', () => {
     type Level = readonly [number, number];
     const levels = (prices: readonly number[], sizes: readonly number[]) =>
       prices.map((price, i): Level => [price, sizes[i]!]);
@@ -364,14 +364,14 @@ describe('a reader', () => {
     );
   });
 
-  test('stands nowhere before it has a segment', () => {
+  test('has no book before it has a segment', () => {
     const reader = new BookReader();
     expect(reader.advance()).toBe(false);
     expect(() => reader.advanceTo(0)).toThrow(DomainError);
   });
 });
 
-test('a segment does not depend on what stands behind it, where that needs no finer scale', () => {
+test('a segment does not depend on what follows it, where that needs no finer scale', () => {
   let held = 0;
   fc.assert(
     fc.property(segment, (records) => {

@@ -21,8 +21,8 @@ const books = STYLES.flatMap((style, seed) => [
 
 /** Every kind of payload, and what reads it. */
 const PAYLOADS: [string, Uint8Array, (payload: Uint8Array) => void][] = books.flatMap((records, i) => {
-  const quotes = records.map(({ book, ...place }) => ({ ...place, quote: topOfBook(book) }));
-  const prices = records.map(({ book, ...place }) => ({ ...place, price: book.bidSizes[0] ?? 0.5 }));
+  const quotes = records.map(({ book, ...position }) => ({ ...position, quote: topOfBook(book) }));
+  const prices = records.map(({ book, ...position }) => ({ ...position, price: book.bidSizes[0] ?? 0.5 }));
   const book = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX).payload;
   return [
     [`books ${i}`, book, (payload) => void bookCodec.decode(payload)],
@@ -123,7 +123,7 @@ describe('a book', () => {
     ['whole units less', [0x01, 43 << 2, 0], [[0.5], [8], [0.6], [20]]],
     ['units', [0x01, 48 << 2, 1], [[0.5], [10.04], [0.6], [20]]],
     ['a level that goes', [0x01, 56 << 2], [[], [], [0.6], [20]]],
-    ['a level behind the last', [0x01, (57 << 2) + 1, 6], [[0.5, 0.49], [10, 1], [0.6], [20]]],
+    ['a level after the last', [0x01, (57 << 2) + 1, 6], [[0.5, 0.49], [10, 1], [0.6], [20]]],
   ])('is edited by %s', (_, delta, book) => {
     expect(sizes(delta)).toEqual(book);
   });
@@ -132,12 +132,12 @@ describe('a book', () => {
     ['an entry that the table does not have', [0x01, 2 << 2]],
     ['the size of a level that is not there', [0x01, (0 << 2) + 1]],
     ['a level that is not there going', [0x01, (56 << 2) + 1]],
-    ['a level behind one that is not there', [0x01, (57 << 2) + 2, 6]],
+    ['a level after one that is not there', [0x01, (57 << 2) + 2, 6]],
     ['a size below 0', [0x01, 43 << 2, 3]],
     ['a size beyond all', [0x01, 40 << 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]],
     ['a price below 0', [0x01, (57 << 2) + 1, 7, 60]],
     ['a price above 1', [0x10, (57 << 2) + 1, 7, 60]],
-    ['a level that is not in front of the next one', [0x01, 57 << 2, 7, 52]],
+    ['a level that is not before the next one', [0x01, 57 << 2, 7, 52]],
     ['a double among integers', [0x01, 58 << 2, 0, 0, 0, 0, 0, 0, 0, 0]],
     ['what only quotes have', [0x01, 59 << 2]],
     ['an operation that does not exist', [0x01, 63 << 2]],

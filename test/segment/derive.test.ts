@@ -34,15 +34,15 @@ test('there is a mid exactly where a two-sided book’s mid differs from that of
   );
 });
 
-test('deriving a tail from the quote in force in front of it gives the tail of deriving all', () => {
+test('deriving a tail from the quote in force before it gives the tail of deriving all', () => {
   fc.assert(
     fc.property(books, fc.nat(), (records, at) => {
       const cut = records.length === 0 ? 0 : at % records.length;
       const before = deriveQuotes(undefined, records.slice(0, cut)).at(-1)?.quote;
-      const isBehind = (record: { id: number }) => record.id >= 10 + cut;
+      const isAfter = (record: { id: number }) => record.id >= 10 + cut;
       const tail = records.slice(cut);
-      expect(deriveQuotes(before, tail)).toEqual(deriveQuotes(undefined, records).filter(isBehind));
-      expect(deriveMids(before, tail)).toEqual(deriveMids(undefined, records).filter(isBehind));
+      expect(deriveQuotes(before, tail)).toEqual(deriveQuotes(undefined, records).filter(isAfter));
+      expect(deriveMids(before, tail)).toEqual(deriveMids(undefined, records).filter(isAfter));
     }),
     RUNS,
   );

@@ -4,7 +4,7 @@ import { midOf } from '../../src/domain/quote.ts';
 import { tradeDetails } from '../../src/domain/trade.ts';
 import { type PriceRecord, priceCodec } from '../../src/segment/price-segment.ts';
 import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
-import { ascendingPositions } from '../support/places.ts';
+import { ascendingPositions } from '../support/positions.ts';
 import { decodeAll, encodeAll } from './round-trip.ts';
 
 const RUNS = { seed: 20260416, numRuns: 300 };
@@ -37,7 +37,7 @@ const segment = fc
   .chain(([price, count]) =>
     fc
       .tuple(fc.array(price, { minLength: count, maxLength: count }), ascendingPositions(count))
-      .map(([values, places]): PriceRecord[] => values.map((value, i) => ({ ...places[i]!, price: value }))),
+      .map(([values, positions]): PriceRecord[] => values.map((value, i) => ({ ...positions[i]!, price: value }))),
   );
 
 test('a segment of prices is exactly what it was after the way through segments of any length', () => {
@@ -65,9 +65,9 @@ const details = fc
   .map(tradeDetails);
 const trades = fc
   .tuple(segment, fc.array(fc.option(details, { nil: undefined }), { minLength: 1, maxLength: 60 }))
-  .map(([records, told]): PriceRecord[] =>
+  .map(([records, details]): PriceRecord[] =>
     records.map((record, i) => {
-      const trade = told[i % told.length];
+      const trade = details[i % details.length];
       return trade === undefined ? record : { ...record, trade };
     }),
   );

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Quote } from '../../src/domain/quote.ts';
 import { type QuoteRecord, quoteCodec } from '../../src/segment/quote-segment.ts';
 import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
-import { ascendingPositions } from '../support/places.ts';
+import { ascendingPositions } from '../support/positions.ts';
 import { randomSize, randomsOf } from '../support/random-books.ts';
 import { decodeAll, encodeAll } from './round-trip.ts';
 
@@ -39,8 +39,8 @@ const segment = fc
     fc.constantFrom<Parameters<typeof randomSize>[1][]>('whole', 'cents', 'millionths', 'mixed', 'extremes'),
   )
   .chain(([count, seed, priceScale, sizes]) =>
-    ascendingPositions(count).map((places): QuoteRecord[] =>
-      randomQuotes(seed, count, priceScale, sizes).map((quote, i) => ({ ...places[i]!, quote })),
+    ascendingPositions(count).map((positions): QuoteRecord[] =>
+      randomQuotes(seed, count, priceScale, sizes).map((quote, i) => ({ ...positions[i]!, quote })),
     ),
   );
 
@@ -77,9 +77,9 @@ describe('quotes that could be mistaken for another', () => {
         { ...none, askPrice: 0.5, askSize: 2 },
       ],
     ],
-    ['10^14 beside 10^-12', [{ bidPrice: 0.5, bidSize: 1e14, askPrice: 0.6, askSize: 1e-12 }]],
+    ['10^14 next to 10^-12', [{ bidPrice: 0.5, bidSize: 1e14, askPrice: 0.6, askSize: 1e-12 }]],
     [
-      'large sizes beside sizes of 6 decimals',
+      'large sizes next to sizes of 6 decimals',
       [{ bidPrice: 0.5, bidSize: 4_456_987_501.85, askPrice: 0.6, askSize: 0.000001 }],
     ],
     ['12 decimals', [{ bidPrice: 0.000000000001, bidSize: 1, askPrice: 0.999999999999, askSize: 1 }]],

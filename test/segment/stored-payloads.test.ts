@@ -63,8 +63,8 @@ function placed(books: readonly OrderBook[]): BookRecord[] {
 
 test.each(['scaled', 'doubles'] as const)('stored payloads of %s are what is written, and are read as that', (name) => {
   const books = RECORDS[name];
-  const quotes = books.map(({ book, ...place }) => ({ ...place, quote: topOfBook(book) }));
-  const prices = books.map(({ book, ...place }) => ({ ...place, price: book.bidSizes[0] ?? 0.5 }));
+  const quotes = books.map(({ book, ...position }) => ({ ...position, quote: topOfBook(book) }));
+  const prices = books.map(({ book, ...position }) => ({ ...position, price: book.bidSizes[0] ?? 0.5 }));
   const held = PAYLOADS[name];
   const bytesOf = (base64: string) => new Uint8Array(Buffer.from(base64, 'base64'));
   expect(bookCodec.encode(books, 0, SEGMENT_RECORDS_MAX).payload).toEqual(bytesOf(held.books));

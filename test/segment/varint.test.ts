@@ -113,7 +113,7 @@ describe('numbers that nobody wrote', () => {
   });
 });
 
-test('what was truncated is forgotten, and what follows takes its place', () => {
+test('what was truncated is overwritten by what follows', () => {
   const writer = write([{ kind: 'unsigned', value: 300 }]);
   const { length } = writer;
   writer.unsigned(MAX);

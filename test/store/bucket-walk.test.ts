@@ -33,7 +33,7 @@ function build(series: readonly (readonly PriceRecord[])[], batches: number): nu
   });
 }
 
-/** By looking at every record: of each series those behind which none of the same bucket follows. */
+/** By looking at every record: of each series those that are the last of their bucket. */
 function sampled(series: readonly (readonly PriceRecord[])[], query: PageQuery, intervalMs: number): Position[] {
   const lasts = series.flatMap((records) => {
     const taken = records
@@ -47,14 +47,14 @@ function sampled(series: readonly (readonly PriceRecord[])[], query: PageQuery, 
 }
 
 function walk(seriesIds: readonly number[], query: PageQuery): Position[] {
-  const places: Position[] = [];
+  const positions: Position[] = [];
   let after: Position | undefined;
   do {
     const page = pageOf(segments, seriesIds, { ...query, after });
-    places.push(...page.records.map(({ timestampMs, id }) => ({ timestampMs, id })));
+    positions.push(...page.records.map(({ timestampMs, id }) => ({ timestampMs, id })));
     after = page.next;
   } while (after !== undefined);
-  return places;
+  return positions;
 }
 
 describe('the last record of each bucket', () => {
@@ -62,21 +62,21 @@ describe('the last record of each bucket', () => {
     timestampMs: fc.integer({ min: 0, max: SPAN_MS }),
     price: fc.integer({ min: 0, max: 100 }),
   });
-  const lane = fc.array(record, { maxLength: 3 * SEGMENT_RECORDS_MAX });
+  const list = fc.array(record, { maxLength: 3 * SEGMENT_RECORDS_MAX });
 
   test('is found on pages of any size, in both orders, however the records lie in segments', () => {
     fc.assert(
       fc.property(
-        fc.array(lane, { minLength: 1, maxLength: 3 }),
+        fc.array(list, { minLength: 1, maxLength: 3 }),
         fc.integer({ min: 1, max: 4 }),
         fc.boolean(),
         fc.constantFrom('asc' as const, 'desc' as const),
         fc.constantFrom(1, 7, 100, SPAN_MS, 10 * SPAN_MS),
         fc.tuple(fc.integer({ min: 0, max: SPAN_MS }), fc.integer({ min: 0, max: 2 * SPAN_MS })),
         fc.constantFrom(1, 3, 1000),
-        (lanes, batches, fromTheEnd, order, intervalMs, [fromMs, toMs], limit) => {
+        (lists, batches, fromTheEnd, order, intervalMs, [fromMs, toMs], limit) => {
           let ids = 0;
-          const series = lanes.map((records) => {
+          const series = lists.map((records) => {
             const unique = [...new Map(records.map((it) => [`${it.timestampMs} ${it.price}`, it])).values()];
             return unique.map((it) => {
               ids += 1;

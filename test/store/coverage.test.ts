@@ -91,7 +91,7 @@ describe('coverage', () => {
     expect(coverage.gaps).toEqual(gaps.slice(0, GAPS_LISTED_MAX));
   });
 
-  test('of markets with many gaps is remembered of so many only', async () => {
+  test('of markets with many gaps is cached for some of them only', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     const markets = Array.from({ length: 12 }, (_, i) =>
@@ -111,7 +111,7 @@ describe('coverage', () => {
     const coverages = new Coverages(archive.database.path);
     const counted = [];
     for (const market of stored) counted.push(await coverages.of(market));
-    // Ten of them are remembered: those that were asked for last.
+    // Ten of them are cached: those that were asked for last.
     expect(await coverages.of(stored.at(-1)!)).toBe(counted.at(-1)!);
     expect(await coverages.of(stored[2]!)).toBe(counted[2]!);
     expect(await coverages.of(stored[1]!)).not.toBe(counted[1]!);
@@ -130,7 +130,7 @@ describe('coverage', () => {
     expect(outcomes.map(({ mirrored }) => mirrored)).toEqual([false, true]);
   });
 
-  test('is remembered until the market changes, and read again then', async () => {
+  test('is cached until the market changes, and read again then', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     await importRecords(archive, [LIGHT_MARKET, ...Array.from({ length: 200 }, (_, index) => lightSnapshot(index))]);
@@ -151,19 +151,19 @@ describe('coverage', () => {
       Array.from({ length: count }, (_, index) => lightSnapshot(from + index, 12));
     await importRecords(archive, [LIGHT_MARKET, ...snapshots(0, 60_000)]);
     const before = marketOf(archive, LIGHT_CONDITION_ID);
-    let turns = 0;
+    let steps = 0;
     let counting = true;
     const others = (async () => {
       while (counting) {
-        turns += 1;
-        if (turns === 2) await importRecords(archive, snapshots(60_000, 500));
+        steps += 1;
+        if (steps === 2) await importRecords(archive, snapshots(60_000, 500));
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     })();
     const counted = await new Coverages(archive.database.path).of(before);
     counting = false;
     await others;
-    expect(turns).toBeGreaterThanOrEqual(2);
+    expect(steps).toBeGreaterThanOrEqual(2);
     expect(counted.market.revision).toBe(before.revision);
     expect(counted.outcomes.map((outcome) => outcome.snapshots)).toEqual([30_000, 30_000]);
     expect(marketOf(archive, LIGHT_CONDITION_ID).revision).not.toBe(before.revision);
@@ -179,7 +179,7 @@ describe('coverage', () => {
     expect(new Set(answers).size).toBe(1);
   });
 
-  test('turns further markets away when a hundred wait, and the one that failed holds nobody up', async () => {
+  test('refuses further markets when a hundred wait, and goes on after one that failed', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     const markets = Array.from({ length: 101 }, (_, index) => ({

@@ -242,10 +242,10 @@ describe('a write', () => {
   });
 });
 
-describe('readings of one turn', () => {
+describe('readings of one shared view', () => {
   const rpmOf = ({ tiers }: Archive) => tiers.find('free')!.requestsPerMinute;
 
-  test('are of one state until others write, which the next turn sees', async () => {
+  test('are of one state until others write, which the next view sees', async () => {
     using held = temporaryArchive();
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;
@@ -289,7 +289,7 @@ describe('readings of one turn', () => {
     look();
   });
 
-  test('share it for a moment only: a long turn sees what others wrote meanwhile', () => {
+  test('share it for a moment only: a long tick of the event loop sees what others wrote meanwhile', () => {
     using held = temporaryArchive();
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;
@@ -301,7 +301,7 @@ describe('readings of one turn', () => {
     const second = look();
     expect(second.rpm).toBe(11);
     expect(second.state).not.toBe(first.state);
-    // A reading that took long leaves no view behind, in which the log could not be begun anew.
+    // A long reading leaves no view open, in which the log could not be begun anew.
     database.readShared(() => Bun.sleepSync(2));
     other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 12 }));
     expect(look().rpm).toBe(12);
@@ -324,7 +324,7 @@ describe('readings of one turn', () => {
     other.database.close();
   });
 
-  test('over sockets: a key is refused by the first request behind its revocation, whoever revoked it', async () => {
+  test('over sockets: a key is refused by the first request after its revocation, whatever process revoked it', async () => {
     using held = temporaryArchive();
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { app } = serviceOf(held.archive);

@@ -6,8 +6,8 @@ import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { CONDITION_ID, sampleMarket } from '../support/sample-records.ts';
 
 async function withGaps(gaps: readonly Gap[], work: (within: (fromMs: number, toMs: number) => Gap[]) => void) {
-  using place = temporaryArchive();
-  const { archive } = place;
+  using held = temporaryArchive();
+  const { archive } = held;
   const other = sampleMarket({ conditionId: '0x77', slug: 'another', clobTokenIds: ['1', '2'] });
   await importRecords(archive, [sampleMarket(), other]);
   const { key } = archive.markets.findByConditionId(CONDITION_ID)!;

@@ -24,7 +24,7 @@ function rangesOf(database: Database): [number, number][] {
     .map((row) => [row.first_id, row.last_id]);
 }
 
-/** The stretches of a set, joined where they touch. */
+/** The ranges of a set, joined where they touch. */
 function rangesOfSet(ids: ReadonlySet<number>): [number, number][] {
   const ranges: [number, number][] = [];
   for (const id of [...ids].sort((a, b) => a - b)) {
@@ -36,7 +36,7 @@ function rangesOfSet(ids: ReadonlySet<number>): [number, number][] {
 }
 
 describe('record ids', () => {
-  test('are given as a set would give them: the wanted one when free, else the one behind all', () => {
+  test('are given as a set would give them: the wanted one when free, else the one after all', () => {
     using held = temporaryArchive();
     const { database, givenIds } = held.archive;
     fc.assert(

@@ -53,7 +53,7 @@ describe('a market record', () => {
     });
   });
 
-  test('that states everything is stored as it stands', () => {
+  test('that states everything is stored unchanged', () => {
     const full = { ...marketStatement(1), ...RESOLUTION, marketId: '7', eventId: '8', createdMs: 5, updatedMs: 6 };
     const { active, closed, volume, liquidity } = full;
     const stated = { active, closed, volume, liquidity };
@@ -110,7 +110,7 @@ describe('a market record', () => {
       { volume: 2, updatedMs: 20 },
     ],
     [
-      'a volume without a time beside one with',
+      'a volume without a time next to one with',
       [{ volume: 1, updatedMs: 10 }, { volume: 2 }],
       { volume: 1, updatedMs: 10 },
     ],

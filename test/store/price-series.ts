@@ -25,7 +25,7 @@ export function pageOf(segments: Segments, seriesIds: readonly number[], query: 
   return recordPage(segments, sources, query, priceCodec, (record, { series }) => ({ ...record, series }));
 }
 
-/** What stands in a series, in order. */
+/** The records of a series, in order. */
 export function recordsIn(segments: Segments, seriesId: number): PriceRecord[] {
   return pageOf(segments, [seriesId], EVERYTHING).records.map(({ timestampMs, id, price }) => ({
     timestampMs,
@@ -92,9 +92,8 @@ export function checkRows(database: Database, seriesId: number): { rows: number;
   let before: Row | undefined;
   for (const row of rows) {
     if (before !== undefined) {
-      const behind =
-        row.first_ms > before.last_ms || (row.first_ms === before.last_ms && row.first_id > before.last_id);
-      if (!behind) throw new Error('two segments overlap');
+      const after = row.first_ms > before.last_ms || (row.first_ms === before.last_ms && row.first_id > before.last_id);
+      if (!after) throw new Error('two segments overlap');
     }
     const digest = new Bun.CryptoHasher('sha256').update(row.payload).digest('hex');
     if (digest !== Buffer.from(row.digest).toString('hex')) throw new Error('a digest is not that of its payload');

@@ -9,7 +9,7 @@ describe('an audit', () => {
   test('walks a series of many segments in its order, each once', async () => {
     using held = temporaryArchive();
     const { archive } = held;
-    // More segments than places are read at once: of large books, only few fit each.
+    // More segments than positions are read at once: of large books, only few fit each.
     const snapshots = Array.from({ length: 3600 }, (_, index) => lightSnapshot(index, 120));
     await importRecords(archive, [LIGHT_MARKET, ...snapshots]);
     const audit = new SegmentAudit(archive.database);

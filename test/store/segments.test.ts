@@ -71,21 +71,21 @@ function batchesOf({ seed, count, spanMs, batchMax, arrival }: Recording): Price
 }
 
 /** Gives ids that no other call gives: one after another, or of any size in any order. */
-function idGiver(kind: Recording['ids'], seed: number, lane = 0): (record: PriceRecord) => PriceRecord {
+function idGiver(kind: Recording['ids'], seed: number, nth = 0): (record: PriceRecord) => PriceRecord {
   const random = randomsOf(seed ^ 0x5eed);
   let given = 0;
   return (record) => {
     given += 1;
     // The low bits keep ids apart; the high ones put them in any order.
-    const id = kind === 'ascending' ? given * 4 + lane : Math.floor(random() * 2 ** 38) * 2 ** 15 + given * 4 + lane;
+    const id = kind === 'ascending' ? given * 4 + nth : Math.floor(random() * 2 ** 38) * 2 ** 15 + given * 4 + nth;
     return { ...record, id };
   };
 }
 
-function build(it: Recording, lane = 0): { seriesId: number; records: readonly PriceRecord[] } {
+function build(it: Recording, nth = 0): { seriesId: number; records: readonly PriceRecord[] } {
   const seriesId = newSeries();
   const model = new SeriesModel();
-  const giveId = idGiver(it.ids, it.seed, lane);
+  const giveId = idGiver(it.ids, it.seed, nth);
   database.write(() => {
     for (const batch of batchesOf(it)) {
       const fresh = model.merge(inTimeOrder(batch), giveId);
@@ -170,7 +170,7 @@ describe('merging batches into a series', () => {
 });
 
 describe('pages', () => {
-  const lanes = fc.array(recording, { minLength: 1, maxLength: 3 });
+  const recordings = fc.array(recording, { minLength: 1, maxLength: 3 });
   const asked = fc.record({
     from: fc.oneof(fc.constant(0), fc.double({ min: -0.1, max: 1.1, noNaN: true })),
     to: fc.oneof(fc.constant(2), fc.double({ min: -0.1, max: 1.1, noNaN: true })),
@@ -181,15 +181,15 @@ describe('pages', () => {
     }),
   });
 
-  function isBehind(record: Position, after: Position, order: PageQuery['order']): boolean {
+  function isAfter(record: Position, after: Position, order: PageQuery['order']): boolean {
     const difference = record.timestampMs - after.timestampMs || record.id - after.id;
     return order === 'asc' ? difference > 0 : difference < 0;
   }
 
   test('over one to three series are slices of all records sorted together', () => {
     fc.assert(
-      fc.property(lanes, fc.array(asked, { minLength: 8, maxLength: 8 }), (its, questions) => {
-        const built = its.map((it, lane) => build(it, lane));
+      fc.property(recordings, fc.array(asked, { minLength: 8, maxLength: 8 }), (its, questions) => {
+        const built = its.map((it, nth) => build(it, nth));
         const all = built
           .flatMap(({ records }, series) => records.map((record) => ({ ...record, series })))
           .sort((a, b) => a.timestampMs - b.timestampMs || a.id - b.id);
@@ -200,7 +200,7 @@ describe('pages', () => {
             fromMs: Math.max(0, Math.floor(from * spanMs)),
             toMs: Math.max(0, Math.floor(to * spanMs)),
             order,
-            // At a record, and beside one.
+            // At a record, and next to one.
             after: cursorAt && { timestampMs: cursorAt.timestampMs, id: cursorAt.id + after![1] },
             limit,
           };
@@ -208,7 +208,7 @@ describe('pages', () => {
             (record) =>
               record.timestampMs >= query.fromMs &&
               record.timestampMs <= query.toMs &&
-              (query.after === undefined || isBehind(record, query.after, order)),
+              (query.after === undefined || isAfter(record, query.after, order)),
           );
           if (order === 'desc') matching.reverse();
           const expected = matching.slice(0, limit);
@@ -231,11 +231,11 @@ describe('pages', () => {
   test('followed by their cursors bring every record once, in both orders', () => {
     fc.assert(
       fc.property(
-        lanes,
+        recordings,
         fc.constantFrom<PageQuery['order'][]>('asc', 'desc'),
         fc.integer({ min: 40, max: 300 }),
         (its, order, limit) => {
-          const built = its.map((it, lane) => build(it, lane));
+          const built = its.map((it, nth) => build(it, nth));
           const all = built
             .flatMap(({ records }, series) => records.map((record) => ({ ...record, series })))
             .sort((a, b) => a.timestampMs - b.timestampMs || a.id - b.id);
@@ -316,7 +316,7 @@ describe('the nearest record', () => {
   });
 });
 
-test('the record before a place is the last one that stands there', () => {
+test('the record before a position is the last one that comes before it', () => {
   fc.assert(
     fc.property(recording, (it) => {
       const { seriesId, records } = build(it);
@@ -324,15 +324,15 @@ test('the record before a place is the last one that stands there', () => {
         if (i % 7 !== 0) continue;
         expect(segments.recordBefore(seriesId, record, priceCodec)).toEqual(records[i - 1]);
       }
-      const behindAll = { timestampMs: it.spanMs + 1, id: 1 };
-      expect(segments.recordBefore(seriesId, behindAll, priceCodec)).toEqual(records.at(-1));
+      const end = { timestampMs: it.spanMs + 1, id: 1 };
+      expect(segments.recordBefore(seriesId, end, priceCodec)).toEqual(records.at(-1));
     }),
     RUNS,
   );
 });
 
-describe('replacing a stretch', () => {
-  test('leaves what stands outside and nothing else', () => {
+describe('replacing a range', () => {
+  test('leaves what lies outside and nothing else', () => {
     const bounds = fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }));
     fc.assert(
       fc.property(recording, bounds, fc.nat({ max: 300 }), (it, [a, b], count) => {

@@ -65,7 +65,7 @@ test('the lock of a server that was killed is free', async () => {
   lock.release();
 });
 
-test('other commands work beside a server, and two directories know nothing of each other', () => {
+test('other commands work while a server runs, and servers of two directories do not meet', () => {
   using one = temporaryDirectory();
   using two = temporaryDirectory();
   const locks = [ServeLock.take(one.path), ServeLock.take(two.path)];

@@ -169,7 +169,7 @@ describe('snapshots that come late and one by one leave no trail of short segmen
 
   test.each<[string, (random: () => number) => number]>([
     ['anywhere', (random) => Math.floor(random() * 100_000)],
-    ['in front of all', () => -1],
+    ['before all', () => -1],
   ])('%s', (_, position) => {
     const market = newMarket();
     const random = randomsOf(7);
@@ -190,15 +190,15 @@ describe('snapshots that come late and one by one leave no trail of short segmen
   test('between snapshots whose top stays the same', () => {
     const market = newMarket();
     const still = topBook(0.4, 0.6);
-    // The first quote of the still stretch ends a full segment, the next one begins another.
+    // The first quote of the still range ends a full segment, the next one begins another.
     const before = Array.from({ length: SEGMENT_RECORDS_MAX - 1 }, (_, i) => ({
       timestampMs: i,
       id: 0,
       book: moving(i),
     }));
     const between = Array.from({ length: 400 }, (_, i) => ({ timestampMs: 1000 + i * 10, id: 0, book: still }));
-    const behind = Array.from({ length: 300 }, (_, i) => ({ timestampMs: 9000 + i, id: 0, book: moving(i) }));
-    add(market, [...before, ...between, ...behind]);
+    const after = Array.from({ length: 300 }, (_, i) => ({ timestampMs: 9000 + i, id: 0, book: moving(i) }));
+    add(market, [...before, ...between, ...after]);
     database.write(() => {
       for (let i = 0; i < 399; i += 4) merge(market, [{ timestampMs: 1005 + i * 10, id: 0, book: moving(i + 1) }]);
     });

@@ -176,7 +176,7 @@ export class SnapshotPageWriter {
       writer.writeNext();
       ascent.left -= 1;
       const isFull = out.length > PAGE_BYTES_MAX || up.rendered + down.rendered > renderedMax;
-      if (isFull && i + 1 < sequence.length) return { count: i + 1, last: writer.place };
+      if (isFull && i + 1 < sequence.length) return { count: i + 1, last: writer.position };
     }
     return undefined;
   }
@@ -212,7 +212,7 @@ export class SnapshotPageWriter {
     for (let left = slice.to - from; left > 0; left -= 1) {
       const start = scratch.length;
       writer.writeNext();
-      descent.written.push({ start, end: scratch.length, place: writer.place });
+      descent.written.push({ start, end: scratch.length, place: writer.position });
     }
     descent.rest = from > slice.from ? { ...slice, to: from } : undefined;
   }
