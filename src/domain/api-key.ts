@@ -33,7 +33,7 @@ export interface ApiKey {
 
 /** A new key with 200 bits from the system's random source. */
 export function generateKey(): string {
-  const body = PREFIX + base32(randomBytes(RANDOM_BYTES));
+  const body = PREFIX + base32(bitsOf(randomBytes(RANDOM_BYTES)));
   return body + checksum(body);
 }
 
@@ -44,7 +44,7 @@ export function publicPrefix(key: string): string {
 
 /** A new key id: `key_` and 10 base32 characters (50 random bits). */
 export function generateKeyId(): string {
-  return `${ID_PREFIX}${base32(randomBytes(7)).slice(0, 10)}`;
+  return `${ID_PREFIX}${base32(bitsOf(randomBytes(7))).slice(0, 10)}`;
 }
 
 /** Whether `text` begins as key ids do, and no key does. */
@@ -53,27 +53,15 @@ export function isKeyId(text: string): boolean {
 }
 
 function checksum(text: string): string {
-  let crc = Bun.hash.crc32(text);
-  let out = '';
-  for (let i = 0; i < CHECKSUM_CHARS; i += 1) {
-    out = ALPHABET[crc % 32]! + out;
-    crc = Math.floor(crc / 32);
-  }
-  return out;
+  const bits = Bun.hash.crc32(text).toString(2);
+  return base32(bits.padStart(5 * CHECKSUM_CHARS, '0'));
 }
 
-function base32(bytes: Uint8Array): string {
-  let out = '';
-  let buffer = 0;
-  let bits = 0;
-  for (const byte of bytes) {
-    buffer = (buffer << 8) | byte;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      out += ALPHABET[(buffer >> bits) & 31]!;
-      buffer &= (1 << bits) - 1;
-    }
-  }
-  return out;
+function bitsOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('');
+}
+
+/** A character per five bits; fewer at the end are left out. */
+function base32(bits: string): string {
+  return bits.replace(/(.{5})|.{1,4}$/g, (_, five?: string) => (five ? ALPHABET[Number.parseInt(five, 2)]! : ''));
 }

@@ -85,11 +85,8 @@ export function writeTwoDigits(bytes: Uint8Array, position: number, value: numbe
 /** `value` with leading zeros, 0 … 999. */
 export function writeThreeDigits(bytes: Uint8Array, position: number, value: number): number {
   const hundreds = (value / 100) | 0;
-  const pair = (value - hundreds * 100) * 2;
   bytes[position] = ZERO + hundreds;
-  bytes[position + 1] = PAIRS[pair]!;
-  bytes[position + 2] = PAIRS[pair + 1]!;
-  return position + 3;
+  return writeTwoDigits(bytes, position + 1, value - hundreds * 100);
 }
 
 /** `text` must be ASCII. */

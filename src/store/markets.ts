@@ -181,8 +181,7 @@ export class Markets {
   }
 
   findByConditionId(conditionId: string): StoredMarket | undefined {
-    const row = this.#find.get(conditionId.toLowerCase());
-    return row === null ? undefined : toMarket(row);
+    return marketOrNone(this.#find.get(conditionId.toLowerCase()));
   }
 
   /**
@@ -199,20 +198,17 @@ export class Markets {
   findBySlug(slug: string, startMs?: number): StoredMarket | undefined {
     const rows = this.#listOfSlug.all(slug);
     const wantedMs = startMs ?? Math.max(...rows.map((row) => row.startMs));
-    const row = rows.find((candidate) => candidate.startMs === wantedMs);
-    return row === undefined ? undefined : toMarket(row);
+    return marketOrNone(rows.find((row) => row.startMs === wantedMs));
   }
 
   /** The market that an asset belongs to, as up or as down. */
   findByAsset(assetId: string): StoredMarket | undefined {
-    const row = this.#findByUpAsset.get(assetId) ?? this.#findByDownAsset.get(assetId);
-    return row === null ? undefined : toMarket(row);
+    return marketOrNone(this.#findByUpAsset.get(assetId) ?? this.#findByDownAsset.get(assetId));
   }
 
   /** A coin's markets one after another by (startMs, conditionId): the one after `previous`, or the first. */
   after(symbol: string, previous: ListPosition | undefined): StoredMarket | undefined {
-    const row = this.#next.get(symbol, previous?.startMs ?? -1, previous?.conditionId ?? '');
-    return row === null ? undefined : toMarket(row);
+    return marketOrNone(this.#next.get(symbol, previous?.startMs ?? -1, previous?.conditionId ?? ''));
   }
 
   /** Coins with markets, by name. */
@@ -222,8 +218,7 @@ export class Markets {
 
   /** The market stored after the one with `key`, in the order in which they came; 0 for the first. */
   afterKey(key: number): StoredMarket | undefined {
-    const row = this.#nextByKey.get(key);
-    return row === null ? undefined : toMarket(row);
+    return marketOrNone(this.#nextByKey.get(key));
   }
 
   /** Markets of any coin by conditionId or slug, neither with regard to case; by coin, the latest last. */
@@ -275,8 +270,7 @@ export class Markets {
   /** The market of the same slug and window, where one of the two has a stand-in for its conditionId. */
   #standInOrReal({ conditionId, slug, symbol, startMs }: MarketStatement): StoredMarket | undefined {
     if (!isStandIn(conditionId)) return this.findByConditionId(standInConditionId(slug, startMs));
-    const row = this.#listOfSlug.all(slug).find((known) => known.symbol === symbol && known.startMs === startMs);
-    return row === undefined ? undefined : toMarket(row);
+    return marketOrNone(this.#listOfSlug.all(slug).find((row) => row.symbol === symbol && row.startMs === startMs));
   }
 
   /** Notes that a record of the market was added. */
@@ -314,6 +308,10 @@ function valuesOf(market: StatedMarket): (string | number | null)[] {
 
 function bit(value: boolean | undefined): number | null {
   return value === undefined ? null : Number(value);
+}
+
+function marketOrNone(row: MarketRow | null = null): StoredMarket | undefined {
+  return row === null ? undefined : toMarket(row);
 }
 
 function toMarket(row: MarketRow): StoredMarket {

@@ -55,7 +55,7 @@ export class Prices {
     return this.#segments.merge(this.#series.ensureCoin(symbol, source), records, priceCodec, giveId);
   }
 
-  /** Where each outcome's prices come from, with `asOfMs` came from then; what an outcome has none of is left out. */
+  /** The series of each outcome's prices, with `asOfMs` those known then; an outcome without a kind of price has none of it. */
   sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number): MarketSeries[] {
     const isKnown = this.#segments.knownBy(asOfMs);
     return outcomes.flatMap((outcome) => [
@@ -72,14 +72,12 @@ export class Prices {
     fromMs: number,
     toMs: number,
   ): Iterable<SegmentSlice> {
-    const series = this.#series.find(market.key, outcome, kind);
-    return series === undefined ? [] : this.#segments.slices(series, fromMs, toMs);
+    return this.#segments.slices(this.#series.find(market.key, outcome, kind), fromMs, toMs);
   }
 
   /** The last recorded price of one kind of an outcome that is not later than `timestampMs`. */
   latest(market: StoredMarket, outcome: Outcome, kind: PriceKind, timestampMs: InstantMs): PriceRecord | undefined {
-    const series = this.#series.find(market.key, outcome, kind);
-    const found = series === undefined ? undefined : this.#segments.nearest(series, timestampMs, 'before');
+    const found = this.#segments.nearest(this.#series.find(market.key, outcome, kind), timestampMs, 'before');
     return found === undefined ? undefined : priceCodec.decode(found.payload)[found.index];
   }
 
@@ -111,9 +109,7 @@ export class Prices {
 
   /** Whether any price of the coin was ever recorded; with `asOfMs` whether any was then. */
   knowsCoin(symbol: string, asOfMs?: number): boolean {
-    const sources = this.#series.ofCoin(symbol);
-    return asOfMs === undefined
-      ? sources.length > 0
-      : sources.some(({ seriesId }) => this.#segments.nearest(seriesId, asOfMs, 'before') !== undefined);
+    const isKnown = this.#segments.knownBy(asOfMs);
+    return this.#series.ofCoin(symbol).some(({ seriesId }) => isKnown(seriesId));
   }
 }

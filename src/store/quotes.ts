@@ -34,7 +34,7 @@ export class Quotes {
     return this.#segments.merge(this.#series.ensure(market.key, outcome, 'quote'), records, quoteCodec, giveId);
   }
 
-  /** Where each outcome's quotes come from, with `asOfMs` came from then; outcomes without any are left out. */
+  /** The series of each outcome's quotes, with `asOfMs` those known then; outcomes without any are left out. */
   sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number): MarketSeries[] {
     const isKnown = this.#segments.knownBy(asOfMs);
     return outcomes.flatMap((outcome) =>
@@ -44,8 +44,7 @@ export class Quotes {
 
   /** Every recorded quote of an outcome between two times, see Segments.slices. */
   slices(market: StoredMarket, outcome: Outcome, fromMs: number, toMs: number): Iterable<SegmentSlice> {
-    const series = this.#series.find(market.key, outcome, 'quote');
-    return series === undefined ? [] : this.#segments.slices(series, fromMs, toMs);
+    return this.#segments.slices(this.#series.find(market.key, outcome, 'quote'), fromMs, toMs);
   }
 
   page(sources: readonly MarketSeries[], query: PageQuery): RecordPage<OutcomeQuote> {

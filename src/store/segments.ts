@@ -123,9 +123,10 @@ export class Segments {
   /**
    * The record nearest to `timestampMs`, or, as `mode` says, the nearest that is not later ('before'), or not earlier
    * ('after'). As near before as after: the one before. Several records with the nearest timestamp: the one with the highest
-   * id.
+   * id. None without a series.
    */
-  nearest(seriesId: number, timestampMs: number, mode: NearestMode = 'nearest'): Found | undefined {
+  nearest(seriesId: number | undefined, timestampMs: number, mode: NearestMode = 'nearest'): Found | undefined {
+    if (seriesId === undefined) return undefined;
     const target = { timestampMs, id: ID_MAX };
     const segment = this.#source.following(seriesId, target);
     const before = lastAtOrBefore(this.#source, seriesId, target, segment);
@@ -146,10 +147,11 @@ export class Segments {
 
   /**
    * Every record of a series between `fromMs` and `toMs`, both inclusive, ascending, one segment at a time: what takes
-   * the whole of a series holds one segment of it.
+   * the whole of a series holds one segment of it. None without a series.
    */
-  *slices(seriesId: number, fromMs: number, toMs: number): Generator<SegmentSlice> {
+  *slices(seriesId: number | undefined, fromMs: number, toMs: number): Generator<SegmentSlice> {
     const end = { timestampMs: toMs, id: ID_MAX };
+    if (seriesId === undefined) return;
     let after: Position = { timestampMs: fromMs, id: -1 };
     for (;;) {
       const segment = this.#source.following(seriesId, after);

@@ -74,8 +74,7 @@ export class Snapshots {
 
   /** Every snapshot of an outcome between two times, see Segments.slices. */
   slices(market: StoredMarket, outcome: Outcome, fromMs: number, toMs: number): Iterable<SegmentSlice> {
-    const series = this.#series.find(market.key, outcome, 'book');
-    return series === undefined ? [] : this.#segments.slices(series, fromMs, toMs);
+    return this.#segments.slices(this.#series.find(market.key, outcome, 'book'), fromMs, toMs);
   }
 
   page(market: StoredMarket, outcomes: readonly Outcome[], query: PageQuery): OutcomePage {
@@ -89,8 +88,7 @@ export class Snapshots {
 
   /** See Segments.nearest; undefined when the outcome has no snapshots. */
   nearest(market: StoredMarket, outcome: Outcome, timestampMs: number, mode?: NearestMode): Found | undefined {
-    const series = this.#series.find(market.key, outcome, 'book');
-    return series === undefined ? undefined : this.#segments.nearest(series, timestampMs, mode);
+    return this.#segments.nearest(this.#series.find(market.key, outcome, 'book'), timestampMs, mode);
   }
 
   #merge<I extends BookRecord>(
