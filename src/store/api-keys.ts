@@ -27,35 +27,30 @@ export const FIND_KEY_BY_DIGEST = `${SELECT} WHERE digest = ? AND revoked_ms IS 
 /** Keys and the accounts that own them. A key is stored as its keyed digest only. */
 export class ApiKeys {
   readonly #secret: KeySecret;
-  readonly #findByDigest;
-  readonly #find;
-  readonly #list;
-  readonly #any;
-  readonly #addAccount;
-  readonly #insert;
-  readonly #rotate;
-  readonly #revoke;
+  readonly #sql;
 
   constructor(database: Database, secret: KeySecret) {
     this.#secret = secret;
-    this.#findByDigest = database.query<KeyRow, [Uint8Array]>(FIND_KEY_BY_DIGEST);
-    this.#find = database.query<KeyRow, [string]>(`${SELECT} WHERE key_id = ?`);
-    this.#list = database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`);
-    this.#any = database.query<KeyRow, []>(`${SELECT} LIMIT 1`);
-    this.#addAccount = database.query<never, [string, number]>(
-      'INSERT INTO accounts (email, created_ms) VALUES (?, ?) ON CONFLICT (email) DO NOTHING',
-    );
-    this.#insert = database.query<
-      never,
-      [string, string, string, string | null, Uint8Array, string, number | null, number | null, number]
-    >(
-      `INSERT INTO api_keys (key_id, account_id, tier_id, name, digest, prefix, requests_per_minute, as_of_ms, created_ms)
-       VALUES (?, (SELECT account_id FROM accounts WHERE email = ?), ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.#rotate = database.query<never, [Uint8Array, string, number, string]>(
-      'UPDATE api_keys SET digest = ?, prefix = ?, rotated_ms = ? WHERE key_id = ?',
-    );
-    this.#revoke = database.query<never, [number, string]>('UPDATE api_keys SET revoked_ms = ? WHERE key_id = ?');
+    this.#sql = {
+      findByDigest: database.query<KeyRow, [Uint8Array]>(FIND_KEY_BY_DIGEST),
+      find: database.query<KeyRow, [string]>(`${SELECT} WHERE key_id = ?`),
+      list: database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`),
+      any: database.query<KeyRow, []>(`${SELECT} LIMIT 1`),
+      addAccount: database.query<never, [string, number]>(
+        'INSERT INTO accounts (email, created_ms) VALUES (?, ?) ON CONFLICT (email) DO NOTHING',
+      ),
+      insert: database.query<
+        never,
+        [string, string, string, string | null, Uint8Array, string, number | null, number | null, number]
+      >(
+        `INSERT INTO api_keys (key_id, account_id, tier_id, name, digest, prefix, requests_per_minute, as_of_ms, created_ms)
+         VALUES (?, (SELECT account_id FROM accounts WHERE email = ?), ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      rotate: database.query<never, [Uint8Array, string, number, string]>(
+        'UPDATE api_keys SET digest = ?, prefix = ?, rotated_ms = ? WHERE key_id = ?',
+      ),
+      revoke: database.query<never, [number, string]>('UPDATE api_keys SET revoked_ms = ? WHERE key_id = ?'),
+    };
   }
 
   /**
@@ -63,32 +58,32 @@ export class ApiKeys {
    * the work says nothing about what is wrong with it.
    */
   authenticate(key: string): ApiKey | undefined {
-    const row = this.#findByDigest.get(this.#secret.digest(key));
+    const row = this.#sql.findByDigest.get(this.#secret.digest(key));
     return row === null ? undefined : toApiKey(row);
   }
 
   /** Reads what a request with a key reads; throws what such a request would. */
   probe(): void {
-    this.#any.get();
+    this.#sql.any.get();
     this.authenticate('');
   }
 
   find(id: string): ApiKey | undefined {
-    const row = this.#find.get(id);
+    const row = this.#sql.find.get(id);
     return row === null ? undefined : toApiKey(row);
   }
 
   /** Oldest first, the revoked ones included. */
   list(): ApiKey[] {
-    return this.#list.all().map(toApiKey);
+    return this.#sql.list.all().map(toApiKey);
   }
 
   /** Creates a key, and its account when it is new. Within a write transaction. */
   create(request: NewKey, nowMs: number): IssuedKey {
-    this.#addAccount.run(request.account, nowMs);
+    this.#sql.addAccount.run(request.account, nowMs);
     const key = generateKey();
     const id = generateKeyId();
-    this.#insert.run(
+    this.#sql.insert.run(
       id,
       request.account,
       request.tier,
@@ -111,13 +106,13 @@ export class ApiKeys {
       );
     }
     const key = generateKey();
-    this.#rotate.run(this.#secret.digest(key), publicPrefix(key), nowMs, id);
+    this.#sql.rotate.run(this.#secret.digest(key), publicPrefix(key), nowMs, id);
     return { apiKey: this.#mustFind(id), key };
   }
 
   /** Refuses the key with `id` from now on; revoking twice changes nothing. Within a write transaction. */
   revoke(id: string, nowMs: number): ApiKey {
-    if (this.#mustFind(id).revokedMs === undefined) this.#revoke.run(nowMs, id);
+    if (this.#mustFind(id).revokedMs === undefined) this.#sql.revoke.run(nowMs, id);
     return this.#mustFind(id);
   }
 

@@ -89,51 +89,36 @@ export interface ListPosition {
 const LIST_START: ListPosition = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '' };
 
 export class Markets {
-  readonly #list;
-  readonly #listOfTimeframe;
-  readonly #skip;
-  readonly #skipOfTimeframe;
-  readonly #find;
-  readonly #byKey;
-  readonly #findByUpAsset;
-  readonly #findByDownAsset;
-  readonly #next;
-  readonly #coins;
-  readonly #nextByKey;
-  readonly #listOfSlug;
-  readonly #knowsCoin;
-  readonly #firstRecord;
-  readonly #sentSpan;
-  readonly #insert;
-  readonly #update;
-  readonly #touch;
+  readonly #sql;
 
   constructor(database: Database) {
     type Listed = [number, string, number, number, number, number];
-    this.#list = database.query<MarketRow, [string, ...Listed]>(LIST_MARKETS);
-    this.#listOfTimeframe = database.query<MarketRow, [string, Timeframe, ...Listed]>(LIST_MARKETS_OF_TIMEFRAME);
-    this.#skip = database.query<ListPosition, [string, number, string, number, number]>(SKIP_MARKETS);
-    this.#skipOfTimeframe = database.query<ListPosition, [string, Timeframe, number, string, number, number]>(
-      SKIP_MARKETS_OF_TIMEFRAME,
-    );
-    this.#find = database.query<MarketRow, [string]>(FIND_MARKET);
-    this.#byKey = database.query<MarketRow, [number]>(FIND_MARKET_BY_KEY);
-    this.#findByUpAsset = database.query<MarketRow, [string]>(FIND_MARKET_BY_UP_ASSET);
-    this.#findByDownAsset = database.query<MarketRow, [string]>(FIND_MARKET_BY_DOWN_ASSET);
-    this.#next = database.query<MarketRow, [string, number, string]>(NEXT_MARKET);
-    this.#coins = database.query<{ symbol: string }, []>('SELECT DISTINCT symbol FROM markets ORDER BY symbol');
-    this.#nextByKey = database.query<MarketRow, [number]>(NEXT_MARKET_BY_KEY);
-    this.#listOfSlug = database.query<MarketRow, [string]>(LIST_MARKETS_OF_SLUG);
-    this.#knowsCoin = database.query<{ known: number }, [string]>(KNOWS_COIN);
-    this.#sentSpan = database.query<{ first_ms: number | null; last_ms: number | null }, [number]>(SENT_SPAN);
-    this.#firstRecord = database.query<{ first_ms: number | null }, [number]>(FIRST_RECORD);
-    this.#insert = database.query<MarketRow, (string | number | null)[]>(
-      `INSERT INTO markets (${WRITTEN}) VALUES (${VALUES}) RETURNING ${COLUMNS}`,
-    );
-    this.#update = database.query<MarketRow, (string | number | null)[]>(
-      `UPDATE markets SET (${WRITTEN}) = (${VALUES}) WHERE market_key = ? RETURNING ${COLUMNS}`,
-    );
-    this.#touch = database.query<never, [number]>(`UPDATE markets SET revision = ${NEW_REVISION} WHERE market_key = ?`);
+    this.#sql = {
+      list: database.query<MarketRow, [string, ...Listed]>(LIST_MARKETS),
+      listOfTimeframe: database.query<MarketRow, [string, Timeframe, ...Listed]>(LIST_MARKETS_OF_TIMEFRAME),
+      skip: database.query<ListPosition, [string, number, string, number, number]>(SKIP_MARKETS),
+      skipOfTimeframe: database.query<ListPosition, [string, Timeframe, number, string, number, number]>(
+        SKIP_MARKETS_OF_TIMEFRAME,
+      ),
+      find: database.query<MarketRow, [string]>(FIND_MARKET),
+      byKey: database.query<MarketRow, [number]>(FIND_MARKET_BY_KEY),
+      findByUpAsset: database.query<MarketRow, [string]>(FIND_MARKET_BY_UP_ASSET),
+      findByDownAsset: database.query<MarketRow, [string]>(FIND_MARKET_BY_DOWN_ASSET),
+      next: database.query<MarketRow, [string, number, string]>(NEXT_MARKET),
+      coins: database.query<{ symbol: string }, []>('SELECT DISTINCT symbol FROM markets ORDER BY symbol'),
+      nextByKey: database.query<MarketRow, [number]>(NEXT_MARKET_BY_KEY),
+      listOfSlug: database.query<MarketRow, [string]>(LIST_MARKETS_OF_SLUG),
+      knowsCoin: database.query<{ known: number }, [string]>(KNOWS_COIN),
+      sentSpan: database.query<{ first_ms: number | null; last_ms: number | null }, [number]>(SENT_SPAN),
+      firstRecord: database.query<{ first_ms: number | null }, [number]>(FIRST_RECORD),
+      insert: database.query<MarketRow, (string | number | null)[]>(
+        `INSERT INTO markets (${WRITTEN}) VALUES (${VALUES}) RETURNING ${COLUMNS}`,
+      ),
+      update: database.query<MarketRow, (string | number | null)[]>(
+        `UPDATE markets SET (${WRITTEN}) = (${VALUES}) WHERE market_key = ? RETURNING ${COLUMNS}`,
+      ),
+      touch: database.query<never, [number]>(`UPDATE markets SET revision = ${NEW_REVISION} WHERE market_key = ?`),
+    };
   }
 
   /**
@@ -153,14 +138,14 @@ export class Markets {
     const bounds = [before, before === startMs ? conditionId : '', asOfMs, asOfMs, limit, skip] as const;
     const rows =
       timeframe === undefined
-        ? this.#list.all(symbol, ...bounds)
-        : this.#listOfTimeframe.all(symbol, timeframe, ...bounds);
+        ? this.#sql.list.all(symbol, ...bounds)
+        : this.#sql.listOfTimeframe.all(symbol, timeframe, ...bounds);
     return rows.map(toMarket);
   }
 
   /** The market with `key`, which must be one that this archive gave. */
   byKey(key: number): StoredMarket {
-    return toMarket(this.#byKey.get(key)!);
+    return toMarket(this.#sql.byKey.get(key)!);
   }
 
   /** Passes over the first `count` markets of such a list: the position of the last of them, undefined when there are fewer. */
@@ -175,13 +160,13 @@ export class Markets {
     const { startMs, conditionId } = from;
     const row =
       timeframe === undefined
-        ? this.#skip.get(symbol, startMs, conditionId, 1, count - 1)
-        : this.#skipOfTimeframe.get(symbol, timeframe, startMs, conditionId, 1, count - 1);
+        ? this.#sql.skip.get(symbol, startMs, conditionId, 1, count - 1)
+        : this.#sql.skipOfTimeframe.get(symbol, timeframe, startMs, conditionId, 1, count - 1);
     return row ?? undefined;
   }
 
   findByConditionId(conditionId: string): StoredMarket | undefined {
-    return marketOrNone(this.#find.get(conditionId.toLowerCase()));
+    return marketOrNone(this.#sql.find.get(conditionId.toLowerCase()));
   }
 
   /**
@@ -196,36 +181,36 @@ export class Markets {
 
   /** A market of any coin by its slug, in lower case; of markets with one slug the one that starts at `startMs`, else the latest. */
   findBySlug(slug: string, startMs?: number): StoredMarket | undefined {
-    const rows = this.#listOfSlug.all(slug);
+    const rows = this.#sql.listOfSlug.all(slug);
     const wantedMs = startMs ?? Math.max(...rows.map((row) => row.startMs));
     return marketOrNone(rows.find((row) => row.startMs === wantedMs));
   }
 
   /** The market that an asset belongs to, as up or as down. */
   findByAsset(assetId: string): StoredMarket | undefined {
-    return marketOrNone(this.#findByUpAsset.get(assetId) ?? this.#findByDownAsset.get(assetId));
+    return marketOrNone(this.#sql.findByUpAsset.get(assetId) ?? this.#sql.findByDownAsset.get(assetId));
   }
 
   /** A coin's markets one after another by (startMs, conditionId): the one after `previous`, or the first. */
   after(symbol: string, previous: ListPosition | undefined): StoredMarket | undefined {
-    return marketOrNone(this.#next.get(symbol, previous?.startMs ?? -1, previous?.conditionId ?? ''));
+    return marketOrNone(this.#sql.next.get(symbol, previous?.startMs ?? -1, previous?.conditionId ?? ''));
   }
 
   /** Coins with markets, by name. */
   coins(): string[] {
-    return this.#coins.all().map((row) => row.symbol);
+    return this.#sql.coins.all().map((row) => row.symbol);
   }
 
   /** The market stored after the one with `key`, in the order in which they came; 0 for the first. */
   afterKey(key: number): StoredMarket | undefined {
-    return marketOrNone(this.#nextByKey.get(key));
+    return marketOrNone(this.#sql.nextByKey.get(key));
   }
 
   /** Markets of any coin by conditionId or slug, neither with regard to case; by coin, the latest last. */
   named(conditionIdOrSlug: string): StoredMarket[] {
     const name = conditionIdOrSlug.toLowerCase();
-    const row = CONDITION_ID.test(name) ? this.#find.get(name) : null;
-    return row === null ? this.#listOfSlug.all(name).map(toMarket) : [toMarket(row)];
+    const row = CONDITION_ID.test(name) ? this.#sql.find.get(name) : null;
+    return row === null ? this.#sql.listOfSlug.all(name).map(toMarket) : [toMarket(row)];
   }
 
   /** See `isListed` of the domain; that of lists knows nothing of first records. */
@@ -235,18 +220,18 @@ export class Markets {
 
   /** When the first record of a market is, of whatever kind; undefined without any. */
   firstRecordMs(key: number): number | undefined {
-    return this.#firstRecord.get(key)?.first_ms ?? undefined;
+    return this.#sql.firstRecord.get(key)?.first_ms ?? undefined;
   }
 
   /** From the first to the last thing that a replay sends of a market, records and beginnings of gaps; undefined without any. */
   sentSpan(key: number): { readonly firstMs: number; readonly lastMs: number } | undefined {
-    const { first_ms: firstMs, last_ms: lastMs } = this.#sentSpan.get(key)!;
+    const { first_ms: firstMs, last_ms: lastMs } = this.#sql.sentSpan.get(key)!;
     return firstMs === null || lastMs === null ? undefined : { firstMs, lastMs };
   }
 
   /** Whether any market of the coin was ever recorded; with `asOfMs` whether any was listed then. */
   knowsCoin(symbol: string, asOfMs?: number): boolean {
-    if (asOfMs === undefined) return this.#knowsCoin.get(symbol) !== null;
+    if (asOfMs === undefined) return this.#sql.knowsCoin.get(symbol) !== null;
     return this.list(symbol, undefined, 1, 0, LIST_START, asOfMs).length > 0;
   }
 
@@ -258,24 +243,24 @@ export class Markets {
   put(statement: MarketStatement, nowMs: number): { market: StoredMarket; changed: boolean } {
     const held = this.findByConditionId(statement.conditionId) ?? this.#standInOrReal(statement);
     if (held === undefined) {
-      return { market: toMarket(this.#insert.get(...valuesOf(firstStated(statement, nowMs)))!), changed: true };
+      return { market: toMarket(this.#sql.insert.get(...valuesOf(firstStated(statement, nowMs)))!), changed: true };
     }
     const next = afterStatement(held, statement, nowMs);
     const named = isStandIn(held.conditionId) ? statement.conditionId : held.conditionId;
     if (next === held && named === held.conditionId) return { market: held, changed: false };
-    const row = this.#update.get(...valuesOf({ ...next, conditionId: named }), held.key);
+    const row = this.#sql.update.get(...valuesOf({ ...next, conditionId: named }), held.key);
     return { market: toMarket(row!), changed: true };
   }
 
   /** The market of the same slug and window, where one of the two has a stand-in for its conditionId. */
   #standInOrReal({ conditionId, slug, symbol, startMs }: MarketStatement): StoredMarket | undefined {
     if (!isStandIn(conditionId)) return this.findByConditionId(standInConditionId(slug, startMs));
-    return marketOrNone(this.#listOfSlug.all(slug).find((row) => row.symbol === symbol && row.startMs === startMs));
+    return marketOrNone(this.#sql.listOfSlug.all(slug).find((row) => row.symbol === symbol && row.startMs === startMs));
   }
 
   /** Notes that a record of the market was added. */
   touch(key: number): void {
-    this.#touch.run(key);
+    this.#sql.touch.run(key);
   }
 }
 

@@ -65,29 +65,26 @@ const SEGMENT = `SELECT series_id, first_ms, first_id, last_ms, last_id, records
  */
 export class SegmentAudit {
   readonly #database: Database;
-  readonly #ofMarket;
-  readonly #ofCoins;
-  readonly #positions;
-  readonly #segment;
-  readonly #ranges;
-  readonly #rangeAt;
+  readonly #sql;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#ofMarket = database.query<DoubtfulRow<string>, [number]>(
-      `SELECT ${SERIES_COLUMNS} FROM series WHERE market_key = ? ORDER BY outcome DESC, kind`,
-    );
-    this.#ofCoins = database.query<DoubtfulRow<string>, []>(
-      `SELECT ${SERIES_COLUMNS} FROM series WHERE market_key IS NULL ORDER BY symbol, source`,
-    );
-    this.#positions = database.query<DoubtfulRow<'segment_id' | 'last_ms' | 'last_id'>, [number, number, number]>(
-      NEXT_POSITIONS,
-    );
-    this.#segment = database.query<DoubtfulRow<SegmentColumn>, [number]>(SEGMENT);
-    this.#ranges = database.query<IdRange, [number, number]>(
-      'SELECT first_id AS firstId, last_id AS lastId FROM given_ids WHERE last_id >= ? ORDER BY first_id LIMIT ?',
-    );
-    this.#rangeAt = database.query<IdRange, [number]>(RANGE_AT_OR_BEFORE);
+    this.#sql = {
+      ofMarket: database.query<DoubtfulRow<string>, [number]>(
+        `SELECT ${SERIES_COLUMNS} FROM series WHERE market_key = ? ORDER BY outcome DESC, kind`,
+      ),
+      ofCoins: database.query<DoubtfulRow<string>, []>(
+        `SELECT ${SERIES_COLUMNS} FROM series WHERE market_key IS NULL ORDER BY symbol, source`,
+      ),
+      positions: database.query<DoubtfulRow<'segment_id' | 'last_ms' | 'last_id'>, [number, number, number]>(
+        NEXT_POSITIONS,
+      ),
+      segment: database.query<DoubtfulRow<SegmentColumn>, [number]>(SEGMENT),
+      ranges: database.query<IdRange, [number, number]>(
+        'SELECT first_id AS firstId, last_id AS lastId FROM given_ids WHERE last_id >= ? ORDER BY first_id LIMIT ?',
+      ),
+      rangeAt: database.query<IdRange, [number]>(RANGE_AT_OR_BEFORE),
+    };
   }
 
   /**
@@ -107,11 +104,11 @@ export class SegmentAudit {
 
   /** A market's series: up before down. */
   seriesOf(marketKey: number): AuditedSeries[] {
-    return this.#ofMarket.all(marketKey).map(toSeries);
+    return this.#sql.ofMarket.all(marketKey).map(toSeries);
   }
 
   coinSeries(): AuditedSeries[] {
-    return this.#ofCoins.all().map(toSeries);
+    return this.#sql.ofCoins.all().map(toSeries);
   }
 
   /** The segments of a series in its order, each checked by itself and against the one before; one is held at a time. */
@@ -119,7 +116,7 @@ export class SegmentAudit {
     let indexed: Position = { timestampMs: -1, id: -1 };
     let before: Position | undefined;
     for (;;) {
-      const rows = this.#positions.all(seriesId, indexed.timestampMs, indexed.id);
+      const rows = this.#sql.positions.all(seriesId, indexed.timestampMs, indexed.id);
       for (const { segment_id: segmentId, last_ms: timestampMs, last_id: id } of rows) {
         // An index that does not ascend is damaged, which SQLite's own check has named.
         if (!isCount(segmentId) || !isCount(timestampMs) || !isCount(id)) return;
@@ -135,17 +132,17 @@ export class SegmentAudit {
 
   /** The ranges of given ids that end at `fromId` or later, ascending, at most `countMax`. */
   givenRanges(fromId: number, countMax: number): IdRange[] {
-    return this.#ranges.all(fromId, countMax);
+    return this.#sql.ranges.all(fromId, countMax);
   }
 
   /** Whether the id was ever given out, as the archive says now. */
   isGiven(id: number): boolean {
-    const range = this.#rangeAt.get(id);
+    const range = this.#sql.rangeAt.get(id);
     return range !== null && id <= range.lastId;
   }
 
   #audited(seriesId: number, segmentId: number, indexed: Position, before: Position | undefined): AuditedSegment {
-    const row = this.#segment.get(segmentId);
+    const row = this.#sql.segment.get(segmentId);
     const firstMs = instantOr(row?.first_ms);
     const lastMs = instantOr(row?.last_ms);
     const faulty = (fault: string): FaultySegment => ({ segmentId, firstMs, lastMs, fault });

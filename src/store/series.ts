@@ -17,32 +17,28 @@ export const FIND_COIN_SERIES = 'SELECT series_id AS seriesId, source FROM serie
 
 /** Which time series exist, and the ids of their segments. */
 export class SeriesCatalog {
-  readonly #find;
-  readonly #add;
-  readonly #findBooks;
-  readonly #mark;
-  readonly #ofCoin;
-  readonly #addCoin;
-  readonly #coins;
+  readonly #sql;
 
   constructor(database: Database) {
-    this.#find = database.query<{ series_id: number }, [number, Outcome, MarketSeriesKind]>(FIND_SERIES);
-    this.#add = database.query<{ series_id: number }, [number, Outcome, MarketSeriesKind]>(
-      'INSERT INTO series (market_key, outcome, kind) VALUES (?, ?, ?) RETURNING series_id',
-    );
-    this.#findBooks = database.query<{ series_id: number; mirrored: number }, [number, Outcome]>(FIND_BOOKS);
-    this.#mark = database.query<never, [number, number]>('UPDATE series SET mirrored = ? WHERE series_id = ?');
-    this.#ofCoin = database.query<{ seriesId: number; source: string }, [string]>(FIND_COIN_SERIES);
-    this.#addCoin = database.query<{ series_id: number }, [string, string]>(
-      "INSERT INTO series (kind, symbol, source) VALUES ('coin-price', ?, ?) RETURNING series_id",
-    );
-    this.#coins = database.query<{ symbol: string }, []>(
-      'SELECT DISTINCT symbol FROM series WHERE symbol IS NOT NULL ORDER BY symbol',
-    );
+    this.#sql = {
+      find: database.query<{ series_id: number }, [number, Outcome, MarketSeriesKind]>(FIND_SERIES),
+      add: database.query<{ series_id: number }, [number, Outcome, MarketSeriesKind]>(
+        'INSERT INTO series (market_key, outcome, kind) VALUES (?, ?, ?) RETURNING series_id',
+      ),
+      findBooks: database.query<{ series_id: number; mirrored: number }, [number, Outcome]>(FIND_BOOKS),
+      mark: database.query<never, [number, number]>('UPDATE series SET mirrored = ? WHERE series_id = ?'),
+      ofCoin: database.query<{ seriesId: number; source: string }, [string]>(FIND_COIN_SERIES),
+      addCoin: database.query<{ series_id: number }, [string, string]>(
+        "INSERT INTO series (kind, symbol, source) VALUES ('coin-price', ?, ?) RETURNING series_id",
+      ),
+      coins: database.query<{ symbol: string }, []>(
+        'SELECT DISTINCT symbol FROM series WHERE symbol IS NOT NULL ORDER BY symbol',
+      ),
+    };
   }
 
   find(marketKey: number, outcome: Outcome, kind: MarketSeriesKind): number | undefined {
-    return this.#find.get(marketKey, outcome, kind)?.series_id;
+    return this.#sql.find.get(marketKey, outcome, kind)?.series_id;
   }
 
   /** The series of the first of `kinds` that the outcome has and `isKnown` accepts: one or none. */
@@ -60,32 +56,32 @@ export class SeriesCatalog {
   }
 
   ensure(marketKey: number, outcome: Outcome, kind: MarketSeriesKind): number {
-    return this.find(marketKey, outcome, kind) ?? this.#add.get(marketKey, outcome, kind)!.series_id;
+    return this.find(marketKey, outcome, kind) ?? this.#sql.add.get(marketKey, outcome, kind)!.series_id;
   }
 
   /** The outcome's books: recorded, or made from the other outcome's. */
   books(marketKey: number, outcome: Outcome): { seriesId: number; mirrored: boolean } | undefined {
-    const row = this.#findBooks.get(marketKey, outcome);
+    const row = this.#sql.findBooks.get(marketKey, outcome);
     return row === null ? undefined : { seriesId: row.series_id, mirrored: row.mirrored === 1 };
   }
 
   /** Notes whether an outcome's books were made from the other outcome's. */
   markMirrored(seriesId: number, mirrored: boolean): void {
-    this.#mark.run(Number(mirrored), seriesId);
+    this.#sql.mark.run(Number(mirrored), seriesId);
   }
 
   /** A coin's price series, one per source, by source. */
   ofCoin(symbol: string): { seriesId: number; source: string }[] {
-    return this.#ofCoin.all(symbol);
+    return this.#sql.ofCoin.all(symbol);
   }
 
   /** Coins that have price series, by name. */
   coins(): string[] {
-    return this.#coins.all().map((row) => row.symbol);
+    return this.#sql.coins.all().map((row) => row.symbol);
   }
 
   ensureCoin(symbol: string, source: string): number {
     const known = this.ofCoin(symbol).find((series) => series.source === source);
-    return known?.seriesId ?? this.#addCoin.get(symbol, source)!.series_id;
+    return known?.seriesId ?? this.#sql.addCoin.get(symbol, source)!.series_id;
   }
 }
