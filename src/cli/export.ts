@@ -102,8 +102,8 @@ async function exportInto(options: ExportOptions, archive: Archive, sink: ByteSi
   const tally = new ExportTally();
   using _view = archive.database.beginView();
   const selection = selectionOf(archive, { coins: coin, markets, timeframes: tf, fromMs, toMs });
-  const { content, written } = await send(exportedBytes(archive, selection, format, tally, scratch), compression, sink);
-  return manifestOf(format, compression, VERSION, tally, content, written);
+  const written = await send(exportedBytes(archive, selection, format, tally, scratch), compression, sink);
+  return manifestOf(format, compression, VERSION, tally, written);
 }
 
 function summaryOf({ counts, bytes }: Manifest): string {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ByteBuffer } from '../segment/byte-buffer.ts';
@@ -5,90 +6,71 @@ import type { Archive } from '../store/archive.ts';
 import { explained } from '../store/database.ts';
 import { type Compression, compressed } from './compression.ts';
 import { type ExportTally, exportSteps } from './export.ts';
-import { type ExportFormat, exportOpenings, type StreamedFormat, writerOf } from './format.ts';
-import { ByteTally } from './manifest.ts';
+import { type ExportFormat, exportOpenings, writerOf } from './format.ts';
 import type { ExportSelection } from './selection.ts';
 import { SqliteWriter } from './writers/sqlite.ts';
 
-/** Where an export's bytes go, in order; the next ones come when it is done with these. */
+/** Takes an export's bytes in order; the next ones come when it is done with these. */
 export type ByteSink = (bytes: Uint8Array) => Promise<void> | void;
 
-export interface WrittenBytes {
-  readonly content: ReturnType<ByteTally['finish']>;
-  readonly written: ReturnType<ByteTally['finish']>;
-}
-
-/** An export in pieces; each is valid until the next one is asked for. `scratch` is a directory for files on the way. */
-export function exportedBytes(
+/** An export in pieces; each is valid until the next one is asked for. `scratch` is a directory for temporary files. */
+export async function* exportedBytes(
   archive: Archive,
   selection: ExportSelection,
   format: ExportFormat,
   tally: ExportTally,
   scratch: string,
 ): AsyncGenerator<Uint8Array> {
-  if (format === 'sqlite') return databaseBytes(archive, selection, tally, scratch);
-  return streamedBytes(archive, selection, format, tally);
-}
-
-async function* streamedBytes(
-  archive: Archive,
-  selection: ExportSelection,
-  format: StreamedFormat,
-  tally: ExportTally,
-): AsyncGenerator<Uint8Array> {
-  const out = new ByteBuffer();
-  for (const _ of exportSteps(archive, selection, writerOf(format, out, exportOpenings()), tally)) {
-    if (out.length > 0) yield out.view();
-    out.clear();
+  if (format !== 'sqlite') {
+    const out = new ByteBuffer();
+    for (const _ of exportSteps(archive, selection, writerOf(format, out, exportOpenings()), tally)) {
+      if (out.length > 0) yield out.view();
+      out.clear();
+    }
+    return;
   }
-}
-
-async function* databaseBytes(
-  archive: Archive,
-  selection: ExportSelection,
-  tally: ExportTally,
-  scratch: string,
-): AsyncGenerator<Uint8Array> {
   const directory = mkdtempSync(join(scratch, '.bookreel-export-'));
   try {
     const path = join(directory, 'export.sqlite');
-    writeDatabase(archive, selection, tally, path);
+    explained(path, () => {
+      using writer = new SqliteWriter(path);
+      for (const _ of exportSteps(archive, selection, writer, tally)) {
+        // It writes to its file as it goes: there is nothing to empty.
+      }
+    });
     yield* Bun.file(path).stream();
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-function writeDatabase(archive: Archive, selection: ExportSelection, tally: ExportTally, path: string): void {
-  explained(path, () => {
-    using writer = new SqliteWriter(path);
-    for (const _ of exportSteps(archive, selection, writer, tally)) {
-      // It writes to its file as it goes: there is nothing to empty.
-    }
-  });
+/** How many bytes there were, and their SHA-256 in hex. */
+interface Digest {
+  readonly bytes: number;
+  readonly sha256: string;
 }
 
-/** Sends `chunks` to `sink` at its pace, compressed if so wished, and says what went through. */
+/** The bytes of an export before and after its compression. */
+export interface WrittenBytes {
+  readonly content: Digest;
+  readonly written: Digest;
+}
+
+/** Sends `chunks` to `sink` at its pace, compressed if so wished. */
 export async function send(
   chunks: AsyncIterable<Uint8Array>,
   compression: Compression | undefined,
   sink: ByteSink,
 ): Promise<WrittenBytes> {
   const content = new ByteTally();
-  if (compression === undefined) {
-    for await (const chunk of chunks) {
-      content.add(chunk);
-      await sink(chunk);
-    }
-    const finished = content.finish();
-    return { content: finished, written: finished };
-  }
-  const written = new ByteTally();
-  for await (const chunk of compressed(kept(chunks, content), compression, 'keep')) {
+  const written = compression === undefined ? content : new ByteTally();
+  const packed = compression === undefined ? chunks : compressed(kept(chunks, content), compression, 'keep');
+  for await (const chunk of packed) {
     written.add(chunk);
     await sink(chunk);
   }
-  return { content: content.finish(), written: written.finish() };
+  const digest = written.finish();
+  return { content: written === content ? digest : content.finish(), written: digest };
 }
 
 /** Copies that stay valid while they are being compressed. */
@@ -96,5 +78,20 @@ async function* kept(chunks: AsyncIterable<Uint8Array>, tally: ByteTally): Async
   for await (const chunk of chunks) {
     tally.add(chunk);
     yield chunk.slice();
+  }
+}
+
+class ByteTally {
+  readonly #hash = createHash('sha256');
+  #bytes = 0;
+
+  add(chunk: Uint8Array): void {
+    this.#hash.update(chunk);
+    this.#bytes += chunk.length;
+  }
+
+  /** To be called once, at the end. */
+  finish(): Digest {
+    return { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }
 }

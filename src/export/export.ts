@@ -5,21 +5,14 @@ import type { RecordedItem } from '../record/record.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
-import { type ExportSelection, gapsOf, marketsOf } from './selection.ts';
-import type { ExportWriter, SeriesWriter } from './writers/export-writer.ts';
+import { type ExportSelection, marketsOf } from './selection.ts';
+import type { ExportWriter, SeriesLabels, SeriesWriter } from './writers/export-writer.ts';
 
 type RecordType = RecordedItem['type'];
 
 /** What an export has written so far. */
 export class ExportTally {
-  readonly counts: Record<RecordType, number> = {
-    market: 0,
-    gap: 0,
-    snapshot: 0,
-    quote: 0,
-    price: 0,
-    coinPrice: 0,
-  };
+  readonly counts: Record<RecordType, number> = { market: 0, gap: 0, snapshot: 0, quote: 0, price: 0, coinPrice: 0 };
   /** Of the records that have a timestamp; undefined before the first one. */
   firstMs: InstantMs | undefined;
   lastMs: InstantMs | undefined;
@@ -37,9 +30,9 @@ export class ExportTally {
  * (startMs, conditionId); of a market its own record, its gaps, then its recorded records of every kind, ascending by
  * (timestamp, id). Derived quotes and mids are left out: an import derives them again.
  *
- * Pauses whenever `writer.out` holds `writer.stepBytes` or more, behind STEP_CALLS calls of the writer at the latest, and once at
- * the end; whoever steps takes what `out` holds, which may be nothing, and empties it before going on. Everything is read as
- * the steps are taken, a segment of each series at a time.
+ * Pauses whenever `writer.out` holds `writer.stepBytes` or more, after STEP_CALLS calls of the writer at the latest, and once at
+ * the end; the caller takes what `out` holds, which may be nothing, and empties it before the next step. Everything is read
+ * as the steps are taken, a segment of each series at a time.
  */
 export function* exportSteps(
   archive: Archive,
@@ -53,7 +46,7 @@ export function* exportSteps(
     for (const market of marketsOf(archive, selection, coin))
       yield* marketSteps(archive, selection, pace, tally, market);
   }
-  writer.close();
+  writer.close?.();
   yield* pace.rest();
   yield;
 }
@@ -70,7 +63,7 @@ class Pace {
     this.writer = writer;
   }
 
-  /** To stand behind every call of the writer: has it do the rest, and pauses as often as a step is over. */
+  /** To follow every call of the writer: has it do the rest, and pauses whenever a step is over. */
   *rest(): Generator<void> {
     const { writer } = this;
     do {
@@ -78,7 +71,7 @@ class Pace {
       if (writer.out.length < writer.stepBytes && this.#calls < STEP_CALLS) continue;
       this.#calls = 0;
       yield;
-    } while (writer.goOn());
+    } while (writer.goOn?.() === true);
   }
 }
 
@@ -90,13 +83,14 @@ function* marketSteps(
   market: StoredMarket,
 ): Generator<void> {
   const { writer } = pace;
-  const gaps = gapsOf(archive, selection, market);
+  const { fromMs, toMs, asOfMs } = selection;
+  const gaps = archive.gaps.within(market.key, fromMs, toMs, asOfMs);
   let gap = gaps.next();
-  const lanes = marketSeries(archive, selection, writer, market);
-  // A market that was named stays: what reads the export can count on its record.
+  const series = marketSeries(archive, selection, writer, market);
+  // A market that was named stays: readers of the export can count on its record.
   const isWanted = !selection.isWindow || selection.markets !== undefined;
-  if (!isWanted && gap.done === true && lanes.length === 0) return;
-  writer.market(selection.asOfMs === undefined ? market : marketAsOf(market, selection.asOfMs));
+  if (!isWanted && gap.done === true && series.length === 0) return;
+  writer.market(asOfMs === undefined ? market : marketAsOf(market, asOfMs));
   tally.counts.market += 1;
   yield* pace.rest();
   for (; gap.done !== true; gap = gaps.next()) {
@@ -104,10 +98,10 @@ function* marketSteps(
     tally.counts.gap += 1;
     yield* pace.rest();
   }
-  yield* merged(lanes, pace, tally);
+  yield* merged(series, pace, tally);
 }
 
-/** A series on its way out: where it stands, and who writes it. */
+/** A series that is being written: the record that is next, and its writer. */
 interface Series {
   readonly type: RecordType;
   readonly writer: SeriesWriter;
@@ -120,57 +114,59 @@ interface Series {
 function coinSeries(archive: Archive, { fromMs, toMs }: ExportSelection, writer: ExportWriter, coin: string): Series[] {
   return archive.prices
     .slicesOfCoin(coin, fromMs, toMs)
-    .flatMap(({ source, slices }) => seriesOf('coinPrice', slices, () => writer.coinPrices(coin, source)));
+    .flatMap(({ source, slices }) => begunSeries(writer, { type: 'coinPrice', symbol: coin, source }, slices));
 }
 
 function marketSeries(
-  archive: Archive,
+  { snapshots, quotes, prices }: Archive,
   { fromMs, toMs }: ExportSelection,
   writer: ExportWriter,
   market: StoredMarket,
 ): Series[] {
-  const { snapshots, quotes, prices } = archive;
-  return OUTCOMES.flatMap((outcome) => [
-    ...seriesOf('snapshot', snapshots.slices(market, outcome, fromMs, toMs), () =>
-      writer.snapshots(market, outcome, snapshots.isMirrored(market, outcome)),
-    ),
-    ...seriesOf('quote', quotes.slices(market, outcome, fromMs, toMs), () => writer.quotes(market, outcome)),
-    ...(['mid', 'trade'] as const).flatMap((kind) =>
-      seriesOf('price', prices.slices(market, outcome, kind, fromMs, toMs), () => writer.prices(market, outcome, kind)),
-    ),
-  ]);
+  return OUTCOMES.flatMap((outcome) => {
+    const labels = { conditionId: market.conditionId, outcome };
+    const mirrored = snapshots.isMirrored(market, outcome) ? { mirrored: true } : {};
+    const books = snapshots.slices(market, outcome, fromMs, toMs);
+    return [
+      ...begunSeries(writer, { type: 'snapshot', ...labels, ...mirrored }, books),
+      ...begunSeries(writer, { type: 'quote', ...labels }, quotes.slices(market, outcome, fromMs, toMs)),
+      ...(['mid', 'trade'] as const).flatMap((kind) =>
+        begunSeries(writer, { type: 'price', ...labels, kind }, prices.slices(market, outcome, kind, fromMs, toMs)),
+      ),
+    ];
+  });
 }
 
-/** One lane, at its first record; none where there is no record. */
-function seriesOf(type: RecordType, slices: Iterable<SegmentSlice>, writerOf: () => SeriesWriter): Series[] {
+/** One series, at its first record; none where there is no record. */
+function begunSeries(writer: ExportWriter, labels: SeriesLabels, slices: Iterable<SegmentSlice>): Series[] {
   const iterator = slices[Symbol.iterator]();
   const first = iterator.next();
   if (first.done === true) return [];
-  const writer = writerOf();
-  writer.open(first.value);
-  return [{ type, writer, slices: iterator, slice: first.value, next: first.value.from }];
+  const seriesWriter = writer.series(labels);
+  seriesWriter.open(first.value);
+  return [{ type: labels.type, writer: seriesWriter, slices: iterator, slice: first.value, next: first.value.from }];
 }
 
-/** Writes the records of all `lanes` in one order. */
-function* merged(lanes: Series[], pace: Pace, tally: ExportTally): Generator<void> {
-  const open = [...lanes];
+/** Writes the records of all series in one order. */
+function* merged(series: readonly Series[], pace: Pace, tally: ExportTally): Generator<void> {
+  const open = [...series];
   while (open.length > 0) {
-    const lane = leading(open, undefined)!;
-    const { slice, writer, type } = lane;
+    const first = earliest(open, undefined)!;
+    const { slice, writer, type } = first;
     const { timestamps } = slice.head;
-    const end = endOfStretch(lane, leading(open, lane));
-    tally.count(type, end - lane.next, timestamps[lane.next]!, timestamps[end - 1]!);
-    while (lane.next < end) {
+    const end = endBefore(first, earliest(open, first));
+    tally.count(type, end - first.next, timestamps[first.next]!, timestamps[end - 1]!);
+    while (first.next < end) {
       writer.writeNext();
-      lane.next += 1;
+      first.next += 1;
       yield* pace.rest();
     }
-    if (end === slice.to && !advance(lane)) open.splice(open.indexOf(lane), 1);
+    if (end === slice.to && !advance(first)) open.splice(open.indexOf(first), 1);
   }
 }
 
-/** How far the records of `lane`'s slice go until one of `rival` comes; at least its next one does. */
-function endOfStretch({ slice, next }: Series, rival: Series | undefined): number {
+/** The end of the records of a slice that come before the next one of `rival`; the slice's next record is among them. */
+function endBefore({ slice, next }: Series, rival: Series | undefined): number {
   if (rival === undefined) return slice.to;
   const { timestamps, ids } = slice.head;
   const rivalMs = rival.slice.head.timestamps[rival.next]!;
@@ -182,19 +178,19 @@ function endOfStretch({ slice, next }: Series, rival: Series | undefined): numbe
 }
 
 /** Moves on to the next slice; false at the end of the series. */
-function advance(lane: Series): boolean {
-  const following = lane.slices.next();
+function advance(series: Series): boolean {
+  const following = series.slices.next();
   if (following.done === true) return false;
-  lane.slice = following.value;
-  lane.next = following.value.from;
-  lane.writer.open(following.value);
+  series.slice = following.value;
+  series.next = following.value.from;
+  series.writer.open(following.value);
   return true;
 }
 
-/** The lane with the earliest record, `apart` from one. */
-function leading(lanes: readonly Series[], apart: Series | undefined): Series | undefined {
+/** The series with the earliest record, but for `except`. */
+function earliest(all: readonly Series[], except: Series | undefined): Series | undefined {
   let found: Series | undefined;
-  for (const lane of lanes) if (lane !== apart && (found === undefined || isBefore(lane, found))) found = lane;
+  for (const series of all) if (series !== except && (found === undefined || isBefore(series, found))) found = series;
   return found;
 }
 

@@ -2,14 +2,13 @@ import type { ByteBuffer } from '../segment/byte-buffer.ts';
 import { jsonOpenings } from '../segment/json-writer.ts';
 import type { LevelOpenings } from '../segment/level-openings.ts';
 import { msgpackOpenings } from '../segment/msgpack-writer.ts';
-import { CsvTable } from './writers/csv.ts';
+import { CsvWriter } from './writers/csv.ts';
 import type { ExportWriter } from './writers/export-writer.ts';
-import { FlatWriter } from './writers/flat-rows.ts';
 import { msgpackWriter, ndjsonWriter } from './writers/own-format.ts';
-import { ParquetTable } from './writers/parquet.ts';
+import { ParquetRowsWriter } from './writers/parquet.ts';
 import { SegmentsWriter } from './writers/segments.ts';
 
-/** Formats that can be written from front to back, with what files of them are called. */
+/** Formats that can be written from front to back, with their media types and the suffixes of their files. */
 const STREAMED = {
   ndjson: { mediaType: 'application/x-ndjson', suffix: 'ndjson' },
   msgpack: { mediaType: 'application/x-msgpack-stream', suffix: 'msgpack' },
@@ -29,7 +28,7 @@ export function fileKindOf(format: StreamedFormat): { readonly mediaType: string
   return STREAMED[format];
 }
 
-/** What the writers of all formats remember of prices. */
+/** The openings of levels that the writers of all formats keep. */
 export interface ExportOpenings {
   readonly json: LevelOpenings;
   readonly msgpack: LevelOpenings;
@@ -47,9 +46,9 @@ export function writerOf(format: StreamedFormat, out: ByteBuffer, openings: Expo
     case 'msgpack':
       return msgpackWriter(out, openings.msgpack);
     case 'csv':
-      return new FlatWriter(new CsvTable(out));
+      return new CsvWriter(out);
     case 'parquet':
-      return new FlatWriter(new ParquetTable(out));
+      return new ParquetRowsWriter(out);
     case 'segments':
       return new SegmentsWriter(out);
   }

@@ -2,16 +2,16 @@ import type { Gap } from '../domain/gap.ts';
 import { formatInstant } from '../domain/instant.ts';
 import type { MarketAsOf } from '../domain/market-as-of.ts';
 import { MARKET_FIELDS, statedOf } from '../domain/market-fields.ts';
-import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
-import type { Position } from '../domain/page.ts';
+import { OUTCOMES } from '../domain/outcome.ts';
 import type { PriceKind } from '../domain/price.ts';
 import type { PriceRecord } from '../segment/price-segment.ts';
 import type { QuoteRecord } from '../segment/quote-segment.ts';
 import type { StoredMarket } from '../store/markets.ts';
+import type { ValueLabels } from './writers/export-writer.ts';
 
 /**
- * Records as the own format says them: the API's names in the API's order behind `type`, without what follows from the
- * market (assetId, symbol, timeframe) or from the values (mid, spread). Fields that are undefined are left out.
+ * Records in the own format: the API's names in the API's order after `type`, without what follows from the market (assetId,
+ * symbol, timeframe) or from the values (mid, spread). Fields that are undefined are left out.
  */
 export type RecordFields = Readonly<Record<string, string | number | boolean | null | readonly string[] | undefined>>;
 
@@ -30,24 +30,13 @@ export function gapFields({ conditionId }: StoredMarket, { fromMs, toMs, reason 
   return { type: 'gap', conditionId, from: formatInstant(fromMs), to: formatInstant(toMs), reason };
 }
 
-export function quoteFields(market: StoredMarket, outcome: Outcome, record: QuoteRecord): RecordFields {
-  const { bidPrice = null, bidSize = null, askPrice = null, askSize = null } = record.quote;
-  return { type: 'quote', ...outcomeFields(market, outcome, record), bidPrice, bidSize, askPrice, askSize };
-}
-
-export function priceFields(
-  market: StoredMarket,
-  outcome: Outcome,
-  kind: PriceKind,
-  record: PriceRecord,
-): RecordFields {
-  return { type: 'price', ...outcomeFields(market, outcome, record), price: record.price, kind, ...record.trade };
-}
-
-export function coinPriceFields(symbol: string, source: string, { id, timestampMs, price }: PriceRecord): RecordFields {
-  return { type: 'coinPrice', id: String(id), symbol, source, timestamp: formatInstant(timestampMs), price };
-}
-
-function outcomeFields({ conditionId }: StoredMarket, outcome: Outcome, { id, timestampMs }: Position) {
-  return { id: String(id), conditionId, outcome, timestamp: formatInstant(timestampMs) };
+/** What makes fields of the quotes or prices of a series. */
+export function valueFieldsOf(labels: ValueLabels): (record: QuoteRecord | PriceRecord) => RecordFields {
+  const { type, kind, ...rest }: ValueLabels & { readonly kind?: PriceKind } = labels;
+  return (record) => {
+    const fields = { type, id: String(record.id), ...rest, timestamp: formatInstant(record.timestampMs) };
+    if (!('quote' in record)) return { ...fields, price: record.price, kind, ...record.trade };
+    const { bidPrice = null, bidSize = null, askPrice = null, askSize = null } = record.quote;
+    return { ...fields, bidPrice, bidSize, askPrice, askSize };
+  };
 }

@@ -1,11 +1,10 @@
 import { DomainError } from '../domain/errors.ts';
-import type { Gap } from '../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 
-/** What somebody wants exported. What is undefined narrows nothing. */
+/** What an export is asked for. Fields that are undefined narrow nothing. */
 export interface ExportRequest {
   /** Canonical. */
   readonly coins: readonly string[] | undefined;
@@ -17,7 +16,7 @@ export interface ExportRequest {
   readonly toMs: InstantMs | undefined;
 }
 
-/** What an export takes: every name in it is known to the archive. */
+/** The records of an export: every name in it is known to the archive. */
 export interface ExportSelection {
   /** By name. */
   readonly coins: readonly string[];
@@ -31,7 +30,7 @@ export interface ExportSelection {
   readonly toMs: InstantMs;
   /** Whether markets without a record or gap between the two are left out. */
   readonly isWindow: boolean;
-  /** What was known of markets and gaps at this instant is said of them; undefined: all that is. */
+  /** Markets and gaps are exported as they were known at this instant; undefined: as they are known now. */
   readonly asOfMs: InstantMs | undefined;
 }
 
@@ -57,7 +56,7 @@ export function selectionOf(archive: Archive, request: ExportRequest): ExportSel
   };
 }
 
-/** One market, whatever of it falls between the two times, the later of which is not behind `asOfMs`. */
+/** One market's records between the two times, the later of which is not after `asOfMs`. */
 export function selectionOfMarket(
   market: StoredMarket,
   fromMs: InstantMs,
@@ -90,15 +89,6 @@ export function* marketsOf(archive: Archive, selection: ExportSelection, coin: s
     if (taken(market)) yield market;
     market = archive.markets.after(coin, market);
   }
-}
-
-/** A market's gaps that reach into the selection's window. */
-export function gapsOf(
-  archive: Archive,
-  { fromMs, toMs, asOfMs }: ExportSelection,
-  market: StoredMarket,
-): Generator<Gap> {
-  return archive.gaps.within(market.key, fromMs, toMs, asOfMs);
 }
 
 function coinsOf({ markets, prices }: Archive): string[] {

@@ -5,7 +5,7 @@ import { DECIMAL_TEXT_MAX, writeDecimal, writeInteger } from '../../segment/deci
 import type { Ladder } from '../../segment/ladder.ts';
 import { STEP_BYTES } from './export-writer.ts';
 import { FLAT_COLUMNS, type FlatRow, type FlatType } from './flat-columns.ts';
-import type { FlatTable } from './flat-rows.ts';
+import { FlatWriter } from './flat-rows.ts';
 
 const COMMA = 44;
 const POINT = 46;
@@ -17,10 +17,8 @@ const LEVELS_AT_ONCE = 2048;
 const NEEDS_QUOTES = /[",\r\n]/;
 const INDEX_MAX_CHARS = 10;
 const encoder = new TextEncoder();
-const BID = encoder.encode('bid,');
-const ASK = encoder.encode('ask,');
 
-/** Where a level's own columns stand: side, level, price, size. */
+/** Where a level's own columns are: side, level, price, size. */
 const LEVEL_FROM = FLAT_COLUMNS.findIndex(({ name }) => name === 'side');
 const LEVEL_TO = FLAT_COLUMNS.findIndex(({ name }) => name === 'size') + 1;
 
@@ -28,42 +26,35 @@ const LEVEL_TO = FLAT_COLUMNS.findIndex(({ name }) => name === 'size') + 1;
  * The flat schema as CSV (RFC 4180, with line feeds): a header, instants as ISO 8601 UTC, flags as true and false, nulls
  * as nothing. A decimal always has a point, so that readers who guess a column's type from its first rows guess right.
  */
-export class CsvTable implements FlatTable {
+export class CsvWriter extends FlatWriter {
   readonly out: ByteBuffer;
   readonly stepBytes = STEP_BYTES;
   #begun = false;
 
   constructor(out: ByteBuffer) {
+    super();
     this.out = out;
   }
 
-  row(row: FlatRow): void {
+  protected row(row: FlatRow): void {
     this.#begin();
     this.out.append(encoder.encode(`${cells(row, 0, FLAT_COLUMNS.length)}\n`));
   }
 
-  levels(row: FlatRow, { bids, asks, priceScale, sizeScale }: BookReader, from: number): number {
+  protected levels(row: FlatRow, reader: BookReader, from: number): number {
     this.#begin();
+    const { bids, asks } = reader;
     const to = Math.min(from + LEVELS_AT_ONCE, bids.length + asks.length);
-    const opening = encoder.encode(`${cells(row, 0, LEVEL_FROM)},`);
+    const opening = cells(row, 0, LEVEL_FROM);
     const ending = encoder.encode(`,${cells(row, LEVEL_TO, FLAT_COLUMNS.length)}\n`);
-    const line = { ending, priceScale, sizeScale };
-    this.#side({ ...line, opening: concatenated(opening, BID) }, bids, from, Math.min(to, bids.length));
-    this.#side(
-      { ...line, opening: concatenated(opening, ASK) },
-      asks,
-      Math.max(0, from - bids.length),
-      to - bids.length,
-    );
+    this.#side({ opening: encoder.encode(`${opening},bid,`), ending }, reader, bids, from, Math.min(to, bids.length));
+    const asksFrom = Math.max(0, from - bids.length);
+    this.#side({ opening: encoder.encode(`${opening},ask,`), ending }, reader, asks, asksFrom, to - bids.length);
     return to;
   }
 
   close(): void {
     this.#begin();
-  }
-
-  goOn(): boolean {
-    return false;
   }
 
   /** An export of nothing is a table without rows. */
@@ -73,8 +64,14 @@ export class CsvTable implements FlatTable {
     this.out.append(encoder.encode(`${FLAT_COLUMNS.map(({ name }) => name).join()}\n`));
   }
 
-  /** The levels from `from` up to `to` - 1; none where `to` is not behind `from`. */
-  #side({ opening, ending, priceScale, sizeScale }: LevelLine, side: Ladder, from: number, to: number): void {
+  /** The levels `from` to `to` - 1 of a side; none where `to` ≤ `from`. Its lines share what comes before and after the level. */
+  #side(
+    { opening, ending }: { readonly opening: Uint8Array; readonly ending: Uint8Array },
+    { priceScale, sizeScale }: BookReader,
+    side: Ladder,
+    from: number,
+    to: number,
+  ): void {
     if (to <= from) return;
     const { out } = this;
     out.reserve((to - from) * (opening.length + INDEX_MAX_CHARS + 2 * (DECIMAL_TEXT_MAX + 3) + ending.length));
@@ -94,27 +91,12 @@ export class CsvTable implements FlatTable {
   }
 }
 
-/** What the lines of one side's levels share: what stands in front of the level's number and behind its size. */
-interface LevelLine {
-  readonly opening: Uint8Array;
-  readonly ending: Uint8Array;
-  readonly priceScale: number;
-  readonly sizeScale: number;
-}
-
 function writePointed(bytes: Uint8Array, position: number, value: number, scale: number): number {
   const end = writeDecimal(bytes, position, value, scale);
   for (let i = position; i < end; i += 1) if (bytes[i] === POINT || bytes[i] === EXPONENT) return end;
   bytes[end] = POINT;
   bytes[end + 1] = ZERO;
   return end + 2;
-}
-
-function concatenated(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const both = new Uint8Array(a.length + b.length);
-  both.set(a);
-  both.set(b, a.length);
-  return both;
 }
 
 /** The cells of columns `from` to `to` - 1. */

@@ -1,31 +1,11 @@
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import { MARKET_FIELDS, statedOf } from '../../domain/market-fields.ts';
-import type { Outcome } from '../../domain/outcome.ts';
-import type { Position } from '../../domain/page.ts';
-import type { PriceKind } from '../../domain/price.ts';
 import type { BookReader } from '../../segment/book-segment.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
-import { type PriceRecord, priceCodec } from '../../segment/price-segment.ts';
-import { type QuoteRecord, quoteCodec } from '../../segment/quote-segment.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { BookSeries, DecodedSeries, type ExportWriter, type SeriesWriter } from './export-writer.ts';
+import { bookSeries, type ExportWriter, type SeriesLabels, type SeriesWriter, valueSeries } from './export-writer.ts';
 import type { FlatRow } from './flat-columns.ts';
-
-/** A file of rows of the flat schema. */
-export interface FlatTable {
-  readonly out: ByteBuffer;
-  readonly stepBytes: number;
-  row(row: FlatRow): void;
-  /**
-   * A row per level of the book that `reader` stands at, bids first; `row` says the rest of each. Begins behind the first `from`
-   * levels, may stop before the last one, and answers how many are written then.
-   */
-  levels(row: FlatRow, reader: BookReader, from: number): number;
-  close(): void;
-  /** Does a part of what has to be done before the next call of the others; false when nothing was left. */
-  goOn(): boolean;
-}
 
 /** A book of which not all levels are written yet. */
 interface OpenBook {
@@ -34,102 +14,74 @@ interface OpenBook {
   written: number;
 }
 
-/** Exports as rows of the flat schema (flat.ts), whatever file they stand in. */
-export class FlatWriter implements ExportWriter {
-  readonly #table: FlatTable;
+/** Exports as rows of the flat schema (flat-columns.ts); what a file of them looks like, the formats say. */
+export abstract class FlatWriter implements ExportWriter {
+  abstract readonly out: ByteBuffer;
+  abstract readonly stepBytes: number;
+  /** Of the market that was written last. */
+  #symbol: string | undefined;
   /** What the last call left to `goOn`. */
   #row: FlatRow | undefined;
   #book: OpenBook | undefined;
 
-  constructor(table: FlatTable) {
-    this.#table = table;
-  }
+  protected abstract row(row: FlatRow): void;
 
-  get out(): ByteBuffer {
-    return this.#table.out;
-  }
+  /**
+   * A row per level of the book that `reader` has reached, bids first; `row` has the rest of each. Leaves out the first
+   * `from` levels, may stop before the last one, and returns how many are written then.
+   */
+  protected abstract levels(row: FlatRow, reader: BookReader, from: number): number;
 
-  get stepBytes(): number {
-    return this.#table.stepBytes;
-  }
+  abstract close(): void;
 
   /** What was stated, as in the own format; the window begins at the row's own time. */
   market(market: MarketAsOf): void {
+    this.#symbol = market.symbol;
     const cells = MARKET_FIELDS.filter(({ held }) => held !== 'startMs').map(({ name, held }) => {
       const value = statedOf(market, held);
       return [name, typeof value === 'object' ? value.join(';') : value] as const;
     });
-    this.#table.row({ type: 'market', timestamp: market.startMs, ...Object.fromEntries(cells) });
+    this.row({ type: 'market', timestamp: market.startMs, ...Object.fromEntries(cells) });
   }
 
   gap({ symbol, conditionId }: StoredMarket, { fromMs, toMs, reason }: Gap): void {
-    this.#table.row({ type: 'gap', symbol, conditionId, timestamp: fromMs, endTime: toMs, reason });
+    this.row({ type: 'gap', symbol, conditionId, timestamp: fromMs, endTime: toMs, reason });
   }
 
-  snapshots(market: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter {
-    return new BookSeries((reader) => {
+  series(labels: SeriesLabels): SeriesWriter {
+    const rowOf = (timestamp: number, id: number) => ({ symbol: this.#symbol, ...labels, timestamp, id });
+    if (labels.type !== 'snapshot') {
+      return valueSeries(labels.type, (record) => {
+        const row = rowOf(record.timestampMs, record.id);
+        if (!('quote' in record)) return this.row({ ...row, price: record.price, ...record.trade });
+        const { bidPrice, bidSize, askPrice, askSize } = record.quote;
+        const bid = bidPrice === undefined ? [] : [{ ...row, side: 'bid', level: 1, price: bidPrice, size: bidSize }];
+        const ask = askPrice === undefined ? [] : [{ ...row, side: 'ask', level: 1, price: askPrice, size: askSize }];
+        const [first = row, second] = [...bid, ...ask];
+        this.row(first);
+        this.#row = second;
+      });
+    }
+    return bookSeries((reader) => {
       const { head, index, bids, asks } = reader;
-      const place = { timestampMs: head.timestamps[index]!, id: head.ids[index]! };
-      const labels = { type: 'snapshot', ...outcomeColumns(market, outcome, place) };
-      const row = { ...labels, mirrored: mirrored ? true : undefined };
-      if (bids.length === 0 && asks.length === 0) this.#table.row(row);
+      const row = rowOf(head.timestamps[index]!, head.ids[index]!);
+      if (bids.length === 0 && asks.length === 0) this.row(row);
       else this.#levels({ row, reader, written: 0 });
     });
   }
 
-  quotes(market: StoredMarket, outcome: Outcome): SeriesWriter {
-    return new DecodedSeries(quoteCodec, (record) => this.#quote(market, outcome, record));
-  }
-
-  prices(market: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter {
-    return new DecodedSeries(priceCodec, (record) =>
-      this.#table.row({
-        type: 'price',
-        ...outcomeColumns(market, outcome, record),
-        price: record.price,
-        kind,
-        ...record.trade,
-      }),
-    );
-  }
-
-  coinPrices(symbol: string, source: string): SeriesWriter {
-    return new DecodedSeries(priceCodec, ({ timestampMs: timestamp, id, price }: PriceRecord) =>
-      this.#table.row({ type: 'coinPrice', symbol, timestamp, id, price, source }),
-    );
-  }
-
-  close(): void {
-    this.#table.close();
-  }
-
   goOn(): boolean {
-    if (this.#table.goOn()) return true;
     const row = this.#row;
     const book = this.#book;
     this.#row = undefined;
-    if (row !== undefined) this.#table.row(row);
+    if (row !== undefined) this.row(row);
     else if (book !== undefined) this.#levels(book);
     return row !== undefined || book !== undefined;
   }
 
   #levels(book: OpenBook): void {
     const { row, reader } = book;
-    book.written = this.#table.levels(row, reader, book.written);
+    book.written = this.levels(row, reader, book.written);
     this.#book = book.written < reader.bids.length + reader.asks.length ? book : undefined;
   }
-
-  #quote(market: StoredMarket, outcome: Outcome, record: QuoteRecord): void {
-    const { bidPrice, bidSize, askPrice, askSize } = record.quote;
-    const row = { type: 'quote', ...outcomeColumns(market, outcome, record) };
-    const bid = bidPrice === undefined ? [] : [{ ...row, side: 'bid', level: 1, price: bidPrice, size: bidSize }];
-    const ask = askPrice === undefined ? [] : [{ ...row, side: 'ask', level: 1, price: askPrice, size: askSize }];
-    const [first = row, second] = [...bid, ...ask];
-    this.#table.row(first);
-    this.#row = second;
-  }
-}
-
-function outcomeColumns({ symbol, conditionId }: StoredMarket, outcome: Outcome, { timestampMs, id }: Position) {
-  return { symbol, conditionId, outcome, timestamp: timestampMs, id };
 }

@@ -1,35 +1,24 @@
 import { Packr } from 'msgpackr';
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
-import type { Outcome } from '../../domain/outcome.ts';
-import type { PriceKind } from '../../domain/price.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { jsonLabels, SnapshotJsonWriter } from '../../segment/json-writer.ts';
 import type { LevelOpenings } from '../../segment/level-openings.ts';
 import { msgpackLabels, SnapshotMsgpackWriter } from '../../segment/msgpack-writer.ts';
-import { priceCodec } from '../../segment/price-segment.ts';
-import { quoteCodec } from '../../segment/quote-segment.ts';
 import type { LabelBytes, RecordingLabels, SnapshotWriter } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import {
-  coinPriceFields,
-  gapFields,
-  marketFields,
-  priceFields,
-  quoteFields,
-  type RecordFields,
-} from '../record-fields.ts';
-import { DecodedSeries, type ExportWriter, type SeriesWriter, STEP_BYTES } from './export-writer.ts';
+import { gapFields, marketFields, type RecordFields, valueFieldsOf } from '../record-fields.ts';
+import { type ExportWriter, type SeriesLabels, type SeriesWriter, STEP_BYTES, valueSeries } from './export-writer.ts';
 
 const NEWLINE = 10;
 
 /** How records become bytes. */
-interface OwnForm {
+interface RecordEncoding {
   readonly record: (fields: RecordFields) => void;
-  /** Snapshots are spliced from bytes, see book/snapshot-writer.ts: no object is made per level. */
+  /** Snapshots are spliced from bytes (segment/snapshot-writer.ts): no object is made per level. */
   readonly snapshots: () => SnapshotWriter;
   readonly labels: (labels: RecordingLabels) => LabelBytes;
-  readonly endSnapshot: () => void;
+  readonly endSnapshot?: () => void;
 }
 
 /** The own format as lines of JSON. */
@@ -57,7 +46,6 @@ export function msgpackWriter(out: ByteBuffer, openings: LevelOpenings): ExportW
     },
     snapshots: () => new SnapshotMsgpackWriter(out, openings),
     labels: msgpackLabels,
-    endSnapshot: () => undefined,
   });
 }
 
@@ -65,51 +53,35 @@ export function msgpackWriter(out: ByteBuffer, openings: LevelOpenings): ExportW
 class OwnFormatWriter implements ExportWriter {
   readonly out: ByteBuffer;
   readonly stepBytes = STEP_BYTES;
-  readonly #form: OwnForm;
+  readonly #encoding: RecordEncoding;
 
-  constructor(out: ByteBuffer, form: OwnForm) {
+  constructor(out: ByteBuffer, encoding: RecordEncoding) {
     this.out = out;
-    this.#form = form;
+    this.#encoding = encoding;
   }
 
   market(market: MarketAsOf): void {
-    this.#form.record(marketFields(market));
+    this.#encoding.record(marketFields(market));
   }
 
   gap(market: StoredMarket, gap: Gap): void {
-    this.#form.record(gapFields(market, gap));
+    this.#encoding.record(gapFields(market, gap));
   }
 
-  snapshots({ conditionId }: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter {
-    const { snapshots, labels, endSnapshot } = this.#form;
+  series(labels: SeriesLabels): SeriesWriter {
+    const { record, snapshots, labels: bytesOf, endSnapshot } = this.#encoding;
+    if (labels.type !== 'snapshot') {
+      const fieldsOf = valueFieldsOf(labels);
+      return valueSeries(labels.type, (value) => record(fieldsOf(value)));
+    }
     const writer = snapshots();
-    const labelBytes = labels({ type: 'snapshot', conditionId, outcome, ...(mirrored ? { mirrored } : {}) });
+    const labelBytes = bytesOf(labels);
     return {
       open: (slice) => writer.open(slice, labelBytes),
       writeNext: () => {
         writer.writeNext();
-        endSnapshot();
+        endSnapshot?.();
       },
     };
-  }
-
-  quotes(market: StoredMarket, outcome: Outcome): SeriesWriter {
-    return new DecodedSeries(quoteCodec, (quote) => this.#form.record(quoteFields(market, outcome, quote)));
-  }
-
-  prices(market: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter {
-    return new DecodedSeries(priceCodec, (price) => this.#form.record(priceFields(market, outcome, kind, price)));
-  }
-
-  coinPrices(symbol: string, source: string): SeriesWriter {
-    return new DecodedSeries(priceCodec, (price) => this.#form.record(coinPriceFields(symbol, source, price)));
-  }
-
-  close(): void {
-    // Every record is whole already.
-  }
-
-  goOn(): boolean {
-    return false;
   }
 }

@@ -5,7 +5,7 @@ import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { divisorOf } from '../../segment/scale.ts';
 import { STEP_BYTES } from './export-writer.ts';
 import { FLAT_COLUMNS, type FlatRow, type FlatType } from './flat-columns.ts';
-import type { FlatTable } from './flat-rows.ts';
+import { FlatWriter } from './flat-rows.ts';
 import { ParquetFooter } from './parquet-footer.ts';
 
 /** Rows of one group: what is held in memory. */
@@ -20,17 +20,30 @@ const CREATED_BY = 'bookreel';
 
 type Cell = string | number | bigint | boolean | undefined;
 
+const ELEMENTS: Readonly<Record<FlatType, Omit<SchemaElement, 'name'>>> = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  whole: { type: 'INT64' },
+  small: { type: 'INT32' },
+  decimal: { type: 'DOUBLE' },
+  flag: { type: 'BOOLEAN' },
+  instant: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MILLIS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+  },
+};
+
 const SCHEMA: readonly SchemaElement[] = [
   { name: 'root', num_children: FLAT_COLUMNS.length },
   ...FLAT_COLUMNS.map(({ name, type }) => ({
     name,
     repetition_type: name === 'type' ? ('REQUIRED' as const) : ('OPTIONAL' as const),
-    ...elementOf(type),
+    ...ELEMENTS[type],
   })),
 ];
 
 /** The flat schema as Parquet: instants are TIMESTAMP(ms, UTC), pages are compressed with zstd. */
-export class ParquetTable implements FlatTable {
+export class ParquetRowsWriter extends FlatWriter {
   readonly out: ByteBuffer;
   /** What is written takes long enough: every few columns are a step. */
   readonly stepBytes = 1;
@@ -57,15 +70,16 @@ export class ParquetTable implements FlatTable {
   #ending: Generator<Uint8Array> | undefined;
 
   constructor(out: ByteBuffer) {
+    super();
     this.out = out;
   }
 
-  row(row: FlatRow): void {
+  protected row(row: FlatRow): void {
     this.#note(row);
     this.#put(cellsOf(row));
   }
 
-  levels(row: FlatRow, { bids, asks, priceScale, sizeScale }: BookReader, from: number): number {
+  protected levels(row: FlatRow, { bids, asks, priceScale, sizeScale }: BookReader, from: number): number {
     this.#note(row);
     const to = Math.min(from + this.#groupRows - this.#rows, bids.length + asks.length);
     const cells = cellsOf(row);
@@ -88,10 +102,9 @@ export class ParquetTable implements FlatTable {
     if (this.#rows > 0) this.#column = 0;
   }
 
-  goOn(): boolean {
-    if (this.#column !== undefined) this.#encode(this.#column);
-    else if (this.#closed) return this.#end();
-    else return false;
+  override goOn(): boolean {
+    if (this.#column === undefined) return this.#closed ? this.#end() : super.goOn();
+    this.#encode(this.#column);
     return true;
   }
 
@@ -158,14 +171,13 @@ export class ParquetTable implements FlatTable {
   /** A step's worth of the footer; false when there was nothing left of it. */
   #end(): boolean {
     this.#ending ??= this.#footer.pieces();
-    let piece = this.#ending.next();
-    const begun = piece.done !== true;
-    while (piece.done !== true) {
+    const before = this.out.length;
+    // Going on later needs the generator as it is: a for loop would end it.
+    for (let piece = this.#ending.next(); piece.done !== true; piece = this.#ending.next()) {
       this.out.append(piece.value);
       if (this.out.length >= STEP_BYTES) break;
-      piece = this.#ending.next();
     }
-    return begun;
+    return this.out.length > before;
   }
 }
 
@@ -197,25 +209,4 @@ function cellsOf(row: FlatRow): PlacedCell[] {
     cells.push({ column, value: is64Bits ? BigInt(value) : value });
   }
   return cells;
-}
-
-function elementOf(type: FlatType): Omit<SchemaElement, 'name'> {
-  switch (type) {
-    case 'text':
-      return { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } };
-    case 'whole':
-      return { type: 'INT64' };
-    case 'small':
-      return { type: 'INT32' };
-    case 'decimal':
-      return { type: 'DOUBLE' };
-    case 'flag':
-      return { type: 'BOOLEAN' };
-    case 'instant':
-      return {
-        type: 'INT64',
-        converted_type: 'TIMESTAMP_MILLIS',
-        logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
-      };
-  }
 }

@@ -1,22 +1,16 @@
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
-import type { Outcome } from '../../domain/outcome.ts';
-import type { PriceKind } from '../../domain/price.ts';
-import type { RecordedItem } from '../../record/record.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { digestOfFrame, FIRST_LINE, type FrameType, HEAD_BYTES } from '../../segment/segment-frames.ts';
 import type { SegmentSlice } from '../../segment/segment-header.ts';
 import { VarintWriter } from '../../segment/varint.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { gapFields, marketFields, type RecordFields } from '../record-fields.ts';
-import { type ExportWriter, type SeriesWriter, STEP_BYTES } from './export-writer.ts';
-
-/** What every record of a series says. */
-type SeriesFields = RecordFields & { readonly type: RecordedItem['type'] };
+import { gapFields, marketFields } from '../record-fields.ts';
+import { type ExportWriter, type SeriesLabels, type SeriesWriter, STEP_BYTES } from './export-writer.ts';
 
 /**
- * The stored segments as they are, in frames (src/client/segments.md): nothing is decoded. A segment goes out with the first of its
- * records that belongs to the export, and says which of them do.
+ * The stored segments as they are, in frames (src/client/segments.md): nothing is decoded. A segment is written with the first
+ * of its records that belongs to the export, and states which of them do.
  */
 export class SegmentsWriter implements ExportWriter {
   readonly out: ByteBuffer;
@@ -35,63 +29,43 @@ export class SegmentsWriter implements ExportWriter {
   market(market: MarketAsOf): void {
     this.#series = 0;
     this.#counts.market += 1;
-    this.#say('M', marketFields(market));
+    this.#object('M', marketFields(market));
   }
 
   gap(market: StoredMarket, gap: Gap): void {
     this.#counts.gap += 1;
-    this.#say('G', gapFields(market, gap));
+    this.#object('G', gapFields(market, gap));
   }
 
-  snapshots({ conditionId }: StoredMarket, outcome: Outcome, mirrored: boolean): SeriesWriter {
-    return this.#seriesOf({ type: 'snapshot', conditionId, outcome, ...(mirrored ? { mirrored } : {}) });
-  }
-
-  quotes({ conditionId }: StoredMarket, outcome: Outcome): SeriesWriter {
-    return this.#seriesOf({ type: 'quote', conditionId, outcome });
-  }
-
-  prices({ conditionId }: StoredMarket, outcome: Outcome, kind: PriceKind): SeriesWriter {
-    return this.#seriesOf({ type: 'price', conditionId, outcome, kind });
-  }
-
-  coinPrices(symbol: string, source: string): SeriesWriter {
-    return this.#seriesOf({ type: 'coinPrice', symbol, source });
-  }
-
-  close(): void {
-    this.#say('E', this.#counts);
-  }
-
-  goOn(): boolean {
-    return false;
-  }
-
-  #seriesOf(fields: SeriesFields): SeriesWriter {
+  series(labels: SeriesLabels): SeriesWriter {
     let number: number | undefined;
     let opened: SegmentSlice | undefined;
     return {
       open: (slice) => {
         opened = slice;
       },
-      // With the first of its records the segment has come whole.
+      // The segment is written whole with the first of its records.
       writeNext: () => {
         if (opened === undefined) return;
-        number ??= this.#begin(fields);
-        this.#counts[fields.type] += opened.to - opened.from;
-        this.#run(number, opened);
+        number ??= this.#begin(labels);
+        this.#counts[labels.type] += opened.to - opened.from;
+        this.#slice(number, opened);
         opened = undefined;
       },
     };
   }
 
-  #begin(fields: SeriesFields): number {
-    this.#say('S', fields);
+  close(): void {
+    this.#object('E', this.#counts);
+  }
+
+  #begin(labels: SeriesLabels): number {
+    this.#object('S', labels);
     this.#series += 1;
     return this.#series - 1;
   }
 
-  #run(series: number, { payload, from, to }: SegmentSlice): void {
+  #slice(series: number, { payload, from, to }: SegmentSlice): void {
     this.#numbers.truncate(0);
     this.#numbers.unsigned(series);
     this.#numbers.unsigned(from);
@@ -99,7 +73,7 @@ export class SegmentsWriter implements ExportWriter {
     this.#frame('R', this.#numbers.view(), payload);
   }
 
-  #say(type: FrameType, fields: RecordFields): void {
+  #object(type: FrameType, fields: object): void {
     this.#frame(type, Buffer.from(JSON.stringify(fields)));
   }
 
