@@ -2,6 +2,7 @@ import { lengthOf, SilenceWatch, type TimeRange } from '../domain/coverage.ts';
 import { DECIMAL_PLACES_MAX, powerOfTen } from '../domain/decimal.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
+import type { Market } from '../domain/market.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Position } from '../domain/page.ts';
 import { midOf, type Quote, sameQuote } from '../domain/quote.ts';
@@ -10,45 +11,30 @@ import type { Ladder } from '../segment/ladder.ts';
 import type { PriceRecord } from '../segment/price-segment.ts';
 import type { QuoteRecord } from '../segment/quote-segment.ts';
 import { divisorOf } from '../segment/scale.ts';
-import type { SoundSegment } from '../store/segment-audit.ts';
+import type { AuditedSeries, SoundSegment } from '../store/segment-audit.ts';
 import { SnapshotTally } from '../store/snapshot-tally.ts';
-import type { OutcomeObservations, ProblemKind } from './report.ts';
+import type { OutcomeObservations, ProblemKind, ProblemPlace } from './report.ts';
+import { type Audit, OUTCOME_PRICES, QUOTES, RecordWalk, soundSegments } from './series.ts';
 
-/** A book that is repeated for so long is frozen. */
+/** A book that is repeated for this long is frozen. */
 const FROZEN_MIN_MS = 60_000;
 
-/** Records of a derived series, one after another. */
-export interface DerivedRecords<R extends Position> {
-  /** The record that comes next; undefined behind the last one. */
-  readonly next: R | undefined;
-  /** Whether a segment of the series could not be read: then nothing follows from what is missing. */
-  readonly broken: boolean;
-  take(): void;
-}
-
-/** Where a walk over an outcome's books gets them from, and to whom it says what is wrong. */
-export interface BookWalkDeps {
+/** The outcome of a market whose books are walked over. */
+export interface BookWalkOptions {
+  readonly market: Market;
   readonly outcome: Outcome;
-  readonly mirrored: boolean;
-  readonly window: { readonly startMs: InstantMs; readonly endMs: InstantMs };
+  /** All series of the market. */
+  readonly series: readonly AuditedSeries[];
+  /** Of the market. */
+  readonly place: ProblemPlace;
   readonly nowMs: InstantMs;
-  /** Sound segments in order; undefined stands for one that was not. */
-  readonly segments: Iterator<SoundSegment | undefined>;
-  readonly quotes: DerivedRecords<QuoteRecord>;
-  readonly mids: DerivedRecords<PriceRecord>;
-  /** Whether books are to be told apart for comparing them with the other outcome's. */
+  /** Whether fingerprints are taken, for comparing the books with the other outcome's. */
   readonly fingerprints: boolean;
-  readonly report: (
-    kind: ProblemKind,
-    segmentId: number | undefined,
-    atMs: InstantMs | undefined,
-    what: string,
-  ) => void;
 }
 
 /**
- * The snapshots of one timestamp. Fingerprints are taken of the books as those of up: of down's the mirror. 64 bits of them
- * tell two books apart, and their sums two sets of books.
+ * The snapshots of one timestamp. Fingerprints are of up's books: for down's, of their mirrors. Equal books have equal ones, of
+ * 64 bits, and equal sets of books equal sums.
  */
 export interface Instant {
   timestampMs: InstantMs;
@@ -65,30 +51,40 @@ interface Fingerprint {
   low: number;
 }
 
+function newFingerprint(): Fingerprint {
+  return { high: 0, low: 0 };
+}
+
 export function sameFingerprint(a: Fingerprint, b: Fingerprint): boolean {
   return a.high === b.high && a.low === b.low;
 }
 
 /**
- * Walks the snapshots of one outcome, instant by instant, on the ladders of the segments: counts what they are like, and
- * holds the derived series against them.
+ * Walks the snapshots of one outcome, instant by instant, on the ladders of the segments: counts them by their properties, and
+ * compares the derived series with them.
  */
 export class BookWalk {
-  readonly #deps: BookWalkDeps;
+  readonly #audit: Audit;
+  readonly #options: BookWalkOptions;
+  readonly #book: AuditedSeries | undefined;
+  readonly #place: ProblemPlace;
+  readonly #segments: Iterator<SoundSegment | undefined>;
+  readonly #quotes: RecordWalk<QuoteRecord>;
+  readonly #mids: RecordWalk<PriceRecord>;
   readonly #tally = new SnapshotTally();
   readonly #silence: SilenceWatch;
   readonly #instant: Instant = {
     timestampMs: 0,
     count: 0,
-    sum: { high: 0, low: 0 },
-    last: { high: 0, low: 0 },
+    sum: newFingerprint(),
+    last: newFingerprint(),
     segmentId: 0,
   };
   readonly #mixer = new Mixer();
   #reader: BookReader | undefined;
   #segmentId = 0;
   #unsoundSegment = -1;
-  /** Set once a segment is missing: what the books imply cannot be told any more, nor how long they stayed the same. */
+  /** Set once a segment is missing: from then on neither derived records nor frozen books can be checked. */
   broken = false;
   #derivationLeft = true;
   #quote: Quote | undefined;
@@ -102,13 +98,22 @@ export class BookWalk {
   #second = -1;
   #secondsWith = 0;
 
-  constructor(deps: BookWalkDeps) {
-    this.#deps = deps;
-    this.#silence = new SilenceWatch(deps.window.startMs, deps.window.endMs);
+  constructor(audit: Audit, options: BookWalkOptions) {
+    const { market, outcome, series, place } = options;
+    const find = (kind: AuditedSeries['kind']) => series.find((one) => one.outcome === outcome && one.kind === kind);
+    const placeOf = (kind: AuditedSeries['kind']) => ({ ...place, outcome, series: kind });
+    this.#audit = audit;
+    this.#options = options;
+    this.#book = find('book');
+    this.#place = placeOf('book');
+    this.#segments = soundSegments(audit, this.#book, this.#place);
+    this.#quotes = new RecordWalk(audit, find('derived-quote'), placeOf('derived-quote'), QUOTES);
+    this.#mids = new RecordWalk(audit, find('derived-mid'), placeOf('derived-mid'), OUTCOME_PRICES);
+    this.#silence = new SilenceWatch(market.startMs, market.endMs);
     this.#enterNextSegment();
   }
 
-  /** Moves over the snapshots of the next timestamp; what is returned is written over by the next call. */
+  /** Moves over the snapshots of the next timestamp; the next call overwrites the result. */
   nextInstant(): Instant | undefined {
     const reader = this.#reader;
     if (reader === undefined) return undefined;
@@ -124,18 +129,21 @@ export class BookWalk {
     return instant;
   }
 
-  /** To be asked behind the last instant. */
+  /** To be called after the last instant; reads the derived series to their ends. */
   observations(): OutcomeObservations {
-    const { outcome, mirrored, window, nowMs, quotes, mids } = this.#deps;
+    const { outcome, market, nowMs } = this.#options;
     this.#closeFrozen();
-    if (this.#holdsDerivation()) {
-      if (quotes.next !== undefined) this.#misderived('derived-quote', quotes.next, undefined);
-      else if (mids.next !== undefined) this.#misderived('derived-mid', mids.next, undefined);
+    if (this.#checksDerived()) {
+      if (this.#quotes.next !== undefined) this.#reportDerived('derived-quote', this.#quotes.next, undefined);
+      else if (this.#mids.next !== undefined) this.#reportDerived('derived-mid', this.#mids.next, undefined);
     }
-    const openMs = Math.max(0, Math.min(nowMs, window.endMs) - window.startMs);
-    const { snapshots, firstMs, lastMs, oneSided, empty, crossed, placeholder } = this.#tally;
+    this.#quotes.drain();
+    this.#mids.drain();
+    const openMs = Math.max(0, Math.min(nowMs, market.endMs) - market.startMs);
     return {
-      ...{ outcome, mirrored, snapshots, firstMs, lastMs, oneSided, empty, crossed, placeholder },
+      outcome,
+      mirrored: this.#book?.mirrored === true,
+      ...this.#tally,
       before: this.#before,
       behind: this.#behind,
       secondsWithout: Math.max(0, Math.floor(openMs / 1000) - this.#secondsWith),
@@ -146,7 +154,7 @@ export class BookWalk {
     };
   }
 
-  /** Looks at the book that the reader stands at. */
+  /** Counts and checks the reader's book. */
   #take(): void {
     const reader = this.#reader!;
     const timestampMs = reader.head.timestamps[reader.index]!;
@@ -155,19 +163,14 @@ export class BookWalk {
     this.#placeInWindow(timestampMs);
     if (this.#unsoundSegment !== this.#segmentId && !isSound(reader)) {
       this.#unsoundSegment = this.#segmentId;
-      this.#deps.report(
-        'value',
-        this.#segmentId,
-        timestampMs,
-        'holds a book whose levels are out of order or out of range',
-      );
+      this.#report('value', timestampMs, 'holds a book whose levels are out of order or out of range');
     }
-    if (this.#holdsDerivation()) this.#holdDerived(reader, { timestampMs, id: reader.head.ids[reader.index]! });
+    if (this.#checksDerived()) this.#checkDerived(reader, { timestampMs, id: reader.head.ids[reader.index]! });
     const instant = this.#instant;
     instant.count += 1;
     instant.segmentId = this.#segmentId;
-    if (!this.#deps.fingerprints) return;
-    this.#mixer.fingerprint(reader, this.#deps.outcome === 'down', instant.last);
+    if (!this.#options.fingerprints) return;
+    this.#mixer.fingerprint(reader, this.#options.outcome === 'down', instant.last);
     instant.sum.high = (instant.sum.high + instant.last.high) >>> 0;
     instant.sum.low = (instant.sum.low + instant.last.low) >>> 0;
   }
@@ -184,7 +187,7 @@ export class BookWalk {
   #enterNextSegment(before?: BookReader): void {
     this.#reader = undefined;
     for (;;) {
-      const next = this.#deps.segments.next();
+      const next = this.#segments.next();
       if (next.done === true) return;
       if (next.value === undefined) {
         this.broken = true;
@@ -195,57 +198,69 @@ export class BookWalk {
       const reader = this.#readable(head.timestamps[0], () => new BookReader(payload, head));
       if (reader === undefined || !this.#advance(reader)) continue;
       this.#reader = reader;
-      if (before === undefined || !sameBooks(before, reader)) this.#changed(reader);
+      if (before === undefined || !this.#isSameBook(before, reader)) this.#changed(reader);
       return;
     }
   }
 
-  /** False behind the segment's last book, and in front of one that cannot be read. */
+  /** False after the segment's last book, and before one that cannot be read. */
   #advance(reader: BookReader): boolean {
     return this.#readable(reader.head.timestamps[reader.index + 1], () => reader.advance()) === true;
   }
 
-  /** What `read` makes of a payload that matches its digest; undefined, and reported, when that is no run of books. */
+  /** The result of `read` on a payload that matches its digest; undefined, and reported, when it cannot be decoded. */
   #readable<T>(atMs: InstantMs | undefined, read: () => T): T | undefined {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       this.broken = true;
-      this.#deps.report(
-        'segment',
-        this.#segmentId,
-        atMs,
-        'cannot be decoded from here on, though it matches its digest',
-      );
+      this.#report('segment', atMs, 'cannot be decoded from here on, though it matches its digest');
       return undefined;
     }
   }
 
-  /** The reader has come to a book that is not the one counted last. */
+  /** Whether the books of two readers, of segments with scales of their own, are the same. */
+  #isSameBook(a: BookReader, b: BookReader): boolean {
+    const [ofA, ofB] = [newFingerprint(), newFingerprint()];
+    this.#mixer.fingerprint(a, false, ofA);
+    this.#mixer.fingerprint(b, false, ofB);
+    return sameFingerprint(ofA, ofB);
+  }
+
+  #report(kind: ProblemKind, atMs: InstantMs | undefined, what: string): void {
+    this.#audit.problems.add(kind, what, {
+      ...this.#place,
+      segmentId: this.#segmentId,
+      fromMs: atMs,
+      toMs: atMs,
+    });
+  }
+
+  /** The reader's book differs from the one counted last. */
   #changed(reader: BookReader): void {
     this.#closeFrozen();
     this.#unchangedSinceMs = reader.head.timestamps[reader.index]!;
   }
 
-  /** Ends the stretch of snapshots that say the same book, with the one counted last. */
+  /** Ends the range of snapshots with the same book, the last one counted included. */
   #closeFrozen(): void {
     const sinceMs = this.#unchangedSinceMs;
     const untilMs = this.#tally.lastMs;
     this.#unchangedSinceMs = undefined;
     if (sinceMs === undefined || untilMs === undefined || this.broken) return;
-    const { startMs, endMs } = this.#deps.window;
-    const stretch = { fromMs: Math.max(sinceMs, startMs), toMs: Math.min(untilMs, endMs) };
-    if (lengthOf(stretch) < FROZEN_MIN_MS) return;
+    const { startMs, endMs } = this.#options.market;
+    const range = { fromMs: Math.max(sinceMs, startMs), toMs: Math.min(untilMs, endMs) };
+    if (lengthOf(range) < FROZEN_MIN_MS) return;
     this.#frozen += 1;
-    this.#frozenMs += lengthOf(stretch);
-    if (this.#longestFrozen === undefined || lengthOf(stretch) > lengthOf(this.#longestFrozen)) {
-      this.#longestFrozen = stretch;
+    this.#frozenMs += lengthOf(range);
+    if (this.#longestFrozen === undefined || lengthOf(range) > lengthOf(this.#longestFrozen)) {
+      this.#longestFrozen = range;
     }
   }
 
   #placeInWindow(timestampMs: InstantMs): void {
-    const { startMs, endMs } = this.#deps.window;
+    const { startMs, endMs } = this.#options.market;
     if (timestampMs < startMs) this.#before += 1;
     else if (timestampMs > endMs) this.#behind += 1;
     if (timestampMs < startMs || timestampMs >= endMs) return;
@@ -254,25 +269,25 @@ export class BookWalk {
     this.#second = second;
   }
 
-  #holdsDerivation(): boolean {
-    return this.#derivationLeft && !this.broken && !this.#deps.quotes.broken && !this.#deps.mids.broken;
+  #checksDerived(): boolean {
+    return this.#derivationLeft && !this.broken && !this.#quotes.broken && !this.#mids.broken;
   }
 
-  #holdDerived(reader: BookReader, place: Position): void {
+  #checkDerived(reader: BookReader, position: Position): void {
     const quote = topOf(reader);
     // A derived record that should not be there shows at the next one that should, or at the end.
     if (this.#quote !== undefined && sameQuote(this.#quote, quote)) return;
-    const { quotes, mids } = this.#deps;
+    const [quotes, mids] = [this.#quotes, this.#mids];
     const { next } = quotes;
-    if (!isAt(next, place) || !sameQuote(next.quote, quote)) {
-      this.#misderived('derived-quote', place, next);
+    if (!isAt(next, position) || !sameQuote(next.quote, quote)) {
+      this.#reportDerived('derived-quote', position, next);
       return;
     }
     quotes.take();
     const mid = midOf(quote);
     if (mid !== undefined && mid !== this.#mid) {
-      if (!isAt(mids.next, place) || mids.next.price !== mid) {
-        this.#misderived('derived-mid', place, mids.next);
+      if (!isAt(mids.next, position) || mids.next.price !== mid) {
+        this.#reportDerived('derived-mid', position, mids.next);
         return;
       }
       mids.take();
@@ -281,16 +296,17 @@ export class BookWalk {
     this.#mid = mid;
   }
 
-  /** One such record says enough: what follows it is off as well. */
-  #misderived(series: 'derived-quote' | 'derived-mid', wanted: Position, held: Position | undefined): void {
+  /** One such record is enough: those after it are wrong as well. */
+  #reportDerived(series: 'derived-quote' | 'derived-mid', wanted: Position, held: Position | undefined): void {
     this.#derivationLeft = false;
     const what = `the ${series} records do not follow from the snapshots, from here on`;
-    this.#deps.report('derivation', undefined, Math.min(wanted.timestampMs, held?.timestampMs ?? Infinity), what);
+    const atMs = Math.min(wanted.timestampMs, held?.timestampMs ?? Infinity);
+    this.#audit.problems.add('derivation', what, { ...this.#place, fromMs: atMs, toMs: atMs });
   }
 }
 
-function isAt<R extends Position>(record: R | undefined, place: Position): record is R {
-  return record !== undefined && record.timestampMs === place.timestampMs && record.id === place.id;
+function isAt<R extends Position>(record: R | undefined, { timestampMs, id }: Position): record is R {
+  return record?.timestampMs === timestampMs && record.id === id;
 }
 
 function topOf({ bids, asks, priceScale, sizeScale }: BookReader): Quote {
@@ -321,22 +337,6 @@ function sideIsSound({ values, length }: Ladder, away: -1 | 1, one: number): boo
   return true;
 }
 
-/** Whether two readers, of segments with scales of their own, stand at the same book. */
-function sameBooks(a: BookReader, b: BookReader): boolean {
-  return sameSides(a, b, a.bids, b.bids) && sameSides(a, b, a.asks, b.asks);
-}
-
-function sameSides(a: BookReader, b: BookReader, left: Ladder, right: Ladder): boolean {
-  if (left.length !== right.length) return false;
-  const sizes = [divisorOf(a.sizeScale), divisorOf(b.sizeScale)] as const;
-  const prices = [finestTick(a.priceScale), finestTick(b.priceScale)] as const;
-  for (let at = 0; at < 2 * left.length; at += 2) {
-    if (left.values[at]! * prices[0] !== right.values[at]! * prices[1]) return false;
-    if (left.values[at + 1]! / sizes[0] !== right.values[at + 1]! / sizes[1]) return false;
-  }
-  return true;
-}
-
 /** Turns a segment's price integers into multiples of 10^-12, which every price is one of. */
 function finestTick(priceScale: number): number {
   return powerOfTen(DECIMAL_PLACES_MAX - priceScale);
@@ -349,7 +349,7 @@ class Mixer {
   #high = 0;
   #low = 0;
 
-  /** Writes the fingerprint of the book that `reader` stands at, or of its mirror, into `target`. */
+  /** Writes the fingerprint of the reader's book, or of its mirror, into `target`. */
   fingerprint(reader: BookReader, mirrored: boolean, target: Fingerprint): void {
     const { bids, asks } = reader;
     this.#high = 0x9e37_79b9;

@@ -4,31 +4,27 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { AuditedSeries } from '../store/segment-audit.ts';
 
-/**
- * What a problem is about:
- *
- *   database    a page, an index, a constraint, the key secret
- *   reference   a row names another that does not exist
- *   field       a field of a market or a gap that cannot be
- *   segment     a segment that is not what was written, or does not fit its neighbours
- *   value       a record that cannot be, in a segment that is what was written
- *   id          a record id that was given twice, or never
- *   derivation  quotes or mids that do not follow from the snapshots
- *   mirror      a mirrored snapshot that is not the mirror of the recorded one
- *   winner      prices that contradict a market's winner: the archive holds what was recorded, and the recording is wrong
- */
 export type ProblemKind =
+  /** A page, an index, a constraint, the key secret. */
   | 'database'
+  /** A row names another that does not exist. */
   | 'reference'
+  /** A field of a market or a gap has an impossible value. */
   | 'field'
+  /** A segment is not what was written, or does not fit its neighbours. */
   | 'segment'
+  /** A record with an impossible value, in a segment that is what was written. */
   | 'value'
+  /** A record id that was given twice, or never. */
   | 'id'
+  /** Quotes or mids that do not follow from the snapshots. */
   | 'derivation'
+  /** A mirrored snapshot that is not the mirror of the recorded one. */
   | 'mirror'
+  /** Prices that contradict a market's winner: the archive holds what was recorded, and the recording is wrong. */
   | 'winner';
 
-/** Where a problem is; what does not apply or is not known is undefined. */
+/** Where a problem is; fields that do not apply or are not known are undefined. */
 export interface ProblemPlace {
   readonly slug?: string | undefined;
   readonly conditionId?: string | undefined;
@@ -41,47 +37,47 @@ export interface ProblemPlace {
   readonly toMs?: InstantMs | undefined;
 }
 
-/** Something that is wrong; `what` is a whole sentence, without the place. */
+/** Something wrong; `what` is a whole sentence, without the place. */
 export interface Problem extends ProblemPlace {
   readonly kind: ProblemKind;
   readonly what: string;
 }
 
-/** What the snapshots of one outcome are like. */
+/** Observations about the snapshots of one outcome. */
 export interface OutcomeObservations extends SnapshotCounts {
   readonly outcome: Outcome;
   readonly mirrored: boolean;
-  /** Snapshots before the window's start, and behind its end. */
+  /** Snapshots before the window's start, and after its end. */
   readonly before: number;
   readonly behind: number;
   /** Whole seconds of the window, up to now, in which no snapshot lies. */
   readonly secondsWithout: number;
   readonly longestSilence: TimeRange | undefined;
-  /** Stretches of the window, a minute or longer, from a snapshot to the last one in a row that repeats its whole book. */
+  /** Ranges of the window, a minute or longer, from a snapshot to the last one in a row that repeats its whole book. */
   readonly frozen: number;
   readonly frozenMs: number;
   readonly longestFrozen: TimeRange | undefined;
 }
 
-/** What is remarkable about one market, and nothing that is wrong with the archive. */
+/** Observations about one market; problems are listed separately. */
 export interface MarketObservations {
   readonly slug: string;
   readonly conditionId: string;
   readonly problems: number;
   readonly outcomes: readonly OutcomeObservations[];
   readonly gaps: readonly Gap[];
-  /** Instants of which both outcomes have recorded snapshots, and how many of those are no mirror of one another. */
+  /** Instants of which both outcomes have recorded snapshots, and how many of those are not mirrors of one another. */
   readonly sharedInstants: number;
   readonly unmirroredInstants: number;
   /** Recorded snapshots whose mirrored ones were not made yet. */
   readonly mirrorMissing: number;
   /** The window ended more than a day ago, and no recording says that the market closed. */
   readonly neverClosed: boolean;
-  /** What older ticks of the coin say against the winner, as a sentence. */
+  /** Older ticks of the coin that contradict the winner, as a sentence. */
   readonly winnerDoubt: string | undefined;
 }
 
-interface VerificationTotals {
+export interface VerificationTotals {
   readonly markets: number;
   readonly segments: number;
   readonly records: number;
@@ -91,7 +87,7 @@ interface VerificationTotals {
   readonly winnersContradicted: number;
   readonly winnersUnjudged: number;
   readonly problems: number;
-  /** Those of them that are the archive's own, and not what a recording says: all but the kind 'winner'. */
+  /** Problems of the archive itself, not of a recording: all kinds but 'winner'. */
   readonly damage: number;
   readonly elapsedMs: number;
 }
@@ -112,9 +108,9 @@ export class ProblemList {
   count = 0;
   damage = 0;
 
-  add(problem: Problem): void {
+  add(kind: ProblemKind, what: string, place: ProblemPlace = {}): void {
     this.count += 1;
-    if (problem.kind !== 'winner') this.damage += 1;
-    if (this.listed.length < PROBLEMS_LISTED_MAX) this.listed.push(problem);
+    if (kind !== 'winner') this.damage += 1;
+    if (this.listed.length < PROBLEMS_LISTED_MAX) this.listed.push({ ...place, kind, what });
   }
 }

@@ -4,61 +4,52 @@ import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../segment/quote-segment.ts';
 import type { SegmentCodec } from '../segment/segment-header.ts';
 import { saysDamaged } from '../store/database.ts';
-import type { AuditedSegment, AuditedSeries, SegmentAudit, SoundSegment } from '../store/segment-audit.ts';
-import type { DerivedRecords } from './books.ts';
+import type { AuditedSeries, SegmentAudit, SoundSegment } from '../store/segment-audit.ts';
 import type { IdLedger } from './ids.ts';
-import type { ProblemKind, ProblemList, ProblemPlace } from './report.ts';
+import type { ProblemKind, ProblemList, ProblemPlace, VerificationTotals } from './report.ts';
 
-/** What a verification carries along: whom it asks, and what it has found so far. */
+/** The state of a verification: its sources, and what it has found so far. */
 export interface Audit {
   readonly source: SegmentAudit;
   readonly ids: IdLedger;
   readonly problems: ProblemList;
-  segments: number;
-  records: number;
+  readonly totals: { -readonly [T in keyof VerificationTotals]: number };
 }
 
 /**
- * The segments of one series in order, each faulty one reported, each id of records that were recorded looked up;
- * undefined stands for a faulty one. Ends where the database cannot be read on, which is reported too.
+ * The segments of one series in order, each faulty one reported, each id of records that were recorded looked up; undefined
+ * for a faulty one. Ends where the database cannot be read on, which is reported too. Without a series there are none.
  */
 export function* soundSegments(
   audit: Audit,
-  series: AuditedSeries,
+  series: AuditedSeries | undefined,
   place: ProblemPlace,
 ): Generator<SoundSegment | undefined> {
-  // Derived records have the ids of the snapshots they come from.
-  const numbered = !series.kind.startsWith('derived-');
-  for (const segment of readable(audit, series, place)) {
-    if (segment === undefined) {
-      yield undefined;
-      continue;
+  if (series === undefined) return;
+  const { source, problems, totals } = audit;
+  try {
+    for (const segment of source.segments(series.seriesId)) {
+      totals.segments += 1;
+      if (segment.fault !== undefined) {
+        const { segmentId, firstMs: fromMs, lastMs: toMs, fault } = segment;
+        problems.add('segment', `the segment ${fault}`, { ...place, segmentId, fromMs, toMs });
+        yield undefined;
+        continue;
+      }
+      totals.records += segment.head.count;
+      if (hasOwnIds(series)) checkIds(audit, segment, place);
+      yield segment;
     }
-    audit.segments += 1;
-    if (segment.fault !== undefined) {
-      const { segmentId, firstMs: fromMs, lastMs: toMs, fault } = segment;
-      audit.problems.add({ ...place, kind: 'segment', segmentId, fromMs, toMs, what: `the segment ${fault}` });
-      yield undefined;
-      continue;
-    }
-    audit.records += segment.head.count;
-    if (numbered) checkIds(audit, segment, place);
-    yield segment;
+  } catch (error) {
+    if (!saysDamaged(error)) throw error;
+    problems.add('database', 'the series cannot be read on: a page of the database is damaged', place);
+    yield undefined;
   }
 }
 
-function* readable(audit: Audit, series: AuditedSeries, place: ProblemPlace): Generator<AuditedSegment | undefined> {
-  try {
-    yield* audit.source.segments(series.seriesId);
-  } catch (error) {
-    if (!saysDamaged(error)) throw error;
-    audit.problems.add({
-      ...place,
-      kind: 'database',
-      what: 'the series cannot be read on: a page of the database is damaged',
-    });
-    yield undefined;
-  }
+/** Derived records have the ids of the snapshots they come from. */
+export function hasOwnIds({ kind }: AuditedSeries): boolean {
+  return !kind.startsWith('derived-');
 }
 
 /** Looks up the ids of a segment; of those that are wrong the first is named. */
@@ -70,22 +61,20 @@ export function checkIds({ ids, problems }: Audit, { segmentId, head }: SoundSeg
     if (said === 'fine' || named) continue;
     named = true;
     const atMs = head.timestamps[index]!;
-    const what =
-      said === 'repeated'
-        ? `record id ${id} was given to an earlier record too`
-        : `record id ${id} was never given out`;
-    problems.add({ ...place, kind: 'id', segmentId, fromMs: atMs, toMs: atMs, what });
+    const how = said === 'repeated' ? 'was given to an earlier record too' : 'was never given out';
+    problems.add('id', `record id ${id} ${how}`, { ...place, segmentId, fromMs: atMs, toMs: atMs });
   }
 }
 
-/** The records of a series of quotes or prices, one segment of them at a time; values that cannot be are reported. */
-export class RecordWalk<R extends Position> implements DerivedRecords<R> {
+/** The records of a series of quotes or prices, one segment of them at a time; impossible values are reported. */
+export class RecordWalk<R extends Position> {
   readonly #audit: Audit;
   readonly #place: ProblemPlace;
   readonly #reading: Reading<R>;
   readonly #segments: Iterator<SoundSegment | undefined>;
   #records: readonly R[] = [];
   #index = 0;
+  /** Whether a segment of the series could not be read: then nothing follows from missing records. */
   broken = false;
 
   /** Without a series there are no records. */
@@ -93,28 +82,30 @@ export class RecordWalk<R extends Position> implements DerivedRecords<R> {
     this.#audit = audit;
     this.#place = place;
     this.#reading = reading;
-    this.#segments = series === undefined ? [].values() : soundSegments(audit, series, place);
-    this.#settle();
+    this.#segments = soundSegments(audit, series, place);
+    this.#enterSegment();
   }
 
+  /** Undefined after the last one. */
   get next(): R | undefined {
     return this.#records[this.#index];
   }
 
   take(): void {
     this.#index += 1;
-    this.#settle();
+    this.#enterSegment();
   }
 
-  /** Reads what is left: a series is checked to its end, whatever the snapshots are. */
+  /** Reads the rest: a series is checked to its end, whatever the snapshots are. */
   drain(): void {
     while (this.next !== undefined) {
       this.#index = this.#records.length;
-      this.#settle();
+      this.#enterSegment();
     }
   }
 
-  #settle(): void {
+  /** Once all records were taken: moves on to the next segment that has some. */
+  #enterSegment(): void {
     while (this.#index >= this.#records.length) {
       const next = this.#segments.next();
       if (next.done === true) return;
@@ -126,7 +117,7 @@ export class RecordWalk<R extends Position> implements DerivedRecords<R> {
 
   #recordsOf({ segmentId, payload, head }: SoundSegment): readonly R[] {
     const report = (kind: ProblemKind, atMs: number | undefined, what: string) =>
-      this.#audit.problems.add({ ...this.#place, kind, segmentId, fromMs: atMs, toMs: atMs, what });
+      this.#audit.problems.add(kind, what, { ...this.#place, segmentId, fromMs: atMs, toMs: atMs });
     let records: readonly R[];
     try {
       records = this.#reading.codec.decode(payload);
@@ -142,7 +133,7 @@ export class RecordWalk<R extends Position> implements DerivedRecords<R> {
   }
 }
 
-/** How the records of a kind are read, and what they may say. */
+/** How the records of a kind are decoded, and which values they may have. */
 interface Reading<R extends Position> {
   readonly codec: SegmentCodec<R>;
   readonly isPossible: (record: R) => boolean;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import type { Outcome } from '../domain/outcome.ts';
 import {
   type CoinTick,
   judgeByTicks,
@@ -17,17 +17,17 @@ import { Gaps } from '../store/gaps.ts';
 import { Markets, type StoredMarket } from '../store/markets.ts';
 import { type AuditedSeries, SegmentAudit } from '../store/segment-audit.ts';
 import { Segments } from '../store/segments.ts';
-import { BookWalk, type Instant, sameFingerprint } from './books.ts';
+import { BookWalk, sameFingerprint } from './books.ts';
 import { IdLedger } from './ids.ts';
 import { impossibleFields, isNeverClosed, isPossibleGap } from './market-check.ts';
 import {
   type MarketObservations,
-  type OutcomeObservations,
   ProblemList,
   type ProblemPlace,
   type Verification,
+  type VerificationTotals,
 } from './report.ts';
-import { type Audit, COIN_PRICES, checkIds, OUTCOME_PRICES, QUOTES, RecordWalk, soundSegments } from './series.ts';
+import { type Audit, COIN_PRICES, checkIds, hasOwnIds, OUTCOME_PRICES, QUOTES, RecordWalk } from './series.ts';
 
 export interface VerifyOptions {
   readonly clock: () => InstantMs;
@@ -39,19 +39,35 @@ export interface VerifyOptions {
   readonly onMarket?: (market: MarketObservations) => void;
 }
 
-/** What was compared between the two outcomes of a market. */
-interface MirrorCounts {
-  sharedInstants: number;
-  unmirroredInstants: number;
-  mirrorMissing: number;
-}
+type MirrorCounts = Pick<MarketObservations, 'sharedInstants' | 'unmirroredInstants' | 'mirrorMissing'>;
+
+/** The totals that count a verdict. */
+const VERDICT_TOTALS = {
+  agree: 'winnersConfirmed',
+  contradict: 'winnersContradicted',
+  doubt: 'winnersUnjudged',
+  uncovered: 'winnersUnjudged',
+} as const satisfies Readonly<Record<TickVerdict, keyof VerificationTotals>>;
+
+const NO_TOTALS: VerificationTotals = {
+  markets: 0,
+  segments: 0,
+  records: 0,
+  snapshots: 0,
+  winnersConfirmed: 0,
+  winnersContradicted: 0,
+  winnersUnjudged: 0,
+  problems: 0,
+  damage: 0,
+  elapsedMs: 0,
+};
 
 /**
- * Reads all of an archive, a market at a time, each in one view of it, and says what is wrong and what is remarkable. In memory
- * are one segment per series of the market at hand, a bit per record id, and the problems that are listed. Changes nothing.
+ * Reads all of an archive, a market at a time, each in one view of it, and reports problems and observations. In memory are one
+ * segment per series of the market that is being read, a bit per record id, and the problems that are listed. Changes nothing.
  *
- * Throws 'not-found' for a name that no market has, and what keeps the archive out of reach. What is damaged is a problem; a
- * file too damaged to be opened, or to be read at all, is one.
+ * Throws 'not-found' for a name that no market has, and errors that keep the archive out of reach. Damage is a problem, also
+ * where the file is too damaged to be opened or read at all.
  */
 export async function verifyFile(path: string, options: VerifyOptions): Promise<Verification> {
   let database: Database | undefined;
@@ -60,22 +76,11 @@ export async function verifyFile(path: string, options: VerifyOptions): Promise<
     return await new Verifier(database, options).run();
   } catch (error) {
     if (!saysDamaged(error)) throw error;
-    return unreadable(error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`);
+    const what = error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`;
+    return { ok: false, problems: [{ kind: 'database', what }], totals: { ...NO_TOTALS, problems: 1, damage: 1 } };
   } finally {
     database?.close();
   }
-}
-
-function unreadable(what: string): Verification {
-  const problems = new ProblemList();
-  problems.add({ kind: 'database', what });
-  const none = { markets: 0, segments: 0, records: 0, snapshots: 0 };
-  const winners = { winnersConfirmed: 0, winnersContradicted: 0, winnersUnjudged: 0 };
-  return {
-    ok: false,
-    problems: problems.listed,
-    totals: { ...none, ...winners, problems: 1, damage: 1, elapsedMs: 0 },
-  };
 }
 
 class Verifier {
@@ -86,9 +91,6 @@ class Verifier {
   readonly #segments: Segments;
   readonly #audit: Audit;
   readonly #startedMs: InstantMs;
-  readonly #winners: Record<TickVerdict, number> = { agree: 0, contradict: 0, doubt: 0, uncovered: 0 };
-  #marketCount = 0;
-  #snapshots = 0;
 
   constructor(database: Database, options: VerifyOptions) {
     this.#database = database;
@@ -98,8 +100,8 @@ class Verifier {
     this.#gaps = new Gaps(database);
     this.#segments = new Segments(database);
     const source = new SegmentAudit(database);
-    const ids = new IdLedger(source);
-    this.#audit = { source, ids, problems: new ProblemList(), segments: 0, records: 0 };
+    const totals = { ...NO_TOTALS };
+    this.#audit = { source, ids: new IdLedger(source), problems: new ProblemList(), totals };
   }
 
   async run(): Promise<Verification> {
@@ -142,11 +144,11 @@ class Verifier {
   #verifyDatabase(): void {
     for (const { what, segmentId } of this.#audit.source.databaseFaults()) {
       const kind = what.startsWith('row ') ? 'reference' : 'database';
-      this.#audit.problems.add({ kind, segmentId, what });
+      this.#audit.problems.add(kind, what, { segmentId });
     }
     const { keySecretPath } = this.#options;
     const fault = keySecretPath === undefined ? undefined : keySecretFault(this.#database, keySecretPath);
-    if (fault !== undefined) this.#audit.problems.add({ kind: 'database', what: fault });
+    if (fault !== undefined) this.#audit.problems.add('database', fault);
   }
 
   async #verifyMarket(named: StoredMarket): Promise<void> {
@@ -164,27 +166,31 @@ class Verifier {
   }
 
   #observe(market: StoredMarket, place: ProblemPlace): MarketObservations {
-    const before = this.#audit.problems.count;
-    this.#marketCount += 1;
+    const { problems, source, totals } = this.#audit;
+    const before = problems.count;
+    totals.markets += 1;
     const wrong = impossibleFields(market);
     if (wrong.length > 0) {
-      const what = `the market's ${wrong.join(', ')} cannot be what a recording said`;
-      this.#audit.problems.add({ ...place, kind: 'field', what });
+      problems.add('field', `the market's ${wrong.join(', ')} cannot be what a recording said`, place);
     }
     const gaps = this.#gaps.list(market.key);
-    const unreal = gaps.find((gap) => !isPossibleGap(gap));
-    if (unreal !== undefined) {
-      this.#audit.problems.add({ ...place, kind: 'field', what: 'the market has a gap that ends before it begins' });
-    }
-    const series = this.#audit.source.seriesOf(market.key);
-    const counts: MirrorCounts = { sharedInstants: 0, unmirroredInstants: 0, mirrorMissing: 0 };
-    const outcomes = this.#observeOutcomes(market, series, place, counts);
+    if (!gaps.every(isPossibleGap)) problems.add('field', 'the market has a gap that ends before it begins', place);
+    const series = source.seriesOf(market.key);
+    const nowMs = this.#options.clock();
+    const books = series.filter(({ kind }) => kind === 'book');
+    const fingerprints = books.length > 1;
+    const walkOf = (outcome: Outcome) =>
+      new BookWalk(this.#audit, { market, outcome, series, place, nowMs, fingerprints });
+    const [up, down] = [walkOf('up'), walkOf('down')];
+    const counts = this.#compareOutcomes(up, down, books, place);
+    const outcomes = [up.observations(), down.observations()];
+    for (const { snapshots } of outcomes) totals.snapshots += snapshots;
     for (const one of series) this.#checkRecorded(one, place);
     const winnerDoubt = this.#judgeWinner(market, place);
     return {
       slug: market.slug,
       conditionId: market.conditionId,
-      problems: this.#audit.problems.count - before,
+      problems: problems.count - before,
       outcomes,
       gaps,
       ...counts,
@@ -193,119 +199,40 @@ class Verifier {
     };
   }
 
-  #observeOutcomes(
-    market: StoredMarket,
-    series: readonly AuditedSeries[],
-    place: ProblemPlace,
-    counts: MirrorCounts,
-  ): OutcomeObservations[] {
-    const books = series.filter(({ kind }) => kind === 'book');
-    const walks = OUTCOMES.map((outcome) => this.#walkOf(market, outcome, series, place, books.length > 1));
-    const [up, down] = walks.map(({ walk }) => walk);
-    this.#compareOutcomes(up!, down!, books, place, counts);
-    return walks.map(({ walk, quotes, mids }) => {
-      const observations = walk.observations();
-      quotes.drain();
-      mids.drain();
-      this.#snapshots += observations.snapshots;
-      return observations;
-    });
-  }
-
-  #walkOf(
-    market: StoredMarket,
-    outcome: Outcome,
-    series: readonly AuditedSeries[],
-    about: ProblemPlace,
-    fingerprints: boolean,
-  ) {
-    const { problems } = this.#audit;
-    const of = (kind: AuditedSeries['kind']) => series.find((one) => one.outcome === outcome && one.kind === kind);
-    const placeOf = (kind: AuditedSeries['kind']) => ({ ...about, outcome, series: kind });
-    const book = of('book');
-    const place = placeOf('book');
-    const quotes = new RecordWalk(this.#audit, of('derived-quote'), placeOf('derived-quote'), QUOTES);
-    const mids = new RecordWalk(this.#audit, of('derived-mid'), placeOf('derived-mid'), OUTCOME_PRICES);
-    const walk = new BookWalk({
-      outcome,
-      mirrored: book?.mirrored === true,
-      window: { startMs: market.startMs, endMs: market.endMs },
-      nowMs: this.#options.clock(),
-      segments: book === undefined ? [].values() : soundSegments(this.#audit, book, place),
-      quotes,
-      mids,
-      fingerprints,
-      report: (kind, segmentId, atMs, what) =>
-        problems.add({ ...place, kind, segmentId, fromMs: atMs, toMs: atMs, what }),
-    });
-    return { walk, quotes, mids };
-  }
-
-  /** Goes through both outcomes side by side; a market of one outcome is gone through as well. */
-  #compareOutcomes(
-    up: BookWalk,
-    down: BookWalk,
-    books: readonly AuditedSeries[],
-    place: ProblemPlace,
-    counts: MirrorCounts,
-  ): void {
-    const mirrored = books.filter((one) => one.mirrored);
-    if (mirrored.length > 0 && mirrored.length === books.length) {
+  /** Walks both outcomes at once, also where a market has only one, and compares mirrored snapshots with the recorded ones. */
+  #compareOutcomes(up: BookWalk, down: BookWalk, books: readonly AuditedSeries[], market: ProblemPlace): MirrorCounts {
+    const counts = { sharedInstants: 0, unmirroredInstants: 0, mirrorMissing: 0 };
+    const mirrored = books.find((one) => one.mirrored);
+    const place: ProblemPlace = { ...market, outcome: mirrored?.outcome, series: 'book' };
+    if (mirrored !== undefined && books.every((one) => one.mirrored)) {
       const what = 'the snapshots are marked as mirrored, and the other outcome has none that were recorded';
-      this.#audit.problems.add({ ...place, kind: 'mirror', outcome: mirrored[0]!.outcome, series: 'book', what });
+      this.#audit.problems.add('mirror', what, place);
     }
-    const mirroredOutcome = books.length > 1 ? mirrored[0]?.outcome : undefined;
-    let ofUp = up.nextInstant();
-    let ofDown = down.nextInstant();
-    while (ofUp !== undefined || ofDown !== undefined) {
-      const order = (ofUp?.timestampMs ?? Infinity) - (ofDown?.timestampMs ?? Infinity);
+    let nextUp = up.nextInstant();
+    let nextDown = down.nextInstant();
+    while (nextUp !== undefined || nextDown !== undefined) {
+      const order = (nextUp?.timestampMs ?? Infinity) - (nextDown?.timestampMs ?? Infinity);
+      const ofUp = order <= 0 ? nextUp : undefined;
+      const ofDown = order >= 0 ? nextDown : undefined;
       if (up.broken || down.broken) {
         // What is missing on one side says nothing about the other.
-      } else if (mirroredOutcome !== undefined) {
-        const [original, mirror] = mirroredOutcome === 'down' ? [ofUp, ofDown] : [ofDown, ofUp];
-        const ahead = mirroredOutcome === 'down' ? order : -order;
-        this.#holdMirror(
-          ahead > 0 ? undefined : original,
-          ahead < 0 ? undefined : mirror,
-          mirroredOutcome,
-          place,
-          counts,
-        );
-      } else if (order === 0) {
+      } else if (mirrored !== undefined && books.length > 1) {
+        const [original, mirror] = mirrored.outcome === 'down' ? [ofUp, ofDown] : [ofDown, ofUp];
+        const missing = (original?.count ?? 0) - (mirror?.count ?? 0);
+        if (missing > 0) counts.mirrorMissing += missing;
+        else if (missing < 0 || !sameFingerprint(original!.sum, mirror!.sum)) {
+          const { segmentId, timestampMs: atMs } = mirror!;
+          const what = 'a mirrored snapshot is not the mirror of a recorded one';
+          this.#audit.problems.add('mirror', what, { ...place, segmentId, fromMs: atMs, toMs: atMs });
+        }
+      } else if (ofUp !== undefined && ofDown !== undefined) {
         counts.sharedInstants += 1;
-        if (!sameFingerprint(ofUp!.last, ofDown!.last)) counts.unmirroredInstants += 1;
+        if (!sameFingerprint(ofUp.last, ofDown.last)) counts.unmirroredInstants += 1;
       }
-      if (order <= 0) ofUp = up.nextInstant();
-      if (order >= 0) ofDown = down.nextInstant();
+      if (order <= 0) nextUp = up.nextInstant();
+      if (order >= 0) nextDown = down.nextInstant();
     }
-  }
-
-  /** Holds the mirrored snapshots of one instant against the recorded ones. */
-  #holdMirror(
-    original: Instant | undefined,
-    mirror: Instant | undefined,
-    outcome: Outcome,
-    place: ProblemPlace,
-    counts: MirrorCounts,
-  ): void {
-    const missing = (original?.count ?? 0) - (mirror?.count ?? 0);
-    if (missing > 0) {
-      counts.mirrorMissing += missing;
-      return;
-    }
-    if (missing === 0 && sameFingerprint(original!.sum, mirror!.sum)) return;
-    const { segmentId, timestampMs } = mirror!;
-    const what = 'a mirrored snapshot is not the mirror of a recorded one';
-    this.#audit.problems.add({
-      ...place,
-      kind: 'mirror',
-      outcome,
-      series: 'book',
-      segmentId,
-      fromMs: timestampMs,
-      toMs: timestampMs,
-      what,
-    });
+    return counts;
   }
 
   /** Quotes, mids and trades that were recorded; books and what is derived from them were read with the books. */
@@ -324,17 +251,15 @@ class Verifier {
     }
   }
 
-  /** Reports what speaks against the winner, and returns what only casts a doubt on it. */
+  /** Reports contradictions of the winner, and returns a mere doubt. */
   #judgeWinner(market: StoredMarket, place: ProblemPlace): string | undefined {
     const contradiction = winnerContradiction(market);
-    if (contradiction !== undefined) this.#audit.problems.add({ ...place, kind: 'winner', what: contradiction });
+    if (contradiction !== undefined) this.#audit.problems.add('winner', contradiction, place);
     if (market.winner === undefined) return undefined;
     const ticks = { start: this.#tickAt(market, market.startMs), end: this.#tickAt(market, market.endMs) };
     const verdict = judgeByTicks(market, ticks);
-    this.#winners[verdict] += 1;
-    if (verdict === 'contradict') {
-      this.#audit.problems.add({ ...place, kind: 'winner', what: tickContradiction(market, ticks) });
-    }
+    this.#audit.totals[VERDICT_TOTALS[verdict]] += 1;
+    if (verdict === 'contradict') this.#audit.problems.add('winner', tickContradiction(market, ticks), place);
     return verdict === 'doubt' ? tickContradiction(market, ticks) : undefined;
   }
 
@@ -367,8 +292,8 @@ class Verifier {
   }
 
   #lookUpIds(series: readonly AuditedSeries[], place: ProblemPlace): void {
-    for (const { seriesId, kind, outcome, symbol, source } of series) {
-      if (kind.startsWith('derived-')) continue;
+    for (const one of series.filter(hasOwnIds)) {
+      const { seriesId, kind, outcome, symbol, source } = one;
       for (const segment of this.#audit.source.segments(seriesId)) {
         if (segment.fault !== undefined) continue;
         checkIds(this.#audit, segment, { ...place, series: kind, outcome, symbol, source });
@@ -376,39 +301,24 @@ class Verifier {
     }
   }
 
-  /** Runs what reads the database; where that is damaged too much to be read on, it says so and goes on with the rest. */
+  /** Runs `work`, which reads the database; where a damaged page ends it, that is reported and the rest goes on. */
   #guarded<T>(place: ProblemPlace, work: () => T): T | undefined {
     try {
       return work();
     } catch (error) {
       if (!saysDamaged(error)) throw error;
-      this.#audit.problems.add({
-        ...place,
-        kind: 'database',
-        what: 'a page of the database cannot be read: it is damaged',
-      });
+      this.#audit.problems.add('database', 'a page of the database cannot be read: it is damaged', place);
       return undefined;
     }
   }
 
   #verification(): Verification {
-    const { problems, segments, records } = this.#audit;
-    const { agree, contradict, doubt, uncovered } = this.#winners;
+    const { problems, totals } = this.#audit;
+    const elapsedMs = this.#options.clock() - this.#startedMs;
     return {
       ok: problems.count === 0,
       problems: problems.listed,
-      totals: {
-        markets: this.#marketCount,
-        segments,
-        records,
-        snapshots: this.#snapshots,
-        winnersConfirmed: agree,
-        winnersContradicted: contradict,
-        winnersUnjudged: doubt + uncovered,
-        problems: problems.count,
-        damage: problems.damage,
-        elapsedMs: this.#options.clock() - this.#startedMs,
-      },
+      totals: { ...totals, problems: problems.count, damage: problems.damage, elapsedMs },
     };
   }
 }
