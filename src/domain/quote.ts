@@ -46,14 +46,14 @@ export function sameQuote(a: Quote, b: Quote): boolean {
 }
 
 /** (bid + ask) / 2 without rounding, or undefined when a side is missing. Done in integers at one digit more. */
-export function midOf(quote: Quote): number | undefined {
+export function midOf(quote: Pick<Quote, 'bidPrice' | 'askPrice'>): number | undefined {
   if (quote.bidPrice === undefined || quote.askPrice === undefined) return undefined;
   const scale = commonScale(quote.bidPrice, quote.askPrice);
   return ((toScaled(quote.bidPrice, scale) + toScaled(quote.askPrice, scale)) * 5) / powerOfTen(scale + 1);
 }
 
 /** ask - bid without rounding, or undefined when a side is missing. */
-export function spreadOf(quote: Quote): number | undefined {
+export function spreadOf(quote: Pick<Quote, 'bidPrice' | 'askPrice'>): number | undefined {
   if (quote.bidPrice === undefined || quote.askPrice === undefined) return undefined;
   const scale = commonScale(quote.bidPrice, quote.askPrice);
   return (toScaled(quote.askPrice, scale) - toScaled(quote.bidPrice, scale)) / powerOfTen(scale);

@@ -1,15 +1,9 @@
 import { parseTradeSide, TRANSACTION_HASH, type TradeDetails, tradeDetails } from '../domain/trade.ts';
 import { type Fields, nonNegative, rejected, stated, wordField } from './fields.ts';
 
-/** How a form calls what is known of a trade. */
-interface TradeNames {
-  readonly size: string;
-  readonly side: string;
-  readonly feeRateBps: string;
-  readonly transactionHash: string;
-}
+/** The names of a format for the fields of a trade. */
+type TradeNames = Readonly<Record<keyof TradeDetails, string>>;
 
-/** The own format's names. */
 export const OWN_TRADE_NAMES: TradeNames = {
   size: 'size',
   side: 'side',
@@ -17,7 +11,6 @@ export const OWN_TRADE_NAMES: TradeNames = {
   transactionHash: 'transactionHash',
 };
 
-/** The venue's. */
 export const VENUE_TRADE_NAMES: TradeNames = {
   size: 'size',
   side: 'side',
@@ -25,19 +18,19 @@ export const VENUE_TRADE_NAMES: TradeNames = {
   transactionHash: 'transaction_hash',
 };
 
-/** What a record says of a trade beside its price; undefined when it says nothing. Throws 'rejected-record'. */
+/** The details of a trade besides its price; undefined when a record has none. Throws 'rejected-record'. */
 export function tradeFields(fields: Fields, names: TradeNames): TradeDetails | undefined {
-  const read = <T>(name: string, parse: () => T) => (isStated(fields, name) ? parse() : undefined);
-  const { size, side, feeRateBps, transactionHash } = names;
+  const read = <T>(name: string, field: (fields: Fields, name: string) => T) =>
+    isStated(fields, name) ? field(fields, name) : undefined;
   return tradeDetails({
-    size: read(size, () => sizeField(fields, size)),
-    side: read(side, () => wordField(fields, side, parseTradeSide, 'neither buy nor sell')),
-    feeRateBps: read(feeRateBps, () => feeField(fields, feeRateBps)),
-    transactionHash: read(transactionHash, () => hashField(fields, transactionHash)),
+    size: read(names.size, sizeField),
+    side: read(names.side, () => wordField(fields, names.side, parseTradeSide, 'neither buy nor sell')),
+    feeRateBps: read(names.feeRateBps, feeField),
+    transactionHash: read(names.transactionHash, hashField),
   });
 }
 
-/** Recorders write what they do not know as an empty text, too. */
+/** Recorders also write an empty text where they do not know a value. */
 function isStated(fields: Fields, name: string): boolean {
   return stated(fields, name) !== undefined && fields[name] !== '';
 }

@@ -3,7 +3,7 @@ import { marketAsOf } from '../domain/market-as-of.ts';
 import { complement } from '../domain/mirrored-book.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { bestPricesOf, midpointOf, spreadBetween } from '../venue/best-prices.ts';
-import type { ListedMarket, MarketStanding } from '../venue/listed-form.ts';
+import type { ListedMarket, MarketStatus } from '../venue/market-status.ts';
 import { ifKnown } from '../venue/time.ts';
 import { bookAt, lastTradeAt } from './market-state.ts';
 import type { Replay } from './replay.ts';
@@ -36,12 +36,12 @@ export function listedObject(
   replay: Replay,
   market: StoredMarket,
   nowMs: InstantMs,
-  objectOf: (market: ListedMarket, standing: MarketStanding) => object,
+  objectOf: (market: ListedMarket, status: MarketStatus) => object,
 ): object {
-  return objectOf(listedMarket(replay, market, nowMs), standingOf(replay, market, nowMs));
+  return objectOf(listedMarket(replay, market, nowMs), statusOf(replay, market, nowMs));
 }
 
-function standingOf(replay: Replay, market: StoredMarket, nowMs: InstantMs): MarketStanding {
+function statusOf(replay: Replay, market: StoredMarket, nowMs: InstantMs): MarketStatus {
   const { resolvedMs, winner } = marketAsOf(market, nowMs);
   const known = bookAt(replay.archive, market, 'up', nowMs);
   const best = known && bestPricesOf(known.book);

@@ -1,7 +1,8 @@
+import { decimalText } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { midOf, spreadOf } from '../domain/quote.ts';
 
-/** The best prices of a book in the venue's words: 0 and 1 stand for an empty side. */
+/** The best prices of a book as the venue writes them: an empty side has 0 or 1. */
 export interface BestPrices {
   readonly bid: number;
   readonly ask: number;
@@ -13,19 +14,21 @@ export function bestPricesOf({ bidPrices: [bid = 0], askPrices: [ask = 1] }: Ord
 
 /** Between the best prices, exact. */
 export function midpointOf({ bid, ask }: BestPrices): number {
-  return midOf(quoteOf(bid, ask))!;
+  return midOf({ bidPrice: bid, askPrice: ask })!;
 }
 
 /** ask - bid, exact. */
 export function spreadBetween({ bid, ask }: BestPrices): number {
-  return spreadOf(quoteOf(bid, ask))!;
+  return spreadOf({ bidPrice: bid, askPrice: ask })!;
+}
+
+/** The spread in digits; negative where the book is crossed. */
+export function spreadText(best: BestPrices): string {
+  const spread = spreadBetween(best);
+  return spread < 0 ? `-${decimalText(-spread)}` : decimalText(spread);
 }
 
 /** Whether a best price came, went or moved. */
 export function isNewTop(before: OrderBook, after: OrderBook): boolean {
   return before.bidPrices[0] !== after.bidPrices[0] || before.askPrices[0] !== after.askPrices[0];
-}
-
-function quoteOf(bidPrice: number, askPrice: number) {
-  return { bidPrice, askPrice, bidSize: undefined, askSize: undefined };
 }

@@ -21,13 +21,13 @@ export interface HashedBook {
   readonly negRisk: boolean;
 }
 
-/** What a hash depends on beside the book and is not said with it: the last trade's price, and the tick. */
+/** The inputs of a hash that messages may leave out: the last trade's price, and the tick. */
 export interface HashTail {
   readonly tickSize: string;
   readonly lastTradePrice: string;
 }
 
-/** A book that is being hashed: everything in front of the tick is hashed once, however many tails are tried. */
+/** Hashes a book: everything before the tick is hashed once, however many tails are tried. */
 export class BookHasher {
   readonly #head;
   readonly #negRisk: boolean;
@@ -43,26 +43,26 @@ export class BookHasher {
   }
 }
 
-/** The hash of bytes that are written as above, in hex. */
+/** The hash of bytes in the form above, in hex. */
 export function hashedBytes(bytes: Uint8Array): string {
   return Bun.SHA1.hash(bytes, 'hex');
 }
 
 function headText({ market, assetId, timestamp, bids, asks, minOrderSize }: HashedBook): string {
-  return `{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[${bids}],"asks":[${asks}${behindLevels(minOrderSize)}`;
+  return `{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[${bids}],"asks":[${asks}${afterLevels(minOrderSize)}`;
 }
 
-/** What stands between the asks and the tick. */
-export function behindLevels(minOrderSize: string): string {
+/** From the asks' end to the tick. */
+export function afterLevels(minOrderSize: string): string {
   return `],"min_order_size":${JSON.stringify(minOrderSize)},"tick_size":`;
 }
 
-/** The tick, and what stands behind it. */
+/** From the tick to the end. */
 export function tailText(negRisk: boolean, { tickSize, lastTradePrice }: HashTail): string {
   return `${JSON.stringify(tickSize)},"neg_risk":${negRisk},"last_trade_price":${JSON.stringify(lastTradePrice)}}`;
 }
 
-/** The levels of a book in the venue's order and words. */
+/** The levels of a book in the venue's order and form. */
 export function hashedLevels(book: OrderBook): Pick<HashedBook, 'bids' | 'asks'> {
   return { bids: sideText(book.bidPrices, book.bidSizes), asks: sideText(book.askPrices, book.askSizes) };
 }

@@ -2,13 +2,13 @@ import { decimalPlaces, decimalText } from '../domain/decimal.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { writeText } from '../segment/decimal-text.ts';
-import { behindLevels, hashedBytes, tailText, tradePriceText } from './book-hash.ts';
+import { afterLevels, hashedBytes, tailText, tradePriceText } from './book-hash.ts';
 import { MIN_ORDER_SIZE } from './messages.ts';
-import { VenueSide } from './side-writer.ts';
+import { SideWriter } from './side-writer.ts';
 
 const encoder = new TextEncoder();
 
-/** What a book's messages say beside its levels, and its hash depends on. */
+/** The fields of a book's messages besides its levels; its hash depends on them. */
 export interface BookContext {
   readonly timestampMs: InstantMs;
   readonly tickSize: string;
@@ -17,28 +17,28 @@ export interface BookContext {
 
 /** Decimals that the venue writes a trade's price with. */
 const TRADE_DECIMALS = 3;
-/** A level takes no more: two decimals of 24 characters each, and what stands around them. */
+/** Of a level: two decimals of 24 characters each, and the text around them. */
 const LEVEL_BYTES_MAX = 80;
-/** Beside the levels: asset, market, time, ticks, prices. */
+/** Of everything but the levels: asset, market, time, ticks, prices. */
 const FRAME_BYTES_MAX = 1024;
 const INITIAL_LEVELS = 128;
-const BEHIND_TIMESTAMP = '","hash":"","bids":[';
+const AFTER_TIMESTAMP = '","hash":"","bids":[';
 const BETWEEN_SIDES = '],"asks":[';
 
 /**
- * One outcome's book as the venue tells it, and its hash. The bytes that are hashed (book-hash.ts) are kept
- * from one change to the next, and only what changed is written again.
+ * Writes one outcome's book as the venue sends it, and its hash. The bytes that are hashed (book-hash.ts) are kept from one
+ * change to the next, and only changed levels are written again.
  */
-export class VenueBook {
+export class BookWriter {
   readonly conditionId: string;
   readonly assetId: string;
-  readonly #bids = new VenueSide(true);
-  readonly #asks = new VenueSide(false);
+  readonly #bids = new SideWriter(true);
+  readonly #asks = new SideWriter(false);
   #bytes = new Uint8Array(FRAME_BYTES_MAX + INITIAL_LEVELS * LEVEL_BYTES_MAX);
   readonly #timestampAt: number;
   /** Where the bids begin. */
   #bidsAt = 0;
-  /** Behind the asks. */
+  /** After the asks. */
   #end = 0;
   #tail: (Omit<BookContext, 'timestampMs'> & { readonly text: string; readonly bytes: Uint8Array }) | undefined;
 
@@ -58,7 +58,7 @@ export class VenueBook {
     this.#end = writeText(this.#bytes, this.#bidsAt, `${bids}${BETWEEN_SIDES}${asks}`);
   }
 
-  /** Gives the level at a price, also in digits, its new size in digits; '0' takes it away. */
+  /** Gives the level at a price, also in digits, its new size in digits; '0' removes it. */
   set(isBid: boolean, price: number, priceText: string, size: string): void {
     this.#reserve(1);
     const asksAt = this.#bidsAt + this.#bids.length + BETWEEN_SIDES.length;
@@ -75,52 +75,56 @@ export class VenueBook {
     return hashedBytes(this.#bytes.subarray(0, this.#end + bytes.length));
   }
 
-  /** A `book` message as it begins a subscription. */
+  /** The `book` message at the start of a subscription. */
   opening(context: BookContext): string {
-    const { tickSize, lastTrade, timestampMs } = context;
-    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}","timestamp":"${timestampMs}","hash":"${this.hash(context)}",${this.#sides()}],"tick_size":"${tickSize}","event_type":"book","last_trade_price":"${lastTradeText(lastTrade)}"}`;
+    const { tickSize, lastTrade } = context;
+    return `${this.#stamped(context)}],"tick_size":"${tickSize}","event_type":"book","last_trade_price":"${lastTradeText(lastTrade)}"}`;
   }
 
-  /** A `book` message as it follows a trade. */
+  /** The `book` message after a trade. */
   following(context: BookContext): string {
     return `{"market":"${this.conditionId}","asset_id":"${this.assetId}",${this.#sides()}],"hash":"${this.hash(context)}","timestamp":"${context.timestampMs}","event_type":"book"}`;
   }
 
   /** The answer of REST's `/book`. */
   summary(context: BookContext): string {
-    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}","timestamp":"${context.timestampMs}","hash":"${this.hash(context)}",${this.#sides()}${this.#tailOf(context).text}`;
+    return `${this.#stamped(context)}${this.#tailOf(context).text}`;
   }
 
-  /** What stands behind the levels; it changes with trades and ticks only. */
+  #stamped(context: BookContext): string {
+    return `{"market":"${this.conditionId}","asset_id":"${this.assetId}","timestamp":"${context.timestampMs}","hash":"${this.hash(context)}",${this.#sides()}`;
+  }
+
+  /** Everything after the levels; it changes with trades and ticks only. */
   #tailOf({ tickSize, lastTrade }: BookContext): { readonly text: string; readonly bytes: Uint8Array } {
     if (this.#tail?.tickSize === tickSize && this.#tail.lastTrade === lastTrade) return this.#tail;
-    const text = behindLevels(MIN_ORDER_SIZE) + tailText(false, { tickSize, lastTradePrice: lastTradeText(lastTrade) });
+    const text = afterLevels(MIN_ORDER_SIZE) + tailText(false, { tickSize, lastTradePrice: lastTradeText(lastTrade) });
     this.#tail = { tickSize, lastTrade, text, bytes: encoder.encode(text) };
     return this.#tail;
   }
 
-  /** Without the bracket behind the asks. */
+  /** Without the bracket after the asks. */
   #sides(): string {
     return `"bids":[${Buffer.from(this.#bytes.buffer, this.#bidsAt, this.#end - this.#bidsAt).toString('latin1')}`;
   }
 
   #stamp(timestampMs: InstantMs): void {
     const digits = String(timestampMs);
-    // Times have 13 digits from 2001 to 2286; others move what stands behind them.
-    if (this.#bidsAt !== this.#timestampAt + digits.length + BEHIND_TIMESTAMP.length) this.#moveSides(digits.length);
+    // Times have 13 digits from 2001 to 2286; others move the sides.
+    if (this.#bidsAt !== this.#timestampAt + digits.length + AFTER_TIMESTAMP.length) this.#moveSides(digits.length);
     writeText(this.#bytes, this.#timestampAt, digits);
   }
 
   #moveSides(digits: number): void {
-    const behind = this.#timestampAt + digits;
-    const bidsAt = behind + BEHIND_TIMESTAMP.length;
+    const after = this.#timestampAt + digits;
+    const bidsAt = after + AFTER_TIMESTAMP.length;
     this.#bytes.copyWithin(bidsAt, this.#bidsAt, this.#end);
     this.#end += bidsAt - this.#bidsAt;
     this.#bidsAt = bidsAt;
-    writeText(this.#bytes, behind, BEHIND_TIMESTAMP);
+    writeText(this.#bytes, after, AFTER_TIMESTAMP);
   }
 
-  /** Makes room for so many more levels, and for what stands around them. */
+  /** Makes room for so many more levels, and for everything else. */
   #reserve(levels: number): void {
     const needed = this.#end + levels * LEVEL_BYTES_MAX + FRAME_BYTES_MAX;
     if (needed <= this.#bytes.length) return;
@@ -130,7 +134,7 @@ export class VenueBook {
   }
 }
 
-/** The price of the last trade as books say it: with three decimals, or more where it has more; empty before the first one. */
+/** The price of the last trade in a book: with three decimals, or more where it has more; empty before the first one. */
 function lastTradeText(lastTrade: BookContext['lastTrade']): string {
   if (lastTrade === undefined) return '';
   const { price } = lastTrade;

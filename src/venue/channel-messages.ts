@@ -3,15 +3,15 @@ import type { InstantMs } from '../domain/instant.ts';
 import { assetIdOf, type Market } from '../domain/market.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { TradeDetails } from '../domain/trade.ts';
-import { type BestPrices, spreadBetween } from './best-prices.ts';
+import { type BestPrices, spreadText } from './best-prices.ts';
 import type { PriceTexts } from './price-texts.ts';
 
-/** What the venue calls the outcomes, in the order of the assets. */
+/** The venue's names of the outcomes, in the order of the assets. */
 export const VENUE_OUTCOMES: Readonly<Record<Outcome, string>> = { up: 'Up', down: 'Down' };
 
 /**
- * The `new_market` message (docs.polymarket.com, market channel), without what recordings do not keep: question, description,
- * fees. Names of the same thing are as many as the venue has.
+ * The `new_market` message (docs.polymarket.com, market channel), without fields that recordings do not keep: question,
+ * description, fees. Some fields repeat others, as at the venue.
  */
 export function listedFrame(market: Market, timestampMs: InstantMs): string {
   const assetIds = [...market.clobTokenIds];
@@ -45,7 +45,7 @@ export function resolvedFrame(market: Market, timestampMs: InstantMs): string {
   });
 }
 
-/** The `last_trade_price` message; what is not recorded of a trade is left out. */
+/** The `last_trade_price` message, without fields that were not recorded. */
 export function tradeFrame(
   market: Market,
   outcome: Outcome,
@@ -85,10 +85,4 @@ export function bestFrame(
   timestampMs: InstantMs,
 ): string {
   return `{"market":"${market.conditionId}","asset_id":"${assetIdOf(market, outcome)}","best_bid":"${prices.text(best.bid)}","best_ask":"${prices.text(best.ask)}","spread":"${spreadText(best)}","timestamp":"${timestampMs}","event_type":"best_bid_ask"}`;
-}
-
-/** In digits; negative where the book is crossed. */
-export function spreadText(best: BestPrices): string {
-  const spread = spreadBetween(best);
-  return spread < 0 ? `-${decimalText(-spread)}` : decimalText(spread);
 }

@@ -1,38 +1,38 @@
 import { OUTCOMES } from '../domain/outcome.ts';
 import { VENUE_OUTCOMES } from './channel-messages.ts';
-import type { ListedMarket, MarketStanding } from './listed-form.ts';
+import type { ListedMarket, MarketStatus } from './market-status.ts';
 import { MIN_ORDER_SIZE } from './messages.ts';
 import { venueTime } from './time.ts';
 
 /**
- * A market as the CLOB's `/markets/{condition_id}` has it (docs.polymarket.com). What recordings do not keep is left out:
+ * A market as the CLOB's `/markets/{condition_id}` has it (docs.polymarket.com). Fields that recordings do not keep are left out:
  * question, description, pictures, fees, rewards.
  */
-export function venueMarket(market: ListedMarket, standing: MarketStanding): object {
+export function venueMarket(market: ListedMarket, status: MarketStatus): object {
   return {
     enable_order_book: true,
-    ...statesOf(market, standing),
+    ...statesOf(market, status),
     minimum_order_size: Number(MIN_ORDER_SIZE),
-    minimum_tick_size: standing.tickSize,
+    minimum_tick_size: status.tickSize,
     condition_id: market.conditionId,
     market_slug: market.slug,
     end_date_iso: venueTime(market.endMs),
     neg_risk: false,
-    tokens: tokensOf(market, standing),
+    tokens: tokensOf(market, status),
   };
 }
 
-/** The same in the fewer words of `/simplified-markets`. */
-export function simplifiedMarket(market: ListedMarket, standing: MarketStanding): object {
-  return { condition_id: market.conditionId, tokens: tokensOf(market, standing), ...statesOf(market, standing) };
+/** The same with the fewer fields of `/simplified-markets`. */
+export function simplifiedMarket(market: ListedMarket, status: MarketStatus): object {
+  return { condition_id: market.conditionId, tokens: tokensOf(market, status), ...statesOf(market, status) };
 }
 
 /** The venue calls a market active for good. */
-function statesOf({ resolvedMs }: ListedMarket, { isAcceptingOrders }: MarketStanding) {
+function statesOf({ resolvedMs }: ListedMarket, { isAcceptingOrders }: MarketStatus) {
   return { active: true, closed: resolvedMs !== undefined, archived: false, accepting_orders: isAcceptingOrders };
 }
 
-function tokensOf({ clobTokenIds, winner }: ListedMarket, { prices }: MarketStanding): object[] {
+function tokensOf({ clobTokenIds, winner }: ListedMarket, { prices }: MarketStatus): object[] {
   return OUTCOMES.map((outcome, index) => ({
     token_id: clobTokenIds[index],
     outcome: VENUE_OUTCOMES[outcome],

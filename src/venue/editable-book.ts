@@ -1,13 +1,13 @@
 import { LEVELS_MAX, type OrderBook } from '../domain/orderbook.ts';
 
 /** One asset's book while changes are applied to it: an order book that is edited in place, best level first. */
-export class VenueBook implements OrderBook {
+export class EditableBook implements OrderBook {
   bidPrices: number[] = [];
   bidSizes: number[] = [];
   askPrices: number[] = [];
   askSizes: number[] = [];
 
-  /** Sets the size at a price, 0 takes the level away. Whether that made the book another one. */
+  /** Sets the size at a price, 0 removes the level. Returns whether the book changed. */
   set(isBid: boolean, price: number, size: number): boolean {
     return isBid
       ? setLevel(this.bidPrices, this.bidSizes, -1, price, size)
@@ -21,26 +21,27 @@ export class VenueBook implements OrderBook {
   }
 
   replace(book: OrderBook): void {
-    this.bidPrices = [...book.bidPrices];
-    this.bidSizes = [...book.bidSizes];
-    this.askPrices = [...book.askPrices];
-    this.askSizes = [...book.askSizes];
+    Object.assign(this, copyOf(book));
   }
 
-  /** The book as it is now, for good. */
+  /** The book as it is now; later changes leave it alone. */
   snapshot(): OrderBook {
-    return {
-      bidPrices: this.bidPrices.slice(),
-      bidSizes: this.bidSizes.slice(),
-      askPrices: this.askPrices.slice(),
-      askSizes: this.askSizes.slice(),
-    };
+    return copyOf(this);
   }
 }
 
-/** See `VenueBook.set`; `away`: the direction in which prices leave the best one. */
+function copyOf({ bidPrices, bidSizes, askPrices, askSizes }: OrderBook): OrderBook {
+  return {
+    bidPrices: bidPrices.slice(),
+    bidSizes: bidSizes.slice(),
+    askPrices: askPrices.slice(),
+    askSizes: askSizes.slice(),
+  };
+}
+
+/** See `EditableBook.set`; `away`: the direction in which prices leave the best one. */
 export function setLevel(prices: number[], sizes: number[], away: -1 | 1, price: number, size: number): boolean {
-  const at = placeOf(prices, price, away);
+  const at = indexOfPrice(prices, price, away);
   const isHeld = prices[at] === price;
   if (size === 0) {
     if (!isHeld) return false;
@@ -58,8 +59,8 @@ export function setLevel(prices: number[], sizes: number[], away: -1 | 1, price:
   return true;
 }
 
-/** The index at which `price` stands, or would stand, among prices that ascend (1) or descend (-1). */
-export function placeOf(prices: readonly number[], price: number, direction: -1 | 1): number {
+/** The index of `price`, or of where to insert it, among prices that ascend (1) or descend (-1). */
+export function indexOfPrice(prices: readonly number[], price: number, direction: -1 | 1): number {
   let low = 0;
   let high = prices.length;
   while (low < high) {
@@ -68,27 +69,4 @@ export function placeOf(prices: readonly number[], price: number, direction: -1 
     else high = middle;
   }
   return low;
-}
-
-/** At how many prices two books differ, both sides together. */
-export function differingLevels(a: OrderBook, b: OrderBook): number {
-  return (
-    differingOnSide(a.bidPrices, a.bidSizes, b.bidPrices, b.bidSizes) +
-    differingOnSide(a.askPrices, a.askSizes, b.askPrices, b.askSizes)
-  );
-}
-
-function differingOnSide(
-  prices: readonly number[],
-  sizes: readonly number[],
-  otherPrices: readonly number[],
-  otherSizes: readonly number[],
-): number {
-  const sizeAt = new Map(prices.map((price, index) => [price, sizes[index]]));
-  let differing = 0;
-  for (const [index, price] of otherPrices.entries()) {
-    if (sizeAt.get(price) !== otherSizes[index]) differing += 1;
-    sizeAt.delete(price);
-  }
-  return differing + sizeAt.size;
 }

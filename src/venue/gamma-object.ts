@@ -11,6 +11,7 @@ import {
   rejected,
   stated,
 } from '../record/fields.ts';
+import { coinOfSeries } from './gamma-series.ts';
 import {
   byOutcome,
   coinOf,
@@ -25,20 +26,18 @@ import {
 } from './market-fields.ts';
 import { knownCoin, slugField } from './slug.ts';
 
-/** So long behind its window the venue calls a market closed. */
+/** The venue calls a market closed at the latest this long after its window. */
 const STALE_AFTER_MS = 24 * 3_600_000;
 const STRIKE_DECIMALS = 18;
-const UP_DOWN = OUTCOMES;
 
 const CHAINLINK_STREAM = /data\.chain\.link\/streams\/([a-z0-9]+)-usd\b/i;
 const BINANCE_PAIR = /binance\.com\/[a-z]+\/(?:trade|futures)\/([a-z0-9]+?)_?usdt\b/i;
-const SERIES = /^([a-z0-9]+)-up-or-down-/i;
 
-/** A market object with what stands around it. */
+/** A market object with the objects around it. */
 interface Found {
   readonly market: Fields;
   readonly event: Fields;
-  /** The recorder's own words; empty where there are none. */
+  /** The recorder's own fields; empty where there are none. */
   readonly recorder: Fields;
 }
 
@@ -64,10 +63,10 @@ function isRecorders(value: Fields): boolean {
 
 /**
  * The venue's market and event objects as its Gamma API answers them: a market, an event with its `markets`, lists of either,
- * or one of them as `raw` in what a recorder says about the market itself (`condition_id`, `token_ids` in the order up,
+ * or one of them as `raw` in a recorder's own object (`condition_id`, `token_ids` in the order up,
  * down, `start_sec`, `end_sec`, `outcome_prices`, `strike_value` times 10^18).
  *
- * One for each market that a value speaks of; one that throws 'rejected-record' where it speaks of none.
+ * One for each market in a value; one that throws 'rejected-record' where there is none.
  */
 export function statementsOf(value: unknown): (() => MarketStatement)[] {
   return (Array.isArray(value) ? value : [value]).flatMap((element) => {
@@ -104,7 +103,7 @@ function statementOf({ market, event, recorder }: Found): MarketStatement {
     optional(recorder, 'condition_id', conditionIdField),
   );
   if (conditionId === undefined) throw rejected('conditionId is missing or not 0x and up to 64 hex digits');
-  const labels = listField(market, 'outcomes') ?? (isRecorders(recorder) ? UP_DOWN : undefined);
+  const labels = listField(market, 'outcomes') ?? (isRecorders(recorder) ? OUTCOMES : undefined);
   if (labels === undefined) throw rejected('outcomes is missing');
   if (byOutcome(labels, labels) === undefined) {
     throw noMarket(slug, `its outcomes are ${labels.slice(0, 3).map(String).join(' and ')}`.slice(0, 100));
@@ -149,7 +148,7 @@ function windowOf(slug: string, { market, event, recorder }: Found) {
     timeField(recorder, 'start_sec'),
   );
   const endMs = agreed('the end of the window', timeField(market, 'endDate'), timeField(recorder, 'end_sec'));
-  const coins = [coinOfSource(market), coinOfSeries(event), coinOf(recorder, 'asset')];
+  const coins = [coinOfSource(market), coinOfSeries(stated(event, 'seriesSlug')), coinOf(recorder, 'asset')];
   return marketWindow(slug, { startMs, endMs }, coins);
 }
 
@@ -161,11 +160,6 @@ function coinOfSource(market: Fields): string | undefined {
   return stream === undefined ? BINANCE_PAIR.exec(source)?.[1]?.toLowerCase() : knownCoin(stream);
 }
 
-function coinOfSeries(event: Fields): string | undefined {
-  const series = stated(event, 'seriesSlug');
-  return typeof series === 'string' ? knownCoin(SERIES.exec(series)?.[1] ?? '') : undefined;
-}
-
 /** Markets of the protocol's second version have `positionIds`; which of the two counts, the version says. */
 function tokensOf(market: Fields, labels: readonly unknown[]) {
   const name = market.version === 'v2' ? 'positionIds' : 'clobTokenIds';
@@ -175,7 +169,7 @@ function tokensOf(market: Fields, labels: readonly unknown[]) {
 
 function recorderTokens(recorder: Fields) {
   const ids = listField(recorder, 'token_ids');
-  return ids === undefined ? UNKNOWN_TOKENS : tokensByLabel(UP_DOWN, ids, 'token_ids');
+  return ids === undefined ? UNKNOWN_TOKENS : tokensByLabel(OUTCOMES, ids, 'token_ids');
 }
 
 /** Closed markets have a winner, or are split (0.5 and 0.5), or their prices do not say it yet. */
@@ -185,7 +179,7 @@ function settlement(market: Fields, recorder: Fields, labels: readonly unknown[]
   const winner = agreed(
     'the winner',
     closed === true ? winnerOf(listField(market, 'outcomePrices'), labels, 'outcomePrices') : undefined,
-    resolved ? winnerOf(listField(recorder, 'outcome_prices'), UP_DOWN, 'outcome_prices') : undefined,
+    resolved ? winnerOf(listField(recorder, 'outcome_prices'), OUTCOMES, 'outcome_prices') : undefined,
   );
   if (winner === undefined) return { closed };
   const resolvedMs = timeField(market, 'closedTime') ?? timeField(market, 'umaEndDate');
@@ -193,14 +187,18 @@ function settlement(market: Fields, recorder: Fields, labels: readonly unknown[]
 }
 
 /** The outcome whose share pays 1, where the other's pays nothing. */
-function winnerOf(prices: readonly unknown[] | undefined, labels: readonly unknown[], name: string) {
+function winnerOf(
+  prices: readonly unknown[] | undefined,
+  labels: readonly unknown[],
+  name: string,
+): Outcome | undefined {
   if (prices === undefined) return undefined;
   const figures = prices.map((price) => marketFigure({ [name]: price }, name));
   const byLabel = byOutcome(labels, figures);
   if (byLabel === undefined) throw rejected(`${name} is not a list of one price per outcome`);
   const [up, down] = byLabel;
-  const winner: Outcome | undefined = up === 1 && down === 0 ? 'up' : up === 0 && down === 1 ? 'down' : undefined;
-  return winner;
+  if (up === 1 && down === 0) return 'up';
+  return up === 0 && down === 1 ? 'down' : undefined;
 }
 
 function referencePrices(event: Fields, recorder: Fields) {
@@ -220,7 +218,7 @@ function strikeOf(recorder: Fields): number | undefined {
   return parseFigure(`${value.replace(/^0+(?=\d)/, '')}e-${STRIKE_DECIMALS}`);
 }
 
-/** What is said in two places must be the same. */
+/** A value that is stated twice must be the same. */
 function agreed<T extends string | number>(what: string, inner: T | undefined, outer: T | undefined): T | undefined {
   if (inner !== undefined && outer !== undefined && inner !== outer) {
     throw rejected(`${what} is stated twice, as ${inner} and as ${outer}`);

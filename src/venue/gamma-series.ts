@@ -1,12 +1,14 @@
 import type { Timeframe } from '../domain/timeframe.ts';
+import { knownCoin } from './slug.ts';
 
 /** The series that the venue files markets of a coin and a timeframe under. */
 export interface GammaSeries {
   readonly slug: string;
-  /** Undefined where nobody has noted it. */
+  /** Undefined where it is not known here. */
   readonly id: string | undefined;
 }
 
+const SERIES_SLUG = /^([a-z0-9]+)-up-or-down-/i;
 const SLUG_ENDS: Readonly<Record<Timeframe, string>> = {
   '5m': '5m',
   '15m': '15m',
@@ -19,15 +21,7 @@ const SLUG_ENDS: Readonly<Record<Timeframe, string>> = {
 const IDS: Readonly<Record<Timeframe, Readonly<Record<string, string>>>> = {
   '5m': { btc: '10684', eth: '10683', sol: '10686', xrp: '10685', hype: '11327' },
   '15m': { btc: '10192', eth: '10191', sol: '10423', xrp: '10422' },
-  '1h': {
-    btc: '10114',
-    eth: '10117',
-    sol: '10122',
-    xrp: '10123',
-    bnb: '11291',
-    doge: '11287',
-    hype: '11289',
-  },
+  '1h': { btc: '10114', eth: '10117', sol: '10122', xrp: '10123', bnb: '11291', doge: '11287', hype: '11289' },
   '4h': { btc: '10331', eth: '10332', sol: '10333', xrp: '10327' },
   '24h': { btc: '41', eth: '40', sol: '10086', xrp: '10100', bnb: '10421' },
 };
@@ -36,6 +30,11 @@ export function seriesOf(coin: string, timeframe: Timeframe): GammaSeries {
   // The older series of one coin are called by its full name.
   const name = coin === 'sol' && (timeframe === '1h' || timeframe === '24h') ? 'solana' : coin;
   return { slug: `${name}-up-or-down-${SLUG_ENDS[timeframe]}`, id: IDS[timeframe][coin] };
+}
+
+/** The coin of a series' slug; undefined where the venue is not known to have markets of it. */
+export function coinOfSeries(slug: unknown): string | undefined {
+  return typeof slug === 'string' ? knownCoin(SERIES_SLUG.exec(slug)?.[1] ?? '') : undefined;
 }
 
 /** A series as Gamma has it inside of events. */

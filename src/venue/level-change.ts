@@ -1,7 +1,7 @@
 import type { OrderBook } from '../domain/orderbook.ts';
 import { setLevel } from './editable-book.ts';
 
-/** The new size at one price of one side; 0 takes the level away. */
+/** The new size at one price of one side; 0 removes the level. */
 export interface LevelChange {
   readonly isBid: boolean;
   readonly price: number;
@@ -9,8 +9,8 @@ export interface LevelChange {
 }
 
 /**
- * What makes `after` of `before`: each price of a side at most once. Levels that go away come first, so that no state in
- * between is crossed where neither book is; then the others, bids in front of asks, the best one of a side first.
+ * The changes from `before` to `after`: each price of a side at most once. Removed levels come first, so that no state in
+ * between is crossed where neither book is; then the others, bids before asks, the best one of a side first.
  */
 export function changesBetween(before: OrderBook, after: OrderBook): LevelChange[] {
   const gone: LevelChange[] = [];
@@ -49,7 +49,7 @@ function compareSides(
   }
 }
 
-/** The book behind the changes; a side that they leave as it is, is shared with the one before. */
+/** The book after the changes; a side without changes is shared with the book before. */
 export function changedBook(before: OrderBook, changes: readonly LevelChange[]): OrderBook {
   const [bidPrices, bidSizes] = changedSide(before.bidPrices, before.bidSizes, true, changes);
   const [askPrices, askSizes] = changedSide(before.askPrices, before.askSizes, false, changes);

@@ -10,10 +10,9 @@ import { type Fields, numericField, rejected, stated } from '../record/fields.ts
 import { wallTimeBetween } from './new-york.ts';
 import { knownCoin, type SlugWindow, WINDOW_MS, windowOfSlug } from './slug.ts';
 
-/** How the venue, and those who record it, write what a market is. */
 type TokenIds = Market['clobTokenIds'];
 
-/** Stands where no recording says which asset it is. */
+/** The placeholder of an asset id that no recording has. */
 export const UNKNOWN_TOKEN = '0';
 export const UNKNOWN_TOKENS: TokenIds = [UNKNOWN_TOKEN, UNKNOWN_TOKEN];
 /** Integers below are seconds: as milliseconds they would lie in early 1973. */
@@ -64,7 +63,7 @@ function parsedList(text: string, name: string): unknown {
   }
 }
 
-/** Puts what is listed by label into the order up, down; undefined when the labels are others. */
+/** Puts values that are listed by label into the order up, down; undefined when the labels are others. */
 export function byOutcome<T>(labels: readonly unknown[], values: readonly T[]): readonly [up: T, down: T] | undefined {
   const outcomes = labels.map((label) => (typeof label === 'string' ? parseOutcome(label) : undefined));
   if (outcomes.length !== 2 || values.length !== 2) return undefined;
@@ -72,7 +71,7 @@ export function byOutcome<T>(labels: readonly unknown[], values: readonly T[]): 
   return up < 0 || down < 0 ? undefined : [values[up]!, values[down]!];
 }
 
-/** Asset ids that stand in the order of `labels`. */
+/** Asset ids that are listed in the order of `labels`, in the order up, down. */
 export function tokensByLabel(labels: readonly unknown[], ids: readonly unknown[], name: string): TokenIds {
   const tokens = byOutcome(
     labels,
@@ -83,7 +82,7 @@ export function tokensByLabel(labels: readonly unknown[], ids: readonly unknown[
   return tokens;
 }
 
-/** What two statements about a market's assets come to. */
+/** The asset ids of two statements about a market, which must agree. */
 export function joinedTokens(first: TokenIds, second: TokenIds): TokenIds {
   const joined = knownTokenIds(first, second);
   const contrary = knownTokenIds(second, first);
@@ -115,7 +114,7 @@ export function coinOf(fields: Fields, name: string): string | undefined {
 }
 
 /**
- * Coin and window of a market from its slug and what else is said, which must agree. The timeframe is how long the window
+ * Coin and window of a market from its slug and other statements, which must agree. The timeframe is how long the window
  * lasts, whatever the venue calls the series.
  */
 export function marketWindow(
@@ -142,8 +141,7 @@ export function marketWindow(
 }
 
 /**
- * Which timeframe a window is. One that the change of the clocks makes an hour longer or shorter is what it is by the
- * clocks of New York.
+ * The timeframe of a window. One that a change of the clocks makes an hour longer or shorter counts by the clocks of New York.
  */
 function timeframeOf(startMs: number, endMs: number): Timeframe | undefined {
   const lasting = (lengthMs: number) => TIMEFRAMES.find((timeframe) => WINDOW_MS[timeframe] === lengthMs);
@@ -165,9 +163,6 @@ function durationText(durationMs: number): string {
     [Math.floor(seconds / 60) % 60, 'm'],
     [seconds % 60, 's'],
   ];
-  const text = parts
-    .filter(([count]) => count > 0)
-    .map(([count, unit]) => `${count}${unit}`)
-    .join('');
+  const text = parts.map(([count, unit]) => (count > 0 ? `${count}${unit}` : '')).join('');
   return text === '' ? `${durationMs}ms` : text;
 }

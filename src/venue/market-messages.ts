@@ -10,12 +10,13 @@ import {
   stated,
   textField,
 } from '../record/fields.ts';
+import { byOutcome } from './market-fields.ts';
 import { timestampOf } from './messages.ts';
 import { slugField, windowOfSlug } from './slug.ts';
 
 /**
  * The market that a `new_market` message announces: {id, market, slug, assets_ids, outcomes, event_message: {id}, timestamp}.
- * Undefined for a market of another kind: the venue tells everybody of all it has. Throws DomainError 'rejected-record'
+ * Undefined for a market of another kind: the venue announces all of its markets to everybody. Throws DomainError 'rejected-record'
  * when an up-or-down market cannot be made of what it says.
  */
 export function announcedMarket(frame: Fields): MarketStatement | undefined {
@@ -45,18 +46,15 @@ function tokenIds(frame: Fields): readonly [string, string] {
   const labels = frame.outcomes;
   if (!Array.isArray(tokens) || tokens.length !== 2) throw rejected('assets_ids is not an array of two asset ids');
   if (!Array.isArray(labels) || labels.length !== 2) throw rejected('outcomes is not an array of two labels');
-  const outcomes = labels.map((label) => (typeof label === 'string' ? parseOutcome(label) : undefined));
-  const ids = OUTCOMES.map((outcome) => {
-    const index = outcomes.indexOf(outcome);
-    if (index < 0) throw rejected('outcomes is not up and down');
-    return numericField({ assets_ids: tokens[index] }, 'assets_ids');
-  });
-  return [ids[0]!, ids[1]!];
+  const ids = byOutcome(labels, tokens);
+  if (ids === undefined) throw rejected('outcomes is not up and down');
+  const [up, down] = ids.map((id) => numericField({ assets_ids: id }, 'assets_ids'));
+  return [up!, down!];
 }
 
 /**
- * What a `market_resolved` message says of a market that is known, {market, winning_asset_id, winning_outcome, timestamp}, or
- * that it describes as `new_market` does: its former shape has slug, assets_ids and outcomes as well. Undefined for a market of
+ * The statement of a `market_resolved` message about a known market, {market, winning_asset_id, winning_outcome, timestamp}, or
+ * one that it describes as `new_market` does: its former shape has slug, assets_ids and outcomes as well. Undefined for a market of
  * another kind. Throws DomainError 'rejected-record' when the market is not known, or the message contradicts itself.
  */
 export function resolvedMarket(

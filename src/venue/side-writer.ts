@@ -1,13 +1,13 @@
 import { decimalText } from '../domain/decimal.ts';
 import { writeText } from '../segment/decimal-text.ts';
 import { levelText } from './book-hash.ts';
-import { placeOf } from './editable-book.ts';
+import { indexOfPrice } from './editable-book.ts';
 
 /**
- * The levels of one side of a book in the venue's words, as bytes: compact JSON without the brackets, the best one last. They
- * are edited in place, level by level, within the bytes of the whole book, which `VenueBook` owns.
+ * Writes the levels of one side of a book as the venue does: compact JSON without the brackets, the best one last. They are
+ * edited in place, level by level, within the bytes of the whole book, which `BookWriter` owns.
  */
-export class VenueSide {
+export class SideWriter {
   readonly #isBids: boolean;
   /** Bids ascend, asks descend. */
   readonly #prices: number[] = [];
@@ -20,7 +20,7 @@ export class VenueSide {
     this.#isBids = isBids;
   }
 
-  /** The levels of a side whose best one comes first, as text; what was there is to be replaced by it. */
+  /** The text of a side whose best level comes first; the caller puts it in the place of the side before. */
   reset(prices: readonly number[], sizes: readonly number[]): string {
     this.#prices.length = 0;
     this.#lengths.length = 0;
@@ -37,11 +37,11 @@ export class VenueSide {
   }
 
   /**
-   * Gives the level at `price` (`priceText` in digits) its new size, '0' takes it away. `bytes` has the side at `start`, and room; what stands behind it up
-   * to `end` is moved. Returns by how many bytes.
+   * Gives the level at `price` (`priceText` in digits) its new size, '0' removes it. `bytes` has the side at `start`, and room;
+   * everything after it up to `end` is moved. Returns by how many bytes.
    */
   set(price: number, priceText: string, size: string, bytes: Uint8Array, start: number, end: number): number {
-    const at = placeOf(this.#prices, price, this.#isBids ? 1 : -1);
+    const at = indexOfPrice(this.#prices, price, this.#isBids ? 1 : -1);
     const isHeld = this.#prices[at] === price;
     const isLast = at === this.#prices.length - Number(isHeld);
     const isOnly = isLast && at === 0;
@@ -51,7 +51,7 @@ export class VenueSide {
       if (!isHeld) return 0;
       this.#prices.splice(at, 1);
       this.#lengths.splice(at, 1);
-      // With the comma behind it, or the last level with the one in front.
+      // With the comma after it, or the last level with the one before.
       const comma = isOnly ? 0 : 1;
       return this.#write(bytes, isLast ? position - comma : position, before + comma, '', end);
     }
@@ -62,7 +62,7 @@ export class VenueSide {
     }
     this.#prices.splice(at, 0, price);
     this.#lengths.splice(at, 0, text.length);
-    // A level behind all others has its comma in front.
+    // A level after all others has its comma in front.
     return this.#write(bytes, position, 0, isOnly ? text : isLast ? `,${text}` : `${text},`, end);
   }
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { decimalText } from '../../src/domain/decimal.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
-import { VenueBook } from '../../src/venue/book-writer.ts';
+import { BookWriter } from '../../src/venue/book-writer.ts';
 import { changesBetween } from '../../src/venue/level-change.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { CONDITION_ID, UP_ASSET } from '../support/sample-records.ts';
@@ -38,7 +38,7 @@ test('a book that is changed level by level is byte for byte what is written of 
       fc.array(fc.constantFrom(0, 999_999_999_999, 1_776_323_400_000, 10_000_000_000_000), { minLength: 1 }),
       fc.constantFrom(undefined, 0.5, 0.1234),
       (seed, count, style, times, traded) => {
-        const book = new VenueBook(CONDITION_ID, UP_ASSET);
+        const book = new BookWriter(CONDITION_ID, UP_ASSET);
         let before: OrderBook = { bidPrices: [], bidSizes: [], askPrices: [], askSizes: [] };
         for (const [nth, after] of randomBooks(seed, count, style).entries()) {
           if (nth % 17 === 16) book.reset(after);

@@ -17,7 +17,7 @@ const decimalOf = (digitsMax: number) =>
 /** The midpoint of two prices of 12 decimals has 13. */
 const fineMid = fc
   .tuple(fc.integer({ min: 0, max: 1e12 }), fc.integer({ min: 0, max: 1e12 }))
-  .map(([bid, ask]) => midOf({ bidPrice: bid / 1e12, bidSize: 1, askPrice: ask / 1e12, askSize: 1 })!);
+  .map(([bid, ask]) => midOf({ bidPrice: bid / 1e12, askPrice: ask / 1e12 })!);
 
 const prices = fc.constantFrom<fc.Arbitrary<number>[]>(
   fc.integer({ min: 0, max: 100 }).map((cents) => cents / 100),

@@ -4,7 +4,8 @@ import { refusal } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import { type BestPrices, bestPricesOf } from '../../venue/best-prices.ts';
 import { type HashedBook, hashedLevels } from '../../venue/book-hash.ts';
-import { differingLevels, VenueBook } from '../../venue/editable-book.ts';
+import { EditableBook } from '../../venue/editable-book.ts';
+import { changesBetween } from '../../venue/level-change.ts';
 import { type BookMessage, type Change, MIN_ORDER_SIZE } from '../../venue/messages.ts';
 import type { RecordSink, SourceItem } from '../record-sink.ts';
 import { AppliedChanges } from './applied-changes.ts';
@@ -87,7 +88,7 @@ export class AssetBook {
   #newestMs = -1;
   /** Everything up to here is settled. */
   #settledMs = -1;
-  #book: VenueBook | undefined;
+  #book: EditableBook | undefined;
   #firstBookMs = Infinity;
   /** The book behind the last timestamp that changed it. */
   #latest: OrderBook | undefined;
@@ -292,7 +293,7 @@ export class AssetBook {
       else if (!isFirst) this.#gaps.doubt(timestampMs, `a recorded book of ${this.#target.outcome} is damaged`);
       return;
     }
-    this.#book ??= new VenueBook();
+    this.#book ??= new EditableBook();
     if (isFirst) this.#firstBookMs = timestampMs;
     if (!isFirst) this.#checks.booksCompared += 1;
     if (isEqual) this.#checks.booksEqual += 1;
@@ -302,7 +303,7 @@ export class AssetBook {
       this.#confirm(timestampMs, intake);
       intake.settle(unit);
     } else {
-      const levels = differingLevels(this.#book, message.book);
+      const levels = changesBetween(this.#book, message.book).length;
       const isNeeded = this.#gaps.disagree({ timestampMs, levels, hasChanges: this.#hasChanges, unit });
       if (!isNeeded) intake.settle(unit);
       this.#startAgain();

@@ -2,7 +2,7 @@ import { decimalText } from '../../domain/decimal.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { bestPricesOf, isNewTop } from '../../venue/best-prices.ts';
-import { VenueBook } from '../../venue/book-writer.ts';
+import { BookWriter } from '../../venue/book-writer.ts';
 import { bestFrame, tickFrame, tradeFrame } from '../../venue/channel-messages.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
 import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
@@ -28,7 +28,7 @@ type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
 export class VenueFrames {
   readonly playback: MarketPlayback;
   readonly #shiftMs: number;
-  readonly #books: Readonly<Record<Outcome, VenueBook>>;
+  readonly #books: Readonly<Record<Outcome, BookWriter>>;
   readonly #prices: PriceTexts;
 
   constructor(playback: MarketPlayback, shiftMs: number, prices: PriceTexts) {
@@ -36,7 +36,7 @@ export class VenueFrames {
     this.#prices = prices;
     this.#shiftMs = shiftMs;
     const bookOf = (outcome: Outcome) => {
-      const book = new VenueBook(playback.market.conditionId, assetIdOf(playback.market, outcome));
+      const book = new BookWriter(playback.market.conditionId, assetIdOf(playback.market, outcome));
       const known = playback.state(outcome).known;
       if (known !== undefined) book.reset(known.book);
       return book;

@@ -4,9 +4,8 @@ import { marketAsOf } from '../../domain/market-as-of.ts';
 import { type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import type { TradeSide } from '../../domain/trade.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { type BestPrices, bestPricesOf, midpointOf } from '../../venue/best-prices.ts';
-import { VenueBook } from '../../venue/book-writer.ts';
-import { spreadText } from '../../venue/channel-messages.ts';
+import { type BestPrices, bestPricesOf, midpointOf, spreadText } from '../../venue/best-prices.ts';
+import { BookWriter } from '../../venue/book-writer.ts';
 import { bookAt, type KnownBook, lastTradeAt } from '../market-state.ts';
 import type { Replay } from '../replay.ts';
 
@@ -52,7 +51,7 @@ export class VenueQuotes {
     const asset = this.#find(assetId);
     if (asset === undefined) return undefined;
     const { market, outcome, known } = asset;
-    const book = new VenueBook(market.conditionId, assetId);
+    const book = new BookWriter(market.conditionId, assetId);
     book.reset(known.book);
     return book.summary({
       timestampMs: known.timestampMs + this.#replay.shiftMs,

@@ -1,5 +1,5 @@
 import type { InstantMs } from '../../domain/instant.ts';
-import { gammaEvent } from '../../venue/gamma-event.ts';
+import { gammaEvent } from '../../venue/gamma-market.ts';
 import { seriesObject } from '../../venue/gamma-series.ts';
 import { listedMarket } from '../listed-market.ts';
 import type { Replay } from '../replay.ts';

@@ -1,15 +1,15 @@
 import { decimalPlaces, powerOfTen, toScaled } from '../../domain/decimal.ts';
-import { VenueBook } from '../../venue/editable-book.ts';
+import { EditableBook } from '../../venue/editable-book.ts';
 import type { BookChange, OptionalLevel } from './tardis-record.ts';
 
 const NO_LEVEL: OptionalLevel = {};
 
 /** A book as it follows from changes; what comes before the first snapshot has nothing to change and is passed over. */
 export class TardisBook {
-  #book: VenueBook | undefined;
+  #book: EditableBook | undefined;
 
   update({ isSnapshot, bids, asks }: BookChange): void {
-    if (isSnapshot) this.#book = new VenueBook();
+    if (isSnapshot) this.#book = new EditableBook();
     for (const { price, amount } of asks) this.#book?.set(false, price, amount);
     for (const { price, amount } of bids) this.#book?.set(true, price, amount);
   }

@@ -1,15 +1,15 @@
 import type { InstantMs } from '../domain/instant.ts';
 import type { MarketAsOf } from '../domain/market-as-of.ts';
 
-/** A market as it is known at an instant at which it is listed; its price at the start once its window is over. */
+/** A listed market as it is known at an instant; its price at the start once its window is over. */
 export interface ListedMarket extends MarketAsOf {
   readonly listedMs: InstantMs;
 }
 
-/** How such a market stands, as the venue's lists of markets say it. */
-export interface MarketStanding {
+/** The trading status of a listed market, as the venue's lists have it. */
+export interface MarketStatus {
   readonly isAcceptingOrders: boolean;
-  /** 1 or 0 once it was resolved; undefined where nothing tells. */
+  /** 1 or 0 once it was resolved; undefined where nothing is known. */
   readonly prices: readonly [up: number, down: number] | undefined;
   /** Of up, also the last ones of a resolved market; undefined before the first book. */
   readonly bestBid: number | undefined;
