@@ -4,15 +4,15 @@ import { constants, createGzip, createZstdCompress } from 'node:zlib';
 
 export type Compression = 'zstd' | 'gzip';
 
-/** How hard to try: what is sent once, or kept in a file. */
+/** The effort: for bytes that are sent once, or kept in a file. */
 export type Effort = 'send' | 'keep';
 
-const ZSTD_LEVEL: Readonly<Record<Effort, number>> = { send: 3, keep: 3 };
+const ZSTD_LEVEL = 3;
 const GZIP_LEVEL: Readonly<Record<Effort, number>> = { send: 1, keep: 6 };
 
 /**
- * `chunks` as one zstd frame or one gzip member without a time in it: the same bytes give the same bytes. Compressing goes
- * on beside the event loop, a few chunks ahead at the most; each has to keep its bytes. Ended early, it ends `chunks`.
+ * `chunks` as one zstd frame or one gzip member without a time in it: the same bytes give the same bytes. Compressing happens
+ * off the event loop, a few chunks ahead at the most; each has to keep its bytes. Ended early, it ends `chunks`.
  */
 export async function* compressed(
   chunks: AsyncIterable<Uint8Array>,
@@ -34,5 +34,5 @@ export async function* compressed(
 
 function packerOf(compression: Compression, effort: Effort): Transform {
   if (compression === 'gzip') return createGzip({ level: GZIP_LEVEL[effort] });
-  return createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL[effort] } });
+  return createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } });
 }

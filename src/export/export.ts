@@ -1,16 +1,14 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { marketAsOf } from '../domain/market-as-of.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
-import type { RecordedItem } from '../record/record.ts';
+import type { RecordType } from '../record/record.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { type ExportSelection, marketsOf } from './selection.ts';
 import type { ExportWriter, SeriesLabels, SeriesWriter } from './writers/export-writer.ts';
 
-type RecordType = RecordedItem['type'];
-
-/** What an export has written so far. */
+/** Counts the records of an export that were written so far. */
 export class ExportTally {
   readonly counts: Record<RecordType, number> = { market: 0, gap: 0, snapshot: 0, quote: 0, price: 0, coinPrice: 0 };
   /** Of the records that have a timestamp; undefined before the first one. */

@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import { flush } from '../store/on-disk.ts';
 
 /**
- * A file that comes into being whole or not at all: written under another name beside its place, flushed to the disk, then
+ * A file that is created whole or not at all: written under another name in the same directory, flushed to the disk, then
  * renamed. Errors of the file system are DomainError 'unavailable' with one sentence.
  */
 export class NewFile {
@@ -33,12 +33,12 @@ export class NewFile {
     });
   }
 
-  /** Takes away what the commit will replace. */
+  /** Removes the file that the commit will replace. */
   withdraw(): void {
     if (this.#replaces) writable(this.path, () => rmSync(this.path, { force: true }));
   }
 
-  /** Puts the file in its place. */
+  /** Gives the file its name. */
   commit(): void {
     writable(this.path, () => fsyncSync(this.#descriptor));
     this.#close();

@@ -2,8 +2,8 @@ import { parseFigure } from '../domain/decimal.ts';
 import { rejected } from './fields.ts';
 
 /**
- * JSON as it is read here: what many values become takes many times the memory of their text, so they are counted before they are
- * parsed; and once it is a double a number no longer says how it was written, so it is asked while it still does.
+ * JSON as recordings are read. Values take many times the memory of their text, so they are counted before they are parsed; and a
+ * double does not tell how its number was written, so digits are checked in the text.
  */
 
 /** Ten times as many as a book of LEVELS_MAX levels on both sides has; lists of markets are longer than that. */
@@ -14,7 +14,7 @@ const REVIVED_VALUES_MAX = 200_000;
 const NAMES_MAX = 50_000;
 /** What is shorter cannot hold enough of them to matter. */
 const SMALL_CHARS = 128 * 1024;
-/** A number in a place where JSON has one that is long enough, or written so, that a double may not be what it says. */
+/** A number of JSON that is long enough, or written so, that a double may differ from it. */
 const PERHAPS_INEXACT = /[:,[\s]-?(?:\d[\d.]{15,}|\d[\d.]*[eE])/;
 /** The same of frames, whose integers are ids and times: a number with a point and so many digits. */
 const PERHAPS_ROUNDED = /[:,[\s]-?(?=\d+\.)[\d.]{18,}/;
@@ -34,12 +34,12 @@ const OPEN_ARRAY = 91;
 const BACKSLASH = 92;
 const OPEN_OBJECT = 123;
 
-/** What a number is taken for by the way it was written. */
+/** Makes a value of a number and the text it was written as. */
 type NumberReader = (value: number, source: string) => unknown;
 
 /**
- * JSON whose numbers are what they say: one that a double would round is refused, not rounded. How many digits a price or
- * size of a book may have is asked where it is read. Throws DomainError 'rejected-record' for what is not JSON.
+ * JSON whose numbers are exact: one that a double would round is refused, not rounded. How many digits a price or size of a book
+ * may have is checked where it is read. Throws DomainError 'rejected-record' for what is not JSON.
  */
 export function parseJsonExactly(text: string): unknown {
   refuseTooManyValues(text, JSON_VALUES_MAX);
@@ -57,8 +57,8 @@ export function parseJsonFigures(text: string): unknown {
 }
 
 /**
- * JSON in which a number that a double would round stays the text it was: whoever reads it as a decimal refuses it, and a
- * recorder's own clock in nanoseconds troubles nobody. Throws SyntaxError for what is not JSON, and DomainError
+ * JSON in which a number that a double would round stays the text it was: it is refused where it is read as a decimal, and a
+ * recorder's own clock in nanoseconds does no harm. Throws SyntaxError for what is not JSON, and DomainError
  * 'rejected-record' for what is too much of it.
  */
 export function parseFrameJson(text: string): unknown {
@@ -138,7 +138,7 @@ function isName(text: string, end: number): boolean {
   return text.charCodeAt(at) === COLON;
 }
 
-/** Where the quote stands that closes the text which begins at `start`; the text's end when there is none. */
+/** The index of the quote that closes the text which begins at `start`; the text's end when there is none. */
 function endOfText(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

@@ -12,18 +12,18 @@ const CONDITION_ID = /^0x[0-9a-fA-F]{1,64}$/;
 const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;
 const TEXT_CHARS_MAX = 200;
 
-/** What a record that cannot be kept is refused with; `reason` is one clause without the record's position. */
+/** The refusal of a record that cannot be kept; `reason` is one clause without the record's position. */
 export function rejected(reason: string): DomainError {
   return new DomainError('rejected-record', reason);
 }
 
-/** The refusal that `error` is; any other error goes on. */
+/** Returns `error` if it is a refusal, throws any other. */
 export function refusal(error: unknown): DomainError {
   if (error instanceof DomainError && error.kind === 'rejected-record') return error;
   throw error;
 }
 
-/** What `read` returns, or the refusal that it throws: for what has to be counted before it is known whether it is kept. */
+/** What `read` returns, or the refusal that it throws: for records that are counted before it is known whether they are kept. */
 export function attempt<T>(read: () => T): T | DomainError {
   try {
     return read();
@@ -32,7 +32,7 @@ export function attempt<T>(read: () => T): T | DomainError {
   }
 }
 
-/** What was read when it was attempted; throws the refusal that it met. */
+/** The result of an attempt; throws its refusal. */
 export function attempted<T>(result: T | DomainError): T {
   if (result instanceof DomainError) throw result;
   return result;
@@ -42,12 +42,12 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a text is in JSON; undefined where it is none. */
+/** A text parsed as JSON; undefined where it is none. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON, which is what the caller asks.
+    // Not JSON: the caller's question.
     return undefined;
   }
 }
@@ -57,7 +57,7 @@ export function stated(fields: Fields, name: string): unknown {
   return fields[name] ?? undefined;
 }
 
-/** What `read` makes of the field; undefined where it is not stated. */
+/** The field as `read` returns it; undefined where it is not stated. */
 export function optional<T>(fields: Fields, name: string, read: (fields: Fields, name: string) => T): T | undefined {
   return stated(fields, name) === undefined ? undefined : read(fields, name);
 }
@@ -176,12 +176,6 @@ export function priceWithinOne(value: unknown, name: string): number {
   return price;
 }
 
-interface Side {
-  readonly prices: number[];
-  readonly sizes: number[];
-  readonly dropped: number;
-}
-
 /** Both sides of a book from arrays of `{price, size}` in any order; levels of size 0 are dropped and counted. */
 export function bookFields(fields: Fields): { book: OrderBook; droppedLevels: number } {
   const bids = side(fields.bids, 'bids', -1);
@@ -193,7 +187,7 @@ export function bookFields(fields: Fields): { book: OrderBook; droppedLevels: nu
 }
 
 /** `away`: the direction in which prices leave the best one, -1 for bids and 1 for asks. */
-function side(levels: unknown, name: string, away: -1 | 1): Side {
+function side(levels: unknown, name: string, away: -1 | 1) {
   if (!Array.isArray(levels)) throw rejected(`${name} is missing or not an array`);
   if (levels.length > LEVELS_MAX) throw rejected(`${name} has more than ${LEVELS_MAX} levels`);
   const prices: number[] = [];

@@ -59,15 +59,10 @@ interface MarketRecord {
   readonly statement: MarketStatement;
 }
 
-/** What every codec turns a recording into. */
+/** The items that every codec turns a recording into. */
 export type RecordedItem = MarketRecord | SnapshotRecord | QuoteRecord | PriceRecord | CoinPriceRecord | GapRecord;
 
-/** How bookreel's own format calls them. */
-export const RECORD_TYPES = [
-  'market',
-  'snapshot',
-  'quote',
-  'price',
-  'coinPrice',
-  'gap',
-] as const satisfies readonly RecordedItem['type'][];
+export type RecordType = RecordedItem['type'];
+
+/** Their names in bookreel's own format. */
+export const RECORD_TYPES: readonly RecordType[] = ['market', 'snapshot', 'quote', 'price', 'coinPrice', 'gap'];

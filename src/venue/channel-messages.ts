@@ -14,14 +14,13 @@ export const VENUE_OUTCOMES: Readonly<Record<Outcome, string>> = { up: 'Up', dow
  * description, fees. Some fields repeat others, as at the venue.
  */
 export function listedFrame(market: Market, timestampMs: InstantMs): string {
-  const assetIds = [...market.clobTokenIds];
   return JSON.stringify({
     id: market.marketId,
     market: market.conditionId,
     condition_id: market.conditionId,
     slug: market.slug,
-    assets_ids: assetIds,
-    clob_token_ids: assetIds,
+    assets_ids: market.clobTokenIds,
+    clob_token_ids: market.clobTokenIds,
     outcomes: [VENUE_OUTCOMES.up, VENUE_OUTCOMES.down],
     event_message: { id: market.eventId, ticker: market.slug, slug: market.slug },
     active: true,
@@ -32,13 +31,12 @@ export function listedFrame(market: Market, timestampMs: InstantMs): string {
 
 /** The `market_resolved` message of a market whose winner is known. */
 export function resolvedFrame(market: Market, timestampMs: InstantMs): string {
-  const [up, down] = market.clobTokenIds;
   const winner = market.winner!;
   return JSON.stringify({
     id: market.marketId,
     market: market.conditionId,
-    assets_ids: [up, down],
-    winning_asset_id: winner === 'up' ? up : down,
+    assets_ids: market.clobTokenIds,
+    winning_asset_id: assetIdOf(market, winner),
     winning_outcome: VENUE_OUTCOMES[winner],
     timestamp: String(timestampMs),
     event_type: 'market_resolved',

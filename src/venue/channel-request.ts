@@ -1,12 +1,12 @@
 import { isFields, parsedJson } from '../record/fields.ts';
 
-/** Assets that one connection can listen to, and that one frame can name; what is beyond is not subscribed. */
+/** Assets that one connection can listen to, and that one frame can name; further ones are not subscribed. */
 export const SUBSCRIBED_MAX = 1000;
 /** No asset id has more digits (a number of 256 bits). */
 const ASSET_ID = /^[0-9]{1,78}$/;
 
 /**
- * What a client of the venue's market channel asks for: the frame that begins it, `operation` frames, and PING. Field names as
+ * A request of a client of the venue's market channel: the frame that begins it, `operation` frames, and PING. Field names as
  * the venue documents them (docs.polymarket.com, market channel).
  */
 export type ChannelRequest =
@@ -33,7 +33,7 @@ export function channelRequest(text: string): ChannelRequest | undefined {
   if (operation === 'unsubscribe') return { kind: 'unsubscribe', assetIds };
   const isOpening = operation === undefined && typeof type === 'string' && type.toLowerCase() === 'market';
   if (operation !== 'subscribe' && !isOpening) return undefined;
-  // To name none is one thing (some take it for all), to name what can be none another.
+  // Naming none is fine (some mean all by it), naming only impossible ones is not.
   if (Array.isArray(ids) && ids.length > 0 && assetIds.length === 0) return undefined;
   return {
     kind: 'subscribe',

@@ -21,8 +21,7 @@ import {
   marketWindow,
   noMarket,
   timeField,
-  tokensByLabel,
-  UNKNOWN_TOKENS,
+  tokensField,
 } from './market-fields.ts';
 import { knownCoin, slugField } from './slug.ts';
 
@@ -71,12 +70,11 @@ function isRecorders(value: Fields): boolean {
 export function statementsOf(value: unknown): (() => MarketStatement)[] {
   return (Array.isArray(value) ? value : [value]).flatMap((element) => {
     const found = marketsIn(element);
-    return found.length === 0 ? [none] : found.map((one) => () => statementOf(one));
+    if (found.length > 0) return found.map((one) => () => statementOf(one));
+    return () => {
+      throw rejected('the line is not a Gamma market, nor an event with markets');
+    };
   });
-}
-
-function none(): never {
-  throw rejected('the line is not a Gamma market, nor an event with markets');
 }
 
 function marketsIn(value: unknown): Found[] {
@@ -109,7 +107,9 @@ function statementOf({ market, event, recorder }: Found): MarketStatement {
     throw noMarket(slug, `its outcomes are ${labels.slice(0, 3).map(String).join(' and ')}`.slice(0, 100));
   }
   const window = windowOf(slug, { market, event, recorder });
-  const clobTokenIds = joinedTokens(tokensOf(market, labels), recorderTokens(recorder));
+  // Markets of the protocol's second version have both; the version says which of the two counts.
+  const tokens = tokensField(market, market.version === 'v2' ? 'positionIds' : 'clobTokenIds', labels);
+  const clobTokenIds = joinedTokens(tokens, tokensField(recorder, 'token_ids', OUTCOMES));
   const updatedMs = timeField(market, 'updatedAt');
   const outcome = settlement(market, recorder, labels);
   const unended =
@@ -160,18 +160,6 @@ function coinOfSource(market: Fields): string | undefined {
   return stream === undefined ? BINANCE_PAIR.exec(source)?.[1]?.toLowerCase() : knownCoin(stream);
 }
 
-/** Markets of the protocol's second version have `positionIds`; which of the two counts, the version says. */
-function tokensOf(market: Fields, labels: readonly unknown[]) {
-  const name = market.version === 'v2' ? 'positionIds' : 'clobTokenIds';
-  const ids = listField(market, name);
-  return ids === undefined ? UNKNOWN_TOKENS : tokensByLabel(labels, ids, name);
-}
-
-function recorderTokens(recorder: Fields) {
-  const ids = listField(recorder, 'token_ids');
-  return ids === undefined ? UNKNOWN_TOKENS : tokensByLabel(OUTCOMES, ids, 'token_ids');
-}
-
 /** Closed markets have a winner, or are split (0.5 and 0.5), or their prices do not say it yet. */
 function settlement(market: Fields, recorder: Fields, labels: readonly unknown[]) {
   const closed = optional(market, 'closed', booleanField);
@@ -186,7 +174,7 @@ function settlement(market: Fields, recorder: Fields, labels: readonly unknown[]
   return { closed: true, winner, resolvedMs };
 }
 
-/** The outcome whose share pays 1, where the other's pays nothing. */
+/** The outcome with the price 1, where the other one's is 0. */
 function winnerOf(
   prices: readonly unknown[] | undefined,
   labels: readonly unknown[],

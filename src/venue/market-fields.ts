@@ -82,6 +82,12 @@ export function tokensByLabel(labels: readonly unknown[], ids: readonly unknown[
   return tokens;
 }
 
+/** The asset ids of a field, see `tokensByLabel`; unknown ones when it is not stated. */
+export function tokensField(fields: Fields, name: string, labels: readonly unknown[]): TokenIds {
+  const ids = listField(fields, name);
+  return ids === undefined ? UNKNOWN_TOKENS : tokensByLabel(labels, ids, name);
+}
+
 /** The asset ids of two statements about a market, which must agree. */
 export function joinedTokens(first: TokenIds, second: TokenIds): TokenIds {
   const joined = knownTokenIds(first, second);

@@ -19,11 +19,11 @@ import type { BestPrices } from './best-prices.ts';
 import type { HashedBook } from './book-hash.ts';
 import { statedLevels } from './book-hash.ts';
 
-/** What the messages of the venue's market channel are called, as reports count them. */
+/** The messages of the venue's market channel about books, as reports count them. */
 const BOOK_KINDS = ['book', 'price_change', 'last_trade_price', 'tick_size_change', 'best_bid_ask'] as const;
 export type BookKind = (typeof BOOK_KINDS)[number];
 
-/** Whose book a message is about. */
+/** The asset of a message, and its market. */
 export interface Addressed {
   readonly assetId: string;
   /** The condition id; undefined where the recording leaves it out. */
@@ -38,7 +38,7 @@ export interface BookMessage extends Addressed {
   readonly claim: HashClaim | undefined;
 }
 
-/** The hash that a book came with, and what of its inputs the message states. */
+/** The hash that a book came with, and those of its inputs that the message states. */
 export interface HashClaim {
   readonly hash: string;
   readonly hashed: HashedBook;
@@ -54,7 +54,7 @@ export interface Change extends Addressed {
   readonly price: number;
   /** 0 takes the level away. */
   readonly size: number;
-  /** Of the book behind the change; undefined where the recording leaves it out. */
+  /** Of the book after the change; undefined where the recording leaves it out. */
   readonly hash: string | undefined;
   readonly best: BestPrices | undefined;
 }
@@ -103,11 +103,7 @@ function hashClaim(frame: Fields, assetId: string, timestampMs: number): HashCla
     },
     tickSize,
     lastTradePrice,
-    isComplete:
-      tickSize !== undefined &&
-      lastTradePrice !== undefined &&
-      minOrderSize !== undefined &&
-      typeof negRisk === 'boolean',
+    isComplete: ![tickSize, lastTradePrice, minOrderSize].includes(undefined) && typeof negRisk === 'boolean',
   };
 }
 
@@ -121,7 +117,7 @@ function wordOf(frame: Fields, name: string): string | undefined {
 
 /**
  * The changes that a price_change message holds, unread. Three shapes: `price_changes` that each name their asset (since 15
- * September 2025), `changes` of one asset with one hash behind them all, and before that one change that is the message.
+ * September 2025), `changes` of one asset with one hash for them all, and before that messages of one change.
  */
 export function rawChanges(frame: Fields): readonly unknown[] {
   const { price_changes: present, changes: former } = frame;

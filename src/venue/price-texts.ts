@@ -4,7 +4,7 @@ import { complement } from '../domain/mirrored-book.ts';
 /** Ten thousand prices, from 0 to 1, are all there are at the venue's finest tick. */
 const TICKS = 10_000;
 
-/** Prices in digits, and what is missing to 1: of those at the venue's ticks each is worked out once. */
+/** Prices in digits, and their complements; those at the venue's ticks are computed once. */
 export class PriceTexts {
   readonly #texts = new Array<string | undefined>(TICKS + 1);
   readonly #complements = new Float64Array(TICKS + 1).fill(Number.NaN);

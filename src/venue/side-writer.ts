@@ -20,7 +20,7 @@ export class SideWriter {
     this.#isBids = isBids;
   }
 
-  /** The text of a side whose best level comes first; the caller puts it in the place of the side before. */
+  /** The text of a side whose best level comes first; the caller replaces the side before by it. */
   reset(prices: readonly number[], sizes: readonly number[]): string {
     this.#prices.length = 0;
     this.#lengths.length = 0;
@@ -66,7 +66,7 @@ export class SideWriter {
     return this.#write(bytes, position, 0, isOnly ? text : isLast ? `,${text}` : `${text},`, end);
   }
 
-  /** Puts `text` in the place of `gone` bytes. */
+  /** Replaces `gone` bytes by `text`. */
   #write(bytes: Uint8Array, position: number, gone: number, text: string, end: number): number {
     const moved = text.length - gone;
     if (moved !== 0) bytes.copyWithin(position + text.length, position + gone, end);

@@ -4,7 +4,7 @@ import { parseTimeframe, type Timeframe } from '../domain/timeframe.ts';
 import { type Fields, rejected, textField } from '../record/fields.ts';
 import { instantsAt } from './new-york.ts';
 
-/** Which market a slug names: the coin, and the window as it is planned. */
+/** The market that a slug names: the coin, and the window as it is planned. */
 export interface SlugWindow {
   /** Coin code, lower case. */
   readonly symbol: string;
@@ -24,7 +24,7 @@ export const WINDOW_MS: Readonly<Record<Timeframe, number>> = {
   '24h': DAY_MS,
 };
 
-/** What the venue calls a coin in slugs, where that is not the coin's code. */
+/** The venue's names of coins in slugs, where they are not the codes. */
 const CODE_OF_NAME: ReadonlyMap<string, string> = new Map([
   ['bitcoin', 'btc'],
   ['ethereum', 'eth'],
@@ -45,7 +45,7 @@ const HOURLY = /^([a-z0-9]+)-up-or-down-([a-z]+)-([0-9]{1,2})(?:-([0-9]{4}))?-([
 const DAILY = /^([a-z0-9]+)-up-or-down-on-([a-z]+)-([0-9]{1,2})(?:-([0-9]{4}))?$/;
 const SLUG = /^[A-Za-z0-9._-]{1,200}$/;
 
-/** A name that may stand in a path; one that looks like a conditionId could not be told from it there. */
+/** A name that may be part of a path, where one that looks like a conditionId would be taken for one. */
 export function slugField(fields: Fields, name = 'slug'): string {
   const slug = textField(fields, name);
   if (!SLUG.test(slug) || /^0x[0-9a-f]+$/i.test(slug)) {
@@ -63,7 +63,7 @@ export function knownCoin(word: string): string | undefined {
 /**
  * Undefined when the slug does not say coin and window. Hourly and daily slugs may leave out the year: then it is the
  * one that brings the window nearest to `nearMs`, and without `nearMs` undefined. Of the two hours of one name that there
- * are when the clocks go back it is the second when `nearMs` lies in it or behind it, else the first.
+ * are when the clocks go back it is the second when `nearMs` lies in it or after it, else the first.
  */
 export function windowOfSlug(slug: string, nearMs?: number): SlugWindow | undefined {
   const name = slug.toLowerCase();
@@ -117,14 +117,8 @@ function dateNear(month: string, day: number, yearText: string | undefined, near
   const dates = years
     .map((year) => new Date(Date.UTC(year, index, day)))
     // Days that a month does not have run over into the next.
-    .filter((date) => date.getUTCMonth() === index);
-  return nearest(
-    dates.map((date) => date.getTime()),
-    near,
-  );
-}
-
-/** The first of the nearest. */
-function nearest(candidates: readonly number[], nearMs: number): number | undefined {
-  return candidates.toSorted((a, b) => Math.abs(a - nearMs) - Math.abs(b - nearMs))[0];
+    .filter((date) => date.getUTCMonth() === index)
+    .map((date) => date.getTime());
+  // The first of the nearest.
+  return dates.sort((a, b) => Math.abs(a - near) - Math.abs(b - near))[0];
 }

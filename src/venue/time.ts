@@ -15,7 +15,7 @@ export function venueDay(instantMs: InstantMs): string {
   return formatInstant(instantMs).slice(0, 'YYYY-MM-DD'.length);
 }
 
-/** What `form` makes of an instant; undefined where it is not known. */
-export function ifKnown<T>(instantMs: InstantMs | undefined, form: (instantMs: InstantMs) => T): T | undefined {
-  return instantMs === undefined ? undefined : form(instantMs);
+/** The result of `convert`; undefined where the instant is not known. */
+export function ifKnown<T>(instantMs: InstantMs | undefined, convert: (instantMs: InstantMs) => T): T | undefined {
+  return instantMs === undefined ? undefined : convert(instantMs);
 }

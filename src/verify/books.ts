@@ -229,12 +229,8 @@ export class BookWalk {
   }
 
   #report(kind: ProblemKind, atMs: InstantMs | undefined, what: string): void {
-    this.#audit.problems.add(kind, what, {
-      ...this.#place,
-      segmentId: this.#segmentId,
-      fromMs: atMs,
-      toMs: atMs,
-    });
+    const segmentId = this.#segmentId;
+    this.#audit.problems.add(kind, what, { ...this.#place, segmentId, fromMs: atMs, toMs: atMs });
   }
 
   /** The reader's book differs from the one counted last. */

@@ -1,14 +1,14 @@
 import type { IdRange } from '../store/ids.ts';
 
-/** Where the ranges of given ids come from, and what they say by now. */
+/** The ranges of ids that the archive gave to records, as they are by now. */
 export interface IdSource {
-  /** Those that end at `fromId` or behind, ascending, at most `countMax`. */
+  /** Those that end at `fromId` or after, ascending, at most `countMax`. */
   givenRanges(fromId: number, countMax: number): readonly IdRange[];
   isGiven(id: number): boolean;
 }
 
 export interface IdLimits {
-  /** Ids that are told apart at once: one bit each. */
+  /** Ids in a window: one bit each. */
   readonly marks: number;
   /** Ranges that are held at once: 24 bytes each. */
   readonly ranges: number;
@@ -31,7 +31,7 @@ export class IdLedger {
   readonly #offsets: number[] = [];
   #bits = new Uint8Array(0);
   #fromId = 0;
-  /** The window ends in front of this id. */
+  /** The window ends before this id. */
   #untilId = 0;
   #range = 0;
 
@@ -92,7 +92,7 @@ export class IdLedger {
   }
 
   #rangeOf(id: number): number | undefined {
-    // Records beside one another have ids beside one another.
+    // Neighbouring records have neighbouring ids.
     const held = this.#range;
     if (held < this.#firsts.length && id >= this.#firsts[held]! && id <= this.#lasts[held]!) return held;
     let low = 0;

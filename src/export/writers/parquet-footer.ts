@@ -4,7 +4,7 @@ import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { STEP_BYTES } from './export-writer.ts';
 
-/** The metadata's length, 32 bits, stands behind it. */
+/** The metadata is followed by its length, 32 bits. */
 const LENGTH_BYTES = 4;
 const MAGIC = new TextEncoder().encode('PAR1');
 /** Thrift's compact protocol: the first byte of a list is its type and, in the upper half, its size, if it is not larger than this. */
@@ -23,7 +23,7 @@ export class ParquetFooter {
   readonly #createdBy: string;
   /** Where the list of groups begins in metadata of no rows. */
   readonly #listAt: number;
-  /** What stands behind the list. */
+  /** Of everything after the list. */
   readonly #tailBytes: number;
   readonly #groups = new ByteBuffer();
   #count = 0;
