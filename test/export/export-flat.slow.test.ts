@@ -129,10 +129,10 @@ describe.each(['csv', 'parquet'] as const)('%s', (format) => {
   test('has the rows that the schema says, value by value', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 2 ** 30 }), async (seed) => {
-        using place = temporaryArchive();
+        using temporary = temporaryArchive();
         const lines = generatedRecording(seed);
-        await importRecords(place.archive, lines);
-        const rows = await read((await exported(place.archive, format)).bytes);
+        await importRecords(temporary.archive, lines);
+        const rows = await read((await exported(temporary.archive, format)).bytes);
         expect(rows.map(sortedKeys)).toEqual(rowsOf(expectedExport(lines)).map(sortedKeys));
       }),
       RUNS,
@@ -140,15 +140,15 @@ describe.each(['csv', 'parquet'] as const)('%s', (format) => {
   });
 
   test('keeps snapshots with an empty side, and with none, apart from those that were not there', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     const at = (ms: number, bids: object[], asks: object[]) => sampleSnapshot({ timestamp: START_MS + ms, bids, asks });
     const level = { price: 0.5, size: 2 };
-    await importRecords(place.archive, [sampleMarket(), at(1, [level], []), at(2, [], [level]), at(3, [], [])]);
-    const rows = await read((await exported(place.archive, format)).bytes);
-    const told = rows
+    await importRecords(temporary.archive, [sampleMarket(), at(1, [level], []), at(2, [], [level]), at(3, [], [])]);
+    const rows = await read((await exported(temporary.archive, format)).bytes);
+    const cells = rows
       .filter(({ type }) => type === 'snapshot')
       .map(({ id, side, level: number, price, size }) => [id, side, number, price, size]);
-    expect(told).toEqual([
+    expect(cells).toEqual([
       [1, 'bid', 1, 0.5, 2],
       [2, 'ask', 1, 0.5, 2],
       [3, undefined, undefined, undefined, undefined],
@@ -156,7 +156,7 @@ describe.each(['csv', 'parquet'] as const)('%s', (format) => {
   });
 
   test('has every level of a book that is larger than a step', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     const [bids, asks] = [-1, 1].map((away) =>
       Array.from({ length: 10_000 }, (_, i) => ({
         price: (500_000 + away * (i + 1)) / 1e6,
@@ -170,28 +170,28 @@ describe.each(['csv', 'parquet'] as const)('%s', (format) => {
       ]),
       { timestamp: START_MS + 7, bids: bids.slice(0, 2), asks: asks.slice(0, 1) },
     ];
-    await importRecords(place.archive, [sampleMarket(), ...books.map(sampleSnapshot)]);
-    const { bytes, steps } = await exported(place.archive, format);
+    await importRecords(temporary.archive, [sampleMarket(), ...books.map(sampleSnapshot)]);
+    const { bytes, steps } = await exported(temporary.archive, format);
     const found = (await read(bytes)).filter(({ type }) => type === 'snapshot');
-    const told = found.map(({ timestamp, side, level, price, size }) => [timestamp, side, level, price, size].join());
+    const levels = found.map(({ timestamp, side, level, price, size }) => [timestamp, side, level, price, size].join());
     const expected = books
       .flatMap((book) => sides({ timestamp: new Date(book.timestamp).toISOString() }, book.bids, book.asks))
       .map(({ timestamp, side, level, price, size }) => [timestamp, side, level, price, size].join());
-    expect(told).toEqual(expected);
+    expect(levels).toEqual(expected);
     expect(steps.length).toBeGreaterThan(5);
     // A step is over once it is full, in the middle of a book as well.
     expect(Math.max(...steps)).toBeLessThan(STEP_BYTES * 1.5);
   });
 
   test('has the rows of small records, whatever they are cut up into', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     // With the market's row in front, groups of a power of two end between the two rows of a quote.
     const quotes = Array.from({ length: 3000 }, (_, i) =>
       sampleQuote({ id: String(i + 1), timestamp: START_MS + i, bidSize: 1 + i }),
     );
     const gaps = Array.from({ length: 3000 }, (_, i) => sampleGap({ from: START_MS + i, to: START_MS + i + 1 }));
-    await importRecords(place.archive, [sampleMarket(), ...quotes, ...gaps]);
-    const rows = await read((await exported(place.archive, format)).bytes);
+    await importRecords(temporary.archive, [sampleMarket(), ...quotes, ...gaps]);
+    const rows = await read((await exported(temporary.archive, format)).bytes);
     const iso = (ms: number) => new Date(ms).toISOString();
     expect(rows.filter(({ type }) => type === 'gap').map(({ timestamp }) => timestamp)).toEqual(
       gaps.map(({ from }) => iso(Number(from))),
@@ -202,18 +202,18 @@ describe.each(['csv', 'parquet'] as const)('%s', (format) => {
   });
 
   test('of nothing is a table without rows', async () => {
-    using place = temporaryArchive();
-    expect(await read((await exported(place.archive, format)).bytes)).toEqual([]);
+    using temporary = temporaryArchive();
+    expect(await read((await exported(temporary.archive, format)).bytes)).toEqual([]);
   });
 });
 
 test('CSV writes decimals with a point and instants in ISO, so that readers guess the types that are meant', async () => {
-  using place = temporaryArchive();
-  await importRecords(place.archive, [
+  using temporary = temporaryArchive();
+  await importRecords(temporary.archive, [
     sampleMarket({ volume: 12, liquidity: 1e-7, createdAt: 1_776_300_000_000 }),
     sampleSnapshot({ bids: [{ price: 0, size: 7 }], asks: [{ price: 1, size: 300_000_000_000_000 }] }),
   ]);
-  const records = csvRecords((await exported(place.archive, 'csv')).bytes.toString());
+  const records = csvRecords((await exported(temporary.archive, 'csv')).bytes.toString());
   const column = (name: string) => records.slice(1).map((record) => record[COLUMNS.indexOf(name)]);
   expect(column('price')).toEqual(['', '0.0', '1.0']);
   expect(column('size')).toEqual(['', '7.0', '300000000000000.0']);
@@ -225,18 +225,18 @@ test('CSV writes decimals with a point and instants in ISO, so that readers gues
 
 describe('Parquet', () => {
   test('ends a group where it is full, between the two rows of a quote as well', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     const quotes = Array.from({ length: 1000 }, (_, i) => sampleQuote({ timestamp: START_MS + i, bidSize: 1 + i }));
-    await importRecords(place.archive, [sampleMarket(), ...quotes]);
-    const { bytes } = await exported(place.archive, 'parquet');
+    await importRecords(temporary.archive, [sampleMarket(), ...quotes]);
+    const { bytes } = await exported(temporary.archive, 'parquet');
     const { row_groups: groups } = parquetMetadata(new Uint8Array(bytes).buffer);
     expect(groups.map(({ num_rows }) => Number(num_rows))).toEqual([1024, 2001 - 1024]);
   });
 
   test('declares the documented types', async () => {
-    using place = temporaryArchive();
-    await importRecords(place.archive, [sampleMarket(), sampleSnapshot()]);
-    const { schema } = parquetMetadata(new Uint8Array((await exported(place.archive, 'parquet')).bytes).buffer);
+    using temporary = temporaryArchive();
+    await importRecords(temporary.archive, [sampleMarket(), sampleSnapshot()]);
+    const { schema } = parquetMetadata(new Uint8Array((await exported(temporary.archive, 'parquet')).bytes).buffer);
     const [root, ...columns] = schema;
     expect(root!.num_children).toBe(FLAT_COLUMNS.length);
     expect(columns.map(({ name }) => name)).toEqual([...COLUMNS]);
@@ -255,13 +255,13 @@ describe('Parquet', () => {
   });
 
   test('is written group by group, none larger than the largest, a few columns of one with each step', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     const bids = Array.from({ length: 300 }, (_, i) => ({ price: (400 - i) / 1000, size: 1000 + i }));
     const books = Array.from({ length: 250 }, (_, i) =>
       sampleSnapshot({ timestamp: START_MS + i, bids: bids.slice(i % 3) }),
     );
-    await importRecords(place.archive, [sampleMarket(), ...books]);
-    const { bytes, steps } = await exported(place.archive, 'parquet');
+    await importRecords(temporary.archive, [sampleMarket(), ...books]);
+    const { bytes, steps } = await exported(temporary.archive, 'parquet');
     const { row_groups: groups } = parquetMetadata(new Uint8Array(bytes).buffer);
     const rows = groups.map(({ num_rows }) => Number(num_rows));
     expect(rows.length).toBeGreaterThan(5);

@@ -25,7 +25,7 @@ interface Run {
 const saidBy = (framed: Uint8Array) => JSON.parse(bodyOf(framed).toString()) as Record<string, unknown>;
 
 /** The segments of an export. */
-function runsOf(bytes: Uint8Array): Run[] {
+function slicesOf(bytes: Uint8Array): Run[] {
   const segments: Run[] = [];
   for (const framed of framesOf(bytes)) {
     const type = String.fromCharCode(framed[0]!);
@@ -70,11 +70,11 @@ async function importBooks(archive: Archive, count: number): Promise<void> {
 describe('an export of segments', () => {
   test('holds every stored segment as it is stored, once, and nothing that was derived', async () => {
     for (let seed = 1; seed <= 10; seed += 1) {
-      using place = temporaryArchive();
-      await importRecords(place.archive, generatedRecording(seed));
-      const segments = runsOf((await exported(place.archive, 'segments')).bytes);
+      using temporary = temporaryArchive();
+      await importRecords(temporary.archive, generatedRecording(seed));
+      const segments = slicesOf((await exported(temporary.archive, 'segments')).bytes);
       expect(segments.map(({ payload }) => payload.toString('hex')).sort()).toEqual(
-        storedPayloads(place.archive).sort(),
+        storedPayloads(temporary.archive).sort(),
       );
       for (const { from, count, payload } of segments) {
         expect({ from, count }).toEqual({ from: 0, count: readSegmentHeader(payload).count });
@@ -84,10 +84,10 @@ describe('an export of segments', () => {
 
   test('says what the lines of NDJSON say of markets and gaps, and counts what came', async () => {
     for (let seed = 1; seed <= 10; seed += 1) {
-      using place = temporaryArchive();
-      await importRecords(place.archive, generatedRecording(seed));
-      const lines = linesOfNdjson((await exported(place.archive, 'ndjson')).bytes) as { type: string }[];
-      const { bytes, tally } = await exported(place.archive, 'segments');
+      using temporary = temporaryArchive();
+      await importRecords(temporary.archive, generatedRecording(seed));
+      const lines = linesOfNdjson((await exported(temporary.archive, 'ndjson')).bytes) as { type: string }[];
+      const { bytes, tally } = await exported(temporary.archive, 'segments');
       const frames = framesOf(bytes);
       for (const [letter, type] of [
         ['M', 'market'],
@@ -104,10 +104,10 @@ describe('an export of segments', () => {
     }
   });
 
-  test('has a digest behind every frame, which covers all in front of it', async () => {
-    using place = temporaryArchive();
-    await importBooks(place.archive, 300);
-    const { bytes } = await exported(place.archive, 'segments');
+  test('has a digest after every frame, which covers everything before it', async () => {
+    using temporary = temporaryArchive();
+    await importBooks(temporary.archive, 300);
+    const { bytes } = await exported(temporary.archive, 'segments');
     expect(bytes.subarray(0, FIRST_LINE.length)).toEqual(FIRST_LINE);
     let before = FIRST_LINE as Uint8Array;
     for (const framed of framesOf(bytes)) {
@@ -122,10 +122,10 @@ describe('an export of segments', () => {
   });
 
   test('sends segments by their first records, and of a window the segments that reach into it', async () => {
-    using place = temporaryArchive();
-    await importBooks(place.archive, 900);
-    const whole = runsOf((await exported(place.archive, 'segments')).bytes);
-    const stored = new Set(storedPayloads(place.archive));
+    using temporary = temporaryArchive();
+    await importBooks(temporary.archive, 900);
+    const whole = slicesOf((await exported(temporary.archive, 'segments')).bytes);
+    const stored = new Set(storedPayloads(temporary.archive));
     expect(whole.length).toBeGreaterThan(10);
     expect(whole.some(({ payload }) => readSegmentHeader(payload).count === SEGMENT_RECORDS_MAX)).toBe(true);
     for (const [fromMs, toMs] of [
@@ -133,17 +133,17 @@ describe('an export of segments', () => {
       [START_MS + 700, START_MS + 3000],
       [START_MS + 701, START_MS + 701 + 7],
     ] as const) {
-      const { bytes, tally } = await exported(place.archive, 'segments', { fromMs, toMs });
-      expect(runsOf(bytes).filter(({ payload }) => !stored.has(payload.toString('hex')))).toEqual([]);
-      const firsts = runsOf(bytes).map(({ payload, from }) => {
+      const { bytes, tally } = await exported(temporary.archive, 'segments', { fromMs, toMs });
+      expect(slicesOf(bytes).filter(({ payload }) => !stored.has(payload.toString('hex')))).toEqual([]);
+      const firsts = slicesOf(bytes).map(({ payload, from }) => {
         const { timestamps, ids } = readSegmentHeader(payload);
         return [timestamps[from]!, ids[from]!] as const;
       });
       expect(firsts).toEqual(firsts.toSorted((a, b) => a[0] - b[0] || a[1] - b[1]));
-      const taken = runsOf(bytes).flatMap(({ payload, from, count }) => [
+      const taken = slicesOf(bytes).flatMap(({ payload, from, count }) => [
         ...readSegmentHeader(payload).ids.slice(from, from + count),
       ]);
-      const lines = linesOfNdjson((await exported(place.archive, 'ndjson', { fromMs, toMs })).bytes) as {
+      const lines = linesOfNdjson((await exported(temporary.archive, 'ndjson', { fromMs, toMs })).bytes) as {
         type: string;
         id: string;
       }[];
@@ -154,14 +154,14 @@ describe('an export of segments', () => {
   });
 
   test('is the same bytes every time, and the same records whatever the order they came in', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     using other = temporaryArchive();
     const records = bookRecords(900);
-    await importRecords(place.archive, [sampleMarket(), ...records]);
-    const { bytes } = await exported(place.archive, 'segments');
-    expect((await exported(place.archive, 'segments')).bytes.equals(bytes)).toBe(true);
+    await importRecords(temporary.archive, [sampleMarket(), ...records]);
+    const { bytes } = await exported(temporary.archive, 'segments');
+    expect((await exported(temporary.archive, 'segments')).bytes.equals(bytes)).toBe(true);
     // The same ids, but what came late was put in between.
-    const lines = linesOfNdjson((await exported(place.archive, 'ndjson')).bytes) as object[];
+    const lines = linesOfNdjson((await exported(temporary.archive, 'ndjson')).bytes) as object[];
     await importRecords(other.archive, [lines[0]!, ...lines.slice(900)]);
     await importRecords(other.archive, lines.slice(1, 900));
     const late = (await exported(other.archive, 'segments')).bytes;
@@ -170,14 +170,14 @@ describe('an export of segments', () => {
   });
 
   test('of an archive without records is a first line and an end', async () => {
-    using place = temporaryArchive();
-    const { bytes } = await exported(place.archive, 'segments');
+    using temporary = temporaryArchive();
+    const { bytes } = await exported(temporary.archive, 'segments');
     expect(typesOf(framesOf(bytes))).toBe('E');
     expect(bytes.length).toBeLessThan(150);
   });
 
   test('comes in steps of one size', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     const prices = Array.from({ length: 500 }, (_, i) => (i + 1) / 1000);
     // Every level changes from book to book, each by a difference of its own.
     const books = Array.from({ length: 1000 }, (_, n) =>
@@ -186,8 +186,8 @@ describe('an export of segments', () => {
         bids: prices.map((price, i) => ({ price, size: (1e14 + n * (i + 1) * 1_500_000_001) / 1e6 })),
       }),
     );
-    await importRecords(place.archive, [sampleMarket(), ...books]);
-    const { steps } = await exported(place.archive, 'segments');
+    await importRecords(temporary.archive, [sampleMarket(), ...books]);
+    const { steps } = await exported(temporary.archive, 'segments');
     expect(steps.length).toBeGreaterThan(3);
     for (const step of steps.slice(0, -1)) {
       expect(step).toBeGreaterThanOrEqual(STEP_BYTES);

@@ -121,10 +121,10 @@ function expectedTables(lines: readonly Line[]): Record<string, Row[]> {
 test('an export as SQLite has every record in plain tables', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 30 }), async (seed) => {
-      using place = temporaryArchive();
+      using temporary = temporaryArchive();
       const lines = generatedRecording(seed);
-      await importRecords(place.archive, lines);
-      const tables = tablesOf((await exported(place.archive, 'sqlite')).bytes);
+      await importRecords(temporary.archive, lines);
+      const tables = tablesOf((await exported(temporary.archive, 'sqlite')).bytes);
       expect(tables).toEqual(expectedTables(expectedExport(lines)));
     }),
     { seed: 20260416, numRuns: 12 },
@@ -132,6 +132,6 @@ test('an export as SQLite has every record in plain tables', async () => {
 });
 
 test('an export of nothing is a database with empty tables', async () => {
-  using place = temporaryArchive();
-  expect(tablesOf((await exported(place.archive, 'sqlite')).bytes)).toEqual(expectedTables([]));
+  using temporary = temporaryArchive();
+  expect(tablesOf((await exported(temporary.archive, 'sqlite')).bytes)).toEqual(expectedTables([]));
 });

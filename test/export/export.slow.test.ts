@@ -41,10 +41,10 @@ describe('what is exported', () => {
   test('is everything that was recorded and nothing that was derived, in the documented order', async () => {
     await fc.assert(
       fc.asyncProperty(seeds, async (seed) => {
-        using place = temporaryArchive();
+        using temporary = temporaryArchive();
         const lines = generatedRecording(seed);
-        await importCleanly(place.archive, lines);
-        const { bytes, tally } = await exported(place.archive, 'ndjson');
+        await importCleanly(temporary.archive, lines);
+        const { bytes, tally } = await exported(temporary.archive, 'ndjson');
         const expected = expectedExport(lines);
         expectSameRecords(linesOfNdjson(bytes), expected);
         const times = expected.flatMap(timesOf);
@@ -61,18 +61,18 @@ describe('what is exported', () => {
   test('does not depend on the order in which it was recorded, nor on how often it is asked for', async () => {
     await fc.assert(
       fc.asyncProperty(seeds, async (seed) => {
-        using place = temporaryArchive();
+        using temporary = temporaryArchive();
         using other = temporaryArchive();
         const lines = generatedRecording(seed);
-        await importCleanly(place.archive, lines);
+        await importCleanly(temporary.archive, lines);
         const markets = lines.filter(({ type }) => type === 'market');
         const rest = lines.filter(({ type }) => type !== 'market').reverse();
         await importCleanly(other.archive, markets.toReversed());
         for (let from = 0; from < rest.length; from += 97)
           await importCleanly(other.archive, rest.slice(from, from + 97));
         for (const format of ['ndjson', 'msgpack', 'csv', 'parquet', 'sqlite'] as const) {
-          const first = (await exported(place.archive, format)).bytes;
-          expect((await exported(place.archive, format)).bytes.equals(first), format).toBe(true);
+          const first = (await exported(temporary.archive, format)).bytes;
+          expect((await exported(temporary.archive, format)).bytes.equals(first), format).toBe(true);
           expect((await exported(other.archive, format)).bytes.equals(first), format).toBe(true);
         }
       }),
@@ -81,29 +81,29 @@ describe('what is exported', () => {
   });
 
   test('of a market says only what was stated', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     const minimal = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
-    await importCleanly(place.archive, [minimal]);
-    expectSameRecords(linesOfNdjson((await exported(place.archive, 'ndjson')).bytes), [minimal]);
+    await importCleanly(temporary.archive, [minimal]);
+    expectSameRecords(linesOfNdjson((await exported(temporary.archive, 'ndjson')).bytes), [minimal]);
   });
 
   test('of an archive without records is nothing', async () => {
-    using place = temporaryArchive();
-    const { bytes, tally } = await exported(place.archive, 'ndjson');
+    using temporary = temporaryArchive();
+    const { bytes, tally } = await exported(temporary.archive, 'ndjson');
     expect(bytes.length).toBe(0);
     expect(tally.firstMs).toBeUndefined();
-    expect((await exported(place.archive, 'msgpack')).bytes.length).toBe(0);
+    expect((await exported(temporary.archive, 'msgpack')).bytes.length).toBe(0);
   });
 
   test('comes in steps of one size, whatever the whole is', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     const bids = Array.from({ length: 400 }, (_, i) => ({ price: (400 - i) / 1000, size: 1000 + i }));
     const books = Array.from({ length: 700 }, (_, i) =>
       sampleSnapshot({ timestamp: START_MS + i, bids: bids.slice(i % 7) }),
     );
-    await importCleanly(place.archive, [sampleMarket(), ...books]);
+    await importCleanly(temporary.archive, [sampleMarket(), ...books]);
     for (const format of ['ndjson', 'msgpack', 'csv'] as const) {
-      const { bytes, steps } = await exported(place.archive, format);
+      const { bytes, steps } = await exported(temporary.archive, format);
       const record = bytes.length / books.length;
       expect(steps.length).toBeGreaterThan(3);
       for (const step of steps.slice(0, -1)) {
@@ -114,11 +114,11 @@ describe('what is exported', () => {
   });
 
   test('pauses within the gaps of a market, however many there are', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     const gaps = Array.from({ length: 7000 }, (_, i) => sampleGap({ from: START_MS + i, to: START_MS + i + 1 }));
-    await importCleanly(place.archive, [sampleMarket(), ...gaps]);
+    await importCleanly(temporary.archive, [sampleMarket(), ...gaps]);
     for (const format of ['ndjson', 'csv', 'segments'] as const) {
-      const { bytes, steps } = await exported(place.archive, format);
+      const { bytes, steps } = await exported(temporary.archive, format);
       let at = 0;
       let found = 0;
       for (const step of steps) {
@@ -164,12 +164,12 @@ describe('narrowed exports', () => {
 
   test('hold what was asked for, by coin, timeframe, market and time', async () => {
     for (const seed of [1, 2, 3, 4, 5]) {
-      using place = temporaryArchive();
+      using temporary = temporaryArchive();
       const lines = generatedRecording(seed);
-      await importCleanly(place.archive, lines);
+      await importCleanly(temporary.archive, lines);
       await fc.assert(
         fc.asyncProperty(narrowings(lines), async (narrowing) => {
-          const { bytes } = await exported(place.archive, 'ndjson', narrowing as object);
+          const { bytes } = await exported(temporary.archive, 'ndjson', narrowing as object);
           expectSameRecords(linesOfNdjson(bytes), expectedExport(lines, narrowing));
         }),
         { ...RUNS, numRuns: 60 },
@@ -178,11 +178,11 @@ describe('narrowed exports', () => {
   });
 
   test('keep a market that was named, and leave others without anything in the window out', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     const market = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
-    await importCleanly(place.archive, [market, sampleSnapshot(), sampleGap()]);
+    await importCleanly(temporary.archive, [market, sampleSnapshot(), sampleGap()]);
     const typesOf = async (narrowing: Narrowing) =>
-      linesOfNdjson((await exported(place.archive, 'ndjson', narrowing as object)).bytes).map(
+      linesOfNdjson((await exported(temporary.archive, 'ndjson', narrowing as object)).bytes).map(
         (line) => (line as { type: string }).type,
       );
     const late = START_MS + 3_600_000;
@@ -202,10 +202,10 @@ describe('msgpack', () => {
     const packr = new Packr({ useRecords: false, variableMapSize: true });
     await fc.assert(
       fc.asyncProperty(seeds, async (seed) => {
-        using place = temporaryArchive();
-        await importCleanly(place.archive, generatedRecording(seed));
-        const lines = linesOfNdjson((await exported(place.archive, 'ndjson')).bytes);
-        const { bytes } = await exported(place.archive, 'msgpack');
+        using temporary = temporaryArchive();
+        await importCleanly(temporary.archive, generatedRecording(seed));
+        const lines = linesOfNdjson((await exported(temporary.archive, 'ndjson')).bytes);
+        const { bytes } = await exported(temporary.archive, 'msgpack');
         expect(bytes.equals(Buffer.concat(lines.map((line) => packr.pack(line))))).toBe(true);
       }),
       RUNS,
@@ -229,11 +229,15 @@ async function packed(bytes: Buffer, packing: (typeof PACKINGS)[number], ours: b
 
 async function expectRoundTrip(bytes: Buffer, format: 'ndjson' | 'msgpack'): Promise<void> {
   for (const packing of PACKINGS) {
-    using place = temporaryArchive();
-    const report = await importFile(place.archive, `export.${format}${packing}`, await packed(bytes, packing, true));
+    using temporary = temporaryArchive();
+    const report = await importFile(
+      temporary.archive,
+      `export.${format}${packing}`,
+      await packed(bytes, packing, true),
+    );
     expect(report.rejections).toEqual([]);
     expect(report.total.duplicate).toBe(0);
-    expect((await exported(place.archive, format)).bytes.equals(bytes), packing).toBe(true);
+    expect((await exported(temporary.archive, format)).bytes.equals(bytes), packing).toBe(true);
   }
 }
 
@@ -241,19 +245,19 @@ describe('export, import into an empty archive, export', () => {
   test.each(['ndjson', 'msgpack'] as const)('is byte for byte the same as %s, plain, gzip and zstd', async (format) => {
     await fc.assert(
       fc.asyncProperty(seeds, async (seed) => {
-        using place = temporaryArchive();
+        using temporary = temporaryArchive();
         const lines = generatedRecording(seed);
-        await importCleanly(place.archive, lines);
-        await expectRoundTrip((await exported(place.archive, format)).bytes, format);
+        await importCleanly(temporary.archive, lines);
+        await expectRoundTrip((await exported(temporary.archive, format)).bytes, format);
       }),
       { ...RUNS, numRuns: 8 },
     );
   });
 
   test('takes what other programs packed as well', async () => {
-    using place = temporaryArchive();
-    await importCleanly(place.archive, generatedRecording(7));
-    const { bytes } = await exported(place.archive, 'ndjson');
+    using temporary = temporaryArchive();
+    await importCleanly(temporary.archive, generatedRecording(7));
+    const { bytes } = await exported(temporary.archive, 'ndjson');
     for (const packing of PACKINGS) {
       using other = temporaryArchive();
       await importFile(other.archive, `export.ndjson${packing}`, await packed(bytes, packing, false));
@@ -262,25 +266,25 @@ describe('export, import into an empty archive, export', () => {
   });
 
   test('adds nothing to an archive that has it all', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     const lines = generatedRecording(11);
-    await importCleanly(place.archive, lines);
+    await importCleanly(temporary.archive, lines);
     for (const format of ['ndjson', 'msgpack'] as const) {
-      const { bytes } = await exported(place.archive, format);
-      const report = await importFile(place.archive, `again.${format}`, bytes);
+      const { bytes } = await exported(temporary.archive, format);
+      const report = await importFile(temporary.archive, `again.${format}`, bytes);
       expect(report.total).toMatchObject({ stored: 0, duplicate: lines.length, rejected: 0 });
     }
   });
 
   test('gives outcomes that were mirrored back as mirrored', async () => {
-    using place = temporaryArchive();
+    using temporary = temporaryArchive();
     const market = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
-    await importCleanly(place.archive, [
+    await importCleanly(temporary.archive, [
       market,
       sampleSnapshot({ id: '1' }),
       sampleSnapshot({ id: '2', outcome: 'down', mirrored: true }),
     ]);
-    const { bytes } = await exported(place.archive, 'ndjson');
+    const { bytes } = await exported(temporary.archive, 'ndjson');
     expect(linesOfNdjson(bytes).map((line) => (line as { mirrored?: boolean }).mirrored)).toEqual([
       undefined,
       undefined,
@@ -297,11 +301,11 @@ describe('export, import into an empty archive, export', () => {
     'is byte for byte the same for real recordings (where there are any)',
     async () => {
       const files = readdirSync(REAL_BOOKS!).filter((name) => name.endsWith('.parquet'));
-      using place = temporaryArchive();
-      const report = await importPaths(place.archive, ...files.slice(0, 24).map((name) => join(REAL_BOOKS!, name)));
+      using temporary = temporaryArchive();
+      const report = await importPaths(temporary.archive, ...files.slice(0, 24).map((name) => join(REAL_BOOKS!, name)));
       expect(report.total.stored).toBeGreaterThan(2000);
       for (const format of ['ndjson', 'msgpack'] as const) {
-        await expectRoundTrip((await exported(place.archive, format)).bytes, format);
+        await expectRoundTrip((await exported(temporary.archive, format)).bytes, format);
       }
     },
   );

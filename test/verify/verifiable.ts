@@ -31,7 +31,7 @@ export interface Verifiable extends Disposable {
   verify(options?: { readonly names?: readonly string[]; readonly nowMs?: number }): Promise<Verified>;
   /** Runs statements on the file, unchecked. */
   change(sql: string, ...values: (string | number | Uint8Array | null)[]): void;
-  /** Rows as they stand. */
+  /** Rows as they are. */
   rows<Row>(sql: string): Row[];
 }
 
@@ -108,10 +108,10 @@ export async function verifiable(records: readonly object[] = recordsOfEveryKind
   const sqlite = () => new Database(path, { readwrite: true });
   const change = (sql: string, ...values: (string | number | Uint8Array | null)[]) => {
     const database = sqlite();
-    // Whoever damages a file asks for no permission.
+    // Damage respects no constraints.
     database.run('PRAGMA ignore_check_constraints = ON');
     database.run(sql, values);
-    // In the file itself, not in a log beside it.
+    // In the file itself, not in a log next to it.
     database.run('PRAGMA wal_checkpoint(TRUNCATE)');
     database.close(true);
   };

@@ -47,7 +47,7 @@ function segmentOf(
     .find((row) => row.kind === kind && row.outcome === outcome && row.slug === slug)!;
 }
 
-/** Writes other records in place of a segment's, with a digest and a row that fit them. */
+/** Writes other records instead of a segment's, with a digest and a row that fit them. */
 function rewrite<R extends Position>(
   held: Verifiable,
   row: SegmentRow,
@@ -105,7 +105,7 @@ describe('a sound archive', () => {
     expect(state()).toEqual(before);
   });
 
-  test('is verified beside whoever writes to it, each market in one state', async () => {
+  test('is verified while others write to it, each market in one state', async () => {
     using held = await verifiable();
     const archive = openArchive(held.data, NOW_MS, { create: false });
     try {
@@ -202,14 +202,14 @@ describe('one flipped bit', () => {
     for (let round = 0; round < 80; round += 1) {
       const row = rows[Math.floor(random() * rows.length)]!;
       const bytes = Buffer.from(whole);
-      // The digest stands in front of the payload.
+      // The digest comes before the payload.
       const offset = Math.floor(random() * (32 + row.payload.length)) - 32;
       const mask = 1 << Math.floor(random() * 8);
-      // A page may hold what was moved elsewhere: one of the places is the row.
-      const places: number[] = [];
-      for (let at = whole.indexOf(row.payload); at >= 0; at = whole.indexOf(row.payload, at + 1)) places.push(at);
-      expect(places.length).toBeGreaterThan(0);
-      for (const at of places) bytes[at + offset]! ^= mask;
+      // A page may hold what was moved elsewhere: one of the offsets is that of the row.
+      const offsets: number[] = [];
+      for (let at = whole.indexOf(row.payload); at >= 0; at = whole.indexOf(row.payload, at + 1)) offsets.push(at);
+      expect(offsets.length).toBeGreaterThan(0);
+      for (const at of offsets) bytes[at + offset]! ^= mask;
       writeFileSync(held.path, bytes);
       const { problems } = await held.verify();
       expect(problems.map(({ segmentId }) => segmentId)).toContain(row.segment_id);
@@ -262,13 +262,13 @@ describe('a damaged database', () => {
     }
   });
 
-  test('whose text was changed beside an index is found', async () => {
+  test('whose text was changed without its index is found', async () => {
     using held = await verifiable();
     const whole = readFileSync(held.path);
-    const places: number[] = [];
-    for (let at = whole.indexOf(SLUG); at >= 0; at = whole.indexOf(SLUG, at + 1)) places.push(at);
-    expect(places.length).toBeGreaterThan(1);
-    for (const at of places) {
+    const offsets: number[] = [];
+    for (let at = whole.indexOf(SLUG); at >= 0; at = whole.indexOf(SLUG, at + 1)) offsets.push(at);
+    expect(offsets.length).toBeGreaterThan(1);
+    for (const at of offsets) {
       const bytes = Buffer.from(whole);
       bytes[at + SLUG.length - 1]! ^= 1;
       writeFileSync(held.path, bytes);
@@ -392,7 +392,7 @@ describe('records that do not fit together', () => {
     expect((await held.verify()).problems).toMatchObject([{ kind: 'derivation' }]);
   });
 
-  test('derived records behind the last that follows are a problem', async () => {
+  test('derived records after the last that follows are a problem', async () => {
     using held = await verifiable();
     const last = held
       .rows<SegmentRow>(SEGMENTS)
@@ -636,7 +636,7 @@ describe('observations', () => {
     ['a millisecond less is not', [0, 20_000, 59_999], 0],
     ['silence alone is not, for nothing says the book stayed', [0], 0],
     ['what lies before the window does not count', [-50_000, 0, 59_000], 0],
-    ['what lies behind it does not either', [200_000, 270_000, 330_000], 100_000],
+    ['what lies after it does not either', [200_000, 270_000, 330_000], 100_000],
   ])('%s', async (_, offsets, frozenMs) => {
     using held = await verifiable([
       sampleMarket(),
