@@ -105,8 +105,8 @@ export function createApp(appDeps: AppDeps) {
   const logCut = (what: string) => (error: unknown, request: Request) =>
     logError(`${what} ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`);
   const responder = new Responder(archive.archiveId, version, new ResponseCache(archive.database, HELD_BYTES_MAX));
-  const turns = new FairQueue();
-  const nextTurn = () => new Promise<void>((resolve) => turns.enter(resolve));
+  const queue = new FairQueue();
+  const nextTurn = () => queue.next();
   const deps = { gate, archive, lookup: new Lookup(archive), responder, nextTurn };
   const v1 = new Elysia({ name: 'v1' })
     .use(gate)

@@ -6,9 +6,9 @@ export interface Upcoming {
   readonly rank: number;
 }
 
-/** What lies ahead of a replay, in order. */
+/** Items in the order in which they come up. */
 export class Agenda<T extends Upcoming> {
-  /** The next one stands last. */
+  /** The next one is the last. */
   #items: T[] = [];
 
   /** Infinity where nothing is left. */
@@ -16,7 +16,7 @@ export class Agenda<T extends Upcoming> {
     return this.#items.at(-1)?.atMs ?? Infinity;
   }
 
-  /** A walk from the next one on: most of what is added comes up soon. */
+  /** Walks from the next one on: most new items come up soon. */
   add(item: T): void {
     const items = this.#items;
     let at = items.length;

@@ -7,22 +7,22 @@ import { divisorOf } from '../segment/scale.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import { changedBook, changesBetween, type LevelChange } from '../venue/level-change.ts';
 
-/** A book, and what makes it of the one before. */
+/** A book, and its changes from the one before. */
 export interface BookStep {
   readonly after: OrderBook;
   readonly changes: readonly LevelChange[];
 }
 
 /**
- * The books of one series, one after another, as changes: within a slice the stored edits say them, from one slice to the
- * next the two books are compared.
+ * The books of one series in order, as changes: within a slice the stored edits are the changes, from one slice to the next the
+ * two books are compared.
  */
 export class BookCursor {
   readonly #slices: Iterator<SegmentSlice>;
   readonly #reader = new BookReader();
   #from = 0;
   #to = 0;
-  /** The time of the next book, Infinity behind the last one. */
+  /** The time of the next book, Infinity after the last one. */
   nextMs = Infinity;
 
   constructor(slices: Iterable<SegmentSlice>) {
@@ -31,14 +31,14 @@ export class BookCursor {
   }
 
   /**
-   * The next book if it is of this timestamp. `before` is the book in front of it in the series; undefined when that is not
-   * wanted, or there is none, and the changes are empty then.
+   * The next book if it is of this timestamp. `before` is the book before it in the series; undefined when that is not wanted,
+   * or there is none, and the changes are empty then.
    */
   takeAt(timestampMs: InstantMs, before: OrderBook | undefined): BookStep | undefined {
     if (this.nextMs !== timestampMs) return undefined;
     const reader = this.#reader;
     reader.advance();
-    // What stands in front of a slice may not be what was told last: recordings are imported meanwhile.
+    // The record before a slice may be another one than the last book here: recordings are imported meanwhile.
     const step = reader.index === this.#from ? comparedStep(reader, before) : editedStep(reader, before);
     if (reader.index + 1 < this.#to) this.nextMs = reader.head.timestamps[reader.index + 1]!;
     else this.#enter();

@@ -1,72 +1,66 @@
-/** So long may be worked, or sent, until others get their turn. */
-export const TURN_MS = 4;
+/** A task works, or sends, for so long before others go on. */
+export const TASK_MS = 4;
 /** setTimeout takes no more. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
-/**
- * Work of many that have much to do, piece by piece: one piece each time that the process has looked for requests, so that
- * these wait for one piece and not for one of everybody.
- */
+/** Long work of many, piece by piece: one piece for each turn of the event loop, so that a request waits for one piece at most. */
 export class FairQueue {
-  /** In the order in which they have their turns. */
   readonly #waiting = new Set<() => void>();
-  #isSet = false;
+  #isRunning = false;
 
-  /** Has `work` called once when it is its turn; who waits already keeps its place. */
-  enter(work: () => void): void {
+  /** Calls `work` once when it is first in line; work that waits already keeps its position. */
+  add(work: () => void): void {
     this.#waiting.add(work);
-    this.#goOn();
+    this.#runFirst();
   }
 
-  /** Takes that back. */
-  leave(work: () => void): void {
+  remove(work: () => void): void {
     this.#waiting.delete(work);
   }
 
-  /** Settles when it is the caller's turn. */
+  /** Resolves when the caller is first in line. */
   next(): Promise<void> {
-    return new Promise((resolve) => this.enter(resolve));
+    return new Promise((resolve) => this.add(resolve));
   }
 
-  #goOn(): void {
-    if (this.#isSet || this.#waiting.size === 0) return;
-    this.#isSet = true;
+  #runFirst(): void {
+    if (this.#isRunning || this.#waiting.size === 0) return;
+    this.#isRunning = true;
     setImmediate(() => {
-      this.#isSet = false;
+      this.#isRunning = false;
       const [work] = this.#waiting;
       if (work === undefined) return;
       this.#waiting.delete(work);
-      this.#goOn();
+      this.#runFirst();
       work();
     });
   }
 }
 
-/** One that takes turns: now, or in a while, once for each time that it asked last. */
-export class Turn {
-  readonly #turns: FairQueue;
+/** Work that goes through a queue again and again, now or later; of several requests the last one counts. */
+export class QueuedTask {
+  readonly #queue: FairQueue;
   readonly #work: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(turns: FairQueue, work: () => void) {
-    this.#turns = turns;
+  constructor(queue: FairQueue, work: () => void) {
+    this.#queue = queue;
     this.#work = work;
   }
 
-  /** As soon as it is its turn. */
-  ask(): void {
+  run(): void {
     clearTimeout(this.#timer);
-    this.#turns.enter(this.#work);
+    this.#queue.add(this.#work);
   }
 
-  /** As soon as it is its turn in `waitMs`. Rounded up: half a millisecond early is a turn in vain, clocks count whole ones. */
-  askIn(waitMs: number): void {
+  /** Enters the queue in `waitMs`, rounded up: clocks count whole milliseconds, and half a one early finds nothing due. */
+  runIn(waitMs: number): void {
     this.cancel();
-    this.#timer = setTimeout(() => this.#turns.enter(this.#work), Math.min(Math.ceil(waitMs), WAIT_MS_MAX));
+    this.#timer = setTimeout(() => this.#queue.add(this.#work), Math.min(Math.ceil(waitMs), WAIT_MS_MAX));
   }
 
   cancel(): void {
     clearTimeout(this.#timer);
-    this.#turns.leave(this.#work);
+    this.#queue.remove(this.#work);
   }
 }

@@ -8,15 +8,15 @@ import { ifKnown } from '../venue/time.ts';
 import { bookAt, lastTradeAt } from './market-state.ts';
 import type { Replay } from './replay.ts';
 
-/** Wider books are shown at their last trade (docs.polymarket.com, prices and order books). */
+/** Books with a wider spread are shown at their last trade (docs.polymarket.com, prices and order books). */
 const SHOWN_SPREAD_MAX = 0.1;
 /**
- * The venue takes orders until a market is closed, for most some 20 seconds behind the window, for none of those measured more than
- * 316. Where no recording says when it was, it is over by then.
+ * The venue takes orders until a market is closed: for most some 20 seconds after the window, for none of those measured more
+ * than 316. A market whose closing is not recorded is over by then.
  */
-const ACCEPTING_BEHIND_WINDOW_MS = 5 * 60_000;
+const ACCEPTING_AFTER_WINDOW_MS = 5 * 60_000;
 
-/** What lists say of a market that is listed at `nowMs`; its times are those that are told, see Replay.shiftMs. */
+/** A market that is listed at `nowMs`, as lists have it; its times are moved, see Replay.shiftMs. */
 export function listedMarket(replay: Replay, market: StoredMarket, nowMs: InstantMs): ListedMarket {
   const known = marketAsOf(market, nowMs);
   const moved = (instantMs: InstantMs) => instantMs + replay.shiftMs;
@@ -31,7 +31,7 @@ export function listedMarket(replay: Replay, market: StoredMarket, nowMs: Instan
   };
 }
 
-/** The object that a list has of such a market. Within Database.readShared. */
+/** The object of such a market in a list. Within Database.readShared. */
 export function listedObject(
   replay: Replay,
   market: StoredMarket,
@@ -49,8 +49,8 @@ function statusOf(replay: Replay, market: StoredMarket, nowMs: InstantMs): Marke
   const spread = best && spreadBetween(best);
   const isShownAtTrade = spread === undefined || spread > SHOWN_SPREAD_MAX;
   const traded = (isShownAtTrade ? lastTradePrice : undefined) ?? (best && midpointOf(best));
-  const settled = winner && (winner === 'up' ? 1 : 0);
-  const upPrice = resolvedMs === undefined ? traded : settled;
+  const payout = winner && (winner === 'up' ? 1 : 0);
+  const upPrice = resolvedMs === undefined ? traded : payout;
   return {
     isAcceptingOrders: isAcceptingOrders(market, nowMs),
     prices: upPrice === undefined ? undefined : [upPrice, complement(upPrice)],
@@ -66,5 +66,5 @@ export function isAcceptingOrders(
   { resolvedMs = Infinity, endMs }: Pick<StoredMarket, 'endMs' | 'resolvedMs'>,
   nowMs: InstantMs,
 ): boolean {
-  return nowMs < Math.min(resolvedMs, endMs + ACCEPTING_BEHIND_WINDOW_MS);
+  return nowMs < Math.min(resolvedMs, endMs + ACCEPTING_AFTER_WINDOW_MS);
 }

@@ -2,7 +2,7 @@ import type { Gap } from '../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { complement, mirrorOf } from '../domain/mirrored-book.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
-import { type Outcome, otherOutcome } from '../domain/outcome.ts';
+import { OUTCOMES, type Outcome, otherOutcome } from '../domain/outcome.ts';
 import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
@@ -12,12 +12,12 @@ import { BookCursor, type BookStep } from './book-cursor.ts';
 import { bookAt, type KnownBook, type LastTrade, lastTradeAt } from './market-state.ts';
 import type { TickChange, TickSizes } from './tick-sizes.ts';
 
-/** What became of one outcome's book. */
+/** The change of one outcome's book. */
 export interface OutcomeChange {
-  /** The book in front of it; undefined when this is the first one. */
+  /** Undefined when `after` is the first book. */
   readonly before: OrderBook | undefined;
   readonly after: OrderBook;
-  /** What makes `after` of `before`; empty for the first one, and where nothing changed. */
+  /** From `before` to `after`; empty for the first book, and where nothing changed. */
   readonly changes: readonly LevelChange[];
 }
 
@@ -29,16 +29,16 @@ export type PlaybackEvent = { readonly timestampMs: InstantMs } & (
   | { readonly kind: 'gap'; readonly gap: Gap }
 );
 
-/** What is known of one outcome where the playback stands. */
+/** The state of one outcome at the playback's position. */
 export interface OutcomeState {
   readonly known: KnownBook | undefined;
   readonly lastTrade: LastTrade | undefined;
 }
 
 /**
- * One market as it was recorded, in order, from one instant on: what is read follows from the archive and that instant alone. It
- * holds one segment of each series. Records of one timestamp are told in the order in which they stand in the archive, the
- * nth book of up together with the nth of down.
+ * The recording of one market in order, from one instant on: the events follow from the archive and that instant alone. It
+ * holds one segment of each series. Records of one timestamp come in the order of the archive, the nth book of up together
+ * with the nth of down.
  *
  * An outcome without books of its own by now has those of the other one, mirrored.
  */
@@ -47,14 +47,13 @@ export class MarketPlayback {
   readonly #ticks: TickSizes;
   readonly #state: Record<Outcome, { -readonly [Field in keyof OutcomeState]: OutcomeState[Field] }>;
   readonly #books: Readonly<Record<Outcome, BookCursor>>;
-  readonly #trades: Readonly<Record<Outcome, PriceCursor>>;
-  readonly #gaps: Iterator<Gap>;
-  #gap: Gap | undefined;
+  readonly #trades: Readonly<Record<Outcome, Lookahead<PriceRecord>>>;
+  readonly #gaps: Lookahead<Gap>;
   #tick: TickChange | undefined;
   #tickSize: string;
   #nextMs: InstantMs | undefined;
 
-  /** Everything up to `atMs` has happened, what is later is to come. */
+  /** Records up to `atMs`, inclusive, make the state; later ones become events. */
   constructor(archive: Archive, ticks: TickSizes, market: StoredMarket, atMs: InstantMs) {
     this.#ticks = ticks;
     this.market = market;
@@ -67,10 +66,9 @@ export class MarketPlayback {
       new BookCursor(archive.snapshots.slices(market, outcome, atMs + 1, INSTANT_MAX_MS));
     this.#books = { up: booksOf('up'), down: booksOf('down') };
     const tradesOf = (outcome: Outcome) =>
-      new PriceCursor(archive.prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS));
+      new Lookahead(recordsIn(archive.prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS)));
     this.#trades = { up: tradesOf('up'), down: tradesOf('down') };
-    this.#gaps = gapsBeginningAfter(archive, market, atMs);
-    this.#gap = this.#nextGap();
+    this.#gaps = new Lookahead(gapsBeginningAfter(archive, market, atMs));
     this.#tickSize = ticks.at(market, atMs);
     this.#tick = ticks.changeAfter(market, atMs);
     this.#nextMs = this.#earliest();
@@ -84,12 +82,12 @@ export class MarketPlayback {
     return this.#state[outcome];
   }
 
-  /** When the next event is; undefined behind the last one. */
+  /** When the next event is; undefined after the last one. */
   get nextMs(): InstantMs | undefined {
     return this.#nextMs;
   }
 
-  /** The next event, which must be there; the state is the one behind it then. */
+  /** The next event, which must be there; the state is the one after it then. */
   next(): PlaybackEvent {
     const timestampMs = this.#nextMs!;
     const event = this.#take(timestampMs);
@@ -102,23 +100,23 @@ export class MarketPlayback {
     const earliestMs = Math.min(
       up.nextMs,
       down.nextMs,
-      this.#trades.up.nextMs,
-      this.#trades.down.nextMs,
+      this.#trades.up.next?.timestampMs ?? Infinity,
+      this.#trades.down.next?.timestampMs ?? Infinity,
       this.#tick?.timestampMs ?? Infinity,
-      this.#gap?.fromMs ?? Infinity,
+      this.#gaps.next?.fromMs ?? Infinity,
     );
     return earliestMs === Infinity ? undefined : earliestMs;
   }
 
-  /** Of events of one timestamp: ticks come before the books that need them, trades behind them, a gap at the end. */
+  /** Of events of one timestamp: ticks come before the books that need them, trades after them, a gap at the end. */
   #take(timestampMs: InstantMs): PlaybackEvent {
-    const isNow = ({ nextMs }: { readonly nextMs: InstantMs }) => nextMs === timestampMs;
+    const { up, down } = this.#books;
     if (this.#tick?.timestampMs === timestampMs) return this.#takeTick(this.#tick);
-    if (isNow(this.#books.up) || isNow(this.#books.down)) return this.#takeBooks(timestampMs);
-    if (isNow(this.#trades.up) || isNow(this.#trades.down)) return this.#takeTrade(timestampMs);
-    const gap = this.#gap!;
-    this.#gap = this.#nextGap();
-    return { kind: 'gap', timestampMs, gap };
+    if (up.nextMs === timestampMs || down.nextMs === timestampMs) return this.#takeBooks(timestampMs);
+    for (const outcome of OUTCOMES) {
+      if (this.#trades[outcome].next?.timestampMs === timestampMs) return this.#takeTrade(outcome);
+    }
+    return { kind: 'gap', timestampMs, gap: this.#gaps.take() };
   }
 
   #takeTick(change: TickChange): PlaybackEvent {
@@ -144,7 +142,7 @@ export class MarketPlayback {
     return known?.isOwn === true ? known.book : undefined;
   }
 
-  /** Brings an outcome's book up to date; undefined where nothing was recorded that bears on it. */
+  /** Brings an outcome's book up to date; undefined where no record bears on it. */
   #change(
     outcome: Outcome,
     own: BookStep | undefined,
@@ -159,24 +157,16 @@ export class MarketPlayback {
     return { before: known?.book, ...step };
   }
 
-  #takeTrade(timestampMs: InstantMs): PlaybackEvent {
-    const { up, down } = this.#trades;
-    const outcome: Outcome = up.nextMs === timestampMs ? 'up' : 'down';
-    const record = (outcome === 'up' ? up : down).take();
-    const { price } = record;
-    const other = otherOutcome(outcome);
+  #takeTrade(outcome: Outcome): PlaybackEvent {
+    const record = this.#trades[outcome].take();
+    const { price, timestampMs } = record;
+    const other = this.#state[otherOutcome(outcome)];
     this.#state[outcome].lastTrade = { price, timestampMs, isOwn: true };
-    const told = this.#state[other].lastTrade;
-    // Of two of one time an outcome goes by its own.
-    if (told?.isOwn !== true || told.timestampMs !== timestampMs) {
-      this.#state[other].lastTrade = { price: complement(price), timestampMs, isOwn: false };
+    // Of two trades of one time an outcome has its own.
+    if (other.lastTrade?.isOwn !== true || other.lastTrade.timestampMs !== timestampMs) {
+      other.lastTrade = { price: complement(price), timestampMs, isOwn: false };
     }
     return { kind: 'trade', timestampMs, outcome, record };
-  }
-
-  #nextGap(): Gap | undefined {
-    const { done, value } = this.#gaps.next();
-    return done === true ? undefined : value;
   }
 }
 
@@ -186,7 +176,7 @@ function ownStep(known: KnownBook | undefined, own: BookStep): BookStep {
   return { after: own.after, changes: changesBetween(known.book, own.after) };
 }
 
-/** What the other outcome's step is of this one; undefined where this one goes by its own books. */
+/** The other outcome's step, mirrored; undefined for an outcome with books of its own. */
 function mirroredStep(known: KnownBook | undefined, other: BookStep | undefined): BookStep | undefined {
   if (other === undefined || known?.isOwn === true) return undefined;
   if (known === undefined) return { after: mirrorOf(other.after), changes: [] };
@@ -194,37 +184,30 @@ function mirroredStep(known: KnownBook | undefined, other: BookStep | undefined)
   return { after: changedBook(known.book, changes), changes };
 }
 
-/** Those that reach into the time before have begun: whoever comes now was not connected. */
+/** Gaps that began earlier do not count: a client that comes now was not connected. */
 function* gapsBeginningAfter({ gaps }: Archive, market: StoredMarket, atMs: InstantMs): Generator<Gap> {
   for (const gap of gaps.within(market.key, atMs + 1, INSTANT_MAX_MS)) if (gap.fromMs > atMs) yield gap;
 }
 
-/** The prices of one series, one after another. */
-class PriceCursor {
-  readonly #slices: Iterator<SegmentSlice>;
-  #records: readonly PriceRecord[] = [];
-  #index = 0;
+function* recordsIn(slices: Iterable<SegmentSlice>): Generator<PriceRecord> {
+  for (const { payload, from, to } of slices) yield* priceCodec.decode(payload).slice(from, to);
+}
 
-  constructor(slices: Iterable<SegmentSlice>) {
-    this.#slices = slices[Symbol.iterator]();
-    this.#enter();
+/** A sequence whose next item is read ahead. */
+class Lookahead<T> {
+  readonly #items: Iterator<T>;
+  /** Undefined after the last one. */
+  next: T | undefined;
+
+  constructor(items: Iterable<T>) {
+    this.#items = items[Symbol.iterator]();
+    this.next = this.#items.next().value;
   }
 
-  /** Infinity behind the last one. */
-  get nextMs(): number {
-    return this.#records[this.#index]?.timestampMs ?? Infinity;
-  }
-
-  take(): PriceRecord {
-    const record = this.#records[this.#index]!;
-    this.#index += 1;
-    if (this.#index >= this.#records.length) this.#enter();
-    return record;
-  }
-
-  #enter(): void {
-    const { done, value } = this.#slices.next();
-    this.#records = done === true ? [] : priceCodec.decode(value.payload).slice(value.from, value.to);
-    this.#index = 0;
+  /** The next item, which must be there. */
+  take(): T {
+    const taken = this.next!;
+    this.next = this.#items.next().value;
+    return taken;
   }
 }

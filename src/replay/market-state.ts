@@ -15,11 +15,11 @@ export interface KnownBook {
   readonly isOwn: boolean;
 }
 
-/** The price of the last trade of an outcome: one told of the other outcome counts as one at the complement of its price. */
+/** The price of the last trade of an outcome: one of the other outcome counts as one at the complement of its price. */
 export interface LastTrade {
   readonly price: number;
   readonly timestampMs: InstantMs;
-  /** Whether it was told of this outcome. */
+  /** Whether it was recorded of this outcome. */
   readonly isOwn: boolean;
 }
 
@@ -47,7 +47,7 @@ function latest(snapshots: Archive['snapshots'], market: StoredMarket, outcome: 
   return { book: bookOf(reader), timestampMs: found.head.timestamps[found.index]! };
 }
 
-/** The last trade of an outcome by an instant, told of either outcome; of two of one time its own. */
+/** The last trade of either outcome by an instant; of two of one time its own. */
 export function lastTradeAt(
   { prices }: Pick<Archive, 'prices'>,
   market: StoredMarket,

@@ -1,25 +1,25 @@
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 
-/** Virtual milliseconds for each real one, or as fast as whoever follows takes what is sent. */
+/** Virtual milliseconds for each real one, or as fast as the slowest follower. */
 export type Speed = number | 'max';
 
 export const SPEED_MIN = 0.1;
 export const SPEED_MAX = 1000;
 
-/** What a clock is doing; it has ended when it stands at the end of its span. */
+/** A clock at the end of its span has ended. */
 export type ClockState = 'running' | 'paused' | 'ended';
 
-/** What changed: a jump makes all that was read for the time in front of it void, the others only when it is due. */
+/** After a jump everything that was read ahead is void; a change of pace only changes when it is due. */
 export type ClockChange = 'jump' | 'pace';
 
-/** The stretch that a clock runs through, both ends inclusive. */
+/** The range of a clock, both ends inclusive. */
 export interface Span {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
 }
 
-/** Somebody who takes what is recorded in order, and by that moves a clock whose speed is 'max'. */
+/** A reader of the recording, in order, which thereby moves a clock whose speed is 'max'. */
 export interface Follower {
   /** Everything up to `instantMs` has been taken. */
   reached(instantMs: InstantMs): void;
@@ -35,7 +35,7 @@ function checkedSpeed(speed: Speed): Speed {
 /**
  * The one clock of a replay: nothing later than its instant has happened yet. It starts at the beginning of its span,
  * paused, never leaves the span, and without a jump never goes back. With a number as its speed it is driven by
- * `monotonicMs`; with 'max' it stands where the slowest of its followers is, and waits while it has none.
+ * `monotonicMs`; with 'max' it is where the slowest of its followers is, and waits while it has none.
  */
 export class ReplayClock {
   readonly span: Span;
@@ -44,7 +44,7 @@ export class ReplayClock {
   readonly #positions = new Map<Follower, InstantMs>();
   #speed: Speed;
   #isPaused = true;
-  /** Where the clock stood when it was last set, and what the monotonic clock said then. */
+  /** The instant when the clock was last set, and the monotonic clock then. */
   #anchorMs: number;
   #anchoredAtMs: number;
 
@@ -75,15 +75,12 @@ export class ReplayClock {
     return Math.floor(this.#exactMs());
   }
 
-  /**
-   * Up to where may be sent by now: to the clock's instant; with the speed 'max', which waits for whoever takes it, to the
-   * end.
-   */
+  /** Events up to here may be sent: to the clock's instant; with the speed 'max', which waits for its followers, to the end. */
   get dueMs(): InstantMs {
     return this.#speed === 'max' && !this.#isPaused ? this.span.toMs : this.nowMs;
   }
 
-  /** Real milliseconds until the clock is at `instantMs`; undefined while it does not go there by itself. */
+  /** Real milliseconds until the clock is at `instantMs`; undefined while it is paused, at 'max', or its end is earlier. */
   realMsUntil(instantMs: InstantMs): number | undefined {
     if (this.#isPaused || this.#speed === 'max' || instantMs > this.span.toMs) return undefined;
     return Math.max(0, (instantMs - this.#exactMs()) / this.#speed);
@@ -101,7 +98,7 @@ export class ReplayClock {
     this.#set('pace', { speed: checkedSpeed(speed) });
   }
 
-  /** Goes to an instant of the span, forwards or backwards: what followers had been told no longer holds. */
+  /** Goes to an instant of the span, forwards or backwards: what followers have no longer holds. */
   seek(instantMs: InstantMs): void {
     const { fromMs, toMs } = this.span;
     if (instantMs < fromMs || instantMs > toMs) {
@@ -117,7 +114,7 @@ export class ReplayClock {
     this.#set('pace', { instantMs: reachedMs, isPaused: true });
   }
 
-  /** Calls back behind every change; returns what ends that. */
+  /** Calls back after every change; returns what ends that. */
   onChange(listener: (change: ClockChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -130,7 +127,7 @@ export class ReplayClock {
         if (this.#positions.has(follower)) this.#positions.set(follower, instantMs);
       },
       leave: () => {
-        // Where it stood is kept: the clock must not jump to where a faster one is, nor back.
+        // The clock must not jump to where a faster one is, nor back.
         this.#anchorHere();
         this.#positions.delete(follower);
       },
@@ -157,12 +154,12 @@ export class ReplayClock {
     this.#anchoredAtMs = this.#monotonicMs();
   }
 
-  /** Stays where it is but for what is said. */
-  #set(change: ClockChange, said: { instantMs?: InstantMs; isPaused?: boolean; speed?: Speed }): void {
-    this.#anchorMs = said.instantMs ?? this.#exactMs();
+  /** What is not given stays as it is. */
+  #set(change: ClockChange, to: { instantMs?: InstantMs; isPaused?: boolean; speed?: Speed }): void {
+    this.#anchorMs = to.instantMs ?? this.#exactMs();
     this.#anchoredAtMs = this.#monotonicMs();
-    this.#isPaused = said.isPaused ?? this.#isPaused;
-    this.#speed = said.speed ?? this.#speed;
+    this.#isPaused = to.isPaused ?? this.#isPaused;
+    this.#speed = to.speed ?? this.#speed;
     for (const listener of [...this.#listeners]) listener(change);
   }
 }

@@ -9,6 +9,7 @@ import type { StoredMarket } from '../store/markets.ts';
 import { PriceTexts } from '../venue/price-texts.ts';
 import { FairQueue } from './fair-queue.ts';
 import { MarketPlayback } from './market-playback.ts';
+import { compareStarts, marketsByStart } from './markets-by-start.ts';
 import { ReplayClock, type Span, type Speed } from './replay-clock.ts';
 import { TickSizes } from './tick-sizes.ts';
 
@@ -20,15 +21,15 @@ interface ReplaySelection {
   readonly timeframes: readonly Timeframe[];
 }
 
-/** What becomes of a connection where the recording has a gap. */
+/** Whether a gap of the recording ends the connections that get its market. */
 export const GAP_MODES = ['disconnect', 'ignore'] as const;
 export type GapMode = (typeof GAP_MODES)[number];
 
 export interface ReplayOptions {
   readonly selection: ReplaySelection;
-  /** Undefined: where the first record of the selection stands, or its first window begins. */
+  /** Undefined: the first record of the selection, or the beginning of its first window. */
   readonly fromMs: InstantMs | undefined;
-  /** Undefined: where the last of all stands. */
+  /** Undefined: the last record, end of a window, or resolution. */
   readonly toMs: InstantMs | undefined;
   readonly speed: Speed;
   readonly gaps: GapMode;
@@ -41,30 +42,30 @@ export interface ReplayClocks {
   readonly wallMs: () => number;
 }
 
-/** A market of a replay, and when something became known of it that everybody is told. */
+/** A market of a replay, with the times of its announcements and records. */
 interface Announced {
   readonly key: number;
   readonly listedMs: InstantMs;
   /** Infinity where that is not known. */
   readonly resolvedMs: InstantMs;
-  /** From the first to the last thing that is recorded of it; none where `firstMs` is Infinity. */
+  /** Its first and its last record; none where `firstMs` is Infinity. */
   readonly firstMs: InstantMs;
   readonly lastMs: InstantMs;
 }
 
-/** Everybody is told that a market was listed, or how it ended. */
+/** Sent to all that want custom features: a market was listed, or how it ended. */
 export interface Announcement {
   readonly kind: 'listed' | 'resolved';
   readonly timestampMs: InstantMs;
   readonly marketKey: number;
 }
 
-/** A market matters for a day behind its window, and is not listed longer than a week before it. */
-const BEHIND_WINDOW_MS = 86_400_000;
+/** A market matters for a day after its window, and is not listed longer than a week before it. */
+const AFTER_WINDOW_MS = 86_400_000;
 const BEFORE_WINDOW_MS = 7 * 86_400_000;
 const ID_BYTES = 6;
 
-/** One replay: a selection of markets, the clock that drives everything about it, and what its clients are told. */
+/** One replay: a selection of markets, the clock that drives all of it, and the announcements to its clients. */
 export class Replay {
   readonly id = randomBytes(ID_BYTES).toString('hex');
   readonly archive: Archive;
@@ -72,21 +73,23 @@ export class Replay {
   readonly clock: ReplayClock;
   readonly ticks: TickSizes;
   readonly prices = new PriceTexts();
-  /** Of its clients, when they are sent what is due. */
-  readonly turns: FairQueue;
+  /** In which its clients are sent what is due. */
+  readonly queue: FairQueue;
   /** Of its markets, each once. */
   readonly coins: readonly string[];
   /** By the start of their windows. */
   readonly #announced: ReadonlyMap<number, Announced>;
   readonly #announcements: readonly Announcement[];
-  readonly #endListeners = new Set<() => void>();
+  readonly #stopListeners = new Set<() => void>();
+  /** How many connections follow it. */
+  clients = 0;
   #shiftMs: number;
 
   /** Paused at its beginning. Throws 'not-found' when the selection has no market, 'invalid-parameter' as the clock does. */
-  constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks, turns = new FairQueue()) {
+  constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks, queue = new FairQueue()) {
     this.archive = archive;
     this.options = options;
-    this.turns = turns;
+    this.queue = queue;
     this.ticks = new TickSizes(archive);
     const markets = archive.database.read(() => selectedMarkets(archive, options));
     if (markets.length === 0) {
@@ -115,7 +118,7 @@ export class Replay {
     });
   }
 
-  /** Milliseconds between what was recorded and what is told. */
+  /** Milliseconds from recorded timestamps to sent ones. */
   get shiftMs(): number {
     return this.#shiftMs;
   }
@@ -136,7 +139,7 @@ export class Replay {
     return this.listedMsOf(market) <= instantMs;
   }
 
-  /** Since when a market of this replay is listed: by then when anything of it is recorded. Infinity for any other market. */
+  /** Since when a market of this replay is listed, at the latest since its first record. Infinity for any other market. */
   listedMsOf({ key }: Pick<StoredMarket, 'key'>): InstantMs {
     return this.#announced.get(key)?.listedMs ?? Infinity;
   }
@@ -147,13 +150,13 @@ export class Replay {
     return listed.map(({ key }) => this.archive.markets.byKey(key));
   }
 
-  /** What everybody is told behind `afterMs` and until `untilMs`, in order. */
+  /** The announcements after `afterMs` until `untilMs`, inclusive, in order. */
   announcements(afterMs: InstantMs, untilMs: InstantMs): readonly Announcement[] {
     const all = this.#announcements;
     return all.slice(firstAfter(all, afterMs), firstAfter(all, untilMs));
   }
 
-  /** When everybody is told something next behind `afterMs`. */
+  /** When the first announcement after `afterMs` is. */
   nextAnnouncementMs(afterMs: InstantMs): InstantMs | undefined {
     return this.#announcements[firstAfter(this.#announcements, afterMs)]?.timestampMs;
   }
@@ -163,30 +166,30 @@ export class Replay {
     return new MarketPlayback(this.archive, this.ticks, market, atMs);
   }
 
-  /** When the next thing of any of its markets is recorded behind `instantMs`; undefined when nothing is. */
+  /** When the first event of its markets after `instantMs` is; undefined without any. */
   nextEventMs(instantMs: InstantMs): InstantMs | undefined {
     let earliestMs = this.nextAnnouncementMs(instantMs) ?? Infinity;
     for (const { key, firstMs, lastMs } of this.#announced.values()) {
-      // Most are over, or to come.
+      // Most markets are over, or to come.
       if (firstMs >= earliestMs || lastMs <= instantMs) continue;
       earliestMs = Math.min(earliestMs, this.playback(this.archive.markets.byKey(key), instantMs).nextMs ?? Infinity);
     }
     return earliestMs <= this.clock.span.toMs ? earliestMs : undefined;
   }
 
-  /** Calls back when the replay is stopped; returns what takes that back. */
+  /** Calls back when the replay is stopped; returns what ends that. */
   onStop(listener: () => void): () => void {
-    this.#endListeners.add(listener);
-    return () => this.#endListeners.delete(listener);
+    this.#stopListeners.add(listener);
+    return () => this.#stopListeners.delete(listener);
   }
 
-  /** For good: whoever listens is sent away. */
+  /** For good: its connections are closed. */
   stop(): void {
     this.clock.pause();
-    for (const listener of [...this.#endListeners]) listener();
+    for (const listener of [...this.#stopListeners]) listener();
   }
 
-  /** Goes to the next thing that is recorded, or to the end, and stays there; returns the instant. */
+  /** Goes to the next event, or to the end, and stays there; returns the instant. */
   step(): InstantMs {
     const { clock } = this;
     clock.stepTo(this.nextEventMs(clock.nowMs) ?? clock.span.toMs);
@@ -224,7 +227,7 @@ function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: Repl
     (timeframes.length === 0 || timeframes.includes(market.timeframe));
   for (const name of names) {
     const named = markets.named(name);
-    // Not said back: a key may have been put in its place.
+    // The name is not said back: a key may have been put in its place.
     if (named.length === 0)
       throw new DomainError(
         'not-found',
@@ -232,21 +235,18 @@ function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: Repl
       );
     for (const market of named) if (isWanted(market)) found.set(market.key, market);
   }
-  const firstStartMs = (fromMs ?? 0) - BEHIND_WINDOW_MS - BEHIND_WINDOW_MS;
+  if (names.length > 0) return [...found.values()].sort(compareStarts);
+  const walked = coins.length > 0 ? [...new Set(coins)] : markets.coins();
   const lastStartMs = (toMs ?? INSTANT_MAX_MS) + BEFORE_WINDOW_MS;
-  const walked = names.length > 0 ? [] : coins.length > 0 ? coins : markets.coins();
-  for (const coin of new Set(walked)) {
-    let market = markets.after(coin, { startMs: firstStartMs, conditionId: '' });
-    for (; market !== undefined && market.startMs <= lastStartMs; market = markets.after(coin, market)) {
-      const isOver = fromMs !== undefined && market.endMs + BEHIND_WINDOW_MS < fromMs;
-      const isToCome = toMs !== undefined && listedMs(market, markets.firstRecordMs(market.key)) > toMs;
-      if (!isOver && !isToCome && isWanted(market)) found.set(market.key, market);
-    }
-  }
-  return [...found.values()].sort((a, b) => a.startMs - b.startMs || (a.conditionId < b.conditionId ? -1 : 1));
+  const isWithin = (market: StoredMarket) =>
+    (fromMs === undefined || market.endMs + AFTER_WINDOW_MS >= fromMs) &&
+    (toMs === undefined || listedMs(market, markets.firstRecordMs(market.key)) <= toMs);
+  return marketsByStart(markets, walked, (fromMs ?? 0) - 2 * AFTER_WINDOW_MS, lastStartMs)
+    .filter((market) => isWanted(market) && isWithin(market))
+    .toArray();
 }
 
-/** What the options leave open reaches from the first window or record to the last one, or a resolution. */
+/** Without options from the first window or record to the last one, or a resolution. */
 function spanOf(markets: readonly StoredMarket[], recorded: readonly Announced[], options: ReplayOptions): Span {
   let fromMs = Infinity;
   let toMs = 0;

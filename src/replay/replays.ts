@@ -6,14 +6,13 @@ import { Replay, type ReplayClocks, type ReplayOptions } from './replay.ts';
 /** Replays that one process holds. */
 export const REPLAYS_MAX = 64;
 
-/** The replays of a process, in the order in which they were made. The first one is what paths without a replay's id speak of. */
+/** The replays of a process, in the order in which they were made. Paths without a replay's id are about the first one. */
 export class Replays {
-  /** Of the clients of them all, and of whoever else has much to do. */
-  readonly turns = new FairQueue();
+  /** For the clients of them all, and other long work. */
+  readonly queue = new FairQueue();
   readonly #archive: Archive;
   readonly #clocks: ReplayClocks;
   readonly #replays = new Map<string, Replay>();
-  readonly #clients = new WeakMap<Replay, number>();
 
   constructor(archive: Archive, clocks: ReplayClocks) {
     this.#archive = archive;
@@ -25,7 +24,7 @@ export class Replays {
     if (this.#replays.size >= REPLAYS_MAX) {
       throw new DomainError('conflict', `there are ${REPLAYS_MAX} replays already: stop one of them first`);
     }
-    const replay = new Replay(this.#archive, options, this.#clocks, this.turns);
+    const replay = new Replay(this.#archive, options, this.#clocks, this.queue);
     this.#replays.set(replay.id, replay);
     return replay;
   }
@@ -39,17 +38,6 @@ export class Replays {
     const replay = id === undefined ? this.#replays.values().next().value : this.#replays.get(id);
     if (replay === undefined) throw new DomainError('not-found', 'there is no such replay: /v1/replays lists them');
     return replay;
-  }
-
-  /** Somebody listens to it; returns what is to be called when they leave. */
-  joined(replay: Replay): () => void {
-    this.#clients.set(replay, this.clientsOf(replay) + 1);
-    return () => this.#clients.set(replay, this.clientsOf(replay) - 1);
-  }
-
-  /** Who listens to it now. */
-  clientsOf(replay: Replay): number {
-    return this.#clients.get(replay) ?? 0;
   }
 
   /** Stops it for good; its connections are closed. */

@@ -13,13 +13,13 @@ export interface TickChange {
   readonly newTickSize: string;
 }
 
-/** What a market's ticks begin with. */
+/** Of a market's first tick. */
 const DECIMALS_AT_FIRST = 2;
 /** The venue's finest tick. */
 const DECIMALS_MAX = 4;
-const REMEMBERED_MAX = 4096;
+const CACHED_MAX = 4096;
 
-/** A market's ticks as recorded books show them. */
+/** The ticks of one state of a market. */
 interface TickHistory {
   readonly revision: number;
   /** By number of decimals, from the third on: since when a book has had a price that needs them. */
@@ -27,9 +27,9 @@ interface TickHistory {
 }
 
 /**
- * The ticks of markets. No recording states them through all formats, but books do: from the first price with three decimals
- * on the tick is 0.001. Finer ticks stay: what is known of the past never changes with what comes later. The venue announces a
- * change a little before the first such price.
+ * The ticks of markets, read off their books, since not every format states them: from the first price with three decimals on
+ * the tick is 0.001. Finer ticks stay: the past never changes with what comes later. The venue announces a change a little
+ * before the first such price.
  */
 export class TickSizes {
   readonly #snapshots: Archive['snapshots'];
@@ -45,7 +45,7 @@ export class TickSizes {
     return tickSize(DECIMALS_AT_FIRST + finerSince.filter((sinceMs) => sinceMs <= instantMs).length);
   }
 
-  /** The first change behind `instantMs`, undefined without any. */
+  /** The first change after `instantMs`, undefined without any. */
   changeAfter(market: StoredMarket, instantMs: InstantMs): TickChange | undefined {
     const { finerSince } = this.#historyOf(market);
     const timestampMs = finerSince.find((sinceMs) => sinceMs > instantMs);
@@ -54,15 +54,15 @@ export class TickSizes {
   }
 
   #historyOf(market: StoredMarket): TickHistory {
-    const held = this.#histories.get(market.key);
-    if (held?.revision === market.revision) return held;
-    if (this.#histories.size >= REMEMBERED_MAX) this.#histories.clear();
+    const cached = this.#histories.get(market.key);
+    if (cached?.revision === market.revision) return cached;
+    if (this.#histories.size >= CACHED_MAX) this.#histories.clear();
     const history = { revision: market.revision, finerSince: this.#read(market) };
     this.#histories.set(market.key, history);
     return history;
   }
 
-  /** Reads where segments say that they have finer prices; the others cost their heads. */
+  /** Of segments without finer prices, as their headers have it, the books are not read. */
   #read(market: StoredMarket): InstantMs[] {
     const since = new Array<InstantMs>(DECIMALS_MAX - DECIMALS_AT_FIRST).fill(Infinity);
     const reader = new BookReader();
@@ -75,21 +75,14 @@ export class TickSizes {
         if (wanted < 0) continue;
         while (reader.index + 1 < to) {
           reader.advance();
-          note(
-            since,
-            Math.max(decimalsOf(reader.bids, reader.priceScale), decimalsOf(reader.asks, reader.priceScale)),
-            head.timestamps[reader.index]!,
-          );
+          const timestampMs = head.timestamps[reader.index]!;
+          const decimals = Math.max(...[reader.bids, reader.asks].map((side) => decimalsOf(side, reader.priceScale)));
+          for (let nth = 0; nth < Math.min(decimals - DECIMALS_AT_FIRST, since.length); nth += 1)
+            since[nth] = Math.min(since[nth]!, timestampMs);
         }
       }
     }
     return since.filter((sinceMs) => sinceMs !== Infinity);
-  }
-}
-
-function note(since: InstantMs[], decimals: number, timestampMs: InstantMs): void {
-  for (let nth = 0; nth < since.length && nth < decimals - DECIMALS_AT_FIRST; nth += 1) {
-    since[nth] = Math.min(since[nth]!, timestampMs);
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { generateKey } from '../../src/domain/api-key.ts';
-import { dataTypeOf } from '../../src/replay/tardis/tardis-data-type.ts';
+import { dataTypeOf } from '../../src/replay/tardis/data-type.ts';
 import {
   CHANNELS,
   DATA_TYPES_MAX,
@@ -9,7 +9,7 @@ import {
   normalizedOptionsOf,
   OPTIONS_MAX,
   speedOf,
-} from '../../src/replay/tardis/tardis-options.ts';
+} from '../../src/replay/tardis/options.ts';
 
 const WINDOW = { exchange: 'polymarket', from: '2026-04-16', to: '2026-04-17' };
 const native = (fields: object) => nativeOptionsOf(JSON.stringify({ ...WINDOW, ...fields }));

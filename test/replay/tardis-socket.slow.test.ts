@@ -161,7 +161,7 @@ describe('a session', () => {
   function sessionOf(archive: ReturnType<typeof temporaryArchive>['archive'], sent: string[]) {
     const source = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
     const over = Promise.withResolvers<void>();
-    const clock = { turns: new FairQueue(), monotonicMs: () => performance.now(), sessionDelayMs: 0 };
+    const clock = { queue: new FairQueue(), monotonicMs: () => performance.now(), sessionDelayMs: 0 };
     const session = new TardisSession(
       { source, ...clock, logCut: (error) => sent.push(String(error)) },
       0,

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
-import { temporaryArchive } from '../support/archive.ts';
+import { EVERYTHING, startReplaying } from '../http/replay/replaying.ts';
+import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { marketOf } from '../support/imported.ts';
 import { randomsOf } from '../support/random-books.ts';
+import { START_MS } from '../support/sample-records.ts';
+import { randomRecording } from './random-recording.ts';
 import { HAS_VENUE_CLIENT, venueClient } from './venue-client.ts';
 import { VenueOracle } from './venue-oracle.ts';
 import { VENUE_RECORDINGS } from './venue-recordings.ts';
@@ -10,6 +13,10 @@ import { anotherReplay, venueServer } from './venue-server.ts';
 
 /** Of each market. */
 const INSTANTS = 100;
+
+/** A side as the venue has it: the best level last, texts. */
+const asVenue = (levels: readonly { readonly price: number; readonly size: number }[]) =>
+  levels.map(({ price, size }) => ({ price: String(price), size: String(size) })).reverse();
 
 describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
   for (const { name, isHere, slugs, load } of VENUE_RECORDINGS) {
@@ -56,6 +63,7 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
               }
               expect(books.find((each: typeof book) => each.asset_id === token_id)).toEqual(book);
               expect(book.timestamp).toBe(String(expected.timestampMs + replay.shiftMs));
+              expect([book.bids, book.asks]).toEqual([expected.bids, expected.asks]);
               await confirm(book);
               const best = oracle.bestAt(outcome, nowMs)!;
               expect(await client.getMidpoint(token_id)).toEqual({ mid: best.mid });
@@ -74,6 +82,41 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
       },
     );
   }
+
+  test('finds the current market at Gamma, and gets its books as /v1 has them at the same instant', async () => {
+    const style = { outcomes: OUTCOMES, count: 300, priceScale: 2, trades: true, gaps: 0, stepMs: 900 };
+    await using replaying = await startReplaying((archive) => importRecords(archive, randomRecording(29, style).lines));
+    const { clock } = replaying.replays.create(EVERYTHING);
+    const json = async (path: string) => JSON.parse(await (await replaying.get(path)).text());
+    const client = await venueClient(`${replaying.origin}/clob`);
+    const random = randomsOf(29);
+    let confirmed = 0;
+    for (let i = 0; i < INSTANTS; i += 1) {
+      const nowMs = START_MS + Math.floor(random() * 300_000);
+      clock.seek(nowMs);
+      expect(await client.getServerTime()).toBe(Math.floor(nowMs / 1000));
+      const now = new Date(nowMs).toISOString();
+      const query = `series_id=10684&closed=false&end_date_min=${now}&order=endDate&limit=1`;
+      const [event] = await json(`/gamma/events?${query}`);
+      const { conditionId, clobTokenIds } = event.markets[0];
+      const path = `/v1/btc/markets/${conditionId}/snapshots/at/${nowMs}?mode=before&outcome=up`;
+      const [snapshot] = (await json(path)).data;
+      const book = await client.getOrderBook(JSON.parse(clobTokenIds)[0]);
+      if (snapshot === undefined) {
+        expect(book.status).toBe(404);
+        continue;
+      }
+      expect(book).toMatchObject({
+        timestamp: String(Date.parse(snapshot.timestamp)),
+        bids: asVenue(snapshot.bids),
+        asks: asVenue(snapshot.asks),
+      });
+      const { hash } = book;
+      expect(await client.getOrderBookHash(book)).toBe(hash);
+      confirmed += 1;
+    }
+    expect(confirmed).toBeGreaterThan(INSTANTS / 2);
+  });
 
   const capture = VENUE_RECORDINGS[0]!;
   test.skipIf(!capture.isHere)('finds markets, follows them, and gets everything of many at once', async () => {

@@ -1,5 +1,5 @@
 import { type InstantMs, parseIso } from '../../domain/instant.ts';
-import { type Bounds, CATALOG_ORDERS, type CatalogOrder, type CatalogQuery } from '../../replay/gamma/gamma-catalog.ts';
+import { type Bounds, CATALOG_ORDERS, type CatalogOrder, type CatalogQuery } from '../../replay/gamma/catalog.ts';
 import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 
 const LIMIT_DEFAULT = 20;

@@ -1,6 +1,5 @@
 import { Elysia } from 'elysia';
-import { type CatalogEntry, type CatalogQuery, GammaCatalog } from '../../replay/gamma/gamma-catalog.ts';
-import { listedSeries } from '../../replay/gamma/gamma-series-list.ts';
+import { type CatalogEntry, type CatalogQuery, GammaCatalog, listedSeries } from '../../replay/gamma/catalog.ts';
 import { listedObject } from '../../replay/listed-market.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-market.ts';
@@ -92,7 +91,7 @@ function keyset(question: VenueQuestion, catalog: GammaCatalog, noun: Noun): str
   const cursor = question.query.get('after_cursor') ?? '';
   const digits = Buffer.from(cursor, 'base64url').toString();
   const key = CURSOR_DIGITS.test(digits) ? Number(digits) : -1;
-  const rest = cursor === '' ? catalog.select(replay, query, nowMs) : catalog.selectBehind(key, replay, query, nowMs);
+  const rest = cursor === '' ? catalog.select(replay, query, nowMs) : catalog.selectAfter(key, replay, query, nowMs);
   if (rest === undefined) throw invalid('after_cursor is invalid');
   const entries = stretchOf(rest, question);
   const last = entries.at(-1);

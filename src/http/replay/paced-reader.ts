@@ -1,6 +1,6 @@
 import type { InstantMs } from '../../domain/instant.ts';
-import { TURN_MS } from '../../replay/fair-queue.ts';
-import type { StreamItem, TardisStream } from '../../replay/tardis/tardis-stream.ts';
+import { TASK_MS } from '../../replay/fair-queue.ts';
+import type { StreamItem, TardisStream } from '../../replay/tardis/stream.ts';
 
 /** Items that are handled between two looks at the time. */
 const ITEMS_PER_LOOK = 16;
@@ -31,7 +31,7 @@ export class PacedReader {
    */
   read(take: (item: StreamItem) => boolean): number | undefined {
     const { monotonicMs } = this.#pace;
-    const untilMs = monotonicMs() + TURN_MS;
+    const untilMs = monotonicMs() + TASK_MS;
     this.#stream.check();
     for (let count = 1; ; count += 1) {
       const item = this.#held ?? this.#stream.next();

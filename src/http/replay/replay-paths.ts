@@ -78,7 +78,7 @@ export function replayPaths(deps: ReplayPathsDeps) {
     })
     .use(
       tardisController({
-        ...{ archive, sockets: { upgrade }, turns: replays.turns },
+        ...{ archive, sockets: { upgrade }, queue: replays.queue },
         ...{ clocks: accessDeps.clocks, logCut, isDraining },
       }),
     );

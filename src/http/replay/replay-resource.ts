@@ -103,7 +103,7 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
     rebase: options.rebase ? 'now' : null,
     coins: [...coins],
     markets: marketCount,
-    clients: replays.clientsOf(replay),
+    clients: replay.clients,
     paths: { rest: `/replays/${id}`, socket: `/replays/${id}/ws/market`, api: `/replays/${id}/v1` },
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../../domain/errors.ts';
 import type { FairQueue } from '../../replay/fair-queue.ts';
-import type { StreamItem } from '../../replay/tardis/tardis-stream.ts';
+import type { StreamItem } from '../../replay/tardis/stream.ts';
 import type { Database } from '../../store/database.ts';
 import type { PacedReader } from './paced-reader.ts';
 
@@ -15,7 +15,7 @@ const encoder = new TextEncoder();
 /** What a body is made of. */
 export interface BodySource {
   readonly database: Database;
-  readonly turns: FairQueue;
+  readonly queue: FairQueue;
   readonly reader: PacedReader;
   /** An item as a line, or nothing. */
   readonly lineOf: (item: StreamItem) => string;
@@ -30,9 +30,9 @@ export interface BodySource {
  * told. Others get their turn in between. Throws as the stream does, and when the server is going.
  */
 export async function* tardisChunks(source: BodySource): AsyncGenerator<Uint8Array> {
-  const { database, turns, reader, lineOf, isDraining, signal } = source;
+  const { database, queue, reader, lineOf, isDraining, signal } = source;
   for (;;) {
-    await turns.next();
+    await queue.next();
     if (isDraining()) throw new DomainError('conflict', 'this server is going: try again at another one');
     let text = '';
     const waitMs = database.read(() =>

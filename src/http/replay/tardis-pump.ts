@@ -1,6 +1,6 @@
 import type { Connection } from '../../replay/clob/channel-session.ts';
-import { type FairQueue, Turn } from '../../replay/fair-queue.ts';
-import type { MergedStream, StreamItem, TardisStream } from '../../replay/tardis/tardis-stream.ts';
+import { type FairQueue, QueuedTask } from '../../replay/fair-queue.ts';
+import type { MergedStream, StreamItem, TardisStream } from '../../replay/tardis/stream.ts';
 import type { Database } from '../../store/database.ts';
 import { type Pace, PacedReader } from './paced-reader.ts';
 
@@ -12,14 +12,14 @@ export interface Outlet {
 
 export interface PumpDeps {
   readonly database: Database;
-  readonly turns: FairQueue;
+  readonly queue: FairQueue;
   readonly pace: Pace;
   /** Called once: everything was sent, or with an error it was not. */
   readonly ended: (error?: unknown) => void;
 }
 
 /**
- * Sends streams to their clients in one order. All wait for one that does not keep up, so that none is ahead; each turn is a
+ * Sends streams to their clients in one order. All wait for one that does not keep up, so that none is ahead; each task is a
  * view of the archive of its own.
  */
 export class TardisPump {
@@ -28,7 +28,7 @@ export class TardisPump {
   readonly #reader: PacedReader;
   readonly #outlets: Map<TardisStream, Outlet>;
   readonly #blocked = new Set<TardisStream>();
-  readonly #turn: Turn;
+  readonly #task: QueuedTask;
   #isOver = false;
 
   constructor(deps: PumpDeps, merged: MergedStream, outlets: readonly Outlet[]) {
@@ -36,7 +36,7 @@ export class TardisPump {
     this.#merged = merged;
     this.#reader = new PacedReader(merged, deps.pace);
     this.#outlets = new Map(outlets.map((outlet) => [outlet.stream, outlet]));
-    this.#turn = new Turn(deps.turns, () => this.#send());
+    this.#task = new QueuedTask(deps.queue, () => this.#send());
   }
 
   start(): void {
@@ -60,12 +60,12 @@ export class TardisPump {
 
   stop(): void {
     this.#isOver = true;
-    this.#turn.cancel();
+    this.#task.cancel();
   }
 
   #send(): void {
     try {
-      // A connection that is closing calls nothing: that it is closed is told in a moment.
+      // A connection that is closing calls nothing: its `left` is called in a moment.
       let waitMs: number | undefined = 0;
       const work = () => {
         waitMs = this.#deps.database.read(() => this.#reader.read((item) => this.#sendItem(item)));
@@ -89,10 +89,10 @@ export class TardisPump {
 
   /** Undefined: there is no more. */
   #goOn(waitMs: number | undefined): void {
-    if (this.#isOver || this.#blocked.size > 0) this.#turn.cancel();
+    if (this.#isOver || this.#blocked.size > 0) this.#task.cancel();
     else if (waitMs === undefined) this.#end();
-    else if (waitMs === 0) this.#turn.ask();
-    else this.#turn.askIn(waitMs);
+    else if (waitMs === 0) this.#task.run();
+    else this.#task.runIn(waitMs);
   }
 
   #end(error?: unknown): void {

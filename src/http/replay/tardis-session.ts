@@ -1,9 +1,9 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { Connection } from '../../replay/clob/channel-session.ts';
 import type { FairQueue } from '../../replay/fair-queue.ts';
-import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/tardis-native.ts';
-import { type Channel, type ChannelFilter, type Window, withoutAssets } from '../../replay/tardis/tardis-options.ts';
-import { MergedStream } from '../../replay/tardis/tardis-stream.ts';
+import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
+import { type Channel, type ChannelFilter, type Window, withoutAssets } from '../../replay/tardis/options.ts';
+import { MergedStream } from '../../replay/tardis/stream.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request.ts';
 import { TardisPump } from './tardis-pump.ts';
 
@@ -18,7 +18,7 @@ const REASON_BYTES_MAX = 123;
 
 export interface SessionDeps {
   readonly source: TardisSource;
-  readonly turns: FairQueue;
+  readonly queue: FairQueue;
   readonly monotonicMs: () => number;
   /** Between the first connection of a session and its beginning: so long others may join, and subscriptions come. */
   readonly sessionDelayMs: number;
@@ -132,14 +132,14 @@ export class TardisSession {
       this.#inView(() => {
         for (const member of members) this.#open(member);
       });
-      const { source, turns, monotonicMs } = this.#deps;
+      const { source, queue, monotonicMs } = this.#deps;
       const { database } = source.archive;
       const fromMs = Math.min(...members.map(({ window }) => window.fromMs));
       const outlets = members.map(({ connection, stream }) => ({ connection, stream: stream! }));
       const ended = (error?: unknown) => this.#finish(error);
       const pace = { fromMs, speed: this.#speed, monotonicMs };
       const merged = new MergedStream(outlets.map(({ stream }) => stream));
-      this.#pump = new TardisPump({ database, turns, pace, ended }, merged, outlets);
+      this.#pump = new TardisPump({ database, queue, pace, ended }, merged, outlets);
       this.#pump.start();
     } catch (error) {
       this.#finish(error);

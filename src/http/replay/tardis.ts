@@ -2,10 +2,10 @@ import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { FairQueue } from '../../replay/fair-queue.ts';
-import { NativeStream, type TardisSource } from '../../replay/tardis/tardis-native.ts';
-import { normalizedStream } from '../../replay/tardis/tardis-normalized.ts';
-import { nativeOptionsOf, normalizedOptionsOf, speedOf, windowOf } from '../../replay/tardis/tardis-options.ts';
-import { MergedStream, type StreamItem, type TardisStream } from '../../replay/tardis/tardis-stream.ts';
+import { NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
+import { normalizedStream } from '../../replay/tardis/normalized-stream.ts';
+import { nativeOptionsOf, normalizedOptionsOf, speedOf, windowOf } from '../../replay/tardis/options.ts';
+import { MergedStream, type StreamItem, type TardisStream } from '../../replay/tardis/stream.ts';
 import { TickSizes } from '../../replay/tick-sizes.ts';
 import type { Archive } from '../../store/archive.ts';
 import { PriceTexts } from '../../venue/price-texts.ts';
@@ -27,7 +27,7 @@ export interface TardisDeps {
   /** Whether the server is going; left out: never. */
   readonly isDraining?: () => boolean;
   /** Left out: of this interface alone. */
-  readonly turns?: FairQueue;
+  readonly queue?: FairQueue;
   /** As tardis-machine waits, unless it is said. */
   readonly sessionDelayMs?: number;
 }
@@ -57,7 +57,7 @@ export function tardisController({
   clocks,
   logCut,
   isDraining = () => false,
-  turns = new FairQueue(),
+  queue = new FairQueue(),
   sessionDelayMs = SESSION_DELAY_MS,
 }: TardisDeps) {
   const { database } = archive;
@@ -87,7 +87,7 @@ export function tardisController({
       const leaving = new AbortController();
       const reader = new PacedReader(stream, pace);
       const { lineOf } = asked;
-      const chunks = tardisChunks({ database, turns, reader, lineOf, isDraining, signal: leaving.signal });
+      const chunks = tardisChunks({ database, queue, reader, lineOf, isDraining, signal: leaving.signal });
       const body = pulledBody(chunks, { request, server }, (error) => {
         underWay -= 1;
         leaving.abort();
@@ -118,7 +118,7 @@ export function tardisController({
             }
             if (session === undefined) {
               const cut = (error: unknown) => logCut(error, request);
-              const deps = { source, turns, monotonicMs, sessionDelayMs, logCut: cut };
+              const deps = { source, queue, monotonicMs, sessionDelayMs, logCut: cut };
               session = new TardisSession(deps, speed, () => sessions.delete(name));
               sessions.set(name, session);
             }
@@ -144,7 +144,7 @@ export function tardisController({
           try {
             const { stream, pace } = opened(normalizedReplay(queryOf(request)));
             outlet = { connection, stream };
-            pump = new TardisPump({ database, turns, pace, ended }, new MergedStream([stream]), [outlet]);
+            pump = new TardisPump({ database, queue, pace, ended }, new MergedStream([stream]), [outlet]);
             pump.start();
           } catch (error) {
             ended(error);

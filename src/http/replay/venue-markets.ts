@@ -1,4 +1,4 @@
-import type { GammaCatalog } from '../../replay/gamma/gamma-catalog.ts';
+import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import { isAcceptingOrders, listedObject } from '../../replay/listed-market.ts';
 import { simplifiedMarket, venueMarket } from '../../venue/clob-market.ts';
 import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';

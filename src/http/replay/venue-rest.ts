@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { priceHistory } from '../../replay/clob/price-history.ts';
 import { VenueQuotes } from '../../replay/clob/quotes.ts';
-import { GammaCatalog } from '../../replay/gamma/gamma-catalog.ts';
+import { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 import { historyWindow } from './venue-history.ts';

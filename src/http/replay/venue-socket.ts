@@ -18,17 +18,17 @@ export function venueSocketController({ replays, sockets, monotonicMs, mayListen
   return new Elysia({ name: 'venue-socket' }).get('/ws/market', ({ request, server, params }) => {
     const replay = replays.find(replayIn(params));
     let session: VenueSession | undefined;
-    let leave: (() => void) | undefined;
     return sockets.upgrade(server, request, {
       open: (connection) => {
-        leave = replays.joined(replay);
         session = new VenueSession(replay, connection, monotonicMs, sockets.failed);
+        replay.clients += 1;
       },
       message: (text) => session?.received(text),
       drain: () => session?.drained(),
       close: () => {
-        session?.closed();
-        leave?.();
+        if (session === undefined) return;
+        session.closed();
+        replay.clients -= 1;
       },
       mayListen: () => mayListen(request, replay),
     });

@@ -4,29 +4,29 @@ import type { StoredMarket } from '../../store/markets.ts';
 import { listedFrame, resolvedFrame } from '../../venue/channel-messages.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request.ts';
 import { Agenda, type Upcoming } from '../agenda.ts';
-import { TURN_MS, Turn } from '../fair-queue.ts';
+import { QueuedTask, TASK_MS } from '../fair-queue.ts';
 import type { Replay } from '../replay.ts';
 import type { Follower } from '../replay-clock.ts';
-import { VenueFrames } from './market-frames.ts';
+import { type Listening, VenueFrames } from './market-frames.ts';
 
-/** The connection that a session talks through. */
+/** The client's end of a session. */
 export interface Connection {
-  /** False when the client is behind: nothing more is to be sent until `drained` is called. */
+  /** False when the client does not keep up: nothing more is to be sent until `drained` is called. */
   send(text: string): boolean;
-  /** Calls `work`, and sends what it sends in as few pieces as possible. */
+  /** Calls `work`, whose messages go out in as few pieces as possible. */
   together(work: () => void): void;
   close(code: number, reason: string): void;
 }
 
-/** What is listened to of one market; `atMs` is when its next event is, Infinity behind the last one. */
+/** A market and its wanted outcomes; `atMs` is when its next event is, Infinity after the last one. */
 interface Subscription extends Upcoming {
   readonly market: StoredMarket;
   atMs: InstantMs;
   readonly frames: VenueFrames;
-  readonly listening: { up: boolean; down: boolean; custom: boolean };
+  readonly listening: { -readonly [Field in keyof Listening]: Listening[Field] };
 }
 
-/** So many events are handled between two looks at the time. */
+/** Events between two looks at the time. */
 const EVENTS_PER_LOOK = 32;
 /** Service restart (the registry of RFC 6455 codes): connect again. */
 const CLOSED_BY_GAP = 1012;
@@ -34,10 +34,9 @@ const GOING_AWAY = 1001;
 const INTERNAL_ERROR = 1011;
 
 /**
- * One client of the venue's market channel, listening to a replay: what it subscribes to begins with the books at the clock's
- * instant, and goes on as the clock does. A client that does not keep up is sent less and later; nobody else notices.
- *
- * When the clock jumps, everything begins anew with the books of the new instant.
+ * One client of the venue's market channel on a replay: its subscriptions begin with the books at the clock's instant, and go
+ * on as the clock does. A client that does not keep up gets less and later; others do not notice. When the clock jumps,
+ * everything begins anew with the books of the new instant.
  */
 export class VenueSession {
   readonly #replay: Replay;
@@ -47,21 +46,21 @@ export class VenueSession {
   readonly #subscriptions = new Map<number, Subscription>();
   readonly #stopListening: readonly (() => void)[];
   readonly #upcoming = new Agenda<Subscription>();
-  readonly #turn: Turn;
+  readonly #task: QueuedTask;
   #follower: Follower | undefined;
   #custom = false;
   #wantsDump = true;
   #shiftMs: number;
-  /** Everything up to here was sent. */
+  /** Events up to here were sent. */
   #positionMs: InstantMs;
+  /** Announcements up to here were sent. */
+  #announcedMs: InstantMs;
   #isBlocked = false;
   #isClosed = false;
-  /** Subscriptions that were ever begun. */
-  #begun = 0;
-  /** Everybody's news were told up to here. */
-  #announcedMs: InstantMs;
+  /** The rank of the last subscription. */
+  #rank = 0;
 
-  /** `failed` hears of what goes wrong when nobody has called: the connection is closed, and nobody else notices. */
+  /** `failed` gets errors of work that was not called from outside; the connection is closed then. */
   constructor(
     replay: Replay,
     connection: Connection,
@@ -75,10 +74,10 @@ export class VenueSession {
     this.#shiftMs = replay.shiftMs;
     this.#positionMs = replay.clock.nowMs;
     this.#announcedMs = this.#positionMs;
-    this.#turn = new Turn(replay.turns, () => this.#guarded(() => this.#pump()));
+    this.#task = new QueuedTask(replay.queue, () => this.#guarded(() => this.#pump()));
     this.#stopListening = [
       replay.clock.onChange((change) => {
-        // A replay that is told as the present is moved once more when it starts.
+        // A rebased replay is moved once more when it starts.
         if (change === 'jump' || replay.shiftMs !== this.#shiftMs) this.#guarded(() => this.#beginAnew());
         else this.#schedule();
       }),
@@ -105,11 +104,11 @@ export class VenueSession {
     this.#isClosed = true;
     for (const stop of this.#stopListening) stop();
     this.#follower?.leave();
-    this.#turn.cancel();
+    this.#task.cancel();
   }
 
   #subscribe({ assetIds, initialDump, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): void {
-    // What is due by now goes to those who listened until now.
+    // Events that are due by now go to the subscriptions until now.
     this.#pump();
     if (this.#isClosed) return;
     if (custom !== undefined) this.#wantCustom(custom);
@@ -121,11 +120,10 @@ export class VenueSession {
     const opened: [Subscription, Outcome][] = [];
     for (const assetId of assetIds) {
       if (this.#subscribedAssets() >= SUBSCRIBED_MAX) break;
-      // Of what is not listed yet nothing is heard until it is.
+      // A market that is not listed yet has no messages until it is.
       const found = this.#replay.findByAsset(assetId, INSTANT_MAX_MS);
       if (found === undefined) continue;
-      const subscription =
-        this.#subscriptions.get(found.market.key) ?? this.#open(found.market, { up: false, down: false });
+      const subscription = this.#subscriptions.get(found.market.key) ?? this.#open(found.market);
       if (subscription.listening[found.outcome]) continue;
       subscription.listening[found.outcome] = true;
       opened.push([subscription, found.outcome]);
@@ -147,7 +145,7 @@ export class VenueSession {
     this.#followOrLeave();
   }
 
-  /** Who listens to nothing is up to date at once, and would take a clock that waits for listeners to its end. */
+  /** A follower without subscriptions is up to date at once, and would take a clock that waits for followers to its end. */
   #followOrLeave(): void {
     if (this.#custom || this.#subscriptions.size > 0) {
       this.#follower ??= this.#replay.clock.follow(this.#positionMs);
@@ -169,12 +167,11 @@ export class VenueSession {
     return count;
   }
 
-  #open(market: StoredMarket, wanted: { readonly up: boolean; readonly down: boolean }): Subscription {
+  #open(market: StoredMarket, listening = { up: false, down: false, custom: this.#custom }): Subscription {
     const playback = this.#replay.playback(market, this.#positionMs);
-    const listening = { up: wanted.up, down: wanted.down, custom: this.#custom };
     const frames = new VenueFrames(playback, this.#replay.shiftMs, this.#replay.prices);
-    this.#begun += 1;
-    const subscription = { market, frames, listening, atMs: playback.nextMs ?? Infinity, rank: this.#begun };
+    this.#rank += 1;
+    const subscription = { market, frames, listening, atMs: playback.nextMs ?? Infinity, rank: this.#rank };
     this.#subscriptions.set(market.key, subscription);
     this.#upcoming.add(subscription);
     return subscription;
@@ -185,23 +182,23 @@ export class VenueSession {
     this.#upcoming.remove((each) => each === unwanted);
   }
 
-  /** Books as they begin a subscription: one message, an array. */
+  /** The books that begin a subscription: one message, an array. */
   #sendOpenings(opened: readonly (readonly [Subscription, Outcome])[]): void {
     const books = opened.flatMap(([{ frames }, outcome]) => frames.opening(outcome) ?? []);
     if (books.length > 0) this.#send(`[${books.join(',')}]`);
   }
 
   #beginAnew(): void {
-    this.#turn.cancel();
+    this.#task.cancel();
     this.#shiftMs = this.#replay.shiftMs;
     if (this.#follower === undefined) return;
     this.#positionMs = this.#replay.clock.nowMs;
     this.#announcedMs = this.#positionMs;
     this.#upcoming.remove(() => true);
-    const held = [...this.#subscriptions.values()];
+    const subscriptions = [...this.#subscriptions.values()];
     this.#subscriptions.clear();
     const opened: [Subscription, Outcome][] = [];
-    for (const { market, listening } of held) {
+    for (const { market, listening } of subscriptions) {
       const subscription = this.#open(market, listening);
       for (const outcome of OUTCOMES) if (listening[outcome]) opened.push([subscription, outcome]);
     }
@@ -210,17 +207,17 @@ export class VenueSession {
   }
 
   #schedule(): void {
-    if (this.#isClosed || this.#isBlocked || this.#follower === undefined) this.#turn.cancel();
-    else this.#turn.ask();
+    if (this.#isClosed || this.#isBlocked || this.#follower === undefined) this.#task.cancel();
+    else this.#task.run();
   }
 
-  /** Sends what is due, for a turn, and sees to it that the rest follows when it is time. */
+  /** Sends events that are due, as long as a task may work, and schedules the rest. */
   #pump(): void {
-    this.#turn.cancel();
+    this.#task.cancel();
     if (this.#isClosed || this.#isBlocked || this.#follower === undefined) return;
     const { clock } = this.#replay;
     const dueMs = clock.dueMs;
-    const untilMs = this.#nowMs() + TURN_MS;
+    const untilMs = this.#nowMs() + TASK_MS;
     let isDone = false;
     this.#connection.together(() => {
       do isDone = this.#sendSome(dueMs);
@@ -228,13 +225,13 @@ export class VenueSession {
     });
     if (this.#isClosed || this.#isBlocked) return;
     if (!isDone) {
-      this.#turn.ask();
+      this.#task.run();
       return;
     }
     this.#arrive(dueMs);
     const announcedMs = this.#custom ? this.#replay.nextAnnouncementMs(this.#announcedMs) : undefined;
     const waitMs = clock.realMsUntil(Math.min(announcedMs ?? Infinity, this.#upcoming.nextMs));
-    if (waitMs !== undefined) this.#turn.askIn(waitMs);
+    if (waitMs !== undefined) this.#task.runIn(waitMs);
   }
 
   #guarded(work: () => void): void {
@@ -246,7 +243,7 @@ export class VenueSession {
     }
   }
 
-  /** A few events that are due by `dueMs`; true when nothing more is. */
+  /** Sends a few events that are due by `dueMs`; true when no more are. */
   #sendSome(dueMs: InstantMs): boolean {
     for (let i = 0; i < EVENTS_PER_LOOK; i += 1) {
       const { nextMs } = this.#upcoming;
@@ -258,12 +255,11 @@ export class VenueSession {
       subscription.atMs = frames.playback.nextMs ?? Infinity;
       this.#upcoming.add(subscription);
       for (const frame of frames.framesOf(event, listening)) this.#send(frame);
-      // What else is of this time is still to come.
+      // Other events of this time are still to come.
       if (this.#upcoming.nextMs > event.timestampMs) this.#arrive(event.timestampMs);
       if (event.kind === 'gap' && this.#replay.options.gaps === 'disconnect') {
-        // Whatever else is of this time: whoever comes back begins behind it, and must not find the same gap again.
+        // A client that comes back begins after all of this time, and must not find the same gap again.
         this.#arrive(event.timestampMs);
-        // Nobody knows by now how long it will be.
         this.#close(CLOSED_BY_GAP, 'the recording has a gap here');
         return true;
       }

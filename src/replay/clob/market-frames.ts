@@ -9,11 +9,11 @@ import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
 import type { PriceTexts } from '../../venue/price-texts.ts';
 import type { MarketPlayback, OutcomeChange, PlaybackEvent } from '../market-playback.ts';
 
-/** Which outcomes of a market somebody listens to, and to what about them. */
+/** The outcomes of a market that a client is subscribed to. */
 export interface Listening {
   readonly up: boolean;
   readonly down: boolean;
-  /** `best_bid_ask` as well. */
+  /** With `best_bid_ask`. */
   readonly custom: boolean;
 }
 
@@ -21,8 +21,8 @@ type BooksEvent = Extract<PlaybackEvent, { kind: 'books' }>;
 type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
 
 /**
- * The messages of the venue's market channel about one market, made of what its playback tells, in the venue's words and key
- * order (docs.polymarket.com, market channel): one `price_change` a level, with the entries of both outcomes; `book` behind a
+ * The messages of the venue's market channel about one market, made of the events of its playback, in the venue's words and key
+ * order (docs.polymarket.com, market channel): one `price_change` a level, with the entries of both outcomes; `book` after a
  * trade. `shiftMs` is added to every timestamp, and thereby hashed.
  */
 export class VenueFrames {
@@ -51,7 +51,7 @@ export class VenueFrames {
       : this.#books[outcome].opening(this.#context(outcome));
   }
 
-  /** What is sent because of an event that the playback has just told. */
+  /** The messages that follow from the last event of the playback. */
   framesOf(event: PlaybackEvent, listening: Listening): string[] {
     switch (event.kind) {
       case 'books':
@@ -78,22 +78,24 @@ export class VenueFrames {
     const frames: string[] = [];
     const opens = `{"market":"${this.playback.market.conditionId}","price_changes":[`;
     const ends = `],"timestamp":"${event.timestampMs + this.#shiftMs}","event_type":"price_change"}`;
-    for (const [i, { isBid, price, size }] of up.changes.entries()) {
-      const mirrored = down.take(!isBid, this.#prices.complement(price), size);
-      const entry = up.entry(i);
-      frames.push(`${opens}${mirrored === undefined ? entry : `${entry},${mirrored}`}${ends}`);
-    }
-    for (const entry of down.rest()) frames.push(`${opens}${entry}${ends}`);
-    if (listening.up) this.#behindBooks('up', event, listening.custom, frames);
-    if (listening.down) this.#behindBooks('down', event, listening.custom, frames);
+    pairChanges(up.changes, down.changes, this.#prices, (upIndex, downIndex) => {
+      const first = upIndex < 0 ? entryOf(down, downIndex) : entryOf(up, upIndex);
+      frames.push(
+        upIndex < 0 || downIndex < 0
+          ? `${opens}${first}${ends}`
+          : `${opens}${first},${entryOf(down, downIndex)}${ends}`,
+      );
+    });
+    if (listening.up) this.#pushFollowing('up', event, listening.custom, frames);
+    if (listening.down) this.#pushFollowing('down', event, listening.custom, frames);
     return frames;
   }
 
   /** What follows the changes of one outcome: the whole book when it is the first one, new best prices. */
-  #behindBooks(outcome: Outcome, event: BooksEvent, custom: boolean, frames: string[]): void {
+  #pushFollowing(outcome: Outcome, event: BooksEvent, custom: boolean, frames: string[]): void {
     const change = event[outcome];
     if (change === undefined) return;
-    // Nobody has heard of it yet: the changes would have nothing to change.
+    // Clients have no book yet that the changes could be applied to.
     if (change.before === undefined) frames.push(this.#books[outcome].opening(this.#context(outcome)));
     else if (custom && isNewTop(change.before, change.after)) {
       const timestampMs = event.timestampMs + this.#shiftMs;
@@ -104,12 +106,9 @@ export class VenueFrames {
   #entriesOf(outcome: Outcome, change: OutcomeChange | undefined): Entries {
     const book = this.#books[outcome];
     if (change === undefined || book.assetId === UNKNOWN_TOKEN) return NO_ENTRIES;
-    if (change.before === undefined) {
-      book.reset(change.after);
-      return NO_ENTRIES;
-    }
-    const { changes, after } = change;
-    if (changes.length === 0) return NO_ENTRIES;
+    const { before, changes, after } = change;
+    if (before === undefined) book.reset(after);
+    if (before === undefined || changes.length === 0) return NO_ENTRIES;
     const prices = this.#prices;
     const texts: string[] = [];
     for (const { isBid, price, size } of changes) {
@@ -120,12 +119,9 @@ export class VenueFrames {
     }
     const best = bestPricesOf(after);
     const hash = book.hash(this.#context(outcome));
-    return new Entries(
-      book.assetId,
-      changes,
-      texts,
-      `","hash":"${hash}","best_bid":"${prices.text(best.bid)}","best_ask":"${prices.text(best.ask)}"}`,
-    );
+    const head = `{"asset_id":"${book.assetId}","price":"`;
+    const tail = `","hash":"${hash}","best_bid":"${prices.text(best.bid)}","best_ask":"${prices.text(best.ask)}"}`;
+    return { changes, texts, head, tail };
   }
 
   #tradeFrames({ outcome, record, timestampMs }: TradeEvent, listening: Listening): string[] {
@@ -140,48 +136,44 @@ export class VenueFrames {
   }
 }
 
-/** The entries of one outcome in the messages of one moment. */
-class Entries {
+/** The entries of one outcome in the messages of one moment: of each change price, size and side, the rest once. */
+interface Entries {
   readonly changes: readonly LevelChange[];
-  readonly #head: string;
-  /** Of each change: price, size, side. */
-  readonly #texts: readonly string[];
-  readonly #tail: string;
-  readonly #isTaken: boolean[];
-  /** Those in front of it are taken: nearly always both outcomes have their changes in the same order. */
-  #first = 0;
-
-  constructor(assetId: string, changes: readonly LevelChange[], texts: readonly string[], tail: string) {
-    this.changes = changes;
-    this.#head = `{"asset_id":"${assetId}","price":"`;
-    this.#texts = texts;
-    this.#tail = tail;
-    this.#isTaken = changes.map(() => false);
-  }
-
-  entry(index: number): string {
-    return `${this.#head}${this.#texts[index]}${this.#tail}`;
-  }
-
-  /** The entry of a change if it is among them and was not taken; each is taken once. */
-  take(isBid: boolean, price: number, size: number): string | undefined {
-    const { changes } = this;
-    for (let i = this.#first; i < changes.length; i += 1) {
-      const change = changes[i]!;
-      if (change.price !== price || change.isBid !== isBid || change.size !== size || this.#isTaken[i]) continue;
-      this.#isTaken[i] = true;
-      while (this.#isTaken[this.#first]) this.#first += 1;
-      return this.entry(i);
-    }
-    return undefined;
-  }
-
-  /** The entries that were not taken. */
-  rest(): string[] {
-    const left: string[] = [];
-    for (let i = this.#first; i < this.changes.length; i += 1) if (!this.#isTaken[i]) left.push(this.entry(i));
-    return left;
-  }
+  readonly texts: readonly string[];
+  readonly head: string;
+  readonly tail: string;
 }
 
-const NO_ENTRIES = new Entries('', [], [], '');
+const NO_ENTRIES: Entries = { changes: [], texts: [], head: '', tail: '' };
+
+function entryOf({ head, texts, tail }: Entries, index: number): string {
+  return `${head}${texts[index]}${tail}`;
+}
+
+/**
+ * Calls `use` for each message of one moment, with the indexes of the changes that it has, -1 for none: those of up in their
+ * order, each with its mirror among those of down, then what is left of down.
+ */
+export function pairChanges(
+  up: readonly LevelChange[],
+  down: readonly LevelChange[],
+  prices: { complement(price: number): number },
+  use: (upIndex: number, downIndex: number) => void,
+): void {
+  const isTaken = new Uint8Array(down.length);
+  // Nearly always both outcomes have their changes in the same order.
+  let first = 0;
+  for (let i = 0; i < up.length; i += 1) {
+    const { isBid, price, size } = up[i]!;
+    const mirrored = prices.complement(price);
+    let at = first;
+    for (; at < down.length; at += 1) {
+      const other = down[at]!;
+      if (other.price === mirrored && other.isBid !== isBid && other.size === size && isTaken[at] === 0) break;
+    }
+    if (at < down.length) isTaken[at] = 1;
+    while (isTaken[first] === 1) first += 1;
+    use(i, at < down.length ? at : -1);
+  }
+  for (let at = first; at < down.length; at += 1) if (isTaken[at] === 0) use(-1, at);
+}

@@ -7,7 +7,7 @@ import type { OutcomePrice } from '../../store/prices.ts';
 import type { MarketSeries } from '../../store/series.ts';
 import type { Replay } from '../replay.ts';
 
-/** Which stretch of an asset's prices is asked for, both ends inclusive, and how far apart. */
+/** A range of an asset's prices, both ends inclusive, and their distance. */
 export interface HistoryWindow {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
@@ -21,11 +21,10 @@ export interface HistoryPoint {
 }
 
 /**
- * The answer of the venue's `/prices-history`: midpoints, carried on where nothing changed. Points lie at the multiples of
- * the step that the window holds (times as they were recorded), each the last midpoint in front of it; the last point is the one
- * in force at the end: where the window ends, or the clock stands, or the market was resolved, whichever is first. None lie in
- * front of the first midpoint. Of recorded midpoints, else of derived ones, else of the other outcome's. Within
- * Database.readShared.
+ * The answer of the venue's `/prices-history`: midpoints, carried on where nothing changed. Points are at the multiples of the
+ * step within the window (times as they were recorded), each the last midpoint before it; the last point is the midpoint in
+ * force at the end: the end of the window, the clock's instant, or the resolution, whichever is first. None are before the
+ * first midpoint. Of recorded midpoints, else of derived ones, else of the other outcome's. Within Database.readShared.
  */
 export function priceHistory(
   replay: Replay,
@@ -41,21 +40,21 @@ export function priceHistory(
   const points: HistoryPoint[] = [];
   let price = source.lastBefore(fromMs);
   let next = 0;
-  const tell = (instantMs: InstantMs) => {
+  const push = (instantMs: InstantMs) => {
     if (price !== undefined) points.push({ t: Math.floor((instantMs + replay.shiftMs) / 1000), p: price });
   };
   for (let instantMs = Math.ceil(fromMs / stepMs) * stepMs; instantMs < endMs; instantMs += stepMs) {
     for (; next < records.length && records[next]!.timestampMs < instantMs; next += 1) price = records[next]!.price;
     if (price === undefined && next < records.length) {
-      // Nothing is told before the first one: straight to where it is.
+      // No points before the first midpoint: straight to it.
       instantMs = Math.floor(records[next]!.timestampMs / stepMs) * stepMs;
       continue;
     }
     if (price === undefined) break;
-    tell(instantMs);
+    push(instantMs);
   }
   price = records.at(-1)?.price ?? price;
-  tell(endMs);
+  push(endMs);
   return points;
 }
 

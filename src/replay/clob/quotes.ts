@@ -2,43 +2,40 @@ import { decimalText } from '../../domain/decimal.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { marketAsOf } from '../../domain/market-as-of.ts';
 import { type Outcome, otherOutcome } from '../../domain/outcome.ts';
-import type { TradeSide } from '../../domain/trade.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { type BestPrices, bestPricesOf, midpointOf, spreadText } from '../../venue/best-prices.ts';
 import { BookWriter } from '../../venue/book-writer.ts';
 import { bookAt, type KnownBook, lastTradeAt } from '../market-state.ts';
 import type { Replay } from '../replay.ts';
 
-/** An asset that is traded at an instant: which outcome of which market it is, and its book then. */
+/** An asset that is traded at an instant, with its book then. */
 interface TradedAsset {
   readonly market: StoredMarket;
   readonly outcome: Outcome;
   readonly known: KnownBook;
 }
 
-/** The side of the book whose best price is asked for: the buyers' or the sellers'. */
+/** A side of the book: the buyers' or the sellers'. */
 export type BookSide = 'BUY' | 'SELL';
 
-/** A trade as the venue tells it; what was not recorded of it is undefined. */
-export interface SentTrade {
+/** A trade as the venue has it; fields that were not recorded are undefined. */
+export interface QuotedTrade {
   readonly price: string;
-  /** Who took it. */
+  /** The taker's. */
   readonly side: BookSide | undefined;
   readonly feeRateBps: number | undefined;
 }
 
-const SIDES: Readonly<Record<TradeSide, BookSide>> = { buy: 'BUY', sell: 'SELL' };
-
 /**
- * What the venue's REST interface says of assets (docs.polymarket.com, market data of the CLOB), at one instant of a replay and
- * from nothing later. Figures are decimals as text, exact. Undefined: there is no order book, because the asset belongs to
- * no market of the replay that is listed by then, nothing of its book had been recorded by then, or it was resolved. Within
- * Database.readShared.
+ * The answers of the venue's REST interface about assets (docs.polymarket.com, market data of the CLOB), at one instant of a
+ * replay and from nothing later. Figures are decimals as text, exact. Undefined: there is no order book, because the asset
+ * belongs to no market of the replay that is listed by then, no book of it had been recorded by then, or it was resolved.
+ * Within Database.readShared.
  */
 export class VenueQuotes {
   readonly #replay: Replay;
   readonly #nowMs: InstantMs;
-  /** What was asked for: batches name an asset again and again. */
+  /** Of earlier questions: batches name an asset again and again. */
   readonly #traded = new Map<string, TradedAsset | undefined>();
 
   constructor(replay: Replay, nowMs: InstantMs) {
@@ -46,7 +43,7 @@ export class VenueQuotes {
     this.#nowMs = nowMs;
   }
 
-  /** The answer of `/book`, with a hash that is valid over what it says. */
+  /** The answer of `/book`, with a hash that is valid over its content. */
   book(assetId: string): string | undefined {
     const asset = this.#find(assetId);
     if (asset === undefined) return undefined;
@@ -65,7 +62,7 @@ export class VenueQuotes {
     return best && decimalText(midpointOf(best));
   }
 
-  /** The best bid for BUY, the best ask for SELL: the side of the book, not what somebody who takes it does. */
+  /** The best bid for BUY, the best ask for SELL: the side of the book, not of its taker. */
   price(assetId: string, side: BookSide): string | undefined {
     const best = this.#best(assetId);
     return best && decimalText(side === 'BUY' ? best.bid : best.ask);
@@ -77,17 +74,18 @@ export class VenueQuotes {
     return best && spreadText(best);
   }
 
-  /** Also of a resolved market; undefined before the first trade. One told of the other outcome is one against it. */
-  lastTrade(assetId: string): SentTrade | undefined {
+  /** Also of a resolved market; undefined before the first trade. A trade of the other outcome counts with the other side. */
+  lastTrade(assetId: string): QuotedTrade | undefined {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
     if (found === undefined) return undefined;
     const { market, outcome } = found;
     const last = lastTradeAt(this.#replay.archive, market, outcome, this.#nowMs);
     if (last === undefined) return undefined;
     const { isOwn, price, timestampMs } = last;
-    const toldOf = isOwn ? outcome : otherOutcome(outcome);
-    const { side, feeRateBps } = this.#replay.archive.prices.latest(market, toldOf, 'trade', timestampMs)?.trade ?? {};
-    return { price: decimalText(price), side: side && SIDES[isOwn ? side : otherSide(side)], feeRateBps };
+    const recordedOf = isOwn ? outcome : otherOutcome(outcome);
+    const record = this.#replay.archive.prices.latest(market, recordedOf, 'trade', timestampMs);
+    const { side, feeRateBps } = record?.trade ?? {};
+    return { price: decimalText(price), side: side && ((side === 'buy') === isOwn ? 'BUY' : 'SELL'), feeRateBps };
   }
 
   /** Also of a resolved market, and before its first book. */
@@ -112,8 +110,4 @@ export class VenueQuotes {
     const known = bookAt(this.#replay.archive, found.market, found.outcome, this.#nowMs);
     return known && { ...found, known };
   }
-}
-
-function otherSide(side: TradeSide): TradeSide {
-  return side === 'buy' ? 'sell' : 'buy';
 }

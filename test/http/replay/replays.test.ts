@@ -243,6 +243,16 @@ describe('the API of a process that replays', () => {
     await ended(replay);
   });
 
+  test('goes on as the clock does', async () => {
+    const replay = await made({ markets: [CONDITION_ID], speed: 100 });
+    const path = `/v1/btc/markets/${CONDITION_ID}/snapshots?limit=1000&order=asc`;
+    for (let i = 1; i <= 20; i += 1) {
+      replaying.passTime(100);
+      expect(timesIn(await (await replaying.get(path)).text())).toEqual(booksUntil(START_MS + i * 10_000));
+    }
+    await ended(replay);
+  });
+
   test('does not look further with an asOf of the client', async () => {
     const replay = await made({ paused: true });
     await changed(replay.id, { now: START_MS + 30_000 });

@@ -1,7 +1,14 @@
 import { expect, test } from 'bun:test';
 import { randomRecording } from '../../replay/random-recording.ts';
 import { importRecords } from '../../support/archive.ts';
-import { DOWN_ASSET, START_MS, UP_ASSET } from '../../support/sample-records.ts';
+import {
+  CONDITION_ID,
+  DOWN_ASSET,
+  START_MS,
+  sampleMarket,
+  sampleSnapshot,
+  UP_ASSET,
+} from '../../support/sample-records.ts';
 import { EVERYTHING, type Replaying, startReplaying } from './replaying.ts';
 
 const STYLE = { outcomes: ['up', 'down'], count: 400, priceScale: 3, trades: true, gaps: 0, stepMs: 500 } as const;
@@ -77,6 +84,37 @@ test('who listens is counted, until they leave', async () => {
   while ((await clientsOf()) !== 1) await Bun.sleep(1);
   listeners.pop()!.socket.terminate();
   while ((await clientsOf()) !== 0) await Bun.sleep(1);
+});
+
+test('the CLOB market, Gamma and the socket have the finer tick from the first price on that needs it', async () => {
+  const bookAt = (offsetMs: number, price: number) =>
+    sampleSnapshot({
+      outcome: 'up',
+      timestamp: new Date(START_MS + offsetMs).toISOString(),
+      bids: [{ price, size: 5 }],
+      asks: [{ price: 0.99, size: 5 }],
+    });
+  const books = [bookAt(1000, 0.96), bookAt(2000, 0.961), bookAt(3000, 0.95)];
+  await using replaying = await startReplaying((archive) => importRecords(archive, [sampleMarket(), ...books]));
+  const { clock } = replaying.replays.create(EVERYTHING);
+  const listener = new Listener(replaying, '/ws/market');
+  await listener.subscribe();
+  const json = async (path: string) => JSON.parse(await (await replaying.get(path)).text());
+  for (const [offsetMs, tick] of [
+    [1000, 0.01],
+    [1999, 0.01],
+    [2000, 0.001],
+    [3000, 0.001],
+  ] as const) {
+    clock.stepTo(START_MS + offsetMs);
+    expect((await json(`/clob/markets/${CONDITION_ID}`)).minimum_tick_size).toBe(tick);
+    const [market] = await json(`/gamma/markets?condition_ids=${CONDITION_ID}`);
+    expect(market.orderPriceMinTickSize).toBe(tick);
+    await listener.heard();
+    const changes = listener.frames.filter((frame) => frame.includes('"event_type":"tick_size_change"'));
+    const change = { old_tick_size: '0.01', new_tick_size: '0.001', timestamp: String(START_MS + 2000) };
+    expect(changes.map((frame) => JSON.parse(frame))).toMatchObject(tick === 0.01 ? [] : [change, change]);
+  }
 });
 
 test('when a replay is stopped its sockets are closed with 1001, and those of others are not', async () => {

@@ -1,11 +1,11 @@
 import type { InstantMs } from '../../domain/instant.ts';
 
-/** One thing of a stream: a message or a record as text, or that the connection was lost. */
+/** A message or a record as text, or the loss of the connection. */
 export interface StreamItem {
   readonly localMs: InstantMs;
-  /** 'rest' is nothing: a stream gives it when it has worked for a while in vain. */
+  /** 'rest' is nothing: a stream gives it when it has worked for a while without a result. */
   readonly kind: 'text' | 'disconnect' | 'rest';
-  /** Empty unless it is a text. */
+  /** Empty but for a 'text'. */
   readonly text: string;
 }
 
@@ -13,11 +13,11 @@ export interface StreamItem {
 export interface TardisStream {
   /** Throws 'conflict' when what was read before no longer holds. */
   check(): void;
-  /** Undefined behind the last one. */
+  /** Undefined after the last one. */
   next(): StreamItem | undefined;
 }
 
-/** Several streams as one, by localMs; of one time the one that stands in front comes first. */
+/** Several streams as one, by localMs; of one time in the order of the streams. */
 export class MergedStream<S extends TardisStream = TardisStream> implements TardisStream {
   readonly #streams: { readonly stream: S; head: StreamItem | undefined }[];
   #last: S | undefined;
@@ -26,7 +26,7 @@ export class MergedStream<S extends TardisStream = TardisStream> implements Tard
     this.#streams = streams.map((stream) => ({ stream, head: undefined }));
   }
 
-  /** Whose the last item is. */
+  /** The stream that the last item came from. */
   get last(): S | undefined {
     return this.#last;
   }
@@ -55,7 +55,6 @@ export class MergedStream<S extends TardisStream = TardisStream> implements Tard
     return item;
   }
 
-  /** Asks no more of a stream. */
   remove(stream: S): void {
     const index = this.#streams.findIndex((each) => each.stream === stream);
     if (index >= 0) this.#streams.splice(index, 1);

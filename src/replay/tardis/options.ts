@@ -1,6 +1,6 @@
 import { type InstantMs, parseIso } from '../../domain/instant.ts';
 import { isFields, parsedJson } from '../../record/fields.ts';
-import { type DataType, dataTypeOf, EXCHANGE, refusal } from './tardis-data-type.ts';
+import { type DataType, dataTypeOf, EXCHANGE, refusal } from './data-type.ts';
 
 /** The venue's kinds of messages, which are tardis' channels. */
 export const CHANNELS = [
@@ -20,7 +20,7 @@ export interface ChannelFilter {
   readonly assetIds: readonly string[] | undefined;
 }
 
-/** What is left of filters without some assets. */
+/** The filters without some assets. */
 export function withoutAssets(filters: readonly ChannelFilter[], unwanted: readonly string[]): ChannelFilter[] {
   const gone = new Set(unwanted);
   return filters.flatMap(({ channel, assetIds }) => {
@@ -29,7 +29,7 @@ export function withoutAssets(filters: readonly ChannelFilter[], unwanted: reado
   });
 }
 
-/** From `fromMs` on, in front of `toMs`. */
+/** From `fromMs`, inclusive, to `toMs`, exclusive. */
 export interface Window {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
@@ -41,13 +41,13 @@ interface ReplayOptions extends Window {
   readonly speed: number | undefined;
 }
 
-/** What `/replay` is asked for. */
+/** The options of `/replay`. */
 export interface NativeOptions extends ReplayOptions {
   /** Empty: everything. */
   readonly filters: readonly ChannelFilter[];
 }
 
-/** What `/replay-normalized` is asked for, once or several times over. */
+/** One set of options of `/replay-normalized`. */
 export interface NormalizedOptions extends ReplayOptions {
   /** Asset ids; undefined: all. */
   readonly assetIds: readonly string[] | undefined;
@@ -58,7 +58,7 @@ export interface NormalizedOptions extends ReplayOptions {
 /** Options that one request may have in its array, data types that one of them may name. */
 export const OPTIONS_MAX = 64;
 export const DATA_TYPES_MAX = 64;
-/** Levels of a side that the book snapshots of one request may have together: with each change they are gone through. */
+/** Levels of a side that the book snapshots of one request may have together: each change costs a walk through them. */
 export const LEVELS_ASKED_MAX = 20_000;
 /** Faster than any recording can be read. */
 const TARDIS_SPEED_MAX = 100_000;
@@ -68,7 +68,7 @@ const ZONE = /(?:Z|[+-]\d{2}:\d{2})$/;
 const SPEED = /^\d{1,6}(?:\.\d{1,3})?$/;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** The options of `/replay`, JSON text. Throws 'invalid-parameter'; fields that mean nothing here are passed over. */
+/** The options of `/replay`, JSON text. Throws 'invalid-parameter'; other fields are ignored. */
 export function nativeOptionsOf(text: string | undefined): NativeOptions {
   const options = parsed(text);
   if (!isFields(options)) throw refusal('options must be a JSON object');
@@ -98,7 +98,10 @@ export function normalizedOptionsOf(text: string | undefined): NormalizedOptions
       speed: speedOf(options.speed),
     };
   });
-  refuseTooDeep(asked.flatMap(({ dataTypes }) => dataTypes));
+  const dataTypes = asked.flatMap((each) => each.dataTypes);
+  const levels = dataTypes.reduce((sum, type) => sum + (type.kind === 'book_snapshot' ? type.depth : 0), 0);
+  if (levels > LEVELS_ASKED_MAX)
+    throw refusal(`the book snapshots of one request may have at most ${LEVELS_ASKED_MAX} levels a side together`);
   return asked;
 }
 
@@ -111,10 +114,7 @@ export function windowOf(exchange: unknown, from: unknown, to: unknown): Window 
   return { fromMs, toMs };
 }
 
-/**
- * How many recorded seconds go by in one; 0: as many as can be sent. Undefined where nothing is said. tardis-machine knows
- * no speed.
- */
+/** Playback speed, 1 is real time; 0: as fast as can be sent. Undefined where none is given. tardis-machine has no speed. */
 export function speedOf(given: unknown): number | undefined {
   if (given === null || given === undefined || given === '') return undefined;
   const speed = SPEED.test(String(given)) ? Number(given) : Number.NaN;
@@ -137,7 +137,7 @@ function filterOf(filter: unknown): ChannelFilter {
   return { channel, assetIds: symbolsOf('filters[].symbols', filter.symbols) };
 }
 
-/** Nothing, and none at all, mean everything. */
+/** Undefined, which means all, where there is no list, or an empty one. */
 function symbolsOf(name: string, symbols: unknown): readonly string[] | undefined {
   if (symbols === undefined || symbols === null) return undefined;
   if (!Array.isArray(symbols)) throw refusal(`${name} must be an array of asset ids`);
@@ -157,12 +157,6 @@ function dataTypesOf(names: unknown): DataType[] {
     if (typeof name !== 'string') throw refusal('dataTypes must be texts');
     return dataTypeOf(name);
   });
-}
-
-function refuseTooDeep(dataTypes: readonly DataType[]): void {
-  const levels = dataTypes.reduce((sum, type) => sum + (type.kind === 'book_snapshot' ? type.depth : 0), 0);
-  if (levels > LEVELS_ASKED_MAX)
-    throw refusal(`the book snapshots of one request may have at most ${LEVELS_ASKED_MAX} levels a side together`);
 }
 
 /** A date, or date and time with `T` or a blank between them; without a zone it is UTC. */

@@ -6,14 +6,15 @@ import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { isNewTop } from '../../venue/best-prices.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
 import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
-import type { MarketPlayback, OutcomeChange } from '../market-playback.ts';
-import { EXCHANGE } from './tardis-data-type.ts';
-import type { FeedEvent } from './tardis-feed.ts';
-import { type BookChange, type BookTicker, dateOf, type RecordLevel, type SourceRecord } from './tardis-record.ts';
+import { pairChanges } from '../clob/market-frames.ts';
+import type { MarketPlayback, OutcomeChange, PlaybackEvent } from '../market-playback.ts';
+import { EXCHANGE } from './data-type.ts';
+import type { FeedEvent } from './feed.ts';
+import { type BookChange, type BookTicker, dateOf, type RecordLevel, type SourceRecord } from './record.ts';
 
-type Told = Extract<FeedEvent, { kind: 'told' }>;
-type BooksSent = Extract<Told['event'], { kind: 'books' }>;
-type TradeSent = Extract<Told['event'], { kind: 'trade' }>;
+type RecordedEvent = Extract<FeedEvent, { kind: 'recorded' }>;
+type BooksEvent = Extract<PlaybackEvent, { kind: 'books' }>;
+type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
 
 /**
  * The records that tardis makes of the venue's messages (tardis-node, src/mappers/polymarket.ts), in the order of those messages as
@@ -23,7 +24,7 @@ type TradeSent = Extract<Told['event'], { kind: 'trade' }>;
 export function recordsOf(event: FeedEvent): SourceRecord[] {
   if (event.kind === 'books')
     return event.outcomes.map((outcome) => bookRecord(event.playback, outcome, event.localMs));
-  if (event.kind !== 'told') return [];
+  if (event.kind !== 'recorded') return [];
   if (event.event.kind === 'books') return booksRecords(event.playback, event.event);
   return event.event.kind === 'trade' ? tradeRecords(event, event.event) : [];
 }
@@ -46,44 +47,39 @@ function levelsOf(prices: readonly number[], sizes: readonly number[]): RecordLe
   return prices.map((price, nth) => ({ price, amount: sizes[nth]! })).reverse();
 }
 
-function booksRecords(playback: MarketPlayback, event: BooksSent): SourceRecord[] {
+function booksRecords(playback: MarketPlayback, event: BooksEvent): SourceRecord[] {
+  const { timestampMs } = event;
   const records: SourceRecord[] = [];
-  const changeOf = (outcome: Outcome, change: LevelChange) =>
-    records.push(levelRecord(assetIdOf(playback.market, outcome), change, event.timestampMs));
-  const down = new Map(changesOf(playback, event, 'down').map((change) => [keyOf(change), change]));
-  for (const change of changesOf(playback, event, 'up')) {
-    changeOf('up', change);
-    // The venue tells both outcomes of one order in one message.
-    const mirrored = { isBid: !change.isBid, price: complement(change.price), size: change.size };
-    const key = keyOf(mirrored);
-    if (down.get(key)?.size !== mirrored.size) continue;
-    changeOf('down', mirrored);
-    down.delete(key);
-  }
-  for (const change of down.values()) changeOf('down', change);
+  const up = changesOf(playback, event, 'up');
+  const down = changesOf(playback, event, 'down');
+  pairChanges(up, down, { complement }, (upIndex, downIndex) => {
+    if (upIndex >= 0) records.push(levelRecord(playback, 'up', up[upIndex]!, timestampMs));
+    if (downIndex >= 0) records.push(levelRecord(playback, 'down', down[downIndex]!, timestampMs));
+  });
   for (const outcome of OUTCOMES) {
     const change = event[outcome];
     if (change === undefined) continue;
-    if (change.before === undefined) records.push(bookRecord(playback, outcome, event.timestampMs));
+    if (change.before === undefined) records.push(bookRecord(playback, outcome, timestampMs));
     else if (isNewTop(change.before, change.after))
-      records.push(tickerRecord(playback, outcome, change.after, event.timestampMs));
+      records.push(tickerRecord(playback, outcome, change.after, timestampMs));
   }
   return records;
 }
 
-function changesOf({ market }: MarketPlayback, event: BooksSent, outcome: Outcome): OutcomeChange['changes'] {
+function changesOf({ market }: MarketPlayback, event: BooksEvent, outcome: Outcome): OutcomeChange['changes'] {
   return assetIdOf(market, outcome) === UNKNOWN_TOKEN ? [] : (event[outcome]?.changes ?? []);
 }
 
-function keyOf({ isBid, price }: LevelChange): number {
-  return isBid ? price : -1 - price;
-}
-
-function levelRecord(symbol: string, { isBid, price, size }: LevelChange, atMs: InstantMs): BookChange {
+function levelRecord(
+  { market }: MarketPlayback,
+  outcome: Outcome,
+  { isBid, price, size }: LevelChange,
+  atMs: InstantMs,
+): BookChange {
   const level = [{ price, amount: size }];
   return {
     type: 'book_change',
-    symbol,
+    symbol: assetIdOf(market, outcome),
     exchange: EXCHANGE,
     isSnapshot: false,
     bids: isBid ? level : [],
@@ -108,7 +104,10 @@ function tickerRecord({ market }: MarketPlayback, outcome: Outcome, book: OrderB
   };
 }
 
-function tradeRecords({ playback, unknown }: Told, { outcome, record, timestampMs }: TradeSent): SourceRecord[] {
+function tradeRecords(
+  { playback, unknown }: RecordedEvent,
+  { outcome, record, timestampMs }: TradeEvent,
+): SourceRecord[] {
   const { price, id, trade } = record;
   const records: SourceRecord[] = [
     {

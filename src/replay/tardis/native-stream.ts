@@ -9,11 +9,11 @@ import type { PriceTexts } from '../../venue/price-texts.ts';
 import { VenueFrames } from '../clob/market-frames.ts';
 import type { MarketPlayback } from '../market-playback.ts';
 import type { TickSizes } from '../tick-sizes.ts';
-import { type FeedEvent, TardisFeed } from './tardis-feed.ts';
-import { CHANNELS, type Channel, type ChannelFilter, type Window, withoutAssets } from './tardis-options.ts';
-import type { StreamItem, TardisStream } from './tardis-stream.ts';
+import { type FeedEvent, TardisFeed } from './feed.ts';
+import { CHANNELS, type Channel, type ChannelFilter, type Window, withoutAssets } from './options.ts';
+import type { StreamItem, TardisStream } from './stream.ts';
 
-/** What a stream reads, and for whom. */
+/** The archive, and what is made of it once for all streams. */
 export interface TardisSource {
   readonly archive: Archive;
   readonly ticks: TickSizes;
@@ -28,7 +28,7 @@ export class NativeStream implements TardisStream {
   readonly #feed: TardisFeed;
   readonly #frames = new Map<MarketPlayback, VenueFrames>();
   #filters: readonly ChannelFilter[];
-  /** What is wanted of the assets that are told of. */
+  /** The channels that the filters want of an asset. */
   readonly #wanted = new Map<string, ReadonlySet<Channel>>();
   readonly #ready: StreamItem[] = [];
 
@@ -70,12 +70,8 @@ export class NativeStream implements TardisStream {
   }
 
   #include(filters: readonly ChannelFilter[]): void {
-    this.#feed.include(
-      marketsOf(
-        this.#source.archive,
-        filters.flatMap(({ assetIds = [] }) => assetIds),
-      ),
-    );
+    const named = filters.flatMap(({ assetIds = [] }) => assetIds);
+    this.#feed.include(marketsOf(this.#source.archive, named));
   }
 
   #textsOf(event: FeedEvent): string[] {
@@ -89,8 +85,8 @@ export class NativeStream implements TardisStream {
         return [];
       case 'books':
         return this.#openings(event.playback, event.outcomes);
-      case 'told':
-        return this.#told(event);
+      case 'recorded':
+        return this.#messages(event);
       case 'listed':
         return this.#announcement('new_market', event.market, event.localMs, listedFrame);
       case 'resolved':
@@ -109,7 +105,7 @@ export class NativeStream implements TardisStream {
     return books.length === 0 ? [] : [`[${books.join(',')}]`];
   }
 
-  #told({ playback, event, unknown }: Extract<FeedEvent, { kind: 'told' }>): string[] {
+  #messages({ playback, event, unknown }: Extract<FeedEvent, { kind: 'recorded' }>): string[] {
     const { market } = playback;
     const [up, down] = market.clobTokenIds;
     const listening = {
@@ -158,7 +154,7 @@ export class NativeStream implements TardisStream {
   }
 }
 
-/** The markets of assets, each once; what nobody recorded is left out. */
+/** The markets of assets, each once; assets without records are left out. */
 export function marketsOf(archive: Archive, assetIds: Iterable<string>): StoredMarket[] {
   const found = new Map<number, StoredMarket>();
   for (const assetId of new Set(assetIds)) {

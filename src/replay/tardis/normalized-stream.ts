@@ -1,16 +1,15 @@
 import type { InstantMs } from '../../domain/instant.ts';
 import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
-import { type Computation, computationOf } from './tardis-computed.ts';
-import { type DataType, EXCHANGE } from './tardis-data-type.ts';
-import { TardisFeed } from './tardis-feed.ts';
-import { recordsOf } from './tardis-mapper.ts';
-import { marketsOf, type TardisSource } from './tardis-native.ts';
-import type { NormalizedOptions } from './tardis-options.ts';
-import { dateOf, type SourceRecord, type TardisRecord } from './tardis-record.ts';
-import { MergedStream, type StreamItem, type TardisStream } from './tardis-stream.ts';
-import { RecordTexts } from './tardis-text.ts';
+import { type Computation, computationOf } from './computation.ts';
+import { type DataType, EXCHANGE } from './data-type.ts';
+import { TardisFeed } from './feed.ts';
+import { recordsOf } from './mapper.ts';
+import { marketsOf, type TardisSource } from './native-stream.ts';
+import type { NormalizedOptions } from './options.ts';
+import { dateOf, RecordTexts, type SourceRecord, type TardisRecord } from './record.ts';
+import { MergedStream, type StreamItem, type TardisStream } from './stream.ts';
 
-/** What each kind of record is made of. */
+/** The records that each kind is made of. */
 const SOURCE_OF: Readonly<Record<DataType['kind'], SourceRecord['type']>> = {
   trade: 'trade',
   book_change: 'book_change',
@@ -30,18 +29,17 @@ class NormalizedStream implements TardisStream {
   readonly #options: NormalizedOptions;
   readonly #feed: TardisFeed;
   readonly #symbols: ReadonlySet<string> | undefined;
-  /** Kinds of records that messages give, and that somebody asked for. */
+  /** Kinds of records that the client wants, and those that they are made of. */
   readonly #asked: ReadonlySet<string>;
-  /** Those that something is made of. */
   readonly #needed: ReadonlySet<string>;
   readonly #computations = new Map<string, readonly Computation[]>();
   readonly #texts = new RecordTexts();
   readonly #ready: StreamItem[] = [];
-  /** Those of the present event that are still to be told of: it may have hundreds, and of each much may be computed. */
+  /** Records of the present event that are still to be sent: it may have hundreds, and of each much may be computed. */
   #records: SourceRecord[] = [];
-  /** When something was told last that anything is made of. */
+  /** The time of the last record that anything is made of. */
   #lastMs: InstantMs | undefined;
-  /** Whether nothing was told since a connection was lost. */
+  /** Whether nothing was sent since a connection was lost. */
   #isDisconnected = false;
 
   constructor(source: TardisSource, options: NormalizedOptions) {
@@ -67,12 +65,12 @@ class NormalizedStream implements TardisStream {
     return this.#ready.shift() ?? { kind: 'rest', text: '', localMs };
   }
 
-  /** Goes on to the next event, and says when that is; undefined behind the last one. */
+  /** Goes on to the next event, and returns when that is; undefined after the last one. */
   #enter(): InstantMs | undefined {
     const event = this.#feed.next();
     if (event === undefined) return undefined;
     if (event.kind === 'disconnected') this.#disconnect();
-    // Nobody tells any more of what bars and snapshots are made of.
+    // Nothing comes any more that bars and snapshots are made of.
     if (event.kind === 'ended')
       for (const symbol of event.playback.market.clobTokenIds) this.#computations.delete(symbol);
     this.#records = recordsOf(event).filter((record) => this.#isWanted(record));
@@ -83,39 +81,38 @@ class NormalizedStream implements TardisStream {
     return this.#needed.has(type) && symbol !== UNKNOWN_TOKEN && this.#symbols?.has(symbol) !== false;
   }
 
-  /** Tells of a record, and returns when. */
+  /** Sends a record and what is computed of it; returns when that is. */
   #take(record: SourceRecord): InstantMs {
     const { symbol, type } = record;
     const localMs = record.localTimestamp.getTime();
     this.#lastMs = localMs;
     this.#isDisconnected = false;
-    if (this.#asked.has(type)) this.#tell(record, localMs);
+    if (this.#asked.has(type)) this.#push(record, localMs);
     for (const computation of this.#computationsOf(symbol)) {
-      for (const computed of computation.of(record)) this.#tell(computed, localMs);
+      for (const computed of computation.of(record)) this.#push(computed, localMs);
     }
     return localMs;
   }
 
   #computationsOf(symbol: string): readonly Computation[] {
-    let held = this.#computations.get(symbol);
-    if (held === undefined) {
-      held = this.#options.dataTypes.flatMap((type) => computationOf(type) ?? []);
-      this.#computations.set(symbol, held);
-    }
-    return held;
+    const known = this.#computations.get(symbol);
+    if (known !== undefined) return known;
+    const made = this.#options.dataTypes.flatMap((type) => computationOf(type) ?? []);
+    this.#computations.set(symbol, made);
+    return made;
   }
 
-  /** Who is told of it begins anew, and so does what is computed; else everything goes on with the books of the new connection. */
+  /** A client that wants disconnects begins anew, and so do computations; else all goes on with the books of the new connection. */
   #disconnect(): void {
     if (!this.#options.withDisconnects || this.#lastMs === undefined || this.#isDisconnected) return;
     this.#isDisconnected = true;
     this.#computations.clear();
     const { assetIds } = this.#options;
     const localTimestamp = dateOf(this.#lastMs);
-    this.#tell({ type: 'disconnect', exchange: EXCHANGE, localTimestamp, symbols: assetIds }, this.#lastMs);
+    this.#push({ type: 'disconnect', exchange: EXCHANGE, localTimestamp, symbols: assetIds }, this.#lastMs);
   }
 
-  #tell(record: TardisRecord, localMs: InstantMs): void {
+  #push(record: TardisRecord, localMs: InstantMs): void {
     this.#ready.push({ kind: 'text', text: this.#texts.text(record), localMs });
   }
 }

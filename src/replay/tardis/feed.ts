@@ -1,40 +1,40 @@
 import { DomainError } from '../../domain/errors.ts';
-import type { InstantMs } from '../../domain/instant.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import { LISTED_AHEAD_MS_MAX, listedMs } from '../../domain/market-as-of.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { Agenda, type Upcoming } from '../agenda.ts';
 import { MarketPlayback, type OutcomeChange, type PlaybackEvent } from '../market-playback.ts';
+import { marketsByStart } from '../markets-by-start.ts';
 import type { TickSizes } from '../tick-sizes.ts';
-import { firstRecordMs, marketsByStart } from './tardis-candidates.ts';
-import type { Window } from './tardis-options.ts';
+import type { Window } from './options.ts';
 
-/** What is recorded of a market, but gaps. */
-type Told = Exclude<PlaybackEvent, { kind: 'gap' }>;
+/** Any event but a gap. */
+type RecordedEvent = Exclude<PlaybackEvent, { kind: 'gap' }>;
 
 /**
  * What a connection to the venue would have got, at `localMs`. A recorded gap is the end of a connection and the beginning of
- * another one ('disconnected'): what was known of books has to be told again.
+ * another one ('disconnected'): known books have to be sent again.
  */
 export type FeedEvent = { readonly localMs: InstantMs } & (
   | { readonly kind: 'began' | 'ended'; readonly playback: MarketPlayback }
   /** Books as a subscription begins with them, of those outcomes that have one. */
   | { readonly kind: 'books'; readonly playback: MarketPlayback; readonly outcomes: readonly Outcome[] }
   | {
-      readonly kind: 'told';
+      readonly kind: 'recorded';
       readonly playback: MarketPlayback;
-      readonly event: Told;
-      /** Outcomes whose book nobody knows: there was a gap, and no book of theirs behind it yet. */
+      readonly event: RecordedEvent;
+      /** Outcomes whose book is not known: there was a gap, and no book of theirs after it yet. */
       readonly unknown: ReadonlySet<Outcome>;
     }
   | { readonly kind: 'disconnected' }
   | { readonly kind: 'listed' | 'resolved'; readonly market: StoredMarket }
-  /** Nothing yet, but there may be more: somebody else may want a turn. */
+  /** Nothing yet, but there may be more: other work may go first. */
   | { readonly kind: 'rest' }
 );
 
-/** A market that is being told of; `atMs` is when its next record is. */
+/** An open market; `atMs` is when its next record is. */
 interface LiveMarket extends Upcoming {
   atMs: InstantMs;
   readonly playback: MarketPlayback;
@@ -48,10 +48,12 @@ interface Planned extends Upcoming {
 
 /** Markets that are looked at between two rests. */
 const MARKETS_PER_REST = 8;
+/** The longest window, and a day in which it is resolved: so long after its start there may be records of a market. */
+const AFTER_START_MS = 2 * 86_400_000;
 
 /**
  * The recordings of many markets in one order: by time, of one time in the order in which the markets came up. A market is
- * opened when its first record comes up and let go behind its last one, so a segment of each series in between is held.
+ * opened when its first record comes up and let go after its last one, so a segment of each series in between is held.
  *
  * It reads the archive: `next` and `include` want a view of it, in which `check` was called.
  */
@@ -63,10 +65,10 @@ export class TardisFeed {
   readonly #upcoming = new Agenda<LiveMarket>();
   readonly #planned = new Agenda<Planned>();
   readonly #candidates: Iterator<StoredMarket>;
-  /** The next market to be looked at, once it was asked for. */
+  /** The next market to be looked at, once it was read. */
   #candidate: StoredMarket | undefined;
   #waiting: FeedEvent[] = [];
-  /** Keys of markets to be told of as well, which nobody has looked at yet. */
+  /** Keys of included markets that are still to be looked at. */
   #included: number[] = [];
   #positionMs: InstantMs;
   #disconnectedMs = -1;
@@ -80,16 +82,19 @@ export class TardisFeed {
     this.#ticks = ticks;
     this.#window = window;
     this.#positionMs = window.fromMs;
-    this.#candidates = isEverything ? marketsByStart(archive, window) : [].values();
+    const fromMs = window.fromMs - AFTER_START_MS;
+    this.#candidates = isEverything
+      ? marketsByStart(archive.markets, archive.markets.coins(), fromMs, window.toMs + LISTED_AHEAD_MS_MAX)
+      : [].values();
   }
 
-  /** Tells of these markets as well, from here on; of those that it tells of already it tells the books again. */
+  /** Adds these markets from here on; those that it has already get their books again. */
   include(markets: Iterable<StoredMarket>): void {
     for (const { key } of markets) this.#included.push(key);
     this.#lookAtIncluded();
   }
 
-  /** Tells no more of those that are not wanted. */
+  /** Drops the other markets. */
   keep(isWanted: (market: StoredMarket) => boolean): void {
     const { markets } = this.#archive;
     this.#included = this.#included.filter((key) => isWanted(markets.byKey(key)));
@@ -97,7 +102,7 @@ export class TardisFeed {
     for (const { playback } of [...this.#live.values()]) if (!isWanted(playback.market)) this.#close(playback);
   }
 
-  /** Throws 'conflict' when a market that is being told of has changed. */
+  /** Throws 'conflict' when an open market has changed. */
   check(): void {
     const { database, markets } = this.#archive;
     const { version } = database;
@@ -109,7 +114,7 @@ export class TardisFeed {
     }
   }
 
-  /** The next thing; undefined behind the last one. */
+  /** The next event; undefined after the last one. */
   next(): FeedEvent | undefined {
     if (this.#window.fromMs === this.#window.toMs) return undefined;
     if (this.#waiting.length === 0) this.#reconnect();
@@ -121,7 +126,7 @@ export class TardisFeed {
     const plannedMs = this.#planned.nextMs;
     const upcomingMs = this.#upcoming.nextMs;
     if (Math.min(plannedMs, upcomingMs) >= this.#window.toMs) return undefined;
-    return plannedMs <= upcomingMs ? this.#begin(this.#planned.take()) : this.#tell(this.#upcoming.take());
+    return plannedMs <= upcomingMs ? this.#begin(this.#planned.take()) : this.#play(this.#upcoming.take());
   }
 
   #rest(): FeedEvent {
@@ -134,7 +139,7 @@ export class TardisFeed {
     for (const key of keys) {
       const live = this.#live.get(key);
       if (live !== undefined) {
-        this.#tellBooks(live);
+        this.#sendBooks(live);
         continue;
       }
       const market = this.#archive.markets.byKey(key);
@@ -145,7 +150,7 @@ export class TardisFeed {
     return keys.length > 0;
   }
 
-  /** Looks at markets that may begin in front of `aheadMs`; true when it looked at a few, so that there may be more. */
+  /** Looks at markets that may begin before `aheadMs`; true when it looked at a few, so that there may be more. */
   #lookAhead(aheadMs: InstantMs): boolean {
     for (let looked = 0; ; looked += 1) {
       this.#candidate ??= this.#candidates.next().value ?? undefined;
@@ -165,7 +170,7 @@ export class TardisFeed {
     const firstMs = firstRecordMs(this.#archive, market, atMs);
     const isKnown = OUTCOMES.some((outcome) => snapshots.nearest(market, outcome, atMs, 'before') !== undefined);
     const isTraded = firstMs !== Infinity || Math.max(market.endMs, market.resolvedMs ?? 0) > atMs;
-    // What is over has no book any more, but somebody who names it wants the last one.
+    // A market that is over has no book any more; one that is named begins with its last one.
     if (isKnown && (isNamed || isTraded)) this.#open(market, atMs);
     else if (firstMs < this.#window.toMs) this.#plan('open', firstMs, market);
   }
@@ -199,7 +204,7 @@ export class TardisFeed {
     this.#live.set(market.key, live);
     this.#upcoming.add(live);
     this.#waiting.push({ kind: 'began', playback, localMs: this.#positionMs });
-    this.#tellBooks(live);
+    this.#sendBooks(live);
   }
 
   #close(playback: MarketPlayback): void {
@@ -209,12 +214,13 @@ export class TardisFeed {
     this.#waiting.push({ kind: 'ended', playback, localMs: this.#positionMs });
   }
 
-  #tellBooks({ playback, unknown }: LiveMarket): void {
-    const outcomes = OUTCOMES.filter((outcome) => playback.state(outcome).known !== undefined && !unknown.has(outcome));
+  #sendBooks(live: LiveMarket): void {
+    const { playback } = live;
+    const outcomes = knownOutcomes(live);
     if (outcomes.length > 0) this.#waiting.push({ kind: 'books', playback, outcomes, localMs: this.#positionMs });
   }
 
-  #tell(live: LiveMarket): FeedEvent {
+  #play(live: LiveMarket): FeedEvent {
     const { playback, unknown } = live;
     const event = playback.next();
     this.#positionMs = event.timestampMs;
@@ -225,15 +231,12 @@ export class TardisFeed {
       this.#waiting.push({ kind: 'ended', playback, localMs: event.timestampMs });
     }
     if (event.kind === 'gap') return this.#disconnect(live, event.timestampMs);
-    return { kind: 'told', playback, event: asKnown(event, unknown), unknown, localMs: event.timestampMs };
+    return { kind: 'recorded', playback, event: asKnown(event, unknown), unknown, localMs: event.timestampMs };
   }
 
-  /** One market's gap ends the connection that all are told through. */
+  /** One market's gap ends the connection of all. */
   #disconnect(live: LiveMarket, atMs: InstantMs): FeedEvent {
-    const isToldOf = OUTCOMES.some(
-      (outcome) => live.playback.state(outcome).known !== undefined && !live.unknown.has(outcome),
-    );
-    if (this.#disconnectedMs === atMs && !isToldOf) return this.#rest();
+    if (this.#disconnectedMs === atMs && knownOutcomes(live).length === 0) return this.#rest();
     this.#disconnectedMs = atMs;
     this.#isReconnecting = true;
     // A recorder that fails leaves gaps in all that it recorded.
@@ -248,20 +251,24 @@ export class TardisFeed {
     return false;
   }
 
-  /** The new connection begins with the books that are known. */
+  /** A new connection begins with the known books. */
   #reconnect(): void {
     if (!this.#isReconnecting) return;
     this.#isReconnecting = false;
-    for (const live of this.#live.values()) this.#tellBooks(live);
+    for (const live of this.#live.values()) this.#sendBooks(live);
   }
 }
 
-function forget({ playback, unknown }: LiveMarket): void {
-  for (const outcome of OUTCOMES) if (playback.state(outcome).known !== undefined) unknown.add(outcome);
+function knownOutcomes({ playback, unknown }: LiveMarket): Outcome[] {
+  return OUTCOMES.filter((outcome) => playback.state(outcome).known !== undefined && !unknown.has(outcome));
 }
 
-/** An event as it is for somebody to whom the books of `unknown` are new; those that it has are known from here on. */
-function asKnown(event: Told, unknown: Set<Outcome>): Told {
+function forget(live: LiveMarket): void {
+  for (const outcome of knownOutcomes(live)) live.unknown.add(outcome);
+}
+
+/** The event as it is to a client to whom the books of `unknown` are new; those that it has are known from here on. */
+function asKnown(event: RecordedEvent, unknown: Set<Outcome>): RecordedEvent {
   if (event.kind !== 'books' || unknown.size === 0) return event;
   const anew = (outcome: Outcome): OutcomeChange | undefined => {
     const change = event[outcome];
@@ -269,4 +276,21 @@ function asKnown(event: Told, unknown: Set<Outcome>): Told {
     return { before: undefined, after: change.after, changes: [] };
   };
   return { ...event, up: anew('up'), down: anew('down') };
+}
+
+/** When the first book or trade of a market after `atMs` is; Infinity without any. */
+function firstRecordMs({ snapshots, prices }: Archive, market: StoredMarket, atMs: InstantMs): InstantMs {
+  let firstMs = Infinity;
+  for (const outcome of OUTCOMES) {
+    for (const slices of [
+      snapshots.slices(market, outcome, atMs + 1, INSTANT_MAX_MS),
+      prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS),
+    ]) {
+      for (const { head, from } of slices) {
+        firstMs = Math.min(firstMs, head.timestamps[from]!);
+        break;
+      }
+    }
+  }
+  return firstMs;
 }

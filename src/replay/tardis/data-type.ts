@@ -1,29 +1,28 @@
 import { DomainError } from '../../domain/errors.ts';
 import { LEVELS_MAX } from '../../domain/orderbook.ts';
 
-/** What a bar is made of: the trades of a stretch of time, so many of them, or so many shares. */
-export type BarKind = 'time' | 'tick' | 'volume';
+export interface SnapshotType {
+  readonly kind: 'book_snapshot';
+  readonly name: string;
+  /** Levels of a side. */
+  readonly depth: number;
+  /** Milliseconds; 0: whenever one of those levels changes. */
+  readonly interval: number;
+  /** The width of a group of prices; undefined: they are not grouped. */
+  readonly grouping: number | undefined;
+}
 
-/** A kind of record that somebody asks for, in tardis-machine's names: `name` is the text that it was asked for with. */
-export type DataType =
-  | { readonly kind: 'trade' | 'book_change' | 'book_ticker' }
-  | {
-      readonly kind: 'book_snapshot';
-      readonly name: string;
-      /** Levels of a side. */
-      readonly depth: number;
-      /** Milliseconds; 0: whenever one of those levels changes. */
-      readonly interval: number;
-      /** What prices are grouped by; undefined: they are not. */
-      readonly grouping: number | undefined;
-    }
-  | {
-      readonly kind: 'trade_bar';
-      readonly name: string;
-      readonly barKind: BarKind;
-      /** Milliseconds, trades, or shares. */
-      readonly interval: number;
-    };
+export interface BarType {
+  readonly kind: 'trade_bar';
+  readonly name: string;
+  /** Whether a bar has the trades of a range of time, a number of trades, or a number of shares. */
+  readonly barKind: 'time' | 'tick' | 'volume';
+  /** Milliseconds, trades, or shares. */
+  readonly interval: number;
+}
+
+/** A kind of record, in tardis-machine's names: `name` is the text of the request. */
+export type DataType = { readonly kind: 'trade' | 'book_change' | 'book_ticker' } | SnapshotType | BarType;
 
 /** The name of Polymarket among tardis' exchanges. */
 export const EXCHANGE = 'polymarket';

@@ -1,9 +1,14 @@
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { type GammaSeries, seriesOf } from '../../venue/gamma-series.ts';
+import { gammaEvent } from '../../venue/gamma-market.ts';
+import { type GammaSeries, seriesObject, seriesOf } from '../../venue/gamma-series.ts';
+import { listedMarket } from '../listed-market.ts';
 import type { Replay } from '../replay.ts';
 
-/** What markets are found by. */
+/** Events that a series is listed with: the last ones. A series of five minutes has as many in three and a half days. */
+const SERIES_EVENTS_MAX = 1000;
+
+/** The fields that markets are found and ordered by. */
 export interface CatalogEntry
   extends Pick<
     StoredMarket,
@@ -15,23 +20,29 @@ export interface CatalogEntry
   readonly resolvedMs: InstantMs;
 }
 
-/** Which markets are asked for; what is left out, undefined or an empty list, does not restrict. Bounds are inclusive. */
-export interface CatalogQuery {
-  readonly marketIds?: readonly string[];
-  readonly eventIds?: readonly string[];
-  readonly slugs?: readonly string[];
-  readonly conditionIds?: readonly string[];
-  readonly assetIds?: readonly string[];
-  readonly seriesIds?: readonly string[];
-  readonly seriesSlugs?: readonly string[];
+/** Which markets are wanted; what is left out, undefined or an empty list, does not restrict. Bounds are inclusive. */
+export interface CatalogQuery extends Partial<Readonly<Record<keyof typeof VALUES, readonly string[]>>> {
   readonly closed?: boolean | undefined;
   readonly startDate?: Bounds;
   readonly endDate?: Bounds;
   readonly startTime?: Bounds;
-  /** By what they are ordered, the first decides; none: by their ids. */
+  /** The first one decides, then the next; none: by id. */
   readonly order?: readonly CatalogOrder[];
   readonly ascending?: boolean;
 }
+
+/** What of an entry has to be among the values that a query names. */
+const VALUES = {
+  slugs: ({ slug }: CatalogEntry) => [slug],
+  conditionIds: ({ conditionId }: CatalogEntry) => [conditionId],
+  marketIds: ({ marketId }: CatalogEntry) => [marketId],
+  eventIds: ({ eventId }: CatalogEntry) => [eventId],
+  seriesIds: ({ series }: CatalogEntry) => [series.id],
+  seriesSlugs: ({ series }: CatalogEntry) => [series.slug],
+  assetIds: ({ clobTokenIds }: CatalogEntry) => clobTokenIds,
+} satisfies Readonly<Record<string, (entry: CatalogEntry) => readonly (string | undefined)[]>>;
+/** Their values are in lower case, however a query writes them. */
+const LOWER_CASE: readonly string[] = ['slugs', 'conditionIds'];
 
 export interface Bounds {
   readonly minMs?: InstantMs | undefined;
@@ -41,20 +52,17 @@ export interface Bounds {
 export const CATALOG_ORDERS = ['id', 'slug', 'startDate', 'endDate', 'startTime', 'closedTime'] as const;
 export type CatalogOrder = (typeof CATALOG_ORDERS)[number];
 
-/** The markets of replays as Gamma is asked for them. What is held of each is read once, and again when the archive changes. */
+/** The markets of replays as Gamma lists them; the entries are made once, and again when the archive changes. */
 export class GammaCatalog {
-  readonly #held = new WeakMap<Replay, { readonly state: number; readonly entries: readonly CatalogEntry[] }>();
+  readonly #cached = new WeakMap<Replay, { readonly state: number; readonly entries: readonly CatalogEntry[] }>();
 
   /** Those listed at `nowMs` that the query takes, in its order. Within Database.readShared. */
   select(replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] {
     return this.#entriesOf(replay).filter(filterOf(query, nowMs)).sort(orderOf(query, nowMs));
   }
 
-  /**
-   * What of such a list comes behind the market with `key`, which may have left it; undefined where no market that is listed
-   * has that key.
-   */
-  selectBehind(key: number, replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
+  /** The same after the market with `key`, which may be in the list no more; undefined where no listed market has that key. */
+  selectAfter(key: number, replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
     const last = this.#entriesOf(replay).find((entry) => entry.key === key && entry.listedMs <= nowMs);
     if (last === undefined) return undefined;
     const compare = orderOf(query, nowMs);
@@ -63,10 +71,10 @@ export class GammaCatalog {
 
   #entriesOf(replay: Replay): readonly CatalogEntry[] {
     const { state } = replay.archive.database;
-    const held = this.#held.get(replay);
-    if (held?.state === state) return held.entries;
+    const cached = this.#cached.get(replay);
+    if (cached?.state === state) return cached.entries;
     const entries = replay.listedAt(INSTANT_MAX_MS).map((market) => entryOf(market, replay.listedMsOf(market)));
-    this.#held.set(replay, { state, entries });
+    this.#cached.set(replay, { state, entries });
     return entries;
   }
 }
@@ -77,32 +85,37 @@ function entryOf(market: StoredMarket, listedMs: InstantMs): CatalogEntry {
   return { key, marketId, eventId, conditionId, slug, clobTokenIds, startMs, endMs, resolvedMs, series, listedMs };
 }
 
+/**
+ * The series of markets that are listed at `nowMs`, by slug; `object` makes each as Gamma's `/series` has it, with its events.
+ * Within Database.readShared.
+ */
+export function listedSeries(replay: Replay, entries: readonly CatalogEntry[], nowMs: InstantMs) {
+  const eventOf = ({ key }: CatalogEntry) => gammaEvent(listedMarket(replay, replay.archive.markets.byKey(key), nowMs));
+  return [...Map.groupBy(entries, ({ series }) => series.slug).values()]
+    .map((members) => {
+      const { series } = members[0]!;
+      const last = members.toSorted((a, b) => a.startMs - b.startMs).slice(-SERIES_EVENTS_MAX);
+      return { ...series, object: () => ({ ...seriesObject(series), events: last.map(eventOf) }) };
+    })
+    .sort((a, b) => compareTexts(a.slug, b.slug));
+}
+
 function filterOf(query: CatalogQuery, nowMs: InstantMs): (entry: CatalogEntry) => boolean {
-  const oneOf = (wanted: readonly string[] = []) => {
-    const set = new Set(wanted);
-    return (value: string | undefined) => set.size === 0 || (value !== undefined && set.has(value));
-  };
-  const lowerCase = (texts: readonly string[] = []) => texts.map((text) => text.toLowerCase());
-  const marketId = oneOf(query.marketIds);
-  const eventId = oneOf(query.eventIds);
-  const slug = oneOf(lowerCase(query.slugs));
-  const conditionId = oneOf(lowerCase(query.conditionIds));
-  const seriesId = oneOf(query.seriesIds);
-  const seriesSlug = oneOf(query.seriesSlugs);
-  const assetId = oneOf(query.assetIds);
+  const named = (Object.keys(VALUES) as (keyof typeof VALUES)[]).flatMap((name) => {
+    const wanted = query[name] ?? [];
+    if (wanted.length === 0) return [];
+    const values = new Set<string | undefined>(
+      LOWER_CASE.includes(name) ? wanted.map((text) => text.toLowerCase()) : wanted,
+    );
+    return [(entry: CatalogEntry) => VALUES[name](entry).some((value) => values.has(value))];
+  });
   return (entry) =>
     entry.listedMs <= nowMs &&
     (query.closed === undefined || query.closed === entry.resolvedMs <= nowMs) &&
     isWithin(query.startDate, entry.listedMs) &&
     isWithin(query.endDate, entry.endMs) &&
     isWithin(query.startTime, entry.startMs) &&
-    slug(entry.slug) &&
-    conditionId(entry.conditionId) &&
-    marketId(entry.marketId) &&
-    eventId(entry.eventId) &&
-    seriesId(entry.series.id) &&
-    seriesSlug(entry.series.slug) &&
-    entry.clobTokenIds.some(assetId);
+    named.every((isNamed) => isNamed(entry));
 }
 
 function isWithin({ minMs = -Infinity, maxMs = Infinity }: Bounds = {}, instantMs: InstantMs): boolean {
@@ -122,7 +135,7 @@ function orderOf({ order = [], ascending = true }: CatalogQuery, nowMs: InstantM
   };
 }
 
-/** When one was closed counts once it is. */
+/** A closing time counts once it has come. */
 const COMPARE: Readonly<Record<CatalogOrder, (nowMs: InstantMs) => Compare>> = {
   id: () => (a, b) => compareNumbers(a.marketId, b.marketId),
   slug: () => (a, b) => compareTexts(a.slug, b.slug),
@@ -135,12 +148,12 @@ const COMPARE: Readonly<Record<CatalogOrder, (nowMs: InstantMs) => Compare>> = {
   },
 };
 
-/** By id, the venue's order; those whose id nobody knew come first, by the start of their windows. */
+/** By id, the venue's order; markets without a known id come first, by the start of their windows. */
 function compareIds(a: CatalogEntry, b: CatalogEntry): number {
   return compareNumbers(a.marketId, b.marketId) || a.startMs - b.startMs || compareTexts(a.conditionId, b.conditionId);
 }
 
-/** Of any length. */
+/** Numbers of any length, as digits. */
 function compareNumbers(a: string, b: string): number {
   return a.length - b.length || compareTexts(a, b);
 }

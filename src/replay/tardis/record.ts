@@ -1,0 +1,124 @@
+import { formatInstant, type InstantMs } from '../../domain/instant.ts';
+import type { BarType, EXCHANGE, SnapshotType } from './data-type.ts';
+
+/** A level as tardis writes it. */
+export interface RecordLevel {
+  readonly price: number;
+  readonly amount: number;
+}
+/** Without price and amount where a book has no such level. */
+export type OptionalLevel = RecordLevel | Record<string, never>;
+
+interface OfAsset {
+  /** The asset id. */
+  readonly symbol: string;
+  readonly exchange: typeof EXCHANGE;
+  /** The venue's time. */
+  readonly timestamp: Date;
+  /** When it is sent: the recording's time of what it is sent with. */
+  readonly localTimestamp: Date;
+}
+
+/** New sizes at prices, 0 takes one away; or with `isSnapshot` the whole book. */
+export interface BookChange extends OfAsset {
+  readonly type: 'book_change';
+  readonly isSnapshot: boolean;
+  readonly bids: readonly RecordLevel[];
+  readonly asks: readonly RecordLevel[];
+}
+
+export interface Trade extends OfAsset {
+  readonly type: 'trade';
+  /** The venue's transaction; where that is not recorded the price record's id in this archive, which is a number. */
+  readonly id: string;
+  readonly price: number;
+  /** Shares; 0 where no size is recorded, as tardis has it where the message has none. */
+  readonly amount: number;
+  /** The taker's. */
+  readonly side: 'buy' | 'sell' | 'unknown';
+}
+
+/** The best prices, when one of them changes. The venue's message has no amounts. */
+export interface BookTicker extends OfAsset {
+  readonly type: 'book_ticker';
+  /** Left out without bids. */
+  readonly bidPrice: number | undefined;
+  readonly bidAmount: undefined;
+  /** 1 without asks, as the venue has it. */
+  readonly askPrice: number | undefined;
+  readonly askAmount: undefined;
+}
+
+export interface BookSnapshot extends OfAsset, Omit<SnapshotType, 'kind'> {
+  readonly type: 'book_snapshot';
+  /** As many as `depth`, the best one first. */
+  readonly bids: readonly OptionalLevel[];
+  readonly asks: readonly OptionalLevel[];
+}
+
+export interface TradeBar extends OfAsset {
+  readonly type: 'trade_bar';
+  readonly name: string;
+  readonly interval: number;
+  readonly kind: BarType['barKind'];
+  readonly open: number;
+  readonly high: number;
+  readonly low: number;
+  readonly close: number;
+  readonly volume: number;
+  readonly buyVolume: number;
+  readonly sellVolume: number;
+  readonly trades: number;
+  /** NaN, in JSON null, where no trade has a size. */
+  readonly vwap: number;
+  readonly openTimestamp: Date;
+  readonly closeTimestamp: Date;
+}
+
+interface Disconnect {
+  readonly type: 'disconnect';
+  readonly exchange: typeof EXCHANGE;
+  /** Of the last record before it. */
+  readonly localTimestamp: Date;
+  /** Those of the options; left out where these are for all. */
+  readonly symbols: readonly string[] | undefined;
+}
+
+/** The records that others are computed of. */
+export type SourceRecord = BookChange | Trade | BookTicker;
+export type ComputedRecord = BookSnapshot | TradeBar;
+/**
+ * tardis' normalized records (tardis-node, src/types.ts), their fields in its order. A record is sent when its message is:
+ * by `localTimestamp`.
+ */
+export type TardisRecord = SourceRecord | ComputedRecord | Disconnect;
+
+export function dateOf(instantMs: InstantMs): Date {
+  return new Date(instantMs);
+}
+
+/** Records as JSON. Changes of books, of which there are most, are written by hand: in half the time, to the same text. */
+export class RecordTexts {
+  /** The instant that was written last: many records have the same one. */
+  #ms: InstantMs = -1;
+  #instant = '';
+
+  text(record: TardisRecord): string {
+    if (record.type !== 'book_change') return JSON.stringify(record);
+    const { symbol, exchange, isSnapshot, bids, asks, timestamp, localTimestamp } = record;
+    return `{"type":"book_change","symbol":"${symbol}","exchange":"${exchange}","isSnapshot":${isSnapshot},"bids":[${levelsText(bids)}],"asks":[${levelsText(asks)}],"timestamp":"${this.#instantText(timestamp)}","localTimestamp":"${this.#instantText(localTimestamp)}"}`;
+  }
+
+  #instantText(date: Date): string {
+    const ms = date.getTime();
+    if (ms !== this.#ms) this.#instant = formatInstant(ms);
+    this.#ms = ms;
+    return this.#instant;
+  }
+}
+
+function levelsText(levels: readonly RecordLevel[]): string {
+  let text = '';
+  for (const { price, amount } of levels) text += `${text === '' ? '' : ','}{"price":${price},"amount":${amount}}`;
+  return text;
+}
