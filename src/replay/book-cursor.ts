@@ -47,10 +47,8 @@ export class BookCursor {
 
   #enter(): void {
     const { done, value } = this.#slices.next();
-    if (done === true) {
-      this.nextMs = Infinity;
-      return;
-    }
+    this.nextMs = Infinity;
+    if (done === true) return;
     const { payload, head, from, to } = value;
     this.#reader.open(payload, head);
     if (from > 0) this.#reader.advanceTo(from - 1);

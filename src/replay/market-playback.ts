@@ -57,17 +57,15 @@ export class MarketPlayback {
   constructor(archive: Archive, ticks: TickSizes, market: StoredMarket, atMs: InstantMs) {
     this.#ticks = ticks;
     this.market = market;
-    const stateOf = (outcome: Outcome) => ({
+    const { snapshots, prices } = archive;
+    this.#state = byOutcome((outcome) => ({
       known: bookAt(archive, market, outcome, atMs),
       lastTrade: lastTradeAt(archive, market, outcome, atMs),
+    }));
+    this.#books = byOutcome((outcome) => new BookCursor(snapshots.slices(market, outcome, atMs + 1, INSTANT_MAX_MS)));
+    this.#trades = byOutcome((outcome) => {
+      return new Lookahead(recordsIn(prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS)));
     });
-    this.#state = { up: stateOf('up'), down: stateOf('down') };
-    const booksOf = (outcome: Outcome) =>
-      new BookCursor(archive.snapshots.slices(market, outcome, atMs + 1, INSTANT_MAX_MS));
-    this.#books = { up: booksOf('up'), down: booksOf('down') };
-    const tradesOf = (outcome: Outcome) =>
-      new Lookahead(recordsIn(archive.prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS)));
-    this.#trades = { up: tradesOf('up'), down: tradesOf('down') };
     this.#gaps = new Lookahead(gapsBeginningAfter(archive, market, atMs));
     this.#tickSize = ticks.at(market, atMs);
     this.#tick = ticks.changeAfter(market, atMs);
@@ -168,6 +166,10 @@ export class MarketPlayback {
     }
     return { kind: 'trade', timestampMs, outcome, record };
   }
+}
+
+function byOutcome<T>(make: (outcome: Outcome) => T): Record<Outcome, T> {
+  return { up: make('up'), down: make('down') };
 }
 
 /** A recorded book takes the place of a mirrored one as any later one would. */

@@ -42,13 +42,9 @@ export interface ReplayClocks {
   readonly wallMs: () => number;
 }
 
-/** A market of a replay, with the times of its announcements and records. */
-interface Announced {
-  readonly key: number;
+/** Of a market: since when it is listed, its first and its last record; none where `firstMs` is Infinity. */
+interface MarketTimes {
   readonly listedMs: InstantMs;
-  /** Infinity where that is not known. */
-  readonly resolvedMs: InstantMs;
-  /** Its first and its last record; none where `firstMs` is Infinity. */
   readonly firstMs: InstantMs;
   readonly lastMs: InstantMs;
 }
@@ -78,8 +74,8 @@ export class Replay {
   /** Of its markets, each once. */
   readonly coins: readonly string[];
   /** By the start of their windows. */
-  readonly #announced: ReadonlyMap<number, Announced>;
-  readonly #announcements: readonly Announcement[];
+  readonly #markets = new Map<number, MarketTimes>();
+  readonly #announcements: Announcement[] = [];
   readonly #stopListeners = new Set<() => void>();
   /** How many connections follow it. */
   clients = 0;
@@ -99,16 +95,16 @@ export class Replay {
       );
     }
     this.coins = [...new Set(markets.map(({ symbol }) => symbol))].sort();
-    const all = archive.database.read(() => markets.map((market) => announced(archive, market)));
-    this.#announced = new Map(all.map((market) => [market.key, market]));
-    this.#announcements = all
-      .flatMap(({ key, ...times }): Announcement[] => [
-        { kind: 'listed', timestampMs: times.listedMs, marketKey: key },
-        { kind: 'resolved', timestampMs: times.resolvedMs, marketKey: key },
-      ])
-      .filter(({ timestampMs }) => timestampMs !== Infinity)
-      .sort((a, b) => a.timestampMs - b.timestampMs);
-    this.clock = new ReplayClock(spanOf(markets, all, options), options.speed, clocks.monotonicMs);
+    archive.database.read(() => {
+      for (const market of markets) {
+        const known = announcementsOf(archive, market);
+        const { firstMs = Infinity, lastMs = -1 } = archive.markets.sentSpan(market.key) ?? {};
+        this.#markets.set(market.key, { listedMs: known[0].timestampMs, firstMs, lastMs });
+        this.#announcements.push(...known);
+      }
+    });
+    this.#announcements.sort((a, b) => a.timestampMs - b.timestampMs);
+    this.clock = new ReplayClock(spanOf(markets, this.#markets, options), options.speed, clocks.monotonicMs);
     const shiftNow = () => (options.rebase ? Math.round(clocks.wallMs() - this.clock.nowMs) : 0);
     this.#shiftMs = shiftNow();
     let hasStarted = false;
@@ -124,7 +120,7 @@ export class Replay {
   }
 
   get marketCount(): number {
-    return this.#announced.size;
+    return this.#markets.size;
   }
 
   /** A market of this replay that is listed at `instantMs`, and which of its outcomes the asset is. */
@@ -141,13 +137,13 @@ export class Replay {
 
   /** Since when a market of this replay is listed, at the latest since its first record. Infinity for any other market. */
   listedMsOf({ key }: Pick<StoredMarket, 'key'>): InstantMs {
-    return this.#announced.get(key)?.listedMs ?? Infinity;
+    return this.#markets.get(key)?.listedMs ?? Infinity;
   }
 
   /** The markets that are listed at an instant, by the start of their windows. */
   listedAt(instantMs: InstantMs): StoredMarket[] {
-    const listed = [...this.#announced.values()].filter(({ listedMs }) => listedMs <= instantMs);
-    return listed.map(({ key }) => this.archive.markets.byKey(key));
+    const listed = [...this.#markets].filter(([, { listedMs }]) => listedMs <= instantMs);
+    return listed.map(([key]) => this.archive.markets.byKey(key));
   }
 
   /** The announcements after `afterMs` until `untilMs`, inclusive, in order. */
@@ -166,17 +162,6 @@ export class Replay {
     return new MarketPlayback(this.archive, this.ticks, market, atMs);
   }
 
-  /** When the first event of its markets after `instantMs` is; undefined without any. */
-  nextEventMs(instantMs: InstantMs): InstantMs | undefined {
-    let earliestMs = this.nextAnnouncementMs(instantMs) ?? Infinity;
-    for (const { key, firstMs, lastMs } of this.#announced.values()) {
-      // Most markets are over, or to come.
-      if (firstMs >= earliestMs || lastMs <= instantMs) continue;
-      earliestMs = Math.min(earliestMs, this.playback(this.archive.markets.byKey(key), instantMs).nextMs ?? Infinity);
-    }
-    return earliestMs <= this.clock.span.toMs ? earliestMs : undefined;
-  }
-
   /** Calls back when the replay is stopped; returns what ends that. */
   onStop(listener: () => void): () => void {
     this.#stopListeners.add(listener);
@@ -189,23 +174,28 @@ export class Replay {
     for (const listener of [...this.#stopListeners]) listener();
   }
 
-  /** Goes to the next event, or to the end, and stays there; returns the instant. */
+  /** Goes to the next event of its markets, or to the end, and stays there; returns the instant. */
   step(): InstantMs {
-    const { clock } = this;
-    clock.stepTo(this.nextEventMs(clock.nowMs) ?? clock.span.toMs);
-    return clock.nowMs;
+    const { nowMs, span } = this.clock;
+    let earliestMs = Math.min(span.toMs, this.nextAnnouncementMs(nowMs) ?? Infinity);
+    for (const [key, { firstMs, lastMs }] of this.#markets) {
+      // Most markets are over, or to come.
+      if (firstMs >= earliestMs || lastMs <= nowMs) continue;
+      earliestMs = Math.min(earliestMs, this.playback(this.archive.markets.byKey(key), nowMs).nextMs ?? Infinity);
+    }
+    this.clock.stepTo(earliestMs);
+    return this.clock.nowMs;
   }
 }
 
-function announced({ markets }: Archive, market: StoredMarket): Announced {
-  const { firstMs = Infinity, lastMs = -1 } = markets.sentSpan(market.key) ?? {};
-  return {
-    key: market.key,
-    listedMs: listedMs(market, markets.firstRecordMs(market.key)),
-    resolvedMs: market.winner === undefined ? Infinity : (market.resolvedMs ?? Infinity),
-    firstMs,
-    lastMs,
-  };
+/** When a market was listed and when it was resolved, as far as that is known. */
+export function announcementsOf({ markets }: Archive, market: StoredMarket): [Announcement, ...Announcement[]] {
+  const marketKey = market.key;
+  const timestampMs = listedMs(market, markets.firstRecordMs(marketKey));
+  const listed: Announcement = { kind: 'listed', timestampMs, marketKey };
+  const { resolvedMs, winner } = market;
+  if (resolvedMs === undefined || winner === undefined) return [listed];
+  return [listed, { kind: 'resolved', timestampMs: resolvedMs, marketKey }];
 }
 
 function firstAfter(announcements: readonly Announcement[], instantMs: InstantMs): number {
@@ -247,11 +237,15 @@ function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: Repl
 }
 
 /** Without options from the first window or record to the last one, or a resolution. */
-function spanOf(markets: readonly StoredMarket[], recorded: readonly Announced[], options: ReplayOptions): Span {
+function spanOf(
+  markets: readonly StoredMarket[],
+  times: ReadonlyMap<number, MarketTimes>,
+  options: Pick<ReplayOptions, 'fromMs' | 'toMs'>,
+): Span {
   let fromMs = Infinity;
   let toMs = 0;
-  for (const [i, { startMs, endMs, resolvedMs = 0 }] of markets.entries()) {
-    const { firstMs, lastMs } = recorded[i]!;
+  for (const { key, startMs, endMs, resolvedMs = 0 } of markets) {
+    const { firstMs, lastMs } = times.get(key)!;
     fromMs = Math.min(fromMs, startMs, firstMs);
     toMs = Math.max(toMs, endMs, resolvedMs, lastMs);
   }

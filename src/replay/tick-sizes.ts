@@ -19,13 +19,6 @@ const DECIMALS_AT_FIRST = 2;
 const DECIMALS_MAX = 4;
 const CACHED_MAX = 4096;
 
-/** The ticks of one state of a market. */
-interface TickHistory {
-  readonly revision: number;
-  /** By number of decimals, from the third on: since when a book has had a price that needs them. */
-  readonly finerSince: readonly InstantMs[];
-}
-
 /**
  * The ticks of markets, read off their books, since not every format states them: from the first price with three decimals on
  * the tick is 0.001. Finer ticks stay: the past never changes with what comes later. The venue announces a change a little
@@ -33,7 +26,8 @@ interface TickHistory {
  */
 export class TickSizes {
   readonly #snapshots: Archive['snapshots'];
-  readonly #histories = new Map<number, TickHistory>();
+  /** By market key; `finerSince` has for the third decimal and further ones since when a book has had a price that needs it. */
+  readonly #histories = new Map<number, { readonly revision: number; readonly finerSince: readonly InstantMs[] }>();
 
   constructor({ snapshots }: Pick<Archive, 'snapshots'>) {
     this.#snapshots = snapshots;
@@ -41,25 +35,26 @@ export class TickSizes {
 
   /** As the venue writes it: '0.01'. */
   at(market: StoredMarket, instantMs: InstantMs): string {
-    const { finerSince } = this.#historyOf(market);
+    const finerSince = this.#finerSince(market);
     return tickSize(DECIMALS_AT_FIRST + finerSince.filter((sinceMs) => sinceMs <= instantMs).length);
   }
 
   /** The first change after `instantMs`, undefined without any. */
   changeAfter(market: StoredMarket, instantMs: InstantMs): TickChange | undefined {
-    const { finerSince } = this.#historyOf(market);
+    const finerSince = this.#finerSince(market);
     const timestampMs = finerSince.find((sinceMs) => sinceMs > instantMs);
     if (timestampMs === undefined) return undefined;
     return { timestampMs, oldTickSize: this.at(market, timestampMs - 1), newTickSize: this.at(market, timestampMs) };
   }
 
-  #historyOf(market: StoredMarket): TickHistory {
-    const cached = this.#histories.get(market.key);
-    if (cached?.revision === market.revision) return cached;
+  #finerSince(market: StoredMarket): readonly InstantMs[] {
+    const { key, revision } = market;
+    const cached = this.#histories.get(key);
+    if (cached?.revision === revision) return cached.finerSince;
     if (this.#histories.size >= CACHED_MAX) this.#histories.clear();
-    const history = { revision: market.revision, finerSince: this.#read(market) };
-    this.#histories.set(market.key, history);
-    return history;
+    const finerSince = this.#read(market);
+    this.#histories.set(key, { revision, finerSince });
+    return finerSince;
   }
 
   /** Of segments without finer prices, as their headers have it, the books are not read. */

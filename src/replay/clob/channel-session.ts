@@ -7,7 +7,7 @@ import { Agenda, type Upcoming } from '../agenda.ts';
 import { QueuedTask, TASK_MS } from '../fair-queue.ts';
 import type { Replay } from '../replay.ts';
 import type { Follower } from '../replay-clock.ts';
-import { type Listening, VenueFrames } from './market-frames.ts';
+import { VenueFrames } from './market-frames.ts';
 
 /** The client's end of a session. */
 export interface Connection {
@@ -23,7 +23,7 @@ interface Subscription extends Upcoming {
   readonly market: StoredMarket;
   atMs: InstantMs;
   readonly frames: VenueFrames;
-  readonly listening: { -readonly [Field in keyof Listening]: Listening[Field] };
+  readonly listening: Record<Outcome, boolean>;
 }
 
 /** Events between two looks at the time. */
@@ -111,12 +111,10 @@ export class VenueSession {
     // Events that are due by now go to the subscriptions until now.
     this.#pump();
     if (this.#isClosed) return;
-    if (custom !== undefined) this.#wantCustom(custom);
+    if (custom && !this.#custom) this.#announcedMs = this.#positionMs;
+    this.#custom = custom ?? this.#custom;
     this.#wantsDump = initialDump ?? this.#wantsDump;
-    if (this.#follower === undefined) {
-      this.#positionMs = this.#replay.clock.nowMs;
-      this.#announcedMs = this.#positionMs;
-    }
+    if (this.#follower === undefined) this.#beginHere();
     const opened: [Subscription, Outcome][] = [];
     for (const assetId of assetIds) {
       if (this.#subscribedAssets() >= SUBSCRIBED_MAX) break;
@@ -140,7 +138,9 @@ export class VenueSession {
       const [up, down] = market.clobTokenIds;
       listening.up &&= !unwanted.has(up);
       listening.down &&= !unwanted.has(down);
-      if (!listening.up && !listening.down) this.#drop(subscription);
+      if (listening.up || listening.down) continue;
+      this.#subscriptions.delete(market.key);
+      this.#upcoming.remove((each) => each === subscription);
     }
     this.#followOrLeave();
   }
@@ -155,10 +155,9 @@ export class VenueSession {
     this.#follower = undefined;
   }
 
-  #wantCustom(custom: boolean): void {
-    if (custom && !this.#custom) this.#announcedMs = this.#positionMs;
-    this.#custom = custom;
-    for (const { listening } of this.#subscriptions.values()) listening.custom = custom;
+  #beginHere(): void {
+    this.#positionMs = this.#replay.clock.nowMs;
+    this.#announcedMs = this.#positionMs;
   }
 
   #subscribedAssets(): number {
@@ -167,7 +166,7 @@ export class VenueSession {
     return count;
   }
 
-  #open(market: StoredMarket, listening = { up: false, down: false, custom: this.#custom }): Subscription {
+  #open(market: StoredMarket, listening = { up: false, down: false }): Subscription {
     const playback = this.#replay.playback(market, this.#positionMs);
     const frames = new VenueFrames(playback, this.#replay.shiftMs, this.#replay.prices);
     this.#rank += 1;
@@ -175,11 +174,6 @@ export class VenueSession {
     this.#subscriptions.set(market.key, subscription);
     this.#upcoming.add(subscription);
     return subscription;
-  }
-
-  #drop(unwanted: Subscription): void {
-    this.#subscriptions.delete(unwanted.market.key);
-    this.#upcoming.remove((each) => each === unwanted);
   }
 
   /** The books that begin a subscription: one message, an array. */
@@ -192,8 +186,7 @@ export class VenueSession {
     this.#task.cancel();
     this.#shiftMs = this.#replay.shiftMs;
     if (this.#follower === undefined) return;
-    this.#positionMs = this.#replay.clock.nowMs;
-    this.#announcedMs = this.#positionMs;
+    this.#beginHere();
     this.#upcoming.remove(() => true);
     const subscriptions = [...this.#subscriptions.values()];
     this.#subscriptions.clear();
@@ -254,7 +247,7 @@ export class VenueSession {
       const event = frames.playback.next();
       subscription.atMs = frames.playback.nextMs ?? Infinity;
       this.#upcoming.add(subscription);
-      for (const frame of frames.framesOf(event, listening)) this.#send(frame);
+      for (const frame of frames.framesOf(event, listening, this.#custom)) this.#send(frame);
       // Other events of this time are still to come.
       if (this.#upcoming.nextMs > event.timestampMs) this.#arrive(event.timestampMs);
       if (event.kind === 'gap' && this.#replay.options.gaps === 'disconnect') {

@@ -10,13 +10,7 @@ import type { PriceTexts } from '../../venue/price-texts.ts';
 import type { MarketPlayback, OutcomeChange, PlaybackEvent } from '../market-playback.ts';
 
 /** The outcomes of a market that a client is subscribed to. */
-export interface Listening {
-  readonly up: boolean;
-  readonly down: boolean;
-  /** With `best_bid_ask`. */
-  readonly custom: boolean;
-}
-
+type Listening = Readonly<Record<Outcome, boolean>>;
 type BooksEvent = Extract<PlaybackEvent, { kind: 'books' }>;
 type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
 
@@ -51,11 +45,11 @@ export class VenueFrames {
       : this.#books[outcome].opening(this.#context(outcome));
   }
 
-  /** The messages that follow from the last event of the playback. */
-  framesOf(event: PlaybackEvent, listening: Listening): string[] {
+  /** The messages that follow from the last event of the playback; with `custom` also `best_bid_ask`. */
+  framesOf(event: PlaybackEvent, listening: Listening, custom: boolean): string[] {
     switch (event.kind) {
       case 'books':
-        return this.#booksFrames(event, listening);
+        return this.#booksFrames(event, listening, custom);
       case 'trade':
         return this.#tradeFrames(event, listening);
       case 'tick':
@@ -72,7 +66,7 @@ export class VenueFrames {
     return { timestampMs: known!.timestampMs + this.#shiftMs, tickSize: this.playback.tickSize, lastTrade };
   }
 
-  #booksFrames(event: BooksEvent, listening: Listening): string[] {
+  #booksFrames(event: BooksEvent, listening: Listening, custom: boolean): string[] {
     const up = this.#entriesOf('up', event.up);
     const down = this.#entriesOf('down', event.down);
     const frames: string[] = [];
@@ -86,8 +80,7 @@ export class VenueFrames {
           : `${opens}${first},${entryOf(down, downIndex)}${ends}`,
       );
     });
-    if (listening.up) this.#pushFollowing('up', event, listening.custom, frames);
-    if (listening.down) this.#pushFollowing('down', event, listening.custom, frames);
+    for (const outcome of OUTCOMES) if (listening[outcome]) this.#pushFollowing(outcome, event, custom, frames);
     return frames;
   }
 

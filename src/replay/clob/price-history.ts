@@ -3,8 +3,9 @@ import { marketAsOf } from '../../domain/market-as-of.ts';
 import { complement } from '../../domain/mirrored-book.ts';
 import { type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { PAGE_LIMIT_MAX, type PageQuery } from '../../domain/page.ts';
+import type { Archive } from '../../store/archive.ts';
+import type { StoredMarket } from '../../store/markets.ts';
 import type { OutcomePrice } from '../../store/prices.ts';
-import type { MarketSeries } from '../../store/series.ts';
 import type { Replay } from '../replay.ts';
 
 /** A range of an asset's prices, both ends inclusive, and their distance. */
@@ -32,13 +33,14 @@ export function priceHistory(
   { fromMs, toMs, stepMs }: HistoryWindow,
   nowMs: InstantMs,
 ): HistoryPoint[] {
-  const source = midsOf(replay, assetId, nowMs);
-  if (source === undefined) return [];
-  const endMs = Math.min(toMs, nowMs, source.resolvedMs ?? Infinity);
+  const found = replay.findByAsset(assetId, nowMs);
+  if (found === undefined) return [];
+  const endMs = Math.min(toMs, nowMs, marketAsOf(found.market, nowMs).resolvedMs ?? Infinity);
   if (endMs < fromMs) return [];
-  const records = source.within({ fromMs, toMs: endMs, intervalMs: stepMs });
+  const midsOf = (query: Partial<PageQuery>) => mids(replay.archive, found.market, found.outcome, nowMs, query);
+  const records = [...midsOf({ fromMs, toMs: endMs, intervalMs: stepMs })];
   const points: HistoryPoint[] = [];
-  let price = source.lastBefore(fromMs);
+  let price = fromMs > 0 ? midsOf({ toMs: fromMs - 1, order: 'desc', limit: 1 }).next().value?.price : undefined;
   let next = 0;
   const push = (instantMs: InstantMs) => {
     if (price !== undefined) points.push({ t: Math.floor((instantMs + replay.shiftMs) / 1000), p: price });
@@ -58,35 +60,23 @@ export function priceHistory(
   return points;
 }
 
-/** The midpoints of an asset, as its own: undefined where there are none by now. */
-function midsOf(replay: Replay, assetId: string, nowMs: InstantMs) {
-  const found = replay.findByAsset(assetId, nowMs);
-  if (found === undefined) return undefined;
-  const { market, outcome } = found;
-  const { prices } = replay.archive;
-  const sourcesOf = (each: Outcome): MarketSeries[] =>
-    prices.sources(market, [each], nowMs).filter(({ kind }) => kind !== 'trade');
-  const own = sourcesOf(outcome);
-  const sources = own.length > 0 ? own : sourcesOf(otherOutcome(outcome));
-  if (sources.length === 0) return undefined;
-  const asOwn = (record: OutcomePrice): OutcomePrice =>
-    record.outcome === outcome ? record : { ...record, price: complement(record.price) };
-  const pageOf = (query: Partial<PageQuery>) =>
-    prices.page(sources, { fromMs: 0, toMs: nowMs, order: 'asc', after: undefined, limit: PAGE_LIMIT_MAX, ...query });
-  return {
-    resolvedMs: marketAsOf(market, nowMs).resolvedMs,
-    lastBefore: (instantMs: InstantMs): number | undefined => {
-      if (instantMs <= 0) return undefined;
-      return pageOf({ toMs: instantMs - 1, order: 'desc', limit: 1 }).records.map(asOwn)[0]?.price;
-    },
-    within: (query: Partial<PageQuery>): OutcomePrice[] => {
-      const records: OutcomePrice[] = [];
-      for (let after: PageQuery['after']; ; ) {
-        const page = pageOf({ ...query, after });
-        for (const record of page.records) records.push(asOwn(record));
-        if (page.next === undefined) return records;
-        after = page.next;
-      }
-    },
-  };
+/** The midpoints of an outcome, or where it has none by now of the other one, as its own. */
+function* mids(
+  { prices }: Pick<Archive, 'prices'>,
+  market: StoredMarket,
+  outcome: Outcome,
+  nowMs: InstantMs,
+  query: Partial<PageQuery>,
+): Generator<OutcomePrice, undefined> {
+  const sources = [outcome, otherOutcome(outcome)]
+    .map((each) => prices.sources(market, [each], nowMs).filter(({ kind }) => kind !== 'trade'))
+    .find(({ length }) => length > 0);
+  const all = { fromMs: 0, toMs: nowMs, order: 'asc', limit: PAGE_LIMIT_MAX } as const;
+  for (let after: PageQuery['after']; sources !== undefined; ) {
+    const page = prices.page(sources, { ...all, ...query, after });
+    for (const record of page.records)
+      yield record.outcome === outcome ? record : { ...record, price: complement(record.price) };
+    if (page.next === undefined) return;
+    after = page.next;
+  }
 }

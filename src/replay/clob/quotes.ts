@@ -100,14 +100,12 @@ export class VenueQuotes {
   }
 
   #find(assetId: string): TradedAsset | undefined {
-    if (!this.#traded.has(assetId)) this.#traded.set(assetId, this.#look(assetId));
-    return this.#traded.get(assetId);
-  }
-
-  #look(assetId: string): TradedAsset | undefined {
+    if (this.#traded.has(assetId)) return this.#traded.get(assetId);
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
-    if (found === undefined || marketAsOf(found.market, this.#nowMs).resolvedMs !== undefined) return undefined;
-    const known = bookAt(this.#replay.archive, found.market, found.outcome, this.#nowMs);
-    return known && { ...found, known };
+    const isTraded = found !== undefined && marketAsOf(found.market, this.#nowMs).resolvedMs === undefined;
+    const known = isTraded ? bookAt(this.#replay.archive, found.market, found.outcome, this.#nowMs) : undefined;
+    const asset = found && known && { ...found, known };
+    this.#traded.set(assetId, asset);
+    return asset;
   }
 }

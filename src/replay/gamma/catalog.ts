@@ -31,7 +31,7 @@ export interface CatalogQuery extends Partial<Readonly<Record<keyof typeof VALUE
   readonly ascending?: boolean;
 }
 
-/** What of an entry has to be among the values that a query names. */
+/** Fields of an entry of which one has to be among the values that a query names. */
 const VALUES = {
   slugs: ({ slug }: CatalogEntry) => [slug],
   conditionIds: ({ conditionId }: CatalogEntry) => [conditionId],
@@ -122,31 +122,32 @@ function isWithin({ minMs = -Infinity, maxMs = Infinity }: Bounds = {}, instantM
   return instantMs >= minMs && instantMs <= maxMs;
 }
 
-type Compare = (a: CatalogEntry, b: CatalogEntry) => number;
-
-function orderOf({ order = [], ascending = true }: CatalogQuery, nowMs: InstantMs): Compare {
-  const compare = order.map((name) => COMPARE[name](nowMs));
+function orderOf(
+  { order = [], ascending = true }: CatalogQuery,
+  nowMs: InstantMs,
+): (a: CatalogEntry, b: CatalogEntry) => number {
   return (a, b) => {
-    for (const by of compare) {
-      const found = by(a, b);
+    for (const name of order) {
+      const found = COMPARE[name](a, b, nowMs);
       if (found !== 0) return ascending ? found : -found;
     }
     return compareIds(a, b);
   };
 }
 
-/** A closing time counts once it has come. */
-const COMPARE: Readonly<Record<CatalogOrder, (nowMs: InstantMs) => Compare>> = {
-  id: () => (a, b) => compareNumbers(a.marketId, b.marketId),
-  slug: () => (a, b) => compareTexts(a.slug, b.slug),
-  startDate: () => (a, b) => a.listedMs - b.listedMs,
-  endDate: () => (a, b) => a.endMs - b.endMs,
-  startTime: () => (a, b) => a.startMs - b.startMs,
-  closedTime: (nowMs) => {
-    const closedMs = ({ resolvedMs }: CatalogEntry) => (resolvedMs <= nowMs ? resolvedMs : INSTANT_MAX_MS);
-    return (a, b) => closedMs(a) - closedMs(b);
-  },
+const COMPARE: Readonly<Record<CatalogOrder, (a: CatalogEntry, b: CatalogEntry, nowMs: InstantMs) => number>> = {
+  id: (a, b) => compareNumbers(a.marketId, b.marketId),
+  slug: (a, b) => compareTexts(a.slug, b.slug),
+  startDate: (a, b) => a.listedMs - b.listedMs,
+  endDate: (a, b) => a.endMs - b.endMs,
+  startTime: (a, b) => a.startMs - b.startMs,
+  closedTime: (a, b, nowMs) => closedMs(a, nowMs) - closedMs(b, nowMs),
 };
+
+/** A closing time counts once it has come. */
+function closedMs({ resolvedMs }: CatalogEntry, nowMs: InstantMs): InstantMs {
+  return resolvedMs <= nowMs ? resolvedMs : INSTANT_MAX_MS;
+}
 
 /** By id, the venue's order; markets without a known id come first, by the start of their windows. */
 function compareIds(a: CatalogEntry, b: CatalogEntry): number {

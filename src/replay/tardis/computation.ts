@@ -1,15 +1,14 @@
 import { DECIMAL_PLACES_MAX, decimalPlaces, powerOfTen, toScaled } from '../../domain/decimal.ts';
 import { EditableBook } from '../../venue/editable-book.ts';
 import type { BarType, DataType, SnapshotType } from './data-type.ts';
-import {
-  type BookChange,
-  type BookSnapshot,
-  type ComputedRecord,
-  dateOf,
-  type OptionalLevel,
-  type SourceRecord,
-  type Trade,
-  type TradeBar,
+import type {
+  BookChange,
+  BookSnapshot,
+  ComputedRecord,
+  OptionalLevel,
+  SourceRecord,
+  Trade,
+  TradeBar,
 } from './record.ts';
 
 /** Computes records of one symbol of those that its messages gave. */
@@ -35,7 +34,7 @@ const NOTHING: readonly ComputedRecord[] = [];
  * than they have, and groups that are gone stay.
  */
 class BookSnapshots implements Computation {
-  readonly #type: SnapshotType;
+  readonly #type: Omit<SnapshotType, 'kind'>;
   #book: EditableBook | undefined;
   #bids: readonly OptionalLevel[];
   #asks: readonly OptionalLevel[];
@@ -43,7 +42,7 @@ class BookSnapshots implements Computation {
   #hasFirst = false;
   #timestampMs = -1;
 
-  constructor(type: SnapshotType) {
+  constructor({ kind: _, ...type }: SnapshotType) {
     this.#type = type;
     this.#bids = topOf([], [], type, Math.floor);
     this.#asks = this.#bids;
@@ -86,21 +85,25 @@ class BookSnapshots implements Computation {
   }
 
   #snapshot({ symbol, exchange, localTimestamp }: BookChange): BookSnapshot {
-    const { name, depth, interval, grouping } = this.#type;
     this.#hasChanged = false;
-    return {
-      type: 'book_snapshot',
-      symbol,
-      exchange,
-      name,
-      depth,
-      interval,
-      grouping,
-      bids: this.#bids,
-      asks: this.#asks,
-      timestamp: dateOf(this.#timestampMs),
-      localTimestamp,
-    };
+    const levels = { bids: this.#bids, asks: this.#asks };
+    const timestamp = new Date(this.#timestampMs);
+    return { type: 'book_snapshot', symbol, exchange, ...this.#type, ...levels, timestamp, localTimestamp };
+  }
+}
+
+/** A sum of decimals in which no digit appears that none of them has. */
+export class DecimalSum {
+  /** In units of 10^-DECIMAL_PLACES_MAX. */
+  #units = 0n;
+
+  add(value: number): void {
+    const scale = decimalPlaces(value) ?? 0;
+    this.#units += BigInt(toScaled(value, scale)) * 10n ** BigInt(DECIMAL_PLACES_MAX - scale);
+  }
+
+  get value(): number {
+    return Number(`${this.#units}e-${DECIMAL_PLACES_MAX}`);
   }
 }
 
@@ -113,7 +116,7 @@ const NO_LEVEL: OptionalLevel = {};
 function topOf(
   prices: readonly number[],
   sizes: readonly number[],
-  { depth, grouping }: SnapshotType,
+  { depth, grouping }: Pick<SnapshotType, 'depth' | 'grouping'>,
   round: (groups: number) => number,
 ): OptionalLevel[] {
   const levels: OptionalLevel[] = [];
@@ -149,54 +152,12 @@ function sameLevels(a: readonly OptionalLevel[], b: readonly OptionalLevel[]): b
   return a.every((level, nth) => level.price === b[nth]!.price && level.amount === b[nth]!.amount);
 }
 
-/** A sum of decimals in which no digit appears that none of them has. */
-export class DecimalSum {
-  /** In units of 10^-DECIMAL_PLACES_MAX. */
-  #units = 0n;
-
-  add(value: number): void {
-    const scale = decimalPlaces(value) ?? 0;
-    this.#units += BigInt(toScaled(value, scale)) * 10n ** BigInt(DECIMAL_PLACES_MAX - scale);
-  }
-
-  get value(): number {
-    return Number(`${this.#units}e-${DECIMAL_PLACES_MAX}`);
-  }
-}
-
-/** An open bar. */
-class Bar {
-  readonly open: Trade;
-  close: Trade;
-  high: number;
-  low: number;
-  trades = 0;
-  readonly volumes = {
-    all: new DecimalSum(),
-    buy: new DecimalSum(),
-    sell: new DecimalSum(),
-    unknown: new DecimalSum(),
-  };
+/** An open bar: its record, whose volumes and times are filled in at its end. */
+interface OpenBar {
+  readonly record: { -readonly [Field in keyof TradeBar]: TradeBar[Field] };
+  readonly volumes: Readonly<Record<'all' | Trade['side'], DecimalSum>>;
   /** The price of all shares whose number is known. */
-  notional = 0;
-
-  constructor(open: Trade) {
-    this.open = open;
-    this.close = open;
-    this.high = open.price;
-    this.low = open.price;
-  }
-
-  add(trade: Trade): void {
-    const { price, amount, side } = trade;
-    this.high = Math.max(this.high, price);
-    this.low = Math.min(this.low, price);
-    this.close = trade;
-    this.trades += 1;
-    this.volumes.all.add(amount);
-    this.volumes[side].add(amount);
-    this.notional += price * amount;
-  }
+  notional: number;
 }
 
 /**
@@ -205,52 +166,60 @@ class Bar {
  */
 class TradeBars implements Computation {
   readonly #type: BarType;
-  #bar: Bar | undefined;
+  #bar: OpenBar | undefined;
 
   constructor(type: BarType) {
     this.#type = type;
   }
 
-  of(record: SourceRecord): readonly ComputedRecord[] {
-    if (record.type !== 'trade') return NOTHING;
+  of(trade: SourceRecord): readonly ComputedRecord[] {
+    if (trade.type !== 'trade') return NOTHING;
     const made: TradeBar[] = [];
     const { barKind, interval } = this.#type;
     if (barKind === 'time' && this.#bar !== undefined) {
-      const endMs = (Math.floor(this.#bar.open.timestamp.getTime() / interval) + 1) * interval;
-      if (record.timestamp.getTime() >= endMs) made.push(this.#closed(this.#bar, record, dateOf(endMs)));
+      const endMs = (Math.floor(this.#bar.record.openTimestamp.getTime() / interval) + 1) * interval;
+      if (trade.timestamp.getTime() >= endMs) made.push(this.#closed(this.#bar, trade, new Date(endMs)));
     }
-    this.#bar ??= new Bar(record);
-    this.#bar.add(record);
-    const { trades, volumes } = this.#bar;
-    const size = barKind === 'tick' ? trades : barKind === 'volume' ? volumes.all.value : 0;
-    if (size >= interval) made.push(this.#closed(this.#bar, record, record.timestamp));
+    this.#bar ??= this.#opened(trade);
+    add(this.#bar, trade);
+    const { record, volumes } = this.#bar;
+    const size = barKind === 'tick' ? record.trades : barKind === 'volume' ? volumes.all.value : 0;
+    if (size >= interval) made.push(this.#closed(this.#bar, trade, trade.timestamp));
     return made;
   }
 
-  #closed({ open, high, low, close, trades, volumes, notional }: Bar, last: Trade, timestamp: Date): TradeBar {
-    const { name, interval, barKind } = this.#type;
-    const volume = volumes.all.value;
-    this.#bar = undefined;
+  #opened({ symbol, exchange, price, timestamp, localTimestamp }: Trade): OpenBar {
+    const { name, interval, barKind: kind } = this.#type;
+    const prices = { open: price, high: price, low: price, close: price };
+    const sums = { volume: 0, buyVolume: 0, sellVolume: 0, trades: 0, vwap: Number.NaN };
+    const times = { openTimestamp: timestamp, closeTimestamp: timestamp, localTimestamp, timestamp };
     return {
-      type: 'trade_bar',
-      symbol: last.symbol,
-      exchange: last.exchange,
-      name,
-      interval,
-      kind: barKind,
-      open: open.price,
-      high,
-      low,
-      close: close.price,
-      volume,
-      buyVolume: volumes.buy.value,
-      sellVolume: volumes.sell.value,
-      trades,
-      vwap: notional / volume,
-      openTimestamp: open.timestamp,
-      closeTimestamp: close.timestamp,
-      localTimestamp: last.localTimestamp,
-      timestamp,
+      record: { type: 'trade_bar', symbol, exchange, name, interval, kind, ...prices, ...sums, ...times },
+      volumes: { all: new DecimalSum(), buy: new DecimalSum(), sell: new DecimalSum(), unknown: new DecimalSum() },
+      notional: 0,
     };
   }
+
+  #closed({ record, volumes, notional }: OpenBar, last: Trade, timestamp: Date): TradeBar {
+    this.#bar = undefined;
+    record.volume = volumes.all.value;
+    record.buyVolume = volumes.buy.value;
+    record.sellVolume = volumes.sell.value;
+    record.vwap = notional / record.volume;
+    record.localTimestamp = last.localTimestamp;
+    record.timestamp = timestamp;
+    return record;
+  }
+}
+
+function add(bar: OpenBar, { price, amount, side, timestamp }: Trade): void {
+  const { record, volumes } = bar;
+  record.high = Math.max(record.high, price);
+  record.low = Math.min(record.low, price);
+  record.close = price;
+  record.closeTimestamp = timestamp;
+  record.trades += 1;
+  volumes.all.add(amount);
+  volumes[side].add(amount);
+  bar.notional += price * amount;
 }

@@ -33,9 +33,9 @@ const OF_OTHER_VENUES = ['derivative_ticker', 'liquidation', 'option_summary'];
 const BOOK_SNAPSHOT = /^book_snapshot_(\d{1,5})(?:_grouped(\d{1,3}(?:\.\d{1,12})?|\.\d{1,12}))?_(\d{1,9})(ms|s|m)$/;
 const QUOTE = /^quote_(\d{1,9})(ms|s|m)$/;
 const TRADE_BAR = /^trade_bar_(\d{1,9})(ms|s|m|ticks|vol)$/;
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, ticks: 1, vol: 1 };
 
-/** Throws 'invalid-parameter' for what is not offered. */
+/** Throws 'invalid-parameter' for any other name. */
 export function dataTypeOf(name: string): DataType {
   const plain = PLAIN.find((each) => each === name);
   if (plain !== undefined) return { kind: plain };
@@ -52,25 +52,21 @@ export function dataTypeOf(name: string): DataType {
   );
 }
 
-/** Without a count it has no interval. */
 function bookSnapshot(name: string, levels: string, group: string | undefined, count = '0', unit = 'ms'): DataType {
   const depth = Number(levels);
   if (depth < 1 || depth > LEVELS_MAX)
     throw refusal(`data type '${name}': a book snapshot has 1 to ${LEVELS_MAX} levels a side`);
   const grouping = group === undefined ? undefined : Number(group);
   if (grouping === 0) throw refusal(`data type '${name}': prices cannot be grouped by 0`);
-  return { kind: 'book_snapshot', name, depth, interval: Number(count) * UNIT_MS[unit]!, grouping };
+  return { kind: 'book_snapshot', name, depth, interval: Number(count) * UNITS[unit]!, grouping };
 }
 
 function tradeBar(name: string, count: string, unit: string): DataType {
-  const interval = Number(count);
+  const interval = Number(count) * UNITS[unit]!;
   if (interval === 0) throw refusal(`data type '${name}': a bar cannot be 0 long`);
-  if (unit === 'vol') return { kind: 'trade_bar', name, barKind: 'volume', interval };
-  if (unit === 'ticks') return { kind: 'trade_bar', name, barKind: 'tick', interval };
-  return { kind: 'trade_bar', name, barKind: 'time', interval: interval * UNIT_MS[unit]! };
+  return { kind: 'trade_bar', name, barKind: unit === 'vol' ? 'volume' : unit === 'ticks' ? 'tick' : 'time', interval };
 }
 
-/** What is asked for and cannot be had. */
 export function refusal(sentence: string): DomainError {
   return new DomainError('invalid-parameter', sentence);
 }

@@ -1,12 +1,13 @@
 import { DomainError } from '../../domain/errors.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
-import { LISTED_AHEAD_MS_MAX, listedMs } from '../../domain/market-as-of.ts';
+import { LISTED_AHEAD_MS_MAX } from '../../domain/market-as-of.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { Agenda, type Upcoming } from '../agenda.ts';
 import { MarketPlayback, type OutcomeChange, type PlaybackEvent } from '../market-playback.ts';
 import { marketsByStart } from '../markets-by-start.ts';
+import { announcementsOf } from '../replay.ts';
 import type { TickSizes } from '../tick-sizes.ts';
 import type { Window } from './options.ts';
 
@@ -117,7 +118,11 @@ export class TardisFeed {
   /** The next event; undefined after the last one. */
   next(): FeedEvent | undefined {
     if (this.#window.fromMs === this.#window.toMs) return undefined;
-    if (this.#waiting.length === 0) this.#reconnect();
+    if (this.#isReconnecting && this.#waiting.length === 0) {
+      // A new connection begins with the known books.
+      this.#isReconnecting = false;
+      for (const live of this.#live.values()) this.#sendBooks(live);
+    }
     const waiting = this.#waiting.shift();
     if (waiting !== undefined) return waiting;
     if (this.#lookAtIncluded()) return this.#rest();
@@ -176,12 +181,8 @@ export class TardisFeed {
   }
 
   #announce(market: StoredMarket, fromMs: InstantMs): void {
-    const listed = listedMs(market, this.#archive.markets.firstRecordMs(market.key));
-    if (listed >= fromMs && listed < this.#window.toMs) this.#plan('listed', listed, market);
-    const resolved = market.winner === undefined ? undefined : market.resolvedMs;
-    if (resolved !== undefined && resolved >= fromMs && resolved < this.#window.toMs) {
-      this.#plan('resolved', resolved, market);
-    }
+    for (const { kind, timestampMs } of announcementsOf(this.#archive, market))
+      if (timestampMs >= fromMs && timestampMs < this.#window.toMs) this.#plan(kind, timestampMs, market);
   }
 
   #plan(kind: Planned['kind'], atMs: InstantMs, { key }: StoredMarket): void {
@@ -226,10 +227,7 @@ export class TardisFeed {
     this.#positionMs = event.timestampMs;
     live.atMs = playback.nextMs ?? Infinity;
     if (live.atMs < this.#window.toMs) this.#upcoming.add(live);
-    else {
-      this.#live.delete(playback.market.key);
-      this.#waiting.push({ kind: 'ended', playback, localMs: event.timestampMs });
-    }
+    else this.#close(playback);
     if (event.kind === 'gap') return this.#disconnect(live, event.timestampMs);
     return { kind: 'recorded', playback, event: asKnown(event, unknown), unknown, localMs: event.timestampMs };
   }
@@ -240,22 +238,12 @@ export class TardisFeed {
     this.#disconnectedMs = atMs;
     this.#isReconnecting = true;
     // A recorder that fails leaves gaps in all that it recorded.
-    for (const other of this.#live.values())
-      if (other !== live && this.#hasGapAt(other.playback.market, atMs)) forget(other);
+    for (const other of this.#live.values()) {
+      const gaps = this.#archive.gaps.within(other.playback.market.key, atMs, atMs);
+      if ([...gaps].some(({ fromMs }) => fromMs === atMs)) forget(other);
+    }
     forget(live);
     return { kind: 'disconnected', localMs: atMs };
-  }
-
-  #hasGapAt({ key }: StoredMarket, atMs: InstantMs): boolean {
-    for (const { fromMs } of this.#archive.gaps.within(key, atMs, atMs)) if (fromMs === atMs) return true;
-    return false;
-  }
-
-  /** A new connection begins with the known books. */
-  #reconnect(): void {
-    if (!this.#isReconnecting) return;
-    this.#isReconnecting = false;
-    for (const live of this.#live.values()) this.#sendBooks(live);
   }
 }
 
@@ -280,17 +268,12 @@ function asKnown(event: RecordedEvent, unknown: Set<Outcome>): RecordedEvent {
 
 /** When the first book or trade of a market after `atMs` is; Infinity without any. */
 function firstRecordMs({ snapshots, prices }: Archive, market: StoredMarket, atMs: InstantMs): InstantMs {
-  let firstMs = Infinity;
-  for (const outcome of OUTCOMES) {
-    for (const slices of [
-      snapshots.slices(market, outcome, atMs + 1, INSTANT_MAX_MS),
-      prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS),
-    ]) {
-      for (const { head, from } of slices) {
-        firstMs = Math.min(firstMs, head.timestamps[from]!);
-        break;
-      }
-    }
-  }
-  return firstMs;
+  const starts = OUTCOMES.flatMap((outcome) => [
+    snapshots.slices(market, outcome, atMs + 1, INSTANT_MAX_MS),
+    prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS),
+  ]).map((slices) => {
+    for (const { head, from } of slices) return head.timestamps[from]!;
+    return Infinity;
+  });
+  return Math.min(...starts);
 }

@@ -1,5 +1,5 @@
 import type { InstantMs } from '../../domain/instant.ts';
-import { assetIdOf } from '../../domain/market.ts';
+import { assetIdOf, type Market } from '../../domain/market.ts';
 import { complement } from '../../domain/mirrored-book.ts';
 import type { OrderBook } from '../../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
@@ -7,10 +7,10 @@ import { isNewTop } from '../../venue/best-prices.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
 import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
 import { pairChanges } from '../clob/market-frames.ts';
-import type { MarketPlayback, OutcomeChange, PlaybackEvent } from '../market-playback.ts';
+import type { MarketPlayback, PlaybackEvent } from '../market-playback.ts';
 import { EXCHANGE } from './data-type.ts';
 import type { FeedEvent } from './feed.ts';
-import { type BookChange, type BookTicker, dateOf, type RecordLevel, type SourceRecord } from './record.ts';
+import type { BookChange, BookTicker, RecordLevel, SourceRecord } from './record.ts';
 
 type RecordedEvent = Extract<FeedEvent, { kind: 'recorded' }>;
 type BooksEvent = Extract<PlaybackEvent, { kind: 'books' }>;
@@ -31,16 +31,16 @@ export function recordsOf(event: FeedEvent): SourceRecord[] {
 
 function bookRecord(playback: MarketPlayback, outcome: Outcome, localMs: InstantMs): BookChange {
   const { book, timestampMs } = playback.state(outcome).known!;
-  return {
-    type: 'book_change',
-    symbol: assetIdOf(playback.market, outcome),
-    exchange: EXCHANGE,
-    isSnapshot: true,
-    bids: levelsOf(book.bidPrices, book.bidSizes),
-    asks: levelsOf(book.askPrices, book.askSizes),
-    timestamp: dateOf(timestampMs),
-    localTimestamp: dateOf(localMs),
-  };
+  const bids = levelsOf(book.bidPrices, book.bidSizes);
+  return bookChange(
+    playback.market,
+    outcome,
+    true,
+    bids,
+    levelsOf(book.askPrices, book.askSizes),
+    timestampMs,
+    localMs,
+  );
 }
 
 function levelsOf(prices: readonly number[], sizes: readonly number[]): RecordLevel[] {
@@ -50,11 +50,12 @@ function levelsOf(prices: readonly number[], sizes: readonly number[]): RecordLe
 function booksRecords(playback: MarketPlayback, event: BooksEvent): SourceRecord[] {
   const { timestampMs } = event;
   const records: SourceRecord[] = [];
-  const up = changesOf(playback, event, 'up');
-  const down = changesOf(playback, event, 'down');
+  const changesOf = (outcome: Outcome) =>
+    assetIdOf(playback.market, outcome) === UNKNOWN_TOKEN ? [] : (event[outcome]?.changes ?? []);
+  const [up, down] = [changesOf('up'), changesOf('down')];
   pairChanges(up, down, { complement }, (upIndex, downIndex) => {
-    if (upIndex >= 0) records.push(levelRecord(playback, 'up', up[upIndex]!, timestampMs));
-    if (downIndex >= 0) records.push(levelRecord(playback, 'down', down[downIndex]!, timestampMs));
+    if (upIndex >= 0) records.push(levelRecord(playback.market, 'up', up[upIndex]!, timestampMs));
+    if (downIndex >= 0) records.push(levelRecord(playback.market, 'down', down[downIndex]!, timestampMs));
   });
   for (const outcome of OUTCOMES) {
     const change = event[outcome];
@@ -66,26 +67,34 @@ function booksRecords(playback: MarketPlayback, event: BooksEvent): SourceRecord
   return records;
 }
 
-function changesOf({ market }: MarketPlayback, event: BooksEvent, outcome: Outcome): OutcomeChange['changes'] {
-  return assetIdOf(market, outcome) === UNKNOWN_TOKEN ? [] : (event[outcome]?.changes ?? []);
-}
-
 function levelRecord(
-  { market }: MarketPlayback,
+  market: Market,
   outcome: Outcome,
   { isBid, price, size }: LevelChange,
   atMs: InstantMs,
 ): BookChange {
   const level = [{ price, amount: size }];
+  return bookChange(market, outcome, false, isBid ? level : [], isBid ? [] : level, atMs, atMs);
+}
+
+function bookChange(
+  market: Market,
+  outcome: Outcome,
+  isSnapshot: boolean,
+  bids: RecordLevel[],
+  asks: RecordLevel[],
+  atMs: InstantMs,
+  localMs: InstantMs,
+): BookChange {
   return {
     type: 'book_change',
     symbol: assetIdOf(market, outcome),
     exchange: EXCHANGE,
-    isSnapshot: false,
-    bids: isBid ? level : [],
-    asks: isBid ? [] : level,
-    timestamp: dateOf(atMs),
-    localTimestamp: dateOf(atMs),
+    isSnapshot,
+    bids,
+    asks,
+    timestamp: new Date(atMs),
+    localTimestamp: new Date(localMs),
   };
 }
 
@@ -99,8 +108,8 @@ function tickerRecord({ market }: MarketPlayback, outcome: Outcome, book: OrderB
     bidAmount: undefined,
     askPrice: (book.askPrices[0] ?? 1) === 0 ? undefined : (book.askPrices[0] ?? 1),
     askAmount: undefined,
-    timestamp: dateOf(atMs),
-    localTimestamp: dateOf(atMs),
+    timestamp: new Date(atMs),
+    localTimestamp: new Date(atMs),
   };
 }
 
@@ -118,8 +127,8 @@ function tradeRecords(
       price,
       amount: trade?.size ?? 0,
       side: trade?.side ?? 'unknown',
-      timestamp: dateOf(timestampMs),
-      localTimestamp: dateOf(timestampMs),
+      timestamp: new Date(timestampMs),
+      localTimestamp: new Date(timestampMs),
     },
   ];
   for (const each of [outcome, otherOutcome(outcome)]) {

@@ -1,4 +1,3 @@
-import type { InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
@@ -88,9 +87,8 @@ export class NativeStream implements TardisStream {
       case 'recorded':
         return this.#messages(event);
       case 'listed':
-        return this.#announcement('new_market', event.market, event.localMs, listedFrame);
       case 'resolved':
-        return this.#announcement('market_resolved', event.market, event.localMs, resolvedFrame);
+        return this.#announcement(event);
       default:
         return [];
     }
@@ -108,12 +106,9 @@ export class NativeStream implements TardisStream {
   #messages({ playback, event, unknown }: Extract<FeedEvent, { kind: 'recorded' }>): string[] {
     const { market } = playback;
     const [up, down] = market.clobTokenIds;
-    const listening = {
-      up: this.#wantedOf(up).size > 0,
-      down: this.#wantedOf(down).size > 0,
-      custom: this.#wants('best_bid_ask', up) || this.#wants('best_bid_ask', down),
-    };
-    const frames = this.#frames.get(playback)!.framesOf(event, listening);
+    const listening = { up: this.#wantedOf(up).size > 0, down: this.#wantedOf(down).size > 0 };
+    const custom = this.#wants('best_bid_ask', up) || this.#wants('best_bid_ask', down);
+    const frames = this.#frames.get(playback)!.framesOf(event, listening, custom);
     return frames.filter((frame) => {
       const channel = channelOf(frame);
       return OUTCOMES.some((outcome) => {
@@ -124,14 +119,11 @@ export class NativeStream implements TardisStream {
     });
   }
 
-  #announcement(
-    channel: Channel,
-    market: StoredMarket,
-    atMs: InstantMs,
-    frameOf: (market: StoredMarket, timestampMs: InstantMs) => string,
-  ): string[] {
+  #announcement({ kind, market, localMs }: Extract<FeedEvent, { readonly market: StoredMarket }>): string[] {
+    const [channel, frameOf] =
+      kind === 'listed' ? (['new_market', listedFrame] as const) : (['market_resolved', resolvedFrame] as const);
     const isWanted = market.clobTokenIds.some((assetId) => this.#channelsOf(assetId).has(channel));
-    return isWanted ? [frameOf(market, atMs)] : [];
+    return isWanted ? [frameOf(market, localMs)] : [];
   }
 
   #wants(channel: Channel, assetId: string): boolean {
@@ -155,13 +147,9 @@ export class NativeStream implements TardisStream {
 }
 
 /** The markets of assets, each once; assets without records are left out. */
-export function marketsOf(archive: Archive, assetIds: Iterable<string>): StoredMarket[] {
-  const found = new Map<number, StoredMarket>();
-  for (const assetId of new Set(assetIds)) {
-    const market = archive.markets.findByAsset(assetId);
-    if (market !== undefined) found.set(market.key, market);
-  }
-  return [...found.values()];
+export function marketsOf(archive: Archive, assetIds: readonly string[]): StoredMarket[] {
+  const found = [...new Set(assetIds)].flatMap((assetId) => archive.markets.findByAsset(assetId) ?? []);
+  return [...new Map(found.map((market) => [market.key, market])).values()];
 }
 
 function channelOf(frame: string): Channel {

@@ -6,7 +6,7 @@ import { TardisFeed } from './feed.ts';
 import { recordsOf } from './mapper.ts';
 import { marketsOf, type TardisSource } from './native-stream.ts';
 import type { NormalizedOptions } from './options.ts';
-import { dateOf, RecordTexts, type SourceRecord, type TardisRecord } from './record.ts';
+import { RecordTexts, type SourceRecord, type TardisRecord } from './record.ts';
 import { MergedStream, type StreamItem, type TardisStream } from './stream.ts';
 
 /** The records that each kind is made of. */
@@ -34,13 +34,11 @@ class NormalizedStream implements TardisStream {
   readonly #needed: ReadonlySet<string>;
   readonly #computations = new Map<string, readonly Computation[]>();
   readonly #texts = new RecordTexts();
-  readonly #ready: StreamItem[] = [];
-  /** Records of the present event that are still to be sent: it may have hundreds, and of each much may be computed. */
-  #records: SourceRecord[] = [];
   /** The time of the last record that anything is made of. */
   #lastMs: InstantMs | undefined;
   /** Whether nothing was sent since a connection was lost. */
   #isDisconnected = false;
+  readonly #items = this.#play();
 
   constructor(source: TardisSource, options: NormalizedOptions) {
     const { assetIds, dataTypes } = options;
@@ -57,41 +55,33 @@ class NormalizedStream implements TardisStream {
   }
 
   next(): StreamItem | undefined {
-    const ready = this.#ready.shift();
-    if (ready !== undefined) return ready;
-    const record = this.#records.shift();
-    const localMs = record === undefined ? this.#enter() : this.#take(record);
-    if (localMs === undefined) return undefined;
-    return this.#ready.shift() ?? { kind: 'rest', text: '', localMs };
+    return this.#items.next().value;
   }
 
-  /** Goes on to the next event, and returns when that is; undefined after the last one. */
-  #enter(): InstantMs | undefined {
-    const event = this.#feed.next();
-    if (event === undefined) return undefined;
-    if (event.kind === 'disconnected') this.#disconnect();
-    // Nothing comes any more that bars and snapshots are made of.
-    if (event.kind === 'ended')
-      for (const symbol of event.playback.market.clobTokenIds) this.#computations.delete(symbol);
-    this.#records = recordsOf(event).filter((record) => this.#isWanted(record));
-    return event.localMs;
+  /** An event may have hundreds of records, and of each much may be computed: there is a rest where nothing is sent. */
+  *#play(): Generator<StreamItem, undefined> {
+    for (let event = this.#feed.next(); event !== undefined; event = this.#feed.next()) {
+      const { localMs } = event;
+      const rest: StreamItem = { kind: 'rest', text: '', localMs };
+      if (event.kind === 'disconnected') yield this.#disconnect() ?? rest;
+      // Nothing comes any more that bars and snapshots are made of.
+      if (event.kind === 'ended')
+        for (const symbol of event.playback.market.clobTokenIds) this.#computations.delete(symbol);
+      const records = recordsOf(event).filter((record) => this.#isWanted(record));
+      if (records.length === 0) yield rest;
+      for (const record of records) {
+        this.#lastMs = localMs;
+        this.#isDisconnected = false;
+        const made: TardisRecord[] = this.#asked.has(record.type) ? [record] : [];
+        for (const computation of this.#computationsOf(record.symbol)) made.push(...computation.of(record));
+        if (made.length === 0) yield rest;
+        for (const each of made) yield { kind: 'text', text: this.#texts.text(each), localMs };
+      }
+    }
   }
 
   #isWanted({ symbol, type }: SourceRecord): boolean {
     return this.#needed.has(type) && symbol !== UNKNOWN_TOKEN && this.#symbols?.has(symbol) !== false;
-  }
-
-  /** Sends a record and what is computed of it; returns when that is. */
-  #take(record: SourceRecord): InstantMs {
-    const { symbol, type } = record;
-    const localMs = record.localTimestamp.getTime();
-    this.#lastMs = localMs;
-    this.#isDisconnected = false;
-    if (this.#asked.has(type)) this.#push(record, localMs);
-    for (const computation of this.#computationsOf(symbol)) {
-      for (const computed of computation.of(record)) this.#push(computed, localMs);
-    }
-    return localMs;
   }
 
   #computationsOf(symbol: string): readonly Computation[] {
@@ -103,16 +93,13 @@ class NormalizedStream implements TardisStream {
   }
 
   /** A client that wants disconnects begins anew, and so do computations; else all goes on with the books of the new connection. */
-  #disconnect(): void {
-    if (!this.#options.withDisconnects || this.#lastMs === undefined || this.#isDisconnected) return;
+  #disconnect(): StreamItem | undefined {
+    const localMs = this.#lastMs;
+    if (!this.#options.withDisconnects || localMs === undefined || this.#isDisconnected) return undefined;
     this.#isDisconnected = true;
     this.#computations.clear();
-    const { assetIds } = this.#options;
-    const localTimestamp = dateOf(this.#lastMs);
-    this.#push({ type: 'disconnect', exchange: EXCHANGE, localTimestamp, symbols: assetIds }, this.#lastMs);
-  }
-
-  #push(record: TardisRecord, localMs: InstantMs): void {
-    this.#ready.push({ kind: 'text', text: this.#texts.text(record), localMs });
+    const { assetIds: symbols } = this.#options;
+    const record = { type: 'disconnect', exchange: EXCHANGE, localTimestamp: new Date(localMs), symbols } as const;
+    return { kind: 'text', text: this.#texts.text(record), localMs };
   }
 }

@@ -1,5 +1,5 @@
 import { type InstantMs, parseIso } from '../../domain/instant.ts';
-import { isFields, parsedJson } from '../../record/fields.ts';
+import { type Fields, isFields, parsedJson } from '../../record/fields.ts';
 import { type DataType, dataTypeOf, EXCHANGE, refusal } from './data-type.ts';
 
 /** The venue's kinds of messages, which are tardis' channels. */
@@ -74,12 +74,7 @@ export function nativeOptionsOf(text: string | undefined): NativeOptions {
   if (!isFields(options)) throw refusal('options must be a JSON object');
   const { filters = [] } = options;
   if (!Array.isArray(filters)) throw refusal('filters must be an array of {"channel", "symbols"}');
-  return {
-    ...windowOf(options.exchange, options.from, options.to),
-    filters: filters.map(filterOf),
-    withDisconnects: options.withDisconnects === true,
-    speed: speedOf(options.speed),
-  };
+  return { ...commonOptions(options, options.withDisconnects), filters: filters.map(filterOf) };
 }
 
 /** The options of `/replay-normalized`, JSON text: an object or an array of them. Throws 'invalid-parameter'. */
@@ -91,11 +86,9 @@ export function normalizedOptionsOf(text: string | undefined): NormalizedOptions
   const asked = all.map((options) => {
     if (!isFields(options)) throw refusal('options must be a JSON object, or an array of them');
     return {
-      ...windowOf(options.exchange, options.from, options.to),
+      ...commonOptions(options, options.withDisconnectMessages),
       assetIds: symbolsOf('symbols', options.symbols),
       dataTypes: dataTypesOf(options.dataTypes),
-      withDisconnects: options.withDisconnectMessages === true,
-      speed: speedOf(options.speed),
     };
   });
   const dataTypes = asked.flatMap((each) => each.dataTypes);
@@ -103,6 +96,10 @@ export function normalizedOptionsOf(text: string | undefined): NormalizedOptions
   if (levels > LEVELS_ASKED_MAX)
     throw refusal(`the book snapshots of one request may have at most ${LEVELS_ASKED_MAX} levels a side together`);
   return asked;
+}
+
+function commonOptions({ exchange, from, to, speed }: Fields, withDisconnects: unknown): ReplayOptions {
+  return { ...windowOf(exchange, from, to), withDisconnects: withDisconnects === true, speed: speedOf(speed) };
 }
 
 /** Exchange, from and to as texts. Throws 'invalid-parameter'. */

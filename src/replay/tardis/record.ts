@@ -56,21 +56,14 @@ export interface BookSnapshot extends OfAsset, Omit<SnapshotType, 'kind'> {
   readonly asks: readonly OptionalLevel[];
 }
 
-export interface TradeBar extends OfAsset {
+type BarFigure = 'open' | 'high' | 'low' | 'close' | 'volume' | 'buyVolume' | 'sellVolume' | 'trades' | 'vwap';
+
+/** `vwap` is NaN, in JSON null, where no trade has a size. */
+export interface TradeBar extends OfAsset, Readonly<Record<BarFigure, number>> {
   readonly type: 'trade_bar';
   readonly name: string;
   readonly interval: number;
   readonly kind: BarType['barKind'];
-  readonly open: number;
-  readonly high: number;
-  readonly low: number;
-  readonly close: number;
-  readonly volume: number;
-  readonly buyVolume: number;
-  readonly sellVolume: number;
-  readonly trades: number;
-  /** NaN, in JSON null, where no trade has a size. */
-  readonly vwap: number;
   readonly openTimestamp: Date;
   readonly closeTimestamp: Date;
 }
@@ -92,10 +85,6 @@ export type ComputedRecord = BookSnapshot | TradeBar;
  * by `localTimestamp`.
  */
 export type TardisRecord = SourceRecord | ComputedRecord | Disconnect;
-
-export function dateOf(instantMs: InstantMs): Date {
-  return new Date(instantMs);
-}
 
 /** Records as JSON. Changes of books, of which there are most, are written by hand: in half the time, to the same text. */
 export class RecordTexts {

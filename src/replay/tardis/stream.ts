@@ -37,14 +37,13 @@ export class MergedStream<S extends TardisStream = TardisStream> implements Tard
 
   next(): StreamItem | undefined {
     for (const each of [...this.#streams]) {
-      if (each.head !== undefined) continue;
-      const item = each.stream.next();
-      if (item?.kind === 'rest') {
+      const head = each.head ?? each.stream.next();
+      if (head?.kind === 'rest') {
         this.#last = each.stream;
-        return item;
+        return head;
       }
-      if (item === undefined) this.#streams.splice(this.#streams.indexOf(each), 1);
-      else each.head = item;
+      each.head = head;
+      if (head === undefined) this.remove(each.stream);
     }
     let [first] = this.#streams;
     for (const each of this.#streams) if (each.head!.localMs < first!.head!.localMs) first = each;
