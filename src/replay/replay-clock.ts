@@ -49,7 +49,7 @@ export class ReplayClock {
   #anchoredAtMs: number;
 
   constructor(span: Span, speed: Speed, monotonicMs: () => number) {
-    if (span.fromMs > span.toMs) throw new DomainError('invalid-parameter', 'a replay must end behind its beginning');
+    if (span.fromMs > span.toMs) throw new DomainError('invalid-parameter', 'a replay must end after its beginning');
     this.span = span;
     this.#speed = checkedSpeed(speed);
     this.#monotonicMs = monotonicMs;

@@ -35,7 +35,7 @@ function capturedOf(directory: string, kind: string): RecordedBook[] {
 }
 
 test.skipIf(CAPTURE === undefined)(
-  'what the venue told is told again: at every full book of a capture the client has that very book',
+  'the messages of the venue are sent again: at every full book of a capture the client has that very book',
   async () => {
     const directory = CAPTURE!;
     using place = temporaryArchive();
@@ -97,7 +97,7 @@ test.skipIf(CAPTURE === undefined)(
     }
     compare(Infinity);
     expect(client.faults).toEqual([]);
-    const asWritten = (told: unknown) => JSON.stringify(told, TRADE_FIELDS);
+    const asWritten = (sent: unknown) => JSON.stringify(sent, TRADE_FIELDS);
     const replayed = connection.frames.filter((frame) => frame.includes('"event_type":"last_trade_price"'));
     expect(replayed.map((frame) => asWritten(JSON.parse(frame))).sort()).toEqual(
       capturedOf(directory, 'last_trade_price').map(asWritten).sort(),

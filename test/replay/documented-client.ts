@@ -182,13 +182,13 @@ export class DocumentedClient {
     return createHash('sha1').update(JSON.stringify(summary)).digest('hex');
   }
 
-  /** A trade told of one outcome is one of the other outcome at the complement of its price; of two of one time its own counts. */
+  /** A trade of one outcome is one of the other outcome at the complement of its price; of two of one time its own counts. */
   #trade({ asset_id: assetId, price, timestamp }: TradeFrame): void {
     this.#lastTrades.set(assetId, { price, timestamp, isOwn: true });
     const other = this.#others.get(assetId);
     if (other === undefined) return;
-    const told = this.#lastTrades.get(other);
-    if (told?.isOwn === true && told.timestamp === timestamp) return;
+    const sent = this.#lastTrades.get(other);
+    if (sent?.isOwn === true && sent.timestamp === timestamp) return;
     this.#lastTrades.set(other, { price: complementText(price), timestamp, isOwn: false });
   }
 }

@@ -34,7 +34,7 @@ const withMilliseconds = (time: unknown) =>
     .replace('.000Z', 'Z');
 
 describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undefined)('objects of real markets', () => {
-  /** Not told by recordings as the venue had them: when a market was listed is when it was created. */
+  /** Not in recordings as the venue had them: a market was listed when it was created. */
   const NEAR = new Set(['startDate', 'startDateIso']);
 
   test('that are resolved say what the venue’s own do, field for field', async () => {
@@ -45,14 +45,14 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
     const raws = linesOf(RESOLVED!).map(({ raw }) => raw as Json);
     expect(raws.length).toBeGreaterThan(200);
     for (const raw of raws) {
-      const { events, ...told } = await server.json(`/markets/${raw.id}`);
-      for (const [name, value] of Object.entries(told)) {
+      const { events, ...sent } = await server.json(`/markets/${raw.id}`);
+      for (const [name, value] of Object.entries(sent)) {
         if (name === 'createdAt') expect(value).toBe(withMilliseconds(raw[name]));
         else if (name === 'orderPriceMinTickSize') expect(value).toBe(0.01);
         else if (!NEAR.has(name)) expect([name, value]).toEqual([name, raw[name]]);
       }
-      expect(Object.keys(told).length).toBeGreaterThan(20);
-      expect(Math.abs(Date.parse(told.startDate) - Date.parse(String(raw.startDate)))).toBeLessThan(15 * 60_000);
+      expect(Object.keys(sent).length).toBeGreaterThan(20);
+      expect(Math.abs(Date.parse(sent.startDate) - Date.parse(String(raw.startDate)))).toBeLessThan(15 * 60_000);
       expect(events[0].slug).toBe(raw.slug);
       expect(events[0].closedTime).toBe(raw.closedTime);
     }
@@ -78,23 +78,23 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
     const open = linesOf(OPEN!);
     const event = JSON.parse(readFileSync(EVENTS!, 'utf8'))[0] as Json;
     const events = [...open.flatMap((market) => market.events as Json[]), event, { closedTime: '', eventMetadata: {} }];
-    const expectKinds = (told: readonly Json[], real: readonly Json[]) => {
+    const expectKinds = (sent: readonly Json[], real: readonly Json[]) => {
       const kinds = kindsOf(real);
-      expect(told.length).toBeGreaterThan(0);
-      for (const [name, own] of kindsOf(told)) {
+      expect(sent.length).toBeGreaterThan(0);
+      for (const [name, own] of kindsOf(sent)) {
         for (const kind of own) expect([name, kind, kinds.get(name)?.has(kind)]).toEqual([name, kind, true]);
       }
     };
     const markets: Json[] = await server.json('/gamma/markets?limit=500');
     expectKinds(markets, [...open, ...resolved]);
-    const told: Json[] = await server.json('/gamma/events?limit=500');
-    expectKinds(told, events);
+    const sent: Json[] = await server.json('/gamma/events?limit=500');
+    expectKinds(sent, events);
     expectKinds(
-      told.flatMap(({ markets }) => markets as Json[]),
+      sent.flatMap(({ markets }) => markets as Json[]),
       [...open, ...resolved],
     );
     expectKinds(
-      told.flatMap(({ series }) => series as Json[]),
+      sent.flatMap(({ series }) => series as Json[]),
       events.flatMap(({ series }) => (series ?? []) as Json[]),
     );
   }, 60_000);
@@ -115,9 +115,9 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
     }
     let compared = 0;
     for (let offset = 0; ; offset += 500) {
-      const told = await server.json(`/events?limit=500&offset=${offset}`);
-      if (told.length === 0) break;
-      for (const { slug, series, seriesSlug } of told) {
+      const sent = await server.json(`/events?limit=500&offset=${offset}`);
+      if (sent.length === 0) break;
+      for (const { slug, series, seriesSlug } of sent) {
         const expected = real.get(slug);
         if (expected === undefined) continue;
         expect([slug, series[0].slug, series[0].id, seriesSlug]).toEqual([
@@ -247,7 +247,7 @@ describe('a market at an instant', () => {
     expect([lastTradePrice, early.outcomePrices]).toEqual([undefined, '["0.515", "0.485"]']);
   });
 
-  test('has neither prices nor times that nobody knew before its first book', async () => {
+  test('has neither prices nor times that were not known before its first book', async () => {
     await using server = await sampleServer();
     server.replay.clock.seek(Date.parse(CREATED));
     const { outcomePrices, spread, lastTradePrice, bestBid, bestAsk, ...early } = MARKET;
@@ -274,7 +274,7 @@ describe('a market at an instant', () => {
     });
   });
 
-  test('takes orders for five minutes behind its window where nobody recorded how it ended', async () => {
+  test('takes orders for five minutes after its window where its end was not recorded', async () => {
     await using server = await sampleServer();
     const acceptsAt = async (time: string) => {
       server.replay.clock.seek(Date.parse(time));
@@ -288,15 +288,15 @@ describe('a market at an instant', () => {
     await using server = await sampleServer();
     const replay = anotherReplay(server, { rebase: true }, START_MS + 4000);
     const moved = (ms: number) => new Date(ms + PRESENT_MS - START_MS - 4000).toISOString().replace('.000Z', 'Z');
-    const told = await server.json(`/replays/${replay.id}/markets/slug/${SLUG}`);
-    expect(told).toMatchObject({
+    const sent = await server.json(`/replays/${replay.id}/markets/slug/${SLUG}`);
+    expect(sent).toMatchObject({
       slug: SLUG,
       startDate: moved(Date.parse(CREATED)),
       eventStartTime: moved(START_MS),
       endDate: moved(START_MS + 300_000),
       endDateIso: moved(START_MS + 300_000).slice(0, 10),
     });
-    expect(told.events[0]).toMatchObject({ startTime: moved(START_MS), endDate: moved(START_MS + 300_000) });
+    expect(sent.events[0]).toMatchObject({ startTime: moved(START_MS), endDate: moved(START_MS + 300_000) });
     const near = `end_date_min=${moved(START_MS + 300_000)}&end_date_max=${moved(START_MS + 300_000)}`;
     const found = await server.json(`/replays/${replay.id}/gamma/markets?${near}`);
     expect(found.map(({ slug }: Json) => slug)).toEqual([SLUG]);
@@ -360,7 +360,7 @@ test.each(MARKET_LISTS)('markets with %p are %p', async (query, slugs) => {
   expect(slugsOf(await server.json(`/markets?${query}`))).toEqual([...slugs]);
 });
 
-test('of what is closed only events tell unless it is asked for', async () => {
+test('lists of markets leave out closed ones unless a query wants them, lists of events do not', async () => {
   await using server = await sampleServer();
   server.replay.clock.seek(Date.parse(RESOLVED_AT));
   expect(slugsOf(await server.json('/markets'))).toEqual([SOL, NEXT]);
@@ -403,7 +403,7 @@ test('lists that are walked by their cursor have everything once, also when the 
   }
 });
 
-test('a cursor goes on behind a market that is no longer in the list', async () => {
+test('a cursor goes on after a market that is no longer in the list', async () => {
   await using server = await sampleServer();
   // By then the first two are closed, and markets that are closed are not asked for.
   const closing = () => server.replay.clock.seek(Date.parse('2026-04-16T08:10:00Z'));

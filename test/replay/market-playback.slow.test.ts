@@ -12,7 +12,7 @@ import { CONDITION_ID, START_MS } from '../support/sample-records.ts';
 import { FoldedBook } from './folded-book.ts';
 import { type Recorded, type RecordingStyle, randomRecording } from './random-recording.ts';
 
-/** Those of the one that is held are told as they were read. */
+/** Those of the segment in memory come as they were read. */
 const SEGMENT_RECORDS_MAX = 128;
 
 const styles: fc.Arbitrary<RecordingStyle> = fc.record({
@@ -61,7 +61,7 @@ function scannedTrade(recorded: readonly Recorded[], outcome: Outcome, atMs: num
 }
 
 describe('the playback of a market', () => {
-  test('from any instant on it tells everything that is later, in order, and its state is that of the archive', async () => {
+  test('from any instant on it has everything that is later, in order, and its state is that of the archive', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer(),
@@ -132,7 +132,7 @@ describe('the playback of a market', () => {
     );
   });
 
-  test('books that are imported in place of mirrored ones meanwhile are told from the next segment on', async () => {
+  test('books that are imported in place of mirrored ones meanwhile come from the next segment on', async () => {
     for (const seed of [3, 4, 5]) {
       const style = { priceScale: 2, trades: false, gaps: 0, stepMs: 400 };
       const { lines } = randomRecording(seed, { ...style, outcomes: ['up', 'down'], count: 300 });
@@ -157,7 +157,7 @@ describe('the playback of a market', () => {
     }
   });
 
-  test('the tick becomes finer with the first price that needs it, for good, and is told before that book', async () => {
+  test('the tick becomes finer with the first price that needs it, for good, and comes before that book', async () => {
     using place = temporaryArchive();
     const snapshot = (ms: number, price: number) => ({
       type: 'snapshot',
@@ -181,11 +181,11 @@ describe('the playback of a market', () => {
       ...['0.01', '0.01', '0.001', '0.001', '0.001', '0.0001', '0.0001'],
     ]);
     const playback = new MarketPlayback(place.archive, ticks, market, START_MS);
-    const told: string[] = [];
+    const sent: string[] = [];
     while (playback.nextMs !== undefined) {
       const event = playback.next();
-      told.push(event.kind === 'tick' ? `${event.change.oldTickSize} > ${event.change.newTickSize}` : event.kind);
+      sent.push(event.kind === 'tick' ? `${event.change.oldTickSize} > ${event.change.newTickSize}` : event.kind);
     }
-    expect(told).toEqual(['books', '0.01 > 0.001', 'books', 'books', '0.001 > 0.0001', 'books']);
+    expect(sent).toEqual(['books', '0.01 > 0.001', 'books', 'books', '0.001 > 0.0001', 'books']);
   });
 });

@@ -11,7 +11,7 @@ function driven(speed: Speed) {
 }
 
 describe('a clock with a number as its speed', () => {
-  test('stands at the beginning until it is let run, then goes by its speed, and ends with its span', () => {
+  test('is at the beginning until it is resumed, then goes by its speed, and ends with its span', () => {
     const { real, clock } = driven(2);
     real.ms += 1000;
     expect([clock.nowMs, clock.state]).toEqual([SPAN.fromMs, 'paused']);
@@ -30,7 +30,7 @@ describe('a clock with a number as its speed', () => {
     expect([clock.nowMs, clock.state]).toEqual([SPAN.toMs, 'ended']);
   });
 
-  test('says how long it takes to an instant, and nothing while it stands', () => {
+  test('has the time that it takes to an instant, and none while it is paused', () => {
     const { real, clock } = driven(4);
     expect(clock.realMsUntil(SPAN.fromMs + 400)).toBeUndefined();
     clock.resume();
@@ -40,7 +40,7 @@ describe('a clock with a number as its speed', () => {
     expect(clock.realMsUntil(SPAN.toMs + 1)).toBeUndefined();
   });
 
-  test('goes where it is sent, within its span, and tells who listens', () => {
+  test('goes where it is sent, within its span, and calls its listeners', () => {
     const { real, clock } = driven(1);
     const heard: string[] = [];
     const stop = clock.onChange((change) => heard.push(`${change} ${clock.nowMs - SPAN.fromMs}`));
@@ -108,7 +108,7 @@ describe('a clock with a number as its speed', () => {
 });
 
 describe('a clock whose speed is max', () => {
-  test('stands where its slowest follower is, and waits while it has none', () => {
+  test('is where its slowest follower is, and waits while it has none', () => {
     const { real, clock } = driven('max');
     clock.resume();
     real.ms += 10_000;

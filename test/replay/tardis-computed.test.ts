@@ -130,16 +130,16 @@ describe('a snapshot', () => {
       const changes = randomChanges(seed, 300, decimals);
       const computation = computationOf(dataTypeOf('book_snapshot_4_0ms'))!;
       let book = new FoldedBook();
-      let told: BookSnapshot | undefined;
+      let sent: BookSnapshot | undefined;
       for (const each of changes) {
         if (each.isSnapshot) book = new FoldedBook();
         for (const { price, amount } of each.bids) book.set(true, price, amount);
         for (const { price, amount } of each.asks) book.set(false, price, amount);
-        told = (computation.of(each).at(-1) as BookSnapshot | undefined) ?? told;
+        sent = (computation.of(each).at(-1) as BookSnapshot | undefined) ?? sent;
         const { bidPrices, bidSizes, askPrices, askSizes } = book.book();
         const best = (prices: readonly number[], sizes: readonly number[]) =>
           Array.from({ length: 4 }, (_, nth) => (nth < prices.length ? level(prices[nth]!, sizes[nth]!) : {}));
-        expect([told?.bids, told?.asks]).toEqual([best(bidPrices, bidSizes), best(askPrices, askSizes)]);
+        expect([sent?.bids, sent?.asks]).toEqual([best(bidPrices, bidSizes), best(askPrices, askSizes)]);
       }
     }
   });

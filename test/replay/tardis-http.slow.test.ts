@@ -155,7 +155,7 @@ describe('a whole archive', () => {
     }
   });
 
-  test('in stretches is the same, each beginning with the books of its beginning', async () => {
+  test('in ranges is the same, each beginning with the books of its beginning', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, randomRecording(4, styleOf(4)).lines);
     await using server = tardisServer(place.archive);
@@ -219,7 +219,7 @@ describe('a whole archive', () => {
     const quiet = { ...ALL, from: '2026-04-16T07:10:04.124Z', to: '2026-04-16T07:10:05Z' };
     const [line, ...others] = parsed(await server.lines('/replay', quiet));
     expect([line!.localTimestamp, others]).toEqual(['2026-04-16T07:10:04.124Z', []]);
-    // Somebody who names an asset is told of its last book, whenever that was.
+    // A request that names an asset gets its last book, whenever that was.
     const filters = [{ channel: 'book', symbols: [UP_ASSET] }];
     expect(await server.lines('/replay', { ...ALL, from: '2030-01-01', to: '2031-01-01', filters })).toHaveLength(1);
     expect(await server.lines('/replay', { ...ALL, from: '2020-01-01', to: '2021-01-01', filters })).toEqual([]);
@@ -249,9 +249,9 @@ describe('a whole archive', () => {
     ]);
     await using server = tardisServer(place.archive);
     const lines = await server.lines('/replay-normalized', { ...ALL, dataTypes: ['book_change'] });
-    const told = lines.map((line) => JSON.parse(line) as ChangeRecord);
+    const sent = lines.map((line) => JSON.parse(line) as ChangeRecord);
     const msOf = ({ localTimestamp }: ChangeRecord) => Date.parse(localTimestamp) - START_MS;
-    expect(told.map((record) => [msOf(record), BOTH.includes(record.symbol)])).toEqual([
+    expect(sent.map((record) => [msOf(record), BOTH.includes(record.symbol)])).toEqual([
       [1000, true],
       [1000, true],
       [1500, false],
@@ -297,18 +297,18 @@ describe('a gap', () => {
     sampleSnapshot({ timestamp: at(6000), asks: [{ price: 0.6, size: 2 }] }),
   ];
 
-  test('is an empty line for those who want it, and for all the beginning of a new connection', async () => {
+  test('is an empty line for clients that want it, and for all the beginning of a new connection', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, recording);
     await using server = tardisServer(place.archive);
     const filters = ['book', 'price_change', 'last_trade_price'].map((channel) => ({ channel, symbols: [UP_ASSET] }));
     const lines = await server.lines('/replay', { ...ALL, filters, withDisconnects: true });
-    const told = lines.map((line) =>
+    const sent = lines.map((line) =>
       line === ''
         ? ''
         : `${(JSON.parse(line) as Line).localTimestamp} ${(JSON.parse(line) as Line).message.event_type}`,
     );
-    expect(told).toEqual([
+    expect(sent).toEqual([
       `${at(1000)} book`,
       `${at(2000)} price_change`,
       '',
@@ -320,14 +320,14 @@ describe('a gap', () => {
     expect(await server.lines('/replay', { ...ALL, filters })).toEqual(lines.filter((line) => line !== ''));
   });
 
-  test('is a record for those who want it, and books come whole behind it', async () => {
+  test('is a record for clients that want it, and books come whole after it', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, recording);
     await using server = tardisServer(place.archive);
     const options = { ...ALL, symbols: [UP_ASSET], dataTypes: ['book_change', 'trade'] };
     const lines = await server.lines('/replay-normalized', { ...options, withDisconnectMessages: true });
-    const told = lines.map((line) => JSON.parse(line) as ChangeRecord);
-    expect(told.map(({ type, isSnapshot }) => (isSnapshot === undefined ? type : `${type} ${isSnapshot}`))).toEqual([
+    const sent = lines.map((line) => JSON.parse(line) as ChangeRecord);
+    expect(sent.map(({ type, isSnapshot }) => (isSnapshot === undefined ? type : `${type} ${isSnapshot}`))).toEqual([
       'book_change true',
       'book_change false',
       'disconnect',
@@ -380,10 +380,10 @@ describe('a gap', () => {
       dataTypes: ['book_change'],
       withDisconnectMessages: true,
     };
-    const told = (await server.lines('/replay-normalized', options)).map((line) => JSON.parse(line) as ChangeRecord);
+    const sent = (await server.lines('/replay-normalized', options)).map((line) => JSON.parse(line) as ChangeRecord);
     const nameOf = (symbol: string) => (symbol === '71' ? 'eth' : symbol === '81' ? 'sol' : 'btc');
     expect(
-      told.map(({ type, symbol, isSnapshot, localTimestamp }) =>
+      sent.map(({ type, symbol, isSnapshot, localTimestamp }) =>
         type === 'disconnect'
           ? type
           : `${Date.parse(localTimestamp) - START_MS} ${nameOf(symbol)} ${isSnapshot ? 'all' : 'change'}`,
@@ -504,15 +504,15 @@ describe('an error', () => {
     writer.run(`UPDATE segments SET payload = zeroblob(length(payload)) WHERE series_id IN
       (SELECT series_id FROM series WHERE market_key = ${archive.markets.findByAsset('71')!.key})`);
     await using server = tardisServer(archive);
-    const told: string[] = [];
+    const sent: string[] = [];
     const read = async () => {
       const answer = await server.ask(server.pathOf('/replay-normalized', options));
-      for await (const chunk of answer.body!) told.push(new TextDecoder().decode(chunk));
+      for await (const chunk of answer.body!) sent.push(new TextDecoder().decode(chunk));
     };
     // In front of the first byte, or behind some: never as if it were the end.
     await expect(read()).rejects.toThrow();
     expect(server.log.join()).toContain('damaged');
-    const lines = told
+    const lines = sent
       .join('')
       .split('\n')
       .filter((line) => line !== '');
@@ -568,11 +568,11 @@ test('a market is announced with its first record, where that comes before all t
   using place = temporaryArchive();
   await importRecords(place.archive, [sampleMarket(), sampleSnapshot({ timestamp: at(-60_000) })]);
   await using server = tardisServer(place.archive);
-  const told = parsed(await server.lines('/replay', ALL)).map(({ localTimestamp, message }) => {
+  const sent = parsed(await server.lines('/replay', ALL)).map(({ localTimestamp, message }) => {
     const [first = message] = [message].flat();
     return [localTimestamp, first.event_type];
   });
-  expect(told).toEqual([
+  expect(sent).toEqual([
     [at(-60_000), 'new_market'],
     [at(-60_000), 'book'],
     [at(-60_000), 'book'],
@@ -625,14 +625,14 @@ test('at a speed nothing comes before its time', async () => {
   ] as const) {
     const startedMs = performance.now();
     const answer = await server.ask(server.pathOf('/replay-normalized', { ...options, ...inside }, rest));
-    let told = 0;
+    let sent = 0;
     for await (const chunk of answer.body!) {
       const elapsedMs = performance.now() - startedMs;
-      told += new TextDecoder().decode(chunk).split('\n').length - 1;
+      sent += new TextDecoder().decode(chunk).split('\n').length - 1;
       // One record more than this may not have come yet.
-      expect(elapsedMs * speed + 1).toBeGreaterThanOrEqual(instants[Math.min(told, 4) - 1]!);
+      expect(elapsedMs * speed + 1).toBeGreaterThanOrEqual(instants[Math.min(sent, 4) - 1]!);
     }
-    expect(told).toBeGreaterThanOrEqual(4);
+    expect(sent).toBeGreaterThanOrEqual(4);
   }
 });
 

@@ -149,8 +149,8 @@ describe.skipIf(TARDIS_DEV === undefined)('what tardis-dev makes of our native m
     });
   }
 
-  test.each([true, false])('across gaps, told of them: %p', async (withDisconnects) => {
-    let told = 0;
+  test.each([true, false])('across gaps, with disconnects: %p', async (withDisconnects) => {
+    let sent = 0;
     for (let seed = 1; seed <= 8; seed += 1) {
       using place = temporaryArchive();
       const style = { count: 60, priceScale: 2, trades: true, gaps: 6, stepMs: seed % 3 === 0 ? 0 : 400 };
@@ -161,10 +161,10 @@ describe.skipIf(TARDIS_DEV === undefined)('what tardis-dev makes of our native m
       for (const each of CASES) {
         const { ours, theirs } = await bothOf(server, replayed, each, withDisconnects);
         expect(comparable(ours)).toEqual(comparable(theirs));
-        told += ours.filter((record) => record.startsWith('{"type":"disconnect"')).length;
+        sent += ours.filter((record) => record.startsWith('{"type":"disconnect"')).length;
       }
     }
-    expect(told > 0).toBe(withDisconnects);
+    expect(sent > 0).toBe(withDisconnects);
   });
 });
 

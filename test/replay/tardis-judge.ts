@@ -72,7 +72,7 @@ const MAPPERS: Readonly<Record<string, Mapper>> = {
     canHandle: (message) => kindOf(message) === 'last_trade_price',
     map: (message, localTimestamp) => {
       const { asset_id: symbol, transaction_hash: id, price, size, side, timestamp } = message as VenueMessage;
-      // Without a size tardis says 0, and it has a word for a side that nobody told.
+      // Without a size tardis has 0, and it has a word for a side that is not known.
       const values = { id, price: Number(price), amount: Number(size ?? 0), side: side?.toLowerCase() ?? 'unknown' };
       return [recordOf('trade', symbol, values, timestamp, localTimestamp)];
     },

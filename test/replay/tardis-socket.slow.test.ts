@@ -104,7 +104,7 @@ describe('/ws-replay', () => {
     expect(new Set(kinds.slice(2))).toEqual(new Set(['price_change']));
   });
 
-  test('waits two seconds for subscriptions unless it is told otherwise', async () => {
+  test('waits two seconds for subscriptions by default', async () => {
     using place = await sampleArchive();
     await using server = tardisServer(place.archive, { sessionDelayMs: undefined as never });
     const startedMs = performance.now();
@@ -157,7 +157,7 @@ describe('a session', () => {
     for (const each of await Promise.all(both)) expect([each.code, each.messages]).toEqual([1011, []]);
   });
 
-  /** A session whose members are told in this process, so that the order of what is sent can be seen. */
+  /** A session whose members are in this process, so that the order of what is sent can be seen. */
   function sessionOf(archive: ReturnType<typeof temporaryArchive>['archive'], sent: string[]) {
     const source = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
     const over = Promise.withResolvers<void>();
@@ -172,7 +172,7 @@ describe('a session', () => {
       const connection = new KeepingConnection(behind);
       const { send } = connection;
       connection.send = (text) => {
-        // A book behind a trade has its own time, not that at which it is told.
+        // A book after a trade has its own time, not that at which it is sent.
         if (!text.includes('"event_type":"book"')) sent.push(`${name} ${/"timestamp":"(\d+)"/.exec(text)?.[1]}`);
         return send.call(connection, text);
       };
@@ -183,7 +183,7 @@ describe('a session', () => {
     return { session, join, over: over.promise };
   }
 
-  test('sends everything in one order by time, also when one of its sockets is behind now and then', async () => {
+  test('sends everything in one order by time, also when one of its sockets does not keep up now and then', async () => {
     using place = await sampleArchive();
     const sent: string[] = [];
     const { session, join, over } = sessionOf(place.archive, sent);
@@ -220,7 +220,7 @@ describe('a session', () => {
     expect(member.filters.map(({ assetIds }) => assetIds)).toEqual(CHANNELS.map(() => [DOWN_ASSET]));
   });
 
-  test('stands still for a socket that takes nothing, and goes on without it when it leaves', async () => {
+  test('waits for a socket that takes nothing, and goes on without it when it leaves', async () => {
     using place = await sampleArchive();
     const sent: string[] = [];
     const { session, join, over } = sessionOf(place.archive, sent);

@@ -49,8 +49,8 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
             expect(await client.getServerTime()).toBe(Math.floor((nowMs + replay.shiftMs) / 1000));
             const books = await client.getOrderBooks(items);
             const confirm = async (book: { readonly hash: string }) => {
-              const told = book.hash;
-              expect(await client.getOrderBookHash(book)).toBe(told);
+              const sent = book.hash;
+              expect(await client.getOrderBookHash(book)).toBe(sent);
               confirmed += 1;
             };
             for (const [nth, outcome] of asked.entries()) {

@@ -57,7 +57,7 @@ test('no byte of any answer depends on what came later', async () => {
   await using second = await filledServer([KNOWN, later(2)]);
   await using nothing = await filledServer([KNOWN]);
   const asked = questions();
-  const told = new Set<string>();
+  const sent = new Set<string>();
   for (let i = 0; i < INSTANTS; i += 1) {
     const nowMs = i === 0 ? KNOWN_MS : START_MS - 2000 + Math.floor(random() * (KNOWN_MS - START_MS + 2001));
     for (const { replay } of [first, second, nothing]) replay.clock.seek(nowMs);
@@ -65,13 +65,13 @@ test('no byte of any answer depends on what came later', async () => {
       const [path, body] = asked[nth]!;
       const answers = await Promise.all([first, second, nothing].map((server) => server.ask(path, body)));
       expect([path, answers[1], answers[2]]).toEqual([path, answers[0], answers[0]]);
-      told.add(answers[0]!.text);
+      sent.add(answers[0]!.text);
     }
   }
-  expect(told.size).toBeGreaterThan(250);
+  expect(sent.size).toBeGreaterThan(250);
 });
 
-test('what comes later is told when it has come', async () => {
+test('later records are in answers when their time has come', async () => {
   await using server = await filledServer([KNOWN, later(1)]);
   server.replay.clock.seek(KNOWN_MS + 600_000);
   expect(await server.json('/markets?closed=true')).toMatchObject([{ slug: SLUG, outcomePrices: '["0", "1"]' }]);

@@ -67,7 +67,7 @@ async function expectAsOracle(
     const [path, side = ''] = name.split('&');
     return `/${path}?token_id=${assetId}&${side}`;
   });
-  const told = await Promise.all(paths.map((path) => server.ask(path)));
+  const sent = await Promise.all(paths.map((path) => server.ask(path)));
   const trade = oracle.lastTradeAt(outcome, nowMs);
   const last = trade?.price;
   expect(await server.json(`/last-trade-price?token_id=${assetId}`)).toEqual({
@@ -75,7 +75,7 @@ async function expectAsOracle(
     side: trade?.side ?? '',
   });
   if (book === undefined) {
-    expect([asked, ...told]).toEqual(Array.from({ length: 5 }, () => NO_BOOK));
+    expect([asked, ...sent]).toEqual(Array.from({ length: 5 }, () => NO_BOOK));
     return 0;
   }
   const { hash, ...stated } = JSON.parse(asked.text);
@@ -92,7 +92,7 @@ async function expectAsOracle(
   });
   expect(hash).toBe(hashOf(asked.text));
   const best = oracle.bestAt(outcome, nowMs)!;
-  expect(told.map(({ text }) => JSON.parse(text))).toEqual([
+  expect(sent.map(({ text }) => JSON.parse(text))).toEqual([
     { mid: best.mid },
     { spread: best.spread },
     { price: best.bid },
@@ -145,7 +145,7 @@ async function sampleServer() {
 
 test('a side without levels is a bid of 0 or an ask of 1, and a crossed book has a spread below zero', async () => {
   await using server = await sampleServer();
-  const told = async () => {
+  const sent = async () => {
     const [mid, spread, bid, ask] = await Promise.all([
       server.json(`/midpoint?token_id=${UP_ASSET}`),
       server.json(`/spread?token_id=${UP_ASSET}`),
@@ -155,11 +155,11 @@ test('a side without levels is a bid of 0 or an ask of 1, and a crossed book has
     return [mid.mid, spread.spread, bid.price, ask.price];
   };
   server.replay.clock.seek(BOOK_MS + 1000);
-  expect(await told()).toEqual(['0.755', '0.49', '0.51', '1']);
+  expect(await sent()).toEqual(['0.755', '0.49', '0.51', '1']);
   server.replay.clock.seek(BOOK_MS + 2000);
-  expect(await told()).toEqual(['0.5', '1', '0', '1']);
+  expect(await sent()).toEqual(['0.5', '1', '0', '1']);
   server.replay.clock.seek(BOOK_MS + 3000);
-  expect(await told()).toEqual(['0.525', '-0.01', '0.53', '0.52']);
+  expect(await sent()).toEqual(['0.525', '-0.01', '0.53', '0.52']);
 });
 
 test('many are answered as each would be alone; those without an order book are left out', async () => {
@@ -263,12 +263,12 @@ test('what is not listed yet, not selected, without a book yet or resolved has n
   await using server = await sampleServer();
   const statuses = async (prefix = '') => {
     const paths = ['book', 'midpoint', 'spread'].map((path) => `${prefix}/${path}?token_id=${UP_ASSET}`);
-    const told = await Promise.all(
+    const sent = await Promise.all(
       [...paths, `${prefix}/tick-size/${UP_ASSET}`, `${prefix}/markets/${CONDITION_ID}`].map((path) =>
         server.ask(path),
       ),
     );
-    return told.map(({ status }) => status);
+    return sent.map(({ status }) => status);
   };
   expect(await statuses()).toEqual([200, 200, 200, 200, 200]);
   server.replay.clock.seek(Date.UTC(2026, 3, 15, 7, 19, 59, 999));
@@ -415,7 +415,7 @@ test.skipIf(REAL_BOOKS === undefined)(
   },
 );
 
-test('a price history ends where the market was resolved, and one asked for behind that is empty', async () => {
+test('a price history ends where the market was resolved, and one after that is empty', async () => {
   await using server = await sampleServer();
   server.replay.clock.seek(RESOLVED_MS + 600_000);
   const history = async (query: string) =>
@@ -458,7 +458,7 @@ test('a midpoint of the very instant of a step counts from the next one on; an o
   ]);
 });
 
-test('a trade says who took it, of the other outcome the other way round, and what fee it was charged', async () => {
+test('a trade has the side of its taker, of the other outcome the other way round, and its fee', async () => {
   using held = temporaryArchive();
   const trade = { side: 'buy', size: 5, feeRateBps: 700 };
   await importRecords(held.archive, [
@@ -469,7 +469,7 @@ test('a trade says who took it, of the other outcome the other way round, and wh
     samplePrice({ timestamp: START_MS + 3000, price: 0.5 }),
   ]);
   await using server = venueServer(held.archive);
-  const told = async (nowMs: number) => {
+  const sent = async (nowMs: number) => {
     server.replay.clock.seek(nowMs);
     return await Promise.all(
       [UP_ASSET, DOWN_ASSET].map(async (assetId) => {
@@ -480,16 +480,16 @@ test('a trade says who took it, of the other outcome the other way round, and wh
       }),
     );
   };
-  expect(await told(START_MS + 1999)).toEqual([
+  expect(await sent(START_MS + 1999)).toEqual([
     ['0.51', 'BUY', 700],
     ['0.49', 'SELL', 700],
   ]);
-  expect(await told(START_MS + 2000)).toEqual([
+  expect(await sent(START_MS + 2000)).toEqual([
     ['0.52', 'BUY', 700],
     ['0.48', 'SELL', 700],
   ]);
   // Of the last one nothing more was recorded.
-  expect(await told(START_MS + 3000)).toEqual([
+  expect(await sent(START_MS + 3000)).toEqual([
     ['0.5', '', undefined],
     ['0.5', '', undefined],
   ]);

@@ -124,7 +124,7 @@ describe('a client of the market channel', () => {
     );
   });
 
-  test('gets the same frames every time, and another one beside it changes nothing', async () => {
+  test('gets the same frames every time, and another one at the same time changes nothing', async () => {
     using place = await archiveOf(randomRecording(7, STYLE).lines);
     const framesOf = async (others: number) => {
       const replay = runOf(place.archive);
@@ -219,7 +219,7 @@ describe('a client of the market channel', () => {
     );
   });
 
-  test('PING, books only when wanted, and what nobody knows', async () => {
+  test('PING, books only when wanted, and unknown frames', async () => {
     using place = await archiveOf(randomRecording(3, { ...STYLE, stepMs: 400 }).lines);
     const replay = runOf(place.archive, { speed: 1 });
     replay.clock.seek(replay.clock.span.toMs - 10_000);
@@ -290,7 +290,7 @@ describe('a client of the market channel', () => {
     }
   });
 
-  test('a gap of several markets at one time closes the connection once: whoever comes back goes on behind it', async () => {
+  test('a gap of several markets at one time closes the connection once: a client that comes back goes on after it', async () => {
     const OTHER_ID = `0x${'cd'.repeat(32)}`;
     const other = sampleMarket({ conditionId: OTHER_ID, slug: 'btc-updown-5m-other', clobTokenIds: ['111', '222'] });
     const gapOf = (conditionId: string) => ({
@@ -316,7 +316,7 @@ describe('a client of the market channel', () => {
     expect(replay.clock.state).toBe('ended');
   });
 
-  test('of many that go as fast as they can one has its turn at a time, and requests come in between', async () => {
+  test('of many that go as fast as they can one is served at a time, and requests come in between', async () => {
     using place = await archiveOf(randomRecording(9, { ...STYLE, count: 400 }).lines);
     const replay = runOf(place.archive);
     let turn = 0;
@@ -341,26 +341,26 @@ describe('a client of the market channel', () => {
     for (const session of sessions) session.closed();
   });
 
-  test('who listens to nothing does not take a clock along that waits for who listens', async () => {
+  test('a client without subscriptions does not take a clock along that waits for its followers', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const replay = runOf(place.archive);
     replay.clock.resume();
-    const turns = async () => {
+    const allTasks = async () => {
       for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     };
     const slow = new KeepingConnection(() => true);
     const session = sessionOn(replay, slow);
     for (const nothing of [subscribe([]), subscribe(['12345']), subscribe([], { custom_feature_enabled: false })]) {
       session.received(nothing);
-      await turns();
+      await allTasks();
       expect(replay.clock.nowMs).toBe(START_MS);
     }
     session.received(subscribe([ASSETS.up]));
-    await turns();
+    await allTasks();
     const leftMs = replay.clock.nowMs;
     session.received(JSON.stringify({ operation: 'unsubscribe', assets_ids: [ASSETS.up] }));
     session.drained();
-    await turns();
+    await allTasks();
     expect(replay.clock.nowMs).toBe(leftMs);
     expect(replay.clock.state).toBe('running');
     session.received(JSON.stringify({ operation: 'subscribe', assets_ids: BOTH }));
@@ -419,7 +419,7 @@ describe('a client of the market channel', () => {
     );
   });
 
-  test('a replay that waits is moved to the present when it starts, also for those who listened before', async () => {
+  test('a replay that waits is moved to the present when it starts, also for clients that came before', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const real = { ms: START_MS + 1_000_000 };
     const replay = runOf(place.archive, { rebase: true }, { monotonicMs: () => 0, wallMs: () => real.ms });

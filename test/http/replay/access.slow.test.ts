@@ -53,7 +53,7 @@ describe('on loopback', () => {
   });
   afterAll(() => replaying[Symbol.asyncDispose]());
 
-  test('nobody is asked for a key, and nobody is counted', async () => {
+  test('no key is needed, and no request is counted', async () => {
     for (const path of ['/v1/btc/markets', `/book?token_id=${UP_ASSET}`, '/time', REPLAYS, '/', '/nothing']) {
       const response = await replaying.get(path);
       expect({ path, status: response.status }).toEqual({ path, status: path === '/nothing' ? 404 : 200 });
@@ -64,7 +64,7 @@ describe('on loopback', () => {
     expect(await opens(replaying, '/ws/market')).toBe('opens');
   });
 
-  test('a key that somebody sends all the same makes no difference', async () => {
+  test('a key that is sent all the same makes no difference', async () => {
     for (const key of [`Bearer ${replaying.keyOf('free')}`, 'Bearer nonsense', 'nonsense']) {
       expect(await statusOf(replaying, '/v1/btc/markets', { authorization: key })).toBe(200);
       expect(await statusOf(replaying, '/time', { authorization: key })).toBe(200);
@@ -226,7 +226,7 @@ describe('where others can connect', () => {
     expect(await opens(replaying, '/ws/market', [`Authorization: Bearer ${key}`])).toBe('429');
   });
 
-  test('a replay is for who may see all of its coins: others neither find it in the list, nor listen, nor steer', async () => {
+  test('a replay is for keys that may see all of its coins: others neither find it in the list, nor listen, nor steer', async () => {
     const pro = replaying.archive.tiers.find('pro')!;
     replaying.archive.database.write(() => replaying.archive.tiers.update({ ...pro, coins: ['btc'] }));
     try {

@@ -6,7 +6,7 @@ import { Replays } from '../../../src/replay/replays.ts';
 import type { Archive } from '../../../src/store/archive.ts';
 import { NOW_MS, temporaryArchive } from '../../support/archive.ts';
 
-/** A process that replays, on a free port, whose time goes by only when it is told to. */
+/** A process that replays, on a free port, whose time goes by only with `passTime`. */
 export interface Replaying extends AsyncDisposable {
   readonly archive: Archive;
   readonly replays: Replays;

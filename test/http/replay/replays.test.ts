@@ -265,7 +265,7 @@ describe('the API of a process that replays', () => {
   });
 });
 
-test('a replay that is stopped takes its streams with it, and nobody is told of a fault', async () => {
+test('a replay that is stopped ends its streams, and no fault is logged', async () => {
   const replay = await made({ markets: [CONDITION_ID], paused: true });
   await changed(replay.id, { now: START_MS + 60_000 });
   const answer = await replaying.get(`/replays/${replay.id}/v1/btc/markets/${CONDITION_ID}/stream?speed=0.1`);
@@ -292,7 +292,7 @@ describe('a body that is wrong is refused in one sentence', () => {
     ['another speed', { speed: 'fast' }, "'speed' is not what it may be"],
     ['another mode', { gaps: 'skip' }, "'gaps' is not what it may be"],
     ['another instant', { rebase: 'yesterday' }, "'rebase' is not what it may be"],
-    ['an end before the beginning', { from: START_MS + 2, to: START_MS + 1 }, 'a replay must end behind its beginning'],
+    ['an end before the beginning', { from: START_MS + 2, to: START_MS + 1 }, 'a replay must end after its beginning'],
   ])('%s', async (_, body, sentence) => {
     const response = await replaying.ask('POST', REPLAYS, body);
     expect(response.status).toBe(400);

@@ -33,7 +33,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 describe('a client that does not read', () => {
-  test('is told to its sender, who waits until it has taken everything', async () => {
+  test('is reported to its sender, which waits until it has taken everything', async () => {
     const text = 'x'.repeat(60_000);
     let connection: Connection | undefined;
     let drains = 0;
@@ -110,7 +110,7 @@ describe('a client that does not read', () => {
   });
 });
 
-test('a message larger than what may wait comes whole to who reads', async () => {
+test('a message larger than what may wait comes whole to a client that reads', async () => {
   const text = 'y'.repeat(40 * 1024 * 1024);
   await using server = serverOf(() => ({ open: (connection) => void connection.send(text) }));
   const client = await RawSocket.open(server.url);

@@ -51,7 +51,7 @@ class Listener {
   }
 }
 
-test('two replays of one archive give the same frames, each to all who listen to it, each by its own clock', async () => {
+test('two replays of one archive give the same frames, each to all its clients, each by its own clock', async () => {
   await using replaying = await startReplaying(fill);
   const max = { ...EVERYTHING, speed: 'max' as const };
   const [one, other] = [replaying.replays.create(max), replaying.replays.create(max)];
@@ -65,12 +65,12 @@ test('two replays of one archive give the same frames, each to all who listen to
   other.clock.resume();
   await beside.until(() => other.clock.state === 'ended');
   for (const listener of [...atRoot, beside]) await listener.heard();
-  const told = atRoot[0]!.frames;
-  expect(told.length).toBeGreaterThan(500);
-  for (const { frames } of [...atRoot, beside]) expect(frames).toEqual(told);
+  const sent = atRoot[0]!.frames;
+  expect(sent.length).toBeGreaterThan(500);
+  for (const { frames } of [...atRoot, beside]) expect(frames).toEqual(sent);
 });
 
-test('who listens is counted, until they leave', async () => {
+test('clients are counted, until they leave', async () => {
   await using replaying = await startReplaying(fill);
   const replay = replaying.replays.create(EVERYTHING);
   const clientsOf = async () => {
@@ -130,7 +130,7 @@ test('when a replay is stopped its sockets are closed with 1001, and those of ot
   expect(replaying.sockets.count).toBe(1);
 });
 
-test('a damaged segment closes the sockets that come to it with 1011, is logged, and nobody else notices', async () => {
+test('a damaged segment closes the sockets that come to it with 1011, is logged, and others do not notice', async () => {
   await using replaying = await startReplaying(fill);
   const [damaged, other] = [replaying.replays.create(EVERYTHING), replaying.replays.create(EVERYTHING)];
   const listeners = [1, 2].map(() => new Listener(replaying, `/replays/${damaged.id}/ws/market`));

@@ -39,7 +39,7 @@ function itemsOf(archive: Archive, stream: TardisStream): StreamItem[] {
   }
 }
 
-test('however many markets are named, only a few are looked at before others get their turn', async () => {
+test('however many markets are named, only a few are looked at before others go on', async () => {
   using place = temporaryArchive();
   const { archive } = place;
   await importRecords(archive, manyMarkets);
@@ -70,7 +70,7 @@ test('however many markets are named, only a few are looked at before others get
   }
 });
 
-test('what is taken back before anybody looked at it is not told of', async () => {
+test('a subscription that is taken back before its market was looked at sends nothing', async () => {
   using place = temporaryArchive();
   const { archive } = place;
   await importRecords(archive, manyMarkets);
@@ -84,7 +84,7 @@ test('what is taken back before anybody looked at it is not told of', async () =
   expect(books.map(({ text }) => /"asset_id":"(\d+)"/.exec(text)![1])).toEqual([assetOf(0)]);
 });
 
-test('of an event with many changes others get their turn between those of which nothing comes', async () => {
+test('of an event with many changes others go on between those of which nothing comes', async () => {
   using place = temporaryArchive();
   const { archive } = place;
   const levels = Array.from({ length: 40 }, (_, nth) => ({ price: (nth + 1) / 100, size: 5 }));
@@ -128,7 +128,7 @@ class Resting implements TardisStream {
   }
 }
 
-test('a turn ends with the first piece of work that takes too long', async () => {
+test('a task ends with the first piece of work that takes too long', async () => {
   using place = temporaryArchive();
   const { database } = place.archive;
   // Each look at the clock finds that more than a turn has gone by.
