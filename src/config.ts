@@ -1,169 +1,154 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isCoin } from './domain/coin.ts';
 import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX } from './domain/tier.ts';
 import { type IpNetwork, parseIpNetwork } from './http/plugins/ip-address.ts';
 import { SPEED_MAX, SPEED_MIN } from './replay/replay-clock.ts';
 
+interface Setting {
+  readonly flag: string;
+  readonly env: string;
+  /** As it would be typed. */
+  readonly fallback: string;
+  readonly about: string;
+  /** Throws InvalidArgumentError. */
+  readonly read: (text: string) => unknown;
+}
+
+const PORT_MAX = 65_535;
+/** The parser's own timer ends there. */
+const IDLE_SECONDS_MAX = 255;
+
 /**
  * Every setting: its flag, its environment variable, its default. Flags win over the environment, the environment over
  * defaults. The README's table of settings is held against this list by a test.
  */
 export const SETTINGS = {
-  data: { flag: '--data <dir>', env: 'BOOKREEL_DATA', fallback: 'bookreel-data', about: 'data directory' },
-  host: { flag: '--host <address>', env: 'BOOKREEL_HOST', fallback: '127.0.0.1', about: 'address to listen on' },
+  data: {
+    flag: '--data <dir>',
+    env: 'BOOKREEL_DATA',
+    fallback: 'bookreel-data',
+    about: 'data directory',
+    read: notEmpty,
+  },
+  host: {
+    flag: '--host <address>',
+    env: 'BOOKREEL_HOST',
+    fallback: '127.0.0.1',
+    about: 'address to listen on',
+    read: notEmpty,
+  },
   port: {
     flag: '--port <number>',
     env: 'BOOKREEL_PORT',
-    fallback: 8080,
+    fallback: '8080',
     about: 'port to listen on; 0 takes a free one',
+    read: integerFrom(0, PORT_MAX),
   },
   accessLog: {
     flag: '--access-log <state>',
     env: 'BOOKREEL_ACCESS_LOG',
     fallback: 'off',
     about: 'on or off: a line on stderr for each request, as JSON, or for eyes on a terminal',
+    read: onOrOff,
   },
+  /** A list of networks. */
   trustedProxies: {
     flag: '--trusted-proxies <list>',
     env: 'BOOKREEL_TRUSTED_PROXIES',
     fallback: 'none',
     about: 'addresses, networks (10.0.0.0/8) or loopback, whose word on the client is taken',
+    read: (text) => unless('none', text, (list) => itemsOf(list).flatMap(networks)) ?? [],
   },
+  /** A list of origins, or `*`; undefined: none. */
   corsOrigins: {
     flag: '--cors-origins <list>',
     env: 'BOOKREEL_CORS_ORIGINS',
     fallback: 'none',
     about: 'origins (https://app.example) whose scripts may read answers, or *',
+    read: (text) => unless('none', text, (list) => (list === '*' ? list : itemsOf(list).map(origin))),
   },
+  /** A set of host names in lower case; undefined: any. */
   allowedHosts: {
     flag: '--allowed-hosts <list>',
     env: 'BOOKREEL_ALLOWED_HOSTS',
     fallback: 'any',
     about: 'host names to answer for, without port',
+    read: (text) => unless('any', text, (list) => new Set(itemsOf(list).map(hostName))),
   },
   idleSeconds: {
     flag: '--idle-seconds <number>',
     env: 'BOOKREEL_IDLE_SECONDS',
-    fallback: 30,
+    fallback: '30',
     about: 'between two requests of a connection',
+    read: integerFrom(1, IDLE_SECONDS_MAX),
   },
   drainSeconds: {
     flag: '--drain-seconds <number>',
     env: 'BOOKREEL_DRAIN_SECONDS',
-    fallback: 10,
+    fallback: '10',
     about: 'for the requests under way when a signal says stop',
+    read: integerFrom(0, 3600),
   },
   replayPort: {
     flag: '--port <number>',
     env: 'BOOKREEL_REPLAY_PORT',
-    fallback: 8000,
+    fallback: '8000',
     about: 'port to listen on; 0 takes a free one',
+    read: integerFrom(0, PORT_MAX),
   },
   maxSockets: {
     flag: '--max-sockets <number>',
     env: 'BOOKREEL_MAX_SOCKETS',
-    fallback: 256,
+    fallback: '256',
     about: 'sockets at once',
+    read: integerFrom(1, 1_000_000),
   },
   replayUrl: {
     flag: '--url <url>',
     env: 'BOOKREEL_REPLAY_URL',
     fallback: 'http://127.0.0.1:8000',
     about: 'where the process that replays is found',
+    read: baseUrl,
   },
+  /** A path; undefined: there is no key. */
   keyFile: {
     flag: '--key-file <file>',
     env: 'BOOKREEL_KEY_FILE',
     fallback: 'none',
     about: 'file with the API key to ask with, where one is needed',
+    read: (text) => unless('none', text, notEmpty),
   },
-} as const;
+} as const satisfies Readonly<Record<string, Setting>>;
 
-export function dataOption(): Option {
-  const { flag, about, env, fallback } = SETTINGS.data;
-  return new Option(flag, about).env(env).default(fallback).argParser(notEmpty);
+/** Adds the options of these settings. */
+export function addSettings(command: Command, ...names: readonly (keyof typeof SETTINGS)[]): Command {
+  for (const name of names) {
+    const { flag, about, env, fallback, read } = SETTINGS[name];
+    const value = read(fallback);
+    const option = new Option(flag, about).env(env).default(value, value === fallback ? undefined : fallback);
+    command.addOption(option.argParser((text) => read(text)));
+  }
+  return command;
 }
 
-export function hostOption(): Option {
-  const { flag, about, env, fallback } = SETTINGS.host;
-  return new Option(flag, about).env(env).default(fallback).argParser(notEmpty);
+/** Undefined for the word that means nothing. */
+function unless<T>(word: string, text: string, read: (text: string) => T): T | undefined {
+  return text === word ? undefined : read(text);
 }
 
-export function portOption(): Option {
-  return integerOption(SETTINGS.port, 0, PORT_MAX);
+function onOrOff(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('It must be on or off.');
+  return text === 'on';
 }
 
-/** `portOption` of a process that replays. */
-export function replayPortOption(): Option {
-  return integerOption(SETTINGS.replayPort, 0, PORT_MAX);
-}
-
-export function maxSocketsOption(): Option {
-  return integerOption(SETTINGS.maxSockets, 1, 1_000_000);
-}
-
-/** Read as the URL that the paths of a replaying process begin with, without a slash at its end. */
-export function replayUrlOption(): Option {
-  const { flag, about, env, fallback } = SETTINGS.replayUrl;
-  return new Option(flag, about)
-    .env(env)
-    .default(fallback)
-    .argParser((text) => {
-      const parsed = URL.parse(text);
-      if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.search === '' && parsed.hash === '') {
-        return text.replace(/\/+$/, '');
-      }
-      throw new InvalidArgumentError('It must be a URL like http://127.0.0.1:8000.');
-    });
-}
-
-/** Read as a path; undefined: there is no key. */
-export function keyFileOption(): Option {
-  const { flag, about, env, fallback } = SETTINGS.keyFile;
-  return new Option(flag, about)
-    .env(env)
-    .default(undefined, fallback)
-    .argParser((text) => (text === fallback ? undefined : notEmpty(text)));
-}
-
-export function accessLogOption(): Option {
-  const { flag, about, env, fallback } = SETTINGS.accessLog;
-  return new Option(flag, about)
-    .env(env)
-    .default(false, fallback)
-    .argParser((text) => {
-      if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('It must be on or off.');
-      return text === 'on';
-    });
-}
-
-/** Read as a list of networks; `loopback` stands for the two of this machine. */
-export function trustedProxiesOption(): Option {
-  const { flag, about, env, fallback } = SETTINGS.trustedProxies;
-  const none: readonly IpNetwork[] = [];
-  return new Option(flag, about)
-    .env(env)
-    .default(none, fallback)
-    .argParser((text) => (text === fallback ? none : itemsOf(text).flatMap(networks)));
-}
-
-/** Read as a list of origins, or `*`; undefined: none. */
-export function corsOriginsOption(): Option {
-  const { flag, about, env, fallback } = SETTINGS.corsOrigins;
-  return new Option(flag, about)
-    .env(env)
-    .default(undefined, fallback)
-    .argParser((text) => (text === fallback ? undefined : text === '*' ? text : itemsOf(text).map(origin)));
-}
-
-/** Read as a set of host names in lower case; undefined: any. */
-export function allowedHostsOption(): Option {
-  const { flag, about, env, fallback } = SETTINGS.allowedHosts;
-  return new Option(flag, about)
-    .env(env)
-    .default(undefined, fallback)
-    .argParser((text) => (text === fallback ? undefined : new Set(itemsOf(text).map(hostName))));
+/** A URL that paths are appended to: without a slash at its end. */
+function baseUrl(text: string): string {
+  const parsed = URL.parse(text);
+  if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.search === '' && parsed.hash === '') {
+    return text.replace(/\/+$/, '');
+  }
+  throw new InvalidArgumentError('It must be a URL like http://127.0.0.1:8000.');
 }
 
 function itemsOf(text: string): string[] {
@@ -172,6 +157,7 @@ function itemsOf(text: string): string[] {
 
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 
+/** `loopback` is both networks of this machine. */
 function networks(text: string): IpNetwork[] {
   return (text === 'loopback' ? LOOPBACK : [text]).map((name) => {
     const network = parseIpNetwork(name);
@@ -194,36 +180,7 @@ function hostName(text: string): string {
   throw new InvalidArgumentError(`'${text}' is no host name, address or [IPv6 address] without a port.`);
 }
 
-/** The parser's own timer ends there. */
-const IDLE_SECONDS_MAX = 255;
-
-export function idleSecondsOption(): Option {
-  return integerOption(SETTINGS.idleSeconds, 1, IDLE_SECONDS_MAX);
-}
-
-export function drainSecondsOption(): Option {
-  return integerOption(SETTINGS.drainSeconds, 0, 3600);
-}
-
-const PORT_MAX = 65_535;
-
-interface NumberSetting {
-  readonly flag: string;
-  readonly env: string;
-  readonly fallback: number;
-  readonly about: string;
-}
-
-function integerOption({ flag, about, env, fallback }: NumberSetting, min: number, max: number): Option {
-  return new Option(flag, about)
-    .env(env)
-    .default(fallback)
-    .argParser((text) => integer(text, min, max));
-}
-
-export function requestsPerMinute(text: string): number {
-  return integer(text, 1, REQUESTS_PER_MINUTE_MAX);
-}
+export const requestsPerMinute = integerFrom(1, REQUESTS_PER_MINUTE_MAX);
 
 /** An instant of the years 1970 to 9999. */
 export function instant(text: string): InstantMs {
@@ -278,8 +235,10 @@ function notEmpty(text: string): string {
   return text;
 }
 
-function integer(text: string, min: number, max: number): number {
-  const value = /^(?:0|[1-9]\d{0,9})$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= min && value <= max)) throw new InvalidArgumentError(`It must be an integer from ${min} to ${max}.`);
-  return value;
+function integerFrom(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^(?:0|[1-9]\d{0,9})$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be an integer from ${min} to ${max}.`);
+  };
 }

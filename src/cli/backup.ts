@@ -29,12 +29,9 @@ Examples:
       const backup = await reportingDamage(terminal, () =>
         backUp(options.data, file, { force: options.force === true, check: checkCopy(terminal, options.data) }),
       );
-      if (options.json === true) {
-        terminal.out(json({ ...backup, secretFile: backup.secretFile ?? null }));
-        return;
-      }
-      terminal.out(`${backup.file}\n`);
-      const secret = backup.secretFile === undefined ? '' : `; its key secret is ${backup.secretFile}`;
-      terminal.err(`${backup.bytes} bytes, verified${secret}\n`);
+      const { file: copy, bytes, secretFile = null } = backup;
+      terminal.out(options.json === true ? json({ ...backup, secretFile }) : `${copy}\n`);
+      const secret = secretFile === null ? '' : `; its key secret is ${secretFile}`;
+      if (options.json !== true) terminal.err(`${bytes} bytes, verified${secret}\n`);
     });
 }

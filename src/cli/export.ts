@@ -36,19 +36,15 @@ const MANIFEST_SUFFIX = '.manifest.json';
 export function exportCommand(terminal: Terminal): Command {
   return new Command('export')
     .description('write recordings out: all, or those of some coins, markets and times')
-    .addOption(new Option('--coin <list>', 'only these coins, like btc,eth').argParser(coins))
-    .addOption(
-      new Option('--market <name>', 'only this market, by conditionId or slug; may be repeated').argParser(market),
-    )
-    .addOption(
-      new Option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`).argParser(timeframes),
-    )
-    .addOption(new Option('--from <time>', 'earliest timestamp, inclusive').argParser(instant))
-    .addOption(new Option('--to <time>', 'latest timestamp, inclusive').argParser(instant))
+    .option('--coin <list>', 'only these coins, like btc,eth', coins)
+    .option('--market <name>', 'only this market, by conditionId or slug; may be repeated', market)
+    .option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`, timeframes)
+    .option('--from <time>', 'earliest timestamp, inclusive', instant)
+    .option('--to <time>', 'latest timestamp, inclusive', instant)
     .addOption(new Option('--format <name>', 'what to write').choices(EXPORT_FORMATS).default('ndjson'))
     .option('-o, --output <file>', 'where to write; - is standard output', STDOUT)
     .addOption(new Option('--zstd', 'compress with zstd').conflicts('gzip'))
-    .addOption(new Option('--gzip', 'compress with gzip'))
+    .option('--gzip', 'compress with gzip')
     .option('--force', 'replace the file if it is there')
     .addHelpText(
       'after',

@@ -10,7 +10,7 @@ import { type Source, sourcesOf } from '../import/source.ts';
 import type { Archive } from '../store/archive.ts';
 import { DATABASE_FILE } from '../store/database.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { json, printable, type Terminal, table } from './terminal.ts';
+import { json, Progress, printable, type Terminal, table } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface ImportCommandOptions extends GlobalOptions {
@@ -21,11 +21,10 @@ interface ImportCommandOptions extends GlobalOptions {
   readonly dryRun?: boolean;
 }
 
-/** What an import is asked for beside its sources. */
+/** What an import is asked for, without its sources. */
 type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal'>;
 
 const PROGRESS_EVERY_MS = 3000;
-const PROGRESS_ON_TERMINAL_EVERY_MS = 100;
 const BAR_CHARS = 24;
 
 export function importCommand(terminal: Terminal): Command {
@@ -64,14 +63,14 @@ Examples:
       const options = command.optsWithGlobals<ImportCommandOptions>();
       const sources = sourcesOf(options.markets === undefined ? paths : [options.markets, ...paths]);
       if (options.rejects !== undefined) refuseOverwriting(options.rejects, options.data, sources);
-      using rejects = options.rejects === undefined ? undefined : RejectsFile.open(options.rejects);
+      using rejects = options.rejects === undefined ? undefined : openRejects(options.rejects);
       using interruption = interruptible(terminal);
       const request: ImportRequest = {
         every: options.every,
         mirror: options.mirror === true,
         dryRun: options.dryRun === true,
         signal: interruption.signal,
-        ...(rejects === undefined ? {} : { onReject: (rejection: Rejection) => rejects.add(rejection) }),
+        ...(rejects === undefined ? {} : { onReject: rejects.onReject }),
       };
       const report = await withArchiveOrRehearsal(terminal, options, (archive) =>
         importSources(terminal, options, archive, sources, request),
@@ -119,30 +118,13 @@ function refuseOverwriting(rejects: string, data: string, sources: readonly Sour
   );
 }
 
-/** Rejections as lines of JSON, complete also when the import does not come to its end. */
-class RejectsFile {
-  readonly #path: string;
-  readonly #descriptor: number;
-
-  private constructor(path: string, descriptor: number) {
-    this.#path = path;
-    this.#descriptor = descriptor;
-  }
-
-  static open(path: string): RejectsFile {
-    return new RejectsFile(
-      path,
-      writable(path, () => openSync(path, 'w')),
-    );
-  }
-
-  add(rejection: Rejection): void {
-    writable(this.#path, () => writeSync(this.#descriptor, `${JSON.stringify(rejection)}\n`));
-  }
-
-  [Symbol.dispose](): void {
-    closeSync(this.#descriptor);
-  }
+/** Writes rejections as lines of JSON, complete also when the import does not come to its end. */
+function openRejects(path: string): Disposable & { readonly onReject: (rejection: Rejection) => void } {
+  const descriptor = writable(path, () => openSync(path, 'w'));
+  return {
+    onReject: (rejection) => void writable(path, () => writeSync(descriptor, `${JSON.stringify(rejection)}\n`)),
+    [Symbol.dispose]: () => closeSync(descriptor),
+  };
 }
 
 function writable<T>(path: string, write: () => T): T {
@@ -172,7 +154,7 @@ function interruptible(terminal: Terminal): Disposable & { readonly signal: Abor
   return { signal: controller.signal, [Symbol.dispose]: release };
 }
 
-/** Imports with progress on stderr; a run that fails reports what it had stored before it says why. */
+/** Imports with progress on stderr; an import that fails reports what it had stored before it says why. */
 export async function importSources(
   terminal: Terminal,
   options: GlobalOptions,
@@ -180,16 +162,16 @@ export async function importSources(
   sources: readonly Source[],
   request: ImportRequest = {},
 ): Promise<ImportReport> {
-  const importer = new Importer(archive, { ...request, clock: terminal.clock, onProgress: progressPrinter(terminal) });
-  const endProgress = () => {
-    if (terminal.errIsTerminal) terminal.err('\r\u001b[K');
-  };
+  const progress = new Progress(terminal, PROGRESS_EVERY_MS);
+  const onProgress = (reached: ImportProgress) =>
+    progress.say((elapsedMs) => progressLine(reached, elapsedMs, terminal.errIsTerminal));
+  const importer = new Importer(archive, { ...request, clock: terminal.clock, onProgress });
   try {
     const report = await importer.run(sources);
-    endProgress();
+    progress.end();
     return report;
   } catch (error) {
-    endProgress();
+    progress.end();
     const report = importer.report();
     const { stored, duplicate, rejected } = report.total;
     if (stored + duplicate + rejected > 0) printReport(terminal, options, report);
@@ -235,7 +217,7 @@ export function printReport(terminal: Terminal, options: GlobalOptions, report: 
 
 const HEADINGS = ['file', 'format', 'kind', 'read', 'stored', 'duplicate', 'rejected', 'ignored', 'gaps'];
 
-/** A row a kind; the file's name stands at the first. */
+/** A row a kind; the first one names the file. */
 function rowsOf({ path, format, kinds, gaps }: FileReport): string[][] {
   const none = { kind: '', read: 0, stored: 0, duplicate: 0, rejected: 0, ignored: 0 };
   return (kinds.length === 0 ? [none] : kinds).map(({ kind, read, stored, duplicate, rejected, ignored }, index) => [
@@ -248,20 +230,6 @@ function rowsOf({ path, format, kinds, gaps }: FileReport): string[][] {
 
 export function isClean(report: ImportReport): boolean {
   return report.total.rejected === 0 && !report.stopped && report.files.every((file) => file.error === undefined);
-}
-
-/** On a terminal one line that is rewritten, elsewhere a line every few seconds. */
-function progressPrinter(terminal: Terminal): (progress: ImportProgress) => void {
-  const everyMs = terminal.errIsTerminal ? PROGRESS_ON_TERMINAL_EVERY_MS : PROGRESS_EVERY_MS;
-  const startedMs = terminal.clock();
-  let saidMs = startedMs;
-  return (progress) => {
-    const nowMs = terminal.clock();
-    if (nowMs - saidMs < everyMs) return;
-    saidMs = nowMs;
-    const line = progressLine(progress, nowMs - startedMs, terminal.errIsTerminal);
-    terminal.err(terminal.errIsTerminal ? `\r\u001b[K${line.slice(0, 160)}` : `${line}\n`);
-  };
 }
 
 function progressLine(progress: ImportProgress, elapsedMs: number, withBar: boolean): string {

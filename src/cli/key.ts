@@ -109,11 +109,8 @@ export function createKey(archive: Archive, nowMs: number, request: NewKey): Iss
 }
 
 function printIssued(terminal: Terminal, options: GlobalOptions, { apiKey, key }: IssuedKey, done: string): void {
-  if (options.json === true) {
-    terminal.out(json({ ...keyDocument(apiKey), key }));
-    return;
-  }
-  terminal.out(`${key}\n`);
+  terminal.out(options.json === true ? json({ ...keyDocument(apiKey), key }) : `${key}\n`);
+  if (options.json === true) return;
   const held = apiKey.asOfMs === undefined ? '' : `, as of ${formatInstant(apiKey.asOfMs)}`;
   terminal.err(
     `${apiKey.id} (${apiKey.tier}, ${apiKey.account}${held}) is ${done}; the key above is shown this once\n`,
@@ -121,10 +118,6 @@ function printIssued(terminal: Terminal, options: GlobalOptions, { apiKey, key }
 }
 
 function printKeys(terminal: Terminal, options: GlobalOptions, keys: readonly ApiKey[]): void {
-  if (options.json === true) {
-    terminal.out(json(keys.map(keyDocument)));
-    return;
-  }
   const rows = keys.map((key) => [
     key.id,
     `${key.prefix}…`,
@@ -136,7 +129,8 @@ function printKeys(terminal: Terminal, options: GlobalOptions, keys: readonly Ap
     formatInstant(key.createdMs),
     key.revokedMs === undefined ? 'active' : `revoked ${formatInstant(key.revokedMs)}`,
   ]);
-  terminal.out(table(['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', 'NAME', 'CREATED', 'STATE'], rows));
+  const headings = ['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', 'NAME', 'CREATED', 'STATE'];
+  terminal.out(options.json === true ? json(keys.map(keyDocument)) : table(headings, rows));
 }
 
 function keyDocument(key: ApiKey) {

@@ -11,7 +11,7 @@ export interface Listening {
 }
 
 export interface ListenOptions {
-  readonly hostname: string;
+  readonly host: string;
   readonly port: number;
   readonly idleSeconds: number;
   /** Left out: BODY_BYTES_MAX. */
@@ -42,8 +42,8 @@ interface App {
   readonly server: Server | null;
 }
 
-/** The service on an address of its own. Throws what the system says when it cannot be had. */
-export function listenDirectly(app: App, options: ListenOptions): Listening {
+/** The service on an address of its own. Throws 'conflict' when it cannot be had. */
+export function listen(app: App, options: ListenOptions): Listening {
   return new Listener(app, options);
 }
 
@@ -84,16 +84,20 @@ class Listener implements Listening {
   }
 
   #listen(port: number): Server {
-    const { hostname, idleSeconds, bodyBytesMax = BODY_BYTES_MAX } = this.#options;
+    const { host, idleSeconds, bodyBytesMax = BODY_BYTES_MAX } = this.#options;
     const hooks = process.listenerCount('beforeExit');
-    this.#app.listen({
-      hostname,
-      port,
-      // A second server on this port would halve every rate limit without a word.
-      reusePort: false,
-      idleTimeout: idleSeconds,
-      maxRequestBodySize: bodyBytesMax,
-    });
+    try {
+      this.#app.listen({
+        hostname: host,
+        port,
+        // A second server on this port would halve every rate limit without a word.
+        reusePort: false,
+        idleTimeout: idleSeconds,
+        maxRequestBodySize: bodyBytesMax,
+      });
+    } catch (error) {
+      throw cannotListen(error, host, port);
+    }
     // The router would stop it when nothing is left to do, which never is so; and keep it until then.
     for (const hook of process.listeners('beforeExit').slice(hooks)) process.off('beforeExit', hook);
     return this.#app.server!;
@@ -127,12 +131,11 @@ class Listener implements Listening {
   }
 
   #listenAgain(): void {
-    const { hostname, say } = this.#options;
     try {
       this.#listening = this.#listen(this.port);
     } catch (error) {
-      // The files are gone again, or another program has the address: the next look will tell.
-      say(cannotListen(error, { host: hostname, port: this.port }).message);
+      // The files are gone again, or another program has the address: the next look will show.
+      this.#options.say((error as DomainError).message);
     }
   }
 }
@@ -162,20 +165,14 @@ export function originOf(host: string, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** What is said where `host` and `port` cannot be had. */
-export function cannotListen(error: unknown, { host, port }: { readonly host: string; readonly port: number }): Error {
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there',
+  EACCES: 'that is not permitted',
+};
+
+function cannotListen(error: unknown, host: string, port: number): DomainError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const reason =
-    code === 'EADDRINUSE'
-      ? 'another program listens there'
-      : code === 'EACCES'
-        ? 'that is not permitted'
-        : code || String(error);
-  return new DomainError(
-    'conflict',
-    `cannot listen on ${host} port ${port}: ${reason}; choose another with --port or --host`,
-    {
-      cause: error,
-    },
-  );
+  const reason = REASONS[code] ?? (code || String(error));
+  const what = `cannot listen on ${host} port ${port}: ${reason}; choose another with --port or --host`;
+  return new DomainError('conflict', what, { cause: error });
 }

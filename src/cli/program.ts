@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { dataOption } from '../config.ts';
+import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { backupCommand } from './backup.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
@@ -18,9 +18,8 @@ import { versionCommand } from './version.ts';
 
 /** The whole command line: `bookreel <noun> <verb>`. */
 export function createProgram(terminal: Terminal): Command {
-  const program = new Command('bookreel')
+  const program = addSettings(new Command('bookreel'), 'data')
     .description('Recorded order books of short-horizon up-or-down prediction markets: import, keep, serve.')
-    .addOption(dataOption())
     .option('--json', 'machine-readable output')
     .addHelpText(
       'after',
@@ -32,18 +31,11 @@ Examples:
   $ bookreel import recordings/ --data /var/lib/bookreel
   $ bookreel key create --tier pro`,
     );
-  program.addCommand(serveCommand(terminal));
-  program.addCommand(seedCommand(terminal));
-  program.addCommand(keyCommand(terminal));
-  program.addCommand(tierCommand(terminal));
-  program.addCommand(importCommand(terminal));
-  program.addCommand(exportCommand(terminal));
-  program.addCommand(replayCommand(terminal));
-  program.addCommand(verifyCommand(terminal));
-  program.addCommand(backupCommand(terminal));
-  program.addCommand(restoreCommand(terminal));
-  program.addCommand(openapiCommand(terminal));
-  program.addCommand(versionCommand(terminal));
+  const nouns = [
+    ...[serveCommand, seedCommand, keyCommand, tierCommand, importCommand, exportCommand, replayCommand],
+    ...[verifyCommand, backupCommand, restoreCommand, openapiCommand, versionCommand],
+  ];
+  for (const commandOf of nouns) program.addCommand(commandOf(terminal));
   for (const command of withDescendants(program)) {
     command
       .exitOverride()

@@ -23,26 +23,12 @@ export interface SelectionFlags {
 /** Adds the flags that say what is replayed, and how. */
 export function addSelectionFlags(command: Command): Command {
   return command
-    .addOption(
-      new Option('--market <name>', 'only this market, by conditionId or slug; may be repeated').argParser(market),
-    )
-    .addOption(new Option('--coin <list>', 'only markets of these coins, like btc,eth').argParser(coins))
-    .addOption(
-      new Option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`).argParser(timeframes),
-    )
-    .addOption(
-      new Option('--from <time>', 'where it begins; without: with the first record of those markets').argParser(
-        instant,
-      ),
-    )
-    .addOption(
-      new Option('--to <time>', 'where it ends, inclusive; without: with their last record').argParser(instant),
-    )
-    .addOption(
-      new Option('--speed <number>', 'recorded seconds a second, 0.1 to 1000, or max: as fast as clients read')
-        .default(1)
-        .argParser(speed),
-    )
+    .option('--market <name>', 'only this market, by conditionId or slug; may be repeated', market)
+    .option('--coin <list>', 'only markets of these coins, like btc,eth', coins)
+    .option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`, timeframes)
+    .option('--from <time>', 'where it begins; without: with the first record of those markets', instant)
+    .option('--to <time>', 'where it ends, inclusive; without: with their last record', instant)
+    .option('--speed <number>', 'recorded seconds a second, 0.1 to 1000, or max: as fast as clients read', speed, 1)
     .addOption(
       new Option('--gaps <mode>', 'at a gap of the recording: disconnect sockets, as it was, or ignore it')
         .choices(GAP_MODES)

@@ -1,28 +1,26 @@
 import { Command } from 'commander';
-import { allowedHostsOption, corsOriginsOption, hostOption, maxSocketsOption, replayPortOption } from '../config.ts';
+import { addSettings } from '../config.ts';
 import { createApp } from '../http/app.ts';
-import { Cors } from '../http/plugins/cors.ts';
 import { replayOptionsOf } from '../http/replay/replay-request.ts';
 import { replayResource } from '../http/replay/replay-resource.ts';
 import { Sockets } from '../http/replay/socket.ts';
 import { bookAt } from '../replay/market-state.ts';
 import type { Replay } from '../replay/replay.ts';
 import { Replays } from '../replay/replays.ts';
-import { type Archive, openArchive } from '../store/archive.ts';
-import { cannotListen, isLoopback, type Listening, listenDirectly, originOf } from './listening.ts';
+import { openArchive } from '../store/archive.ts';
+import { isLoopback, listen, originOf } from './listening.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
 import { steeringCommands } from './replay-steering.ts';
+import { type EdgeOptions, edgeOf } from './serve.ts';
 import { stopSignals } from './stop-signals.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
-interface ReplayOptions extends GlobalOptions, SelectionFlags {
+interface ReplayOptions extends GlobalOptions, SelectionFlags, EdgeOptions {
   readonly host: string;
   readonly port: number;
   readonly maxSockets: number;
-  readonly corsOrigins?: readonly string[] | '*';
-  readonly allowedHosts?: ReadonlySet<string>;
 }
 
 const GOING_AWAY = 1001;
@@ -44,14 +42,12 @@ export function replayCommand(terminal: Terminal): Command {
 }
 
 function startCommand(terminal: Terminal): Command {
-  return addSelectionFlags(new Command('start').description('listen and replay; what is done without a command'))
-    .addOption(hostOption())
-    .addOption(replayPortOption())
-    .addOption(maxSocketsOption())
-    .addOption(corsOriginsOption())
-    .addOption(allowedHostsOption())
+  const command = addSelectionFlags(
+    new Command('start').description('listen and replay; what is done without a command'),
+  );
+  return addSettings(command, 'host', 'replayPort', 'maxSockets', 'corsOrigins', 'allowedHosts')
     .addHelpText('after', helpOf('replay start'))
-    .action(async (_, command: Command) => {
+    .action(async () => {
       await replay(terminal, command.optsWithGlobals<ReplayOptions>());
     });
 }
@@ -77,10 +73,22 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
     const clocks = { monotonicMs: () => performance.now(), wallMs: terminal.clock };
     const replays = new Replays(archive, clocks);
     const replay = replays.create(replayOptionsOf(requestOf(options)));
-    const sockets = new Sockets(options.maxSockets, (line) => terminal.err(`${line}\n`));
+    const logError = (line: string) => terminal.err(`${line}\n`);
+    const sockets = new Sockets(options.maxSockets, logError);
     const { first, second } = stopSignals();
     let draining = false;
-    const listening = listen(terminal, options, archive, { replays, sockets, isDraining: () => draining });
+    const app = createApp({
+      archive,
+      version: VERSION,
+      clocks: () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() }),
+      isDraining: () => draining,
+      logError,
+      edge: edgeOf(options, undefined),
+      replay: { replays, sockets, needsKeys: !isLoopback(options.host) },
+    });
+    const { host, port } = options;
+    const bounds = { idleSeconds: IDLE_SECONDS, bodyBytesMax: BODY_BYTES_MAX };
+    const listening = listen(app, { host, port, ...bounds, say: logError });
     announce(terminal, options, originOf(options.host, listening.port), replays, replay);
     if (options.paused !== true) replay.clock.resume();
     await first;
@@ -92,39 +100,6 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
     listening.stop();
   } finally {
     archive.database.close();
-  }
-}
-
-function listen(
-  terminal: Terminal,
-  options: ReplayOptions,
-  archive: Archive,
-  replayed: { readonly replays: Replays; readonly sockets: Sockets; readonly isDraining: () => boolean },
-): Listening {
-  const { host, port, corsOrigins, allowedHosts } = options;
-  const { replays, sockets, isDraining } = replayed;
-  const app = createApp({
-    archive,
-    version: VERSION,
-    clocks: () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() }),
-    isDraining,
-    logError: (line) => terminal.err(`${line}\n`),
-    edge: {
-      ...(corsOrigins === undefined ? {} : { cors: new Cors(corsOrigins) }),
-      ...(allowedHosts === undefined ? {} : { allowedHosts }),
-    },
-    replay: { replays, sockets, needsKeys: !isLoopback(host) },
-  });
-  try {
-    return listenDirectly(app, {
-      hostname: host,
-      port,
-      idleSeconds: IDLE_SECONDS,
-      bodyBytesMax: BODY_BYTES_MAX,
-      say: (line) => terminal.err(`${line}\n`),
-    });
-  } catch (error) {
-    throw cannotListen(error, options);
   }
 }
 

@@ -25,15 +25,12 @@ Examples:
     )
     .action(async (file: string, _, command: Command) => {
       const options = command.optsWithGlobals<RestoreOptions>();
-      const { bytes, keptAs } = await reportingDamage(terminal, () =>
+      const { bytes, keptAs = null } = await reportingDamage(terminal, () =>
         restore(file, options.data, { force: options.force === true, check: checkCopy(terminal, file) }),
       );
-      if (options.json === true) {
-        terminal.out(json({ data: options.data, bytes, keptAs: keptAs ?? null }));
-        return;
-      }
-      terminal.out(`${options.data}\n`);
-      const kept = keptAs === undefined ? '' : `; the archive that was there is ${keptAs}`;
-      terminal.err(`${bytes} bytes, verified${kept}\n`);
+      const { data } = options;
+      terminal.out(options.json === true ? json({ data, bytes, keptAs }) : `${data}\n`);
+      const kept = keptAs === null ? '' : `; the archive that was there is ${keptAs}`;
+      if (options.json !== true) terminal.err(`${bytes} bytes, verified${kept}\n`);
     });
 }

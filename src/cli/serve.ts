@@ -1,14 +1,5 @@
 import { Command } from 'commander';
-import {
-  accessLogOption,
-  allowedHostsOption,
-  corsOriginsOption,
-  drainSecondsOption,
-  hostOption,
-  idleSecondsOption,
-  portOption,
-  trustedProxiesOption,
-} from '../config.ts';
+import { addSettings } from '../config.ts';
 import { createApp, type Edge } from '../http/app.ts';
 import { AccessLog } from '../http/plugins/access-log.ts';
 import { Cors } from '../http/plugins/cors.ts';
@@ -17,7 +8,7 @@ import { type Archive, openArchive } from '../store/archive.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { createKey } from './key.ts';
-import { cannotListen, type Listening, listenDirectly, originOf } from './listening.ts';
+import { type Listening, listen, originOf } from './listening.ts';
 import { logDescriptor } from './log-descriptor.ts';
 import { seed } from './seed.ts';
 import { stopSignals } from './stop-signals.ts';
@@ -25,13 +16,17 @@ import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
-interface ServeOptions extends GlobalOptions {
+/** Whom the service answers. */
+export interface EdgeOptions {
+  readonly trustedProxies?: readonly IpNetwork[];
+  readonly corsOrigins?: readonly string[] | '*';
+  readonly allowedHosts?: ReadonlySet<string>;
+}
+
+interface ServeOptions extends GlobalOptions, EdgeOptions {
   readonly host: string;
   readonly port: number;
   readonly accessLog: boolean;
-  readonly trustedProxies: readonly IpNetwork[];
-  readonly corsOrigins?: readonly string[] | '*';
-  readonly allowedHosts?: ReadonlySet<string>;
   readonly idleSeconds: number;
   readonly drainSeconds: number;
   readonly demo?: boolean;
@@ -45,16 +40,11 @@ const LOG_FLUSH_MS = 1000;
 const STDERR = 2;
 
 export function serveCommand(terminal: Terminal): Command {
-  return new Command('serve')
-    .description('serve the archive over HTTP; creates the data directory if need be')
-    .addOption(hostOption())
-    .addOption(portOption())
-    .addOption(accessLogOption())
-    .addOption(trustedProxiesOption())
-    .addOption(corsOriginsOption())
-    .addOption(allowedHostsOption())
-    .addOption(idleSecondsOption())
-    .addOption(drainSecondsOption())
+  return addSettings(
+    new Command('serve').description('serve the archive over HTTP; creates the data directory if need be'),
+    ...(['host', 'port', 'accessLog', 'trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
+    ...(['idleSeconds', 'drainSeconds'] as const),
+  )
     .option('--demo', 'seed the simulated recordings first and print a curl line with a fresh key')
     .addHelpText(
       'after',
@@ -94,6 +84,7 @@ async function listenUntilStopped(
 ): Promise<void> {
   let draining = false;
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
+  const logError = (line: string) => terminal.err(`${line}\n`);
   const form = terminal.errIsTerminal ? 'text' : 'json';
   const accessLog = options.accessLog ? new AccessLog(logDescriptor(STDERR), form, clocks) : undefined;
   const app = createApp({
@@ -101,21 +92,11 @@ async function listenUntilStopped(
     version: VERSION,
     clocks,
     isDraining: () => draining,
-    logError: (line) => terminal.err(`${line}\n`),
+    logError,
     edge: edgeOf(options, accessLog),
   });
   const { first, second } = stopSignals();
-  let listening: Listening;
-  try {
-    listening = listenDirectly(app, {
-      hostname: options.host,
-      port: options.port,
-      idleSeconds: options.idleSeconds,
-      say: (line) => terminal.err(`${line}\n`),
-    });
-  } catch (error) {
-    throw cannotListen(error, options);
-  }
+  const listening = listen(app, { ...options, say: logError });
   announce(terminal, options, originOf(options.host, listening.port), demoKey);
   await first;
   draining = true;
@@ -141,8 +122,11 @@ async function stop(
   if (end === 'at once') throw new ExitWith(EXIT.failure);
 }
 
-function edgeOf(options: ServeOptions, accessLog: AccessLog | undefined): Edge {
-  const { trustedProxies, corsOrigins, allowedHosts } = options;
+/** What the service is guarded with, of what was asked for. */
+export function edgeOf(
+  { trustedProxies = [], corsOrigins, allowedHosts }: EdgeOptions,
+  accessLog: AccessLog | undefined,
+): Edge {
   return {
     trustedProxies,
     ...(accessLog === undefined ? {} : { accessLog }),

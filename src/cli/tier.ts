@@ -73,10 +73,6 @@ function changeTier(archive: Archive, id: string, { rpm, coins, routes, price }:
 }
 
 function printTiers(terminal: Terminal, options: GlobalOptions, tiers: readonly Tier[]): void {
-  if (options.json === true) {
-    terminal.out(json(tiers.map(tierResource)));
-    return;
-  }
   const rows = tiers.map((tier) => [
     tier.id,
     tier.coins?.join(',') ?? 'all',
@@ -84,5 +80,6 @@ function printTiers(terminal: Terminal, options: GlobalOptions, tiers: readonly 
     String(tier.requestsPerMinute),
     tier.monthlyPriceUsd === undefined ? (tier.priceNote ?? '') : `$${tier.monthlyPriceUsd}`,
   ]);
-  terminal.out(table(['ID', 'COINS', 'ROUTES', 'RPM', 'PRICE'], rows));
+  const headings = ['ID', 'COINS', 'ROUTES', 'RPM', 'PRICE'];
+  terminal.out(options.json === true ? json(tiers.map(tierResource)) : table(headings, rows));
 }

@@ -65,15 +65,15 @@ function stretchDocument(stretch: TimeRange | undefined) {
   return { from: instantOrNull(fromMs), to: instantOrNull(toMs), milliseconds: lengthOf(stretch) };
 }
 
-/** Snapshots by outcome, and what is remarkable about them; undefined when nothing is. */
-export function marketRow(market: MarketObservations): string[] | undefined {
+/** Snapshots by outcome, and what is remarkable about them, as one row; no row when nothing is. */
+export function marketRows(market: MarketObservations): string[][] {
   const { slug, problems, outcomes } = market;
   const notes = notesOf(market);
-  if (problems === 0 && notes.length === 0) return undefined;
+  if (problems === 0 && notes.length === 0) return [];
   const counts = outcomes.map(
     ({ outcome, snapshots, mirrored }) => `${outcome} ${snapshots}${mirrored ? ' mirrored' : ''}`,
   );
-  return [String(slug), counts.join(', '), String(problems), notes.join('; ')];
+  return [[String(slug), counts.join(', '), String(problems), notes.join('; ')]];
 }
 
 function notesOf(market: MarketObservations): string[] {

@@ -5,15 +5,21 @@ import { KEY_SECRET_FILE } from '../store/key-secret.ts';
 import type { MarketObservations, Verification } from '../verify/report.ts';
 import { verifyFile } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { type Terminal, table } from './terminal.ts';
-import { marketDocument, marketRow, problemDocument, recordsPerSecond, sentenceOf, totalsLine } from './verify-text.ts';
+import { Progress, type Terminal, table } from './terminal.ts';
+import {
+  marketDocument,
+  marketRows,
+  problemDocument,
+  recordsPerSecond,
+  sentenceOf,
+  totalsLine,
+} from './verify-text.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 interface VerifyCommandOptions extends GlobalOptions {
   readonly market?: readonly string[];
 }
 
-const PROGRESS_EVERY_MS = 100;
 const HEADINGS = ['MARKET', 'SNAPSHOTS', 'PROBLEMS', 'OBSERVATIONS'];
 
 export function verifyCommand(terminal: Terminal): Command {
@@ -50,18 +56,27 @@ Examples:
     });
 }
 
-type Run = (onMarket: (market: MarketObservations) => void) => Promise<Verification>;
+type Check = (onMarket: (market: MarketObservations) => void) => Promise<Verification>;
 
-async function printed(terminal: Terminal, options: GlobalOptions, run: Run): Promise<Verification> {
-  const progress = progressPrinter(terminal);
-  if (options.json === true) return await printJson(terminal, run, progress.next, progress.end);
+/** Checks with progress on stderr. */
+async function printed(terminal: Terminal, options: GlobalOptions, check: Check): Promise<Verification> {
+  const progress = new Progress(terminal);
+  let done = 0;
+  const watched: Check = async (onMarket) => {
+    const verification = await check((market) => {
+      onMarket(market);
+      done += 1;
+      progress.say(() => `${done} markets verified`);
+    });
+    progress.end();
+    return verification;
+  };
+  return options.json === true ? await printJson(terminal, watched) : await printText(terminal, watched);
+}
+
+async function printText(terminal: Terminal, check: Check): Promise<Verification> {
   const rows: string[][] = [];
-  const verification = await run((market) => {
-    const row = marketRow(market);
-    if (row !== undefined) rows.push(row);
-    progress.next();
-  });
-  progress.end();
+  const verification = await check((market) => rows.push(...marketRows(market)));
   if (rows.length > 0) terminal.out(table(HEADINGS, rows));
   printProblems(terminal.out, verification);
   terminal.out(totalsLine(verification));
@@ -69,14 +84,12 @@ async function printed(terminal: Terminal, options: GlobalOptions, run: Run): Pr
 }
 
 /** Market by market, so that an archive of any size is printed without holding its report. */
-async function printJson(terminal: Terminal, run: Run, next: () => void, end: () => void): Promise<Verification> {
+async function printJson(terminal: Terminal, check: Check): Promise<Verification> {
   let separator = '{"markets":[\n';
-  const verification = await run((market) => {
+  const verification = await check((market) => {
     terminal.out(`${separator}${JSON.stringify(marketDocument(market))}`);
     separator = ',\n';
-    next();
   });
-  end();
   const { ok, problems, totals } = verification;
   const { records, elapsedMs } = totals;
   const rest = {
@@ -92,21 +105,4 @@ async function printJson(terminal: Terminal, run: Run, next: () => void, end: ()
 export function printProblems(write: (text: string) => void, { problems, totals }: Verification): void {
   for (const problem of problems) write(`${sentenceOf(problem)}\n`);
   if (totals.problems > problems.length) write(`… and ${totals.problems - problems.length} more problems\n`);
-}
-
-/** Only for who watches: one line that is rewritten. */
-function progressPrinter(terminal: Terminal): { next: () => void; end: () => void } {
-  let done = 0;
-  let saidMs = terminal.clock();
-  return {
-    next: () => {
-      done += 1;
-      if (!terminal.errIsTerminal || terminal.clock() - saidMs < PROGRESS_EVERY_MS) return;
-      saidMs = terminal.clock();
-      terminal.err(`\r\u001b[K${done} markets verified`);
-    },
-    end: () => {
-      if (terminal.errIsTerminal) terminal.err('\r\u001b[K');
-    },
-  };
 }

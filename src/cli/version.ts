@@ -11,12 +11,11 @@ export function versionCommand(terminal: Terminal): Command {
     .description('print the versions of the program, Bun, SQLite and the database schema')
     .addHelpText('after', '\nExamples:\n  $ bookreel version\n  $ bookreel version --json')
     .action((_, command: Command) => {
-      const versions = { bookreel: VERSION, bun: Bun.version, sqlite: sqliteVersion(), schema: SCHEMA_VERSION };
-      if (command.optsWithGlobals<GlobalOptions>().json === true) {
-        terminal.out(json(versions));
-        return;
-      }
-      const { bookreel, bun, sqlite, schema } = versions;
-      terminal.out(`bookreel ${bookreel} (Bun ${bun}, SQLite ${sqlite}, schema ${schema})\n`);
+      const [bun, sqlite, schema] = [Bun.version, sqliteVersion(), SCHEMA_VERSION];
+      terminal.out(
+        command.optsWithGlobals<GlobalOptions>().json === true
+          ? json({ bookreel: VERSION, bun, sqlite, schema })
+          : `bookreel ${VERSION} (Bun ${bun}, SQLite ${sqlite}, schema ${schema})\n`,
+      );
     });
 }
