@@ -1,7 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { PacedReader } from '../../src/http/replay/paced-reader.ts';
-import { tardisChunks } from '../../src/http/replay/tardis-body.ts';
+import { PacedReader, tardisChunks } from '../../src/http/replay/paced-reader.ts';
 import { TardisPump } from '../../src/http/replay/tardis-pump.ts';
 import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { NativeStream } from '../../src/replay/tardis/native-stream.ts';

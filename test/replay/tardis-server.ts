@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { SOCKET_OPTIONS, Sockets } from '../../src/http/replay/socket.ts';
 import { type TardisDeps, tardisController } from '../../src/http/replay/tardis.ts';
+import { FairQueue } from '../../src/replay/fair-queue.ts';
 import type { Archive } from '../../src/store/archive.ts';
 
 /** What a socket got, and how it ended. */
@@ -13,11 +14,12 @@ export interface SocketRecord {
 /** tardis-machine's interface over an archive, on a free port. */
 export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
   const log: string[] = [];
-  const sockets = new Sockets(64, (line) => log.push(line));
+  const { upgrade } = new Sockets(64, (line) => log.push(line));
+  const bounds = { isDraining: () => false, queue: new FairQueue(), sessionDelayMs: 50 };
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
   const logCut = (error: unknown) => log.push(String(error));
   const app = new Elysia({ handler: { standardHostname: false }, websocket: SOCKET_OPTIONS }).use(
-    tardisController({ archive, sockets, clocks, logCut, sessionDelayMs: 50, ...deps }),
+    tardisController({ archive, upgrade, clocks, logCut, ...bounds, ...deps }),
   );
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const host = `127.0.0.1:${app.server!.port}`;

@@ -1,9 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
-import { TASK_MS } from '../../replay/fair-queue.ts';
+import { type FairQueue, TASK_MS } from '../../replay/fair-queue.ts';
 import type { StreamItem, TardisStream } from '../../replay/tardis/stream.ts';
+import type { Database } from '../../store/database.ts';
 
-/** Items that are handled between two looks at the time. */
+/** Items between two looks at the clock. */
 const ITEMS_PER_LOOK = 16;
+/** A chunk ends after the line that takes it past so many characters, or after TURN_MS. */
+const CHUNK_CHARS = 64 * 1024;
+/** The longest sleep without asking whether the server is going. */
+const SLEEP_MS_MAX = 500;
+
+const encoder = new TextEncoder();
 
 /** When what is recorded is to be sent: at `speed` recorded seconds a second, counted from the first item; 0: at once. */
 export interface Pace {
@@ -12,12 +21,12 @@ export interface Pace {
   readonly monotonicMs: () => number;
 }
 
-/** Reads a stream at a pace, a turn at a time. */
+/** Reads a stream at a pace, for at most TURN_MS at a time. */
 export class PacedReader {
   readonly #stream: TardisStream;
   readonly #pace: Pace;
   #startedMs: number | undefined;
-  /** It is not time for it yet. */
+  /** The next item, read before its time. */
   #held: StreamItem | undefined;
 
   constructor(stream: TardisStream, pace: Pace) {
@@ -26,8 +35,8 @@ export class PacedReader {
   }
 
   /**
-   * Gives `take` what it is time for, until the turn is over or `take` says no. Returns how many real milliseconds the next item
-   * is away, undefined behind the last one. Throws as the stream does. Wants a view of the archive.
+   * Gives `take` the items that are due, until TURN_MS are over or `take` says no. Returns the real milliseconds until the next
+   * item, undefined after the last one. Throws as the stream does. Needs a view of the archive.
    */
   read(take: (item: StreamItem) => boolean): number | undefined {
     const { monotonicMs } = this.#pace;
@@ -44,12 +53,12 @@ export class PacedReader {
         return waitMs;
       }
       if (!take(item)) return 0;
-      // In front of a rest there was work.
+      // A rest follows work.
       if ((isRest || count % ITEMS_PER_LOOK === 0) && monotonicMs() >= untilMs) return 0;
     }
   }
 
-  /** Nobody wants the item any more that it is not time for yet. */
+  /** Drops the item that was read before its time. */
   drop(): void {
     this.#held = undefined;
   }
@@ -61,5 +70,40 @@ export class PacedReader {
     const nowMs = monotonicMs();
     this.#startedMs ??= nowMs;
     return Math.max(0, this.#startedMs + (localMs - fromMs) / speed - nowMs);
+  }
+}
+
+/** What a body is made of. */
+export interface BodySource {
+  readonly database: Database;
+  readonly queue: FairQueue;
+  readonly reader: PacedReader;
+  /** An item as a line; '' for none. */
+  readonly lineOf: (item: StreamItem) => string;
+  /** Whether the server is going: bodies under way are cut off then. */
+  readonly isDraining: () => boolean;
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A stream as lines, in chunks. Each is read in a view of its own; a change of what is being sent is an error. Others of the
+ * queue go in between. Throws as the stream does, and when the server is going.
+ */
+export async function* tardisChunks(source: BodySource): AsyncGenerator<Uint8Array> {
+  const { database, queue, reader, lineOf, isDraining, signal } = source;
+  for (;;) {
+    await queue.next();
+    if (isDraining()) throw new DomainError('conflict', 'this server is going: try again at another one');
+    let text = '';
+    const waitMs = database.read(() =>
+      reader.read((item) => {
+        text += lineOf(item);
+        return text.length < CHUNK_CHARS;
+      }),
+    );
+    if (text !== '') yield encoder.encode(text);
+    if (waitMs === undefined) return;
+    if (waitMs > 0) await sleep(Math.min(Math.ceil(waitMs), SLEEP_MS_MAX), undefined, { signal });
   }
 }

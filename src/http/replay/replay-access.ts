@@ -4,7 +4,7 @@ import { grantsCoin } from '../../domain/tier.ts';
 import type { Replay } from '../../replay/replay.ts';
 import { type Caller, refuseUngranted } from '../plugins/access.ts';
 
-/** Something that is replayed, as far as who may see it goes. */
+/** What decides which keys may see a replay. */
 export interface Replayed {
   readonly coins: readonly string[];
   /** Where it ends. */
@@ -15,12 +15,11 @@ export function replayedBy({ coins, clock }: Replay): Replayed {
   return { coins, toMs: clock.span.toMs };
 }
 
-/** Throws 'forbidden' where something is replayed of which a key may not see all: every coin of it, up to its end. */
-export function refuseUnseen({ key, tier }: Caller, { coins, toMs }: Replayed): void {
-  for (const coin of coins) refuseUngranted(tier, undefined, coin);
-  if (key.asOfMs !== undefined && key.asOfMs < toMs) {
-    throw new DomainError('forbidden', 'this replay goes beyond the instant that this key is held to');
-  }
+/** Throws 'forbidden' unless a key may see all of a replay: every coin of it, up to its end. */
+export function refuseUnseen(caller: Caller, replayed: Replayed): void {
+  for (const coin of replayed.coins) refuseUngranted(caller.tier, undefined, coin);
+  if (maySee(caller, replayed)) return;
+  throw new DomainError('forbidden', 'this replay goes beyond the instant that this key is held to');
 }
 
 export function maySee({ key, tier }: Caller, { coins, toMs }: Replayed): boolean {

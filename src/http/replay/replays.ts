@@ -9,7 +9,7 @@ import { maySee, refuseUnseen, replayedBy } from './replay-access.ts';
 import { type ClockChange, replayChangeIn, replayRequestIn } from './replay-request.ts';
 import { replayResource } from './replay-resource.ts';
 
-/** A request, as the router has it. */
+/** A request in the router. */
 export interface Asking {
   readonly request: Request;
   readonly set: ResponseSettings;
@@ -20,38 +20,38 @@ export interface Asking {
 
 export interface ReplaysDeps {
   readonly replays: Replays;
-  /** Who asks; throws what a key is refused with. */
-  readonly admitted: (asking: Asking) => Caller;
+  /** Throws what a key is refused with. */
+  readonly callerOf: (asking: Asking) => Caller;
 }
 
 const REPLAYS = '/v1/replays';
 
-/** The replays of this process: listed, made, steered, ended. Whom a key does not let see a replay does not see it listed. */
-export function replaysController({ replays, admitted }: ReplaysDeps) {
+/** Lists, creates, steers and stops the replays of this process. Replays that the key may not access are not listed. */
+export function replaysController({ replays, callerOf }: ReplaysDeps) {
   const answer = (
     set: ResponseSettings,
     replay: Replay,
     headers: Readonly<Record<string, string>> = NO_STORE,
     status = 200,
   ) => respondJson(set, { data: replayResource(replays, replay) }, headers, status);
-  const found = (by: Caller, id: string) => {
+  const found = (caller: Caller, id: string) => {
     const replay = replays.find(id);
-    refuseUnseen(by, replayedBy(replay));
+    refuseUnseen(caller, replayedBy(replay));
     return replay;
   };
   return new Elysia({ name: 'replays' })
     .use(bearer())
-    .derive(({ request, set, server, bearer: token }) => ({ by: admitted({ request, set, server, token }) }))
-    .get(REPLAYS, ({ by, set }) => {
-      const seen = replays.list().filter((replay) => maySee(by, replayedBy(replay)));
+    .derive(({ request, set, server, bearer: token }) => ({ caller: callerOf({ request, set, server, token }) }))
+    .get(REPLAYS, ({ caller, set }) => {
+      const seen = replays.list().filter((replay) => maySee(caller, replayedBy(replay)));
       const data = seen.map((replay) => replayResource(replays, replay));
       return respondJson(set, { data }, NO_STORE);
     })
-    .post(REPLAYS, async ({ by, request, set }) => {
+    .post(REPLAYS, async ({ caller, request, set }) => {
       const { options, isPaused } = replayRequestIn(await request.text());
       const replay = replays.create(options);
       try {
-        refuseUnseen(by, replayedBy(replay));
+        refuseUnseen(caller, replayedBy(replay));
       } catch (error) {
         replays.stop(replay.id);
         throw error;
@@ -59,14 +59,14 @@ export function replaysController({ replays, admitted }: ReplaysDeps) {
       if (!isPaused) replay.clock.resume();
       return answer(set, replay, { ...NO_STORE, location: `${REPLAYS}/${replay.id}` }, 201);
     })
-    .get(`${REPLAYS}/:replay`, ({ by, params, set }) => answer(set, found(by, params.replay)))
-    .patch(`${REPLAYS}/:replay`, async ({ by, params, request, set }) => {
-      const replay = found(by, params.replay);
+    .get(`${REPLAYS}/:replay`, ({ caller, params, set }) => answer(set, found(caller, params.replay)))
+    .patch(`${REPLAYS}/:replay`, async ({ caller, params, request, set }) => {
+      const replay = found(caller, params.replay);
       steer(replay, replayChangeIn(await request.text()));
       return answer(set, replay);
     })
-    .delete(`${REPLAYS}/:replay`, ({ by, params, set }) => {
-      replays.stop(found(by, params.replay).id);
+    .delete(`${REPLAYS}/:replay`, ({ caller, params, set }) => {
+      replays.stop(found(caller, params.replay).id);
       return respond(set, null, {}, 204);
     });
 }

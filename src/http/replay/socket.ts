@@ -2,28 +2,28 @@ import type { ServerWebSocket } from 'bun';
 import { DomainError } from '../../domain/errors.ts';
 import type { Connection } from '../../replay/clob/channel-session.ts';
 
-/** What becomes of a socket's events. Called one after the other, `open` first, and nothing behind `close`. */
-export interface SocketHandlers {
-  open(connection: Connection): void;
-  message(text: string): void;
+/** Takes a socket's events, one after the other, and none after `closed`. */
+export interface SocketSession {
+  received(text: string): void;
   /** The client has taken what was sent. */
-  drain(): void;
-  close(): void;
-  /** Whether who opened it may still have it; asked every second, and once that is not so it is closed with 1008. */
-  mayListen?(): boolean;
+  drained(): void;
+  closed(): void;
 }
+
+/** Called once a socket is open; undefined: its events are of no interest. */
+export type SessionOpener = (connection: Connection) => SocketSession | undefined;
 
 /** The server, as far as a request can become a socket there; null when a request is handled without one. */
 interface UpgradingServer {
   upgrade<T>(request: Request, options: { readonly data: T }): boolean;
 }
 
-/** What the router's adapter calls for each socket: it finds its handlers in the socket's data (elysia/dist/ws). */
+/** What the router's adapter calls for each socket, found in the socket's data (elysia/dist/ws). */
 interface SocketData {
   open(socket: ServerWebSocket<SocketData>): void;
   message(socket: ServerWebSocket<SocketData>, message: string | Buffer): void;
   drain(socket: ServerWebSocket<SocketData>): void;
-  close(): void;
+  close(socket: ServerWebSocket<SocketData>): void;
 }
 
 /** A frame from a client that names as many assets as it may has 80 kB. */
@@ -55,10 +55,11 @@ const LOOK_MS = 1000;
 export class Sockets {
   readonly #socketsMax: number;
   readonly #logError: (line: string) => void;
-  readonly #open = new Map<ServerWebSocket<SocketData>, SocketHandlers>();
-  /** Looks at those that are open. */
+  /** Each with its `mayListen`. */
+  readonly #open = new Map<ServerWebSocket<SocketData>, () => boolean>();
+  /** Checks those that are open. */
   #look: ReturnType<typeof setInterval> | undefined;
-  /** Between being let in and being open. */
+  /** Accepted, not open yet. */
   #opening = 0;
 
   constructor(socketsMax: number, logError: (line: string) => void) {
@@ -72,14 +73,20 @@ export class Sockets {
 
   /**
    * Makes a socket of a request, whose answer that is. Throws 'malformed-request' for one that does not ask for it, and
-   * 'rate-limited' when there are too many. An error in a handler closes the socket with 1011 and is logged.
+   * 'rate-limited' when there are too many. An error in its session closes the socket with 1011 and is logged. `mayListen` is
+   * asked every second: once it says no, the socket is closed with 1008.
    */
-  readonly upgrade = (server: UpgradingServer | null, request: Request, handlers: SocketHandlers): undefined => {
+  readonly upgrade = (
+    server: UpgradingServer | null,
+    request: Request,
+    opener: SessionOpener,
+    mayListen = () => true,
+  ): undefined => {
     if (this.#open.size + this.#opening >= this.#socketsMax) {
       throw new DomainError('rate-limited', `there are ${this.#socketsMax} sockets already: close one of them first`);
     }
     this.#opening += 1;
-    if (server?.upgrade(request, { data: this.#dataOf(handlers) }) === true) return undefined;
+    if (server?.upgrade(request, { data: this.#dataOf(opener, mayListen) }) === true) return undefined;
     this.#opening -= 1;
     throw new DomainError('malformed-request', 'this path is a WebSocket: connect to it with ws:// or wss://');
   };
@@ -94,36 +101,37 @@ export class Sockets {
     for (const socket of [...this.#open.keys()]) socket.close(code, reason);
   }
 
-  #dataOf(handlers: SocketHandlers): SocketData {
-    let opened: ServerWebSocket<SocketData> | undefined;
+  #dataOf(opener: SessionOpener, mayListen: () => boolean): SocketData {
+    let session: SocketSession | undefined;
     return {
       open: (socket) => {
         this.#opening -= 1;
-        this.#open.set(socket, handlers);
-        this.#look ??= setInterval(() => this.#sendAway(), LOOK_MS);
-        opened = socket;
-        this.#guarded(socket, () => handlers.open(connectionOf(socket)));
+        this.#open.set(socket, mayListen);
+        this.#look ??= setInterval(() => this.#closeForbidden(), LOOK_MS);
+        this.#guarded(socket, () => {
+          session = opener(connectionOf(socket));
+        });
       },
-      message: (socket, message) => this.#guarded(socket, () => handlers.message(String(message))),
+      message: (socket, message) => this.#guarded(socket, () => session?.received(String(message))),
       drain: (socket) => {
         // Called whenever a part was taken: what waits would grow if each part let the next message in.
-        if (socket.getBufferedAmount() === 0) this.#guarded(socket, () => handlers.drain());
+        if (socket.getBufferedAmount() === 0) this.#guarded(socket, () => session?.drained());
       },
-      close: () => {
-        if (opened !== undefined) this.#open.delete(opened);
+      close: (socket) => {
+        this.#open.delete(socket);
         if (this.#open.size === 0) {
           clearInterval(this.#look);
           this.#look = undefined;
         }
-        handlers.close();
+        session?.closed();
       },
     };
   }
 
-  #sendAway(): void {
-    for (const [socket, handlers] of [...this.#open]) {
+  #closeForbidden(): void {
+    for (const [socket, mayListen] of [...this.#open]) {
       this.#guarded(socket, () => {
-        if (handlers.mayListen?.() === false) socket.close(POLICY_VIOLATION, 'the key may not listen to this any more');
+        if (!mayListen()) socket.close(POLICY_VIOLATION, 'the key may not listen to this any more');
       });
     }
   }

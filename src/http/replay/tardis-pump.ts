@@ -18,10 +18,7 @@ export interface PumpDeps {
   readonly ended: (error?: unknown) => void;
 }
 
-/**
- * Sends streams to their clients in one order. All wait for one that does not keep up, so that none is ahead; each task is a
- * view of the archive of its own.
- */
+/** Sends streams to their clients in one order; all wait for one that does not keep up. */
 export class TardisPump {
   readonly #deps: PumpDeps;
   readonly #merged: MergedStream;
@@ -65,7 +62,7 @@ export class TardisPump {
 
   #send(): void {
     try {
-      // A connection that is closing calls nothing: its `left` is called in a moment.
+      // A connection that is closing calls nothing: `left` follows in a moment.
       let waitMs: number | undefined = 0;
       const work = () => {
         waitMs = this.#deps.database.read(() => this.#reader.read((item) => this.#sendItem(item)));

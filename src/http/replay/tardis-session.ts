@@ -20,7 +20,7 @@ export interface SessionDeps {
   readonly source: TardisSource;
   readonly queue: FairQueue;
   readonly monotonicMs: () => number;
-  /** Between the first connection of a session and its beginning: so long others may join, and subscriptions come. */
+  /** From the first connection of a session to its start: the time for others to join, and for subscriptions. */
   readonly sessionDelayMs: number;
   /** Hears why a session broke off for a fault of ours. */
   readonly logCut: (error: unknown) => void;
@@ -67,7 +67,7 @@ export class SessionMember {
 
 /**
  * Sockets of `/ws-replay` that are replayed together, each its own window and subscriptions, in one order by time. It begins
- * a while behind its first connection. Frames that nobody knows are passed over.
+ * `sessionDelayMs` after its first connection. Unknown frames are ignored.
  */
 export class TardisSession {
   readonly #deps: SessionDeps;
@@ -98,12 +98,10 @@ export class TardisSession {
   received(member: SessionMember, text: string): void {
     const request = channelRequest(text);
     if (request === undefined) return;
+    const { connection, stream } = member;
     if (request.kind === 'ping') {
-      member.connection.send('PONG');
-      return;
-    }
-    const { stream } = member;
-    if (request.kind === 'unsubscribe') {
+      connection.send('PONG');
+    } else if (request.kind === 'unsubscribe') {
       member.unsubscribe(request.assetIds);
       this.#inView(() => stream?.unsubscribe(request.assetIds));
     } else {
@@ -175,7 +173,7 @@ export class TardisSession {
   }
 }
 
-/** Whether an error is something that the client is to hear of. */
+/** Whether an error is the client's to know. */
 export function isTheirs(error: unknown): boolean {
   return error instanceof DomainError && error.kind !== 'unavailable';
 }
@@ -190,12 +188,7 @@ function reasonOf(error: unknown): string {
   const text = isTheirs(error)
     ? (error as DomainError).message
     : 'the archive cannot answer right now: try again later';
-  const bytes = Buffer.from(text);
+  const cut = Buffer.from(text).subarray(0, REASON_BYTES_MAX).toString();
   // A letter that was cut in two is left out.
-  return bytes.length <= REASON_BYTES_MAX
-    ? text
-    : bytes
-        .subarray(0, REASON_BYTES_MAX)
-        .toString()
-        .replace(/\uFFFD+$/, '');
+  return cut.replace(/\uFFFD+$/, '');
 }

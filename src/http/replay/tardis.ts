@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import { FairQueue } from '../../replay/fair-queue.ts';
+import type { FairQueue } from '../../replay/fair-queue.ts';
 import { NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
 import { normalizedStream } from '../../replay/tardis/normalized-stream.ts';
 import { nativeOptionsOf, normalizedOptionsOf, speedOf, windowOf } from '../../replay/tardis/options.ts';
@@ -12,33 +12,31 @@ import { PriceTexts } from '../../venue/price-texts.ts';
 import { pathOf, searchOf } from '../plugins/access.ts';
 import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../response/pulled-body.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
-import { PacedReader } from './paced-reader.ts';
+import { PacedReader, tardisChunks } from './paced-reader.ts';
 import type { Sockets } from './socket.ts';
-import { tardisChunks } from './tardis-body.ts';
-import { type Outlet, TardisPump } from './tardis-pump.ts';
-import { closeConnection, isTheirs, type SessionMember, TardisSession } from './tardis-session.ts';
+import { TardisPump } from './tardis-pump.ts';
+import { closeConnection, isTheirs, TardisSession } from './tardis-session.ts';
 
 export interface TardisDeps {
   readonly archive: Archive;
-  readonly sockets: Pick<Sockets, 'upgrade'>;
+  readonly upgrade: Sockets['upgrade'];
   readonly clocks: () => { readonly monotonicMs: number; readonly wallMs: number };
   /** Hears why a stream broke off for a fault of ours. */
   readonly logCut: (error: unknown, request: Request) => void;
-  /** Whether the server is going; left out: never. */
-  readonly isDraining?: () => boolean;
-  /** Left out: of this interface alone. */
-  readonly queue?: FairQueue;
-  /** As tardis-machine waits, unless it is said. */
+  /** Whether the server is going. */
+  readonly isDraining: () => boolean;
+  readonly queue: FairQueue;
+  /** Left out: as tardis-machine waits. */
   readonly sessionDelayMs?: number;
 }
 
-/** Replays over HTTP under way at once; of a slow reader each holds a few chunks. */
+/** Replays over HTTP at once; for a slow reader each holds a few chunks. */
 export const TARDIS_STREAMS_MAX = 64;
 const SESSION_DELAY_MS = 2000;
 const HOUR_SECONDS = 3600;
 const MEGABYTE = 1024 * 1024;
 
-/** A replay that was asked for: what it gives, from when on, and how fast. */
+/** A replay that was asked for. */
 interface Asked {
   readonly open: (source: TardisSource) => TardisStream;
   readonly lineOf: (item: StreamItem) => string;
@@ -53,11 +51,11 @@ interface Asked {
  */
 export function tardisController({
   archive,
-  sockets,
+  upgrade,
   clocks,
   logCut,
-  isDraining = () => false,
-  queue = new FairQueue(),
+  isDraining,
+  queue,
   sessionDelayMs = SESSION_DELAY_MS,
 }: TardisDeps) {
   const { database } = archive;
@@ -72,9 +70,10 @@ export function tardisController({
     });
     return { stream, pace: { fromMs, speed, monotonicMs } };
   };
-  const answer = (request: Request, set: ResponseSettings, server: Reader['server'], ask: () => Asked): Response =>
-    answered(set, request, () => {
-      const asked = ask();
+  type Context = { readonly request: Request; readonly set: ResponseSettings; readonly server: Reader['server'] };
+  const answer = ({ request, set, server }: Context, askedIn: (query: URLSearchParams) => Asked): Response => {
+    try {
+      const asked = askedIn(queryOf(request));
       const { stream, pace } = opened(asked);
       if (request.method === 'HEAD') return respond(set, null, STREAM_HEADERS);
       if (underWay >= TARDIS_STREAMS_MAX) {
@@ -94,69 +93,68 @@ export function tardisController({
         if (error !== undefined && !isTheirs(error)) logCut(error, request);
       });
       return respond(set, body, { ...STREAM_HEADERS, ...PULLED_BODY_HEADERS });
-    });
+    } catch (error) {
+      // In tardis-machine's form. Its own refusals are all a 500; these say whose fault it is.
+      if (!(error instanceof DomainError) || !isTheirs(error)) throw error;
+      const { kind, message } = error;
+      const refusal = { responseText: message, message, url: pathOf(request) };
+      return respondJson(set, refusal, JSON_HEADERS, STATUS_OF[kind] ?? 400);
+    }
+  };
   return new Elysia({ name: 'tardis' })
-    .get('/replay', ({ request, set, server }) => answer(request, set, server, () => nativeReplay(queryOf(request))))
-    .get('/replay-normalized', ({ request, set, server }) =>
-      answer(request, set, server, () => normalizedReplay(queryOf(request))),
-    )
+    .get('/replay', (context) => answer(context, nativeReplay))
+    .get('/replay-normalized', (context) => answer(context, normalizedReplay))
     .get('/health-check', ({ set }) => healthCheck(set, clocks().wallMs))
     .get('/ws-replay', ({ request, server }) => {
       const query = queryOf(request);
-      let session: TardisSession | undefined;
-      let member: SessionMember | undefined;
-      return sockets.upgrade(server, request, {
-        open: (connection) => {
-          try {
-            const window = windowOf(query.get('exchange'), query.get('from'), query.get('to'));
-            const speed = speedOf(query.get('speed')) ?? 0;
-            const name = query.get('session') || crypto.randomUUID();
-            session = sessions.get(name);
-            if (session?.hasStarted === true) {
-              session = undefined;
-              throw new DomainError('conflict', 'this session has started already: nobody can join it any more');
-            }
-            if (session === undefined) {
-              const cut = (error: unknown) => logCut(error, request);
-              const deps = { source, queue, monotonicMs, sessionDelayMs, logCut: cut };
-              session = new TardisSession(deps, speed, () => sessions.delete(name));
-              sessions.set(name, session);
-            }
-            member = session.join(connection, window);
-          } catch (error) {
-            closeConnection(connection, error, '');
+      return upgrade(server, request, (connection) => {
+        try {
+          const window = windowOf(query.get('exchange'), query.get('from'), query.get('to'));
+          const speed = speedOf(query.get('speed')) ?? 0;
+          const name = query.get('session') || crypto.randomUUID();
+          const joined = sessions.get(name);
+          if (joined?.hasStarted === true) {
+            throw new DomainError('conflict', 'this session has started already: nobody can join it any more');
           }
-        },
-        message: (text) => member !== undefined && session?.received(member, text),
-        drain: () => member !== undefined && session?.drained(member),
-        close: () => member !== undefined && session?.left(member),
+          const cut = (error: unknown) => logCut(error, request);
+          const deps = { source, queue, monotonicMs, sessionDelayMs, logCut: cut };
+          const session = joined ?? new TardisSession(deps, speed, () => sessions.delete(name));
+          sessions.set(name, session);
+          const member = session.join(connection, window);
+          return {
+            received: (text) => session.received(member, text),
+            drained: () => session.drained(member),
+            closed: () => session.left(member),
+          };
+        } catch (error) {
+          closeConnection(connection, error, '');
+          return undefined;
+        }
       });
     })
-    .get('/ws-replay-normalized', ({ request, server }) => {
-      let pump: TardisPump | undefined;
-      let outlet: Outlet | undefined;
-      return sockets.upgrade(server, request, {
-        open: (connection) => {
-          const ended = (error?: unknown) => {
-            if (error !== undefined && !isTheirs(error)) logCut(error, request);
-            closeConnection(connection, error, 'WS replay-normalized finished');
+    .get('/ws-replay-normalized', ({ request, server }) =>
+      upgrade(server, request, (connection) => {
+        const ended = (error?: unknown) => {
+          if (error !== undefined && !isTheirs(error)) logCut(error, request);
+          closeConnection(connection, error, 'WS replay-normalized finished');
+        };
+        try {
+          const { stream, pace } = opened(normalizedReplay(queryOf(request)));
+          const pump = new TardisPump({ database, queue, pace, ended }, new MergedStream([stream]), [
+            { connection, stream },
+          ]);
+          pump.start();
+          return {
+            received: (text) => text === 'PING' && connection.send('PONG'),
+            drained: () => pump.drained(stream),
+            closed: () => pump.stop(),
           };
-          try {
-            const { stream, pace } = opened(normalizedReplay(queryOf(request)));
-            outlet = { connection, stream };
-            pump = new TardisPump({ database, queue, pace, ended }, new MergedStream([stream]), [outlet]);
-            pump.start();
-          } catch (error) {
-            ended(error);
-          }
-        },
-        message: (text) => {
-          if (text === 'PING') outlet?.connection.send('PONG');
-        },
-        drain: () => outlet !== undefined && pump?.drained(outlet.stream),
-        close: () => pump?.stop(),
-      });
-    });
+        } catch (error) {
+          ended(error);
+          return undefined;
+        }
+      }),
+    );
 }
 
 function queryOf(request: Request): URLSearchParams {
@@ -166,10 +164,9 @@ function queryOf(request: Request): URLSearchParams {
 function nativeReplay(query: URLSearchParams): Asked {
   const options = nativeOptionsOf(query.get('options') ?? undefined);
   const { filters, withDisconnects, fromMs } = options;
-  const lines = new NativeLines(withDisconnects);
   return {
     open: (source) => new NativeStream(source, options, filters),
-    lineOf: (item) => lines.lineOf(item),
+    lineOf: nativeLines(withDisconnects),
     assetIds: filters.flatMap(({ assetIds = [] }) => assetIds),
     fromMs,
     speed: speedOf(query.get('speed')) ?? options.speed ?? 0,
@@ -187,45 +184,27 @@ function normalizedReplay(query: URLSearchParams): Asked {
   };
 }
 
-/** Messages with the time at which they came; a lost connection is an empty line, never two of them. */
-class NativeLines {
-  readonly #withDisconnects: boolean;
-  #isDisconnected = false;
-  #atMs = -1;
-  #opens = '';
-
-  constructor(withDisconnects: boolean) {
-    this.#withDisconnects = withDisconnects;
-  }
-
-  lineOf({ kind, localMs, text }: StreamItem): string {
+/** Writes messages with the time at which they came; a lost connection is an empty line, never two of them. */
+function nativeLines(withDisconnects: boolean): Asked['lineOf'] {
+  let isDisconnected = false;
+  let atMs = -1;
+  let opens = '';
+  return ({ kind, localMs, text }) => {
     if (kind === 'rest') return '';
-    const wasDisconnected = this.#isDisconnected;
-    this.#isDisconnected = kind === 'disconnect';
-    if (kind === 'disconnect') return this.#withDisconnects && !wasDisconnected ? '\n' : '';
-    if (localMs !== this.#atMs) this.#opens = `{"localTimestamp":"${formatInstant(localMs)}","message":`;
-    this.#atMs = localMs;
-    return `${this.#opens}${text}}\n`;
-  }
+    const wasDisconnected = isDisconnected;
+    isDisconnected = kind === 'disconnect';
+    if (isDisconnected) return withDisconnects && !wasDisconnected ? '\n' : '';
+    if (localMs !== atMs) opens = `{"localTimestamp":"${formatInstant(localMs)}","message":`;
+    atMs = localMs;
+    return `${opens}${text}}\n`;
+  };
 }
 
-/** An asset that nobody recorded would be an answer without lines, and look like a market without trading. */
+/** Without it an unrecorded asset would look like a market without trading. */
 function refuseUnknownAssets({ markets }: Archive, assetIds: readonly string[]): void {
   for (const assetId of assetIds) {
     if (markets.findByAsset(assetId) !== undefined) continue;
     throw new DomainError('not-found', `no recorded market has the asset ${assetId}`);
-  }
-}
-
-/** In tardis-machine's form, whatever refuses. Its own refusals are a 500 there; here they say whose fault it is. */
-function answered(set: ResponseSettings, request: Request, work: () => Response): Response {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof DomainError) || !isTheirs(error)) throw error;
-    const { message } = error;
-    const status = STATUS_OF[error.kind] ?? 400;
-    return respondJson(set, { responseText: message, message, url: pathOf(request) }, JSON_HEADERS, status);
   }
 }
 

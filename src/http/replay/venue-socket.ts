@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { VenueSession } from '../../replay/clob/channel-session.ts';
+import { type Connection, VenueSession } from '../../replay/clob/channel-session.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { replayIn } from '../plugins/access.ts';
@@ -9,7 +9,7 @@ export interface VenueSocketDeps {
   readonly replays: Replays;
   readonly sockets: Sockets;
   readonly monotonicMs: () => number;
-  /** Whether who sent a request may still listen to a replay. */
+  /** Whether the sender of a request may still listen to a replay. */
   readonly mayListen: (request: Request, replay: Replay) => boolean;
 }
 
@@ -17,20 +17,15 @@ export interface VenueSocketDeps {
 export function venueSocketController({ replays, sockets, monotonicMs, mayListen }: VenueSocketDeps) {
   return new Elysia({ name: 'venue-socket' }).get('/ws/market', ({ request, server, params }) => {
     const replay = replays.find(replayIn(params));
-    let session: VenueSession | undefined;
-    return sockets.upgrade(server, request, {
-      open: (connection) => {
-        session = new VenueSession(replay, connection, monotonicMs, sockets.failed);
-        replay.clients += 1;
-      },
-      message: (text) => session?.received(text),
-      drain: () => session?.drained(),
-      close: () => {
-        if (session === undefined) return;
+    const open = (connection: Connection) => {
+      const session = new VenueSession(replay, connection, monotonicMs, sockets.failed);
+      replay.clients += 1;
+      const closed = () => {
         session.closed();
         replay.clients -= 1;
-      },
-      mayListen: () => mayListen(request, replay),
-    });
+      };
+      return { received: (text: string) => session.received(text), drained: () => session.drained(), closed };
+    };
+    return sockets.upgrade(server, request, open, () => mayListen(request, replay));
   });
 }

@@ -8,8 +8,8 @@ import { importRecords } from '../../support/archive.ts';
 import { START_MS, sampleMarket } from '../../support/sample-records.ts';
 import { startReplaying } from './replaying.ts';
 
-// The router knows this format in a copy of the package of its own.
-FormatRegistry.Set('date-time', (text) => Number.isFinite(Date.parse(text)));
+// TypeBox knows no formats of its own.
+FormatRegistry.Set('date-time', (text) => !Number.isNaN(Date.parse(text)));
 
 const REPLAYS = '/v1/replays';
 const start = () => startReplaying((archive) => importRecords(archive, [sampleMarket()]));
@@ -33,8 +33,8 @@ test('a process that replays serves a document of its own, which has what a serv
 test('its operations are the methods of its paths, and their answers are as it says', async () => {
   await using replaying = await start();
   const paths = pathsOf(replayDocument('0.0.0-test'));
-  const made = await replaying.ask('POST', REPLAYS, { paused: true });
-  const { data } = (await made.clone().json()) as { data: { id: string } };
+  const created = await replaying.ask('POST', REPLAYS, { paused: true });
+  const { data } = (await created.clone().json()) as { data: { id: string } };
   const own = `${REPLAYS}/${data.id}`;
   for (const [described, path] of [
     [REPLAYS, REPLAYS],

@@ -1,24 +1,21 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
-import { SOCKET_OPTIONS, type SocketHandlers, Sockets } from '../../../src/http/replay/socket.ts';
+import { SOCKET_OPTIONS, type SocketSession, Sockets } from '../../../src/http/replay/socket.ts';
 import type { Connection } from '../../../src/replay/clob/channel-session.ts';
 import { RawSocket } from './raw-socket.ts';
 
 const SOCKETS_MAX = 3;
-const NOTHING: SocketHandlers = {
-  open: () => undefined,
-  message: () => undefined,
-  drain: () => undefined,
-  close: () => undefined,
-};
+const NOTHING: SocketSession = { received: () => undefined, drained: () => undefined, closed: () => undefined };
 
-/** A server whose sockets have these handlers. */
-function serverOf(handlersOf: () => Partial<SocketHandlers>) {
+/** A server whose sockets have sessions that do this. */
+function serverOf(opener: (connection: Connection) => Partial<SocketSession> | undefined) {
   const log: string[] = [];
   const sockets = new Sockets(SOCKETS_MAX, (line) => log.push(line));
   const app = new Elysia({ websocket: SOCKET_OPTIONS })
     .onError(({ error }) => new Response(String(error), { status: 400 }))
-    .get('/socket', ({ request, server }) => sockets.upgrade(server, request, { ...NOTHING, ...handlersOf() }));
+    .get('/socket', ({ request, server }) =>
+      sockets.upgrade(server, request, (connection) => ({ ...NOTHING, ...opener(connection) })),
+    );
   app.listen({ hostname: '127.0.0.1', port: 0 });
   return {
     sockets,
@@ -33,18 +30,18 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 describe('a client that does not read', () => {
-  test('is reported to its sender, which waits until it has taken everything', async () => {
+  test('makes its sender wait until it has taken everything', async () => {
     const text = 'x'.repeat(60_000);
     let connection: Connection | undefined;
     let drains = 0;
-    await using server = serverOf(() => ({
-      open: (opened) => {
-        connection = opened;
-      },
-      drain: () => {
-        drains += 1;
-      },
-    }));
+    await using server = serverOf((opened) => {
+      connection = opened;
+      return {
+        drained: () => {
+          drains += 1;
+        },
+      };
+    });
     const client = await RawSocket.open(server.url);
     client.stopReading();
     await until(() => connection !== undefined);
@@ -64,12 +61,14 @@ describe('a client that does not read', () => {
     const text = 'x'.repeat(12 * 1024 * 1024);
     let drainedAt: number | undefined;
     let client: RawSocket | undefined;
-    await using server = serverOf(() => ({
-      open: (connection) => void connection.send(text),
-      drain: () => {
-        drainedAt ??= client!.receivedBytes;
-      },
-    }));
+    await using server = serverOf((connection) => {
+      connection.send(text);
+      return {
+        drained: () => {
+          drainedAt ??= client!.receivedBytes;
+        },
+      };
+    });
     client = await RawSocket.open(server.url);
     while (drainedAt === undefined) {
       client.stopReading();
@@ -86,14 +85,14 @@ describe('a client that does not read', () => {
     const text = 'x'.repeat(1024 * 1024);
     let connection: Connection | undefined;
     let closes = 0;
-    await using server = serverOf(() => ({
-      open: (opened) => {
-        connection = opened;
-      },
-      close: () => {
-        closes += 1;
-      },
-    }));
+    await using server = serverOf((opened) => {
+      connection = opened;
+      return {
+        closed: () => {
+          closes += 1;
+        },
+      };
+    });
     const client = await RawSocket.open(server.url);
     client.stopReading();
     await until(() => connection !== undefined);
@@ -112,7 +111,10 @@ describe('a client that does not read', () => {
 
 test('a message larger than what may wait comes whole to a client that reads', async () => {
   const text = 'y'.repeat(40 * 1024 * 1024);
-  await using server = serverOf(() => ({ open: (connection) => void connection.send(text) }));
+  await using server = serverOf((connection) => {
+    connection.send(text);
+    return undefined;
+  });
   const client = await RawSocket.open(server.url);
   await until(() => client.receivedBytes > text.length);
   expect(client.messages.texts).toEqual([text]);
@@ -140,9 +142,9 @@ test('what is no request for a socket is refused, and takes no room', async () =
   client.leave();
 });
 
-test('a handler that fails closes its socket with 1011, and the others go on', async () => {
+test('a session that fails closes its socket with 1011, and the others go on', async () => {
   await using server = serverOf(() => ({
-    message: (text) => {
+    received: (text) => {
       if (text === 'fail') throw new Error('it failed');
     },
   }));
@@ -158,7 +160,7 @@ test('a handler that fails closes its socket with 1011, and the others go on', a
 
 test('a frame of more than 512 KiB closes its socket with 1009; one of as much is read', async () => {
   const lengths: number[] = [];
-  await using server = serverOf(() => ({ message: (text) => void lengths.push(text.length) }));
+  await using server = serverOf(() => ({ received: (text) => void lengths.push(text.length) }));
   const client = await RawSocket.open(server.url);
   client.send('a'.repeat(512 * 1024));
   await until(() => lengths.length === 1);
