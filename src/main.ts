@@ -13,7 +13,7 @@ async function main(): Promise<void> {
     process.stderr.write(`bookreel: standard output cannot be written (${error.code}): the output above is lost\n`);
     process.exit(1);
   });
-  // A server whose log reader went away goes on serving; there is nobody left to tell.
+  // A server whose log reader went away goes on serving.
   process.stderr.on('error', () => undefined);
   const code = await run(process.argv.slice(2), {
     out: (text) => process.stdout.write(text),
@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   });
   // A pipe takes what was written at its reader's pace; what is not flushed would be lost with the process.
   await new Promise<void>((resolve) => process.stdout.end(() => resolve()));
-  // But who reads no messages does not keep a process that was told to stop.
+  // But a reader that takes no messages does not keep a process from stopping.
   await Promise.race([new Promise<void>((resolve) => process.stderr.end(() => resolve())), Bun.sleep(MESSAGES_MS)]);
   process.exit(code);
 }

@@ -80,13 +80,13 @@ async function exportTo(terminal: Terminal, options: ExportOptions, archive: Arc
     return;
   }
   using file = NewFile.begin(options.output, options.force === true);
-  using beside = NewFile.begin(`${options.output}${MANIFEST_SUFFIX}`, options.force === true);
+  using manifestFile = NewFile.begin(`${options.output}${MANIFEST_SUFFIX}`, options.force === true);
   const manifest = await exportInto(options, archive, (bytes) => file.write(bytes));
-  beside.write(Buffer.from(json(manifest)));
-  // In this order a file is never beside the manifest of another one, whenever this is killed.
-  beside.withdraw();
+  manifestFile.write(Buffer.from(json(manifest)));
+  // In this order a file never has the manifest of another one, whenever this is killed.
+  manifestFile.withdraw();
   file.commit();
-  beside.commit();
+  manifestFile.commit();
   terminal.out(options.json === true ? json(manifest) : `${summaryOf(manifest)} written to '${options.output}'\n`);
 }
 
@@ -108,22 +108,23 @@ function summaryOf({ counts, bytes }: Manifest): string {
   return `${markets} markets with ${records} records (${snapshot} snapshots), ${bytes} bytes,`;
 }
 
-export function coins(text: string, previous: readonly string[] = []): readonly string[] {
-  const named = text.split(',').map((item) => canonicalCoin(item.trim()));
-  if (!named.every(isCoin)) throw new InvalidArgumentError('It must be coin codes like btc,eth.');
-  return [...previous, ...named];
-}
+export const coins = listOf((item) => {
+  const coin = canonicalCoin(item);
+  return isCoin(coin) ? coin : undefined;
+}, 'It must be coin codes like btc,eth.');
+
+export const timeframes = listOf(parseTimeframe, `It must be some of ${TIMEFRAMES.join(', ')}.`);
 
 export function market(text: string, previous: readonly string[] = []): readonly string[] {
   if (text === '') throw new InvalidArgumentError('It must be a conditionId or a slug.');
   return [...previous, text];
 }
 
-export function timeframes(text: string, previous: readonly Timeframe[] = []): readonly Timeframe[] {
-  const named = text.split(',').map((item) => {
-    const timeframe = parseTimeframe(item.trim());
-    if (timeframe === undefined) throw new InvalidArgumentError(`It must be some of ${TIMEFRAMES.join(', ')}.`);
-    return timeframe;
-  });
-  return [...previous, ...named];
+/** A parser of comma-separated lists, each added to those before; it refuses what `read` gives undefined for. */
+function listOf<T>(read: (item: string) => T | undefined, refusal: string) {
+  return (text: string, previous: readonly T[] = []): readonly T[] => {
+    const items = text.split(',').map((item) => read(item.trim()));
+    if (!items.every((item) => item !== undefined)) throw new InvalidArgumentError(refusal);
+    return [...previous, ...items];
+  };
 }

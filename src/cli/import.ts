@@ -10,6 +10,7 @@ import { type Source, sourcesOf } from '../import/source.ts';
 import type { Archive } from '../store/archive.ts';
 import { DATABASE_FILE } from '../store/database.ts';
 import { EXIT, ExitWith } from './exit.ts';
+import { onStopSignals } from './stop-signals.ts';
 import { json, Progress, printable, type Terminal, table } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
@@ -86,7 +87,7 @@ function paceOption(text: string): SnapshotPace {
   return pace;
 }
 
-/** A rehearsal on an archive that does not exist yet leaves none behind. */
+/** A rehearsal on an archive that does not exist yet creates none. */
 async function withArchiveOrRehearsal(
   terminal: Terminal,
   options: ImportCommandOptions,
@@ -140,17 +141,10 @@ function writable<T>(path: string, write: () => T): T {
 /** The first SIGINT or SIGTERM asks the import to stop; a second one ends the process, as it would without us. */
 function interruptible(terminal: Terminal): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
-  const stop = () => {
-    release();
+  const release = onStopSignals(() => {
     terminal.err(`${terminal.errIsTerminal ? '\n' : ''}stopping at the end of this batch (once more ends at once)\n`);
     controller.abort();
-  };
-  const release = () => {
-    process.off('SIGINT', stop);
-    process.off('SIGTERM', stop);
-  };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  });
   return { signal: controller.signal, [Symbol.dispose]: release };
 }
 

@@ -37,16 +37,11 @@ export function keyCommand(terminal: Terminal): Command {
       'after',
       '\nExamples:\n  $ bookreel key create --tier free\n  $ bookreel key create --tier enterprise --account desk@example.com --name backtests --rpm 5000\n  $ bookreel key create --tier pro --name out-of-sample --as-of 2026-04-16T07:00Z',
     )
-    .action((_, command: Command) => {
+    .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
-      withArchive(terminal, options, { create: true }, (archive) => {
-        const issued = createKey(archive, terminal.clock(), {
-          account: options.account,
-          name: options.name,
-          tier: options.tier,
-          requestsPerMinute: options.rpm,
-          asOfMs: options.asOf,
-        });
+      await withArchive(terminal, options, { create: true }, (archive) => {
+        const { account, name, tier, rpm: requestsPerMinute, asOf: asOfMs } = options;
+        const issued = createKey(archive, terminal.clock(), { account, name, tier, requestsPerMinute, asOfMs });
         printIssued(terminal, options, issued, 'created');
       });
     });
@@ -54,9 +49,9 @@ export function keyCommand(terminal: Terminal): Command {
     .command('list')
     .description('list keys by their public prefix; a key itself is never shown again')
     .addHelpText('after', '\nExamples:\n  $ bookreel key list\n  $ bookreel key list --json')
-    .action((_, command: Command) => {
+    .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      withArchive(terminal, options, { create: false }, (archive) =>
+      await withArchive(terminal, options, { create: false }, (archive) =>
         printKeys(terminal, options, archive.apiKeys.list()),
       );
     });
@@ -65,9 +60,9 @@ export function keyCommand(terminal: Terminal): Command {
     .argument('<id>', "id of the key: see 'bookreel key list'")
     .description('print a new key in place of the old one, which fails from the next request on')
     .addHelpText('after', '\nExamples:\n  $ bookreel key rotate key_abcdefghij')
-    .action((id: string, _, command: Command) => {
+    .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      withArchive(terminal, options, { create: false }, (archive) => {
+      await withArchive(terminal, options, { create: false }, (archive) => {
         const issued = archive.database.write(() => archive.apiKeys.rotate(id, terminal.clock()));
         printIssued(terminal, options, issued, 'rotated');
       });
@@ -77,9 +72,9 @@ export function keyCommand(terminal: Terminal): Command {
     .argument('<id>', "id of the key: see 'bookreel key list'")
     .description('refuse a key from the next request on')
     .addHelpText('after', '\nExamples:\n  $ bookreel key revoke key_abcdefghij')
-    .action((id: string, _, command: Command) => {
+    .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      withArchive(terminal, options, { create: false }, (archive) => {
+      await withArchive(terminal, options, { create: false }, (archive) => {
         const revoked = archive.database.write(() => archive.apiKeys.revoke(id, terminal.clock()));
         if (options.json === true) terminal.out(json(keyDocument(revoked)));
         else terminal.err(`key ${id} is revoked\n`);

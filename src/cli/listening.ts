@@ -1,22 +1,13 @@
 import { closeSync, openSync } from 'node:fs';
 import { DomainError } from '../domain/errors.ts';
 
-/** A service that can be reached. */
-export interface Listening {
-  readonly port: number;
-  /** Lets nobody in any more. Settles when the requests under way are answered. */
-  drain(): Promise<void>;
-  /** Cuts off what is still open. */
-  stop(): void;
-}
-
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly idleSeconds: number;
   /** Left out: BODY_BYTES_MAX. */
   readonly bodyBytesMax?: number;
-  /** Hears, in a line, why connections are refused for a while. */
+  /** Logs, in a line, why connections are refused for a while. */
   readonly say: (line: string) => void;
 }
 
@@ -24,7 +15,7 @@ export interface ListenOptions {
 const BODY_BYTES_MAX = 64 * 1024;
 /** Files that are free as long as connections are taken: the answers under way may need some. */
 const SPARE_FILES = 8;
-/** So often they are looked for, which takes a fortieth of a millisecond, while connections are taken and while they are not. */
+/** Between two checks for free files, which take a fortieth of a millisecond: while connections are taken, and refused. */
 const LOOK_MS = { listening: 250, refusing: 1000 };
 
 type Server = Pick<Bun.Server<unknown>, 'port' | 'stop'>;
@@ -42,17 +33,12 @@ interface App {
   readonly server: Server | null;
 }
 
-/** The service on an address of its own. Throws 'conflict' when it cannot be had. */
-export function listen(app: App, options: ListenOptions): Listening {
-  return new Listener(app, options);
-}
-
 /**
- * Takes connections as long as files are free. Without any, the server would ask for the next connection again and again,
- * with all the processor time there is. So it stops listening before that, goes on with whoever is connected, and listens again
- * when some have left.
+ * A service on an address of its own, which takes connections as long as files are free. Without any, the server would ask for
+ * the next connection again and again, with all the processor time there is: so it stops listening before that, goes on with
+ * those connected, and listens again when some have left.
  */
-class Listener implements Listening {
+export class Listener {
   readonly port: number;
   readonly #app: App;
   readonly #options: ListenOptions;
@@ -62,6 +48,7 @@ class Listener implements Listening {
   readonly #leaving = new Map<Server, Promise<void>>();
   #look: NodeJS.Timeout;
 
+  /** Throws 'conflict' when the address cannot be had. */
   constructor(app: App, options: ListenOptions) {
     this.#app = app;
     this.#options = options;
@@ -70,12 +57,14 @@ class Listener implements Listening {
     this.#look = this.#lookLater();
   }
 
+  /** Takes no more connections. Settles when the requests under way are answered. */
   async drain(): Promise<void> {
     clearTimeout(this.#look);
     this.#refuse();
     await Promise.all(this.#leaving.values());
   }
 
+  /** Cuts off what is still open. */
   stop(): void {
     clearTimeout(this.#look);
     this.#refuse();

@@ -1,11 +1,11 @@
 import { write } from 'node:fs';
 import type { LogSink } from '../http/plugins/access-log.ts';
 
-/** The pipe is full and whoever shares it with us wants no write to wait: it is looked at again so much later. */
+/** Until the next try at a full pipe that another process made non-blocking. */
 const AGAIN_MS = 10;
 
 /**
- * Writes to an open file descriptor from another thread: a pipe whose reader stands still holds up that thread, never the
+ * Writes to an open file descriptor from another thread: a pipe whose reader has stopped holds up that thread, never the
  * one that answers. One text at a time, see AccessLog. What others write to a pipe that is full may come between two parts.
  */
 export function logDescriptor(descriptor: number): LogSink {

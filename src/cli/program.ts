@@ -1,14 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
-import { backupCommand } from './backup.ts';
+import { backupCommand, restoreCommand } from './backup.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
 import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
 import { keyCommand } from './key.ts';
 import { openapiCommand } from './openapi.ts';
 import { replayCommand } from './replay.ts';
-import { restoreCommand } from './restore.ts';
 import { seedCommand } from './seed.ts';
 import { serveCommand } from './serve.ts';
 import { printable, type Terminal } from './terminal.ts';

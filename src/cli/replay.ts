@@ -8,7 +8,7 @@ import { bookAt } from '../replay/market-state.ts';
 import type { Replay } from '../replay/replay.ts';
 import { Replays } from '../replay/replays.ts';
 import { openArchive } from '../store/archive.ts';
-import { isLoopback, listen, originOf } from './listening.ts';
+import { isLoopback, Listener, originOf } from './listening.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
 import { steeringCommands } from './replay-steering.ts';
 import { type EdgeOptions, edgeOf } from './serve.ts';
@@ -88,7 +88,7 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
     });
     const { host, port } = options;
     const bounds = { idleSeconds: IDLE_SECONDS, bodyBytesMax: BODY_BYTES_MAX };
-    const listening = listen(app, { host, port, ...bounds, say: logError });
+    const listening = new Listener(app, { host, port, ...bounds, say: logError });
     announce(terminal, options, originOf(options.host, listening.port), replays, replay);
     if (options.paused !== true) replay.clock.resume();
     await first;

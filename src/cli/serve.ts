@@ -8,7 +8,7 @@ import { type Archive, openArchive } from '../store/archive.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { createKey } from './key.ts';
-import { type Listening, listen, originOf } from './listening.ts';
+import { Listener, originOf } from './listening.ts';
 import { logDescriptor } from './log-descriptor.ts';
 import { seed } from './seed.ts';
 import { stopSignals } from './stop-signals.ts';
@@ -16,7 +16,7 @@ import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
-/** Whom the service answers. */
+/** Which clients and hosts the service answers, and how. */
 export interface EdgeOptions {
   readonly trustedProxies?: readonly IpNetwork[];
   readonly corsOrigins?: readonly string[] | '*';
@@ -96,7 +96,7 @@ async function listenUntilStopped(
     edge: edgeOf(options, accessLog),
   });
   const { first, second } = stopSignals();
-  const listening = listen(app, { ...options, say: logError });
+  const listening = new Listener(app, { ...options, say: logError });
   announce(terminal, options, originOf(options.host, listening.port), demoKey);
   await first;
   draining = true;
@@ -108,7 +108,7 @@ async function listenUntilStopped(
 /** Lets the requests under way end, for so long or until `atOnce` settles; throws ExitWith when that is so. */
 async function stop(
   terminal: Terminal,
-  listening: Listening,
+  listening: Listener,
   drainSeconds: number,
   atOnce: Promise<void>,
 ): Promise<void> {

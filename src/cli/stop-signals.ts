@@ -1,22 +1,27 @@
 /**
- * Settle with the first and the second SIGTERM or SIGINT; a third one ends the process as it would without us. As the first
- * process of a container nothing else would end it: there signals without a handler have no effect.
+ * Calls the first of `handlers` with the first SIGTERM or SIGINT, the second one with the second; one more ends the process as
+ * it would without us. As the first process of a container nothing else would end it: there signals without a handler have
+ * no effect. Returns what takes the handlers back.
  */
-export function stopSignals(): { readonly first: Promise<void>; readonly second: Promise<void> } {
-  const first = Promise.withResolvers<void>();
-  const second = Promise.withResolvers<void>();
-  let count = 0;
+export function onStopSignals(...handlers: readonly (() => void)[]): () => void {
+  const waiting = [...handlers];
   const stop = () => {
-    count += 1;
-    if (count === 1) {
-      first.resolve();
-      return;
-    }
+    const handler = waiting.shift();
+    if (waiting.length === 0) release();
+    handler?.();
+  };
+  const release = () => {
     process.off('SIGTERM', stop);
     process.off('SIGINT', stop);
-    second.resolve();
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  return release;
+}
+
+/** Settle with the first and the second SIGTERM or SIGINT. */
+export function stopSignals(): { readonly first: Promise<void>; readonly second: Promise<void> } {
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  onStopSignals(first.resolve, second.resolve);
   return { first: first.promise, second: second.promise };
 }

@@ -22,9 +22,9 @@ export function tierCommand(terminal: Terminal): Command {
     .command('list')
     .description('list the tiers, the cheapest first')
     .addHelpText('after', '\nExamples:\n  $ bookreel tier list\n  $ bookreel tier list --json')
-    .action((_, command: Command) => {
+    .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      withArchive(terminal, options, { create: false }, (archive) =>
+      await withArchive(terminal, options, { create: false }, (archive) =>
         printTiers(terminal, options, archive.tiers.list()),
       );
     });
@@ -40,9 +40,9 @@ export function tierCommand(terminal: Terminal): Command {
       'after',
       '\nExamples:\n  $ bookreel tier set starter --rpm 120 --price 29\n  $ bookreel tier set pro --coins btc,eth,sol,xrp,doge --routes all',
     )
-    .action((id: string, _, command: Command) => {
+    .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<SetOptions>();
-      withArchive(terminal, options, { create: true }, (archive) => {
+      await withArchive(terminal, options, { create: true }, (archive) => {
         const changed = archive.database.write(() => changeTier(archive, id, options));
         printTiers(terminal, options, [changed]);
       });
@@ -65,7 +65,7 @@ function changeTier(archive: Archive, id: string, { rpm, coins, routes, price }:
     coins: coins === undefined ? held.coins : coins.list,
     routes: routes === undefined ? held.routes : routes.list,
     monthlyPriceUsd: price ?? held.monthlyPriceUsd,
-    // The note stands in for a price that is not decided.
+    // The note replaces a price that is not decided.
     priceNote: price === undefined ? held.priceNote : undefined,
   };
   archive.tiers.update(changed);

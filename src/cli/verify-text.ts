@@ -20,21 +20,14 @@ export function sentenceOf(problem: Problem): string {
   return place.length === 0 ? what : `${place.join(', ')}: ${what}`;
 }
 
-export function problemDocument(problem: Problem) {
-  const { kind, slug, conditionId, outcome, series, symbol, source, segmentId, fromMs, toMs, what } = problem;
+const PLACE = ['kind', 'slug', 'conditionId', 'outcome', 'series', 'symbol', 'source', 'segmentId'] as const;
+
+export function problemDocument(problem: Problem): object {
+  const { fromMs, toMs, what } = problem;
   return {
-    kind,
-    slug: slug ?? null,
-    conditionId: conditionId ?? null,
-    outcome: outcome ?? null,
-    series: series ?? null,
-    symbol: symbol ?? null,
-    source: source ?? null,
-    segmentId: segmentId ?? null,
-    from: instantOrNull(fromMs),
-    to: instantOrNull(toMs),
-    what,
-    sentence: sentenceOf(problem),
+    ...Object.fromEntries(PLACE.map((name) => [name, problem[name] ?? null])),
+    ...{ from: instantOrNull(fromMs), to: instantOrNull(toMs) },
+    ...{ what, sentence: sentenceOf(problem) },
   };
 }
 
@@ -54,15 +47,15 @@ function outcomeDocument(observed: OutcomeObservations) {
     ...rest,
     first: instantOrNull(firstMs),
     last: instantOrNull(lastMs),
-    longestSilence: stretchDocument(longestSilence),
-    frozen: { stretches: frozen, milliseconds: frozenMs, longest: stretchDocument(longestFrozen) },
+    longestSilence: rangeDocument(longestSilence),
+    frozen: { ranges: frozen, milliseconds: frozenMs, longest: rangeDocument(longestFrozen) },
   };
 }
 
-function stretchDocument(stretch: TimeRange | undefined) {
-  if (stretch === undefined) return null;
-  const { fromMs, toMs } = stretch;
-  return { from: instantOrNull(fromMs), to: instantOrNull(toMs), milliseconds: lengthOf(stretch) };
+function rangeDocument(range: TimeRange | undefined) {
+  if (range === undefined) return null;
+  const { fromMs, toMs } = range;
+  return { from: instantOrNull(fromMs), to: instantOrNull(toMs), milliseconds: lengthOf(range) };
 }
 
 /** Snapshots by outcome, and what is remarkable about them, as one row; no row when nothing is. */
@@ -100,7 +93,7 @@ function outcomeNotes(observed: OutcomeObservations): string[] {
     [observed.empty, 'empty'],
     [observed.placeholder, 'placeholder'],
     [observed.before, 'before the window'],
-    [observed.behind, 'behind it'],
+    [observed.behind, 'after it'],
     [secondsWithout, 'seconds without data'],
   ];
   const silenceMs = longestSilence === undefined ? 0 : lengthOf(longestSilence);
@@ -108,7 +101,7 @@ function outcomeNotes(observed: OutcomeObservations): string[] {
     ...counted.filter(([count]) => count > 0).map(([count, name]) => `${count} ${name}`),
     // Without a whole second of it there is nothing to say.
     ...(secondsWithout > 0 ? [`silent for up to ${seconds(silenceMs)}`] : []),
-    ...(frozen > 0 ? [`frozen for ${seconds(frozenMs)} in ${countOf(frozen, 'stretch', 'stretches')}`] : []),
+    ...(frozen > 0 ? [`frozen for ${seconds(frozenMs)} in ${countOf(frozen, 'range')}`] : []),
   ];
 }
 
@@ -128,8 +121,8 @@ export function recordsPerSecond(records: number, elapsedMs: number): number {
   return Math.round((records / Math.max(1, elapsedMs)) * 1000);
 }
 
-function countOf(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
+function countOf(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
 function seconds(ms: number): string {

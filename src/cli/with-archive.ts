@@ -9,22 +9,16 @@ export interface GlobalOptions {
 }
 
 /** Opens the data directory for one command and closes it whatever happens. */
-export function withArchive<T>(
+export async function withArchive<T>(
   terminal: Terminal,
   { data }: GlobalOptions,
   open: OpenOptions,
-  work: (archive: Archive) => T,
-): T {
+  work: (archive: Archive) => T | Promise<T>,
+): Promise<T> {
   const archive = openArchive(data, terminal.clock(), open);
-  const close = () => archive.database.close();
-  let result: T;
   try {
-    result = work(archive);
-  } catch (error) {
-    close();
-    throw error;
+    return await work(archive);
+  } finally {
+    archive.database.close();
   }
-  if (result instanceof Promise) return result.finally(close) as T;
-  close();
-  return result;
 }

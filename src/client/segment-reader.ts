@@ -1,7 +1,7 @@
 /**
  * Reads a recording in the form of segments (`…/export?format=segments`) as the snapshots of the API's pages: the same
  * records in the same order. Copy this file, it needs no other. It runs in Node, Bun, Deno and browsers (where pages from
- * https and localhost have crypto.subtle). `segments.md`, served beside it, describes the form.
+ * https and localhost have crypto.subtle). `segments.md`, served next to it, describes the form.
  */
 export type Level = { readonly price: number; readonly size: number };
 type Labels = 'id' | 'assetId' | 'conditionId' | 'symbol' | 'outcome' | 'timeframe' | 'timestamp';
@@ -13,7 +13,7 @@ type Numbers = ReturnType<typeof numbersOf>;
 
 const FIRST_LINE = new TextEncoder().encode('bookreel segments 1\n');
 const [HEAD_BYTES, DIGEST_BYTES, FRAME_BYTES_MAX] = [5, 32, 2 ** 24];
-/** What becomes of a level: below REMOVE its size changes, by an entry of the table, by whole units or by parts of one. */
+/** Edits of a level: below REMOVE its size changes, by an entry of the table, by whole units or by parts of one. */
 const [LISTED, WHOLE, REMOVE, INSERT, DOUBLE, DOUBLES] = [40, 48, 56, 57, 58, 31];
 const [DAMAGED, FOREIGN] = ['this recording is damaged', 'this is no recording of segments, version 1'];
 
@@ -28,7 +28,7 @@ export async function* readSnapshots(source: AsyncIterable<Uint8Array> | Uint8Ar
     const numbers = numbersOf(body);
     const of = type === 'R' ? series[numbers.unsigned()] : undefined;
     const segment = of?.type === 'snapshot' ? [...snapshotsOf(numbers, of)] : [];
-    // Segments ascend by their first snapshots: of what stands in front of this one nothing is to come.
+    // Segments ascend by their first snapshots: nothing before this one is to come.
     const isDue = (held: Snapshot) => (segment[0] ? inOrder(held, segment[0]) < 0 : type === 'M' || type === 'E');
     for (; waiting[0] && isDue(waiting[0]); count += 1) yield waiting.shift()!;
     waiting = [...waiting, ...segment].sort(inOrder);
@@ -42,7 +42,7 @@ export async function* readSnapshots(source: AsyncIterable<Uint8Array> | Uint8Ar
 const inOrder = (a: Snapshot, b: Snapshot) =>
   a.timestamp === b.timestamp ? Number(a.id) - Number(b.id) : a.timestamp < b.timestamp ? -1 : 1;
 
-/** The frames of a recording. Behind each stands its digest, which covers the digest before it as well. */
+/** The frames of a recording. After each comes its digest, which covers the digest before it as well. */
 async function* framesOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
   let [held, type, start] = [new Uint8Array(), '', FIRST_LINE.length];
   for await (const chunk of chunks) {
@@ -73,7 +73,7 @@ function* snapshotsOf(numbers: Numbers, series: Series): Generator<Snapshot, voi
   const labels = { assetId: clobTokenIds[outcomes.indexOf(outcome)]!, conditionId, symbol, outcome, timeframe };
   const [from, taken, version, count] = [unsigned(), unsigned(), unsigned(), unsigned()];
   if (version !== 2) throw new Error('this recording has segments of a version that is not known here');
-  // Behind a step that comes twice stands how often it comes again.
+  // A step that comes twice is followed by how often it comes again.
   const column = (nextStep: () => number) => {
     const values = [unsigned()];
     for (let before = Number.NaN; values.length < count; ) {

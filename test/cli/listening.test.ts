@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { Elysia } from 'elysia';
-import { listen } from '../../src/cli/listening.ts';
+import { Listener } from '../../src/cli/listening.ts';
 
 const WHERE = { host: '127.0.0.1', port: 0, idleSeconds: 30, say: () => undefined };
 
@@ -13,7 +13,7 @@ test('draining waits for an answer that is still being made', async () => {
     await held.promise;
     return 'made in the end';
   });
-  const listening = listen(app, WHERE);
+  const listening = new Listener(app, WHERE);
   const asking = connect(listening.port, '127.0.0.1');
   const closed = new Promise((resolve) => asking.once('close', resolve));
   asking.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -36,14 +36,14 @@ test('draining waits for an answer that is still being made', async () => {
 });
 
 test('an address that is taken is an error', async () => {
-  const first = listen(new Elysia(), WHERE);
-  const second = () => listen(new Elysia(), { ...WHERE, port: first.port });
+  const first = new Listener(new Elysia(), WHERE);
+  const second = () => new Listener(new Elysia(), { ...WHERE, port: first.port });
   expect(second).toThrow('another program listens there');
   first.stop();
 });
 
 test('connections on which nothing happens are closed: silent ones, with half a request, and between two', async () => {
-  const listening = listen(new Elysia().get('/', 'here'), { ...WHERE, idleSeconds: 1 });
+  const listening = new Listener(new Elysia().get('/', 'here'), { ...WHERE, idleSeconds: 1 });
   const answers = await Promise.all(
     ['', 'GET / HTTP/1.1\r\nHost: local', 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'].map(async (sent) => {
       const socket = connect(listening.port, '127.0.0.1');

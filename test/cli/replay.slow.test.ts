@@ -239,7 +239,7 @@ describe('a process that replays', () => {
       stderr: `bookreel: there is no such replay: ${REPLAYS} lists them\n`,
     });
     const table = await runExecutable(['replay', 'list', '--url', origin]);
-    expect(table.stdout).toStartWith('run ');
+    expect(table.stdout).toStartWith('replay ');
     expect(table.stdout).toContain(first!.id);
     const outside = await runExecutable(['replay', 'seek', '2020-01-01', '--url', origin]);
     expect({ code: outside.code, stderr: outside.stderr }).toEqual({

@@ -78,7 +78,7 @@ describe('verify', () => {
             milliseconds: 86_397_020,
           },
         },
-        frozen: { stretches: 0, milliseconds: 0, longest: null },
+        frozen: { ranges: 0, milliseconds: 0, longest: null },
       },
       { outcome: 'down', snapshots: 150 },
     ]);
