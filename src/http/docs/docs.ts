@@ -20,17 +20,16 @@ const NONCE_BYTES = 16;
 const NOTHING = "default-src 'none'; frame-ancestors 'none'";
 
 /**
- * The API reference and its document. The page and all it needs are in the executable: it works with no network. The
- * plugin serves our document as it is; what it would gather from the router is left out, and our page stands in front of its
- * own, which cannot do without inline scripts. Beside it stands what programs read: the same as text, and what clients of the
- * form of segments need.
+ * The API reference and its document, as text too, and what clients of the form of segments need. All is in the executable
+ * and works without a network. The plugin serves our document as it is, without what it would gather from the router; our page
+ * takes the place of its own, which needs inline scripts.
  */
 export function docsController(described: JsonObject) {
   // Typed for OpenAPI 3.0; what the plugin serves is what it is given.
   const document = JSON.parse(JSON.stringify(described));
   let held: Blob | undefined;
   const script = async () => {
-    // Put together when it is first asked for, and sent from there without a copy.
+    // Joined at the first request, and sent without a copy.
     held ??= new Blob([referenceStart, await Bun.file(scalarPath).arrayBuffer()]);
     return held;
   };

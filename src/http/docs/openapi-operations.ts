@@ -14,14 +14,14 @@ import { CURSOR_SHAPE } from '../v1/cursor.ts';
 import { INSTANTS_MAX } from '../v1/params.ts';
 import { STREAMS_MAX, STREAMS_PER_KEY_MAX } from '../v1/stream-slots.ts';
 
-/** What the document says of one route, beside what the table of routes says. */
+/** What the document says of one route, in addition to the table of routes. */
 export interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly tag: 'markets' | 'books' | 'prices' | 'account' | 'service';
   /** What 200 holds, by media type; undefined: bytes that are no JSON model. */
   readonly content: Readonly<Record<string, TSchema | undefined>>;
-  /** Headers of 200 beside those of every answer, by their names among the components. */
+  /** Headers of 200 in addition to those of every answer, by their names among the components. */
   readonly headers: readonly string[];
   /**
    * Requests that get a 200, by name: paths with queries. Their parameters are the examples of the parameters, and what is
@@ -135,6 +135,11 @@ const pages = (path: string, selection: string, cursor: string): Operation['exam
   firstPage: `${path}?${selection}`,
   nextPage: `${path}?${selection}&cursor=${cursor}`,
 });
+
+/** A file that is part of the executable. */
+function file(summary: string, description: string, type: string): Operation {
+  return { summary, description, tag: 'service', content: { [type]: Text }, headers: FILE_HEADERS, examples: {} };
+}
 
 export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
   tiers: {
@@ -268,14 +273,11 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     headers: ['Content-Security-Policy'],
     examples: {},
   },
-  llms: {
-    summary: 'This document as plain text',
-    description: 'For language models, in the form of llmstxt.org: all that a client needs to know.',
-    tag: 'service',
-    content: { 'text/plain': Text },
-    headers: FILE_HEADERS,
-    examples: {},
-  },
+  llms: file(
+    'This document as plain text',
+    'For language models, in the form of llmstxt.org: all that a client needs to know.',
+    'text/plain',
+  ),
   docs: {
     summary: 'API reference',
     description: 'This document for a browser; needs no network.',
@@ -284,31 +286,17 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     headers: PAGE_HEADERS,
     examples: {},
   },
-  reference: {
-    summary: 'Script of the API reference',
-    description: 'What /docs runs; part of the executable.',
-    tag: 'service',
-    content: { 'text/javascript': Text },
-    headers: FILE_HEADERS,
-    examples: {},
-  },
-  segmentsForm: {
-    summary: 'The form of segments',
-    description: 'What an export with format=segments is made of, byte by byte.',
-    tag: 'service',
-    content: { 'text/markdown': Text },
-    headers: FILE_HEADERS,
-    examples: {},
-  },
-  segmentReader: {
-    summary: 'A reader for the form of segments',
-    description:
-      'One file of TypeScript without imports, to be copied: it gives the snapshots of the API’s pages, in their order, and checks all it reads. For Node, Bun, Deno and browsers.',
-    tag: 'service',
-    content: { 'text/plain': Text },
-    headers: FILE_HEADERS,
-    examples: {},
-  },
+  reference: file('Script of the API reference', 'What /docs runs; part of the executable.', 'text/javascript'),
+  segmentsForm: file(
+    'The form of segments',
+    'What an export with format=segments is made of, byte by byte.',
+    'text/markdown',
+  ),
+  segmentReader: file(
+    'A reader for the form of segments',
+    'One file of TypeScript without imports, to be copied: it gives the snapshots of the API’s pages, in their order, and checks all it reads. For Node, Bun, Deno and browsers.',
+    'text/plain',
+  ),
   healthz: {
     summary: 'Liveness',
     description: 'The process lives.',

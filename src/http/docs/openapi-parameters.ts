@@ -4,33 +4,26 @@ import { type Json, type JsonObject, openApiSchema } from './openapi-schema.ts';
 
 /** Request headers that make a difference; Accept is described by the media types of the answers, Authorization by the scheme. */
 export const HEADER_PARAMETERS: JsonObject = {
-  'Accept-Encoding': {
-    name: 'Accept-Encoding',
-    in: 'header',
-    required: false,
-    description:
-      'zstd and gzip are honoured where they make the answer smaller; of what is liked equally well, zstd. Anything else is ignored.',
-    schema: { type: 'string' },
-    example: 'zstd, gzip',
-  },
-  'Last-Event-ID': {
-    name: 'Last-Event-ID',
-    in: 'header',
-    required: false,
-    description:
-      'The id of the last event that came, of a stream with the same path, from, to, outcome and depth: what follows it is sent.',
-    schema: { type: 'string' },
-    example: 'AZudKX0nAAAAAAAA5suY9IjDRFEP',
-  },
-  'If-None-Match': {
-    name: 'If-None-Match',
-    in: 'header',
-    required: false,
-    description: 'Entity tags of the copies at hand: 304 when one of them is the answer that would be sent.',
-    schema: { type: 'string' },
-    example: '"19d7o28jgwf-2t4ltrctgwqlh"',
-  },
+  ...headerParameter(
+    'Accept-Encoding',
+    'zstd and gzip are honoured where they make the answer smaller; of what is liked equally well, zstd. Anything else is ignored.',
+    'zstd, gzip',
+  ),
+  ...headerParameter(
+    'Last-Event-ID',
+    'The id of the last event that came, of a stream with the same path, from, to, outcome and depth: what follows it is sent.',
+    'AZudKX0nAAAAAAAA5suY9IjDRFEP',
+  ),
+  ...headerParameter(
+    'If-None-Match',
+    'Entity tags of the copies at hand: 304 when one of them is the answer that would be sent.',
+    '"19d7o28jgwf-2t4ltrctgwqlh"',
+  ),
 };
+
+function headerParameter(name: string, description: string, example: string): JsonObject {
+  return { [name]: { name, in: 'header', required: false, description, schema: { type: 'string' }, example } };
+}
 
 /** All others have a default, or narrow nothing without a value. */
 const REQUIRED_QUERY = 'ts';

@@ -18,14 +18,14 @@ const PROBLEM_TYPE = 'application/problem+json';
 interface Refusal {
   readonly status: number;
   readonly description: string;
-  /** Beside those of every answer. */
+  /** In addition to those of every answer. */
   readonly headers: readonly string[];
-  /** Requests that get it, by name; what must be true beside stands in the test that asks them. */
+  /** Requests that get it, by name; the test that sends them has the other conditions. */
   readonly examples: Readonly<Record<string, string>>;
 }
 
 const MARKET = '/v1/btc/markets/0x51301a7ed09337c50fa1c946ad8013953f71f5dd6e51b7bc5621f86409cb52c1';
-/** Of refusals that may come behind the reading of parameters. */
+/** Of refusals that may come after parameters were read. */
 const WARNED = ['X-Bookreel-Warning'];
 
 export const REFUSALS = {
@@ -75,14 +75,14 @@ export const REFUSALS = {
   }),
 } as const satisfies Readonly<Record<string, Refusal>>;
 
-/** A refusal that says why; nobody may keep it. `beside`: headers that others do not have. */
+/** A refusal that says why; nobody may keep it. `headers`: those that others do not have. */
 export function problem(
   status: number,
   description: string,
-  beside: readonly string[],
+  headers: readonly string[],
   examples: Refusal['examples'],
 ): Refusal {
-  return { status, description, headers: ['Cache-Control', ...beside], examples };
+  return { status, description, headers: ['Cache-Control', ...headers], examples };
 }
 
 /** The statuses of a route, each with what it holds. */
@@ -102,7 +102,7 @@ export function responsesOf(name: RouteName, route: Route): JsonObject {
 }
 
 function refusalsOf({ path, grant }: Route): readonly (keyof typeof REFUSALS)[] {
-  // What watches over the service is not counted.
+  // Health checks are not counted.
   if (path === '/healthz' || path === '/readyz') return ['MalformedRequest', 'InternalError'];
   if (!path.startsWith('/v1/')) return ['MalformedRequest', 'TooManyRequests', 'InternalError'];
   return [
@@ -125,7 +125,7 @@ export function refusalComponents(refusals: Readonly<Record<string, Refusal>> = 
   );
 }
 
-/** msgpack says what JSON says: the examples stand there. Bytes have none. */
+/** Examples are those of JSON, which msgpack repeats; bytes have none. */
 function contentOf(content: Operation['content'], status: number, requests: Operation['examples']): JsonObject {
   return Object.fromEntries(
     Object.entries(content).map(([type, schema]) => {
@@ -160,6 +160,9 @@ export const header = (description: string, schema: JsonObject, example: Json, r
   example,
 });
 const TEXT = { type: 'string' };
+/** A header that always has this value. */
+const fixed = (description: string, value: string, required = false) =>
+  header(description, { type: 'string', enum: [value] }, value, required);
 
 /** Every header of an answer that is particular to this service, or decides what a client does. */
 export const HEADERS: JsonObject = {
@@ -172,7 +175,7 @@ export const HEADERS: JsonObject = {
     'adf59b20-3770-4b11-b127-754c23497cf7',
     true,
   ),
-  'X-Content-Type-Options': header('Always nosniff.', { type: 'string', enum: ['nosniff'] }, 'nosniff', true),
+  'X-Content-Type-Options': fixed('Always nosniff.', 'nosniff', true),
   'X-Bookreel-Warning': header(
     'The request was served as it stands, and is probably not what was meant: times that look like seconds.',
     TEXT,
@@ -190,9 +193,8 @@ export const HEADERS: JsonObject = {
     { type: 'string', enum: ['zstd', 'gzip'] },
     'zstd',
   ),
-  'X-Accel-Buffering': header(
+  'X-Accel-Buffering': fixed(
     'Of streams: a proxy that collects answers must pass this one on as it comes.',
-    { type: 'string', enum: ['no'] },
     'no',
     true,
   ),
@@ -208,8 +210,8 @@ export const HEADERS: JsonObject = {
     42,
     true,
   ),
-  'WWW-Authenticate': header('Always Bearer.', { type: 'string', enum: ['Bearer'] }, 'Bearer', true),
+  'WWW-Authenticate': fixed('Always Bearer.', 'Bearer', true),
   'Content-Security-Policy': header('What a browser that shows it may load.', TEXT, "default-src 'none'"),
-  'Referrer-Policy': header('Of pages.', { type: 'string', enum: ['no-referrer'] }, 'no-referrer'),
-  'Cross-Origin-Opener-Policy': header('Of pages.', { type: 'string', enum: ['same-origin'] }, 'same-origin'),
+  'Referrer-Policy': fixed('Of pages.', 'no-referrer'),
+  'Cross-Origin-Opener-Policy': fixed('Of pages.', 'same-origin'),
 };

@@ -6,7 +6,7 @@ export type JsonObject = { readonly [name: string]: Json };
 
 /**
  * A schema as OpenAPI 3.1 writes it, and as tools read it best: alternatives of constants are an enum, an alternative to null
- * is a type beside null, objects have no fields but those named unless they say so, references lead into the components.
+ * is a type list with null, objects have no fields but those named unless they say so, references lead into the components.
  */
 export function openApiSchema(schema: TSchema | object): JsonObject {
   // As text: without TypeBox's symbols.
@@ -24,19 +24,19 @@ function converted(value: Json): Json {
   return isClosed ? { additionalProperties: false, ...fields } : fields;
 }
 
-/** `beside` is what the schema says beside its alternatives. */
-function alternatives(schemas: readonly Json[], beside: JsonObject): JsonObject {
+/** `fields` are the schema's own, without its alternatives. */
+function alternatives(schemas: readonly Json[], fields: JsonObject): JsonObject {
   const stated = schemas.filter(isObject);
   const others = stated.filter(({ type }) => type !== 'null');
   const isNullable = others.length < stated.length;
   const nullable = (type: Json): Json => (isNullable ? [type, 'null'] : type);
   const constants = others.flatMap((schema) => (schema.const === undefined ? [] : [schema.const]));
   if (constants.length === others.length) {
-    return { ...beside, type: nullable('string'), enum: isNullable ? [...constants, null] : constants };
+    return { ...fields, type: nullable('string'), enum: isNullable ? [...constants, null] : constants };
   }
   const [only] = others;
-  if (others.length === 1 && typeof only?.type === 'string') return { ...only, ...beside, type: nullable(only.type) };
-  return { ...beside, anyOf: [...schemas] };
+  if (others.length === 1 && typeof only?.type === 'string') return { ...only, ...fields, type: nullable(only.type) };
+  return { ...fields, anyOf: [...schemas] };
 }
 
 function isList(value: Json): value is readonly Json[] {

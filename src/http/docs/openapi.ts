@@ -5,35 +5,30 @@ import { HEADER_PARAMETERS, parametersOf } from './openapi-parameters.ts';
 import { HEADERS, refusalComponents, responsesOf } from './openapi-responses.ts';
 import { type JsonObject, openApiSchema } from './openapi-schema.ts';
 
-/** What is true of all paths; in words that also stand where no Markdown is shown. */
+/** What is true of all paths; readable without Markdown too. */
 const DESCRIPTION = `Times in answers are ISO 8601 UTC with milliseconds; prices and sizes are exact decimals. Accept: application/msgpack gets the same documents packed (of JSON and msgpack liked alike, the one named first is sent); Accept-Encoding zstd and gzip are honoured; answers about resolved markets carry a strong ETag.
 
 The paths are described for GET. HEAD gets the same status and headers without the body, OPTIONS a 204 with Allow: ${ALLOWED_METHODS}, and every other method a 405 with the same. A trailing slash makes no difference. Coins, outcomes, conditionIds and slugs are compared without regard to case. A parameter that is unknown or given twice is refused. Examples are answers about the simulated recordings that are part of the program, cut where books and texts are long.
 
 What the HTTP parser refuses itself (messages that are no HTTP/1.1, longer than it reads, or too slow) gets a 4xx or a 505 without the headers named here. Where the operator allows scripts of other origins, answers have Access-Control-Allow-Origin and Access-Control-Expose-Headers as well.`;
 
-/** What a document says beside what is true of every service. */
+/** What a document has of its own. */
 export interface Edition {
   readonly intro: string;
   /** Under /v1. */
   readonly security: readonly JsonObject[];
-  readonly tags: readonly JsonObject[];
-  readonly paths: JsonObject;
-  readonly schemas: readonly TSchema[];
-  readonly responses: JsonObject;
+  readonly tags?: readonly JsonObject[];
+  readonly paths?: JsonObject;
+  readonly schemas?: readonly TSchema[];
+  readonly responses?: JsonObject;
   /** By their names among the components; they take the place of others of their names. */
-  readonly headers: JsonObject;
+  readonly headers?: JsonObject;
 }
 
 const SERVICE: Edition = {
   intro:
     'Read-only. Every path under /v1 needs an API key, sent as Authorization: Bearer; its tier decides coins, routes and requests a minute.',
   security: [{ bearer: [] }],
-  tags: [],
-  paths: {},
-  schemas: [],
-  responses: {},
-  headers: {},
 };
 
 /** The OpenAPI 3.1 document: made from the routes that are mounted and the schemas of what they take and answer. */
@@ -58,7 +53,7 @@ export function openApiDocument(version: string, edition: Edition = SERVICE): Js
       { name: 'prices', description: 'Prices of outcomes and coins.' },
       { name: 'account', description: 'Tiers.' },
       { name: 'service', description: 'The service itself; no key needed.' },
-      ...edition.tags,
+      ...(edition.tags ?? []),
     ],
     paths: {
       ...Object.fromEntries(names.map((name) => [ROUTES[name].path, { get: operation(name, ROUTES[name]) }])),
@@ -69,7 +64,7 @@ export function openApiDocument(version: string, edition: Edition = SERVICE): Js
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key: br_live_ and 47 letters and digits.' },
       },
       schemas: Object.fromEntries(
-        [...SCHEMAS, ...edition.schemas].map((schema) => [schema.$id!, openApiSchema(schema)]),
+        [...SCHEMAS, ...(edition.schemas ?? [])].map((schema) => [schema.$id!, openApiSchema(schema)]),
       ),
       parameters: HEADER_PARAMETERS,
       headers: { ...HEADERS, ...edition.headers },

@@ -3,7 +3,7 @@ const ALWAYS = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "
 
 /**
  * The headers of a page for browsers: it loads what `allowed` (directives of Content-Security-Policy) lets it load and nothing
- * else, tells nobody where a reader came from, and shares no window with pages of others. Every answer brings its own policy
+ * else, sends no Referer, and shares no window with pages of others. Every answer brings its own policy
  * and the page may depend on the Host, so it is asked for again.
  */
 export function pageHeaders(allowed: readonly string[]): Record<string, string> {

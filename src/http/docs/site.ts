@@ -9,11 +9,11 @@ import { QUICK_START_STYLE_SOURCE, quickStartPage } from './quick-start.ts';
 export interface SiteDeps {
   readonly archive: Archive;
   readonly version: string;
-  /** True once the server has been told to stop. */
+  /** Whether the server is stopping. */
   readonly isDraining: () => boolean;
 }
 
-/** What stands outside /v1 and needs no key. */
+/** The paths outside /v1 that need no key. */
 export function siteController({ archive, version, isDraining }: SiteDeps) {
   const status = (set: ResponseSettings, state: string, code: number) =>
     respondJson(set, { status: state }, NO_STORE, code);
