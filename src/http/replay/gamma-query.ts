@@ -1,16 +1,26 @@
-import { type InstantMs, parseIso } from '../../domain/instant.ts';
-import { type Bounds, CATALOG_ORDERS, type CatalogOrder, type CatalogQuery } from '../../replay/gamma/catalog.ts';
+import { parseIso } from '../../domain/instant.ts';
+import { CATALOG_ORDERS, type CatalogOrder, type CatalogQuery } from '../../replay/gamma/catalog.ts';
 import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 500;
 const NOTHING: CatalogQuery = { endDate: { maxMs: -1 } };
+const FLAGS = new Map([
+  ['true', true],
+  ['false', false],
+]);
 const WHOLE = /^\d{1,9}$/;
 
-/** What `/markets` and `/events` are asked for; parameters that are unknown, or about what no recording keeps, are ignored. */
+/** The query of `/markets` and `/events`; parameters that are unknown, or about what no recording keeps, are ignored. Times are those that clients see, see Replay.shiftMs. */
 export function catalogQuery({ query, replay }: VenueQuestion, idOf: 'market' | 'event'): CatalogQuery {
-  // What every listed market is, is asked away.
+  // Every listed market is active and not archived.
   if (flagIn(query, 'active') === false || flagIn(query, 'archived') === true) return NOTHING;
+  const instantIn = (name: string) => {
+    // A plus sign that was not escaped is a blank by now.
+    const instantMs = valueIn(query, name, (text) => parseIso(text.replace(' ', '+')));
+    return instantMs === undefined ? undefined : instantMs - replay.shiftMs;
+  };
+  const boundsIn = (name: string) => ({ minMs: instantIn(`${name}_min`), maxMs: instantIn(`${name}_max`) });
   return {
     [`${idOf}Ids`]: listIn(query, 'id'),
     slugs: listIn(query, 'slug'),
@@ -19,17 +29,17 @@ export function catalogQuery({ query, replay }: VenueQuestion, idOf: 'market' | 
     seriesIds: listIn(query, 'series_id'),
     seriesSlugs: listIn(query, 'series_slug'),
     closed: flagIn(query, 'closed'),
-    startDate: boundsIn(query, 'start_date', replay.shiftMs),
-    endDate: boundsIn(query, 'end_date', replay.shiftMs),
-    startTime: boundsIn(query, 'start_time', replay.shiftMs),
-    // Each once: behind itself it decides nothing more.
+    startDate: boundsIn('start_date'),
+    endDate: boundsIn('end_date'),
+    startTime: boundsIn('start_time'),
+    // Each once: a second time it decides nothing more.
     order: [...new Set(listIn(query, 'order').flatMap((name) => ordersCalled(name)))],
     ascending: flagIn(query, 'ascending') ?? true,
   };
 }
 
-/** What is wanted of a list. */
-export function stretchOf<T>(list: readonly T[], { query }: VenueQuestion): T[] {
+/** The part of a list that `limit` and `offset` select. */
+export function sliceOf<T>(list: readonly T[], { query }: VenueQuestion): T[] {
   const limit = Math.min(wholeIn(query, 'limit') ?? LIMIT_DEFAULT, LIMIT_MAX);
   const offset = wholeIn(query, 'offset') ?? 0;
   return list.slice(offset, offset + limit);
@@ -41,10 +51,7 @@ export function listIn(query: URLSearchParams, name: string): string[] {
 }
 
 function flagIn(query: URLSearchParams, name: string): boolean | undefined {
-  const text = query.get(name)?.toLowerCase();
-  if (text === undefined || text === '') return undefined;
-  if (text === 'true' || text === 'false') return text === 'true';
-  throw invalid(`${name} is invalid`);
+  return valueIn(query, name, (text) => FLAGS.get(text.toLowerCase()));
 }
 
 /** `startDate`, as objects have it, and `start_date`, as parameters do. */
@@ -55,27 +62,19 @@ function ordersCalled(name: string): CatalogOrder[] {
 }
 
 function wholeIn(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
-  if (text === null || text === '') return undefined;
-  if (!WHOLE.test(text)) throw invalid(`${name} is invalid`);
-  return Number(text);
+  return valueIn(query, name, (text) => (WHOLE.test(text) ? Number(text) : undefined));
 }
 
-/** Times are those that are told, see Replay.shiftMs. */
-function boundsIn(query: URLSearchParams, name: string, shiftMs: number): Bounds {
-  return { minMs: instantIn(query, `${name}_min`, shiftMs), maxMs: instantIn(query, `${name}_max`, shiftMs) };
+/** Undefined where it is not given, or empty; refused where `read` gives undefined. */
+function valueIn<T>(query: URLSearchParams, name: string, read: (text: string) => T | undefined): T | undefined {
+  const text = query.get(name) ?? '';
+  if (text === '') return undefined;
+  const value = read(text);
+  if (value === undefined) throw invalid(`${name} is invalid`);
+  return value;
 }
 
-function instantIn(query: URLSearchParams, name: string, shiftMs: number): InstantMs | undefined {
-  const text = query.get(name);
-  if (text === null || text === '') return undefined;
-  // A plus sign that was not escaped is a blank by now.
-  const instantMs = parseIso(text.replace(' ', '+'));
-  if (instantMs === undefined) throw invalid(`${name} is invalid`);
-  return instantMs - shiftMs;
-}
-
-/** What Gamma refuses a parameter with. */
+/** A refusal of a parameter as Gamma words it. */
 export function invalid(error: string): VenueRefusal {
   return new VenueRefusal(422, { type: 'validation error', error });
 }

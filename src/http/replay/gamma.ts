@@ -3,21 +3,21 @@ import { type CatalogEntry, type CatalogQuery, GammaCatalog, listedSeries } from
 import { listedObject } from '../../replay/listed-market.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-market.ts';
-import { catalogQuery, invalid, listIn, stretchOf } from './gamma-query.ts';
+import { catalogQuery, invalid, listIn, sliceOf } from './gamma-query.ts';
 import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 import { marketsPage, oneMarket } from './venue-markets.ts';
 
-/** Gamma has its paths at the root of a host of its own; beside the CLOB's they have a prefix too. */
+/** Gamma has its paths at the root of a host of its own; next to the CLOB's they have a prefix too. */
 const PREFIXES = ['', '/gamma'] as const;
 const CONDITION_ID = /^0x/i;
 const NUMERIC_ID = /^\d{1,18}$/;
 const CURSOR_DIGITS = /^\d{1,15}$/;
 
-/** Markets, or the events that they are in: found alike, and told in their own words. */
+/** Markets, or the events that they are in: the same queries, other objects. */
 interface Noun {
   readonly name: 'market' | 'event';
   readonly objectOf: typeof gammaMarketWithEvents;
-  /** What is listed where nothing is said about it. */
+  /** Without `closed` in the query. */
   readonly closed: boolean | undefined;
 }
 
@@ -30,20 +30,20 @@ const NOUNS: readonly Noun[] = [
  * The venue's directory of markets, Gamma (gamma-api.polymarket.com), as at the replay's instant: markets, events and series with
  * their filters, in its own shapes, see gamma-market.ts. Repeated parameters are lists; unknown ones are ignored.
  *
- * `/markets` of the CLOB stands at the root as well: there a condition id, or a `next_cursor`, asks for that.
+ * `/markets` of the CLOB is at the root as well: there a condition id, or a `next_cursor`, asks for that.
  */
 export function gammaController({ replays }: { readonly replays: Replays }) {
   const app = new Elysia({ name: 'gamma' });
   const catalog = new GammaCatalog();
-  const get = (path: string, tell: (question: VenueQuestion) => string) =>
-    app.get(path, (context: VenueContext) => answerAsVenue(replays, context, tell));
+  const get = (path: string, answer: (question: VenueQuestion) => string) =>
+    app.get(path, (context: VenueContext) => answerAsVenue(replays, context, answer));
   for (const prefix of PREFIXES) {
     for (const noun of NOUNS) {
       const base = `${prefix}/${noun.name}s`;
       get(base, (question) => {
         if (base === '/markets' && question.query.has('next_cursor')) return marketsPage(question, catalog, '');
         const found = catalog.select(question.replay, queryOf(question, noun), question.nowMs);
-        return JSON.stringify(objectsOf(question, noun, stretchOf(found, question)));
+        return JSON.stringify(objectsOf(question, noun, sliceOf(found, question)));
       });
       get(`${base}/keyset`, (question) => keyset(question, catalog, noun));
       get(`${base}/slug/:slug`, (question) => {
@@ -59,7 +59,7 @@ export function gammaController({ replays }: { readonly replays: Replays }) {
     get(`${prefix}/series`, (question) => {
       const slugs = listIn(question.query, 'slug');
       const found = seriesIn(question, catalog).filter(({ slug }) => slugs.length === 0 || slugs.includes(slug));
-      return JSON.stringify(stretchOf(found, question).map(({ object }) => object()));
+      return JSON.stringify(sliceOf(found, question).map(({ object }) => object()));
     });
     get(`${prefix}/series/:id`, (question) => {
       const found = seriesIn(question, catalog).find(({ id }) => id === question.params.id);
@@ -74,16 +74,12 @@ function seriesIn({ replay, nowMs }: VenueQuestion, catalog: GammaCatalog) {
   return listedSeries(replay, catalog.select(replay, {}, nowMs), nowMs);
 }
 
-/** What a list of markets or events is asked for. */
 function queryOf(question: VenueQuestion, noun: Noun): CatalogQuery {
   const query = catalogQuery(question, noun.name);
   return { ...query, closed: query.closed ?? noun.closed };
 }
 
-/**
- * A list whose pages hold together while markets are added, or closed: each goes on behind the market that `after_cursor`
- * names.
- */
+/** A list whose pages hold together while markets are added, or closed: each goes on after the market of `after_cursor`. */
 function keyset(question: VenueQuestion, catalog: GammaCatalog, noun: Noun): string {
   if (question.query.has('offset')) throw invalid('offset is not allowed on keyset endpoints');
   const { replay, nowMs } = question;
@@ -93,7 +89,7 @@ function keyset(question: VenueQuestion, catalog: GammaCatalog, noun: Noun): str
   const key = CURSOR_DIGITS.test(digits) ? Number(digits) : -1;
   const rest = cursor === '' ? catalog.select(replay, query, nowMs) : catalog.selectAfter(key, replay, query, nowMs);
   if (rest === undefined) throw invalid('after_cursor is invalid');
-  const entries = stretchOf(rest, question);
+  const entries = sliceOf(rest, question);
   const last = entries.at(-1);
   const hasMore = last !== undefined && entries.length < rest.length;
   const next_cursor = hasMore ? Buffer.from(String(last.key)).toString('base64url') : undefined;

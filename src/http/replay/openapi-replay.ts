@@ -5,13 +5,16 @@ import { HEADERS, header, headersNamed, problem, refusalComponents } from '../do
 import { type Json, type JsonObject, openApiSchema } from '../docs/openapi-schema.ts';
 import { ReplayChange, ReplayRequest, ReplayResource } from './replay-resource.ts';
 
-const INTRO = `A process that replays: everything is answered as at the instant of a clock, and nothing later is told. Paths speak of the first replay; with /replays/{replay} in front they speak of another one. Those under /v1/replays list, make and steer replays; all others are read-only. Where others than this machine can connect every path under /v1 needs an API key, sent as Authorization: Bearer, whose tier grants replay; on loopback none does, and no X-RateLimit header is sent.
+const INTRO = `A process that replays: everything is answered as at the instant of a clock, and nothing later is sent. Paths speak of the first replay; with /replays/{replay} in front they speak of another one. Those under /v1/replays list, create and steer replays; all others are read-only. Where others than this machine can connect every path under /v1 needs an API key, sent as Authorization: Bearer, whose tier grants replay; on loopback none does, and no X-RateLimit header is sent.
 
 Beside what is described here it has the venue’s own paths (/ws/market, /book, /markets and so on) and those of tardis-machine (/replay, /replay-normalized, /ws-replay, /ws-replay-normalized), which their own documentation describes.`;
 
 const ReplayList = Type.Object(
   {
-    data: Type.Array(Type.Ref(ReplayResource.$id!), { maxItems: REPLAYS_MAX, description: 'In the order of making.' }),
+    data: Type.Array(Type.Ref(ReplayResource.$id!), {
+      maxItems: REPLAYS_MAX,
+      description: 'In the order of creation.',
+    }),
   },
   { $id: 'ReplayList', description: 'The replays of this process.' },
 );
@@ -20,11 +23,11 @@ const ReplayAnswer = Type.Object(
   { $id: 'ReplayAnswer', description: 'One replay.' },
 );
 
-/** Sent where keys are needed: elsewhere nobody is counted. */
+/** Sent where keys are needed: elsewhere requests are not counted. */
 const COUNTED = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
-const RUN_PARAMETER: JsonObject = {
-  name: 'run',
+const REPLAY_PARAMETER: JsonObject = {
+  name: 'replay',
   in: 'path',
   required: true,
   description: 'The id of a replay.',
@@ -36,75 +39,71 @@ const jsonOf = (schema: { readonly $id?: string }): JsonObject => ({
   'application/json': { schema: openApiSchema({ $ref: schema.$id }) },
 });
 
-const answered = (description: string, schema?: { readonly $id?: string }, beside: readonly string[] = []) => ({
+const answered = (description: string, schema?: { readonly $id?: string }, headers: readonly string[] = []) => ({
   description,
-  headers: headersNamed(['Cache-Control', ...beside]),
+  headers: headersNamed(['Cache-Control', ...headers]),
   ...(schema === undefined ? {} : { content: jsonOf(schema) }),
 });
 
-/** What every operation here may be refused with, and what only some are. */
-function refused(...statuses: readonly (readonly [string, string])[]): JsonObject {
-  const always = [
-    ['400', 'BadRequest'],
-    ['401', 'Unauthorized'],
-    ['403', 'Forbidden'],
-    ['429', 'TooManyRequests'],
-    ['500', 'InternalError'],
-    ['503', 'ServiceUnavailable'],
-  ] as const;
-  return Object.fromEntries(
-    [...always, ...statuses].map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
-  );
+const refused = (name: string): JsonObject => ({ $ref: `#/components/responses/${name}` });
+
+/** `rest` are its parameters and its body; `responses` come in front of the refusals of every operation here. */
+function operation(
+  operationId: string,
+  summary: string,
+  description: string,
+  responses: JsonObject,
+  rest: JsonObject = {},
+): JsonObject {
+  const always = {
+    '400': refused('BadRequest'),
+    '401': refused('Unauthorized'),
+    '403': refused('Forbidden'),
+    '429': refused('TooManyRequests'),
+    '500': refused('InternalError'),
+    '503': refused('ServiceUnavailable'),
+  };
+  return { operationId, summary, description, tags: ['replays'], ...rest, responses: { ...responses, ...always } };
 }
 
-function operation(operationId: string, summary: string, description: string, rest: JsonObject): JsonObject {
-  return { operationId, summary, description, tags: ['replays'], ...rest };
-}
-
-const bodyOf = (schema: { readonly $id?: string }, required: boolean): JsonObject => ({
-  required,
-  content: jsonOf(schema),
-});
-
-const NOT_FOUND = ['404', 'NotFound'] as const;
+const NOT_FOUND = { '404': refused('NotFound') };
+const ONE = { parameters: [REPLAY_PARAMETER] };
 
 const PATHS: JsonObject = {
   '/v1/replays': {
-    get: operation('listReplays', 'Replays', 'Those that the key may see, in the order of making.', {
-      responses: { '200': answered('The answer.', ReplayList), ...refused() },
+    get: operation('listReplays', 'Replays', 'Those that the key may see, in the order of creation.', {
+      '200': answered('The answer.', ReplayList),
     }),
     post: operation(
-      'makeReplay',
-      'Make a replay',
+      'createReplay',
+      'Create a replay',
       'Of the markets that the body selects, with a clock of its own that runs at once unless paused is true. Without a body: of everything. 404: no such market is recorded.',
-      {
-        requestBody: bodyOf(ReplayRequest, false),
-        responses: {
-          '201': answered('It is made.', ReplayAnswer, ['Location']),
-          ...refused(NOT_FOUND, ['409', 'Conflict']),
-        },
-      },
+      { '201': answered('It is created.', ReplayAnswer, ['Location']), ...NOT_FOUND, '409': refused('Conflict') },
+      { requestBody: { required: false, content: jsonOf(ReplayRequest) } },
     ),
   },
   '/v1/replays/{replay}': {
-    get: operation('showReplay', 'One replay', 'Where its clock stands, and who listens.', {
-      parameters: [RUN_PARAMETER],
-      responses: { '200': answered('The answer.', ReplayAnswer), ...refused(NOT_FOUND) },
-    }),
+    get: operation(
+      'showReplay',
+      'One replay',
+      'Where its clock stands, and who listens.',
+      { '200': answered('The answer.', ReplayAnswer), ...NOT_FOUND },
+      ONE,
+    ),
     patch: operation(
       'steerReplay',
       'Steer a replay',
       'What the body names is done, in this order: now, speed, paused, step. What is refused changes nothing.',
-      {
-        parameters: [RUN_PARAMETER],
-        requestBody: bodyOf(ReplayChange, true),
-        responses: { '200': answered('It is done.', ReplayAnswer), ...refused(NOT_FOUND) },
-      },
+      { '200': answered('It is done.', ReplayAnswer), ...NOT_FOUND },
+      { ...ONE, requestBody: { required: true, content: jsonOf(ReplayChange) } },
     ),
-    delete: operation('endReplay', 'End a replay', 'For good: its sockets are closed with 1001.', {
-      parameters: [RUN_PARAMETER],
-      responses: { '204': answered('It is stopped.'), ...refused(NOT_FOUND) },
-    }),
+    delete: operation(
+      'stopReplay',
+      'Stop a replay',
+      'For good: its sockets are closed with 1001.',
+      { '204': answered('It is stopped.'), ...NOT_FOUND },
+      ONE,
+    ),
   },
 };
 

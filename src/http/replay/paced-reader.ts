@@ -14,7 +14,7 @@ const SLEEP_MS_MAX = 500;
 
 const encoder = new TextEncoder();
 
-/** When what is recorded is to be sent: at `speed` recorded seconds a second, counted from the first item; 0: at once. */
+/** When items are to be sent: at `speed` recorded seconds a second, counted from the first item; 0: at once. */
 export interface Pace {
   readonly fromMs: InstantMs;
   readonly speed: number;

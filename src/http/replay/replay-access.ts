@@ -1,8 +1,11 @@
+import { bearer } from '@elysiajs/bearer';
+import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { grantsCoin } from '../../domain/tier.ts';
 import type { Replay } from '../../replay/replay.ts';
-import { type Caller, refuseUngranted } from '../plugins/access.ts';
+import { type AccessDeps, admit, type Caller, callerNow, refuseUngranted } from '../plugins/access.ts';
+import type { ResponseHeaders } from '../response/response.ts';
 
 /** What decides which keys may see a replay. */
 export interface Replayed {
@@ -25,3 +28,24 @@ export function refuseUnseen(caller: Caller, replayed: Replayed): void {
 export function maySee({ key, tier }: Caller, { coins, toMs }: Replayed): boolean {
   return coins.every((coin) => grantsCoin(tier, coin)) && (key.asOfMs === undefined || key.asOfMs >= toMs);
 }
+
+/** Who asks, as `caller` of the routes of a controller that uses `plugin`; throws what a key is refused with. */
+export function authentication(accessDeps: AccessDeps) {
+  const tokens = new WeakMap<Request, string | undefined>();
+  const plugin = new Elysia({ name: 'caller' })
+    .use(bearer())
+    .derive({ as: 'scoped' }, ({ request, set, server, bearer: token }) => {
+      tokens.set(request, token);
+      return { caller: admit(accessDeps, request, token, set.headers as ResponseHeaders, server) };
+    });
+  return {
+    plugin,
+    /** For sockets: whether the caller of a request may still see a replay. */
+    mayListen(request: Request, replayed: Replayed): boolean {
+      const caller = callerNow(accessDeps, request, tokens.get(request));
+      return caller !== undefined && maySee(caller, replayed);
+    },
+  };
+}
+
+export type Authentication = ReturnType<typeof authentication>['plugin'];

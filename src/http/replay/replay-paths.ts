@@ -1,12 +1,11 @@
-import { bearer } from '@elysiajs/bearer';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Replays } from '../../replay/replays.ts';
 import type { Archive } from '../../store/archive.ts';
-import { type AccessDeps, admit, type Caller, callerNow, replayIn } from '../plugins/access.ts';
+import { type AccessDeps, replayIn } from '../plugins/access.ts';
 import { REPLAY_PREFIX } from '../routes.ts';
 import { gammaController } from './gamma.ts';
-import { maySee, type Replayed, refuseUnseen, replayedBy } from './replay-access.ts';
-import { type Asking, replaysController } from './replays.ts';
+import { authentication, refuseUnseen, replayedBy } from './replay-access.ts';
+import { replaysController } from './replays.ts';
 import type { Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
 import { venueRestController } from './venue-rest.ts';
@@ -38,25 +37,13 @@ export interface ReplayPathsDeps extends ReplayDeps {
  */
 export function replayPaths(deps: ReplayPathsDeps) {
   const { archive, replays, sockets, accessDeps, v1, logCut, isDraining } = deps;
-  /** For sockets: their keys are checked for as long as they are open. */
-  const tokens = new WeakMap<Request, string | undefined>();
-  const callerOf = ({ request, set, server, token }: Asking): Caller => {
-    tokens.set(request, token);
-    return admit(accessDeps, request, token, set.headers, server);
-  };
-  const mayListen = (request: Request, replayed: Replayed) => {
-    const caller = callerNow(accessDeps, request, tokens.get(request));
-    return caller !== undefined && maySee(caller, replayed);
-  };
+  const { plugin, mayListen } = authentication(accessDeps);
   // What tardis-machine's paths replay.
   const everything = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
   const monotonicMs = () => accessDeps.clocks().monotonicMs;
   const ofReplay = new Elysia({ name: 'of-replay' })
-    .use(bearer())
-    .onBeforeHandle(({ request, set, server, bearer: token, params }) => {
-      const caller = callerOf({ request, set, server, token });
-      refuseUnseen(caller, replayedBy(replays.find(replayIn(params))));
-    })
+    .use(plugin)
+    .onBeforeHandle(({ caller, params }) => refuseUnseen(caller, replayedBy(replays.find(replayIn(params)))))
     .use(
       venueSocketController({
         ...{ replays, sockets, monotonicMs },
@@ -70,10 +57,8 @@ export function replayPaths(deps: ReplayPathsDeps) {
     return sockets.upgrade(server, request, open, () => mayListen(request, replayed));
   };
   const ofArchive = new Elysia({ name: 'of-archive' })
-    .use(bearer())
-    .onBeforeHandle(({ request, set, server, bearer: token }) => {
-      refuseUnseen(callerOf({ request, set, server, token }), everything());
-    })
+    .use(plugin)
+    .onBeforeHandle(({ caller }) => refuseUnseen(caller, everything()))
     .use(
       tardisController({
         ...{ archive, upgrade, queue: replays.queue },
@@ -84,5 +69,5 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .use(ofReplay)
     .use(ofArchive)
     .use(new Elysia({ prefix: REPLAY_PREFIX }).use(ofReplay).use(v1))
-    .use(replaysController({ replays, callerOf }));
+    .use(replaysController({ replays, authentication: plugin }));
 }

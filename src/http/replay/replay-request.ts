@@ -13,7 +13,7 @@ export function replayRequestIn(text: string): { readonly options: ReplayOptions
   return { options: replayOptionsOf(asked), isPaused: asked.paused ?? false };
 }
 
-/** What a replay is made of, of whom asks for it. Throws 'invalid-parameter'. */
+/** A replay's options. Throws 'invalid-parameter'. */
 export function replayOptionsOf({ markets = [], coins = [], timeframes = [], ...asked }: AskedReplay): ReplayOptions {
   return {
     selection: { names: markets, coins: coins.map(canonicalCoin), timeframes },

@@ -14,10 +14,10 @@ const Speed = Type.Union([Type.Number({ minimum: SPEED_MIN, maximum: SPEED_MAX }
 });
 const Gaps = Type.Union(
   GAP_MODES.map((mode) => Type.Literal(mode)),
-  { description: 'What becomes of a socket where the recording has a gap: it is closed, as it was, or stays.' },
+  { description: 'Whether a socket is closed where the recording has a gap, as it was, or stays.' },
 );
 const Rebase = Type.Union([Type.Literal('now'), Type.Null()], {
-  description: 'now: times are told as if the replay had begun when it was started; null: as they were recorded.',
+  description: 'now: times are as if the replay had begun when it was started; null: as they were recorded.',
 });
 
 /** A replay on the wire. */
@@ -28,7 +28,7 @@ export const ReplayResource = Type.Object(
     state: Type.Union([Type.Literal('running'), Type.Literal('paused'), Type.Literal('ended')], {
       description: 'ended: its clock stands at its end.',
     }),
-    now: instantText('Where its clock stands: nothing later is told.'),
+    now: instantText('Where its clock stands: nothing later is sent.'),
     from: instantText('Where it begins.'),
     to: instantText('Where it ends, inclusive.'),
     speed: Speed,

@@ -1,33 +1,21 @@
-import { bearer } from '@elysiajs/bearer';
 import { Elysia } from 'elysia';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import type { Caller } from '../plugins/access.ts';
-import type { AddressSource } from '../plugins/client-address.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
-import { maySee, refuseUnseen, replayedBy } from './replay-access.ts';
+import { type Authentication, maySee, refuseUnseen, replayedBy } from './replay-access.ts';
 import { type ClockChange, replayChangeIn, replayRequestIn } from './replay-request.ts';
 import { replayResource } from './replay-resource.ts';
 
-/** A request in the router. */
-export interface Asking {
-  readonly request: Request;
-  readonly set: ResponseSettings;
-  readonly server: AddressSource | null;
-  /** The token that the bearer plugin read. */
-  readonly token: string | undefined;
-}
-
 export interface ReplaysDeps {
   readonly replays: Replays;
-  /** Throws what a key is refused with. */
-  readonly callerOf: (asking: Asking) => Caller;
+  readonly authentication: Authentication;
 }
 
 const REPLAYS = '/v1/replays';
 
 /** Lists, creates, steers and stops the replays of this process. Replays that the key may not access are not listed. */
-export function replaysController({ replays, callerOf }: ReplaysDeps) {
+export function replaysController({ replays, authentication }: ReplaysDeps) {
   const answer = (
     set: ResponseSettings,
     replay: Replay,
@@ -40,8 +28,7 @@ export function replaysController({ replays, callerOf }: ReplaysDeps) {
     return replay;
   };
   return new Elysia({ name: 'replays' })
-    .use(bearer())
-    .derive(({ request, set, server, bearer: token }) => ({ caller: callerOf({ request, set, server, token }) }))
+    .use(authentication)
     .get(REPLAYS, ({ caller, set }) => {
       const seen = replays.list().filter((replay) => maySee(caller, replayedBy(replay)));
       const data = seen.map((replay) => replayResource(replays, replay));

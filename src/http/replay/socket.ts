@@ -148,7 +148,7 @@ export class Sockets {
 
 function connectionOf(socket: ServerWebSocket<SocketData>): Connection {
   return {
-    // Behind by some bytes is -1, and cut off 0; how many bytes were sent is above.
+    // -1: some bytes wait; 0: the connection is cut; else the bytes that were sent.
     send: (text) => socket.sendText(text) > 0,
     together: (work) => {
       socket.cork(work);

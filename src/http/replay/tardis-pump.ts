@@ -1,14 +1,8 @@
 import type { Connection } from '../../replay/clob/channel-session.ts';
 import { type FairQueue, QueuedTask } from '../../replay/fair-queue.ts';
-import type { MergedStream, StreamItem, TardisStream } from '../../replay/tardis/stream.ts';
+import { MergedStream, type StreamItem, type TardisStream } from '../../replay/tardis/stream.ts';
 import type { Database } from '../../store/database.ts';
 import { type Pace, PacedReader } from './paced-reader.ts';
-
-/** A client that a stream is sent to. */
-export interface Outlet {
-  readonly connection: Connection;
-  readonly stream: TardisStream;
-}
 
 export interface PumpDeps {
   readonly database: Database;
@@ -23,16 +17,17 @@ export class TardisPump {
   readonly #deps: PumpDeps;
   readonly #merged: MergedStream;
   readonly #reader: PacedReader;
-  readonly #outlets: Map<TardisStream, Outlet>;
+  readonly #connections: Map<TardisStream, Connection>;
   readonly #blocked = new Set<TardisStream>();
   readonly #task: QueuedTask;
   #isOver = false;
 
-  constructor(deps: PumpDeps, merged: MergedStream, outlets: readonly Outlet[]) {
+  /** Each stream with the connection that it is sent to. */
+  constructor(deps: PumpDeps, connections: ReadonlyMap<TardisStream, Connection>) {
     this.#deps = deps;
-    this.#merged = merged;
-    this.#reader = new PacedReader(merged, deps.pace);
-    this.#outlets = new Map(outlets.map((outlet) => [outlet.stream, outlet]));
+    this.#merged = new MergedStream([...connections.keys()]);
+    this.#reader = new PacedReader(this.#merged, deps.pace);
+    this.#connections = new Map(connections);
     this.#task = new QueuedTask(deps.queue, () => this.#send());
   }
 
@@ -47,11 +42,11 @@ export class TardisPump {
 
   /** A client has gone. */
   left(stream: TardisStream): void {
-    this.#outlets.delete(stream);
+    this.#connections.delete(stream);
     this.#blocked.delete(stream);
     this.#merged.remove(stream);
     if (this.#merged.last === stream) this.#reader.drop();
-    if (this.#outlets.size === 0) this.stop();
+    if (this.#connections.size === 0) this.stop();
     else this.#goOn(0);
   }
 
@@ -67,9 +62,9 @@ export class TardisPump {
       const work = () => {
         waitMs = this.#deps.database.read(() => this.#reader.read((item) => this.#sendItem(item)));
       };
-      const [only, ...others] = this.#outlets.values();
+      const [only, ...others] = this.#connections.values();
       // Several messages in one piece: that is possible for one connection at a time.
-      if (only !== undefined && others.length === 0) only.connection.together(work);
+      if (only !== undefined && others.length === 0) only.together(work);
       else work();
       this.#goOn(waitMs);
     } catch (error) {
@@ -80,7 +75,7 @@ export class TardisPump {
   /** False when nothing more may be sent for now. */
   #sendItem({ kind, text }: StreamItem): boolean {
     const stream = this.#merged.last!;
-    if (kind === 'text' && this.#outlets.get(stream)?.connection.send(text) === false) this.#blocked.add(stream);
+    if (kind === 'text' && this.#connections.get(stream)?.send(text) === false) this.#blocked.add(stream);
     return !this.#isOver && this.#blocked.size === 0;
   }
 

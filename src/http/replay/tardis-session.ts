@@ -3,7 +3,6 @@ import type { Connection } from '../../replay/clob/channel-session.ts';
 import type { FairQueue } from '../../replay/fair-queue.ts';
 import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
 import { type Channel, type ChannelFilter, type Window, withoutAssets } from '../../replay/tardis/options.ts';
-import { MergedStream } from '../../replay/tardis/stream.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request.ts';
 import { TardisPump } from './tardis-pump.ts';
 
@@ -133,11 +132,10 @@ export class TardisSession {
       const { source, queue, monotonicMs } = this.#deps;
       const { database } = source.archive;
       const fromMs = Math.min(...members.map(({ window }) => window.fromMs));
-      const outlets = members.map(({ connection, stream }) => ({ connection, stream: stream! }));
+      const connections = new Map(members.map(({ connection, stream }) => [stream!, connection]));
       const ended = (error?: unknown) => this.#finish(error);
       const pace = { fromMs, speed: this.#speed, monotonicMs };
-      const merged = new MergedStream(outlets.map(({ stream }) => stream));
-      this.#pump = new TardisPump({ database, queue, pace, ended }, merged, outlets);
+      this.#pump = new TardisPump({ database, queue, pace, ended }, connections);
       this.#pump.start();
     } catch (error) {
       this.#finish(error);

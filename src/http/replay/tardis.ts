@@ -5,7 +5,7 @@ import type { FairQueue } from '../../replay/fair-queue.ts';
 import { NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
 import { normalizedStream } from '../../replay/tardis/normalized-stream.ts';
 import { nativeOptionsOf, normalizedOptionsOf, speedOf, windowOf } from '../../replay/tardis/options.ts';
-import { MergedStream, type StreamItem, type TardisStream } from '../../replay/tardis/stream.ts';
+import type { StreamItem, TardisStream } from '../../replay/tardis/stream.ts';
 import { TickSizes } from '../../replay/tick-sizes.ts';
 import type { Archive } from '../../store/archive.ts';
 import { PriceTexts } from '../../venue/price-texts.ts';
@@ -65,7 +65,9 @@ export function tardisController({
   let underWay = 0;
   const opened = ({ assetIds, open, fromMs, speed }: Asked) => {
     const stream = database.read(() => {
-      refuseUnknownAssets(archive, assetIds);
+      const unknown = assetIds.find((assetId) => archive.markets.findByAsset(assetId) === undefined);
+      // Without lines it would look like a market without trading.
+      if (unknown !== undefined) throw new DomainError('not-found', `no recorded market has the asset ${unknown}`);
       return open(source);
     });
     return { stream, pace: { fromMs, speed, monotonicMs } };
@@ -77,10 +79,8 @@ export function tardisController({
       const { stream, pace } = opened(asked);
       if (request.method === 'HEAD') return respond(set, null, STREAM_HEADERS);
       if (underWay >= TARDIS_STREAMS_MAX) {
-        throw new DomainError(
-          'rate-limited',
-          `${TARDIS_STREAMS_MAX} replays are under way already: end one of them first`,
-        );
+        const what = `${TARDIS_STREAMS_MAX} replays are under way already: end one of them first`;
+        throw new DomainError('rate-limited', what);
       }
       underWay += 1;
       const leaving = new AbortController();
@@ -140,9 +140,7 @@ export function tardisController({
         };
         try {
           const { stream, pace } = opened(normalizedReplay(queryOf(request)));
-          const pump = new TardisPump({ database, queue, pace, ended }, new MergedStream([stream]), [
-            { connection, stream },
-          ]);
+          const pump = new TardisPump({ database, queue, pace, ended }, new Map([[stream, connection]]));
           pump.start();
           return {
             received: (text) => text === 'PING' && connection.send('PONG'),
@@ -200,32 +198,19 @@ function nativeLines(withDisconnects: boolean): Asked['lineOf'] {
   };
 }
 
-/** Without it an unrecorded asset would look like a market without trading. */
-function refuseUnknownAssets({ markets }: Archive, assetIds: readonly string[]): void {
-  for (const assetId of assetIds) {
-    if (markets.findByAsset(assetId) !== undefined) continue;
-    throw new DomainError('not-found', `no recorded market has the asset ${assetId}`);
-  }
-}
-
 const STATUS_OF: Readonly<Partial<Record<DomainError['kind'], number>>> = { 'not-found': 404, 'rate-limited': 429 };
 
 const JSON_HEADERS = { 'content-type': 'application/json', ...NO_STORE };
 const STREAM_HEADERS = { 'content-type': 'application/x-json-stream', ...NO_STORE };
 
 function healthCheck(set: ResponseSettings, wallMs: number): Response {
-  const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
-  const megabytes = (bytes: number) => Number((bytes / MEGABYTE).toFixed(1));
+  const memory = process.memoryUsage();
+  const megabytes = (part: keyof typeof memory) => [`${part}MB`, Number((memory[part] / MEGABYTE).toFixed(1))];
   const health = {
     status: 'Healthy',
     uptimeHours: Number((process.uptime() / HOUR_SECONDS).toFixed(2)),
     timestampMs: wallMs,
-    memoryInfo: {
-      rssMB: megabytes(rss),
-      heapTotalMB: megabytes(heapTotal),
-      heapUsedMB: megabytes(heapUsed),
-      externalMB: megabytes(external),
-    },
+    memoryInfo: Object.fromEntries((['rss', 'heapTotal', 'heapUsed', 'external'] as const).map(megabytes)),
   };
   return respondJson(set, health, JSON_HEADERS);
 }

@@ -4,7 +4,7 @@ import type { Replays } from '../../replay/replays.ts';
 import { replayIn, searchOf } from '../plugins/access.ts';
 import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
 
-/** The part of the router's context that the venue's paths are answered from. */
+/** The part of the router's context that the venue's paths need. */
 export interface VenueContext {
   readonly request: Request;
   readonly set: ResponseSettings;
@@ -22,7 +22,7 @@ export interface VenueQuestion {
   readonly params: PathParams;
 }
 
-/** What the venue refuses, in its words. */
+/** A refusal in the venue's words. */
 export class VenueRefusal extends Error {
   readonly status: number;
   readonly body: object;
@@ -35,19 +35,23 @@ export class VenueRefusal extends Error {
   }
 }
 
+export function clobRefusal(status: number, error: string): VenueRefusal {
+  return new VenueRefusal(status, { error });
+}
+
 /**
- * Answers with the JSON text that `tell` makes, from one state of the archive; a VenueRefusal that it throws is an answer too.
+ * Answers with the JSON text that `answer` gives, from one state of the archive; a VenueRefusal that it throws is an answer too.
  * Throws 'not-found' when there is no such replay.
  */
 export function answerAsVenue(
   replays: Replays,
   { request, set, params = {} }: VenueContext,
-  tell: (question: VenueQuestion) => string,
+  answer: (question: VenueQuestion) => string,
 ): Response {
   const replay = replays.find(replayIn(params));
   const query = new URLSearchParams(searchOf(request));
   try {
-    const text = replay.archive.database.readShared(() => tell({ replay, nowMs: replay.clock.nowMs, query, params }));
+    const text = replay.archive.database.readShared(() => answer({ replay, nowMs: replay.clock.nowMs, query, params }));
     return respond(set, text, HEADERS);
   } catch (error) {
     if (error instanceof VenueRefusal) return respond(set, JSON.stringify(error.body), HEADERS, error.status);

@@ -1,10 +1,10 @@
 import type { HistoryWindow } from '../../replay/clob/price-history.ts';
-import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
+import { clobRefusal, type VenueQuestion, type VenueRefusal } from './venue-answer.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Longer windows between two times the venue refuses. */
+/** The venue refuses longer windows between two times. */
 const WINDOW_MS_MAX = 15 * DAY_MS;
 
 /** How far back each interval reaches, and the least minutes between its points. `1m` is a month. */
@@ -23,7 +23,7 @@ const SECONDS = /^\d{1,12}(?:\.\d{1,9})?$/;
 
 /**
  * The window that `/prices-history` is asked for: `startTs`, `endTs` (Unix seconds) or an `interval` that ends now; `fidelity` in
- * minutes, 1 by default. Times are those that are told, see Replay.shiftMs. Rules and refusals as the venue has them.
+ * minutes, 1 by default. Times are those that clients see, see Replay.shiftMs. Rules and refusals are the venue's.
  */
 export function historyWindow({ query, replay, nowMs }: VenueQuestion): HistoryWindow {
   const fidelity = query.get('fidelity') ?? '1';
@@ -56,5 +56,5 @@ function secondsIn(query: URLSearchParams, name: string, shiftMs: number): numbe
 }
 
 function invalid(what: string): VenueRefusal {
-  return new VenueRefusal(400, { error: `invalid filters: ${what}` });
+  return clobRefusal(400, `invalid filters: ${what}`);
 }

@@ -1,6 +1,6 @@
 import { isFields, parsedJson } from '../../record/fields.ts';
 import type { BookSide } from '../../replay/clob/quotes.ts';
-import { VenueRefusal } from './venue-answer.ts';
+import { clobRefusal, type VenueRefusal } from './venue-answer.ts';
 
 /** One of the assets that a request for many is about. */
 export interface AskedItem {
@@ -17,7 +17,7 @@ const ITEMS_BYTES_MAX = 1024 * 1024;
 export function sideIn(text: string | null): BookSide {
   const side = text?.toUpperCase();
   if (side === 'BUY' || side === 'SELL') return side;
-  throw new VenueRefusal(400, { error: 'Invalid side' });
+  throw clobRefusal(400, 'Invalid side');
 }
 
 /** The items of a request with a body: `[{"token_id": "…", "side": "BUY"}, …]`. */
@@ -36,16 +36,12 @@ export function itemsInQuery(query: URLSearchParams): AskedItem[] {
   const sides = listOf('sides');
   const assetIds = listOf('token_ids').filter((assetId) => assetId !== '');
   if (assetIds.length === 0) throw invalidPayload();
-  return checked(
-    assetIds.map((assetId, index) => ({
-      assetId,
-      side: sides[index] === undefined ? undefined : sideIn(sides[index]),
-    })),
-  );
+  const sideAt = (index: number) => (sides[index] === undefined ? undefined : sideIn(sides[index]));
+  return checked(assetIds.map((assetId, index) => ({ assetId, side: sideAt(index) })));
 }
 
 function checked(items: AskedItem[]): AskedItem[] {
-  if (items.length > ITEMS_MAX) throw new VenueRefusal(400, { error: 'Payload exceeds the limit' });
+  if (items.length > ITEMS_MAX) throw clobRefusal(400, 'Payload exceeds the limit');
   return items;
 }
 
@@ -57,7 +53,7 @@ function itemOf(item: unknown): AskedItem {
   return { assetId, side: sideIn(side) };
 }
 
-/** Undefined for more than anybody needs. */
+/** Undefined for more than ITEMS_BYTES_MAX. */
 async function textOf({ body }: Request): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -70,5 +66,5 @@ async function textOf({ body }: Request): Promise<string | undefined> {
 }
 
 function invalidPayload(): VenueRefusal {
-  return new VenueRefusal(400, { error: 'Invalid payload' });
+  return clobRefusal(400, 'Invalid payload');
 }

@@ -1,7 +1,7 @@
 import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import { isAcceptingOrders, listedObject } from '../../replay/listed-market.ts';
 import { simplifiedMarket, venueMarket } from '../../venue/clob-market.ts';
-import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
+import { clobRefusal, type VenueQuestion } from './venue-answer.ts';
 
 /** Markets on one page of the CLOB's lists. */
 const PAGE_MARKETS = 100;
@@ -9,15 +9,15 @@ const PAGE_MARKETS = 100;
 const LAST_CURSOR = 'LTE=';
 const CURSOR_DIGITS = /^\d{1,9}$/;
 
-/** Which of the CLOB's lists: all, or those that take orders; whole, or in fewer words. */
-export type ListForm = '' | 'simplified-' | 'sampling-' | 'sampling-simplified-';
+/** Which of the CLOB's lists: all, or those that take orders (sampling); whole, or simplified. */
+export type MarketList = '' | 'simplified-' | 'sampling-' | 'sampling-simplified-';
 
-/** A page of `/markets` and its like: `next_cursor` asks for the one behind it. */
-export function marketsPage({ replay, nowMs, query }: VenueQuestion, catalog: GammaCatalog, form: ListForm): string {
-  const from = placeIn(query.get('next_cursor'));
+/** A page of `/markets` and its like: `next_cursor` asks for the one after it. */
+export function marketsPage({ replay, nowMs, query }: VenueQuestion, catalog: GammaCatalog, list: MarketList): string {
+  const from = offsetIn(query.get('next_cursor'));
   const listed = catalog.select(replay, {}, nowMs);
-  const wanted = form.startsWith('sampling-') ? listed.filter((market) => isAcceptingOrders(market, nowMs)) : listed;
-  const objectOf = form.endsWith('simplified-') ? simplifiedMarket : venueMarket;
+  const wanted = list.startsWith('sampling-') ? listed.filter((market) => isAcceptingOrders(market, nowMs)) : listed;
+  const objectOf = list.endsWith('simplified-') ? simplifiedMarket : venueMarket;
   const keys = wanted.slice(from, from + PAGE_MARKETS);
   const data = keys.map(({ key }) => listedObject(replay, replay.archive.markets.byKey(key), nowMs, objectOf));
   const next = from + data.length;
@@ -29,14 +29,14 @@ export function marketsPage({ replay, nowMs, query }: VenueQuestion, catalog: Ga
 export function oneMarket({ replay, nowMs }: VenueQuestion, conditionId: string): string {
   const market = replay.archive.markets.findByConditionId(conditionId);
   if (market === undefined || !replay.hasListed(market, nowMs)) {
-    throw new VenueRefusal(404, { error: 'market not found' });
+    throw clobRefusal(404, 'market not found');
   }
   return JSON.stringify(listedObject(replay, market, nowMs, venueMarket));
 }
 
-function placeIn(cursor: string | null): number {
+function offsetIn(cursor: string | null): number {
   if (cursor === null || cursor === '') return 0;
   const digits = Buffer.from(cursor, 'base64').toString();
   if (CURSOR_DIGITS.test(digits)) return Number(digits);
-  throw new VenueRefusal(400, { error: 'next item should be greater than or equal to 0' });
+  throw clobRefusal(400, 'next item should be greater than or equal to 0');
 }

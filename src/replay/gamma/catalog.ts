@@ -44,7 +44,7 @@ const VALUES = {
 /** Their values are in lower case, however a query writes them. */
 const LOWER_CASE: readonly string[] = ['slugs', 'conditionIds'];
 
-export interface Bounds {
+interface Bounds {
   readonly minMs?: InstantMs | undefined;
   readonly maxMs?: InstantMs | undefined;
 }
