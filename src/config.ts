@@ -15,7 +15,7 @@ interface Setting {
   readonly read: (text: string) => unknown;
 }
 
-const PORT_MAX = 65_535;
+const PORT = { flag: '--port <number>', about: 'port to listen on; 0 takes a free one', read: integerFrom(0, 65_535) };
 /** The parser's own timer ends there. */
 const IDLE_SECONDS_MAX = 255;
 
@@ -38,13 +38,7 @@ export const SETTINGS = {
     about: 'address to listen on',
     read: notEmpty,
   },
-  port: {
-    flag: '--port <number>',
-    env: 'BOOKREEL_PORT',
-    fallback: '8080',
-    about: 'port to listen on; 0 takes a free one',
-    read: integerFrom(0, PORT_MAX),
-  },
+  port: { ...PORT, env: 'BOOKREEL_PORT', fallback: '8080' },
   accessLog: {
     flag: '--access-log <state>',
     env: 'BOOKREEL_ACCESS_LOG',
@@ -90,13 +84,7 @@ export const SETTINGS = {
     about: 'for the requests under way when a signal says stop',
     read: integerFrom(0, 3600),
   },
-  replayPort: {
-    flag: '--port <number>',
-    env: 'BOOKREEL_REPLAY_PORT',
-    fallback: '8000',
-    about: 'port to listen on; 0 takes a free one',
-    read: integerFrom(0, PORT_MAX),
-  },
+  replayPort: { ...PORT, env: 'BOOKREEL_REPLAY_PORT', fallback: '8000' },
   maxSockets: {
     flag: '--max-sockets <number>',
     env: 'BOOKREEL_MAX_SOCKETS',

@@ -11,7 +11,7 @@ import type { Archive } from '../store/archive.ts';
 import { DATABASE_FILE } from '../store/database.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { onStopSignals } from './stop-signals.ts';
-import { json, Progress, printable, type Terminal, table } from './terminal.ts';
+import { json, printable, progressOn, type Terminal, table } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface ImportCommandOptions extends GlobalOptions {
@@ -156,7 +156,7 @@ export async function importSources(
   sources: readonly Source[],
   request: ImportRequest = {},
 ): Promise<ImportReport> {
-  const progress = new Progress(terminal, PROGRESS_EVERY_MS);
+  const progress = progressOn(terminal, PROGRESS_EVERY_MS);
   const onProgress = (reached: ImportProgress) =>
     progress.say((elapsedMs) => progressLine(reached, elapsedMs, terminal.errIsTerminal));
   const importer = new Importer(archive, { ...request, clock: terminal.clock, onProgress });

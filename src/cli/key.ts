@@ -6,6 +6,7 @@ import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { IssuedKey, NewKey } from '../store/api-keys.ts';
 import type { Archive } from '../store/archive.ts';
 import { json, type Terminal, table } from './terminal.ts';
+import { tierOf } from './tier.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 const DEFAULT_ACCOUNT = 'owner@localhost';
@@ -95,10 +96,7 @@ export function createKey(archive: Archive, nowMs: number, request: NewKey): Iss
     throw new DomainError('invalid-parameter', '--name is not 1 to 100 printable characters: choose another name');
   }
   return archive.database.write(() => {
-    if (archive.tiers.find(request.tier) === undefined) {
-      const known = archive.tiers.list().map((tier) => tier.id);
-      throw new DomainError('invalid-parameter', `there is no tier '${request.tier}': take one of ${known.join(', ')}`);
-    }
+    tierOf(archive, request.tier);
     return archive.apiKeys.create(request, nowMs);
   });
 }

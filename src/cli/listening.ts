@@ -18,6 +18,8 @@ const SPARE_FILES = 8;
 /** Between two checks for free files, which take a fortieth of a millisecond: while connections are taken, and refused. */
 const LOOK_MS = { listening: 250, refusing: 1000 };
 
+const NO_FILES = 'connections are refused until some are closed: this process may open no more files (ulimit -n)';
+
 type Server = Pick<Bun.Server<unknown>, 'port' | 'stop'>;
 
 /** The router, as far as listening goes. */
@@ -107,25 +109,19 @@ export class Listener {
     const waitMs = this.#listening === undefined ? LOOK_MS.refusing : LOOK_MS.listening;
     return setTimeout(() => {
       const isFree = areFilesFree();
-      if (this.#listening === undefined) {
-        if (isFree) this.#listenAgain();
-      } else if (!isFree) {
-        this.#options.say(
-          'connections are refused until some are closed: this process may open no more files (ulimit -n)',
-        );
+      if (this.#listening !== undefined && !isFree) {
+        this.#options.say(NO_FILES);
         this.#refuse();
+      } else if (this.#listening === undefined && isFree) {
+        try {
+          this.#listening = this.#listen(this.port);
+        } catch (error) {
+          // The files are gone again, or another program has the address: the next look will show.
+          this.#options.say((error as DomainError).message);
+        }
       }
       this.#look = this.#lookLater();
     }, waitMs);
-  }
-
-  #listenAgain(): void {
-    try {
-      this.#listening = this.#listen(this.port);
-    } catch (error) {
-      // The files are gone again, or another program has the address: the next look will show.
-      this.#options.say((error as DomainError).message);
-    }
   }
 }
 

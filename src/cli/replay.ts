@@ -1,13 +1,11 @@
 import { Command } from 'commander';
 import { addSettings } from '../config.ts';
 import { createApp } from '../http/app.ts';
-import { replayOptionsOf } from '../http/replay/replay-request.ts';
-import { replayResource } from '../http/replay/replay-resource.ts';
+import { replayOptionsOf, replayResource } from '../http/replay/replay-resource.ts';
 import { Sockets } from '../http/replay/socket.ts';
 import { bookAt } from '../replay/market-state.ts';
 import type { Replay } from '../replay/replay.ts';
 import { Replays } from '../replay/replays.ts';
-import { openArchive } from '../store/archive.ts';
 import { isLoopback, Listener, originOf } from './listening.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
 import { steeringCommands } from './replay-steering.ts';
@@ -15,7 +13,7 @@ import { type EdgeOptions, edgeOf } from './serve.ts';
 import { stopSignals } from './stop-signals.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
-import type { GlobalOptions } from './with-archive.ts';
+import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface ReplayOptions extends GlobalOptions, SelectionFlags, EdgeOptions {
   readonly host: string;
@@ -68,8 +66,7 @@ Examples:
 
 /** Replays until a signal says stop. */
 async function replay(terminal: Terminal, options: ReplayOptions): Promise<void> {
-  const archive = openArchive(options.data, terminal.clock(), { create: false });
-  try {
+  await withArchive(terminal, options, { create: false }, async (archive) => {
     const clocks = { monotonicMs: () => performance.now(), wallMs: terminal.clock };
     const replays = new Replays(archive, clocks);
     const replay = replays.create(replayOptionsOf(requestOf(options)));
@@ -98,9 +95,7 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
     for (const { id } of replays.list()) replays.stop(id);
     await Promise.race([listening.drain(), second, Bun.sleep(DRAIN_MS)]);
     listening.stop();
-  } finally {
-    archive.database.close();
-  }
+  });
 }
 
 function announce(terminal: Terminal, options: ReplayOptions, origin: string, replays: Replays, replay: Replay): void {

@@ -4,7 +4,7 @@ import { createApp, type Edge } from '../http/app.ts';
 import { AccessLog } from '../http/plugins/access-log.ts';
 import { Cors } from '../http/plugins/cors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
-import { type Archive, openArchive } from '../store/archive.ts';
+import type { Archive } from '../store/archive.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { createKey } from './key.ts';
@@ -14,7 +14,7 @@ import { seed } from './seed.ts';
 import { stopSignals } from './stop-signals.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
-import type { GlobalOptions } from './with-archive.ts';
+import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 /** Which clients and hosts the service answers, and how. */
 export interface EdgeOptions {
@@ -64,13 +64,10 @@ Examples:
 async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   const lock = ServeLock.take(options.data);
   try {
-    const archive = openArchive(options.data, terminal.clock(), { create: true });
-    try {
+    await withArchive(terminal, options, { create: true }, async (archive) => {
       const demoKey = options.demo === true ? await prepareDemo(terminal, options, archive) : undefined;
       await listenUntilStopped(terminal, options, archive, demoKey);
-    } finally {
-      archive.database.close();
-    }
+    });
   } finally {
     lock.release();
   }

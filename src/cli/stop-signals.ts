@@ -1,7 +1,6 @@
 /**
- * Calls the first of `handlers` with the first SIGTERM or SIGINT, the second one with the second; one more ends the process as
- * it would without us. As the first process of a container nothing else would end it: there signals without a handler have
- * no effect. Returns what takes the handlers back.
+ * Calls a handler with each SIGTERM or SIGINT; one more signal ends the process as it would without us. (In the first process of a
+ * container signals without a handler have no effect.) Returns what takes the handlers back.
  */
 export function onStopSignals(...handlers: readonly (() => void)[]): () => void {
   const waiting = [...handlers];

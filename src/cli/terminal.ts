@@ -28,34 +28,27 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
 const PROGRESS_MS = 100;
 const LINE_CHARS_MAX = 160;
 
-/** How far work is: on a terminal one line that is rewritten, elsewhere a line every `elsewhereMs`, or never. */
-export class Progress {
-  readonly #terminal: Terminal;
-  readonly #everyMs: number;
-  readonly #startedMs: number;
-  #saidMs: number;
-
-  constructor(terminal: Terminal, elsewhereMs = Number.POSITIVE_INFINITY) {
-    this.#terminal = terminal;
-    this.#everyMs = terminal.errIsTerminal ? PROGRESS_MS : elsewhereMs;
-    this.#startedMs = terminal.clock();
-    this.#saidMs = this.#startedMs;
-  }
-
-  /** Says it if it is time for that. */
-  say(lineOf: (elapsedMs: number) => string): void {
-    const { errIsTerminal, clock, err } = this.#terminal;
-    const nowMs = clock();
-    if (nowMs - this.#saidMs < this.#everyMs) return;
-    this.#saidMs = nowMs;
-    const line = lineOf(nowMs - this.#startedMs);
-    err(errIsTerminal ? `\r\u001b[K${line.slice(0, LINE_CHARS_MAX)}` : `${line}\n`);
-  }
-
-  /** Clears the line. */
-  end(): void {
-    if (this.#terminal.errIsTerminal) this.#terminal.err('\r\u001b[K');
-  }
+/**
+ * How far work is: on a terminal one line that is rewritten, elsewhere a line every `elsewhereMs`, or never. `say` writes it if
+ * it is time for that, `end` clears it.
+ */
+export function progressOn(terminal: Terminal, elsewhereMs = Number.POSITIVE_INFINITY) {
+  const { errIsTerminal, clock, err } = terminal;
+  const everyMs = errIsTerminal ? PROGRESS_MS : elsewhereMs;
+  const startedMs = clock();
+  let saidMs = startedMs;
+  return {
+    say(lineOf: (elapsedMs: number) => string): void {
+      const nowMs = clock();
+      if (nowMs - saidMs < everyMs) return;
+      saidMs = nowMs;
+      const line = lineOf(nowMs - startedMs);
+      err(errIsTerminal ? `\r\u001b[K${line.slice(0, LINE_CHARS_MAX)}` : `${line}\n`);
+    },
+    end(): void {
+      if (errIsTerminal) err('\r\u001b[K');
+    },
+  };
 }
 
 export function json(value: unknown): string {

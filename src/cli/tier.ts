@@ -50,12 +50,16 @@ export function tierCommand(terminal: Terminal): Command {
   return tier;
 }
 
+/** Throws 'invalid-parameter' for one that does not exist. */
+export function tierOf(archive: Archive, id: string): Tier {
+  const tier = archive.tiers.find(id);
+  if (tier !== undefined) return tier;
+  const known = archive.tiers.list().map((other) => other.id);
+  throw new DomainError('invalid-parameter', `there is no tier '${id}': take one of ${known.join(', ')}`);
+}
+
 function changeTier(archive: Archive, id: string, { rpm, coins, routes, price }: SetOptions): Tier {
-  const held = archive.tiers.find(id);
-  if (held === undefined) {
-    const known = archive.tiers.list().map((tier) => tier.id);
-    throw new DomainError('invalid-parameter', `there is no tier '${id}': take one of ${known.join(', ')}`);
-  }
+  const held = tierOf(archive, id);
   if (rpm === undefined && coins === undefined && routes === undefined && price === undefined) {
     throw new DomainError('invalid-parameter', 'nothing to change: give --rpm, --coins, --routes or --price');
   }

@@ -5,18 +5,14 @@ import type { MarketObservations, OutcomeObservations, Problem, Verification } f
 /** One sentence with all that is known of where the problem is. */
 export function sentenceOf(problem: Problem): string {
   const { slug, conditionId, outcome, series, symbol, source, segmentId, fromMs, toMs, what } = problem;
-  const market = slug === undefined ? undefined : `market ${slug} (${conditionId ?? 'no conditionId'})`;
-  const coin = symbol === undefined ? undefined : `${symbol} prices of ${source ?? 'no source'}`;
+  const coin = symbol === undefined ? '' : `${symbol} prices of ${source ?? 'no source'}`;
+  const until = fromMs === toMs ? '' : `–${instantText(toMs)}`;
   const place = [
-    market ?? coin,
-    [outcome, series].filter((word) => word !== undefined).join(' ') || undefined,
-    segmentId === undefined ? undefined : `segment ${segmentId}`,
-    fromMs === undefined
-      ? undefined
-      : fromMs === toMs
-        ? instantText(fromMs)
-        : `${instantText(fromMs)}–${instantText(toMs)}`,
-  ].filter((part) => part !== undefined);
+    slug === undefined ? coin : `market ${slug} (${conditionId ?? 'no conditionId'})`,
+    [outcome, series].filter((word) => word !== undefined).join(' '),
+    segmentId === undefined ? '' : `segment ${segmentId}`,
+    fromMs === undefined ? '' : `${instantText(fromMs)}${until}`,
+  ].filter((part) => part !== '');
   return place.length === 0 ? what : `${place.join(', ')}: ${what}`;
 }
 

@@ -5,7 +5,7 @@ import { KEY_SECRET_FILE } from '../store/key-secret.ts';
 import type { MarketObservations, Verification } from '../verify/report.ts';
 import { verifyFile } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { Progress, type Terminal, table } from './terminal.ts';
+import { progressOn, type Terminal, table } from './terminal.ts';
 import {
   marketDocument,
   marketRows,
@@ -60,7 +60,7 @@ type Check = (onMarket: (market: MarketObservations) => void) => Promise<Verific
 
 /** Checks with progress on stderr. */
 async function printed(terminal: Terminal, options: GlobalOptions, check: Check): Promise<Verification> {
-  const progress = new Progress(terminal);
+  const progress = progressOn(terminal);
   let done = 0;
   const watched: Check = async (onMarket) => {
     const verification = await check((market) => {

@@ -47,13 +47,14 @@ const PAGE_HEADERS = [...FILE_HEADERS, 'Referrer-Policy', 'Cross-Origin-Opener-P
 const dataOf = ($id: string, description: string, data: TSchema) => Type.Object({ data }, { $id, description });
 const listOf = (resource: TSchema, maxItems: number) =>
   Type.Array(Type.Ref(resource.$id!), { maxItems, description: 'The records, in the order asked for.' });
+const CURSOR = Type.String({ pattern: CURSOR_SHAPE.source });
+const COUNT = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const orNull = (schema: TSchema, description: string) => Type.Union([schema, Type.Null()], { description });
 const pageOf = ($id: string, resource: TSchema) =>
   Type.Object(
     {
       data: listOf(resource, PAGE_LIMIT_MAX),
-      nextCursor: Type.Union([Type.String({ pattern: CURSOR_SHAPE.source }), Type.Null()], {
-        description: 'For the next page; null: this was the last one.',
-      }),
+      nextCursor: orNull(CURSOR, 'For the next page; null: this was the last one.'),
     },
     { $id, description: 'A page of a time series.' },
   );
@@ -86,16 +87,12 @@ const NearestOfEach = Type.Object(
     data: Type.Array(
       Type.Object({
         ts: instantText('The instant that was asked about.'),
-        distance: Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
-          description: 'Milliseconds to the first snapshot; null where there is none.',
-        }),
+        distance: orNull(COUNT, 'Milliseconds to the first snapshot; null where there is none.'),
         data: listOf(SnapshotResource, 2),
       }),
       { maxItems: INSTANTS_MAX, description: 'One answer per instant, in the order of ts.' },
     ),
-    next: Type.Union([instantText('The first instant that is not answered here.'), Type.Null()], {
-      description: 'To go on with; null: all are answered.',
-    }),
+    next: orNull(instantText('The first instant that is not answered here.'), 'To go on with; null: all are answered.'),
   },
   { $id: 'NearestOfEach', description: 'The nearest of each outcome at many instants.' },
 );

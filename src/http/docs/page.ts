@@ -2,9 +2,8 @@
 const ALWAYS = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"];
 
 /**
- * The headers of a page for browsers: it loads what `allowed` (directives of Content-Security-Policy) lets it load and nothing
- * else, sends no Referer, and shares no window with pages of others. Every answer brings its own policy
- * and the page may depend on the Host, so it is asked for again.
+ * The headers of a page that loads only what `allowed` (directives of Content-Security-Policy) lets it load, sends no Referer, and
+ * shares no window with other pages. Each answer has its own policy, and may depend on the Host: it is not kept.
  */
 export function pageHeaders(allowed: readonly string[]): Record<string, string> {
   return {

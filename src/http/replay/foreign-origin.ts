@@ -1,10 +1,9 @@
 import { DomainError } from '../../domain/errors.ts';
 
 /**
- * Throws 'forbidden' for what a page of another origin might do through a browser of this machine: steer a replay, or listen
- * to it. A browser sends such requests without asking first (Fetch standard, 3.2; sockets know no CORS at all), but says
- * whose page it is. What only reads needs no refusal: the page does not get the answer. `mayListen` are origins whose
- * pages may.
+ * Throws 'forbidden' where a page of another origin steers a replay or listens to it: browsers send such requests without asking
+ * first (Fetch standard, 3.2; sockets have no CORS), but name the page's origin. Reads need no refusal: the page does not get
+ * the answer. Pages that `mayListen` allows may listen.
  */
 export function refuseForeignOrigin(request: Request, mayListen: (request: Request) => boolean): void {
   const origin = request.headers.get('origin');

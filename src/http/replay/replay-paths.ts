@@ -45,10 +45,7 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .use(plugin)
     .onBeforeHandle(({ caller, params }) => refuseUnseen(caller, replayedBy(replays.find(replayIn(params)))))
     .use(
-      venueSocketController({
-        ...{ replays, sockets, monotonicMs },
-        mayListen: (request, replay) => mayListen(request, replayedBy(replay)),
-      }),
+      venueSocketController(replays, sockets, monotonicMs, (request, replay) => mayListen(request, replayedBy(replay))),
     )
     .use(venueRestController({ replays }))
     .use(gammaController({ replays }));
@@ -69,5 +66,5 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .use(ofReplay)
     .use(ofArchive)
     .use(new Elysia({ prefix: REPLAY_PREFIX }).use(ofReplay).use(v1))
-    .use(replaysController({ replays, authentication: plugin }));
+    .use(replaysController(replays, plugin));
 }

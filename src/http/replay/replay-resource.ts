@@ -1,7 +1,11 @@
-import { type Static, Type } from 'typebox';
-import { formatInstant, instantText } from '../../domain/instant.ts';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { canonicalCoin } from '../../domain/coin.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { formatInstant, type InstantMs, instantText, isInstant, parseInstant } from '../../domain/instant.ts';
 import { TimeframeName } from '../../domain/timeframe.ts';
-import { GAP_MODES, type Replay } from '../../replay/replay.ts';
+import { parsedJson } from '../../record/fields.ts';
+import { GAP_MODES, type Replay, type ReplayOptions } from '../../replay/replay.ts';
 import { SPEED_MAX, SPEED_MIN } from '../../replay/replay-clock.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { INSTANT_PATTERN } from '../v1/instant-pattern.ts';
@@ -106,4 +110,63 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
     clients: replay.clients,
     paths: { rest: `/replays/${id}`, socket: `/replays/${id}/ws/market`, api: `/replays/${id}/v1` },
   };
+}
+
+/** A body that asks for a replay; and whether its clock waits. Throws 'invalid-parameter'. */
+export function replayRequestIn(text: string): { readonly options: ReplayOptions; readonly isPaused: boolean } {
+  const asked = bodyOf(ReplayRequest, text);
+  return { options: replayOptionsOf(asked), isPaused: asked.paused ?? false };
+}
+
+/** A replay's options. Throws 'invalid-parameter'. */
+export function replayOptionsOf({ markets = [], coins = [], timeframes = [], ...asked }: AskedReplay): ReplayOptions {
+  return {
+    selection: { names: markets, coins: coins.map(canonicalCoin), timeframes },
+    fromMs: instantIn('from', asked.from),
+    toMs: instantIn('to', asked.to),
+    speed: asked.speed ?? 1,
+    gaps: asked.gaps ?? 'disconnect',
+    rebase: asked.rebase === 'now',
+  };
+}
+
+/** What a replay's clock is to do. */
+export interface ClockChange extends Pick<Static<typeof ReplayChange>, 'speed' | 'paused' | 'step'> {
+  readonly nowMs: InstantMs | undefined;
+}
+
+/** A body that steers a replay. Throws 'invalid-parameter'. */
+export function replayChangeIn(text: string): ClockChange {
+  const { now, ...change } = bodyOf(ReplayChange, text);
+  if (now === undefined && Object.keys(change).length === 0) {
+    throw new DomainError('invalid-parameter', `nothing is to be changed: ${wantedBy(ReplayChange)}`);
+  }
+  return { ...change, nowMs: instantIn('now', now) };
+}
+
+/** An empty body is an empty object. */
+function bodyOf<T extends TSchema>(schema: T, text: string): Static<T> {
+  const body = text.trim() === '' ? {} : parsedJson(text);
+  if (Value.Check(schema, body)) return body;
+  const name = Value.Errors(schema, body).First()?.path.split('/')[1] ?? '';
+  const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
+  const about = properties[name]?.description;
+  throw new DomainError(
+    'invalid-parameter',
+    about === undefined ? wantedBy(schema) : `'${name}' is not what it may be. ${about}`,
+  );
+}
+
+function wantedBy({ properties = {} }: TSchema): string {
+  return `send a JSON object with any of ${Object.keys(properties).join(', ')}`;
+}
+
+function instantIn(name: string, given: string | number | undefined): InstantMs | undefined {
+  if (given === undefined) return undefined;
+  const instantMs = parseInstant(String(given));
+  if (instantMs !== undefined && isInstant(instantMs)) return instantMs;
+  throw new DomainError(
+    'invalid-parameter',
+    `'${name}' must be Unix milliseconds, or an ISO 8601 date or time with Z or an offset, up to the year 9999`,
+  );
 }

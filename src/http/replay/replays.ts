@@ -4,18 +4,12 @@ import type { Replays } from '../../replay/replays.ts';
 import type { Caller } from '../plugins/access.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { type Authentication, maySee, refuseUnseen, replayedBy } from './replay-access.ts';
-import { type ClockChange, replayChangeIn, replayRequestIn } from './replay-request.ts';
-import { replayResource } from './replay-resource.ts';
-
-export interface ReplaysDeps {
-  readonly replays: Replays;
-  readonly authentication: Authentication;
-}
+import { type ClockChange, replayChangeIn, replayRequestIn, replayResource } from './replay-resource.ts';
 
 const REPLAYS = '/v1/replays';
 
 /** Lists, creates, steers and stops the replays of this process. Replays that the key may not access are not listed. */
-export function replaysController({ replays, authentication }: ReplaysDeps) {
+export function replaysController(replays: Replays, authentication: Authentication) {
   const answer = (
     set: ResponseSettings,
     replay: Replay,

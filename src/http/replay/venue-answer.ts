@@ -29,7 +29,6 @@ export class VenueRefusal extends Error {
 
   constructor(status: number, body: object) {
     super(JSON.stringify(body));
-    this.name = 'VenueRefusal';
     this.status = status;
     this.body = body;
   }

@@ -37,13 +37,10 @@ export function venueRestController({ replays }: { readonly replays: Replays }) 
     get(`${prefix}/time`, ({ replay, nowMs }) => String(Math.floor((nowMs + replay.shiftMs) / 1000)));
     get(`${prefix}/book`, (question) => orNoBook(quotesOf(question).book(assetIn(question))));
     get(`${prefix}/prices-history`, history);
-    for (const [path, answer] of [...Object.entries(OF_ASSET), ...Object.entries(OF_MARKET)]) {
-      get(`${prefix}${path}`, (question) => JSON.stringify(answer(quotesOf(question), assetIn(question), question)));
-    }
+    for (const [path, answer] of Object.entries(OF_ASSET)) get(`${prefix}${path}`, ofAsset(answer));
     for (const [path, answer] of Object.entries(OF_MARKET)) {
-      get(`${prefix}${path}/:assetId`, (question) =>
-        JSON.stringify(answer(quotesOf(question), assetIn(question), question)),
-      );
+      get(`${prefix}${path}`, ofAsset(answer));
+      get(`${prefix}${path}/:assetId`, ofAsset(answer));
     }
     for (const [path, answer] of Object.entries(OF_MANY)) {
       get(`${prefix}${path}`, (question) => answer(quotesOf(question), itemsInQuery(question.query)));
@@ -65,6 +62,10 @@ export function venueRestController({ replays }: { readonly replays: Replays }) 
   get('/clob', () => JSON.stringify('OK'));
   get('/clob/markets/:conditionId', (question) => oneMarket(question, question.params.conditionId ?? ''));
   return app;
+}
+
+function ofAsset(answer: AnswerOfAsset): Answer {
+  return (question) => JSON.stringify(answer(quotesOf(question), assetIn(question), question));
 }
 
 function history(question: VenueQuestion): string {

@@ -5,16 +5,16 @@ import type { Replays } from '../../replay/replays.ts';
 import { replayIn } from '../plugins/access.ts';
 import type { Sockets } from './socket.ts';
 
-export interface VenueSocketDeps {
-  readonly replays: Replays;
-  readonly sockets: Sockets;
-  readonly monotonicMs: () => number;
-  /** Whether the sender of a request may still listen to a replay. */
-  readonly mayListen: (request: Request, replay: Replay) => boolean;
-}
-
-/** The venue's market channel: each socket is a session of the replay that its path names. */
-export function venueSocketController({ replays, sockets, monotonicMs, mayListen }: VenueSocketDeps) {
+/**
+ * The venue's market channel: each socket is a session of the replay that its path names. `mayListen`: whether the sender of a
+ * request may still listen to a replay.
+ */
+export function venueSocketController(
+  replays: Replays,
+  sockets: Sockets,
+  monotonicMs: () => number,
+  mayListen: (request: Request, replay: Replay) => boolean,
+) {
   return new Elysia({ name: 'venue-socket' }).get('/ws/market', ({ request, server, params }) => {
     const replay = replays.find(replayIn(params));
     const open = (connection: Connection) => {
