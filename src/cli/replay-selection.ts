@@ -34,7 +34,7 @@ export function addSelectionFlags(command: Command): Command {
         .choices(GAP_MODES)
         .default('disconnect'),
     )
-    .addOption(new Option('--rebase <instant>', 'now: tell times as if it all happened from now on').choices(['now']))
+    .addOption(new Option('--rebase <instant>', 'now: shift times as if it all happened from now on').choices(['now']))
     .option('--paused', 'wait to be resumed');
 }
 

@@ -42,7 +42,7 @@ describe.skipIf(!HAS_CHROMIUM)('a stream in a page of another origin (needs Chro
     directory[Symbol.dispose]();
   });
 
-  test('is read as it comes, left, and gone on with behind the last event', async () => {
+  test('is read as it comes, left, and gone on with after the last event', async () => {
     await using watched = await openPage();
     const { page, complaints } = watched;
     await page.goto(origin);

@@ -378,7 +378,7 @@ describe('restore', () => {
     expect(held.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
   });
 
-  test('takes away what a killed process left beside the archive, so that it never meets the new one', async () => {
+  test('takes away what a killed process left next to the archive, so that it never meets the new one', async () => {
     using held = await withBackup();
     mkdirSync(held.file('again'));
     // The log of an archive that is gone.

@@ -58,7 +58,7 @@ describe('serve', () => {
     ]);
   });
 
-  test('writes no line for a request unless it is told to', async () => {
+  test('writes no line for a request unless it is switched on', async () => {
     using directory = temporaryDirectory();
     await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', directory.path]);
     const [, origin] = await server.said(LISTENING);

@@ -142,7 +142,7 @@ describe('to standard output', () => {
 });
 
 describe('to a file', () => {
-  test.each(FORMATS)('%s is what standard output gets, with the manifest beside it', async (format) => {
+  test.each(FORMATS)('%s is what standard output gets, with the manifest next to it', async (format) => {
     const path = place(`whole.${format}`);
     const { code, stdout, stderr } = await runExecutable([
       'export',

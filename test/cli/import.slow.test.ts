@@ -341,14 +341,14 @@ interface Snapshot {
   readonly timestamp: string;
 }
 
-describe('import beside a server', () => {
+describe('import while a server is running', () => {
   test('pages walked meanwhile hold every record that was there exactly once, in order', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     const base = join(directory.path, 'base.ndjson');
     writeLightRecording(base, 2000, 500);
     await runExecutable(['import', base, '--data', data]);
-    // Into every gap of what is there, in front of it and behind it.
+    // Into every gap of what is there, before it and after it.
     const added = join(directory.path, 'added.ndjson');
     const lines: string[] = [];
     for (const offsetMs of [5, 2, 7, 3, 1, 9, 4, 8, 6]) {

@@ -5,7 +5,7 @@ import { Listener } from '../../src/cli/listening.ts';
 
 const WHERE = { host: '127.0.0.1', port: 0, idleSeconds: 30, say: () => undefined };
 
-test('draining waits for an answer that is still being made', async () => {
+test('draining waits for an answer that is not complete', async () => {
   const asked = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
   const app = new Elysia().get('/', async () => {

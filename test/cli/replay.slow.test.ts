@@ -14,7 +14,7 @@ const CURL_LINE = /^curl .*$/m;
 const ETH_ID = `0x${'cd34'.repeat(16)}`;
 const REPLAYS = '/v1/replays';
 const SLUG = String(sampleMarket().slug);
-/** The first book of the recording, or soon behind it. */
+/** The first book of the recording, or soon after it. */
 const BEGUN = new Date(START_MS + 30_000).toISOString();
 
 let directory: ReturnType<typeof temporaryDirectory>;
@@ -86,7 +86,7 @@ describe('bookreel replay', () => {
     expect((await fetch(`${said.address}/markets/${ETH_ID}`)).status).toBe(200);
   });
 
-  test('runs beside a server, an import and another replay of the same data', async () => {
+  test('runs along with a server, an import and another replay of the same data', async () => {
     await using _server = await startServer(data);
     await using one = await startReplay('--coin', 'btc');
     await using other = await startReplay('--coin', 'eth');

@@ -12,8 +12,8 @@ import { serviceOf } from '../support/service.ts';
 
 /** `br_live_` and six characters: what may be shown of a key. */
 const PUBLIC_CHARS = 14;
-/** A stretch of the rest that would betray it; a multiple of three, see base64 below. */
-const STRETCH_CHARS = 12;
+/** A part of the rest that would betray it; a multiple of three, see base64 below. */
+const PART_CHARS = 12;
 
 const REQUEST: NewKey = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
 const MARKET = 'simulated-btc-updown-5m-1767868200';
@@ -266,12 +266,12 @@ function betrays(bytes: Buffer, key: string): boolean {
   const secret = key.slice(PUBLIC_CHARS);
   const haystack = bytes.toString('latin1').toLowerCase();
   const needles: string[] = [];
-  for (let start = 0; start + STRETCH_CHARS <= secret.length; start += 1) {
-    const stretch = secret.slice(start, start + STRETCH_CHARS);
-    const wide = Buffer.from(stretch, 'utf16le').toString('latin1');
-    needles.push(stretch, reversed(stretch), hex(stretch), percentEscaped(stretch), wide);
+  for (let start = 0; start + PART_CHARS <= secret.length; start += 1) {
+    const part = secret.slice(start, start + PART_CHARS);
+    const wide = Buffer.from(part, 'utf16le').toString('latin1');
+    needles.push(part, reversed(part), hex(part), percentEscaped(part), wide);
     // Of base64 only what begins at a multiple of three bytes looks the same wherever it stands.
-    needles.push(base64(stretch));
+    needles.push(base64(part));
   }
   return needles.some((needle) => haystack.includes(needle.toLowerCase()));
 }

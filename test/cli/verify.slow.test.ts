@@ -141,7 +141,7 @@ describe('verify', () => {
     expect(readdirSync(held.data)).not.toContain('key-secret');
   });
 
-  test('works beside a running server and changes nothing of its directory', async () => {
+  test('works while a server is running and changes nothing of its directory', async () => {
     using held = await lightArchive(2000);
     await using server = await startServer(held.data);
     const names = () => readdirSync(held.data).sort();

@@ -146,7 +146,7 @@ describe('the snapshots of an export', () => {
     );
   });
 
-  test('are all there is to read beside series and types that are not books, of as many markets as come', async () => {
+  test('are all that is read, of series and types some of which are not books, of as many markets as come', async () => {
     for (let seed = 1; seed <= 12; seed += 1) {
       using place = temporaryArchive();
       await importRecords(place.archive, generatedRecording(seed));
@@ -263,7 +263,7 @@ describe('a recording', () => {
     );
   });
 
-  test('is let go of by who has had enough', async () => {
+  test('is released when its reader stops', async () => {
     const { bytes } = await shortRecording();
     let isCancelled = false;
     const stream = streamOf(bytes, [50], () => {
@@ -332,7 +332,7 @@ describe('a recording', () => {
     await expect(read(bytes)).rejects.toThrow('damaged');
   });
 
-  test('that lacks a run is refused by its count, whatever its digests say', async () => {
+  test('that lacks a segment is refused by its count, whatever its digests say', async () => {
     const frames = framesOf((await shortRecording()).bytes);
     expect(typesOf(frames)).toBe('MSRSRE');
     await expect(read(sealed(frames.toSpliced(2, 1)))).rejects.toThrow('of 12 snapshots 6 have come');
@@ -389,7 +389,7 @@ describe('a recording', () => {
     expectSame(await read(sealed(frames.toSpliced(3, 0, frame('Z', { any: 'thing' })))), snapshots);
   });
 
-  test('behind whose end something follows is refused', async () => {
+  test('with something after its end is refused', async () => {
     const { bytes } = await shortRecording();
     for (const more of [Buffer.from('\n'), bytes]) {
       await expect(read(new Uint8Array(Buffer.concat([bytes, more])))).rejects.toThrow('goes on behind its end');

@@ -244,8 +244,8 @@ describe('where others can connect', () => {
       for (const method of ['GET', 'PATCH', 'DELETE']) {
         expect(await statusOf(replaying, `${REPLAYS}/${replays.all.id}`, bearer(key), method)).toBe(403);
       }
-      const made = await replaying.ask('POST', REPLAYS, {}, bearer(key));
-      expect(made.status).toBe(403);
+      const refused = await replaying.ask('POST', REPLAYS, {}, bearer(key));
+      expect(refused.status).toBe(403);
       const own = await replaying.ask('POST', REPLAYS, { coins: ['btc'] }, bearer(key));
       expect(own.status).toBe(201);
       expect(replaying.replays.list()).toHaveLength(3);

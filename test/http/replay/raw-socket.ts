@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 const CLOSE = 8;
 
-/** A WebSocket client of bytes, which reads only on demand (RFC 6455). */
+/** A WebSocket client of bytes, which reads only when asked to (RFC 6455). */
 export class RawSocket {
   readonly #socket: Socket;
   #received = Buffer.alloc(0);

@@ -20,7 +20,7 @@ const fill: Parameters<typeof startReplaying>[0] = (archive) =>
     sampleMarket({ conditionId: ETH_ID, slug: 'eth-updown-5m-1776323400', symbol: 'eth', clobTokenIds: ['31', '32'] }),
   ]);
 
-interface Run {
+interface ReplayResource {
   readonly id: string;
   readonly [field: string]: unknown;
 }
@@ -31,31 +31,31 @@ beforeAll(async () => {
 });
 afterAll(() => replaying[Symbol.asyncDispose]());
 
-async function made(body: unknown = {}): Promise<Run> {
+async function created(body: unknown = {}): Promise<ReplayResource> {
   const response = await replaying.ask('POST', REPLAYS, body);
   expect(response.status).toBe(201);
-  const { data } = (await response.json()) as { data: Run };
+  const { data } = (await response.json()) as { data: ReplayResource };
   expect(response.headers.get('location')).toBe(`${REPLAYS}/${data.id}`);
   return data;
 }
 
-async function changed(id: string, change: unknown): Promise<Run> {
+async function changed(id: string, change: unknown): Promise<ReplayResource> {
   const response = await replaying.ask('PATCH', `${REPLAYS}/${id}`, change);
   expect(response.status).toBe(200);
-  return ((await response.json()) as { data: Run }).data;
+  return ((await response.json()) as { data: ReplayResource }).data;
 }
 
-async function ended(...replays: readonly Run[]): Promise<void> {
+async function stopped(...replays: readonly ReplayResource[]): Promise<void> {
   for (const { id } of replays) expect((await replaying.ask('DELETE', `${REPLAYS}/${id}`)).status).toBe(204);
 }
 
-async function listed(): Promise<Run[]> {
-  return ((await (await replaying.get(REPLAYS)).json()) as { data: Run[] }).data;
+async function listed(): Promise<ReplayResource[]> {
+  return ((await (await replaying.get(REPLAYS)).json()) as { data: ReplayResource[] }).data;
 }
 
 describe('a replay', () => {
-  test('is made of everything unless the body says otherwise, and runs at once', async () => {
-    const replay = await made();
+  test('is created of everything unless the body says otherwise, and runs at once', async () => {
+    const replay = await created();
     expect(replay).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{12}$/),
       isFirst: true,
@@ -75,10 +75,10 @@ describe('a replay', () => {
         api: `/replays/${replay.id}/v1`,
       },
     });
-    await ended(replay);
+    await stopped(replay);
   });
 
-  test('is made as the body says', async () => {
+  test('is created as the body says', async () => {
     const body = {
       markets: ['eth-updown-5m-1776323400'],
       coins: ['ETH'],
@@ -90,7 +90,7 @@ describe('a replay', () => {
       rebase: 'now',
       paused: true,
     };
-    const replay = await made(body);
+    const replay = await created(body);
     expect(replay).toMatchObject({
       state: 'paused',
       from: formatInstant(START_MS + 1000),
@@ -101,31 +101,31 @@ describe('a replay', () => {
       coins: ['eth'],
       markets: 1,
     });
-    await ended(replay);
+    await stopped(replay);
   });
 
-  test('is made by one walk through the markets of a coin, however often its body names that', async () => {
+  test('is created by one walk through the markets of a coin, however often its body names that', async () => {
     const walked = spyOn(replaying.archive.markets, 'after');
     try {
-      const replay = await made({ coins: Array.from({ length: 1000 }, () => 'btc'), paused: true });
+      const replay = await created({ coins: Array.from({ length: 1000 }, () => 'btc'), paused: true });
       expect(replay).toMatchObject({ coins: ['btc'], markets: 1 });
       expect(walked).toHaveBeenCalledTimes(2);
-      await ended(replay);
+      await stopped(replay);
     } finally {
       walked.mockRestore();
     }
   });
 
-  test('is listed in the order of making, shown, and gone once it is stopped', async () => {
-    const replays = [await made(), await made({ coins: ['eth'] }), await made()];
+  test('is listed in the order of creation, shown, and gone once it is stopped', async () => {
+    const replays = [await created(), await created({ coins: ['eth'] }), await created()];
     expect((await listed()).map(({ id, isFirst }) => [id, isFirst])).toEqual([
       [replays[0]!.id, true],
       [replays[1]!.id, false],
       [replays[2]!.id, false],
     ]);
     const shown = await replaying.get(`${REPLAYS}/${replays[1]!.id}`);
-    expect(((await shown.json()) as { data: Run }).data.coins).toEqual(['eth']);
-    await ended(replays[0]!);
+    expect(((await shown.json()) as { data: ReplayResource }).data.coins).toEqual(['eth']);
+    await stopped(replays[0]!);
     expect((await listed()).map(({ id, isFirst }) => [id, isFirst])).toEqual([
       [replays[1]!.id, true],
       [replays[2]!.id, false],
@@ -134,25 +134,25 @@ describe('a replay', () => {
       const body = method === 'PATCH' ? { paused: true } : undefined;
       expect((await replaying.ask(method, `${REPLAYS}/${replays[0]!.id}`, body)).status).toBe(404);
     }
-    await ended(replays[1]!, replays[2]!);
+    await stopped(replays[1]!, replays[2]!);
     expect(await listed()).toEqual([]);
     expect((await replaying.get('/v1/btc/markets')).status).toBe(404);
   });
 
   test('is one of so many', async () => {
-    const replays: Run[] = [];
-    for (let i = 0; i < REPLAYS_MAX; i += 1) replays.push(await made({ coins: ['eth'], paused: true }));
+    const replays: ReplayResource[] = [];
+    for (let i = 0; i < REPLAYS_MAX; i += 1) replays.push(await created({ coins: ['eth'], paused: true }));
     const refused = await replaying.ask('POST', REPLAYS, {});
     expect(refused.status).toBe(409);
     expect(((await refused.json()) as { detail: string }).detail).toContain(`there are ${REPLAYS_MAX} replays already`);
-    await ended(...replays);
+    await stopped(...replays);
     expect(replaying.log).toEqual([]);
   });
 });
 
 describe('its clock', () => {
   test('runs, is paused, resumed, made faster, set and stepped, as its body says', async () => {
-    const replay = await made({ markets: [CONDITION_ID] });
+    const replay = await created({ markets: [CONDITION_ID] });
     replaying.passTime(1500);
     expect(await changed(replay.id, { paused: true })).toMatchObject({
       state: 'paused',
@@ -174,11 +174,11 @@ describe('its clock', () => {
     expect(await changed(replay.id, { step: true })).toMatchObject({ state: 'paused', now: formatInstant(next) });
     expect(await changed(replay.id, { now: END_MS })).toMatchObject({ state: 'ended' });
     expect(await changed(replay.id, { now: START_MS, paused: false })).toMatchObject({ state: 'running' });
-    await ended(replay);
+    await stopped(replay);
   });
 
   test('is its own: what is done to one replay changes no other', async () => {
-    const [one, other] = [await made({ paused: true }), await made({ paused: true })];
+    const [one, other] = [await created({ paused: true }), await created({ paused: true })];
     const instants = [START_MS + 5000, START_MS + 90_000];
     await changed(one.id, { now: instants[0] });
     await changed(other.id, { now: instants[1] });
@@ -191,7 +191,7 @@ describe('its clock', () => {
       expect(timesIn(await page.text())).toEqual(booksUntil(instants[index]!));
     }
     expect(await (await replaying.get('/time')).text()).toBe(String(Math.floor(instants[0]! / 1000)));
-    await ended(one, other);
+    await stopped(one, other);
   });
 });
 
@@ -221,7 +221,7 @@ describe('the API of a process that replays', () => {
   ];
 
   test('shows nothing later than the clock, also once that has gone back: what a service says as at that instant', async () => {
-    const replay = await made({ paused: true });
+    const replay = await created({ paused: true });
     const service = serviceOf(replaying.archive);
     for (const offsetMs of [0, 60_000, 299_000, 30_000, 3000, 120_000, 0]) {
       const instant = formatInstant(START_MS + offsetMs);
@@ -240,38 +240,38 @@ describe('the API of a process that replays', () => {
         }
       }
     }
-    await ended(replay);
+    await stopped(replay);
   });
 
   test('goes on as the clock does', async () => {
-    const replay = await made({ markets: [CONDITION_ID], speed: 100 });
+    const replay = await created({ markets: [CONDITION_ID], speed: 100 });
     const path = `/v1/btc/markets/${CONDITION_ID}/snapshots?limit=1000&order=asc`;
     for (let i = 1; i <= 20; i += 1) {
       replaying.passTime(100);
       expect(timesIn(await (await replaying.get(path)).text())).toEqual(booksUntil(START_MS + i * 10_000));
     }
-    await ended(replay);
+    await stopped(replay);
   });
 
   test('does not look further with an asOf of the client', async () => {
-    const replay = await made({ paused: true });
+    const replay = await created({ paused: true });
     await changed(replay.id, { now: START_MS + 30_000 });
     const path = `/v1/btc/markets/${CONDITION_ID}/snapshots?limit=1000&order=asc`;
     const later = await replaying.get(`${path}&asOf=${START_MS + 200_000}`);
     expect(timesIn(await later.text())).toEqual(booksUntil(START_MS + 30_000));
     const earlier = await replaying.get(`${path}&asOf=${START_MS + 10_000}`);
     expect(timesIn(await earlier.text())).toEqual(booksUntil(START_MS + 10_000));
-    await ended(replay);
+    await stopped(replay);
   });
 });
 
-test('a replay that is stopped ends its streams, and no fault is logged', async () => {
-  const replay = await made({ markets: [CONDITION_ID], paused: true });
+test('a replay that is stopped takes its streams with it, and no fault is logged', async () => {
+  const replay = await created({ markets: [CONDITION_ID], paused: true });
   await changed(replay.id, { now: START_MS + 60_000 });
   const answer = await replaying.get(`/replays/${replay.id}/v1/btc/markets/${CONDITION_ID}/stream?speed=0.1`);
   const body = answer.body!.getReader();
   await body.read();
-  await ended(replay);
+  await stopped(replay);
   const rest: Uint8Array[] = [];
   for (let next = await body.read(); !next.done; next = await body.read()) rest.push(next.value);
   expect(Buffer.concat(rest).toString()).not.toContain('event: end');
@@ -309,12 +309,12 @@ describe('a body that is wrong is refused in one sentence', () => {
     ['an instant outside', { now: START_MS - 1 }, 'the instant lies outside of the replay'],
     ['an instant outside, and more', { speed: 10, paused: false, now: START_MS - 1 }, 'the instant lies outside'],
   ])('steering with %s', async (_, body, sentence) => {
-    const replay = await made({ paused: true });
+    const replay = await created({ paused: true });
     const response = await replaying.ask('PATCH', `${REPLAYS}/${replay.id}`, body);
     expect(response.status).toBe(400);
     expect(((await response.json()) as { detail: string }).detail).toContain(sentence);
     expect((await listed())[0]).toEqual(replay);
-    await ended(replay);
+    await stopped(replay);
   });
 
   test('of markets that are not recorded', async () => {
@@ -335,7 +335,7 @@ describe('methods', () => {
     ['/replays/0a1b2c3d4e5f/ws/market', ['POST'], 'GET, HEAD, OPTIONS'],
     ['/v1/btc/markets', ['POST', 'PUT', 'PATCH', 'DELETE'], 'GET, HEAD, OPTIONS'],
   ])('of %s: %p are refused with what there is', async (path, refused, allowed) => {
-    const replay = await made({ paused: true });
+    const replay = await created({ paused: true });
     for (const method of refused) {
       const response = await replaying.ask(method, path);
       expect({ method, status: response.status, allow: response.headers.get('allow') }).toEqual({
@@ -346,11 +346,11 @@ describe('methods', () => {
     }
     const options = await replaying.ask('OPTIONS', path);
     expect([options.status, options.headers.get('allow')]).toEqual([204, allowed]);
-    await ended(replay);
+    await stopped(replay);
   });
 
   test('of a path that does not exist: 404', async () => {
-    const replay = await made({ paused: true });
+    const replay = await created({ paused: true });
     for (const path of [
       '/v1/replay',
       '/v1/replays/1/2',
@@ -360,6 +360,6 @@ describe('methods', () => {
     ]) {
       for (const method of ['GET', 'POST', 'DELETE']) expect((await replaying.ask(method, path)).status).toBe(404);
     }
-    await ended(replay);
+    await stopped(replay);
   });
 });

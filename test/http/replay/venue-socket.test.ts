@@ -51,26 +51,26 @@ class Listener {
   }
 }
 
-test('two replays of one archive give the same frames, each to all its clients, each by its own clock', async () => {
+test('two replays of one archive give the same frames, each to all of its clients, each by its own clock', async () => {
   await using replaying = await startReplaying(fill);
   const max = { ...EVERYTHING, speed: 'max' as const };
   const [one, other] = [replaying.replays.create(max), replaying.replays.create(max)];
   const atRoot = [new Listener(replaying, '/ws/market'), new Listener(replaying, `/replays/${one.id}/ws/market`)];
-  const beside = new Listener(replaying, `/replays/${other.id}/ws/market`);
-  for (const listener of [...atRoot, beside]) await listener.subscribe();
+  const another = new Listener(replaying, `/replays/${other.id}/ws/market`);
+  for (const listener of [...atRoot, another]) await listener.subscribe();
   one.clock.resume();
-  await beside.until(() => one.clock.state === 'ended');
+  await another.until(() => one.clock.state === 'ended');
   expect(other.clock.nowMs).toBe(START_MS);
-  expect(beside.frames).toEqual(['PONG']);
+  expect(another.frames).toEqual(['PONG']);
   other.clock.resume();
-  await beside.until(() => other.clock.state === 'ended');
-  for (const listener of [...atRoot, beside]) await listener.heard();
-  const sent = atRoot[0]!.frames;
-  expect(sent.length).toBeGreaterThan(500);
-  for (const { frames } of [...atRoot, beside]) expect(frames).toEqual(sent);
+  await another.until(() => other.clock.state === 'ended');
+  for (const listener of [...atRoot, another]) await listener.heard();
+  const expected = atRoot[0]!.frames;
+  expect(expected.length).toBeGreaterThan(500);
+  for (const { frames } of [...atRoot, another]) expect(frames).toEqual(expected);
 });
 
-test('clients are counted, until they leave', async () => {
+test('clients are counted until they leave', async () => {
   await using replaying = await startReplaying(fill);
   const replay = replaying.replays.create(EVERYTHING);
   const clientsOf = async () => {
@@ -121,12 +121,12 @@ test('when a replay is stopped its sockets are closed with 1001, and those of ot
   await using replaying = await startReplaying(fill);
   const [one, other] = [replaying.replays.create(EVERYTHING), replaying.replays.create(EVERYTHING)];
   const listener = new Listener(replaying, `/replays/${one.id}/ws/market`);
-  const beside = new Listener(replaying, `/replays/${other.id}/ws/market`);
-  await Promise.all([listener.subscribe(), beside.subscribe()]);
+  const another = new Listener(replaying, `/replays/${other.id}/ws/market`);
+  await Promise.all([listener.subscribe(), another.subscribe()]);
   expect((await replaying.ask('DELETE', `/v1/replays/${one.id}`)).status).toBe(204);
   expect((await listener.closed).code).toBe(1001);
-  await beside.subscribe();
-  expect(beside.socket.readyState).toBe(WebSocket.OPEN);
+  await another.subscribe();
+  expect(another.socket.readyState).toBe(WebSocket.OPEN);
   expect(replaying.sockets.count).toBe(1);
 });
 
@@ -134,15 +134,15 @@ test('a damaged segment closes the sockets that come to it with 1011, is logged,
   await using replaying = await startReplaying(fill);
   const [damaged, other] = [replaying.replays.create(EVERYTHING), replaying.replays.create(EVERYTHING)];
   const listeners = [1, 2].map(() => new Listener(replaying, `/replays/${damaged.id}/ws/market`));
-  const beside = new Listener(replaying, `/replays/${other.id}/ws/market`);
-  for (const listener of [...listeners, beside]) await listener.subscribe();
+  const another = new Listener(replaying, `/replays/${other.id}/ws/market`);
+  for (const listener of [...listeners, another]) await listener.subscribe();
   replaying.archive.database.write(() => {
     replaying.archive.database.query("UPDATE segments SET payload = x'ffffffff'").run();
   });
   damaged.clock.seek(START_MS + 60_000);
   for (const listener of listeners) expect((await listener.closed).code).toBe(1011);
   expect(replaying.log).toHaveLength(2);
-  await beside.heard();
+  await another.heard();
   expect(other.clock.state).toBe('paused');
   expect((await replaying.get('/v1/replays')).status).toBe(200);
 });
