@@ -99,10 +99,8 @@ export class Listener {
     if (server === undefined) return;
     this.#listening = undefined;
     // Not by the router, which would forget it at once: answers under way ask it for their clients' addresses.
-    this.#leaving.set(
-      server,
-      server.stop(false).then(() => void this.#leaving.delete(server)),
-    );
+    const stopped = server.stop(false).then(() => void this.#leaving.delete(server));
+    this.#leaving.set(server, stopped);
   }
 
   #lookLater(): NodeJS.Timeout {

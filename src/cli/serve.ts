@@ -103,19 +103,14 @@ async function listenUntilStopped(
 }
 
 /** Lets the requests under way end, for so long or until `atOnce` settles; throws ExitWith when that is so. */
-async function stop(
-  terminal: Terminal,
-  listening: Listener,
-  drainSeconds: number,
-  atOnce: Promise<void>,
-): Promise<void> {
+async function stop(terminal: Terminal, listener: Listener, drainSeconds: number, atOnce: Promise<void>) {
   terminal.err('stopping: waiting for the requests under way\n');
-  const drained = listening.drain().then(() => 'drained' as const);
+  const drained = listener.drain().then(() => 'drained' as const);
   const hurried = atOnce.then(() => 'at once' as const);
   const end = await Promise.race([drained, hurried, Bun.sleep(drainSeconds * 1000)]);
   if (end === 'drained') return;
   terminal.err('stopping: cutting off the requests under way\n');
-  listening.stop();
+  listener.stop();
   if (end === 'at once') throw new ExitWith(EXIT.failure);
 }
 

@@ -59,10 +59,8 @@ export function marketRows(market: MarketObservations): string[][] {
   const { slug, problems, outcomes } = market;
   const notes = notesOf(market);
   if (problems === 0 && notes.length === 0) return [];
-  const counts = outcomes.map(
-    ({ outcome, snapshots, mirrored }) => `${outcome} ${snapshots}${mirrored ? ' mirrored' : ''}`,
-  );
-  return [[String(slug), counts.join(', '), String(problems), notes.join('; ')]];
+  const countOfEach = outcomes.map((each) => `${each.outcome} ${each.snapshots}${each.mirrored ? ' mirrored' : ''}`);
+  return [[String(slug), countOfEach.join(', '), String(problems), notes.join('; ')]];
 }
 
 function notesOf(market: MarketObservations): string[] {

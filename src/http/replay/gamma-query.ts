@@ -5,10 +5,7 @@ import { type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 500;
 const NOTHING: CatalogQuery = { endDate: { maxMs: -1 } };
-const FLAGS = new Map([
-  ['true', true],
-  ['false', false],
-]);
+const FLAGS = new Map(Object.entries({ true: true, false: false }));
 const WHOLE = /^\d{1,9}$/;
 
 /** The query of `/markets` and `/events`; parameters that are unknown, or about what no recording keeps, are ignored. Times are those that clients see, see Replay.shiftMs. */

@@ -10,12 +10,8 @@ const REPLAYS = '/v1/replays';
 
 /** Lists, creates, steers and stops the replays of this process. Replays that the key may not access are not listed. */
 export function replaysController(replays: Replays, authentication: Authentication) {
-  const answer = (
-    set: ResponseSettings,
-    replay: Replay,
-    headers: Readonly<Record<string, string>> = NO_STORE,
-    status = 200,
-  ) => respondJson(set, { data: replayResource(replays, replay) }, headers, status);
+  const answer = (set: ResponseSettings, replay: Replay, headers = {}, status = 200) =>
+    respondJson(set, { data: replayResource(replays, replay) }, { ...NO_STORE, ...headers }, status);
   const found = (caller: Caller, id: string) => {
     const replay = replays.find(id);
     refuseUnseen(caller, replayedBy(replay));
@@ -38,7 +34,7 @@ export function replaysController(replays: Replays, authentication: Authenticati
         throw error;
       }
       if (!isPaused) replay.clock.resume();
-      return answer(set, replay, { ...NO_STORE, location: `${REPLAYS}/${replay.id}` }, 201);
+      return answer(set, replay, { location: `${REPLAYS}/${replay.id}` }, 201);
     })
     .get(`${REPLAYS}/:replay`, ({ caller, params, set }) => answer(set, found(caller, params.replay)))
     .patch(`${REPLAYS}/:replay`, async ({ caller, params, request, set }) => {

@@ -150,9 +150,7 @@ function connectionOf(socket: ServerWebSocket<SocketData>): Connection {
   return {
     // -1: some bytes wait; 0: the connection is cut; else the bytes that were sent.
     send: (text) => socket.sendText(text) > 0,
-    together: (work) => {
-      socket.cork(work);
-    },
+    together: (work) => void socket.cork(work),
     close: (code, reason) => socket.close(code, reason),
   };
 }
