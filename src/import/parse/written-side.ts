@@ -2,16 +2,16 @@ import { type LineCursor, NOT_PLAIN } from './line-cursor.ts';
 
 const COMMA = 44;
 const COLON = 58;
-const BRACKET_OPENS = 91;
-const BRACKET_CLOSES = 93;
 const BRACE_OPENS = 123;
 const BRACE_CLOSES = 125;
-const INITIAL_LEVELS = 64;
 const encoder = new TextEncoder();
 const PRICE = encoder.encode('"price"');
 const SIZE = encoder.encode('"size"');
 const PLAIN_PRICE = encoder.encode('{"price":');
 const PLAIN_SIZE = encoder.encode(',"size":');
+const BRACKET_OPENS = 91;
+const BRACKET_CLOSES = 93;
+const INITIAL_LEVELS = 64;
 
 /** One side of a book as a line wrote it, and where among the line's bytes each level ends. */
 export class WrittenSide {
@@ -30,6 +30,7 @@ export class WrittenSide {
    */
   readonly #newPrices: number[] = new Array<number>(INITIAL_LEVELS).fill(0.5);
   readonly #newSizes: number[] = new Array<number>(INITIAL_LEVELS).fill(0.5);
+  #newLevels = 0;
   /** Of the level that was read last. */
   #price = 0;
   #size = 0;
@@ -43,80 +44,117 @@ export class WrittenSide {
   take(cursor: LineCursor, before: WrittenSide, text: DataView, away: -1 | 1): boolean {
     if (!cursor.take(BRACKET_OPENS)) return false;
     this.#begin = cursor.at - cursor.start;
-    if (cursor.bytes[cursor.at] === BRACKET_CLOSES) this.#settle(before, [], [], away);
-    else if (!this.#takeLevels(cursor, before, text, away)) return false;
-    if (cursor.bytes[cursor.at] !== BRACKET_CLOSES) return false;
+    const isEmpty = cursor.bytes[cursor.at] === BRACKET_CLOSES;
+    const taken = isEmpty ? this.#keep(before, [], [], away) : this.#takeLevels(cursor, before, text, away);
+    if (!taken || cursor.bytes[cursor.at] !== BRACKET_CLOSES) return false;
     cursor.at += 1;
     return true;
   }
 
   /** Nine sides out of ten differ from the one before in some sizes: as long as prices stay in their places, none is copied. */
   #takeLevels(cursor: LineCursor, before: WrittenSide, text: DataView, away: -1 | 1): boolean {
-    const oldPrices = before.#linePrices;
-    const oldSizes = before.#lineSizes;
-    const oldEnds = before.#ends;
-    const newPrices = this.#newPrices;
-    const newSizes = this.#newSizes;
-    let sizes: number[] | undefined;
-    // Once prices came or went, levels are put together in the scratch arrays.
-    let isOther = false;
-    let levels = 0;
-    // Where `before` stands: at its first level that was not passed yet.
-    let old = 0;
-    for (;;) {
-      const ends = this.#reserved(levels + oldPrices.length - old + 1);
-      // In front of its first level stands no comma: that one is only like another first level.
-      if (old > 0 || levels === 0) {
-        let from = old === 0 ? before.#begin : oldEnds[old - 1]!;
-        const shift = cursor.at - from;
-        const moved = shift - cursor.start;
-        for (; old < oldPrices.length && cursor.has(text, from, oldEnds[old]!, shift); old += 1) {
-          from = oldEnds[old]!;
-          ends[levels] = from + moved;
-          if (isOther) {
-            newPrices[levels] = oldPrices[old]!;
-            newSizes[levels] = oldSizes[old]!;
-          }
-          levels += 1;
-        }
-        cursor.at = from + shift;
+    const prices = before.#linePrices;
+    const endsBefore = before.#ends;
+    this.#reserve(prices.length);
+    const ends = this.#ends;
+    let sizes = before.#lineSizes;
+    let newSizes: number[] | undefined;
+    // How far `text` was gone through: to the end of a level, at first to where the first one begins.
+    let from = before.#begin;
+    for (let i = 0; ; i += 1) {
+      const shift = cursor.at - from;
+      for (; i < prices.length && cursor.has(text, from, endsBefore[i]!, shift); i += 1) {
+        from = endsBefore[i]!;
+        ends[i] = from + shift - cursor.start;
       }
-      if (levels > 0 && !cursor.take(COMMA)) break;
+      cursor.at = from + shift;
+      if (i > 0 && !cursor.take(COMMA)) {
+        const isWhole = i === prices.length;
+        return this.#keep(before, isWhole ? prices : prices.slice(0, i), isWhole ? sizes : sizes.slice(0, i), away);
+      }
       if (!this.#takeLevel(cursor)) return false;
-      if (!isOther && this.#price === oldPrices[old]) {
-        sizes ??= oldSizes.slice();
-        sizes[old] = this.#size;
-        old += 1;
-      } else {
-        if (!isOther) this.#copy(oldPrices, sizes ?? oldSizes, levels);
-        isOther = true;
-        newPrices[levels] = this.#price;
-        newSizes[levels] = this.#size;
-        old = before.#firstAfter(old, this.#price);
+      if (i === prices.length || this.#price !== prices[i]) {
+        this.#copy(prices, sizes, i);
+        return this.#takeOtherLevels(cursor, before, text, away);
       }
-      ends[levels] = cursor.at - cursor.start;
-      levels += 1;
+      newSizes ??= sizes.slice();
+      newSizes[i] = this.#size;
+      sizes = newSizes;
+      from = endsBefore[i]!;
+      ends[i] = cursor.at - cursor.start;
     }
-    if (isOther) {
-      if (!isInOrder(newPrices, levels)) return false;
-      this.#settle(before, newPrices.slice(0, levels), newSizes.slice(0, levels), away);
-      return true;
-    }
-    const same = <T>(values: readonly T[]) => (levels === oldPrices.length ? values : values.slice(0, levels));
-    this.#settle(before, same(oldPrices), same(sizes ?? oldSizes), away);
-    return true;
+  }
+
+  /** Goes on with the level that was just taken, from where prices came or went, or are in no order. */
+  #takeOtherLevels(cursor: LineCursor, before: WrittenSide, text: DataView, away: -1 | 1): boolean {
+    const prices = before.#linePrices;
+    const endsBefore = before.#ends;
+    // Where `before` stands: at its first level that was not passed yet.
+    let old = this.#newLevels;
+    do {
+      this.#add(this.#price, this.#size, cursor.at - cursor.start);
+      old = before.#firstAfter(old, this.#price);
+      if (old > 0) {
+        const shift = cursor.at - endsBefore[old - 1]!;
+        for (; old < prices.length && cursor.has(text, endsBefore[old - 1]!, endsBefore[old]!, shift); old += 1) {
+          this.#add(prices[old]!, before.#lineSizes[old]!, endsBefore[old]! + shift - cursor.start);
+        }
+        cursor.at = endsBefore[old - 1]! + shift;
+      }
+      if (!cursor.take(COMMA)) return this.#keepNew(before, away);
+    } while (this.#takeLevel(cursor));
+    return false;
   }
 
   #copy(prices: readonly number[], sizes: readonly number[], levels: number): void {
+    this.#newLevels = levels;
     for (let i = 0; i < levels; i += 1) {
       this.#newPrices[i] = prices[i]!;
       this.#newSizes[i] = sizes[i]!;
     }
   }
 
+  #add(price: number, size: number, end: number): void {
+    const at = this.#newLevels;
+    this.#reserve(at + 1);
+    this.#newPrices[at] = price;
+    this.#newSizes[at] = size;
+    this.#ends[at] = end;
+    this.#newLevels = at + 1;
+  }
+
+  /** The first level from `from` on that comes after `price`, in the direction of this side. */
+  #firstAfter(from: number, price: number): number {
+    const prices = this.#linePrices;
+    const direction = prices.length > 1 && prices[1]! < prices[0]! ? -1 : 1;
+    let at = from;
+    while (at < prices.length && (prices[at]! - price) * direction <= 0) at += 1;
+    return at;
+  }
+
+  #keepNew(before: WrittenSide, away: -1 | 1): boolean {
+    const levels = this.#newLevels;
+    const prices = this.#newPrices;
+    const direction = levels > 1 && prices[1]! < prices[0]! ? -1 : 1;
+    for (let i = 1; i < levels; i += 1) if ((prices[i]! - prices[i - 1]!) * direction <= 0) return false;
+    return this.#keep(before, prices.slice(0, levels), this.#newSizes.slice(0, levels), away);
+  }
+
+  #keep(before: WrittenSide, linePrices: readonly number[], lineSizes: readonly number[], away: -1 | 1): boolean {
+    this.#linePrices = linePrices;
+    this.#lineSizes = lineSizes;
+    if (linePrices.length < 2 || (linePrices[1]! - linePrices[0]!) * away > 0) {
+      this.prices = linePrices;
+      this.sizes = lineSizes;
+    } else {
+      this.prices = linePrices === before.#linePrices ? before.prices : linePrices.toReversed();
+      this.sizes = lineSizes === before.#lineSizes ? before.sizes : lineSizes.toReversed();
+    }
+    return true;
+  }
+
   /** Takes a level of a plain price and a plain size, as numbers or in quotes; false where none stands. */
   #takeLevel(cursor: LineCursor): boolean {
-    // Nearly every writer leaves out the spaces.
     const isOpened =
       cursor.takeAll(PLAIN_PRICE) || (cursor.take(BRACE_OPENS) && cursor.takeAll(PRICE) && cursor.take(COLON));
     if (!isOpened) return false;
@@ -130,35 +168,15 @@ export class WrittenSide {
     return this.#price >= 0 && this.#price <= 1 && this.#size > 0;
   }
 
-  /** The first level from `from` on that stands behind `price`, in the direction of this side. */
-  #firstAfter(from: number, price: number): number {
-    const prices = this.#linePrices;
-    const direction = directionOf(prices);
-    let at = from;
-    while (at < prices.length && (prices[at]! - price) * direction <= 0) at += 1;
-    return at;
-  }
-
-  #settle(before: WrittenSide, linePrices: readonly number[], lineSizes: readonly number[], away: -1 | 1): void {
-    this.#linePrices = linePrices;
-    this.#lineSizes = lineSizes;
-    if (linePrices.length < 2 || directionOf(linePrices) === away) {
-      this.prices = linePrices;
-      this.sizes = lineSizes;
-    } else {
-      this.prices = linePrices === before.#linePrices ? before.prices : linePrices.toReversed();
-      this.sizes = lineSizes === before.#lineSizes ? before.sizes : lineSizes.toReversed();
+  #reserve(levels: number): void {
+    if (levels <= this.#ends.length) return;
+    const ends = new Int32Array(Math.max(levels, 2 * this.#ends.length));
+    ends.set(this.#ends);
+    this.#ends = ends;
+    while (this.#newPrices.length < ends.length) {
+      this.#newPrices.push(0.5);
+      this.#newSizes.push(0.5);
     }
-  }
-
-  /** The ends of levels, with room for so many. */
-  #reserved(levels: number): Int32Array {
-    if (levels > this.#ends.length) {
-      const ends = new Int32Array(Math.max(levels, 2 * this.#ends.length));
-      ends.set(this.#ends);
-      this.#ends = ends;
-    }
-    return this.#ends;
   }
 }
 
@@ -167,14 +185,4 @@ function takeDecimal(cursor: LineCursor): number {
   const isQuoted = cursor.takeQuote();
   const value = cursor.digits();
   return value === NOT_PLAIN || cursor.takeQuote() !== isQuoted ? NOT_PLAIN : value;
-}
-
-function directionOf(prices: readonly number[]): -1 | 1 {
-  return prices.length > 1 && prices[1]! < prices[0]! ? -1 : 1;
-}
-
-function isInOrder(prices: readonly number[], levels: number): boolean {
-  const direction = directionOf(prices);
-  for (let i = 1; i < levels; i += 1) if ((prices[i]! - prices[i - 1]!) * direction <= 0) return false;
-  return true;
 }
