@@ -1,7 +1,6 @@
 import type { Gap } from '../domain/gap.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
-import type { Outcome } from '../domain/outcome.ts';
-import { OUTCOMES } from '../domain/outcome.ts';
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { Position } from '../domain/page.ts';
 import { refusal, rejected } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
@@ -31,21 +30,22 @@ export interface Entry<S> {
 /** A record with what it is accounted to. An id of 0 asks for a new one; the one that it gets is put in its place. */
 type Entered<R extends Position, S> = R & { id: number; readonly entry: Entry<S> };
 
-interface RecordOf {
+interface RecordByKind {
   readonly book: BookRecord;
   readonly 'mirrored-book': BookRecord;
   readonly quote: QuoteRecord;
   readonly mid: PriceRecord;
   readonly trade: PriceRecord;
 }
+type Kind = keyof RecordByKind;
 
-/** The records of a batch that go into one series. */
-interface SeriesOf<K extends keyof RecordOf, S> {
-  readonly series: K;
+/** The records of a batch that go into one series of a market. */
+interface SeriesOf<K extends Kind, S> {
+  readonly kind: K;
   readonly outcome: Outcome;
-  readonly records: Entered<RecordOf[K], S>[];
+  readonly records: Entered<RecordByKind[K], S>[];
 }
-type Series<S> = { [K in keyof RecordOf]: SeriesOf<K, S> }[keyof RecordOf];
+type Series<S> = { [K in Kind]: SeriesOf<K, S> }[Kind];
 
 interface CoinSeries<S> {
   readonly symbol: string;
@@ -53,8 +53,9 @@ interface CoinSeries<S> {
   readonly records: Entered<PriceRecord, S>[];
 }
 
-interface MarketSeriesSet<S> {
-  readonly lanes: Series<S>[];
+/** The records of a batch that are about one market. */
+interface MarketRecords<S> {
+  readonly series: Series<S>[];
   readonly gaps: { readonly gap: Gap; readonly entry: Entry<S> }[];
 }
 
@@ -69,7 +70,7 @@ export class Batch<S> {
   /** Ids that records of the batch bring along. */
   readonly #broughtIds: number[] = [];
   readonly #statements: { readonly statement: MarketStatement; readonly entry: Entry<S> }[] = [];
-  readonly #markets = new Map<string, MarketSeriesSet<S>>();
+  readonly #markets = new Map<string, MarketRecords<S>>();
   readonly #coins = new Map<string, CoinSeries<S>>();
   #levels = 0;
 
@@ -92,8 +93,7 @@ export class Batch<S> {
     const entry: Entry<S> = { source, type: item.type, stored: false, refusal: undefined };
     if (item.type === 'market') this.#addMarket(item.statement, entry);
     else if (item.type === 'coinPrice') this.#addCoinPrice(item, entry);
-    else if (item.type === 'gap')
-      this.#seriesListOf(this.#marketOf(item.conditionId)).gaps.push({ gap: item.gap, entry });
+    else if (item.type === 'gap') this.#recordsOf(this.#marketOf(item.conditionId)).gaps.push({ gap: item.gap, entry });
     else this.#addOutcomeRecord(item, entry);
     this.#entries.push(entry);
   }
@@ -103,10 +103,10 @@ export class Batch<S> {
     const { database, givenIds } = this.#archive;
     database.write(() => {
       givenIds.load();
-      // Records that bring an id come first in getting it, wherever they stand in the batch.
+      // Records that bring an id come first in getting it, wherever they are in the batch.
       for (const id of this.#broughtIds) givenIds.reserve(id);
       for (const { statement, entry } of this.#statements) this.#putMarket(statement, entry, nowMs);
-      for (const [conditionId, lanes] of this.#markets) this.#storeMarket(conditionId, lanes);
+      for (const [conditionId, records] of this.#markets) this.#storeMarket(conditionId, records);
       for (const { symbol, source, records } of this.#coins.values()) {
         this.#archive.prices.addOfCoin(symbol, source, inTimeOrder(records), this.#giveId);
       }
@@ -124,25 +124,25 @@ export class Batch<S> {
   #addCoinPrice(item: Extract<RecordedItem, { type: 'coinPrice' }>, entry: Entry<S>): void {
     const { symbol, source, timestampMs, id = 0, price } = item;
     const key = `${symbol}/${source}`;
-    const lane = this.#coins.get(key) ?? { symbol, source, records: [] };
-    this.#coins.set(key, lane);
-    this.#enter(lane.records, { timestampMs, id, price, entry });
+    const series = this.#coins.get(key) ?? { symbol, source, records: [] };
+    this.#coins.set(key, series);
+    this.#enter(series.records, { timestampMs, id, price, entry });
   }
 
   #addOutcomeRecord(item: Extract<RecordedItem, { outcome: Outcome }>, entry: Entry<S>): void {
     const market = this.#marketOf(item.conditionId);
     refuseOtherAsset(market, item.outcome, item.assetId);
-    const { lanes } = this.#seriesListOf(market);
+    const { series } = this.#recordsOf(market);
     const { outcome, timestampMs, id = 0 } = item;
     if (item.type === 'snapshot') {
-      const lane = seriesOf(lanes, item.mirrored ? 'mirrored-book' : 'book', outcome);
-      this.#enter(lane.records, { timestampMs, id, book: item.book, entry });
+      const { records } = seriesIn(series, item.mirrored ? 'mirrored-book' : 'book', outcome);
+      this.#enter(records, { timestampMs, id, book: item.book, entry });
       this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {
-      this.#enter(seriesOf(lanes, 'quote', outcome).records, { timestampMs, id, quote: item.quote, entry });
+      this.#enter(seriesIn(series, 'quote', outcome).records, { timestampMs, id, quote: item.quote, entry });
     } else {
       const { price, trade } = item;
-      this.#enter(seriesOf(lanes, item.kind, outcome).records, { timestampMs, id, price, trade, entry });
+      this.#enter(seriesIn(series, item.kind, outcome).records, { timestampMs, id, price, trade, entry });
     }
   }
 
@@ -157,10 +157,10 @@ export class Batch<S> {
     throw rejected(`market ${conditionId} is neither known nor earlier in the input: import its market record first`);
   }
 
-  #seriesListOf({ conditionId }: KnownMarket): MarketSeriesSet<S> {
-    const held = this.#markets.get(conditionId) ?? { lanes: [], gaps: [] };
-    this.#markets.set(conditionId, held);
-    return held;
+  #recordsOf({ conditionId }: KnownMarket): MarketRecords<S> {
+    const records = this.#markets.get(conditionId) ?? { series: [], gaps: [] };
+    this.#markets.set(conditionId, records);
+    return records;
   }
 
   #putMarket(statement: MarketStatement, entry: Entry<S>, nowMs: number): void {
@@ -175,11 +175,11 @@ export class Batch<S> {
     }
   }
 
-  #storeMarket(conditionId: string, { lanes, gaps }: MarketSeriesSet<S>): void {
+  #storeMarket(conditionId: string, { series, gaps }: MarketRecords<S>): void {
     // Asked again: a stand-in may have become the real id since.
     const market = this.#archive.markets.findByConditionId(this.#marketOf(conditionId).conditionId)!;
     let stored = 0;
-    for (const lane of lanes) stored += this.#storeSeries(market, lane);
+    for (const one of series) stored += this.#storeSeries(market, one);
     for (const { gap, entry } of gaps) {
       entry.stored = this.#archive.gaps.add(market.key, gap);
       if (entry.stored) stored += 1;
@@ -187,17 +187,17 @@ export class Batch<S> {
     if (stored > 0) this.#archive.markets.touch(market.key);
   }
 
-  #storeSeries(market: StoredMarket, lane: Series<S>): number {
+  #storeSeries(market: StoredMarket, { kind, outcome, records }: Series<S>): number {
     const { snapshots, quotes, prices } = this.#archive;
-    switch (lane.series) {
+    switch (kind) {
       case 'book':
-        return snapshots.add(market, lane.outcome, inTimeOrder(lane.records), this.#giveId).stored;
+        return snapshots.add(market, outcome, inTimeOrder(records), this.#giveId).stored;
       case 'mirrored-book':
-        return snapshots.addMirrored(market, lane.outcome, inTimeOrder(lane.records), this.#giveId).stored;
+        return snapshots.addMirrored(market, outcome, inTimeOrder(records), this.#giveId).stored;
       case 'quote':
-        return quotes.add(market, lane.outcome, inTimeOrder(lane.records), this.#giveId).stored;
+        return quotes.add(market, outcome, inTimeOrder(records), this.#giveId).stored;
       default:
-        return prices.add(market, lane.outcome, lane.series, inTimeOrder(lane.records), this.#giveId).stored;
+        return prices.add(market, outcome, kind, inTimeOrder(records), this.#giveId).stored;
     }
   }
 
@@ -214,14 +214,13 @@ function refuseOtherAsset(market: KnownMarket, outcome: Outcome, assetId: string
   throw rejected(`assetId ${assetId} is not the ${outcome} asset of market ${market.conditionId}, which is ${held}`);
 }
 
-function seriesOf<K extends keyof RecordOf, S>(lanes: Series<S>[], series: K, outcome: Outcome): SeriesOf<K, S> {
-  for (const lane of lanes) {
-    // The series says of which type the records are.
-    if (lane.series === series && lane.outcome === outcome) return lane as SeriesOf<K, S>;
-  }
-  const lane: SeriesOf<K, S> = { series, outcome, records: [] };
-  lanes.push(lane as Series<S>);
-  return lane;
+function seriesIn<K extends Kind, S>(all: Series<S>[], kind: K, outcome: Outcome): SeriesOf<K, S> {
+  // The kind says of which type the records are.
+  const known = all.find((series) => series.kind === kind && series.outcome === outcome) as SeriesOf<K, S> | undefined;
+  if (known !== undefined) return known;
+  const series: SeriesOf<K, S> = { kind, outcome, records: [] };
+  all.push(series as Series<S>);
+  return series;
 }
 
 /** Those of one timestamp stay in the order in which they came. */

@@ -1,28 +1,30 @@
-import { setImmediate } from 'node:timers/promises';
 import { DomainError } from '../domain/errors.ts';
 import { refusal } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { Archive } from '../store/archive.ts';
 import { Batch } from './batch.ts';
-import type { Codec, RecordingFile } from './codec.ts';
+import type { Codec } from './codec.ts';
 import { codecsFor } from './codecs.ts';
+import { checkpoint } from './decompressed.ts';
 import { KnownMarkets } from './known-markets.ts';
 import { MemoryRelief } from './memory-relief.ts';
 import { completeMirror } from './mirror.ts';
+import { type OpenedSource, openSource } from './opened-source.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
 import type { RecordSink, SourceItem } from './record-sink.ts';
+import type { RecordingFile } from './recording-file.ts';
 import { FileTally, type ImportReport, type KindTally, REJECTIONS_SHOWN, type Rejection, totalOf } from './report.ts';
-import { type OpenedSource, openSource, type Source, sizeOf } from './source.ts';
+import { type Source, sizeOf } from './source.ts';
 import { winnerNotes } from './winner-notes.ts';
 
 export interface ImportOptions {
   readonly clock: () => number;
   readonly onProgress?: (progress: ImportProgress) => void;
-  /** Told of every rejection, also of those that the report only counts. */
+  /** Called with every rejection, also with those that the report only counts. */
   readonly onReject?: (rejection: Rejection) => void;
   /** Ends the import at the next batch edge; what was read until then is stored. */
   readonly signal?: AbortSignal;
-  /** Does everything but store. */
+  /** Validates without storing. */
   readonly dryRun?: boolean;
   /** Completes markets of which one outcome only was recorded. */
   readonly mirror?: boolean;
@@ -36,27 +38,19 @@ export interface ImportProgress {
   readonly files: number;
   readonly read: number;
   readonly stored: number;
-  /** Bytes as they lie in the files. */
+  /** Bytes as they are in the files, compressed or not. */
   readonly bytesRead: number;
   /** Undefined where an input has no size, as a pipe. */
   readonly bytesTotal: number | undefined;
 }
 
-/** A unit and how many of its parts are open. */
-class CountedUnit implements SourceItem {
+/** An item, and how many of its parts are open. */
+interface CountedItem extends SourceItem {
   readonly file: FileTally;
   readonly tally: KindTally;
-  readonly line: number;
   open: number;
-  stored = false;
-  refused = false;
-
-  constructor(file: FileTally, tally: KindTally, line: number, parts: number) {
-    this.file = file;
-    this.tally = tally;
-    this.line = line;
-    this.open = parts;
-  }
+  stored: boolean;
+  refused: boolean;
 }
 
 /** The format of a file that could not be opened. */
@@ -67,7 +61,7 @@ const REASON_CHARS_MAX = 400;
 /** Thrown through the codecs when the import was told to stop. */
 class Stopped extends Error {}
 
-type Units = readonly CountedUnit[];
+type Items = readonly CountedItem[];
 
 /** A file to read, with the codec that knows it. */
 interface Recognised {
@@ -93,7 +87,7 @@ export class Importer implements RecordSink {
   readonly #stated = new Set<string>();
   readonly #withBooks = new Set<string>();
   readonly #relief = new MemoryRelief();
-  #batch: Batch<Units>;
+  #batch: Batch<Items>;
   #file = new FileTally('', '');
   #files = 0;
   #startedMs = 0;
@@ -103,7 +97,7 @@ export class Importer implements RecordSink {
   #mirrored = 0;
   #winnerNotes: readonly string[] = [];
   #bytesRead = 0;
-  /** Of the files that are done: some readers do not tell of the bytes they take. */
+  /** Of the files that are done: some readers do not say how many bytes they read. */
   #bytesDone = 0;
   #bytesTotal: number | undefined = 0;
   #stopped = false;
@@ -118,7 +112,7 @@ export class Importer implements RecordSink {
 
   /**
    * Reads `sources`: those that state markets first, else in their order. A file that is damaged ends with its error in the
-   * report, and the next one is read; what stood in front of the damage is kept. Throws what makes going on senseless: a
+   * report, and the next one is read; what came before the damage is kept. Throws what makes going on senseless: a
    * named file that is no recording ('unreadable'), a database that cannot be written ('unavailable'); what was committed
    * before stays.
    */
@@ -126,9 +120,13 @@ export class Importer implements RecordSink {
     this.#startedMs = this.#options.clock();
     this.#files = sources.length;
     using _rehearsal = this.#options.dryRun === true ? this.#archive.database.rehearse() : undefined;
-    const recognised = await this.#recognise(sources);
+    const recognised: Recognised[] = [];
+    for (const source of sources) recognised.push(...(await this.#recognise(source)));
+    const sizes = recognised.map(({ source }) => sizeOf(source.path));
+    this.#bytesTotal = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size) => sum + size!, 0);
     try {
-      for (const input of recognised) await this.#readSource(input);
+      for (const input of recognised.filter(({ codec }) => codec.statesMarkets)) await this.#readSource(input);
+      for (const input of recognised.filter(({ codec }) => !codec.statesMarkets)) await this.#readSource(input);
       for (const codec of this.#codecs) codec.finish?.(this);
       this.#commit();
       if (this.#options.mirror === true) this.#mirror();
@@ -158,34 +156,41 @@ export class Importer implements RecordSink {
     };
   }
 
-  unit(kind: string, line: number, parts = 1): CountedUnit {
-    if (this.#options.signal?.aborted === true) throw new Stopped();
+  item(kind: string, line: number, parts = 1): CountedItem {
+    this.#throwIfStopped();
     const tally = this.#file.kind(kind);
     tally.read += 1;
     this.#read += 1;
-    return new CountedUnit(this.#file, tally, line, parts);
+    return { file: this.#file, tally, line, open: parts, stored: false, refused: false };
   }
 
-  add(item: RecordedItem, units: Units): void {
-    this.#batch.add(item, units);
-    if (item.type === 'market') this.#stated.add(item.statement.conditionId);
-    if (item.type === 'snapshot') {
-      this.#withBooks.add(item.conditionId);
-      units[0]!.file.droppedLevels += item.droppedLevels;
+  add(record: RecordedItem, items: Items): void {
+    this.#batch.add(record, items);
+    if (record.type === 'market') this.#stated.add(record.statement.conditionId);
+    if (record.type === 'snapshot') {
+      this.#withBooks.add(record.conditionId);
+      items[0]!.file.droppedLevels += record.droppedLevels;
     }
     if (this.#batch.isFull) this.#commit();
   }
 
-  reject(unit: CountedUnit, reason: string): void {
-    if (!unit.refused) {
-      unit.refused = true;
-      this.#say({ path: unit.file.path, line: unit.line, kind: unit.tally.kind, reason: shortened(reason) });
+  reject(item: CountedItem, reason: string): void {
+    if (!item.refused) {
+      item.refused = true;
+      const rejection = { path: item.file.path, line: item.line, kind: item.tally.kind, reason: shortened(reason) };
+      if (this.#rejections.length < REJECTIONS_SHOWN) this.#rejections.push(rejection);
+      this.#options.onReject?.(rejection);
     }
-    this.#end(unit);
+    this.finish(item);
   }
 
-  settle(unit: CountedUnit): void {
-    this.#end(unit);
+  /** With the last part of an item its fate is known. */
+  finish(item: CountedItem): void {
+    item.open -= 1;
+    if (item.open > 0) return;
+    const fate = item.refused ? 'rejected' : item.stored ? 'stored' : 'duplicate';
+    item.tally[fate] += 1;
+    if (fate === 'stored') this.#stored += 1;
   }
 
   ignore(kind: string): void {
@@ -193,88 +198,69 @@ export class Importer implements RecordSink {
   }
 
   take(kind: string, line: number, parse: () => readonly RecordedItem[]): void {
-    // One part for the unit as a whole, so that it does not end between two of its records.
-    const unit = this.unit(kind, line);
+    // One part for the item as a whole, so that it does not end between two of its records.
+    const item = this.item(kind, line);
     try {
-      for (const item of parse()) {
-        unit.open += 1;
-        this.#tryAdd(item, unit);
+      for (const record of parse()) {
+        item.open += 1;
+        this.#tryAdd(record, item);
       }
-      this.#end(unit);
+      this.finish(item);
     } catch (error) {
-      this.reject(unit, refusal(error).message);
+      this.reject(item, refusal(error).message);
     }
   }
 
-  #tryAdd(item: RecordedItem, unit: CountedUnit): void {
+  #tryAdd(record: RecordedItem, item: CountedItem): void {
     try {
-      this.add(item, [unit]);
+      this.add(record, [item]);
     } catch (error) {
-      this.reject(unit, refusal(error).message);
+      this.reject(item, refusal(error).message);
     }
   }
 
-  /** Named files that are no recordings are found out before anything is read. */
-  async #recognise(sources: readonly Source[]): Promise<Recognised[]> {
-    const recognised: Recognised[] = [];
-    for (const source of sources) {
-      const found = await this.#codecOf(source);
-      if (found !== undefined) recognised.push(found);
-    }
-    for (const { source } of recognised) {
-      const bytes = sizeOf(source.path);
-      this.#bytesTotal = bytes === undefined || this.#bytesTotal === undefined ? undefined : this.#bytesTotal + bytes;
-    }
-    return [
-      ...recognised.filter(({ codec }) => codec.statesMarkets),
-      ...recognised.filter(({ codec }) => !codec.statesMarkets),
-    ];
+  #throwIfStopped(): void {
+    if (this.#options.signal?.aborted === true) throw new Stopped();
   }
 
-  async #codecOf(source: Source): Promise<Recognised | undefined> {
+  /** Named files that are no recordings are found out before anything is read. None for a file that is passed over. */
+  async #recognise(source: Source): Promise<readonly Recognised[]> {
     const onBytes = (bytes: number) => {
       this.#bytesRead += bytes;
       this.#progress();
     };
-    const opened = await this.#opened(source, onBytes);
-    if (opened === undefined) return undefined;
+    let opened: OpenedSource;
+    try {
+      opened = await openSource(source, { signal: this.#options.signal, onBytes });
+    } catch (error) {
+      // What was found and cannot be read keeps nobody from reading the others.
+      if (source.named) throw error;
+      this.#tallies.push(new FileTally(source.name, UNREAD, unreadable(error).message));
+      return [];
+    }
     const { sample, file } = opened;
     const codec = this.#codecs.find((candidate) => candidate.recognises(sample));
     this.#relief.relieve();
     if (codec !== undefined) {
-      return { source, codec, file: { ...file, bytes: () => this.#relief.beside(file.bytes()) } };
+      return [{ source, codec, file: { ...file, bytes: () => this.#relief.whileReading(file.bytes()) } }];
     }
     if (source.named) throw unrecognised(source, this.#codecs);
     this.#skipped.push(source.name);
-    return undefined;
-  }
-
-  /** Undefined for a file that was found and cannot be read: the others can. */
-  async #opened(source: Source, onBytes: (bytes: number) => void): Promise<OpenedSource | undefined> {
-    try {
-      return await openSource(source, { signal: this.#options.signal, onBytes });
-    } catch (error) {
-      if (source.named || !(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
-      const tally = new FileTally(source.name, UNREAD);
-      tally.error = error.message;
-      this.#tallies.push(tally);
-      return undefined;
-    }
+    return [];
   }
 
   async #readSource({ source, codec, file }: Recognised): Promise<void> {
     this.#file = new FileTally(source.name, codec.format);
     this.#tallies.push(this.#file);
-    // Whoever told the import to stop is heard between files too, see source.ts.
-    await setImmediate();
     try {
+      await checkpoint(this.#options.signal);
       await codec.read(file, this);
     } catch (error) {
-      if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
+      const { message } = unreadable(error);
       // Bytes end with an error when the import is told to stop.
-      if (this.#options.signal?.aborted !== true) this.#file.error = error.message;
+      if (this.#options.signal?.aborted !== true) this.#file.error = message;
     }
-    if (this.#options.signal?.aborted === true) throw new Stopped();
+    this.#throwIfStopped();
     this.#bytesDone += sizeOf(source.path) ?? 0;
     this.#bytesRead = Math.max(this.#bytesRead, this.#bytesDone);
     this.#progress();
@@ -285,7 +271,7 @@ export class Importer implements RecordSink {
       const known = this.markets.byConditionId(conditionId);
       const market = known === undefined ? undefined : this.#archive.markets.findByConditionId(known.conditionId);
       if (market !== undefined) this.#mirrored += completeMirror(this.#archive, market);
-      if (this.#options.signal?.aborted === true) throw new Stopped();
+      this.#throwIfStopped();
     }
   }
 
@@ -295,36 +281,17 @@ export class Importer implements RecordSink {
     if (batch.isEmpty) return;
     for (const { source, type, stored, refusal } of batch.commit(this.#options.clock())) {
       if (stored) this.#records[type] = (this.#records[type] ?? 0) + 1;
-      // A gap may be found where no unit is at hand.
+      // A gap may be found where no item is at hand.
       if (stored && type === 'gap') (source[0]?.file ?? this.#file).gaps += 1;
-      for (const unit of source) {
-        if (stored) unit.stored = true;
-        if (refusal === undefined) this.#end(unit);
-        else this.reject(unit, refusal);
+      for (const item of source) {
+        if (stored) item.stored = true;
+        if (refusal === undefined) this.finish(item);
+        else this.reject(item, refusal);
       }
     }
-    this.markets.settle();
+    this.markets.shrink();
     this.#relief.relieve();
     this.#progress();
-  }
-
-  /** Ends one part of a unit; with the last one its fate is known. */
-  #end(unit: CountedUnit): void {
-    unit.open -= 1;
-    if (unit.open > 0) return;
-    if (unit.refused) {
-      unit.tally.rejected += 1;
-    } else if (unit.stored) {
-      unit.tally.stored += 1;
-      this.#stored += 1;
-    } else {
-      unit.tally.duplicate += 1;
-    }
-  }
-
-  #say(rejection: Rejection): void {
-    if (this.#rejections.length < REJECTIONS_SHOWN) this.#rejections.push(rejection);
-    this.#options.onReject?.(rejection);
   }
 
   #progress(): void {
@@ -342,6 +309,12 @@ export class Importer implements RecordSink {
 
 function shortened(reason: string): string {
   return reason.length <= REASON_CHARS_MAX ? reason : `${reason.slice(0, REASON_CHARS_MAX)}…`;
+}
+
+/** The error that ends one file and lets the import go on; any other is thrown. */
+function unreadable(error: unknown): DomainError {
+  if (error instanceof DomainError && error.kind === 'unreadable') return error;
+  throw error;
 }
 
 function unrecognised({ name }: Source, codecs: readonly Codec[]): DomainError {

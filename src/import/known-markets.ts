@@ -81,7 +81,7 @@ export class KnownMarkets {
   }
 
   /** To be called when everything that was learned is in the archive: keeps memory bounded. */
-  settle(): void {
+  shrink(): void {
     if (this.#byConditionId.size <= REMEMBERED_MAX) return;
     this.#byConditionId.clear();
     this.#byAsset.clear();

@@ -2,20 +2,20 @@
 const LOOK_EVERY_BYTES = 4 * 1024 * 1024;
 /** Above this it is worth a pause to collect garbage: an ordinary import stays below it. */
 const RESIDENT_BYTES_MAX = 150 * 1024 * 1024;
-/** A process that is larger anyway, for what it does besides, is asked only when it has grown by so much. */
+/** A process that is larger anyway, for what else it does, collects only when it has grown by so much. */
 const GROWTH_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
  * What large lines leave behind would pile up to several times of what is in use before the engine collects it by itself.
- * Here it is asked to, when the process has grown; one is made per import.
+ * Here it is asked to, when the process has grown. One is made per import.
  */
 export class MemoryRelief {
   #bytes = 0;
   /** What the process took when the import began, or when garbage was last collected. */
-  #settledBytes = process.memoryUsage.rss();
+  #expectedBytes = process.memoryUsage.rss();
 
   /** The same bytes, with a look at the process now and then. */
-  async *beside(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async *whileReading(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       this.#bytes += chunk.length;
       if (this.#bytes >= LOOK_EVERY_BYTES) {
@@ -28,8 +28,8 @@ export class MemoryRelief {
 
   /** Collects garbage if the process has grown. */
   relieve(): void {
-    if (process.memoryUsage.rss() <= Math.max(RESIDENT_BYTES_MAX, this.#settledBytes + GROWTH_BYTES_MAX)) return;
+    if (process.memoryUsage.rss() <= Math.max(RESIDENT_BYTES_MAX, this.#expectedBytes + GROWTH_BYTES_MAX)) return;
     Bun.gc(true);
-    this.#settledBytes = process.memoryUsage.rss();
+    this.#expectedBytes = process.memoryUsage.rss();
   }
 }

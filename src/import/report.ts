@@ -1,9 +1,9 @@
-/** What became of the units of one kind in one file. read = stored + duplicate + rejected once an import has ended. */
+/** What became of the items of one kind in one file. read = stored + duplicate + rejected once an import has ended. */
 interface KindReport {
-  /** What the units are in their format: `snapshot`, `price_change`, `row`. */
+  /** What the items are in their format: `snapshot`, `price_change`, `row`. */
   readonly kind: string;
   readonly read: number;
-  /** A record made of the unit is new in the archive and committed. */
+  /** A record made of the item is new in the archive and committed. */
   readonly stored: number;
   /** It said nothing that is not there already (or was repeated within the import). */
   readonly duplicate: number;
@@ -35,13 +35,11 @@ export interface Rejection {
   readonly reason: string;
 }
 
-/** Records new in the archive, by their type in bookreel's own format. */
-type StoredByType = Readonly<Record<string, number>>;
-
 export interface ImportReport {
   readonly files: readonly FileReport[];
   readonly total: Counts & Pick<FileReport, 'gaps' | 'droppedLevels'>;
-  readonly records: StoredByType;
+  /** Records new in the archive, by their type in bookreel's own format. */
+  readonly records: Readonly<Record<string, number>>;
   /** Snapshots made for outcomes that nobody recorded, from the other outcome's. */
   readonly mirrored: number;
   /** The first REJECTIONS_SHOWN of them. */
@@ -50,7 +48,7 @@ export interface ImportReport {
   readonly skipped: readonly string[];
   /** What is odd about what was imported, one sentence each. */
   readonly notes: readonly string[];
-  /** Told to stop before everything was read. */
+  /** It was stopped before everything was read. */
   readonly stopped: boolean;
   readonly dryRun: boolean;
   readonly elapsedMs: number;
@@ -71,9 +69,10 @@ export class FileTally {
   droppedLevels = 0;
   error: string | undefined;
 
-  constructor(path: string, format: string) {
+  constructor(path: string, format: string, error?: string) {
     this.path = path;
     this.format = format;
+    this.error = error;
   }
 
   kind(name: string): KindTally {
@@ -92,20 +91,19 @@ export class FileTally {
 }
 
 export function totalOf(files: readonly FileReport[]): ImportReport['total'] {
-  return {
-    ...sumOf(files),
-    gaps: files.reduce((total, file) => total + file.gaps, 0),
-    droppedLevels: files.reduce((total, file) => total + file.droppedLevels, 0),
-  };
+  return { ...sumOf(files), gaps: sum(files, 'gaps'), droppedLevels: sum(files, 'droppedLevels') };
 }
 
 function sumOf(counts: readonly Counts[]): Counts {
-  const sum = (field: keyof Counts) => counts.reduce((total, count) => total + count[field], 0);
   return {
-    read: sum('read'),
-    stored: sum('stored'),
-    duplicate: sum('duplicate'),
-    rejected: sum('rejected'),
-    ignored: sum('ignored'),
+    read: sum(counts, 'read'),
+    stored: sum(counts, 'stored'),
+    duplicate: sum(counts, 'duplicate'),
+    rejected: sum(counts, 'rejected'),
+    ignored: sum(counts, 'ignored'),
   };
+}
+
+function sum<Field extends string>(counts: readonly Readonly<Record<Field, number>>[], field: Field): number {
+  return counts.reduce((total, count) => total + count[field], 0);
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { codecsFor } from '../../src/import/codecs.ts';
-import { openSource } from '../../src/import/source.ts';
+import { openSource } from '../../src/import/opened-source.ts';
 import { realRecording } from '../support/real-recordings.ts';
 
 const FORMATS: readonly (readonly [file: string, format: string | undefined])[] = [

@@ -1,7 +1,7 @@
 import { parseJsonFigures } from '../../record/exact-json.ts';
 import { isFields, rejected } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
-import { jsonValuesOf, sampledValues } from '../parse/json-values.ts';
+import { jsonValuesOf } from '../parse/json-values.ts';
 
 /**
  * The venue's answer to /prices-history: `{"history": [{"t": Unix seconds, "p": price}, …]}`. Whose prices they are stood in
@@ -10,13 +10,11 @@ import { jsonValuesOf, sampledValues } from '../parse/json-values.ts';
 export function priceHistories(): Codec {
   return {
     format: 'price history',
-    statesMarkets: false,
-    recognises: (sample) => sampledValues(sample).some(isHistory),
-    read: async (file, intake) => {
-      for await (const line of jsonValuesOf(file.bytes())) {
-        intake.take('price history', line.number, () => {
-          const value = parseJsonFigures(line.text());
-          if (!isHistory(value)) throw rejected('the line is not a price history');
+    recognises: ({ values }) => values.some(isHistory),
+    read: async (file, sink) => {
+      for await (const line of jsonValuesOf(file)) {
+        sink.take('price history', line.number, () => {
+          if (!isHistory(parseJsonFigures(line.text()))) throw rejected('the line is not a price history');
           throw rejected('a price history does not say of which market and outcome it is');
         });
       }

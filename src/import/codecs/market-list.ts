@@ -25,7 +25,7 @@ import {
 } from '../../venue/market-fields.ts';
 import { slugField } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
-import { jsonValuesOf, sampledValues } from '../parse/json-values.ts';
+import { jsonValuesOf } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
 import type { RecordSink } from '../record-sink.ts';
 
@@ -50,21 +50,21 @@ export function marketLists(): Codec {
   return {
     format: 'market list',
     statesMarkets: true,
-    recognises: (sample) => sampledValues(sample).some((value) => rowsIn(value).length > 0),
-    read: async (file, intake) => {
-      for await (const line of jsonValuesOf(file.bytes())) takeLine(line, intake);
+    recognises: ({ values }) => values.some((value) => rowsIn(value).length > 0),
+    read: async (file, sink) => {
+      for await (const line of jsonValuesOf(file)) takeLine(line, sink);
     },
   };
 }
 
-function takeLine(line: Line, intake: RecordSink): void {
+function takeLine(line: Line, sink: RecordSink): void {
   const value = attempt(() => parseJsonFigures(line.text()));
   const rows = (Array.isArray(value) ? value : [value]).flatMap((element) => {
     const found = rowsIn(element);
     return found.length === 0 ? [element] : found;
   });
   for (const row of rows) {
-    intake.take(MARKET, line.number, () => {
+    sink.take(MARKET, line.number, () => {
       if (!isRow(attempted(row)))
         throw rejected('the line is not a market with slug and conditionId, nor an object or list of such');
       return [{ type: 'market', statement: statementOf(row) }];

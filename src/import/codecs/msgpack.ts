@@ -6,11 +6,10 @@ import { takeRecord } from './ndjson.ts';
 export function ownMsgpack(): Codec {
   return {
     format: 'bookreel msgpack',
-    statesMarkets: false,
     recognises: ({ name, head }) => looksLikeMsgpackRecord(head) || /\.msgpack$/i.test(name),
-    read: async (file, intake) => {
+    read: async (file, sink) => {
       for await (const record of msgpackRecordsOf(file.bytes(), `'${file.path}'`)) {
-        takeRecord(record.number, record.value, intake);
+        takeRecord(record.number, record.value, sink);
       }
     },
   };

@@ -19,6 +19,7 @@ import {
   numericField,
   optional,
   outcomeField,
+  parsedJson,
   priceWithinOne,
   recordIdField,
   rejected,
@@ -45,36 +46,26 @@ const OUTCOMES_WANTED = 'not up and down';
 export function ownNdjson(): Codec {
   return {
     format: 'bookreel NDJSON',
-    statesMarkets: false,
-    recognises: ({ name, lines, piped }) => lines.some(looksLikeRecord) || /\.ndjson$/i.test(name) || piped,
-    read: async (file, intake) => {
+    recognises: ({ name, lines, piped }) =>
+      lines.some((line) => kindOf(parsedJson(line)) !== UNKNOWN_KIND) || /\.ndjson$/i.test(name) || piped,
+    read: async (file, sink) => {
       const scanner = new BookScanner();
       await visitLines(file.bytes(), (line) => {
         const snapshot = scanner.scan(line);
-        if (snapshot === undefined) takeRecord(line.number, () => parseJsonExactly(line.text()), intake);
-        else intake.take(snapshot.type, line.number, () => [snapshot]);
+        if (snapshot === undefined) takeRecord(line.number, () => parseJsonExactly(line.text()), sink);
+        else sink.take(snapshot.type, line.number, () => [snapshot]);
       });
     },
   };
 }
 
 /**
- * Hands what `read` returns to the intake as a record of the own format, under the type that it says it has. `read` may throw
+ * Hands what `read` returns to the sink as a record of the own format, under the type that it says it has. `read` may throw
  * the DomainError 'rejected-record' of what cannot be read.
  */
-export function takeRecord(number: number, read: () => unknown, intake: RecordSink): void {
+export function takeRecord(number: number, read: () => unknown, sink: RecordSink): void {
   const value = attempt(read);
-  intake.take(kindOf(value), number, () => [parseRecord(attempted(value))]);
-}
-
-/** Whether `line` is a record of this format, good or not: what a file is recognised by. */
-function looksLikeRecord(line: string): boolean {
-  try {
-    return kindOf(JSON.parse(line)) !== UNKNOWN_KIND;
-  } catch {
-    // Not JSON is an answer here, not an error.
-    return false;
-  }
+  sink.take(kindOf(value), number, () => [parseRecord(attempted(value))]);
 }
 
 /** The type that a record says it has, for the report. */

@@ -1,15 +1,13 @@
-import { asyncBufferFromFile, type FileMetaData, type ParquetParsers, parquetReadObjects } from 'hyparquet';
+import type { ParquetParsers, SchemaElement } from 'hyparquet';
 import { powerOfTen, SIGNIFICANT_DIGITS_MAX } from '../../domain/decimal.ts';
 import { parseFrameJson } from '../../record/exact-json.ts';
 import { type Fields, isFields, refusal, rejected } from '../../record/fields.ts';
 import { bookKind } from '../../venue/messages.ts';
 import type { Codec } from '../codec.ts';
-import { checksNote } from '../rebuild/checks.ts';
-import { VenueFeed } from '../rebuild/feed.ts';
+import { ParquetFile, piecesOf, type RowRange } from '../parse/parquet.ts';
+import { ChannelRebuild } from '../rebuild/channel-rebuild.ts';
 import type { SnapshotPace } from '../rebuild/pace.ts';
-import { VenueBooks } from '../rebuild/rebuilds.ts';
 import type { RecordSink } from '../record-sink.ts';
-import { COMPRESSORS, parquetMetadata, readable } from './parquet-books.ts';
 
 /**
  * PMXT's hourly archives of the whole venue (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`): one row an event of one asset, sorted by
@@ -34,96 +32,75 @@ const UNKNOWN_ROWS = 'row of an unknown market';
 const SEARCHED_ROWS = 1_048_576;
 /** So many rows are in memory as a whole. */
 const READ_ROWS = 131_072;
-/** Where the rows of known assets lie in more runs than this, the rows between them are read as well. */
-const REPLAYS_MAX = 32;
+/** Where the rows of known assets lie in more ranges than this, the rows between them are read as well. */
+const RANGES_MAX = 32;
 /** Beyond this an unscaled decimal may have been rounded on its way. */
 const UNSCALED_MAX = powerOfTen(SIGNIFICANT_DIGITS_MAX);
 
 export function pmxtParquet({ every }: { readonly every: SnapshotPace }): Codec {
-  const books = new VenueBooks(every);
-  const feed = new VenueFeed(books);
+  const rebuild = new ChannelRebuild(every);
   return {
     format: 'PMXT Parquet',
-    statesMarkets: false,
     recognises: ({ columns }) => columns !== undefined && MARKED_BY.every((name) => columns.has(name)),
-    read: async ({ path }, intake) => {
-      feed.forgetUnknown();
-      await new PmxtFile(path, feed, intake).read();
+    read: async ({ path }, sink) => {
+      rebuild.forgetUnknown();
+      await new PmxtFile(path, rebuild, sink).read();
     },
-    finish: (intake) => books.finish(intake),
-    notes: () => checksNote(books.checks),
+    finish: (sink) => rebuild.finish(sink),
+    notes: () => rebuild.notes(),
   };
-}
-
-/** Rows from `start` to `end`, exclusive; counted from 0. */
-interface RowRange {
-  readonly start: number;
-  readonly end: number;
 }
 
 class PmxtFile {
   readonly #path: string;
-  readonly #feed: VenueFeed;
-  readonly #intake: RecordSink;
+  readonly #rebuild: ChannelRebuild;
+  readonly #sink: RecordSink;
   /** Whether a market of an asset is known; asked once an asset, they come in runs. */
   #lastAsset: { readonly id: unknown; readonly isKnown: boolean } | undefined;
   #knownRows = 0;
 
-  constructor(path: string, feed: VenueFeed, intake: RecordSink) {
+  constructor(path: string, rebuild: ChannelRebuild, sink: RecordSink) {
     this.#path = path;
-    this.#feed = feed;
-    this.#intake = intake;
+    this.#rebuild = rebuild;
+    this.#sink = sink;
   }
 
   async read(): Promise<void> {
-    const file = await readable(this.#path, () => asyncBufferFromFile(this.#path));
-    const metadata = await parquetMetadata(this.#path, file);
-    const scales = decimalScales(metadata);
-    const held = new Set(metadata.schema.map(({ name }) => name));
-    const columns = COLUMNS.filter((name) => held.has(name));
-    const rowsOf = async ({ start, end }: RowRange, names: string[]): Promise<Fields[]> =>
-      await readable(this.#path, () =>
-        parquetReadObjects({
-          file,
-          metadata,
-          columns: names,
-          rowStart: start,
-          rowEnd: end,
-          compressors: COMPRESSORS,
-          parsers: PARSERS,
-          useOffsetIndex: true,
-        }),
-      );
-    for (const range of rangesOf(metadata)) {
-      const assets = await rowsOf(range, ['asset_id']);
-      for (const run of this.#knownReplays(range, assets)) {
-        const rows = await rowsOf(run, columns);
-        for (const [index, row] of rows.entries()) this.#take(row, run.start + index + 1, scales);
+    const file = await ParquetFile.open(this.#path);
+    const scales = decimalScales(file.schema);
+    const stated = new Set(file.schema.map(({ name }) => name));
+    const columns = COLUMNS.filter((name) => stated.has(name));
+    const options = { parsers: PARSERS, useOffsetIndex: true };
+    for (const searched of file.ranges(SEARCHED_ROWS)) {
+      const assets = await file.read(searched, ['asset_id'], options);
+      for (const known of this.#knownRanges(searched, assets)) {
+        const rows = await file.read(known, columns, options);
+        for (const [index, row] of rows.entries()) this.#take(row, known.start + index + 1, scales);
       }
     }
-    this.#refuseUselessFile(Number(metadata.num_rows));
+    if (this.#knownRows === 0 && file.rows > 0) this.#refuseUselessFile(file.rows);
   }
 
-  /** The stretches of `range` whose assets are known; the others are counted as passed over. */
-  #knownReplays({ start }: RowRange, assets: readonly Fields[]): RowRange[] {
-    const runs: { start: number; end: number }[] = [];
+  /** The rows of `searched` whose assets are known; the others are counted as passed over. */
+  #knownRanges({ start }: RowRange, assets: readonly Fields[]): RowRange[] {
+    const ranges: { start: number; end: number }[] = [];
     for (const [index, { asset_id }] of assets.entries()) {
       if (!this.#isKnown(asset_id)) {
-        this.#intake.ignore(UNKNOWN_ROWS);
+        this.#sink.ignore(UNKNOWN_ROWS);
         continue;
       }
       this.#knownRows += 1;
       const row = start + index;
-      const last = runs.at(-1);
-      if (last !== undefined && (last.end === row || runs.length >= REPLAYS_MAX)) last.end = row + 1;
-      else runs.push({ start: row, end: row + 1 });
+      const last = ranges.at(-1);
+      if (last !== undefined && (last.end === row || ranges.length >= RANGES_MAX)) last.end = row + 1;
+      else ranges.push({ start: row, end: row + 1 });
     }
-    return runs.flatMap((run) => piecesOf(run, READ_ROWS));
+    return ranges.flatMap((range) => piecesOf(range, READ_ROWS));
   }
 
   #isKnown(id: unknown): boolean {
     if (this.#lastAsset === undefined || this.#lastAsset.id !== id) {
-      const isKnown = typeof id === 'string' && this.#intake.markets.byAsset(id) !== undefined;
+      const isKnown = typeof id === 'string' && this.#sink.markets.byAsset(id) !== undefined;
       this.#lastAsset = { id, isKnown };
     }
     return this.#lastAsset.isKnown;
@@ -133,43 +110,25 @@ class PmxtFile {
     if (!this.#isKnown(row.asset_id)) return;
     try {
       const frame = frameOf(row, scales);
-      if (this.#feed.take(frame, number, this.#intake)) return;
+      if (this.#rebuild.take(frame, number, this.#sink)) return;
       throw rejected(`event_type ${JSON.stringify(String(row.event_type).slice(0, 40))} is not known here`);
     } catch (error) {
       const { message } = refusal(error);
-      this.#intake.reject(this.#intake.unit(bookKind(row) ?? 'unknown', number), message);
+      this.#sink.reject(this.#sink.item(bookKind(row) ?? 'unknown', number), message);
     }
   }
 
   /** A file of which nothing is kept is no success. */
   #refuseUselessFile(rows: number): void {
-    if (this.#knownRows > 0 || rows === 0) return;
-    const unit = this.#intake.unit('file', 1);
-    this.#intake.reject(
-      unit,
+    this.#sink.reject(
+      this.#sink.item('file', 1),
       `none of the ${rows} rows belongs to a market that is known: import the metadata of the wanted markets first, or name a file with it (--markets)`,
     );
   }
 }
 
-/** Stretches that lie within one row group each. */
-function rangesOf({ row_groups: groups }: FileMetaData): RowRange[] {
-  let start = 0;
-  return groups.flatMap((group) => {
-    const range = { start, end: start + Number(group.num_rows) };
-    start = range.end;
-    return piecesOf(range, SEARCHED_ROWS);
-  });
-}
-
-function piecesOf({ start, end }: RowRange, rows: number): RowRange[] {
-  const pieces: RowRange[] = [];
-  for (let from = start; from < end; from += rows) pieces.push({ start: from, end: Math.min(end, from + rows) });
-  return pieces;
-}
-
 /** How many decimals each decimal column has. */
-function decimalScales({ schema }: FileMetaData): ReadonlyMap<string, number> {
+function decimalScales(schema: readonly SchemaElement[]): ReadonlyMap<string, number> {
   const decimals = schema.filter(({ converted_type }) => converted_type === 'DECIMAL');
   return new Map(decimals.map(({ name, scale }) => [name, scale ?? 0]));
 }

@@ -31,11 +31,10 @@ const COLUMNS = {
 export function quotesCsv(): Codec {
   return {
     format: 'best-quote CSV',
-    statesMarkets: false,
     recognises: (sample) => hasColumns(sample, COLUMNS),
-    read: async (file, intake) => {
-      await readRows(file, COLUMNS, intake, (line, row) => {
-        intake.take('quotes', line, () => itemsOf(row(), intake.markets));
+    read: async (file, sink) => {
+      await readRows(file, COLUMNS, sink, (line, row) => {
+        sink.take('quotes', line, () => itemsOf(row(), sink.markets));
       });
     },
   };

@@ -9,6 +9,7 @@ import {
   type Fields,
   instantField,
   isFields,
+  parsedJson,
   rejected,
   stated,
   wordField,
@@ -40,23 +41,17 @@ const TICKER_SOURCES = [
 export function secondSnapshots(): Codec {
   return {
     format: 'one-second snapshots',
-    statesMarkets: false,
-    recognises: ({ lines }) => lines.some((line) => isLine(line)),
-    read: async (file, intake) => {
-      const reader = new Reader(intake, file.name.replace(/[._].*$/, ''));
+    recognises: ({ lines }) => lines.some(isLine),
+    read: async (file, sink) => {
+      const reader = new Reader(sink, file.name.replace(/[._].*$/, ''));
       for await (const line of linesOf(file.bytes())) reader.take(line);
     },
   };
 }
 
 function isLine(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isFields(value) && typeOf(value) !== undefined && 'ts' in value;
-  } catch {
-    // Not JSON is an answer here, not an error.
-    return false;
-  }
+  const value = parsedJson(text);
+  return isFields(value) && typeOf(value) !== undefined && 'ts' in value;
 }
 
 function typeOf({ type }: Fields): Type | undefined {
@@ -65,11 +60,11 @@ function typeOf({ type }: Fields): Type | undefined {
 
 /** Reads one file: which market lines are about stands in lines before. */
 class Reader {
-  readonly #intake: RecordSink;
+  readonly #sink: RecordSink;
   #slug: string;
 
-  constructor(intake: RecordSink, fileName: string) {
-    this.#intake = intake;
+  constructor(sink: RecordSink, fileName: string) {
+    this.#sink = sink;
     this.#slug = fileName;
   }
 
@@ -79,10 +74,10 @@ class Reader {
     const type = typeOf(fields);
     const nothing = type === undefined ? undefined : emptyKind(type, fields);
     if (nothing !== undefined) {
-      this.#intake.ignore(nothing);
+      this.#sink.ignore(nothing);
       return;
     }
-    this.#intake.take(type ?? UNKNOWN_KIND, line.number, () => {
+    this.#sink.take(type ?? UNKNOWN_KIND, line.number, () => {
       if (!isFields(attempted(value))) throw rejected('the line is not a JSON object');
       if (type === undefined) throw rejected(`type is not one of ${TYPES.join(', ')}`);
       return this.#itemsOf(type, fields);
@@ -90,7 +85,7 @@ class Reader {
   }
 
   #itemsOf(type: Type, fields: Fields): readonly RecordedItem[] {
-    const { markets } = this.#intake;
+    const { markets } = this.#sink;
     const atMs = instantField(fields, 'ts');
     const slug = type === 'slot' ? slugField(fields) : this.#slug;
     const endMs = timeField(fields, 'endTime');

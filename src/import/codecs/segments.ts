@@ -20,11 +20,10 @@ const SERIES_MAX = 10_000;
 export function ownSegments(): Codec {
   return {
     format: 'bookreel segments',
-    statesMarkets: false,
     recognises: ({ name, head }) => looksLikeSegments(head) || /\.segments$/i.test(name),
-    read: async (file, intake) => {
+    read: async (file, sink) => {
       const name = `'${file.path}'`;
-      const reading = new Reading(name, intake);
+      const reading = new Reading(name, sink);
       for await (const frame of segmentFramesOf(file.bytes(), name)) reading.take(frame);
     },
   };
@@ -33,15 +32,15 @@ export function ownSegments(): Codec {
 /** What is known of one file while it is read. */
 class Reading {
   readonly #name: string;
-  readonly #intake: RecordSink;
+  readonly #sink: RecordSink;
   readonly #texts = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   /** What every record of a series says, by the number of the series. */
   #series: Fields[] = [];
   #records = 0;
 
-  constructor(name: string, intake: RecordSink) {
+  constructor(name: string, sink: RecordSink) {
     this.#name = name;
-    this.#intake = intake;
+    this.#sink = sink;
   }
 
   /** Throws DomainError 'unreadable' where a frame holds what no export writes. */
@@ -68,7 +67,7 @@ class Reading {
 
   #takeRecord(body: Uint8Array): void {
     this.#records += 1;
-    takeRecord(this.#records, () => parseJsonExactly(this.#text(body)), this.#intake);
+    takeRecord(this.#records, () => parseJsonExactly(this.#text(body)), this.#sink);
   }
 
   #labels(body: Uint8Array): Fields {
@@ -105,7 +104,7 @@ class Reading {
         this.#takeValues(frame, labels, payload, from, count);
         break;
       default:
-        this.#intake.ignore('series of another type');
+        this.#sink.ignore('series of another type');
     }
   }
 
@@ -148,7 +147,7 @@ class Reading {
     // As a text, no time is mistaken for one in seconds.
     const timestamp = isInstant(timestampMs) ? formatInstant(timestampMs) : timestampMs;
     const record = { ...labels, id, timestamp, ...values };
-    this.#intake.take(String(labels.type), this.#records, () => [finish(parseRecord(record))]);
+    this.#sink.take(String(labels.type), this.#records, () => [finish(parseRecord(record))]);
   }
 
   /** What `work` reads. Of bytes that no export writes it says so, whatever they were taken for. */

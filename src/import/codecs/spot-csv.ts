@@ -23,9 +23,8 @@ const TWAP = /^twap-?(\d{1,5})s?$/;
 export function spotCsv(): Codec {
   return {
     format: 'spot price CSV',
-    statesMarkets: false,
     recognises: (sample) => hasColumns(sample, COLUMNS) || hasColumns(sample, EXACT_COLUMNS),
-    read: async (file, intake) => {
+    read: async (file, sink) => {
       const series = seriesOf(file.name);
       if (series === undefined) {
         throw new DomainError(
@@ -33,8 +32,8 @@ export function spotCsv(): Codec {
           `'${file.path}' does not say whose prices it has: call it by coin and publisher, such as btcusd-chainlink-2026-06-08.csv`,
         );
       }
-      await readRows(file, { required: ['feed_ts_ms'] }, intake, (line, row) => {
-        intake.take('coin price', line, () => [priceOf(row(), series)]);
+      await readRows(file, { required: ['feed_ts_ms'] }, sink, (line, row) => {
+        sink.take('coin price', line, () => [priceOf(row(), series)]);
       });
     },
   };

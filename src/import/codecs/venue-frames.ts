@@ -1,15 +1,14 @@
 import { DomainError } from '../../domain/errors.ts';
 import { attempt, type Fields } from '../../record/fields.ts';
 import { bookKind } from '../../venue/messages.ts';
-import type { Codec, Sample } from '../codec.ts';
-import { jsonValuesOf, sampledValues } from '../parse/json-values.ts';
+import type { Codec } from '../codec.ts';
+import { jsonValuesOf } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
 import { type SpotFrame, spotFrame } from '../parse/spot-frames.ts';
-import { checksNote } from '../rebuild/checks.ts';
-import { VenueFeed } from '../rebuild/feed.ts';
+import { ChannelRebuild } from '../rebuild/channel-rebuild.ts';
 import type { SnapshotPace } from '../rebuild/pace.ts';
-import { VenueBooks } from '../rebuild/rebuilds.ts';
 import type { RecordSink } from '../record-sink.ts';
+import type { Sample } from '../sample.ts';
 import { isVenueMessage, type LinePart, partsOfLine, partsOfValue, unknownFrame } from './venue-line.ts';
 
 const UNKNOWN = 'unknown';
@@ -21,27 +20,25 @@ const MARKET_EVENTS: readonly unknown[] = ['new_market', 'market_resolved'];
  * among them.
  */
 export function venueFrames({ every }: { readonly every: SnapshotPace }): Codec {
-  const books = new VenueBooks(every);
-  const feed = new VenueFeed(books);
+  const rebuild = new ChannelRebuild(every);
   return {
     format: 'venue frames',
-    statesMarkets: false,
     recognises: (sample) => partsOfSample(sample).some(isKnown),
-    read: async (file, intake) => {
-      feed.forgetUnknown();
-      for await (const line of jsonValuesOf(file.bytes())) {
-        for (const part of partsOf(line)) takePart(part, line.number, feed, intake);
+    read: async (file, sink) => {
+      rebuild.forgetUnknown();
+      for await (const line of jsonValuesOf(file)) {
+        for (const part of partsOf(line)) takePart(part, line.number, rebuild, sink);
       }
     },
-    finish: (intake) => books.finish(intake),
-    notes: () => checksNote(books.checks),
+    finish: (sink) => rebuild.finish(sink),
+    notes: () => rebuild.notes(),
   };
 }
 
 function partsOfSample(sample: Sample): LinePart[] {
   if (sample.columns !== undefined) return [];
   const parts = sample.lines.flatMap((line) => partsOfLine(line, isSpotFrame));
-  return parts.some(isKnown) ? parts : sampledValues(sample).flatMap((value) => partsOfValue(value, isSpotFrame));
+  return parts.some(isKnown) ? parts : sample.values.flatMap((value) => partsOfValue(value, isSpotFrame));
 }
 
 function partsOf(line: Line): LinePart[] {
@@ -49,7 +46,7 @@ function partsOf(line: Line): LinePart[] {
   return parts instanceof DomainError ? [{ malformed: parts.message }] : parts;
 }
 
-/** Whether a part says that it comes from a feed; heartbeats and acknowledgements are everywhere. */
+/** Whether a part says that it comes from a rebuild; heartbeats and acknowledgements are everywhere. */
 function isKnown(part: LinePart): boolean {
   if (!('frame' in part)) return false;
   const { frame } = part;
@@ -58,24 +55,24 @@ function isKnown(part: LinePart): boolean {
   return isBook || MARKET_EVENTS.includes(frame.event_type) || isSpotFrame(frame);
 }
 
-function takePart(part: LinePart, line: number, feed: VenueFeed, intake: RecordSink): void {
+function takePart(part: LinePart, line: number, rebuild: ChannelRebuild, sink: RecordSink): void {
   if ('control' in part) {
-    intake.ignore(part.control);
+    sink.ignore(part.control);
   } else if ('malformed' in part) {
-    intake.reject(intake.unit(UNKNOWN, line), part.malformed);
+    sink.reject(sink.item(UNKNOWN, line), part.malformed);
   } else if (!isVenueMessage(part.frame)) {
-    takeOther(part.frame, line, intake);
-  } else if (!feed.take(part.frame, line, intake)) {
-    intake.reject(intake.unit(UNKNOWN, line), unknownFrame(part.frame));
+    takeOther(part.frame, line, sink);
+  } else if (!rebuild.take(part.frame, line, sink)) {
+    sink.reject(sink.item(UNKNOWN, line), unknownFrame(part.frame));
   }
 }
 
-function takeOther(frame: Fields, line: number, intake: RecordSink): void {
+function takeOther(frame: Fields, line: number, sink: RecordSink): void {
   const spot = spotOf(frame);
-  if (spot === undefined) intake.reject(intake.unit(UNKNOWN, line), unknownFrame(frame));
-  else if (spot instanceof DomainError) intake.reject(intake.unit('coin price', line), spot.message);
-  else if (spot.items.length === 0) intake.ignore(spot.kind);
-  else intake.take(spot.kind, line, () => spot.items);
+  if (spot === undefined) sink.reject(sink.item(UNKNOWN, line), unknownFrame(frame));
+  else if (spot instanceof DomainError) sink.reject(sink.item('coin price', line), spot.message);
+  else if (spot.items.length === 0) sink.ignore(spot.kind);
+  else sink.take(spot.kind, line, () => spot.items);
 }
 
 function isSpotFrame(frame: Fields): boolean {

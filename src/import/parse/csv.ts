@@ -1,7 +1,8 @@
 import { DomainError } from '../../domain/errors.ts';
 import { attempt, attempted, rejected } from '../../record/fields.ts';
-import type { RecordingFile, Sample } from '../codec.ts';
 import type { RecordSink } from '../record-sink.ts';
+import type { RecordingFile } from '../recording-file.ts';
+import type { Sample } from '../sample.ts';
 import { linesOf } from './lines.ts';
 
 /**
@@ -28,7 +29,7 @@ export function hasColumns({ lines: [header] }: Sample, { required }: Columns): 
 export async function readRows(
   file: RecordingFile,
   columns: Columns,
-  intake: RecordSink,
+  sink: RecordSink,
   take: (lineNumber: number, row: () => Row) => void,
 ): Promise<void> {
   let header: readonly string[] | undefined;
@@ -41,7 +42,7 @@ export async function readRows(
     const fields = attempt(() => fieldsOf(line.text(), names.length));
     const isHeader = !(fields instanceof DomainError) && fields.every((field, index) => field === names[index]);
     // Files that were put together still have the headers of their parts.
-    if (isHeader) intake.ignore('header');
+    if (isHeader) sink.ignore('header');
     else {
       take(line.number, () => {
         const row = attempted(fields);

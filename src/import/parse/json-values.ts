@@ -1,5 +1,5 @@
-import { isFields, rejected } from '../../record/fields.ts';
-import { SAMPLE_BYTES, SAMPLE_LINES, type Sample } from '../codec.ts';
+import { attempt, rejected } from '../../record/fields.ts';
+import type { RecordingFile } from '../recording-file.ts';
 import { LINE_BYTES_MAX, type Line, linesOf } from './lines.ts';
 
 /**
@@ -15,87 +15,23 @@ const [OPEN_OBJECT, CLOSE_OBJECT] = [123, 125];
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /** The texts of a file's values, in order, none longer than LINE_BYTES_MAX. */
-export async function* jsonValuesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
-  const source = chunks[Symbol.asyncIterator]();
-  try {
-    const { held, lines } = await beginning(source);
-    const all = continued(held, source);
-    if (isLineByLine(lines)) {
-      yield* linesOf(all);
-      return;
-    }
-    const scanner = new ValueScanner();
-    for await (const chunk of all) yield* scanner.push(chunk);
-    yield* scanner.end();
-  } finally {
-    await source.return?.();
+export async function* jsonValuesOf(file: RecordingFile): AsyncGenerator<Line> {
+  if (file.isJsonLines) {
+    yield* linesOf(file.bytes());
+    return;
   }
+  const scanner = new ValueScanner();
+  for await (const chunk of file.bytes()) yield* scanner.push(chunk);
+  yield* scanner.end();
 }
 
-/** The first values of a file that can be read, array elements one by one: what the file is recognised by. */
-export function sampledValues(sample: Sample): unknown[] {
-  if (isLineByLine(sample.lines)) return sample.lines.flatMap(parsedOrNone);
-  const values: unknown[] = [];
-  let left = SAMPLE_LINES;
-  for (const value of new ValueScanner().push(sample.head.subarray(0, SAMPLE_BYTES))) {
-    try {
-      values.push(...parsedOrNone(value.text()));
-    } catch {
-      // Not UTF-8: nothing to recognise.
-    }
-    left -= 1;
-    if (left === 0) break;
-  }
-  return values;
-}
-
-/** Objects and arrays only, arrays as their elements: anything may contain a line that is a number. */
-function parsedOrNone(text: string): unknown[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : isFields(value) ? [value] : [];
-  } catch {
-    return [];
-  }
-}
-
-/** Whether lines are values by themselves. One that spreads over many lines may still contain a line that is one. */
-function isLineByLine(lines: readonly string[]): boolean {
-  const first = lines[0]?.trim() ?? '';
-  const goesOn = first === '[' || first === '{' || (first.startsWith('[') && first.endsWith(','));
-  return !goesOn && lines.some((line) => parsedOrNone(line).length > 0 || isQuotedJson(line));
-}
-
-/** A line that is a text which holds an object or an array. */
-function isQuotedJson(line: string): boolean {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'string' && parsedOrNone(value).length > 0;
-  } catch {
-    return false;
-  }
-}
-
-/** What is read to tell how the file is laid out. */
-async function beginning(source: AsyncIterator<Uint8Array>) {
-  const held: Uint8Array[] = [];
-  let bytes = 0;
-  let ended = false;
-  while (bytes < SAMPLE_BYTES && !ended) {
-    const next = await source.next();
-    ended = next.done === true;
-    if (next.done === true) break;
-    held.push(next.value.slice());
-    bytes += next.value.length;
-  }
-  const lines = new TextDecoder().decode(Buffer.concat(held)).split('\n');
-  if (!ended) lines.pop();
-  return { held, lines: lines.filter((line) => line.trim() !== '').slice(0, SAMPLE_LINES) };
-}
-
-async function* continued(held: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* held;
-  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+/** The texts of the whole values at the beginning of a file, at most `count`, without those that are not UTF-8. */
+export function scannedTexts(head: Uint8Array, count: number): string[] {
+  const texts = new ValueScanner()
+    .push(head)
+    .take(count)
+    .map((value) => attempt(value.text));
+  return [...texts].filter((text) => typeof text === 'string');
 }
 
 /** Finds where values begin and end; whether they are JSON is asked when they are parsed. */

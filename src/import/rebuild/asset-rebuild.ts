@@ -9,12 +9,12 @@ import { changesBetween } from '../../venue/level-change.ts';
 import { type BookMessage, type Change, MIN_ORDER_SIZE } from '../../venue/messages.ts';
 import type { RecordSink, SourceItem } from '../record-sink.ts';
 import { AppliedChanges } from './applied-changes.ts';
-import type { VenueChecks } from './checks.ts';
+import type { RebuildChecks } from './checks.ts';
+import { type FoundGap, GapWatch } from './gap-watch.ts';
 import { HashSearch } from './hash-search.ts';
 import type { MarketTrades } from './market-trades.ts';
-import { type FoundGap, GapWatch } from './open-gap.ts';
 import type { SnapshotPace } from './pace.ts';
-import { ReorderWindow, type Timed } from './window.ts';
+import { ReorderWindow, type Timed } from './reorder-window.ts';
 
 /** Messages are held back until one of the same asset is this much younger: on real captures the latest came 89 ms late. */
 const WINDOW_MS = 2000;
@@ -24,14 +24,14 @@ const WINDOW_EVENTS_MAX = 4096;
 const RESTART_CHANGES = 16;
 /** So many late messages are held at most before they are taken for stragglers. */
 const LATE_MAX = 256;
-/** A snapshot of a whole stretch (`--every 1s`) remembers so many of the messages that it is made of. */
-const STRETCH_UNITS_MAX = 1024;
+/** A snapshot of a whole interval (`--every 1s`) remembers so many of the messages that it is made of. */
+const INTERVAL_ITEMS_MAX = 1024;
 
 /** Hashes of changes are tried once in so much time of the venue, and one after the other while they do not match. */
 const HASH_EVERY_MS = 100;
 /**
  * So many hashes in a row that do not match are no accident (messages of one millisecond have no known order, and a trade
- * may not have been recorded): behind that they are tried seldom again, and the end of the book says that it drifted.
+ * may not have been recorded): after that they are tried seldom again, and the end of the book says that it drifted.
  */
 const DRIFT_HASHES = 16;
 const BEFORE_FIRST_BOOK = 'a change before the first book of this asset';
@@ -43,8 +43,8 @@ export interface AssetTarget {
   readonly assetId: string;
 }
 
-/** What arrives for one asset, with the unit that it is counted as. A book has two parts of its unit, all others one. */
-export type AssetEvent = Timed & { readonly unit: SourceItem } & (
+/** What arrives for one asset, with the item that it is counted as. A book has two parts of its item, all others one. */
+export type AssetEvent = Timed & { readonly item: SourceItem } & (
     | { readonly kind: 'change'; readonly change: Change }
     | { readonly kind: 'book'; readonly message: BookMessage }
     | { readonly kind: 'tick'; readonly tickSize: string }
@@ -60,13 +60,7 @@ interface Moment {
   isChanged: boolean;
   droppedLevels: number;
   /** Parts of the messages that the book of this time is made of. */
-  readonly units: SourceItem[];
-}
-
-export interface AssetOptions {
-  readonly every: SnapshotPace;
-  readonly checks: VenueChecks;
-  readonly trades: MarketTrades;
+  readonly items: SourceItem[];
 }
 
 /**
@@ -76,10 +70,10 @@ export interface AssetOptions {
  * What does not agree opens a gap: from the last time at which the book was known to be right (a recorded book, or a hash
  * that it has) to the time at which it is right again.
  */
-export class AssetBook {
+export class AssetRebuild {
   readonly #target: AssetTarget;
   readonly #every: SnapshotPace;
-  readonly #checks: VenueChecks;
+  readonly #checks: RebuildChecks;
   readonly #hashes: HashSearch;
   readonly #window = new ReorderWindow<AssetEvent>();
   #gaps: GapWatch;
@@ -90,10 +84,10 @@ export class AssetBook {
   #settledMs = -1;
   #book: EditableBook | undefined;
   #firstBookMs = Infinity;
-  /** The book behind the last timestamp that changed it. */
+  /** The book after the last timestamp that changed it. */
   #latest: OrderBook | undefined;
   #emitted: OrderBook | undefined;
-  #stretch: Moment | undefined;
+  #interval: Moment | undefined;
   /** Whether any change came since the book was last known to be right. */
   #hasChanges = false;
   #hashTriedMs = -1;
@@ -101,7 +95,7 @@ export class AssetBook {
   #hashesMatched = 0;
   #hasDrifted = false;
 
-  constructor(target: AssetTarget, { every, checks, trades }: AssetOptions) {
+  constructor(target: AssetTarget, every: SnapshotPace, checks: RebuildChecks, trades: MarketTrades) {
     this.#target = target;
     this.#every = every;
     this.#checks = checks;
@@ -114,49 +108,44 @@ export class AssetBook {
     return this.#window.length + this.#late.length;
   }
 
-  push(event: AssetEvent, intake: RecordSink): void {
+  push(event: AssetEvent, sink: RecordSink): void {
     if (this.#isRepeat(event)) {
-      intake.settle(event.unit);
+      sink.finish(event.item);
       return;
     }
     if (this.#isLate(event)) {
       this.#late.push(event);
       const changes = this.#late.reduce((count, { kind }) => count + (kind === 'change' ? 1 : 0), 0);
-      if (changes >= RESTART_CHANGES) this.#restart(intake);
-      else if (this.#late.length >= LATE_MAX) this.#endStragglers(intake);
+      if (changes >= RESTART_CHANGES) this.#restart(sink);
+      else if (this.#late.length >= LATE_MAX) this.#endStragglers(sink);
       return;
     }
     if (this.#late.length > 0) {
-      if (this.#lateIsRecording()) this.#restart(intake);
-      else this.#endStragglers(intake);
+      if (this.#lateIsRecording()) this.#restart(sink);
+      else this.#endStragglers(sink);
     }
     this.#window.push(event);
     this.#newestMs = Math.max(this.#newestMs, event.timestampMs);
     const settledBefore = this.#newestMs - WINDOW_MS;
     while (this.#window.length > WINDOW_EVENTS_MAX || (this.#window.firstMs ?? settledBefore) < settledBefore) {
-      this.#settleFirst(intake);
+      this.#applyFirst(sink);
     }
   }
 
   /** Settles what is held back for order; the book stays. */
-  drain(intake: RecordSink): void {
-    this.#endStragglers(intake);
-    while (this.#window.length > 0) this.#settleFirst(intake);
+  drain(sink: RecordSink): void {
+    this.#endStragglers(sink);
+    while (this.#window.length > 0) this.#applyFirst(sink);
   }
 
   /** To be called when nothing more is expected: what is held back becomes records. */
-  finish(intake: RecordSink): void {
-    if (this.#lateIsRecording()) this.#restart(intake);
-    this.drain(intake);
-    this.#endStretch(intake);
-    if (this.#hasDrifted) {
-      const { outcome } = this.#target;
-      this.#gaps.doubt(
-        this.#settledMs,
-        `the hashes of the changes of ${outcome} are not those of the book they lead to`,
-      );
-    }
-    this.#addGap(this.#gaps.end(this.#settledMs), intake);
+  finish(sink: RecordSink): void {
+    if (this.#lateIsRecording()) this.#restart(sink);
+    this.drain(sink);
+    this.#endInterval(sink);
+    const drift = `the hashes of the changes of ${this.#target.outcome} are not those of the book they lead to`;
+    if (this.#hasDrifted) this.#gaps.doubt(this.#settledMs, drift);
+    this.#addGap(this.#gaps.end(this.#settledMs), sink);
   }
 
   /** Whether it is a settled change once more: recordings may overlap, and share what they begin and end with. */
@@ -164,12 +153,12 @@ export class AssetBook {
     return event.kind === 'change' && this.#isSettled(event) && this.#applied.has(event.timestampMs, event.change);
   }
 
-  /** Also where nothing of its time is settled: what is so far behind may begin an earlier recording. */
+  /** Also where nothing of its time is settled: what is so late may begin an earlier recording. */
   #isLate(event: AssetEvent): boolean {
     return this.#isSettled(event) || event.timestampMs < this.#newestMs - WINDOW_MS;
   }
 
-  /** A book at the settled time still counts: it stands behind everything else of its time. */
+  /** A book at the settled time still counts: it comes after everything else of its time. */
   #isSettled({ timestampMs, isLast }: AssetEvent): boolean {
     return isLast ? timestampMs < this.#settledMs : timestampMs <= this.#settledMs;
   }
@@ -181,10 +170,10 @@ export class AssetBook {
   }
 
   /** The input went back in time: the book up to here is finished, and the late messages begin another one. */
-  #restart(intake: RecordSink): void {
+  #restart(sink: RecordSink): void {
     const events = this.#late;
     this.#late = [];
-    this.finish(intake);
+    this.finish(sink);
     this.#newestMs = -1;
     this.#settledMs = -1;
     this.#book = undefined;
@@ -196,100 +185,100 @@ export class AssetBook {
     this.#hashesFailed = 0;
     this.#hashesMatched = 0;
     this.#hasDrifted = false;
-    for (const event of events) this.push(event, intake);
+    for (const event of events) this.push(event, sink);
   }
 
   /** Late messages that others of the present follow: what they would have changed is settled. */
-  #endStragglers(intake: RecordSink): void {
+  #endStragglers(sink: RecordSink): void {
     const events = this.#late;
     this.#late = [];
     for (const event of events) {
       if (!this.#isSettled(event)) this.#window.push(event);
-      else if (event.kind === 'change') this.#lose(event, intake);
-      else if (event.kind === 'book') this.#keepLateBook(event, intake);
-      else intake.settle(event.unit);
+      else if (event.kind === 'change') this.#lose(event, sink);
+      else if (event.kind === 'book') this.#keepLateBook(event, sink);
+      else sink.finish(event.item);
     }
   }
 
-  #lose(event: ChangeEvent, intake: RecordSink): void {
-    const { timestampMs, unit } = event;
+  #lose(event: ChangeEvent, sink: RecordSink): void {
+    const { timestampMs, item } = event;
     if (timestampMs <= this.#firstBookMs) {
       // The first book has it.
-      if (this.#firstBookMs - timestampMs <= WINDOW_MS) intake.settle(unit);
-      else intake.reject(unit, BEFORE_FIRST_BOOK);
+      if (this.#firstBookMs - timestampMs <= WINDOW_MS) sink.finish(item);
+      else sink.reject(item, BEFORE_FIRST_BOOK);
       return;
     }
     const lateMs = this.#newestMs - timestampMs;
-    intake.reject(unit, `the change arrived ${lateMs} ms behind a later one: the book of its time is settled`);
+    sink.reject(item, `the change arrived ${lateMs} ms behind a later one: the book of its time is settled`);
     this.#gaps.lose(timestampMs, this.#settledMs);
   }
 
-  /** A full book stands by itself: it is kept at its own time, however late it comes. */
-  #keepLateBook({ message, unit }: BookEvent, intake: RecordSink): void {
+  /** A full book needs no other message: it is kept at its own time, however late it comes. */
+  #keepLateBook({ message, item }: BookEvent, sink: RecordSink): void {
     if (this.#judge(message, undefined) === 'damaged') {
-      this.#refuse(unit, intake);
+      this.#refuse(item, sink);
       return;
     }
-    this.#add(this.#snapshotItem(message.timestampMs, message.book, message.droppedLevels), [unit], intake);
-    intake.settle(unit);
+    this.#add(this.#snapshotItem(message.timestampMs, message.book, message.droppedLevels), [item], sink);
+    sink.finish(item);
   }
 
-  #settleFirst(intake: RecordSink): void {
+  #applyFirst(sink: RecordSink): void {
     const events = this.#window.takeFirst();
     const { timestampMs } = events[0]!;
     const hasBook = events.at(-1)!.kind === 'book';
-    const moment: Moment = { timestampMs, hasBook, isChanged: false, droppedLevels: 0, units: [] };
-    if (this.#stretch !== undefined && !this.#isOneStretch(this.#stretch.timestampMs, timestampMs)) {
-      this.#endStretch(intake);
+    const moment: Moment = { timestampMs, hasBook, isChanged: false, droppedLevels: 0, items: [] };
+    if (this.#interval !== undefined && !this.#isOneInterval(this.#interval.timestampMs, timestampMs)) {
+      this.#endInterval(sink);
     }
     this.#settledMs = timestampMs;
-    for (const event of events) this.#apply(event, moment, intake);
-    this.#checkBest(events, intake);
-    this.#checkChangeHash(events, timestampMs, intake);
-    if (moment.isChanged) this.#keep(moment, intake);
-    else for (const unit of moment.units) intake.settle(unit);
+    for (const event of events) this.#apply(event, moment, sink);
+    this.#checkBest(events, sink);
+    this.#checkChangeHash(events, timestampMs, sink);
+    if (moment.isChanged) this.#keep(moment, sink);
+    else finishAll(moment.items, sink);
   }
 
-  #apply(event: AssetEvent, moment: Moment, intake: RecordSink): void {
+  #apply(event: AssetEvent, moment: Moment, sink: RecordSink): void {
     if (event.kind === 'change') {
-      this.#applyChange(event, moment, intake);
+      this.#applyChange(event, moment, sink);
     } else if (event.kind === 'book') {
-      this.#applyBook(event, moment, intake);
+      this.#applyBook(event, moment, sink);
     } else if (event.kind === 'tick') {
       // The book goes on: a finer tick allows new prices and takes none away.
       this.#hashes.noteTick(event.tickSize);
-      intake.settle(event.unit);
+      sink.finish(event.item);
     }
   }
 
-  #applyChange(event: ChangeEvent, moment: Moment, intake: RecordSink): void {
-    const { unit, change } = event;
+  #applyChange(event: ChangeEvent, moment: Moment, sink: RecordSink): void {
+    const { item, change } = event;
     const { isBid, price, size } = change;
     if (this.#book !== undefined && size > 0 && !this.#book.hasRoomFor(isBid, price)) {
-      intake.reject(unit, `the book has ${LEVELS_MAX} levels on this side already: it takes no more`);
+      sink.reject(item, `the book has ${LEVELS_MAX} levels on this side already: it takes no more`);
       this.#gaps.doubt(moment.timestampMs, `a book of ${this.#target.outcome} grew past ${LEVELS_MAX} levels`);
     } else if (this.#book !== undefined) {
       this.#applied.add(moment.timestampMs, change);
       if (this.#book.set(isBid, price, size)) moment.isChanged = true;
       this.#hasChanges = true;
-      moment.units.push(unit);
+      moment.items.push(item);
     } else if (moment.hasBook || this.#window.some((event) => event.kind === 'book')) {
       // The first book follows at once and has it.
-      intake.settle(unit);
+      sink.finish(item);
     } else {
-      intake.reject(unit, BEFORE_FIRST_BOOK);
+      sink.reject(item, BEFORE_FIRST_BOOK);
     }
   }
 
-  #applyBook(event: BookEvent, moment: Moment, intake: RecordSink): void {
-    const { message, unit } = event;
+  #applyBook(event: BookEvent, moment: Moment, sink: RecordSink): void {
+    const { message, item } = event;
     const { timestampMs } = moment;
     const isFirst = this.#book === undefined;
     const isEqual = this.#book !== undefined && sameBook(this.#book, message.book);
     const verdict = this.#judge(message, isEqual ? undefined : this.#book);
     if (verdict === 'damaged' || verdict === 'rebuilt is right') {
-      this.#refuse(unit, intake);
-      if (verdict === 'rebuilt is right') this.#confirm(timestampMs, intake);
+      this.#refuse(item, sink);
+      if (verdict === 'rebuilt is right') this.#confirm(timestampMs, sink);
       else if (!isFirst) this.#gaps.doubt(timestampMs, `a recorded book of ${this.#target.outcome} is damaged`);
       return;
     }
@@ -300,12 +289,12 @@ export class AssetBook {
     if (isFirst || isEqual) {
       // The book is right, and all hashes said that it was not: they are not to be relied on.
       if (this.#hashesFailed >= DRIFT_HASHES) this.#hashesMatched = 0;
-      this.#confirm(timestampMs, intake);
-      intake.settle(unit);
+      this.#confirm(timestampMs, sink);
+      sink.finish(item);
     } else {
       const levels = changesBetween(this.#book, message.book).length;
-      const isNeeded = this.#gaps.disagree({ timestampMs, levels, hasChanges: this.#hasChanges, unit });
-      if (!isNeeded) intake.settle(unit);
+      const isNeeded = this.#gaps.disagree({ timestampMs, levels, hasChanges: this.#hasChanges, item });
+      if (!isNeeded) sink.finish(item);
       this.#startAgain();
     }
     if (!isEqual) {
@@ -313,19 +302,19 @@ export class AssetBook {
       moment.isChanged = true;
     }
     moment.droppedLevels += message.droppedLevels;
-    moment.units.push(unit);
+    moment.items.push(item);
   }
 
-  /** Both parts of a book's unit end. */
-  #refuse(unit: SourceItem, intake: RecordSink): void {
+  /** Both parts of a book's item end. */
+  #refuse(item: SourceItem, sink: RecordSink): void {
     this.#checks.booksDamaged += 1;
-    intake.reject(unit, 'the book is damaged: its hash is not that of its levels');
-    intake.settle(unit);
+    sink.reject(item, 'the book is damaged: its hash is not that of its levels');
+    sink.finish(item);
   }
 
   /** The rebuilt book is the venue's at this time. */
-  #confirm(timestampMs: number, intake: RecordSink): void {
-    this.#addGap(this.#gaps.confirm(timestampMs), intake);
+  #confirm(timestampMs: number, sink: RecordSink): void {
+    this.#addGap(this.#gaps.confirm(timestampMs), sink);
     this.#startAgain();
   }
 
@@ -336,68 +325,68 @@ export class AssetBook {
     this.#hasDrifted = false;
   }
 
-  #addGap(found: FoundGap | undefined, intake: RecordSink): void {
+  #addGap(found: FoundGap | undefined, sink: RecordSink): void {
     if (found === undefined) return;
-    const { gap, unit } = found;
+    const { gap, item } = found;
     const { conditionId } = this.#target;
-    this.#add({ type: 'gap', conditionId, gap }, unit === undefined ? [] : [unit], intake);
+    this.#add({ type: 'gap', conditionId, gap }, item === undefined ? [] : [item], sink);
   }
 
-  #keep(moment: Moment, intake: RecordSink): void {
+  #keep(moment: Moment, sink: RecordSink): void {
     const book = this.#book!;
     if (this.#latest !== undefined && sameBook(this.#latest, book)) {
-      for (const unit of moment.units) intake.settle(unit);
+      finishAll(moment.items, sink);
       return;
     }
     this.#latest = book.snapshot();
-    if (this.#every === 'change') this.#emit(moment, intake);
-    else this.#stretch = this.#stretch === undefined ? moment : this.#joined(this.#stretch, moment, intake);
+    if (this.#every === 'change') this.#emit(moment, sink);
+    else this.#interval = this.#interval === undefined ? moment : this.#joined(this.#interval, moment, sink);
   }
 
-  #joined(stretch: Moment, moment: Moment, intake: RecordSink): Moment {
-    const { units } = stretch;
-    for (const unit of moment.units) {
-      if (units.length < STRETCH_UNITS_MAX) units.push(unit);
-      else intake.settle(unit);
+  #joined(interval: Moment, moment: Moment, sink: RecordSink): Moment {
+    const { items } = interval;
+    for (const item of moment.items) {
+      if (items.length < INTERVAL_ITEMS_MAX) items.push(item);
+      else sink.finish(item);
     }
-    return { ...moment, units, droppedLevels: stretch.droppedLevels + moment.droppedLevels };
+    return { ...moment, items, droppedLevels: interval.droppedLevels + moment.droppedLevels };
   }
 
-  #isOneStretch(aMs: number, bMs: number): boolean {
+  #isOneInterval(aMs: number, bMs: number): boolean {
     const every = this.#every;
     return every !== 'change' && Math.floor(aMs / every) === Math.floor(bMs / every);
   }
 
-  #endStretch(intake: RecordSink): void {
-    const stretch = this.#stretch;
-    this.#stretch = undefined;
-    if (stretch !== undefined) this.#emit(stretch, intake);
+  #endInterval(sink: RecordSink): void {
+    const interval = this.#interval;
+    this.#interval = undefined;
+    if (interval !== undefined) this.#emit(interval, sink);
   }
 
-  #emit({ timestampMs, units, droppedLevels }: Moment, intake: RecordSink): void {
+  #emit({ timestampMs, items, droppedLevels }: Moment, sink: RecordSink): void {
     const book = this.#latest!;
     if (this.#emitted !== undefined && this.#every !== 'change' && sameBook(this.#emitted, book)) {
-      for (const unit of units) intake.settle(unit);
+      finishAll(items, sink);
       return;
     }
     this.#emitted = book;
-    this.#add(this.#snapshotItem(timestampMs, book, droppedLevels), units, intake);
+    this.#add(this.#snapshotItem(timestampMs, book, droppedLevels), items, sink);
   }
 
   #snapshotItem(timestampMs: number, book: OrderBook, droppedLevels: number): RecordedItem {
     return { type: 'snapshot', ...this.#target, timestampMs, id: undefined, book, droppedLevels };
   }
 
-  #add(item: RecordedItem, units: readonly SourceItem[], intake: RecordSink): void {
+  #add(item: RecordedItem, items: readonly SourceItem[], sink: RecordSink): void {
     try {
-      intake.add(item, units);
+      sink.add(item, items);
     } catch (error) {
       const { message } = refusal(error);
-      for (const unit of units) intake.reject(unit, message);
+      for (const item of items) sink.reject(item, message);
     }
   }
 
-  #checkBest(events: readonly AssetEvent[], intake: RecordSink): void {
+  #checkBest(events: readonly AssetEvent[], sink: RecordSink): void {
     const book = this.#book;
     for (const event of events) {
       const best = event.kind === 'best' ? event.best : event.kind === 'change' ? event.change.best : undefined;
@@ -407,16 +396,16 @@ export class AssetBook {
         if (best.bid !== bid || best.ask !== ask) this.#checks.bestMismatches += 1;
       }
       if (event.kind !== 'best') continue;
-      if (book !== undefined) intake.settle(event.unit);
-      else intake.reject(event.unit, 'best prices without sizes, and no book of this asset to compare them with');
+      if (book !== undefined) sink.finish(event.item);
+      else sink.reject(event.item, 'best prices without sizes, and no book of this asset to compare them with');
     }
   }
 
   /**
-   * A hash that comes with a change is that of the book behind it. One that matches proves the rebuilt book right; one that does
+   * A hash that comes with a change is that of the book after it. One that matches proves the rebuilt book right; one that does
    * not proves nothing by itself.
    */
-  #checkChangeHash(events: readonly AssetEvent[], timestampMs: number, intake: RecordSink): void {
+  #checkChangeHash(events: readonly AssetEvent[], timestampMs: number, sink: RecordSink): void {
     const isDue = timestampMs - this.#hashTriedMs >= HASH_EVERY_MS;
     const isUrgent = this.#hashesMatched > 0 && this.#hashesFailed > 0 && this.#hashesFailed < DRIFT_HASHES;
     if (!isDue && !isUrgent) return;
@@ -435,7 +424,7 @@ export class AssetBook {
     if (this.#hashes.isOneOf(hashes, this.#hashed(book, timestampMs), isLastTry)) {
       this.#checks.changeHashesVerified += 1;
       this.#hashesMatched += 1;
-      this.#confirm(timestampMs, intake);
+      this.#confirm(timestampMs, sink);
     } else {
       this.#hashesFailed += 1;
       this.#hasDrifted ||= isLastTry && this.#hashesMatched > 0;
@@ -466,4 +455,8 @@ export class AssetBook {
     this.#checks.hashesUnverifiable += 1;
     return 'kept';
   }
+}
+
+function finishAll(items: readonly SourceItem[], sink: RecordSink): void {
+  for (const item of items) sink.finish(item);
 }

@@ -1,48 +1,32 @@
 /** What was compared while books were rebuilt, and how it came out. */
-export interface VenueChecks {
+export class RebuildChecks {
   /** Recorded books of assets whose book was known from what came before, and how many equalled it. */
-  booksCompared: number;
-  booksEqual: number;
+  booksCompared = 0;
+  booksEqual = 0;
   /** Recorded books whose hash was found to be that of their levels. */
-  hashesVerified: number;
+  hashesVerified = 0;
   /** Those among them whose message states everything that the hash depends on. */
-  completeHashesVerified: number;
+  completeHashesVerified = 0;
   /** Recorded books whose hash depends on more than the recording says. */
-  hashesUnverifiable: number;
+  hashesUnverifiable = 0;
   /** Recorded books whose hash proves that their levels are not what the venue sent. */
-  booksDamaged: number;
+  booksDamaged = 0;
   /** Stated best prices, and how many differed from the rebuilt book at their time. */
-  bestCompared: number;
-  bestMismatches: number;
+  bestCompared = 0;
+  bestMismatches = 0;
   /** Hashes of changes that were tried (a sample of them), and how many were found to be that of the rebuilt book. */
-  changeHashesTried: number;
-  changeHashesVerified: number;
-}
+  changeHashesTried = 0;
+  changeHashesVerified = 0;
 
-export function noChecks(): VenueChecks {
-  return {
-    booksCompared: 0,
-    booksEqual: 0,
-    hashesVerified: 0,
-    completeHashesVerified: 0,
-    hashesUnverifiable: 0,
-    booksDamaged: 0,
-    bestCompared: 0,
-    bestMismatches: 0,
-    changeHashesTried: 0,
-    changeHashesVerified: 0,
-  };
-}
-
-/** One sentence for a report; none when nothing was compared. */
-export function checksNote(checks: VenueChecks): readonly string[] {
-  const { booksCompared, booksEqual, hashesVerified, hashesUnverifiable, booksDamaged } = checks;
-  const hashed = hashesVerified + hashesUnverifiable + booksDamaged;
-  if (booksCompared + hashed + checks.bestCompared === 0) return [];
-  return [
-    `${booksEqual} of ${booksCompared} later recorded books equal the book rebuilt from the changes; ` +
-      `${hashesVerified} of ${hashed} book hashes verified, ${booksDamaged} books damaged; ` +
-      `${checks.changeHashesVerified} of ${checks.changeHashesTried} hashes of changes verified, of those that were tried; ` +
-      `${checks.bestMismatches} of ${checks.bestCompared} stated best prices differ from the rebuilt book`,
-  ];
+  /** One sentence for a report; none when nothing was compared. */
+  notes(): readonly string[] {
+    const hashed = this.hashesVerified + this.hashesUnverifiable + this.booksDamaged;
+    if (this.booksCompared + hashed + this.bestCompared === 0) return [];
+    return [
+      `${this.booksEqual} of ${this.booksCompared} later recorded books equal the book rebuilt from the changes; ` +
+        `${this.hashesVerified} of ${hashed} book hashes verified, ${this.booksDamaged} books damaged; ` +
+        `${this.changeHashesVerified} of ${this.changeHashesTried} hashes of changes verified, of those that were tried; ` +
+        `${this.bestMismatches} of ${this.bestCompared} stated best prices differ from the rebuilt book`,
+    ];
+  }
 }

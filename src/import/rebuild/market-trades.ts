@@ -7,7 +7,7 @@ const TRADES_MAX = 256;
  * A book that a trade changed is stamped before the trade's own message, about 20 ms on the recordings that this was
  * measured on; trades further away than this are not asked.
  */
-const BEHIND_MS = 250;
+const AFTER_MS = 250;
 const BEFORE_MS = 100;
 const USUAL_DELAY_MS = 20;
 const NEAR_MAX = 8;
@@ -31,12 +31,12 @@ export class MarketTrades {
 
   /**
    * The prices that a book of `timestampMs` may have as its last trade's, as the hash has them: of the trades around that time,
-   * most likely first. A trade that mints or merges both outcomes is told at one's price and hashed at the other's.
+   * most likely first. A trade that mints or merges both outcomes is sent with the price of one and hashed with that of the other.
    */
   pricesAround(timestampMs: number): string[] {
     const expectedMs = timestampMs + USUAL_DELAY_MS;
     const near = this.#trades
-      .filter((trade) => trade.timestampMs >= timestampMs - BEFORE_MS && trade.timestampMs <= timestampMs + BEHIND_MS)
+      .filter((trade) => trade.timestampMs >= timestampMs - BEFORE_MS && trade.timestampMs <= timestampMs + AFTER_MS)
       .sort((a, b) => Math.abs(a.timestampMs - expectedMs) - Math.abs(b.timestampMs - expectedMs))
       .slice(0, NEAR_MAX);
     return near.flatMap(({ price }) => [tradePriceText(price), tradePriceText(1 - price)]);

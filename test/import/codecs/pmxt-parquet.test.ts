@@ -9,8 +9,8 @@ import type { SnapshotPace } from '../../../src/import/rebuild/pace.ts';
 import { importPaths, importRecords, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
 import { booksOf } from '../../support/imported.ts';
 import { CONDITION_ID, DOWN_ASSET, START_MS, sampleMarket, UP_ASSET } from '../../support/sample-records.ts';
+import { KeepingSink } from '../rebuild/keeping-sink.ts';
 import { gapsOf, MARKET, naiveSnapshots, seen, snapshotsOf } from '../rebuild/venue-messages.ts';
-import { KeepingSink } from '../rebuild/venue-sink.ts';
 
 /** A row as PMXT documents it; what an event does not have is left out. */
 interface Row {
@@ -94,26 +94,26 @@ async function read(rows: readonly Row[], { rowGroupSize = 1000, every = 'change
   using directory = temporaryDirectory();
   const path = join(directory.path, 'polymarket_orderbook_2026-04-16T07.parquet');
   writeFileSync(path, parquetOf(rows, rowGroupSize));
-  const intake = new KeepingSink(place.archive);
-  intake.markets.learn(MARKET.statement);
+  const sink = new KeepingSink(place.archive);
+  sink.markets.learn(MARKET.statement);
   const codec = pmxtParquet({ every });
   const bytes = () => {
     throw new Error('a Parquet file is read by its path');
   };
-  await codec.read({ path, name: path, bytes }, intake);
-  codec.finish?.(intake);
-  expect(intake.openUnits()).toEqual([]);
+  await codec.read({ path, name: path, isJsonLines: false, bytes }, sink);
+  codec.finish?.(sink);
+  expect(sink.openItems()).toEqual([]);
   return {
-    intake,
-    up: snapshotsOf(intake.items, 'up'),
-    down: snapshotsOf(intake.items, 'down'),
-    gaps: gapsOf(intake.items),
+    sink,
+    up: snapshotsOf(sink.records, 'up'),
+    down: snapshotsOf(sink.records, 'down'),
+    gaps: gapsOf(sink.records),
   };
 }
 
 describe('an hour of PMXT', () => {
   test('books and changes become snapshots with the very decimals, trades prices', async () => {
-    const { up, intake, gaps } = await read([
+    const { up, sink, gaps } = await read([
       FIRST,
       change(5, 'BUY', '0.4850', '1234567.890123', { best_bid: '0.4850', best_ask: '0.5200' }),
       change(6, 'SELL', '0.5200', '0.000000', { best_bid: '0.4850', best_ask: '0.6000' }),
@@ -131,12 +131,12 @@ describe('an hour of PMXT', () => {
       seen(5, '0.485:1234567.890123 0.48:30 0.4:10', '0.52:7.25 0.6:5'),
       seen(6, '0.485:1234567.890123 0.48:30 0.4:10', '0.6:5'),
     ]);
-    expect(intake.itemsOf('price')).toMatchObject([
+    expect(sink.recordsOf('price')).toMatchObject([
       { kind: 'trade', price: 0.07, timestampMs: START_MS + 7, outcome: 'up' },
     ]);
     expect(gaps).toEqual([]);
-    expect(intake.reasons()).toEqual([]);
-    expect(intake.units.map(({ kind, line }) => [kind, line])).toEqual([
+    expect(sink.reasons()).toEqual([]);
+    expect(sink.items.map(({ kind, line }) => [kind, line])).toEqual([
       ['book', 1],
       ['price_change', 2],
       ['price_change', 3],
@@ -174,13 +174,13 @@ describe('an hour of PMXT', () => {
       change(offsetMs, 'BUY', '0.5000', '1', { market: OTHER_MARKET, asset_id: '77' });
     const rows = [other(0), FIRST, other(1), change(5, 'BUY', '0.4900', '1'), other(9), other(9)];
     for (const rowGroupSize of [1, 2, 1000]) {
-      const { up, intake } = await read(rows, { rowGroupSize });
+      const { up, sink } = await read(rows, { rowGroupSize });
       expect(up.map(({ bids }) => bids[0])).toEqual([
         [0.48, 30],
         [0.49, 1],
       ]);
-      expect(intake.ignored).toEqual({ 'row of an unknown market': 4 });
-      expect(intake.units.map(({ line }) => line)).toEqual([2, 4]);
+      expect(sink.ignored).toEqual({ 'row of an unknown market': 4 });
+      expect(sink.items.map(({ line }) => line)).toEqual([2, 4]);
     }
   });
 
@@ -203,8 +203,8 @@ describe('an hour of PMXT', () => {
     );
     const frames = rows.map((row) => frameOf(row));
     const naive = naiveSnapshots(frames, 100);
-    const { up, down, intake } = await read(rows, { every: 100, rowGroupSize: 64 });
-    expect(intake.reasons()).toEqual([]);
+    const { up, down, sink } = await read(rows, { every: 100, rowGroupSize: 64 });
+    expect(sink.reasons()).toEqual([]);
     expect(up).toEqual(naive.get(UP_ASSET)!);
     expect(down).toEqual(naive.get(DOWN_ASSET)!);
   });
@@ -238,10 +238,10 @@ describe('an hour of PMXT', () => {
     ],
     ['an event of no kind', { offsetMs: 1, event_type: 'order' }, 'unknown', /^event_type "order" is not known here$/],
   ])('%s are rejected with their row, the others stay', async (_, row, kind, reason) => {
-    const { intake, up } = await read([FIRST, row, change(9, 'BUY', '0.4900', '1')]);
-    const rejected = intake.units.filter((unit) => unit.reasons.length > 0);
+    const { sink, up } = await read([FIRST, row, change(9, 'BUY', '0.4900', '1')]);
+    const rejected = sink.items.filter((item) => item.reasons.length > 0);
     expect(rejected).toMatchObject([{ kind, line: 2 }]);
-    expect(intake.reasons()[0]).toMatch(reason);
+    expect(sink.reasons()[0]).toMatch(reason);
     expect(up).toHaveLength(2);
   });
 });

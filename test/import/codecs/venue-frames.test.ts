@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { LEVELS_MAX } from '../../../src/domain/orderbook.ts';
-import { SAMPLE_LINES, type Sample } from '../../../src/import/codec.ts';
 import { venueFrames } from '../../../src/import/codecs/venue-frames.ts';
 import type { SnapshotPace } from '../../../src/import/rebuild/pace.ts';
+import { Sample } from '../../../src/import/sample.ts';
 import { temporaryArchive } from '../../support/archive.ts';
 import { CONDITION_ID, DOWN_ASSET, START_MS, UP_ASSET } from '../../support/sample-records.ts';
+import { KeepingSink, readAll } from '../rebuild/keeping-sink.ts';
 import {
   at,
   book,
@@ -20,7 +21,6 @@ import {
   snapshotsOf,
   venueHash,
 } from '../rebuild/venue-messages.ts';
-import { KeepingSink, readAll } from '../rebuild/venue-sink.ts';
 
 const BIDS: readonly Level[] = [
   ['0.4', '10'],
@@ -42,18 +42,18 @@ interface Reading {
 /** Reads files of lines; a line that is an object is written as JSON. */
 async function read(files: readonly (readonly (Frame | string | readonly Frame[])[])[], reading: Reading = {}) {
   using place = temporaryArchive();
-  const intake = new KeepingSink(place.archive);
-  if (reading.isKnown !== false) intake.markets.learn(MARKET.statement);
+  const sink = new KeepingSink(place.archive);
+  if (reading.isKnown !== false) sink.markets.learn(MARKET.statement);
   const codec = venueFrames({ every: reading.every ?? 'change' });
   const lines = files.map((file) => file.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))));
-  await readAll(codec, intake, ...lines);
-  expect(intake.openUnits()).toEqual([]);
+  await readAll(codec, sink, ...lines);
+  expect(sink.openItems()).toEqual([]);
   return {
-    intake,
-    up: snapshotsOf(intake.items, 'up'),
-    down: snapshotsOf(intake.items, 'down'),
-    gaps: gapsOf(intake.items),
-    reasons: intake.reasons(),
+    sink,
+    up: snapshotsOf(sink.records, 'up'),
+    down: snapshotsOf(sink.records, 'down'),
+    gaps: gapsOf(sink.records),
+    reasons: sink.reasons(),
     notes: codec.notes?.() ?? [],
   };
 }
@@ -69,8 +69,7 @@ function message(event_type: string, offsetMs: number, fields: Frame = {}): Fram
 }
 
 function sampleOf(...lines: readonly string[]): Sample {
-  const head = new TextEncoder().encode(lines.join('\n'));
-  return { name: 'x.jsonl', head, lines: lines.slice(0, SAMPLE_LINES), columns: undefined, piped: false };
+  return new Sample('x.jsonl', new TextEncoder().encode(lines.join('\n')));
 }
 
 function json(value: unknown): string {
@@ -156,7 +155,7 @@ describe('changes', () => {
   });
 
   test('a size of 0 takes a level away, a repeated size changes nothing, and each asset has its own book', async () => {
-    const { up, down, intake } = await read([
+    const { up, down, sink } = await read([
       [
         FIRST,
         book(0, '0.3:1', '', { asset_id: DOWN_ASSET }),
@@ -166,7 +165,7 @@ describe('changes', () => {
     ]);
     expect(up).toEqual([FIRST_SEEN, seen(1, '0.48:30 0.4:10', '0.6:5')]);
     expect(down).toEqual([seen(0, '0.3:1', ''), seen(1, '0.3:1', '0.9:4')]);
-    expect(intake.units.map(({ added, settled }) => [added, settled])).toEqual([
+    expect(sink.items.map(({ added, finished }) => [added, finished])).toEqual([
       [1, 1],
       [1, 1],
       [2, 0],
@@ -176,12 +175,12 @@ describe('changes', () => {
 
   test('all of one timestamp make one snapshot, a full book last, however they arrive', async () => {
     const later = book(5, '0.48:31', ASKS);
-    const { up, gaps, intake } = await read([
+    const { up, gaps, sink } = await read([
       [FIRST, later, change(5, buy('0.48', '99')), change(5, buy('0.48', '31')), change(5, buy('0.4', '0'))],
     ]);
     expect(up).toEqual([FIRST_SEEN, seen(5, '0.48:31', '0.52:7.25 0.6:5')]);
     expect(gaps).toEqual([]);
-    expect(intake.units.every(({ added }) => added === 1)).toBe(true);
+    expect(sink.items.every(({ added }) => added === 1)).toBe(true);
   });
 
   test('what leads back to the same book within one timestamp is no snapshot', async () => {
@@ -257,13 +256,13 @@ describe('messages that cannot be kept', () => {
 
   test.each(cases)('%s', async (_, frame, kind, reason) => {
     const line = typeof frame === 'string' ? frame : json(frame);
-    const { intake, reasons } = await read([[FIRST, line, change(9, buy('0.48', '31'))]]);
-    const [rejected, ...others] = intake.units.filter((unit) => unit.reasons.length > 0);
+    const { sink, reasons } = await read([[FIRST, line, change(9, buy('0.48', '31'))]]);
+    const [rejected, ...others] = sink.items.filter((item) => item.reasons.length > 0);
     expect(others).toEqual([]);
     expect({ kind: rejected?.kind, line: rejected?.line }).toEqual({ kind, line: 2 });
     expect(reasons[0]).toMatch(reason);
     // What stands around it is kept.
-    expect(snapshotsOf(intake.items, 'up')).toHaveLength(2);
+    expect(snapshotsOf(sink.records, 'up')).toHaveLength(2);
   });
 
   test('one bad change of a message leaves the others', async () => {
@@ -291,21 +290,21 @@ describe('what is no record', () => {
     [json({ operation: 'subscribe', assets_ids: [UP_ASSET] }), 'subscribe'],
     [json({ type: 'subscriptions', channels: [] }), 'subscriptions'],
   ])('%s is passed over as %s', async (line, name) => {
-    const { intake } = await read([[FIRST, line]]);
-    expect(intake.ignored).toEqual({ [name]: 1 });
-    expect(intake.counts()).toEqual({ book: { read: 1, rejected: 0 } });
+    const { sink } = await read([[FIRST, line]]);
+    expect(sink.ignored).toEqual({ [name]: 1 });
+    expect(sink.counts()).toEqual({ book: { read: 1, rejected: 0 } });
   });
 
   test('prices of coins stand among the frames as records of their own', async () => {
-    const { intake } = await read([
+    const { sink } = await read([
       [FIRST, { stream: 'btcusdt@trade', data: { e: 'trade', s: 'BTCUSDT', p: '76177.85000000', T: START_MS } }],
     ]);
-    expect(intake.itemsOf('coinPrice')).toMatchObject([{ symbol: 'btc', source: 'binance', price: 76177.85 }]);
+    expect(sink.recordsOf('coinPrice')).toMatchObject([{ symbol: 'btc', source: 'binance', price: 76177.85 }]);
   });
 });
 
 test('a trade becomes a price, best prices and ticks become nothing', async () => {
-  const { intake, notes } = await read([
+  const { sink, notes } = await read([
     [
       FIRST,
       message('last_trade_price', 3, { price: '0.52', size: '3', side: 'BUY' }),
@@ -315,7 +314,7 @@ test('a trade becomes a price, best prices and ticks become nothing', async () =
       change(7, buy('0.485', '1')),
     ],
   ]);
-  expect(intake.itemsOf('price')).toEqual([
+  expect(sink.recordsOf('price')).toEqual([
     {
       type: 'price',
       kind: 'trade',
@@ -328,14 +327,14 @@ test('a trade becomes a price, best prices and ticks become nothing', async () =
       trade: { size: 3, side: 'buy', feeRateBps: undefined, transactionHash: undefined },
     },
   ]);
-  expect(intake.units.map(({ kind, settled }) => [kind, settled]).slice(2, 5)).toEqual([
+  expect(sink.items.map(({ kind, finished }) => [kind, finished]).slice(2, 5)).toEqual([
     ['best_bid_ask', 1],
     ['best_bid_ask', 1],
     ['tick_size_change', 1],
   ]);
   expect(notes[0]).toEndWith('1 of 2 stated best prices differ from the rebuilt book');
   // The tick changes, the book goes on.
-  expect(snapshotsOf(intake.items, 'up').at(-1)?.bids[0]).toEqual([0.485, 1]);
+  expect(snapshotsOf(sink.records, 'up').at(-1)?.bids[0]).toEqual([0.485, 1]);
 });
 
 describe('markets in the stream', () => {
@@ -351,8 +350,8 @@ describe('markets in the stream', () => {
   };
 
   test('one that is announced is known from there on, its assets by their labels', async () => {
-    const { intake, up, reasons } = await read([[FIRST, announcement, FIRST]], { isKnown: false });
-    expect(intake.itemsOf('market')).toEqual([
+    const { sink, up, reasons } = await read([[FIRST, announcement, FIRST]], { isKnown: false });
+    expect(sink.recordsOf('market')).toEqual([
       {
         type: 'market',
         statement: { ...MARKET.statement, marketId: '2103900', eventId: '427637', createdMs: START_MS - 86_000_000 },
@@ -363,10 +362,10 @@ describe('markets in the stream', () => {
   });
 
   test('one of another kind is passed over, one that says nonsense is rejected', async () => {
-    const { intake, reasons } = await read([
+    const { sink, reasons } = await read([
       [FIRST, { ...announcement, slug: 'will-it-rain' }, { ...announcement, outcomes: ['Yes', 'No'] }],
     ]);
-    expect(intake.ignored).toEqual({ 'new_market of another kind': 1 });
+    expect(sink.ignored).toEqual({ 'new_market of another kind': 1 });
     expect(reasons).toEqual(['outcomes is not up and down']);
   });
 
@@ -376,8 +375,8 @@ describe('markets in the stream', () => {
     [{ winning_outcome: 'Down', winning_asset_id: DOWN_ASSET }],
   ])('one that is resolved says who won: %j', async (fields) => {
     const resolved = { event_type: 'market_resolved', market: CONDITION_ID, timestamp: at(320_000), ...fields };
-    const { intake } = await read([[FIRST, resolved]]);
-    expect(intake.itemsOf('market')).toEqual([
+    const { sink } = await read([[FIRST, resolved]]);
+    expect(sink.recordsOf('market')).toEqual([
       {
         type: 'market',
         statement: { ...MARKET.statement, winner: 'down', closed: true, resolvedMs: START_MS + 320_000 },
@@ -392,7 +391,7 @@ describe('markets in the stream', () => {
       ...{ ...announcement, event_type: 'market_resolved', timestamp: at(320_000) },
       ...{ winning_asset_id: DOWN_ASSET, winning_outcome: 'Down' },
     };
-    const { intake, reasons, up } = await read(
+    const { sink, reasons, up } = await read(
       [[resolved, FIRST, { ...resolved, slug: 'will-it-rain', market: '0x99' }]],
       {
         isKnown: false,
@@ -400,18 +399,18 @@ describe('markets in the stream', () => {
     );
     expect(reasons).toEqual([]);
     expect(up).toEqual([FIRST_SEEN]);
-    expect(intake.ignored).toEqual({ 'market_resolved of another kind': 1 });
+    expect(sink.ignored).toEqual({ 'market_resolved of another kind': 1 });
     const settled = { winner: 'down', closed: true, resolvedMs: START_MS + 320_000 } as const;
     const statement = { ...MARKET.statement, marketId: '2103900', eventId: '427637', ...settled };
-    expect(intake.itemsOf('market')).toEqual([{ type: 'market', statement }]);
+    expect(sink.recordsOf('market')).toEqual([{ type: 'market', statement }]);
   });
 
   test('a message of one whose assets nobody named says what is missing', async () => {
     using place = temporaryArchive();
-    const intake = new KeepingSink(place.archive);
-    intake.markets.learn({ ...MARKET.statement, clobTokenIds: ['0', '0'] });
-    await readAll(venueFrames({ every: 'change' }), intake, [json(FIRST)]);
-    expect(intake.reasons()).toEqual([
+    const sink = new KeepingSink(place.archive);
+    sink.markets.learn({ ...MARKET.statement, clobTokenIds: ['0', '0'] });
+    await readAll(venueFrames({ every: 'change' }), sink, [json(FIRST)]);
+    expect(sink.reasons()).toEqual([
       `no recording says whether asset ${UP_ASSET} of market ${CONDITION_ID} is up or down: import its metadata first, or name a file with it (--markets)`,
     ]);
   });
@@ -421,7 +420,7 @@ describe('a recorded book that is not the rebuilt one', () => {
   const OTHER = book(50, '0.47:1', ASKS);
 
   test('opens a gap from where the book was last known to be right, and takes its place', async () => {
-    const { up, gaps, intake } = await read([
+    const { up, gaps, sink } = await read([
       [
         FIRST,
         book(10, BIDS, ASKS),
@@ -436,7 +435,7 @@ describe('a recorded book that is not the rebuilt one', () => {
     ]);
     expect(bestBids(up)).toBe('0 0.48:30, 20 0.48:30, 50 0.47:1, 60 0.47:3');
     // The book that told is what the gap is made of.
-    expect(intake.units[3]).toMatchObject({ kind: 'book', added: 2 });
+    expect(sink.items[3]).toMatchObject({ kind: 'book', added: 2 });
   });
 
   test('several in a row are one gap', async () => {
@@ -740,11 +739,11 @@ describe('how densely', () => {
 
 test('memory is bounded: of very many assets the one least recently heard of is finished, and needs a new book', async () => {
   using place = temporaryArchive();
-  const intake = new KeepingSink(place.archive);
+  const sink = new KeepingSink(place.archive);
   const assetIds = Array.from({ length: 4098 }, (_, index) => String(1000 + index));
   for (let index = 0; index < assetIds.length; index += 2) {
     const conditionId = `0x${index.toString(16)}`;
-    intake.markets.learn({
+    sink.markets.learn({
       ...MARKET.statement,
       conditionId,
       slug: `btc-${index}`,
@@ -759,7 +758,7 @@ test('memory is bounded: of very many assets the one least recently heard of is 
   const codec = venueFrames({ every: 'change' });
   const changes = [assetIds[0]!, assetIds.at(-1)!].map((asset) => change(9, { ...buy('0.1', '1'), asset }));
   const withoutMarket = changes.map(({ market: _, ...frame }) => frame);
-  await readAll(codec, intake, [...books, ...withoutMarket].map(json));
-  expect(intake.reasons()).toEqual(['a change before the first book of this asset']);
-  expect(intake.itemsOf('snapshot')).toHaveLength(assetIds.length + 1);
+  await readAll(codec, sink, [...books, ...withoutMarket].map(json));
+  expect(sink.reasons()).toEqual(['a change before the first book of this asset']);
+  expect(sink.recordsOf('snapshot')).toHaveLength(assetIds.length + 1);
 });

@@ -7,8 +7,8 @@ import type { SnapshotPace } from '../../../src/import/rebuild/pace.ts';
 import { importPaths, temporaryArchive } from '../../support/archive.ts';
 import { booksOf } from '../../support/imported.ts';
 import { realRecording } from '../../support/real-recordings.ts';
+import { KeepingSink, readAll } from './keeping-sink.ts';
 import { type Frame, naiveSnapshots, type Seen, snapshotsOf } from './venue-messages.ts';
-import { KeepingSink, readAll } from './venue-sink.ts';
 
 const CAPTURE = realRecording('ws-capture-5m');
 const SESSIONS = realRecording('sessions-15m');
@@ -49,9 +49,9 @@ function loadCapture(directory: string): Capture {
 /** Reads frames as the lines of a file, and what became of them. */
 async function rebuilt(frames: readonly Frame[], every: SnapshotPace = 'change') {
   using place = temporaryArchive();
-  const intake = new KeepingSink(place.archive);
+  const sink = new KeepingSink(place.archive);
   for (const { slug, conditionId, startTs, endTs, upTokenId, downTokenId } of capture.markets) {
-    intake.markets.learn({
+    sink.markets.learn({
       ...{ slug, conditionId, symbol: 'btc', timeframe: '5m', clobTokenIds: [upTokenId, downTokenId] },
       ...{ startMs: startTs * 1000, endMs: endTs * 1000 },
     });
@@ -59,15 +59,15 @@ async function rebuilt(frames: readonly Frame[], every: SnapshotPace = 'change')
   const codec = venueFrames({ every });
   await readAll(
     codec,
-    intake,
+    sink,
     frames.map((frame) => JSON.stringify(frame)),
   );
   const byAsset = new Map<string, Seen[]>();
   for (const { conditionId, upTokenId, downTokenId } of capture.markets) {
-    byAsset.set(upTokenId, snapshotsOf(intake.items, 'up', conditionId));
-    byAsset.set(downTokenId, snapshotsOf(intake.items, 'down', conditionId));
+    byAsset.set(upTokenId, snapshotsOf(sink.records, 'up', conditionId));
+    byAsset.set(downTokenId, snapshotsOf(sink.records, 'down', conditionId));
   }
-  return { intake, byAsset, gaps: intake.itemsOf('gap'), notes: codec.notes?.() ?? [] };
+  return { sink, byAsset, gaps: sink.recordsOf('gap'), notes: codec.notes?.() ?? [] };
 }
 
 /** 2025: `changes` of one asset; before: one change a message. Both have one asset a message. */
@@ -121,7 +121,7 @@ describe.skipIf(CAPTURE === undefined)(
     });
 
     test('every later recorded book equals the rebuilt one, every hash is verified, and no gap opens', async () => {
-      const { intake, gaps, notes } = await rebuilt(capture.frames);
+      const { sink, gaps, notes } = await rebuilt(capture.frames);
       expect(notes).toEqual([
         `${LATER_BOOKS} of ${LATER_BOOKS} later recorded books equal the book rebuilt from the changes; ` +
           `${BOOKS} of ${BOOKS} book hashes verified, 0 books damaged; ` +
@@ -129,14 +129,14 @@ describe.skipIf(CAPTURE === undefined)(
           `0 of ${ENTRIES} stated best prices differ from the rebuilt book`,
       ]);
       expect(gaps).toEqual([]);
-      expect(intake.openUnits()).toEqual([]);
-      expect(intake.counts()).toEqual({
+      expect(sink.openItems()).toEqual([]);
+      expect(sink.counts()).toEqual({
         price_change: { read: 5185, rejected: 0 },
         book: { read: 144, rejected: 0 },
         best_bid_ask: { read: 144, rejected: 0 },
         last_trade_price: { read: 71, rejected: 0 },
       });
-      expect(intake.itemsOf('price')).toHaveLength(71);
+      expect(sink.recordsOf('price')).toHaveLength(71);
     });
 
     test('snapshots are the state behind every timestamp at which the book changed', async () => {
@@ -149,10 +149,10 @@ describe.skipIf(CAPTURE === undefined)(
     test.each([100, 1000, 60_000])(
       'at a pace of %d ms a snapshot is the last state of its stretch, at the time of its change',
       async (every) => {
-        const { byAsset, intake } = await rebuilt(capture.frames, every);
+        const { byAsset, sink } = await rebuilt(capture.frames, every);
         const naive = naiveSnapshots(capture.frames, every);
         for (const [asset, snapshots] of byAsset) expect(snapshots).toEqual(naive.get(asset) ?? []);
-        expect(intake.openUnits()).toEqual([]);
+        expect(sink.openItems()).toEqual([]);
       },
     );
 
@@ -181,9 +181,9 @@ describe.skipIf(CAPTURE === undefined)(
       await fc.assert(
         fc.asyncProperty(fc.nat(), fc.integer({ min: 1, max: 300 }), async (seed, places) => {
           const frames = shuffled(capture.frames, seed, places);
-          const { byAsset: again, gaps, intake } = await rebuilt(frames);
+          const { byAsset: again, gaps, sink } = await rebuilt(frames);
           expect(gaps).toEqual([]);
-          expect(intake.reasons()).toEqual([]);
+          expect(sink.reasons()).toEqual([]);
           expect(again).toEqual(byAsset);
         }),
         { seed: 20_260_421, numRuns: 4 },

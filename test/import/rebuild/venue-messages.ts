@@ -192,7 +192,7 @@ function isSame(a: Seen, b: Seen | undefined): boolean {
   return b !== undefined && JSON.stringify([a.bids, a.asks]) === JSON.stringify([b.bids, b.asks]);
 }
 
-/** A record of the market that the messages are about, for an intake that is to know it. */
+/** A record of the market that the messages are about, for a sink that is to know it. */
 export const MARKET: Extract<RecordedItem, { type: 'market' }> = {
   type: 'market',
   statement: {

@@ -2,10 +2,10 @@ import type { Gap } from '../../domain/gap.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { SourceItem } from '../record-sink.ts';
 
-/** A stretch in which the rebuilt book was not what the venue had, and the message that told so, if it has a part for it. */
+/** A time in which the rebuilt book was not the venue's, and the message that shows it, if that has a part for it. */
 export interface FoundGap {
   readonly gap: Gap;
-  readonly unit: SourceItem | undefined;
+  readonly item: SourceItem | undefined;
 }
 
 interface OpenGap {
@@ -16,7 +16,7 @@ interface OpenGap {
   books: number;
   /** It lasts until the book is confirmed again, not only until `toMs`. */
   isRunning: boolean;
-  unit: SourceItem | undefined;
+  item: SourceItem | undefined;
 }
 
 /** A recorded book that is not the rebuilt one. */
@@ -26,11 +26,11 @@ interface Disagreement {
   readonly levels: number;
   /** Whether any change was recorded since the book was last known to be right. */
   readonly hasChanges: boolean;
-  readonly unit: SourceItem;
+  readonly item: SourceItem;
 }
 
 /**
- * Keeps account of when a rebuilt book was known to be the venue's. A gap reaches from the last such time to the next one; gaps
+ * Knows when a rebuilt book was the venue's. A gap reaches from the last such time to the next one; gaps
  * that follow one another without such a time between them are one.
  */
 export class GapWatch {
@@ -51,8 +51,8 @@ export class GapWatch {
     return isEnded ? this.end(timestampMs) : undefined;
   }
 
-  /** A recorded book is not the rebuilt one, and takes its place. False when the unit's part for it is not needed. */
-  disagree({ timestampMs, levels, hasChanges, unit }: Disagreement): boolean {
+  /** A recorded book is not the rebuilt one, and takes its place. False when the item's part for it is not needed. */
+  disagree({ timestampMs, levels, hasChanges, item }: Disagreement): boolean {
     const fromMs = this.#goodMs;
     this.#goodMs = timestampMs;
     if (this.#gap === undefined) {
@@ -60,20 +60,20 @@ export class GapWatch {
       const reason = hasChanges
         ? `the recorded book of ${this.#outcome} differs from the changes before it in ${what}`
         : `the book of ${this.#outcome} changed in ${what}, and no change was recorded`;
-      this.#gap = { fromMs, toMs: timestampMs, reason, books: 1, isRunning: false, unit };
+      this.#gap = { fromMs, toMs: timestampMs, reason, books: 1, isRunning: false, item };
       return true;
     }
     this.#gap.books += 1;
     this.#gap.toMs = timestampMs;
     this.#gap.isRunning = false;
-    if (this.#gap.unit !== undefined) return false;
-    this.#gap.unit = unit;
+    if (this.#gap.item !== undefined) return false;
+    this.#gap.item = item;
     return true;
   }
 
-  /** Something is known to be missing or wrong in front of `timestampMs`; until the next confirmation nobody knows. */
+  /** Something is known to be missing or wrong before `timestampMs`; until the next confirmation nobody knows. */
   doubt(timestampMs: number, reason: string): void {
-    this.#gap ??= { fromMs: this.#goodMs, toMs: timestampMs, reason, books: 0, isRunning: true, unit: undefined };
+    this.#gap ??= { fromMs: this.#goodMs, toMs: timestampMs, reason, books: 0, isRunning: true, item: undefined };
     this.#gap.isRunning = true;
   }
 
@@ -87,7 +87,7 @@ export class GapWatch {
     }
     const toMs = isRunning ? settledMs : this.#goodMs;
     const reason = `a change of ${this.#outcome} arrived too late`;
-    this.#gap = { fromMs: timestampMs, toMs, reason, books: 0, isRunning, unit: undefined };
+    this.#gap = { fromMs: timestampMs, toMs, reason, books: 0, isRunning, item: undefined };
   }
 
   /** Ends what is open. `timestampMs`: up to where a gap lasts that nothing confirmed the end of. */
@@ -95,12 +95,12 @@ export class GapWatch {
     const gap = this.#gap;
     this.#gap = undefined;
     if (gap === undefined) return undefined;
-    const { fromMs, isRunning, books, unit } = gap;
+    const { fromMs, isRunning, books, item } = gap;
     const toMs = isRunning ? Math.max(gap.toMs, timestampMs) : gap.toMs;
     const reason =
       books > 1
         ? `${books} recorded books of ${this.#outcome} in a row differ from what was recorded before them`
         : gap.reason;
-    return { gap: { fromMs, toMs, reason }, unit };
+    return { gap: { fromMs, toMs, reason }, item };
   }
 }

@@ -1,0 +1,196 @@
+import { ReadableStream } from 'node:stream/web';
+import { setImmediate } from 'node:timers/promises';
+import { createGunzip } from 'node:zlib';
+import { DomainError } from '../domain/errors.ts';
+import { fileChunks } from './file-chunks.ts';
+import { inaccessible, sizeOf } from './source.ts';
+
+const GZIP = [0x1f, 0x8b];
+const ZSTD = [0x28, 0xb5, 0x2f, 0xfd];
+const PARQUET = [0x50, 0x41, 0x52, 0x31];
+/** No recording is packed as densely as this: what expands to more is made to fill memories, or days. */
+const EXPANSION_MAX = 8000;
+const EXPANSION_CHECKED_FROM_BYTES = 16 * 1024 * 1024;
+/** Gzip packs at most 1,032 to 1: what one piece unpacks to is held as a whole. */
+const PACKED_PIECE_BYTES = 16_384;
+const UNPACKED_CHUNK_BYTES = 65_536;
+
+export interface DecompressOptions {
+  /** Ends the bytes of a file with an error, also while they are waited for. */
+  readonly signal: AbortSignal | undefined;
+  /** Called with the number of bytes that were read since it was called last, before they are decompressed. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+export function isParquet(bytes: Uint8Array): boolean {
+  return startsWith(bytes, PARQUET);
+}
+
+/** The first four bytes of a file as they are. */
+export async function firstBytesOf(path: string): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await Bun.file(path).slice(0, 4).arrayBuffer());
+  } catch (error) {
+    throw inaccessible(path, error);
+  }
+}
+
+/** The bytes of a file or of standard input, with gzip or zstd taken off. Errors as DomainError 'unreadable'. */
+export async function* decompressed(path: string, options: DecompressOptions): AsyncGenerator<Uint8Array> {
+  const { signal, onBytes } = options;
+  const name = path === '-' ? 'standard input' : `'${path}'`;
+  const packed = { bytes: 0, reported: 0 };
+  const source = untilAborted(path === '-' ? Bun.stdin.stream() : await chunksOf(path), signal, packed);
+  let bytes = 0;
+  try {
+    const first = await firstChunk(source);
+    if (path === '-' && isParquet(first)) {
+      throw new DomainError('unreadable', 'Parquet cannot be read from standard input: import the file by its name');
+    }
+    for await (const chunk of unpacked(first, source)) {
+      bytes += chunk.length;
+      if (bytes > EXPANSION_CHECKED_FROM_BYTES && bytes > EXPANSION_MAX * packed.bytes) {
+        const sentence = `${name} expands to more than ${EXPANSION_MAX} times its size: it is no recording`;
+        throw new DomainError('unreadable', sentence);
+      }
+      yield chunk;
+      onBytes(packed.bytes - packed.reported);
+      packed.reported = packed.bytes;
+      if (signal !== undefined) await checkpoint(signal);
+    }
+  } catch (error) {
+    if (error instanceof DomainError) throw error;
+    const sentence = `${name} cannot be read to its end (${reasonOf(error)}): it is damaged or cut off`;
+    throw new DomainError('unreadable', sentence, { cause: error });
+  } finally {
+    await source.return(undefined);
+  }
+}
+
+/**
+ * Lets the event loop go round: reads of a file settle without it, and signals would wait for the file's end. Throws
+ * DomainError 'unreadable' when the import was told to stop.
+ */
+export async function checkpoint(signal: AbortSignal | undefined): Promise<void> {
+  await setImmediate();
+  if (signal?.aborted === true) throw stopping();
+}
+
+function unpacked(first: Uint8Array, source: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
+  const packed = concatenated(first, source);
+  if (startsWith(first, GZIP)) return inflated(packed);
+  // Not createZstdDecompress: that one takes a frame that was cut off for a whole one.
+  if (startsWith(first, ZSTD)) return ReadableStream.from(packed).pipeThrough(new DecompressionStream('zstd'));
+  return packed;
+}
+
+/** Decompressors hold on to the chunks that they are given, so they get none that is used again. */
+async function chunksOf(path: string): Promise<AsyncIterable<Uint8Array>> {
+  // What is looked at in a pipe is gone from it.
+  const head = sizeOf(path) === undefined ? undefined : await firstBytesOf(path);
+  const isPlainFile = head !== undefined && !startsWith(head, GZIP) && !startsWith(head, ZSTD);
+  // Bun.file also reads what is embedded in the executable.
+  return isPlainFile ? fileChunks(path) : Bun.file(path).stream();
+}
+
+/** Counts what passes, and ends with an error as soon as the signal says so. */
+async function* untilAborted(
+  chunks: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+  passed: { bytes: number },
+): AsyncGenerator<Uint8Array> {
+  const iterator: AsyncIterator<Uint8Array> = chunks[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await unlessAborted(() => iterator.next(), signal);
+      if (next.done === true) return;
+      passed.bytes += next.value.length;
+      yield next.value;
+    }
+  } finally {
+    // A pipe that nothing comes from does not end for being asked: not waited for.
+    if (signal?.aborted === true) iterator.return?.(undefined).catch(() => undefined);
+    else await iterator.return?.(undefined);
+  }
+}
+
+/**
+ * What `step` comes to, or an error as soon as the signal says so. Every step has a promise of its own to race against: one
+ * that lasted would hold on to what every step came to.
+ */
+async function unlessAborted<T>(step: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return await step();
+  if (signal.aborted) throw stopping();
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(stopping());
+  signal.addEventListener('abort', abort);
+  try {
+    return await Promise.race([step(), aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** The first bytes, at least four where there are so many. */
+async function firstChunk(source: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
+  let first = new Uint8Array();
+  while (first.length < 4) {
+    const next = await source.next();
+    if (next.done === true) break;
+    first = new Uint8Array(Buffer.concat([first, next.value]));
+  }
+  return first;
+}
+
+/** `first`, and what follows it. */
+export async function* concatenated(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (first.length > 0) yield first;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+}
+
+/**
+ * Gunzips in small pieces and hands out what each of them gave before anything is said of the next: a stream that ends with
+ * an error forgets what nobody has read of it.
+ */
+async function* inflated(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip({ chunkSize: UNPACKED_CHUNK_BYTES });
+  const parts: Uint8Array[] = [];
+  let failure: Error | undefined;
+  gunzip.on('data', (part: Uint8Array) => parts.push(part));
+  const ended = new Promise<void>((resolve) => {
+    gunzip.once('end', resolve);
+    gunzip.once('error', (error) => {
+      failure = error;
+      resolve();
+    });
+  });
+  const written = (piece: Uint8Array) => new Promise<void>((resolve) => gunzip.write(piece, () => resolve()));
+  try {
+    for await (const chunk of chunks) {
+      for (let start = 0; start < chunk.length && failure === undefined; start += PACKED_PIECE_BYTES) {
+        await Promise.race([written(chunk.subarray(start, start + PACKED_PIECE_BYTES)), ended]);
+        yield* parts.splice(0);
+      }
+      if (failure !== undefined) break;
+    }
+    gunzip.end();
+    await ended;
+    yield* parts.splice(0);
+    if (failure !== undefined) throw failure;
+  } finally {
+    gunzip.destroy();
+  }
+}
+
+function stopping(): DomainError {
+  return new DomainError('unreadable', 'the import was told to stop');
+}
+
+function startsWith(bytes: Uint8Array, magic: readonly number[]): boolean {
+  return magic.every((byte, index) => bytes[index] === byte);
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,95 @@
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import {
+  type AsyncBuffer,
+  asyncBufferFromFile,
+  type Compressors,
+  type FileMetaData,
+  type ParquetParsers,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  type SchemaElement,
+} from 'hyparquet';
+import { DomainError } from '../../domain/errors.ts';
+import type { Fields } from '../../record/fields.ts';
+
+/** Memory is given to all rows of a group that its file claims to have; what wrote it held them as well. */
+const GROUP_ROWS_MAX = 4_194_304n;
+
+/** Beside snappy, which the reader brings along. Both stop at the size that the page states. */
+const COMPRESSORS: Compressors = {
+  GZIP: (bytes, outputLength) => gunzipSync(bytes, { maxOutputLength: outputLength }),
+  ZSTD: (bytes, outputLength) => zstdDecompressSync(bytes, { maxOutputLength: outputLength }),
+};
+
+/** Rows from `start` to `end`, exclusive; counted from 0. */
+export interface RowRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface ReadOptions {
+  readonly parsers?: Partial<ParquetParsers>;
+  /** Reads only the pages that have the rows, where the file says which those are. */
+  readonly useOffsetIndex?: boolean;
+}
+
+/** A Parquet file. What is damaged, or claims what nobody writes, is refused as DomainError 'unreadable'. */
+export class ParquetFile {
+  readonly schema: readonly SchemaElement[];
+  readonly rows: number;
+  readonly #path: string;
+  readonly #file: AsyncBuffer;
+  readonly #metadata: FileMetaData;
+
+  private constructor(path: string, file: AsyncBuffer, metadata: FileMetaData) {
+    this.#path = path;
+    this.#file = file;
+    this.#metadata = metadata;
+    this.schema = metadata.schema;
+    this.rows = Number(metadata.num_rows);
+  }
+
+  static async open(path: string): Promise<ParquetFile> {
+    return await readable(path, async () => {
+      const file = await asyncBufferFromFile(path);
+      const metadata = await parquetMetadataAsync(file);
+      for (const { num_rows: rows } of metadata.row_groups) {
+        if (rows < 0n || rows > GROUP_ROWS_MAX) throw new Error(`a group of ${rows} rows`);
+      }
+      return new ParquetFile(path, file, metadata);
+    });
+  }
+
+  /** All rows in ranges of at most `rowsMax`, none of which crosses the edge of a row group. */
+  ranges(rowsMax: number): RowRange[] {
+    let start = 0;
+    return this.#metadata.row_groups.flatMap((group) => {
+      const range = { start, end: start + Number(group.num_rows) };
+      start = range.end;
+      return piecesOf(range, rowsMax);
+    });
+  }
+
+  async read({ start, end }: RowRange, columns: string[], options: ReadOptions = {}): Promise<Fields[]> {
+    const [file, metadata] = [this.#file, this.#metadata];
+    const reading = { file, metadata, columns, rowStart: start, rowEnd: end, compressors: COMPRESSORS, ...options };
+    return await readable(this.#path, () => parquetReadObjects(reading));
+  }
+}
+
+export function piecesOf({ start, end }: RowRange, rowsMax: number): RowRange[] {
+  const pieces: RowRange[] = [];
+  for (let from = start; from < end; from += rowsMax) pieces.push({ start: from, end: Math.min(end, from + rowsMax) });
+  return pieces;
+}
+
+/** Errors of reading a Parquet file as DomainError 'unreadable'. */
+async function readable<T>(path: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    const codec = /unsupported compression codec: (\w+)/.exec(String(error))?.[1];
+    const reason = codec === undefined ? 'it is damaged or cut off' : `its compression ${codec} is not known here`;
+    throw new DomainError('unreadable', `'${path}' cannot be read as Parquet: ${reason}`, { cause: error });
+  }
+}

@@ -1,0 +1,224 @@
+import { isStandIn } from '../../domain/condition-id.ts';
+import type { MarketStatement } from '../../domain/market-statement.ts';
+import { attempt, attempted, type Fields, rejected } from '../../record/fields.ts';
+import type { RecordedItem } from '../../record/record.ts';
+import { announcedMarket, resolvedMarket, unknownMarket } from '../../venue/market-messages.ts';
+import {
+  type Addressed,
+  addressOf,
+  type BookKind,
+  bestPrices,
+  bookKind,
+  bookMessage,
+  changeOf,
+  newTickSize,
+  rawChanges,
+  timestampOf,
+  tradeMessage,
+} from '../../venue/messages.ts';
+import type { RecordSink, SourceItem } from '../record-sink.ts';
+import { type AssetEvent, AssetRebuild, type AssetTarget } from './asset-rebuild.ts';
+import { RebuildChecks } from './checks.ts';
+import { MarketTrades } from './market-trades.ts';
+import type { SnapshotPace } from './pace.ts';
+
+/** So many assets have a book at a time; of others the one whose last message is oldest is finished and forgotten. */
+const ASSETS_MAX = 4096;
+const MARKETS_MAX = 4096;
+/** So many messages of all assets are held back for order. */
+const WAITING_MAX = 262_144;
+/** So many assets without a market are remembered, so that not every message of theirs asks the archive. */
+const UNKNOWN_MAX = 10_000;
+
+/**
+ * Rebuilds the books of all assets from the messages of the venue's market channel, within bounded memory: counts the messages,
+ * finds the asset of each and hands it to the rebuild of that asset.
+ */
+export class ChannelRebuild {
+  readonly #checks = new RebuildChecks();
+  readonly #every: SnapshotPace;
+  /** The one whose last message is oldest comes first. */
+  readonly #assets = new Map<string, AssetRebuild>();
+  /** By conditionId. */
+  readonly #trades = new Map<string, MarketTrades>();
+  readonly #unknown = new Set<string>();
+  #waiting = 0;
+
+  constructor(every: SnapshotPace) {
+    this.#every = every;
+  }
+
+  /** To be called before every file: markets may have become known. */
+  forgetUnknown(): void {
+    this.#unknown.clear();
+  }
+
+  /** Makes records of everything that is held back. */
+  finish(sink: RecordSink): void {
+    for (const asset of this.#assets.values()) asset.finish(sink);
+    this.#assets.clear();
+    this.#trades.clear();
+    this.#waiting = 0;
+  }
+
+  notes(): readonly string[] {
+    return this.#checks.notes();
+  }
+
+  /** False when the frame is no message of the venue's market channel that is known here: nothing was counted then. */
+  take(frame: Fields, line: number, sink: RecordSink): boolean {
+    const kind = bookKind(frame);
+    if (kind !== undefined) {
+      this.#takeBookMessage(kind, frame, line, sink);
+      return true;
+    }
+    if (frame.event_type === 'new_market') {
+      this.#takeMarket('new_market', line, sink, () => announcedMarket(frame));
+      return true;
+    }
+    if (frame.event_type === 'market_resolved') {
+      this.#takeMarket('market_resolved', line, sink, () =>
+        resolvedMarket(frame, (conditionId) => sink.markets.byConditionId(conditionId)),
+      );
+      return true;
+    }
+    return false;
+  }
+
+  /** `read`: undefined for a market of another kind, which the venue announces on every channel too. */
+  #takeMarket(kind: string, line: number, sink: RecordSink, read: () => MarketStatement | undefined): void {
+    const statement = attempt(read);
+    if (statement === undefined) {
+      sink.ignore(`${kind} of another kind`);
+      return;
+    }
+    sink.take(kind, line, () => [{ type: 'market', statement: attempted(statement) }]);
+    this.#unknown.clear();
+  }
+
+  #takeBookMessage(kind: BookKind, frame: Fields, line: number, sink: RecordSink): void {
+    if (kind === 'book') this.#takeBook(frame, sink.item(kind, line, 2), sink);
+    else if (kind === 'price_change') this.#takeChanges(frame, line, sink);
+    else if (kind === 'last_trade_price') sink.take(kind, line, () => [this.#trade(frame, sink)]);
+    else this.#takeWord(kind, frame, sink.item(kind, line), sink);
+  }
+
+  /** One part for the book, one for what comparing it brings to light. */
+  #takeBook(frame: Fields, item: SourceItem, sink: RecordSink): void {
+    const isTaken = this.#orReject(item, sink, () => {
+      const message = bookMessage(frame);
+      const target = this.#targetOf(message, sink);
+      const { timestampMs } = message;
+      this.#push(target, { kind: 'book', isLast: true, timestampMs, message, item }, sink);
+    });
+    if (!isTaken) sink.finish(item);
+  }
+
+  /** A part for each change: they are of different assets. */
+  #takeChanges(frame: Fields, line: number, sink: RecordSink): void {
+    const changes = rawChanges(frame);
+    const item = sink.item('price_change', line, Math.max(1, changes.length));
+    if (changes.length === 0) sink.reject(item, 'the message has no changes');
+    for (const raw of changes) {
+      this.#orReject(item, sink, () => {
+        const change = changeOf(raw, frame);
+        const target = this.#targetOf(change, sink);
+        const timestampMs = timestampOf(frame);
+        this.#push(target, { kind: 'change', isLast: false, timestampMs, change, item }, sink);
+      });
+    }
+  }
+
+  #takeWord(kind: 'tick_size_change' | 'best_bid_ask', frame: Fields, item: SourceItem, sink: RecordSink): void {
+    this.#orReject(item, sink, () => {
+      const target = this.#targetOf(addressOf(frame), sink);
+      const moment = { timestampMs: timestampOf(frame), isLast: false, item };
+      if (kind === 'tick_size_change') {
+        this.#push(target, { kind: 'tick', ...moment, tickSize: newTickSize(frame) }, sink);
+        return;
+      }
+      const best = bestPrices(frame);
+      if (best === undefined) throw rejected('best_bid and best_ask are missing');
+      this.#push(target, { kind: 'best', ...moment, best }, sink);
+    });
+  }
+
+  #trade(frame: Fields, sink: RecordSink): RecordedItem {
+    const message = tradeMessage(frame);
+    const target = this.#targetOf(message, sink);
+    const { timestampMs, price, trade } = message;
+    this.#tradesOf(target.conditionId).add({ timestampMs, price });
+    return { type: 'price', ...target, timestampMs, id: undefined, kind: 'trade', price, trade };
+  }
+
+  #targetOf({ assetId, market }: Addressed, sink: RecordSink): AssetTarget {
+    const known = this.#unknown.has(assetId) ? undefined : sink.markets.byAsset(assetId);
+    if (known === undefined) {
+      if (this.#unknown.size < UNKNOWN_MAX) this.#unknown.add(assetId);
+      throw rejected(unknownAsset(assetId, market, sink));
+    }
+    const { conditionId } = known.market;
+    if (market !== undefined && market !== conditionId && !isStandIn(conditionId)) {
+      throw rejected(`asset ${assetId} belongs to market ${conditionId}, not to ${market}`);
+    }
+    return { conditionId, outcome: known.outcome, assetId };
+  }
+
+  #push(target: AssetTarget, event: AssetEvent, sink: RecordSink): void {
+    const { assetId, conditionId } = target;
+    const known = this.#assets.get(assetId);
+    if (known !== undefined) this.#assets.delete(assetId);
+    const asset = known ?? new AssetRebuild(target, this.#every, this.#checks, this.#tradesOf(conditionId));
+    this.#assets.set(assetId, asset);
+    this.#waiting -= asset.waiting;
+    asset.push(event, sink);
+    this.#waiting += asset.waiting;
+    if (this.#assets.size > ASSETS_MAX) this.#forgetOldest(sink);
+    if (this.#waiting > WAITING_MAX) this.#drainOldest(sink);
+  }
+
+  #tradesOf(conditionId: string): MarketTrades {
+    const known = this.#trades.get(conditionId);
+    if (known !== undefined) return known;
+    const trades = new MarketTrades();
+    this.#trades.set(conditionId, trades);
+    for (const oldest of this.#trades.keys()) {
+      if (this.#trades.size <= MARKETS_MAX) break;
+      this.#trades.delete(oldest);
+    }
+    return trades;
+  }
+
+  #forgetOldest(sink: RecordSink): void {
+    const [assetId, asset] = this.#assets.entries().next().value!;
+    this.#assets.delete(assetId);
+    this.#waiting -= asset.waiting;
+    asset.finish(sink);
+  }
+
+  #drainOldest(sink: RecordSink): void {
+    const asset = this.#assets.values().find(({ waiting }) => waiting > 0);
+    this.#waiting -= asset?.waiting ?? 0;
+    asset?.drain(sink);
+  }
+
+  /** Ends one part of the item when the work throws 'rejected-record'; whether it did not. */
+  #orReject(item: SourceItem, sink: RecordSink, work: () => undefined): boolean {
+    const failure = attempt(work);
+    if (failure === undefined) return true;
+    sink.reject(item, failure.message);
+    return false;
+  }
+}
+
+function unknownAsset(assetId: string, market: string | undefined, sink: RecordSink): string {
+  if (market === undefined) {
+    return `asset ${assetId} is of no market that is known or earlier in the input: import its metadata first, or name a file with it (--markets)`;
+  }
+  const known = sink.markets.byConditionId(market);
+  if (known === undefined) return unknownMarket(market);
+  if (known.clobTokenIds.includes('0')) {
+    return `no recording says whether asset ${assetId} of market ${market} is up or down: import its metadata first, or name a file with it (--markets)`;
+  }
+  return `asset ${assetId} is neither ${known.clobTokenIds[0]} (up) nor ${known.clobTokenIds[1]} (down), the assets of market ${market}`;
+}
