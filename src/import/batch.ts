@@ -11,10 +11,7 @@ import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import type { KnownMarket, KnownMarkets } from './known-markets.ts';
 
-/**
- * One transaction takes this many records, or records with this many levels in all: large enough that fsync does not
- * count, small enough to hold in memory.
- */
+/** One transaction takes so many records, or levels in all: fsync does not count then, and memory holds them. */
 export const BATCH_RECORDS = 8192;
 const BATCH_LEVELS = 1_000_000;
 
@@ -23,7 +20,7 @@ export interface Entry<S> {
   readonly source: S;
   readonly type: RecordedItem['type'];
   stored: boolean;
-  /** Why a market record was refused when it met what is held. */
+  /** Why a market record was refused when it met what the archive has. */
   refusal: string | undefined;
 }
 
@@ -59,10 +56,7 @@ interface MarketRecords<S> {
   readonly gaps: { readonly gap: Gap; readonly entry: Entry<S> }[];
 }
 
-/**
- * Records collected for one transaction. They find their market in the archive, or among the market records that came
- * before them in the input.
- */
+/** Records of one transaction; their market is in the archive, or among the market records before them. */
 export class Batch<S> {
   readonly #archive: Archive;
   readonly #known: KnownMarkets;
@@ -117,7 +111,7 @@ export class Batch<S> {
 
   #addMarket(statement: MarketStatement, entry: Entry<S>): void {
     this.#statements.push({ statement, entry });
-    // A contradiction to what is held is found when the statement is stored.
+    // A contradiction to what the archive has is found when the statement is stored.
     this.#known.learn(statement);
   }
 
@@ -167,11 +161,11 @@ export class Batch<S> {
     const { markets } = this.#archive;
     try {
       const { market, changed } = markets.put(statement, nowMs);
-      this.#known.replace(market);
+      this.#known.remember(market);
       entry.stored = changed;
     } catch (error) {
       entry.refusal = refusal(error).message;
-      this.#known.replace(markets.findByConditionId(this.#marketOf(statement.conditionId).conditionId)!);
+      this.#known.remember(markets.findByConditionId(this.#marketOf(statement.conditionId).conditionId)!);
     }
   }
 

@@ -67,10 +67,7 @@ export async function* decompressed(path: string, options: DecompressOptions): A
   }
 }
 
-/**
- * Lets the event loop go round: reads of a file settle without it, and signals would wait for the file's end. Throws
- * DomainError 'unreadable' when the import was told to stop.
- */
+/** Lets the event loop hear signals, which reads of a file do not. Throws 'unreadable' once the import is stopped. */
 export async function checkpoint(signal: AbortSignal | undefined): Promise<void> {
   await setImmediate();
   if (signal?.aborted === true) throw stopping();
@@ -114,10 +111,7 @@ async function* untilAborted(
   }
 }
 
-/**
- * What `step` comes to, or an error as soon as the signal says so. Every step has a promise of its own to race against: one
- * that lasted would hold on to what every step came to.
- */
+/** What `step` comes to, or an error on the signal. One promise for all steps would keep every result in memory. */
 async function unlessAborted<T>(step: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await step();
   if (signal.aborted) throw stopping();
@@ -148,10 +142,7 @@ export async function* concatenated(first: Uint8Array, rest: AsyncIterator<Uint8
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
-/**
- * Gunzips in small pieces and hands out what each of them gave before anything is said of the next: a stream that ends with
- * an error forgets what nobody has read of it.
- */
+/** Gunzips in small pieces and hands out each result: a stream that fails forgets what nobody has read of it. */
 async function* inflated(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip({ chunkSize: UNPACKED_CHUNK_BYTES });
   const parts: Uint8Array[] = [];

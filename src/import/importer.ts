@@ -8,7 +8,7 @@ import { codecsFor } from './codecs.ts';
 import { checkpoint } from './decompressed.ts';
 import { KnownMarkets } from './known-markets.ts';
 import { MemoryRelief } from './memory-relief.ts';
-import { completeMirror } from './mirror.ts';
+import { mirroredBooks } from './mirror.ts';
 import { type OpenedSource, openSource } from './opened-source.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
 import type { RecordSink, SourceItem } from './record-sink.ts';
@@ -270,9 +270,13 @@ export class Importer implements RecordSink {
     for (const conditionId of this.#withBooks) {
       const known = this.markets.byConditionId(conditionId);
       const market = known === undefined ? undefined : this.#archive.markets.findByConditionId(known.conditionId);
-      if (market !== undefined) this.#mirrored += completeMirror(this.#archive, market);
+      for (const record of market === undefined ? [] : mirroredBooks(this.#archive, market)) {
+        this.#batch.add(record, []);
+        if (this.#batch.isFull) this.#commit();
+      }
       this.#throwIfStopped();
     }
+    this.#commit();
   }
 
   #commit(): void {
@@ -280,7 +284,9 @@ export class Importer implements RecordSink {
     this.#batch = new Batch(this.#archive, this.markets);
     if (batch.isEmpty) return;
     for (const { source, type, stored, refusal } of batch.commit(this.#options.clock())) {
-      if (stored) this.#records[type] = (this.#records[type] ?? 0) + 1;
+      // Only mirrored books are made of no item.
+      if (stored && type === 'snapshot' && source.length === 0) this.#mirrored += 1;
+      else if (stored) this.#records[type] = (this.#records[type] ?? 0) + 1;
       // A gap may be found where no item is at hand.
       if (stored && type === 'gap') (source[0]?.file ?? this.#file).gaps += 1;
       for (const item of source) {

@@ -18,11 +18,15 @@ export interface KnownAsset {
 /** So many markets are remembered between two batches; the archive knows the others. */
 const REMEMBERED_MAX = 20_000;
 
+/** So many assets without a market are remembered, so that not every message of theirs asks the archive. */
+const UNKNOWN_ASSETS_MAX = 10_000;
+
 /** The markets that records of the input may be about: those of the archive, and those the input stated before. */
 export class KnownMarkets {
   readonly #archive: Archive;
   readonly #byConditionId = new Map<string, KnownMarket>();
   readonly #byAsset = new Map<string, KnownAsset>();
+  readonly #unknownAssets = new Set<string>();
   /** By slug the latest, and every one by slug and start. */
   readonly #bySlug = new Map<string, KnownMarket>();
   /** Real conditionIds by the stand-ins that they replaced. */
@@ -35,37 +39,34 @@ export class KnownMarkets {
   /** Also by a stand-in that a real conditionId replaced during this import. */
   byConditionId(stated: string): KnownMarket | undefined {
     const conditionId = this.#realOf.get(stated) ?? stated;
-    return this.#byConditionId.get(conditionId) ?? this.#remember(this.#archive.markets.findByConditionId(conditionId));
+    return this.#byConditionId.get(conditionId) ?? this.remember(this.#archive.markets.findByConditionId(conditionId));
   }
 
   /** Undefined for an asset that no market record names; which outcome it is, is never guessed. */
   byAsset(assetId: string): KnownAsset | undefined {
     const known = this.#byAsset.get(assetId);
-    if (known !== undefined || assetId === '0') return known;
-    this.#remember(this.#archive.markets.findByAsset(assetId));
+    if (known !== undefined || assetId === '0' || this.#unknownAssets.has(assetId)) return known;
+    const market = this.remember(this.#archive.markets.findByAsset(assetId));
+    if (market === undefined && this.#unknownAssets.size < UNKNOWN_ASSETS_MAX) this.#unknownAssets.add(assetId);
     return this.#byAsset.get(assetId);
   }
 
-  /**
-   * Of markets with one slug the one whose window begins at `startMs`, or the latest where that is not said: slugs without a
-   * year come again the year after.
-   */
+  /** The market whose window begins at `startMs`, else the latest: slugs without a year come again every year. */
   bySlug(slug: string, startMs?: number): KnownMarket | undefined {
     const name = slug.toLowerCase();
-    const held = this.#bySlug.get(startMs === undefined ? name : windowName(name, startMs));
-    return held ?? this.#remember(this.#archive.markets.findBySlug(name, startMs));
+    const known = this.#bySlug.get(startMs === undefined ? name : windowName(name, startMs));
+    return known ?? this.remember(this.#archive.markets.findBySlug(name, startMs));
   }
 
   /** Takes a market record of the input into account. Of a market that is known already, what is known decides. */
   learn(statement: MarketStatement): void {
-    const held = this.byConditionId(statement.conditionId) ?? this.#standInOrReal(statement);
-    const known = held ?? statement;
+    const known = this.byConditionId(statement.conditionId) ?? this.#standInOrReal(statement) ?? statement;
     const conditionId = isStandIn(known.conditionId) ? statement.conditionId : known.conditionId;
     for (const replaced of [known.conditionId, statement.conditionId]) {
       if (replaced !== conditionId) this.#realOf.set(replaced, conditionId);
     }
     const clobTokenIds = knownTokenIds(known.clobTokenIds, statement.clobTokenIds);
-    this.#remember({ ...known, conditionId, clobTokenIds });
+    this.remember({ ...known, conditionId, clobTokenIds });
   }
 
   /** The market of the same slug and window, where one of the two has a stand-in for its conditionId. */
@@ -75,20 +76,17 @@ export class KnownMarkets {
     return isStandIn(conditionId) || isStandIn(other.conditionId) ? other : undefined;
   }
 
-  /** Takes over what the archive made of a market record. */
-  replace(market: KnownMarket): void {
-    this.#remember(market);
-  }
-
   /** To be called when everything that was learned is in the archive: keeps memory bounded. */
   shrink(): void {
+    this.#unknownAssets.clear();
     if (this.#byConditionId.size <= REMEMBERED_MAX) return;
     this.#byConditionId.clear();
     this.#byAsset.clear();
     this.#bySlug.clear();
   }
 
-  #remember(market: KnownMarket | undefined): KnownMarket | undefined {
+  /** Takes over what the archive has, or made of a market record; returns it. */
+  remember(market: KnownMarket | undefined): KnownMarket | undefined {
     if (market === undefined) return undefined;
     const { conditionId, slug, symbol, timeframe, clobTokenIds, startMs, endMs } = market;
     const known = { conditionId, slug, symbol, timeframe, clobTokenIds, startMs, endMs };
@@ -97,7 +95,9 @@ export class KnownMarkets {
     this.#bySlug.set(windowName(name, startMs), known);
     if ((this.#bySlug.get(name)?.startMs ?? -1) <= startMs) this.#bySlug.set(name, known);
     for (const [index, assetId] of clobTokenIds.entries()) {
-      if (assetId !== '0') this.#byAsset.set(assetId, { market: known, outcome: OUTCOMES[index]! });
+      if (assetId === '0') continue;
+      this.#byAsset.set(assetId, { market: known, outcome: OUTCOMES[index]! });
+      this.#unknownAssets.delete(assetId);
     }
     return known;
   }

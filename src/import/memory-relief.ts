@@ -5,10 +5,7 @@ const RESIDENT_BYTES_MAX = 150 * 1024 * 1024;
 /** A process that is larger anyway, for what else it does, collects only when it has grown by so much. */
 const GROWTH_BYTES_MAX = 32 * 1024 * 1024;
 
-/**
- * What large lines leave behind would pile up to several times of what is in use before the engine collects it by itself.
- * Here it is asked to, when the process has grown. One is made per import.
- */
+/** Collects garbage when the process has grown: what large lines leave would pile up to several times what is used. */
 export class MemoryRelief {
   #bytes = 0;
   /** What the process took when the import began, or when garbage was last collected. */

@@ -39,8 +39,8 @@ function isPipe(path: string): boolean {
 /** The names of a Parquet file's columns; none when it is damaged. */
 async function columnsOf(path: string): Promise<ReadonlySet<string>> {
   try {
-    const { schema } = await ParquetFile.open(path);
-    return new Set(schema.map(({ name }) => name));
+    const { metadata } = await ParquetFile.open(path);
+    return new Set(metadata.schema.map(({ name }) => name));
   } catch (error) {
     if (error instanceof DomainError && error.kind === 'unreadable') return new Set();
     throw error;

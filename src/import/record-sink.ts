@@ -16,16 +16,10 @@ export interface SourceItem {
 export interface RecordSink {
   readonly markets: KnownMarkets;
 
-  /**
-   * Counts an item as read. `parts`: how many calls of `add`, `reject` and `finish` it takes part in before its fate is
-   * known; 1 unless it is split.
-   */
+  /** Counts an item as read. `parts`: how many calls of `add`, `reject` and `finish` it takes part in. */
   item(kind: string, line: number, parts?: number): SourceItem;
 
-  /**
-   * Adds a record made of `items` (one part of each). Throws DomainError 'rejected-record' when it fits no known market;
-   * the parts are still open then.
-   */
+  /** Adds a record made of a part of each item. Throws 'rejected-record', the parts still open, if it fits no market. */
   add(record: RecordedItem, items: readonly SourceItem[]): void;
 
   /** Ends one part: it cannot be kept. */

@@ -6,9 +6,6 @@ export interface RecordingFile {
   readonly name: string;
   /** Whether its lines are JSON values by themselves; of no meaning where it holds no JSON. */
   readonly isJsonLines: boolean;
-  /**
-   * The bytes, gzip or zstd taken off; to be read once. A chunk is valid until the next one is asked for. Throws DomainError
-   * 'unreadable' where they are damaged.
-   */
+  /** Unpacked bytes, to be read once; a chunk is valid until the next one. Throws 'unreadable' where they are damaged. */
   bytes(): AsyncIterable<Uint8Array>;
 }

@@ -95,13 +95,8 @@ export function totalOf(files: readonly FileReport[]): ImportReport['total'] {
 }
 
 function sumOf(counts: readonly Counts[]): Counts {
-  return {
-    read: sum(counts, 'read'),
-    stored: sum(counts, 'stored'),
-    duplicate: sum(counts, 'duplicate'),
-    rejected: sum(counts, 'rejected'),
-    ignored: sum(counts, 'ignored'),
-  };
+  const [read, stored, duplicate] = [sum(counts, 'read'), sum(counts, 'stored'), sum(counts, 'duplicate')];
+  return { read, stored, duplicate, rejected: sum(counts, 'rejected'), ignored: sum(counts, 'ignored') };
 }
 
 function sum<Field extends string>(counts: readonly Readonly<Record<Field, number>>[], field: Field): number {

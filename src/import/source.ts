@@ -16,21 +16,18 @@ const MARKETS_FILE = /^markets\.ndjson(?:\.gz|\.zst)?$/;
 
 /**
  * The files that `paths` name, in the order in which they are to be read: directories in depth and by name, and in each the
- * `markets.ndjson` first, because records need their market; a Parquet file that is named brings along the one beside it.
+ * `markets.ndjson` first, because records need their market; a Parquet file that is named brings along the one in its directory.
  * Throws 'unreadable' for what is named and does not exist, cannot be read or is a device. What is found in a directory and
  * cannot be read is among the files: opening it says why.
  */
 export function sourcesOf(paths: readonly string[]): Source[] {
-  const sources: Source[] = [];
-  const seen = new Set<string>();
-  const add = (source: Source) => {
-    if (seen.has(source.path)) return;
-    seen.add(source.path);
-    sources.push(source);
+  const sources = new Map<string, Source>();
+  const add = (path: string, name: string, named: boolean) => {
+    if (!sources.has(path)) sources.set(path, { path, name, named });
   };
   for (const path of paths) {
     if (path === '-') {
-      add({ path, name: 'standard input', named: true });
+      add(path, 'standard input', true);
       continue;
     }
     const stat = accessible(path, () => statSync(path));
@@ -44,9 +41,9 @@ export function sourcesOf(paths: readonly string[]): Source[] {
           accessible(path, () => entriesOf(path)),
         )
       : [...(path.endsWith('.parquet') ? marketsBeside(path) : []), path];
-    for (const file of found) add({ path: file, name: file, named: !isDirectory });
+    for (const file of found) add(file, file, !isDirectory);
   }
-  return sources;
+  return [...sources.values()];
 }
 
 /** Errors of the file system as DomainError 'unreadable'. */

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../src/domain/outcome.ts';
-import { completeMirror } from '../../src/import/mirror.ts';
 import { MarketPlayback } from '../../src/replay/market-playback.ts';
 import { bookAt, lastTradeAt } from '../../src/replay/market-state.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
@@ -132,18 +131,16 @@ describe('the playback of a market', () => {
     );
   });
 
-  test('books that are imported in place of mirrored ones meanwhile come from the next segment on', async () => {
+  test('books that are imported in place of mirrored ones meanwhile are read from the next segment on', async () => {
     for (const seed of [3, 4, 5]) {
       const style = { priceScale: 2, trades: false, gaps: 0, stepMs: 400 };
       const { lines } = randomRecording(seed, { ...style, outcomes: ['up', 'down'], count: 300 });
       const isDown = (line: object) => 'outcome' in line && line.outcome === 'down';
       using place = temporaryArchive();
-      await importRecords(
-        place.archive,
-        lines.filter((line) => !isDown(line)),
-      );
+      const recorded = lines.filter((line) => !isDown(line));
+      const { mirrored } = await importRecords(place.archive, recorded, { mirror: true });
+      expect(mirrored).toBeGreaterThan(200);
       const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
-      expect(completeMirror(place.archive, market)).toBeGreaterThan(200);
       const playback = new MarketPlayback(place.archive, new TickSizes(place.archive), market, 0);
       let events = 0;
       for (; playback.nextMs !== undefined; events += 1) {

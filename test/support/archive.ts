@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Importer } from '../../src/import/importer.ts';
+import { Importer, type ImportOptions } from '../../src/import/importer.ts';
 import type { ImportReport } from '../../src/import/report.ts';
 import { sourcesOf } from '../../src/import/source.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
@@ -33,15 +33,23 @@ export async function importPaths(archive: Archive, ...paths: string[]): Promise
   return await new Importer(archive, { clock: () => NOW_MS }).run(sourcesOf(paths));
 }
 
-/** Imports records as if they stood in a file of the own format. */
-export async function importRecords(archive: Archive, records: readonly object[]): Promise<ImportReport> {
-  return await importBytes(archive, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+/** Imports records as a file of the own format. */
+export async function importRecords(
+  archive: Archive,
+  records: readonly object[],
+  options: Pick<ImportOptions, 'mirror'> = {},
+): Promise<ImportReport> {
+  return await importBytes(archive, records.map((record) => `${JSON.stringify(record)}\n`).join(''), options);
 }
 
 /** Imports what a file of the own format holds, `records.ndjson` in a directory of its own. */
-export async function importBytes(archive: Archive, bytes: string | Uint8Array): Promise<ImportReport> {
+export async function importBytes(
+  archive: Archive,
+  bytes: string | Uint8Array,
+  options: Pick<ImportOptions, 'mirror'> = {},
+): Promise<ImportReport> {
   using directory = temporaryDirectory();
   const path = join(directory.path, 'records.ndjson');
   writeFileSync(path, bytes);
-  return await importPaths(archive, path);
+  return await new Importer(archive, { clock: () => NOW_MS, ...options }).run(sourcesOf([path]));
 }

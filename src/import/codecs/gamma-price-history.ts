@@ -4,8 +4,8 @@ import type { Codec } from '../codec.ts';
 import { jsonValuesOf } from '../parse/json-values.ts';
 
 /**
- * The venue's answer to /prices-history: `{"history": [{"t": Unix seconds, "p": price}, …]}`. Whose prices they are stood in
- * the question and not in the answer, so none can be kept; they are recognised to say so.
+ * The venue's answer to /prices-history: `{"history": [{"t": Unix seconds, "p": price}, …]}`. The question said whose
+ * prices they are and the answer does not, so none can be kept; they are recognised to say so.
  */
 export function priceHistories(): Codec {
   return {

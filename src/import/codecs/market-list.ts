@@ -30,7 +30,7 @@ import type { Line } from '../parse/lines.ts';
 import type { RecordSink } from '../record-sink.ts';
 
 /**
- * Lists of markets that recorders keep beside their frames: objects with a slug and a conditionId, one a line, as a list, or as the
+ * Lists of markets that recorders keep with their frames: objects with a slug and a conditionId, one a line, as a list, or as the
  * values of one object (`{"current": …, "next": …}`). Names differ from recorder to recorder; which fields are
  * read is said where they are. Of an asset whose outcome a list does not state, it states nothing.
  */

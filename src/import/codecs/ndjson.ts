@@ -29,6 +29,7 @@ import {
 } from '../../record/fields.ts';
 import { RECORD_TYPES, type RecordedItem } from '../../record/record.ts';
 import { OWN_TRADE_NAMES, tradeFields } from '../../record/trade-fields.ts';
+import { byOutcome } from '../../venue/market-fields.ts';
 import { slugField } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import { BookScanner } from '../parse/book-scanner.ts';
@@ -37,7 +38,6 @@ import type { RecordSink } from '../record-sink.ts';
 
 /** The kind of what is too damaged to say its type. */
 const UNKNOWN_KIND = 'unknown';
-const OUTCOMES_WANTED = 'not up and down';
 
 /**
  * bookreel's own recording format as lines of JSON: one object a line, `type` says what it is, the fields are those of the API. A file called `.ndjson` is one, whatever is wrong with its first lines, and so is a pipe that
@@ -59,10 +59,7 @@ export function ownNdjson(): Codec {
   };
 }
 
-/**
- * Hands what `read` returns to the sink as a record of the own format, under the type that it says it has. `read` may throw
- * the DomainError 'rejected-record' of what cannot be read.
- */
+/** Adds the record that `read` returns, of the type that it says it has; `read` may throw 'rejected-record'. */
 export function takeRecord(number: number, read: () => unknown, sink: RecordSink): void {
   const value = attempt(read);
   sink.take(kindOf(value), number, () => [parseRecord(attempted(value))]);
@@ -176,18 +173,16 @@ function marketStatement(fields: Fields): MarketStatement {
 }
 
 /** Asset ids in the order up, down, whichever order the recording's `outcomes` have. */
-function tokenIds(fields: Fields): readonly [string, string] {
-  const outcomes = fields.outcomes;
-  const tokens = fields.clobTokenIds;
+function tokenIds({ outcomes, clobTokenIds }: Fields): readonly [string, string] {
   if (!Array.isArray(outcomes) || outcomes.length !== 2) throw rejected('outcomes is not an array of two labels');
-  if (!Array.isArray(tokens) || tokens.length !== 2) throw rejected('clobTokenIds is not an array of two asset ids');
-  const [first, second] = outcomes.map((outcome) =>
-    wordField({ outcomes: outcome }, 'outcomes', parseOutcome, OUTCOMES_WANTED),
-  );
-  if (first === second) throw rejected(`outcomes is ${OUTCOMES_WANTED}`);
-  const ids = [0, 1].map((index) => numericField({ clobTokenIds: tokens[index] }, 'clobTokenIds'));
-  if (ids[0] === ids[1] && ids[0] !== '0') throw rejected('clobTokenIds names one asset twice');
-  return first === 'up' ? [ids[0]!, ids[1]!] : [ids[1]!, ids[0]!];
+  if (!Array.isArray(clobTokenIds) || clobTokenIds.length !== 2) {
+    throw rejected('clobTokenIds is not an array of two asset ids');
+  }
+  const tokens = byOutcome<unknown>(outcomes, clobTokenIds);
+  if (tokens === undefined) throw rejected('outcomes is not up and down');
+  const [up, down] = tokens.map((token) => numericField({ clobTokenIds: token }, 'clobTokenIds'));
+  if (up === down && up !== '0') throw rejected('clobTokenIds names one asset twice');
+  return [up!, down!];
 }
 
 function winnerField(fields: Fields, name: string) {

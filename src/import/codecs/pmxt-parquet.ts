@@ -28,7 +28,7 @@ const COLUMNS = [
 ];
 /** The hour is all there is of it: rows of markets that nobody named are passed over. */
 const UNKNOWN_ROWS = 'row of an unknown market';
-/** Of so many rows at a time it is asked whose they are: of all of a row group, as a rule, or it is unpacked again and again. */
+/** The assets of so many rows are read at a time: of a whole row group, as a rule, or it is unpacked again and again. */
 const SEARCHED_ROWS = 1_048_576;
 /** So many rows are in memory as a whole. */
 const READ_ROWS = 131_072;
@@ -43,7 +43,6 @@ export function pmxtParquet({ every }: { readonly every: SnapshotPace }): Codec 
     format: 'PMXT Parquet',
     recognises: ({ columns }) => columns !== undefined && MARKED_BY.every((name) => columns.has(name)),
     read: async ({ path }, sink) => {
-      rebuild.forgetUnknown();
       await new PmxtFile(path, rebuild, sink).read();
     },
     finish: (sink) => rebuild.finish(sink),
@@ -67,18 +66,19 @@ class PmxtFile {
 
   async read(): Promise<void> {
     const file = await ParquetFile.open(this.#path);
-    const scales = decimalScales(file.schema);
-    const stated = new Set(file.schema.map(({ name }) => name));
+    const { schema, num_rows: rows } = file.metadata;
+    const scales = decimalScales(schema);
+    const stated = new Set(schema.map(({ name }) => name));
     const columns = COLUMNS.filter((name) => stated.has(name));
     const options = { parsers: PARSERS, useOffsetIndex: true };
     for (const searched of file.ranges(SEARCHED_ROWS)) {
       const assets = await file.read(searched, ['asset_id'], options);
       for (const known of this.#knownRanges(searched, assets)) {
-        const rows = await file.read(known, columns, options);
-        for (const [index, row] of rows.entries()) this.#take(row, known.start + index + 1, scales);
+        const read = await file.read(known, columns, options);
+        for (const [index, row] of read.entries()) this.#take(row, known.start + index + 1, scales);
       }
     }
-    if (this.#knownRows === 0 && file.rows > 0) this.#refuseUselessFile(file.rows);
+    if (this.#knownRows === 0 && rows > 0) this.#refuseUselessFile(rows);
   }
 
   /** The rows of `searched` whose assets are known; the others are counted as passed over. */
@@ -119,7 +119,7 @@ class PmxtFile {
   }
 
   /** A file of which nothing is kept is no success. */
-  #refuseUselessFile(rows: number): void {
+  #refuseUselessFile(rows: bigint): void {
     this.#sink.reject(
       this.#sink.item('file', 1),
       `none of the ${rows} rows belongs to a market that is known: import the metadata of the wanted markets first, or name a file with it (--markets)`,
@@ -145,7 +145,7 @@ function textOf(value: unknown): unknown {
   return value instanceof Uint8Array ? new TextDecoder().decode(value) : value;
 }
 
-/** The row as the venue's message that it was made of. */
+/** The row as the venue's message that it was made of; columns of other messages are null. */
 function frameOf(row: Fields, scales: ReadonlyMap<string, number>): Fields {
   const decimal = (name: string) => exactDecimal(row[name], scales.get(name), name);
   const frame = {
@@ -154,32 +154,15 @@ function frameOf(row: Fields, scales: ReadonlyMap<string, number>): Fields {
     asset_id: row.asset_id,
     timestamp: timeOf(row.timestamp) ?? timeOf(row.timestamp_received),
   };
-  switch (frame.event_type) {
-    case 'book':
-      return { ...frame, bids: levelsOf(row.bids, 'bids'), asks: levelsOf(row.asks, 'asks') };
-    case 'price_change':
-      return {
-        ...frame,
-        price: decimal('price'),
-        size: decimal('size'),
-        side: textOf(row.side),
-        best_bid: decimal('best_bid'),
-        best_ask: decimal('best_ask'),
-      };
-    case 'last_trade_price':
-      return {
-        ...frame,
-        price: decimal('price'),
-        size: decimal('size'),
-        side: textOf(row.side),
-        fee_rate_bps: typeof row.fee_rate_bps === 'bigint' ? Number(row.fee_rate_bps) : textOf(row.fee_rate_bps),
-        transaction_hash: textOf(row.transaction_hash),
-      };
-    case 'tick_size_change':
-      return { ...frame, new_tick_size: decimal('new_tick_size') };
-    default:
-      return { ...frame, best_bid: decimal('best_bid'), best_ask: decimal('best_ask') };
+  if (frame.event_type === 'book') {
+    return { ...frame, bids: levelsOf(row.bids, 'bids'), asks: levelsOf(row.asks, 'asks') };
   }
+  const best = { best_bid: decimal('best_bid'), best_ask: decimal('best_ask') };
+  const trade = { price: decimal('price'), size: decimal('size'), side: textOf(row.side) };
+  if (frame.event_type === 'price_change') return { ...frame, ...best, ...trade };
+  const fee_rate_bps = typeof row.fee_rate_bps === 'bigint' ? Number(row.fee_rate_bps) : textOf(row.fee_rate_bps);
+  const transaction_hash = textOf(row.transaction_hash);
+  return { ...frame, ...best, ...trade, fee_rate_bps, transaction_hash, new_tick_size: decimal('new_tick_size') };
 }
 
 function timeOf(value: unknown): unknown {

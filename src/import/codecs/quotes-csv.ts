@@ -14,19 +14,10 @@ import { hasColumns, type Row, readRows } from '../parse/csv.ts';
  * `up_ask_size`, the same with `down_`, and which market it is. A row repeats what it said before of the outcome that
  * did not change.
  */
-const COLUMNS = {
-  required: [
-    'market_slug',
-    'up_token_id',
-    'down_token_id',
-    'up_book_ts',
-    'up_bid',
-    'up_ask',
-    'down_book_ts',
-    'down_bid',
-    'down_ask',
-  ],
-};
+const COLUMNS = [
+  ...['market_slug', 'up_token_id', 'down_token_id'],
+  ...OUTCOMES.flatMap((outcome) => ['book_ts', 'bid', 'ask'].map((name) => `${outcome}_${name}`)),
+];
 
 export function quotesCsv(): Codec {
   return {
@@ -54,10 +45,7 @@ function itemsOf(row: Row, markets: KnownMarkets): readonly RecordedItem[] {
   return isNews(stated, markets) ? [{ type: 'market', statement: stated }, ...items] : items;
 }
 
-/**
- * The market as the row, and what is known of it, say. Rows have no conditionId: a market is found by its assets, else by
- * its slug, and one that is not known yet gets a stand-in.
- */
+/** The row's market: found by its assets, else by its slug; one that is not known yet gets a stand-in conditionId. */
 function marketOf(row: Row, markets: KnownMarkets): KnownMarket {
   const fields = { market_slug: row('market_slug'), coin: row('coin'), market_end_ts: row('market_end_ts') };
   const slug = slugField(fields, 'market_slug');

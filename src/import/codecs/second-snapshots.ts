@@ -58,7 +58,7 @@ function typeOf({ type }: Fields): Type | undefined {
   return TYPES.find((candidate) => candidate === type);
 }
 
-/** Reads one file: which market lines are about stands in lines before. */
+/** Reads one file: earlier lines say which market a line is about. */
 class Reader {
   readonly #sink: RecordSink;
   #slug: string;

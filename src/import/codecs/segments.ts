@@ -47,10 +47,8 @@ class Reading {
   take(frame: SegmentFrame): void {
     switch (frame.type) {
       case 'M':
-        this.#series = [];
-        this.#takeRecord(frame.body);
-        break;
       case 'G':
+        if (frame.type === 'M') this.#series = [];
         this.#takeRecord(frame.body);
         break;
       case 'S':
@@ -58,7 +56,7 @@ class Reading {
         this.#series.push(this.#readable(frame, () => this.#labels(frame.body)));
         break;
       case 'R':
-        this.#takeRun(frame);
+        this.#takeSegment(frame);
         break;
       default:
       // E says what has come; other types are of a later time.
@@ -84,7 +82,7 @@ class Reading {
     }
   }
 
-  #takeRun(frame: SegmentFrame): void {
+  #takeSegment(frame: SegmentFrame): void {
     const numbers = new VarintReader(frame.body);
     const [series, from, count] = this.#readable(frame, () => [
       numbers.unsigned(),
@@ -108,13 +106,13 @@ class Reading {
     }
   }
 
-  /** One book after another: a run of large ones is not held. */
+  /** One book after another: large ones are not in memory together. */
   #takeBooks(frame: SegmentFrame, labels: Fields, payload: Uint8Array, from: number, count: number): void {
     const reader = this.#readable(frame, () => new BookReader(payload));
     const { timestamps, ids } = reader.head;
     for (let index = 0; index < from + count; index += 1) {
       this.#readable(frame, () => reader.advanceTo(index));
-      // No export writes such a book, and a run of them would fill the memory.
+      // No export writes such a book, and many of them would fill the memory.
       if (reader.bids.length > LEVELS_MAX || reader.asks.length > LEVELS_MAX) throw this.#damaged(frame);
       if (index < from) continue;
       this.#take(labels, timestamps[index]!, ids[index]!, { bids: [], asks: [] }, (item) => {
@@ -165,7 +163,7 @@ class Reading {
   }
 }
 
-/** What a recording of segments says has passed a digest, which anybody can make: it is held against the limits as any other. */
+/** What a recording of segments says has passed a digest, which anybody can make: it is checked like any other. */
 function checked(book: OrderBook): OrderBook {
   refuseBad(book.bidPrices, book.bidSizes, 'bids', -1);
   refuseBad(book.askPrices, book.askSizes, 'asks', 1);

@@ -9,11 +9,11 @@ import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, coinPrice, feedPrice, PYTH
 
 /**
  * One price of one coin a row, about one a second: `feed_ts_ms` (Unix ms), `value` and, if there is one, `full_accuracy_value`.
- * Whose price it is stands in the file's name. A second row of one time corrects the first: both are kept, and what was
+ * The file's name says whose price it is. A second row of one time corrects the first: both are kept, and what was
  * received later comes later.
  */
-const COLUMNS = { required: ['feed_ts_ms', 'value'] };
-const EXACT_COLUMNS = { required: ['feed_ts_ms', 'full_accuracy_value'] };
+const TIME = 'feed_ts_ms';
+const VALUES = ['value', 'full_accuracy_value'];
 
 const PUBLISHERS: readonly string[] = [CHAINLINK, BINANCE, COINBASE, PYTH];
 /** Words of a name that say nothing of coin or publisher: `prices`, numbers of parts, dates. */
@@ -23,7 +23,7 @@ const TWAP = /^twap-?(\d{1,5})s?$/;
 export function spotCsv(): Codec {
   return {
     format: 'spot price CSV',
-    recognises: (sample) => hasColumns(sample, COLUMNS) || hasColumns(sample, EXACT_COLUMNS),
+    recognises: (sample) => VALUES.some((value) => hasColumns(sample, [TIME, value])),
     read: async (file, sink) => {
       const series = seriesOf(file.name);
       if (series === undefined) {
@@ -32,7 +32,7 @@ export function spotCsv(): Codec {
           `'${file.path}' does not say whose prices it has: call it by coin and publisher, such as btcusd-chainlink-2026-06-08.csv`,
         );
       }
-      await readRows(file, { required: ['feed_ts_ms'] }, sink, (line, row) => {
+      await readRows(file, [TIME], sink, (line, row) => {
         sink.take('coin price', line, () => [priceOf(row(), series)]);
       });
     },
@@ -45,7 +45,7 @@ interface Series {
 }
 
 function priceOf(row: Row, { symbol, source }: Series): RecordedItem {
-  const timestampMs = instantField({ feed_ts_ms: row('feed_ts_ms') }, 'feed_ts_ms');
+  const timestampMs = instantField({ [TIME]: row(TIME) }, TIME);
   return coinPrice(symbol, source, timestampMs, feedPrice(row('value'), row('full_accuracy_value')));
 }
 

@@ -16,7 +16,7 @@ const MARKET_EVENTS: readonly unknown[] = ['new_market', 'market_resolved'];
 
 /**
  * Captures of the venue's market channel, as frames one a line: bare, or wrapped by whoever recorded them; an object, an array of
- * them, or either as text. Changes become snapshots, `every` says how densely. Frames of feeds with coin prices may stand
+ * them, or either as text. Changes become snapshots, `every` says how densely. Frames of feeds with coin prices may be
  * among them.
  */
 export function venueFrames({ every }: { readonly every: SnapshotPace }): Codec {
@@ -25,7 +25,6 @@ export function venueFrames({ every }: { readonly every: SnapshotPace }): Codec 
     format: 'venue frames',
     recognises: (sample) => partsOfSample(sample).some(isKnown),
     read: async (file, sink) => {
-      rebuild.forgetUnknown();
       for await (const line of jsonValuesOf(file)) {
         for (const part of partsOf(line)) takePart(part, line.number, rebuild, sink);
       }

@@ -1,7 +1,7 @@
 import { parseFrameJson } from '../../record/exact-json.ts';
 import { type Fields, isFields, refusal } from '../../record/fields.ts';
 
-/** Names under which recorders keep the frame that they received; what stands beside it is their own. */
+/** Names under which recorders keep the frame that they received; the other fields are their own. */
 const WRAPPERS = ['payload', 'message', 'msg', 'data', 'frame', 'raw', 'raw_data'] as const;
 
 /** A frame as text in an object in an array in a text …: deeper than this nobody wraps. */
@@ -10,7 +10,7 @@ const DEPTH_MAX = 6;
 /** Texts of the heartbeat, which is not JSON. */
 const HEARTBEAT = /^(?:PING|PONG)$/i;
 
-/** What clients send, servers acknowledge and recorders note beside the messages: nothing of it is a record. */
+/** What clients send, servers acknowledge and recorders note among the messages: nothing of it is a record. */
 const CONTROL_TYPES = new Set(
   [
     ['subscribe', 'subscribed', 'subscription', 'subscriptions', 'subscription_ack', 'unsubscribe', 'unsubscribed'],
@@ -32,66 +32,35 @@ export type LinePart =
  * The frames of one line: an object, an array of them, either as text inside a text, or wrapped in an object of the
  * recorder's. `isFrame` says which objects are messages though they have a field that is called like a wrapper.
  */
-export function partsOfLine(text: string, isFrame: (frame: Fields) => boolean): LinePart[] {
-  const parts: LinePart[] = [];
-  collectText(text, isFrame, parts, 0);
-  return parts;
+export function partsOfLine(text: string, isFrame: (frame: Fields) => boolean, depth = 0): LinePart[] {
+  const trimmed = text.trim();
+  if (trimmed === '') return [{ control: 'empty frame' }];
+  if (HEARTBEAT.test(trimmed)) return [{ control: trimmed.toUpperCase() }];
+  try {
+    return partsOfValue(parseFrameJson(trimmed), isFrame, depth);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) return [{ malformed: refusal(error).message }];
+    return [{ malformed: depth === 0 ? 'the line is not JSON' : 'the frame in the line is not JSON' }];
+  }
 }
 
 /** The same of what a line was parsed to. */
-export function partsOfValue(value: unknown, isFrame: (frame: Fields) => boolean): LinePart[] {
-  const parts: LinePart[] = [];
-  collect(value, isFrame, parts, 0);
-  return parts;
-}
-
-function collectText(text: string, isFrame: (frame: Fields) => boolean, parts: LinePart[], depth: number): void {
-  const trimmed = text.trim();
-  if (trimmed === '') parts.push({ control: 'empty frame' });
-  else if (HEARTBEAT.test(trimmed)) parts.push({ control: trimmed.toUpperCase() });
-  else {
-    try {
-      collect(parseFrameJson(trimmed), isFrame, parts, depth);
-    } catch (error) {
-      parts.push({ malformed: malformation(error, depth) });
-    }
+export function partsOfValue(value: unknown, isFrame: (frame: Fields) => boolean, depth = 0): LinePart[] {
+  if (depth > DEPTH_MAX) return [{ malformed: `the frame is wrapped more than ${DEPTH_MAX} times` }];
+  if (typeof value === 'string') return partsOfLine(value, isFrame, depth + 1);
+  if (Array.isArray(value)) {
+    if (value.length === 0) return [{ control: 'empty frame' }];
+    return value.flatMap((element) => partsOfValue(element, isFrame, depth + 1));
   }
-}
-
-function malformation(error: unknown, depth: number): string {
-  if (error instanceof SyntaxError) return depth === 0 ? 'the line is not JSON' : 'the frame in the line is not JSON';
-  return refusal(error).message;
-}
-
-function collect(value: unknown, isFrame: (frame: Fields) => boolean, parts: LinePart[], depth: number): void {
-  if (depth > DEPTH_MAX) {
-    parts.push({ malformed: `the frame is wrapped more than ${DEPTH_MAX} times` });
-  } else if (typeof value === 'string') {
-    collectText(value, isFrame, parts, depth + 1);
-  } else if (Array.isArray(value)) {
-    if (value.length === 0) parts.push({ control: 'empty frame' });
-    for (const element of value) collect(element, isFrame, parts, depth + 1);
-  } else if (!isFields(value)) {
-    parts.push({ malformed: 'the frame is not a JSON object' });
-  } else if (isVenueMessage(value) || isFrame(value)) {
-    parts.push({ frame: value });
-  } else {
-    collectWrapped(value, isFrame, parts, depth);
-  }
-}
-
-function collectWrapped(value: Fields, isFrame: (frame: Fields) => boolean, parts: LinePart[], depth: number): void {
+  if (!isFields(value)) return [{ malformed: 'the frame is not a JSON object' }];
+  if (isVenueMessage(value) || isFrame(value)) return [{ frame: value }];
   const row = channelRow(value);
-  if (row !== undefined) {
-    parts.push({ frame: row });
-    return;
-  }
+  if (row !== undefined) return [{ frame: row }];
   const name = WRAPPERS.find((wrapper) => typeof value[wrapper] === 'string' || typeof value[wrapper] === 'object');
   const control = controlOf(value);
   // null is what recorders write where there was nothing.
-  if (name !== undefined && value[name] !== null) collect(value[name], isFrame, parts, depth + 1);
-  else if (control !== undefined) parts.push({ control });
-  else parts.push({ frame: value });
+  if (name !== undefined && value[name] !== null) return partsOfValue(value[name], isFrame, depth + 1);
+  return [control === undefined ? { frame: value } : { control }];
 }
 
 /** A message of the venue's market channel, or a book as its REST interface answers it. */
@@ -99,10 +68,7 @@ export function isVenueMessage(value: Fields): boolean {
   return typeof value.event_type === 'string' || (Array.isArray(value.bids) && 'asks' in value && 'asset_id' in value);
 }
 
-/**
- * A row of an archive that keeps one channel a file, without event_type: `{slug, asset_id, event_ts_ms, payload}`, the payload being
- * what the channel says beside that.
- */
+/** A row of an archive of one channel, without event_type: `{slug, asset_id, event_ts_ms, payload}`. */
 function channelRow(value: Fields): Fields | undefined {
   const { payload, event_ts_ms: timestamp, asset_id } = value;
   if (timestamp === undefined || !isFields(payload) || payload.event_type !== undefined) return undefined;

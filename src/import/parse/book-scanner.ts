@@ -4,7 +4,7 @@ import { conditionIdField, instantField, numericField, outcomeField, refusal } f
 import type { RecordedItem } from '../../record/record.ts';
 import { LineCursor, NOT_PLAIN, QUOTE } from './line-cursor.ts';
 import type { ByteLine } from './lines.ts';
-import { RememberedText } from './remembered-text.ts';
+import { RepeatedText } from './repeated-text.ts';
 import { WrittenSide } from './written-side.ts';
 
 type SnapshotItem = Extract<RecordedItem, { type: 'snapshot' }>;
@@ -51,7 +51,7 @@ const SCANNED_BYTES_MAX = 64 * 1024;
 /** A line with more fields than this is left alone as well. */
 const FIELDS_MAX = 32;
 /** Of so many markets the last lines are kept; the first line of any other is read from its first byte to its last. */
-const REMEMBERED_MARKETS_MAX = 64;
+const MARKETS_MAX = 64;
 /** `2026-04-16T07:10:`, all that the instants of many lines in a row share; `04.123Z` follows. */
 const MINUTE_CHARS = 17;
 const SECONDS_CHARS = 7;
@@ -85,14 +85,14 @@ class WrittenBook {
  */
 export class BookScanner {
   readonly #cursor = new LineCursor();
-  readonly #keys = Array.from({ length: FIELDS_MAX }, () => new RememberedText((key) => FIELDS.get(key) ?? OTHER));
-  readonly #type = new RememberedText((type) => type);
-  readonly #conditionId = new RememberedText((conditionId) => conditionIdField({ conditionId }));
-  readonly #outcome = new RememberedText((outcome) => outcomeField({ outcome }));
-  readonly #assetId = new RememberedText((assetId) => numericField({ assetId }, 'assetId'));
-  readonly #minute = new RememberedText((minute) => instantOf(`${minute}00.000Z`));
+  readonly #keys = Array.from({ length: FIELDS_MAX }, () => new RepeatedText((key) => FIELDS.get(key) ?? OTHER));
+  readonly #type = new RepeatedText((type) => type);
+  readonly #conditionId = new RepeatedText((conditionId) => conditionIdField({ conditionId }));
+  readonly #outcome = new RepeatedText((outcome) => outcomeField({ outcome }));
+  readonly #assetId = new RepeatedText((assetId) => numericField({ assetId }, 'assetId'));
+  readonly #minute = new RepeatedText((minute) => instantOf(`${minute}00.000Z`));
   readonly #markets = new Map<string, Record<Outcome, WrittenBook>>();
-  /** The line in front of the present one, for a line that names its market behind its sides. */
+  /** The line before the present one, for a line that names its market after its sides. */
   #latest = new WrittenBook();
   /** Takes the present line; its bytes are kept when all of it was read. */
   #next = new WrittenBook();
@@ -126,8 +126,8 @@ export class BookScanner {
     this.#mirrored = false;
     let seen = 0;
     if (!cursor.take(BRACE_OPENS)) return false;
-    for (let place = 0; place < FIELDS_MAX; place += 1) {
-      const field = this.#keys[place]!.take(cursor);
+    for (let index = 0; index < FIELDS_MAX; index += 1) {
+      const field = this.#keys[index]!.take(cursor);
       // JSON takes the last of two equal fields: not worth knowing here.
       if (field === undefined || (seen & field) !== 0) return false;
       seen |= field;
@@ -179,13 +179,13 @@ export class BookScanner {
     const start = cursor.at + 1;
     const end = cursor.text();
     if (end === NOT_PLAIN) return NOT_PLAIN;
-    const behind = cursor.at;
+    const after = cursor.at;
     const withinMinuteMs =
       end - start === MINUTE_CHARS + SECONDS_CHARS ? millisecondsAt(cursor.bytes, start + MINUTE_CHARS) : NOT_PLAIN;
     if (withinMinuteMs === NOT_PLAIN) return instantOf(decoder.decode(cursor.bytes.subarray(start, end)));
     cursor.at = start;
     const minuteMs = this.#minute.takeBytes(cursor, MINUTE_CHARS);
-    cursor.at = behind;
+    cursor.at = after;
     return minuteMs + withinMinuteMs;
   }
 
@@ -196,10 +196,10 @@ export class BookScanner {
   }
 
   #marketOf(conditionId: string): Record<Outcome, WrittenBook> {
-    const held = this.#markets.get(conditionId);
-    if (held !== undefined) return held;
+    const known = this.#markets.get(conditionId);
+    if (known !== undefined) return known;
     const [oldest] = this.#markets.keys();
-    if (this.#markets.size >= REMEMBERED_MARKETS_MAX && oldest !== undefined) this.#markets.delete(oldest);
+    if (this.#markets.size >= MARKETS_MAX && oldest !== undefined) this.#markets.delete(oldest);
     const market = { up: new WrittenBook(), down: new WrittenBook() };
     this.#markets.set(conditionId, market);
     return market;

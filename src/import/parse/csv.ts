@@ -5,22 +5,14 @@ import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
 import { linesOf } from './lines.ts';
 
-/**
- * Comma-separated values with a header (RFC 4180), in a file of one row a line: a quoted field may hold commas and doubled
- * quotes, not a line break.
- */
+/** CSV with a header (RFC 4180), one row a line: a quoted field may hold commas and doubled quotes, no line break. */
 const COLUMNS_MAX = 1000;
 
 /** A row's fields by column; the text of a column that the file does not have is undefined. */
 export type Row = (column: string) => string | undefined;
 
-interface Columns {
-  /** Without these a file is none of this kind. */
-  readonly required: readonly string[];
-}
-
 /** Whether a file begins with a header that has all of `required`. */
-export function hasColumns({ lines: [header] }: Sample, { required }: Columns): boolean {
+export function hasColumns({ lines: [header] }: Sample, required: readonly string[]): boolean {
   const names = header === undefined ? undefined : splitRow(header);
   return names !== undefined && required.every((name) => names.includes(name));
 }
@@ -28,14 +20,14 @@ export function hasColumns({ lines: [header] }: Sample, { required }: Columns): 
 /** Calls `take` for every row below the header. Throws 'unreadable' when the header lacks a required column or has one twice. */
 export async function readRows(
   file: RecordingFile,
-  columns: Columns,
+  required: readonly string[],
   sink: RecordSink,
   take: (lineNumber: number, row: () => Row) => void,
 ): Promise<void> {
   let header: readonly string[] | undefined;
   for await (const line of linesOf(file.bytes())) {
     if (header === undefined) {
-      header = headerOf(file, () => line.text(), columns);
+      header = headerOf(file, () => line.text(), required);
       continue;
     }
     const names = header;
@@ -52,7 +44,7 @@ export async function readRows(
   }
 }
 
-function headerOf(file: RecordingFile, text: () => string, { required }: Columns): readonly string[] {
+function headerOf(file: RecordingFile, text: () => string, required: readonly string[]): readonly string[] {
   const names = attempt(() => splitRow(text()));
   const isWhole = names !== undefined && !(names instanceof DomainError);
   if (isWhole && required.every((column) => names.filter((name) => name === column).length === 1)) return names;
@@ -91,7 +83,7 @@ function nextComma(text: string, from: number): number {
   return comma < 0 ? text.length : comma;
 }
 
-/** Where the quote is that stands alone; -1 where none does. */
+/** Where the first quote is that is not doubled; -1 where none is. */
 function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2)) {
     if (text[at + 1] !== '"') return at;

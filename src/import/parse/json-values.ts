@@ -95,7 +95,7 @@ class ValueScanner {
     }
   }
 
-  /** Whether a value begins with this byte, which stands between values: brackets there are of arrays that hold them. */
+  /** Whether a value begins with this byte, which is between values: brackets there are of arrays that hold them. */
   #begins(byte: number): boolean {
     if (byte === OPEN_OBJECT) {
       this.#depth = 1;

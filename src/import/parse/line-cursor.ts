@@ -9,12 +9,12 @@ const ZERO = 48;
 const BACKSLASH = 92;
 const TILDE = 126;
 
-/** What `digits`, `integer` and `text` answer for something else: none of them is ever negative. */
+/** What `digits`, `integer` and `text` return for something else: none of them is ever negative. */
 export const NOT_PLAIN = -1;
 
 /**
  * Reads the bytes of one line of JSON from left to right, as far as they are plain: numbers of digits with at most a point,
- * texts of printable ASCII without escapes. At anything else it says so, and where it then stands means nothing.
+ * texts of printable ASCII without escapes. At anything else it says so, and its position then means nothing.
  */
 export class LineCursor {
   bytes: Uint8Array = new Uint8Array();
@@ -34,7 +34,7 @@ export class LineCursor {
     this.at = start;
   }
 
-  /** White space may stand anywhere between the tokens of JSON. */
+  /** White space may be anywhere between the tokens of JSON. */
   space(): void {
     const { bytes } = this;
     let byte = bytes[this.at];
@@ -44,7 +44,7 @@ export class LineCursor {
     }
   }
 
-  /** Takes `byte` with the white space on both sides of it; false when something else stands there. */
+  /** Takes `byte` with the white space on both sides of it; false when something else is there. */
   take(byte: number): boolean {
     this.space();
     if (this.bytes[this.at] !== byte) return false;
@@ -61,7 +61,7 @@ export class LineCursor {
     return true;
   }
 
-  /** Takes a text in quotes, and answers where it ended: behind its last byte, in front of the quote. */
+  /** Takes a text in quotes, and returns where it ended: after its last byte, before the quote. */
   text(): number {
     const { bytes } = this;
     if (bytes[this.at] !== QUOTE) return NOT_PLAIN;
@@ -83,7 +83,7 @@ export class LineCursor {
 
   /**
    * Takes a decimal of digits, perhaps a point and digits. One of up to 15 digits and 12 decimals is an exact integer over an
-   * exact power of ten, and the quotient the double that stands for it.
+   * exact power of ten, and the quotient the double nearest to the decimal.
    */
   digits(): number {
     const { bytes, at: start } = this;
@@ -132,7 +132,7 @@ export class LineCursor {
   }
 
   /**
-   * Whether the bytes of `text` from `start` to `end` stand here as well, each `shift` further on. `text` is ASCII without
+   * Whether the bytes of `text` from `start` to `end` are here as well, each `shift` further on. `text` is ASCII without
    * zeros: of that eight bytes, read as a double, are a finite number other than 0, which only the same eight bytes are too.
    */
   has(text: DataView, start: number, end: number, shift: number): boolean {

@@ -12,40 +12,12 @@ export interface Line {
   readonly text: () => string;
 }
 
-/** A line where it lies among the bytes that were read, for readers that need no text; valid until the next chunk. */
-export class ByteLine implements Line {
-  readonly number: number;
+/** A line within the bytes that were read, for readers that need no text; valid until the next chunk. */
+export interface ByteLine extends Line {
   readonly bytes: Uint8Array;
   /** The line is bytes[start] … bytes[end - 1], without its newline; nothing of a line that is too long. */
   readonly start: number;
   readonly end: number;
-  readonly #decoder: TextDecoder;
-  readonly #tooLong: boolean;
-
-  constructor(
-    number: number,
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-    decoder: TextDecoder,
-    tooLong: boolean = false,
-  ) {
-    this.number = number;
-    this.bytes = bytes;
-    this.start = start;
-    this.end = end;
-    this.#decoder = decoder;
-    this.#tooLong = tooLong;
-  }
-
-  text(): string {
-    if (this.#tooLong) throw rejected(`the line is longer than ${LINE_BYTES_MAX} bytes`);
-    try {
-      return this.#decoder.decode(this.bytes.subarray(this.start, this.end));
-    } catch {
-      throw rejected('the line is not UTF-8');
-    }
-  }
 }
 
 /** The non-blank lines of a byte stream; a byte order mark is skipped, the last line needs no newline. */
@@ -94,7 +66,7 @@ class LineCutter {
     if (line !== undefined) visit(line);
   }
 
-  /** The line that `tail` ends, behind what earlier chunks had of it. */
+  /** The line that `tail` ends, after what earlier chunks had of it. */
   #joined(tail: Uint8Array): ByteLine | undefined {
     const length = this.#partBytes + tail.length;
     const parts = length > LINE_BYTES_MAX ? [] : [...this.#parts, tail];
@@ -108,9 +80,23 @@ class LineCutter {
   /** Undefined for a blank line, which is only counted. */
   #line(bytes: Uint8Array, start: number, end: number, length = end - start): ByteLine | undefined {
     this.#number += 1;
-    if (length > LINE_BYTES_MAX) return new ByteLine(this.#number, bytes, 0, 0, this.#decoder, true);
-    return isBlank(bytes, start, end) ? undefined : new ByteLine(this.#number, bytes, start, end, this.#decoder);
+    const number = this.#number;
+    if (length > LINE_BYTES_MAX) return { number, bytes, start: 0, end: 0, text: tooLong };
+    if (isBlank(bytes, start, end)) return undefined;
+    return { number, bytes, start, end, text: () => this.#text(bytes.subarray(start, end)) };
   }
+
+  #text(bytes: Uint8Array): string {
+    try {
+      return this.#decoder.decode(bytes);
+    } catch {
+      throw rejected('the line is not UTF-8');
+    }
+  }
+}
+
+function tooLong(): never {
+  throw rejected(`the line is longer than ${LINE_BYTES_MAX} bytes`);
 }
 
 function isBlank(bytes: Uint8Array, start: number, end: number): boolean {

@@ -13,16 +13,13 @@ export const NESTING_MAX = 64;
 export interface MsgpackRecord {
   /** Counted from 1. */
   readonly number: number;
-  /**
-   * The value as plain objects, to be asked for before the next one. Throws DomainError 'rejected-record' when it is too
-   * long, nested too deeply, or says what JSON could not say unchanged.
-   */
+  /** Plain objects, to be asked for before the next record. Throws 'rejected-record' for what JSON could not say. */
   readonly value: () => unknown;
 }
 
 /**
- * The values of a stream of msgpack, which stand one after another with nothing in between. Only the value at hand is in
- * memory. Throws DomainError 'unreadable', behind all whole values, where the stream is cut off or is not msgpack; `name`
+ * The values of a stream of msgpack, one after another with nothing in between. Only the present value is in memory.
+ * Throws DomainError 'unreadable', after all whole values, where the stream is cut off or is not msgpack; `name`
  * is what the error calls it.
  */
 export async function* msgpackRecordsOf(
@@ -40,7 +37,11 @@ export async function* msgpackRecordsOf(
     const bytes = parts.length === 0 ? tail : Buffer.concat([...parts, tail]);
     parts = [];
     partBytes = 0;
-    return { number, value: () => decodeRecord(decoder, bytes, tooLong) };
+    const value = () => {
+      if (tooLong) throw rejected(`the record is longer than ${VALUE_BYTES_MAX} bytes`);
+      return decoder.decode(bytes);
+    };
+    return { number, value };
   };
   for await (const chunk of chunks) {
     let start = 0;
@@ -63,15 +64,10 @@ export async function* msgpackRecordsOf(
 export function looksLikeMsgpackRecord(head: Uint8Array): boolean {
   const decoder = new MsgpackDecoder();
   try {
-    let left = decoder.openMap(head);
-    while (left > 0) {
-      const key = decoder.next();
-      if (key === 'type') {
-        const type = decoder.next();
-        return RECORD_TYPES.some((known) => known === type);
-      }
-      decoder.next();
-      left -= 1;
+    for (let left = decoder.openMap(head); left > 0; left -= 1) {
+      const isType = decoder.next() === 'type';
+      const value = decoder.next();
+      if (isType) return RECORD_TYPES.some((known) => known === value);
     }
   } catch {
     // Not msgpack, or more than was looked at, is an answer here, not an error.
@@ -80,17 +76,8 @@ export function looksLikeMsgpackRecord(head: Uint8Array): boolean {
 }
 
 function broken(name: string, what: string, number: number): DomainError {
-  return new DomainError(
-    'unreadable',
-    `${name} ${what} at record ${number}: it is damaged, cut off, or of another kind`,
-  );
-}
-
-function decodeRecord(decoder: MsgpackDecoder, bytes: Uint8Array, tooLong: boolean): Fields {
-  if (tooLong) throw rejected(`the record is longer than ${VALUE_BYTES_MAX} bytes`);
-  const value = decoder.decode(bytes);
-  if (!isFields(value)) throw rejected('the value is not a map');
-  return value;
+  const sentence = `${name} ${what} at record ${number}: it is damaged, cut off, or of another kind`;
+  return new DomainError('unreadable', sentence);
 }
 
 const UNFINISHED = -1;
@@ -101,22 +88,22 @@ const [CONSTANT, SMALL_INTEGER, UNSIGNED, SIGNED, FLOAT, TEXT, ARRAY, MAP, BINAR
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
 ];
 
-interface Form {
+interface Format {
   readonly kind: number;
-  /** How many bytes behind the first one say how long the value is; where none do, the first byte says it. */
+  /** How many bytes after the first one say how long the value is; where none do, the first byte says it. */
   readonly lengthBytes: number;
   readonly length: number;
   /** Bytes that come in any case: a number, or the type of an extension. */
   readonly payload: number;
 }
 
-const fixed = (kind: number, payload: number): Form => ({ kind, lengthBytes: 0, length: 0, payload });
-const short = (kind: number, length: number): Form => ({ kind, lengthBytes: 0, length, payload: 0 });
-const long = (kind: number, lengthBytes: number, payload = 0): Form => ({ kind, lengthBytes, length: 0, payload });
-const widths = <T>(counts: readonly number[], form: (count: number) => T) => counts.map(form);
+const fixed = (kind: number, payload: number): Format => ({ kind, lengthBytes: 0, length: 0, payload });
+const short = (kind: number, length: number): Format => ({ kind, lengthBytes: 0, length, payload: 0 });
+const long = (kind: number, lengthBytes: number, payload = 0): Format => ({ kind, lengthBytes, length: 0, payload });
+const widths = <T>(counts: readonly number[], format: (count: number) => T) => counts.map(format);
 
 /** What the first bytes 0xc0 … 0xdf begin (msgpack specification, "Formats"); undefined for the one that is never used. */
-const LONG_FORMS: readonly (Form | undefined)[] = [
+const LONG_FORMATS: readonly (Format | undefined)[] = [
   fixed(CONSTANT, 0),
   undefined,
   ...[fixed(CONSTANT, 0), fixed(CONSTANT, 0)],
@@ -131,11 +118,11 @@ const LONG_FORMS: readonly (Form | undefined)[] = [
   ...widths([2, 4], (bytes) => long(MAP, bytes)),
 ];
 
-const FORMS: readonly (Form | undefined)[] = Array.from({ length: 256 }, (_, byte) => {
+const FORMATS: readonly (Format | undefined)[] = Array.from({ length: 256 }, (_, byte) => {
   if (byte < 0x80 || byte >= 0xe0) return fixed(SMALL_INTEGER, 0);
   if (byte < 0x90) return short(MAP, byte & 0x0f);
   if (byte < 0xa0) return short(ARRAY, byte & 0x0f);
-  return byte < 0xc0 ? short(TEXT, byte & 0x1f) : LONG_FORMS[byte - 0xc0];
+  return byte < 0xc0 ? short(TEXT, byte & 0x1f) : LONG_FORMATS[byte - 0xc0];
 });
 
 /** Finds where values end, without making anything of them. A value may come in any number of chunks. */
@@ -149,7 +136,7 @@ class ValueSkipper {
   #lengthBytes = 0;
   #length = 0;
 
-  /** The end of the value that goes on or begins at `start`; UNFINISHED when it lies behind the chunk. */
+  /** The end of the value that goes on or begins at `start`; UNFINISHED when it lies beyond the chunk. */
   skip(chunk: Uint8Array, start: number): number {
     let at = start;
     while (at < chunk.length) {
@@ -163,9 +150,9 @@ class ValueSkipper {
         this.#payload -= taken;
         at += taken;
       } else {
-        const form = FORMS[chunk[at]!];
-        if (form === undefined) return NOT_MSGPACK;
-        this.#begin(form);
+        const format = FORMATS[chunk[at]!];
+        if (format === undefined) return NOT_MSGPACK;
+        this.#begin(format);
         at += 1;
       }
       if (this.#values === 0 && this.#payload === 0 && this.#lengthBytes === 0) {
@@ -176,7 +163,7 @@ class ValueSkipper {
     return UNFINISHED;
   }
 
-  #begin({ kind, lengthBytes, length, payload }: Form): void {
+  #begin({ kind, lengthBytes, length, payload }: Format): void {
     this.#values -= 1;
     this.#kind = kind;
     this.#payload = payload;
@@ -206,33 +193,35 @@ class MsgpackDecoder {
   #depth = 0;
   #values = 0;
 
-  /** Throws DomainError 'rejected-record'. `bytes` are one whole value. */
-  decode(bytes: Uint8Array): unknown {
+  /** Throws DomainError 'rejected-record'. `bytes` are one whole value, which has to be a map. */
+  decode(bytes: Uint8Array): Fields {
     this.#open(bytes);
-    return this.next();
+    const value = this.next();
+    if (!isFields(value)) throw rejected('the value is not a map');
+    return value;
   }
 
-  /** Begins with a map, whose keys and values `next` then reads by turns; returns how many pairs it has. */
+  /** Begins with a map, whose keys and values `next` then reads in turn; returns how many pairs it has. */
   openMap(bytes: Uint8Array): number {
     this.#open(bytes);
-    const form = this.#form();
-    if (form.kind !== MAP) throw rejected('the value is not a map');
-    return this.#lengthOf(form);
+    const format = this.#format();
+    if (format.kind !== MAP) throw rejected('the value is not a map');
+    return this.#lengthOf(format);
   }
 
   next(): unknown {
     const first = this.#bytes[this.#at]!;
-    const form = this.#form();
-    const { kind, payload } = form;
+    const format = this.#format();
+    const { kind, payload } = format;
     switch (kind) {
       case SMALL_INTEGER:
         return first < 0x80 ? first : first - 0x100;
       case TEXT:
-        return this.#text(this.#lengthOf(form));
+        return this.#text(this.#lengthOf(format));
       case MAP:
-        return this.#map(this.#lengthOf(form));
+        return this.#map(this.#lengthOf(format));
       case ARRAY:
-        return this.#array(this.#lengthOf(form));
+        return this.#array(this.#lengthOf(format));
       case FLOAT:
         return finite(payload === 4 ? this.#view.getFloat32(this.#take(4)) : this.#view.getFloat64(this.#take(8)));
       case UNSIGNED:
@@ -254,13 +243,13 @@ class MsgpackDecoder {
     this.#values = 0;
   }
 
-  #form(): Form {
-    const form = FORMS[this.#bytes[this.#take(1)]!];
-    if (form === undefined) throw rejected('it is not msgpack');
-    return form;
+  #format(): Format {
+    const format = FORMATS[this.#bytes[this.#take(1)]!];
+    if (format === undefined) throw rejected('it is not msgpack');
+    return format;
   }
 
-  #lengthOf({ lengthBytes, length }: Form): number {
+  #lengthOf({ lengthBytes, length }: Format): number {
     return lengthBytes === 0 ? length : this.#unsigned(lengthBytes);
   }
 
@@ -297,9 +286,9 @@ class MsgpackDecoder {
   }
 
   #key(): string {
-    const form = this.#form();
-    if (form.kind !== TEXT) throw rejected('it has a key that is not a text');
-    const length = this.#lengthOf(form);
+    const format = this.#format();
+    if (format.kind !== TEXT) throw rejected('it has a key that is not a text');
+    const length = this.#lengthOf(format);
     const start = this.#take(length);
     const bytes = this.#bytes.subarray(start, start + length);
     const slot = (length * 31 + (bytes[0] ?? 0) * 7 + (bytes[length - 1] ?? 0)) % KEYS_KEPT;
@@ -325,17 +314,15 @@ class MsgpackDecoder {
 
   #unsigned(bytes: number): number {
     const at = this.#take(bytes);
-    if (bytes === 1) return this.#bytes[at]!;
-    return bytes === 2 ? this.#view.getUint16(at) : this.#view.getUint32(at);
+    return bytes === 1 ? this.#bytes[at]! : bytes === 2 ? this.#view.getUint16(at) : this.#view.getUint32(at);
   }
 
   #signed(bytes: number): number {
     const at = this.#take(bytes);
-    if (bytes === 1) return this.#view.getInt8(at);
-    return bytes === 2 ? this.#view.getInt16(at) : this.#view.getInt32(at);
+    return bytes === 1 ? this.#view.getInt8(at) : bytes === 2 ? this.#view.getInt16(at) : this.#view.getInt32(at);
   }
 
-  /** Where the next `count` bytes stand. */
+  /** Where the next `count` bytes are. */
   #take(count: number): number {
     const at = this.#at;
     if (count > this.#bytes.length - at) throw rejected('it is cut off');
@@ -358,9 +345,9 @@ function finite(value: number): number {
 }
 
 function safe(value: bigint): number {
-  const held = Number(value);
-  if (!Number.isSafeInteger(held)) throw rejected(`it holds the integer ${value}, which is beyond 2^53-1`);
-  return held;
+  const number = Number(value);
+  if (!Number.isSafeInteger(number)) throw rejected(`it holds the integer ${value}, which is beyond 2^53-1`);
+  return number;
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

@@ -7,7 +7,6 @@ import {
   type ParquetParsers,
   parquetMetadataAsync,
   parquetReadObjects,
-  type SchemaElement,
 } from 'hyparquet';
 import { DomainError } from '../../domain/errors.ts';
 import type { Fields } from '../../record/fields.ts';
@@ -35,18 +34,14 @@ interface ReadOptions {
 
 /** A Parquet file. What is damaged, or claims what nobody writes, is refused as DomainError 'unreadable'. */
 export class ParquetFile {
-  readonly schema: readonly SchemaElement[];
-  readonly rows: number;
+  readonly metadata: FileMetaData;
   readonly #path: string;
   readonly #file: AsyncBuffer;
-  readonly #metadata: FileMetaData;
 
   private constructor(path: string, file: AsyncBuffer, metadata: FileMetaData) {
     this.#path = path;
     this.#file = file;
-    this.#metadata = metadata;
-    this.schema = metadata.schema;
-    this.rows = Number(metadata.num_rows);
+    this.metadata = metadata;
   }
 
   static async open(path: string): Promise<ParquetFile> {
@@ -63,7 +58,7 @@ export class ParquetFile {
   /** All rows in ranges of at most `rowsMax`, none of which crosses the edge of a row group. */
   ranges(rowsMax: number): RowRange[] {
     let start = 0;
-    return this.#metadata.row_groups.flatMap((group) => {
+    return this.metadata.row_groups.flatMap((group) => {
       const range = { start, end: start + Number(group.num_rows) };
       start = range.end;
       return piecesOf(range, rowsMax);
@@ -71,7 +66,7 @@ export class ParquetFile {
   }
 
   async read({ start, end }: RowRange, columns: string[], options: ReadOptions = {}): Promise<Fields[]> {
-    const [file, metadata] = [this.#file, this.#metadata];
+    const [file, metadata] = [this.#file, this.metadata];
     const reading = { file, metadata, columns, rowStart: start, rowEnd: end, compressors: COMPRESSORS, ...options };
     return await readable(this.#path, () => parquetReadObjects(reading));
   }

@@ -13,10 +13,7 @@ import {
   usdPrice,
 } from './spot-price.ts';
 
-/**
- * Frames of the feeds that publish coin prices: the venue's own (Chainlink, and Binance through it), Binance, Coinbase,
- * Pyth. Each is known by its fields.
- */
+/** Frames of coin prices, known by their fields: of the venue (Chainlink and Binance), Binance, Coinbase, Pyth. */
 export interface SpotFrame {
   /** What reports call it. */
   readonly kind: string;

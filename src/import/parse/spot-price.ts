@@ -32,8 +32,8 @@ export function usdPrice(value: unknown, name: string): number {
 }
 
 /**
- * The price of a feed that publishes a JSON number and beside it the exact value times 10^18. The number is what everybody
- * reads; the exact one has mostly more digits than a double can tell apart, and stands in only where the number is missing.
+ * The price of a feed that publishes a JSON number and the exact value times 10^18. The number is what everybody
+ * reads; the exact one has mostly more digits than a double can tell apart, and is taken only where the number is missing.
  * Throws 'rejected-record' where they are two different prices.
  */
 export function feedPrice(value: unknown, fullAccuracy: unknown): number {

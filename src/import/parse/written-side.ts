@@ -24,10 +24,7 @@ export class WrittenSide {
   /** Counted from the start of the line: where the first level begins, and what follows each one's closing brace. */
   #begin = 0;
   #ends = new Int32Array(INITIAL_LEVELS);
-  /**
-   * Where levels are put together when there are others than before. Filled with fractions: an engine keeps arrays of doubles
-   * otherwise than such of integers, and copies them faster.
-   */
+  /** Scratch arrays for changed levels. Fractions make the engine keep doubles, which it copies faster. */
   readonly #newPrices: number[] = new Array<number>(INITIAL_LEVELS).fill(0.5);
   readonly #newSizes: number[] = new Array<number>(INITIAL_LEVELS).fill(0.5);
   #newLevels = 0;
@@ -89,7 +86,7 @@ export class WrittenSide {
   #takeOtherLevels(cursor: LineCursor, before: WrittenSide, text: DataView, away: -1 | 1): boolean {
     const prices = before.#linePrices;
     const endsBefore = before.#ends;
-    // Where `before` stands: at its first level that was not passed yet.
+    // The first level of `before` that was not passed yet.
     let old = this.#newLevels;
     do {
       this.#add(this.#price, this.#size, cursor.at - cursor.start);
@@ -153,7 +150,7 @@ export class WrittenSide {
     return true;
   }
 
-  /** Takes a level of a plain price and a plain size, as numbers or in quotes; false where none stands. */
+  /** Takes a level of a plain price and a plain size, as numbers or in quotes; false where there is none. */
   #takeLevel(cursor: LineCursor): boolean {
     const isOpened =
       cursor.takeAll(PLAIN_PRICE) || (cursor.take(BRACE_OPENS) && cursor.takeAll(PRICE) && cursor.take(COLON));

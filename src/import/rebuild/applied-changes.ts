@@ -6,7 +6,7 @@ const REMEMBERED_MAX = 256;
 /** The changes that were applied to a book last: recordings that overlap say them again. */
 export class AppliedChanges {
   readonly #timestamps = new Float64Array(REMEMBERED_MAX);
-  /** Of an ask negative, so that 0 is told from -0 by `Object.is`. */
+  /** Of an ask negative, so that 0 and -0 differ for `Object.is`. */
   readonly #prices = new Float64Array(REMEMBERED_MAX);
   readonly #sizes = new Float64Array(REMEMBERED_MAX);
   #count = 0;

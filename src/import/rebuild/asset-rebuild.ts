@@ -132,7 +132,7 @@ export class AssetRebuild {
     }
   }
 
-  /** Settles what is held back for order; the book stays. */
+  /** Applies what is held back for order; the book stays. */
   drain(sink: RecordSink): void {
     this.#endStragglers(sink);
     while (this.#window.length > 0) this.#applyFirst(sink);
@@ -293,7 +293,7 @@ export class AssetRebuild {
       sink.finish(item);
     } else {
       const levels = changesBetween(this.#book, message.book).length;
-      const isNeeded = this.#gaps.disagree({ timestampMs, levels, hasChanges: this.#hasChanges, item });
+      const isNeeded = this.#gaps.disagree(timestampMs, levels, this.#hasChanges, item);
       if (!isNeeded) sink.finish(item);
       this.#startAgain();
     }
@@ -318,7 +318,7 @@ export class AssetRebuild {
     this.#startAgain();
   }
 
-  /** What was held against the book before says nothing about the one that is there now. */
+  /** What spoke against the book before says nothing about the one that is there now. */
   #startAgain(): void {
     this.#hasChanges = false;
     this.#hashesFailed = 0;
@@ -401,10 +401,7 @@ export class AssetRebuild {
     }
   }
 
-  /**
-   * A hash that comes with a change is that of the book after it. One that matches proves the rebuilt book right; one that does
-   * not proves nothing by itself.
-   */
+  /** A change's hash is that of the book after it: one that matches proves the book right, another proves nothing. */
   #checkChangeHash(events: readonly AssetEvent[], timestampMs: number, sink: RecordSink): void {
     const isDue = timestampMs - this.#hashTriedMs >= HASH_EVERY_MS;
     const isUrgent = this.#hashesMatched > 0 && this.#hashesFailed > 0 && this.#hashesFailed < DRIFT_HASHES;

@@ -27,8 +27,6 @@ const ASSETS_MAX = 4096;
 const MARKETS_MAX = 4096;
 /** So many messages of all assets are held back for order. */
 const WAITING_MAX = 262_144;
-/** So many assets without a market are remembered, so that not every message of theirs asks the archive. */
-const UNKNOWN_MAX = 10_000;
 
 /**
  * Rebuilds the books of all assets from the messages of the venue's market channel, within bounded memory: counts the messages,
@@ -41,16 +39,10 @@ export class ChannelRebuild {
   readonly #assets = new Map<string, AssetRebuild>();
   /** By conditionId. */
   readonly #trades = new Map<string, MarketTrades>();
-  readonly #unknown = new Set<string>();
   #waiting = 0;
 
   constructor(every: SnapshotPace) {
     this.#every = every;
-  }
-
-  /** To be called before every file: markets may have become known. */
-  forgetUnknown(): void {
-    this.#unknown.clear();
   }
 
   /** Makes records of everything that is held back. */
@@ -70,19 +62,15 @@ export class ChannelRebuild {
     const kind = bookKind(frame);
     if (kind !== undefined) {
       this.#takeBookMessage(kind, frame, line, sink);
-      return true;
-    }
-    if (frame.event_type === 'new_market') {
+    } else if (frame.event_type === 'new_market') {
       this.#takeMarket('new_market', line, sink, () => announcedMarket(frame));
-      return true;
+    } else if (frame.event_type === 'market_resolved') {
+      const known = (conditionId: string) => sink.markets.byConditionId(conditionId);
+      this.#takeMarket('market_resolved', line, sink, () => resolvedMarket(frame, known));
+    } else {
+      return false;
     }
-    if (frame.event_type === 'market_resolved') {
-      this.#takeMarket('market_resolved', line, sink, () =>
-        resolvedMarket(frame, (conditionId) => sink.markets.byConditionId(conditionId)),
-      );
-      return true;
-    }
-    return false;
+    return true;
   }
 
   /** `read`: undefined for a market of another kind, which the venue announces on every channel too. */
@@ -93,7 +81,6 @@ export class ChannelRebuild {
       return;
     }
     sink.take(kind, line, () => [{ type: 'market', statement: attempted(statement) }]);
-    this.#unknown.clear();
   }
 
   #takeBookMessage(kind: BookKind, frame: Fields, line: number, sink: RecordSink): void {
@@ -147,16 +134,13 @@ export class ChannelRebuild {
     const message = tradeMessage(frame);
     const target = this.#targetOf(message, sink);
     const { timestampMs, price, trade } = message;
-    this.#tradesOf(target.conditionId).add({ timestampMs, price });
+    this.#tradesOf(target.conditionId).add(timestampMs, price);
     return { type: 'price', ...target, timestampMs, id: undefined, kind: 'trade', price, trade };
   }
 
   #targetOf({ assetId, market }: Addressed, sink: RecordSink): AssetTarget {
-    const known = this.#unknown.has(assetId) ? undefined : sink.markets.byAsset(assetId);
-    if (known === undefined) {
-      if (this.#unknown.size < UNKNOWN_MAX) this.#unknown.add(assetId);
-      throw rejected(unknownAsset(assetId, market, sink));
-    }
+    const known = sink.markets.byAsset(assetId);
+    if (known === undefined) throw rejected(unknownAsset(assetId, market, sink));
     const { conditionId } = known.market;
     if (market !== undefined && market !== conditionId && !isStandIn(conditionId)) {
       throw rejected(`asset ${assetId} belongs to market ${conditionId}, not to ${market}`);

@@ -19,20 +19,7 @@ interface OpenGap {
   item: SourceItem | undefined;
 }
 
-/** A recorded book that is not the rebuilt one. */
-interface Disagreement {
-  readonly timestampMs: number;
-  /** At how many prices they differ. */
-  readonly levels: number;
-  /** Whether any change was recorded since the book was last known to be right. */
-  readonly hasChanges: boolean;
-  readonly item: SourceItem;
-}
-
-/**
- * Knows when a rebuilt book was the venue's. A gap reaches from the last such time to the next one; gaps
- * that follow one another without such a time between them are one.
- */
+/** Knows when a rebuilt book was the venue's. A gap, or several in a row, lasts from such a time to the next one. */
 export class GapWatch {
   readonly #outcome: Outcome;
   #goodMs = -1;
@@ -51,11 +38,15 @@ export class GapWatch {
     return isEnded ? this.end(timestampMs) : undefined;
   }
 
-  /** A recorded book is not the rebuilt one, and takes its place. False when the item's part for it is not needed. */
-  disagree({ timestampMs, levels, hasChanges, item }: Disagreement): boolean {
+  /**
+   * A recorded book differs from the rebuilt one at so many prices, and takes its place. `hasChanges`: whether any change was
+   * recorded since the book was last known to be right. False when the item's part for it is not needed.
+   */
+  disagree(timestampMs: number, levels: number, hasChanges: boolean, item: SourceItem): boolean {
     const fromMs = this.#goodMs;
     this.#goodMs = timestampMs;
-    if (this.#gap === undefined) {
+    const gap = this.#gap;
+    if (gap === undefined) {
       const what = `${levels} ${levels === 1 ? 'level' : 'levels'}`;
       const reason = hasChanges
         ? `the recorded book of ${this.#outcome} differs from the changes before it in ${what}`
@@ -63,12 +54,9 @@ export class GapWatch {
       this.#gap = { fromMs, toMs: timestampMs, reason, books: 1, isRunning: false, item };
       return true;
     }
-    this.#gap.books += 1;
-    this.#gap.toMs = timestampMs;
-    this.#gap.isRunning = false;
-    if (this.#gap.item !== undefined) return false;
-    this.#gap.item = item;
-    return true;
+    const isNeeded = gap.item === undefined;
+    this.#gap = { ...gap, books: gap.books + 1, toMs: timestampMs, isRunning: false, item: gap.item ?? item };
+    return isNeeded;
   }
 
   /** Something is known to be missing or wrong before `timestampMs`; until the next confirmation nobody knows. */

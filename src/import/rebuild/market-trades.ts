@@ -3,29 +3,20 @@ import { tradePriceText } from '../../venue/book-hash.ts';
 /** So many trades of a market are remembered: about a quarter of a minute where trading is busy. */
 const TRADES_MAX = 256;
 
-/**
- * A book that a trade changed is stamped before the trade's own message, about 20 ms on the recordings that this was
- * measured on; trades further away than this are not asked.
- */
+/** Trades that count for a book: it is stamped about 20 ms before the message of the trade that changed it. */
 const AFTER_MS = 250;
 const BEFORE_MS = 100;
 const USUAL_DELAY_MS = 20;
 const NEAR_MAX = 8;
 
-interface Trade {
-  readonly timestampMs: number;
-  readonly price: number;
-}
-
 /** The last trades of one market, of both outcomes: what the hashes of its books depend on. */
 export class MarketTrades {
-  readonly #trades: Trade[] = [];
+  readonly #trades: { readonly timestampMs: number; readonly price: number }[] = [];
 
-  add(trade: Trade): void {
+  add(timestampMs: number, price: number): void {
     const trades = this.#trades;
-    let at = trades.length;
-    while (at > 0 && trades[at - 1]!.timestampMs > trade.timestampMs) at -= 1;
-    trades.splice(at, 0, trade);
+    const at = trades.findLastIndex((trade) => trade.timestampMs <= timestampMs) + 1;
+    trades.splice(at, 0, { timestampMs, price });
     if (trades.length > TRADES_MAX) trades.shift();
   }
 

@@ -10,16 +10,16 @@ test('the last trade of a book is looked for around its time, at its price and a
     [880, 0.2],
     [1200, 0.125],
   ] as const) {
-    trades.add({ timestampMs, price });
+    trades.add(timestampMs, price);
   }
-  // A trade is told about 20 ms behind the book that it changed; 880 and 1300 lie too far away.
+  // A trade is sent about 20 ms after the book that it changed; 880 and 1300 lie too far away.
   expect(trades.pricesAround(1000)).toEqual(['0.870', '0.130', '0.500', '0.500', '0.125', '0.875']);
   expect(trades.pricesAround(5000)).toEqual([]);
 });
 
 test('of many trades the last ones are remembered, and eight at most are asked', () => {
   const trades = new MarketTrades();
-  for (let second = 0; second < 1000; second += 1) trades.add({ timestampMs: second, price: 0.5 });
+  for (let second = 0; second < 1000; second += 1) trades.add(second, 0.5);
   expect(trades.pricesAround(0)).toEqual([]);
   expect(trades.pricesAround(900)).toHaveLength(16);
 });

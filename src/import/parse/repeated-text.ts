@@ -1,17 +1,14 @@
 import { type LineCursor, NOT_PLAIN } from './line-cursor.ts';
 
 /** What is longer than this is read anew every time. */
-const REMEMBERED_BYTES_MAX = 128;
+const REPEATED_BYTES_MAX = 128;
 
 const decoder = new TextDecoder();
 
-/**
- * Reads texts that are nearly always the same as the last time, and then neither decodes nor parses them: a record names its
- * market as the one before it did.
- */
-export class RememberedText<T> {
+/** Reads texts that are mostly the same as the last time, and then neither decodes nor parses them. */
+export class RepeatedText<T> {
   readonly #parse: (text: string) => T;
-  readonly #bytes = new Uint8Array(REMEMBERED_BYTES_MAX);
+  readonly #bytes = new Uint8Array(REPEATED_BYTES_MAX);
   readonly #view = new DataView(this.#bytes.buffer);
   #length = 0;
   #value: T | undefined;
@@ -20,7 +17,7 @@ export class RememberedText<T> {
     this.#parse = parse;
   }
 
-  /** Takes a text in quotes; undefined where none stands, or one that is not plain. Throws what `parse` throws. */
+  /** Takes a text in quotes; undefined where there is none, or one that is not plain. Throws what `parse` throws. */
   take(cursor: LineCursor): T | undefined {
     if (this.#takeAgain(cursor)) return this.#value;
     const start = cursor.at;
@@ -42,10 +39,10 @@ export class RememberedText<T> {
     return true;
   }
 
-  /** The value of the text from `from` to `to`; remembered are the bytes from `start` to where the cursor stands. */
+  /** The value of the text from `from` to `to`; the bytes from `start` to the cursor are kept. */
   #read({ bytes, at }: LineCursor, start: number, from: number, to: number): T {
     const value = this.#parse(decoder.decode(bytes.subarray(from, to)));
-    this.#length = at - start > REMEMBERED_BYTES_MAX ? 0 : at - start;
+    this.#length = at - start > REPEATED_BYTES_MAX ? 0 : at - start;
     this.#bytes.set(bytes.subarray(start, start + this.#length));
     this.#value = value;
     return value;
