@@ -41,7 +41,7 @@ function canonicalOf(text: string): string {
 
 const canonicalDecimal = ({ digits, decimals }: Decimal) => canonical(digits, -decimals);
 
-/** Ways to write one decimal: plain, with zeros behind, with an exponent; as a number or as text. */
+/** Ways to write one decimal: plain, with trailing zeros, with an exponent; as a number or as text. */
 const FORMS: ((decimal: Decimal) => string)[] = [
   plain,
   (decimal) => `"${plain(decimal)}"`,

@@ -191,7 +191,7 @@ describe('importing', () => {
     );
   });
 
-  test('derives a quote again behind a full segment that got a later record at its last timestamp', async () => {
+  test('derives a quote again after a full segment that got a later record at its last timestamp', async () => {
     using place = temporaryArchive();
     const records = Array.from({ length: 1000 }, (_, i) =>
       sampleSnapshot({

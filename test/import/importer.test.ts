@@ -225,7 +225,7 @@ describe('a market record', () => {
     expect(await served(place.archive)).toMatchObject({ clobTokenIds: [UP_ASSET, DOWN_ASSET] });
   });
 
-  test('that adds an asset id counts for the records right behind it', async () => {
+  test('that adds an asset id counts for the records right after it', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket({ clobTokenIds: [UP_ASSET, '0'] })]);
     const report = await importRecords(place.archive, [

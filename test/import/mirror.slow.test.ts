@@ -117,7 +117,7 @@ describe('--mirror', () => {
     expect(booksIn(place.archive, 'down')).toHaveLength(1);
   });
 
-  test('a record that says it is mirrored is kept as one, and dropped beside recorded ones', async () => {
+  test('a record that says it is mirrored is kept as one, and dropped where there are recorded ones', async () => {
     using place = temporaryArchive();
     const [record] = snapshots('up');
     const mirrored = { ...record, mirrored: true };

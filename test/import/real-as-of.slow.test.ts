@@ -87,7 +87,7 @@ function expectedAt({ snapshots }: RecordedMarket, atMs: number, question: Quest
     return record === undefined ? [] : [{ record, distance: Math.abs(record.ms - atMs) }];
   });
   const [up, down] = found;
-  // Up stands first already where both are as near.
+  // Up is first already where both are as near.
   const sorted = up !== undefined && down !== undefined && down.distance < up.distance ? [down, up] : found;
   return { distance: sorted[0]?.distance ?? null, digests: sorted.map(({ record }) => record.digest) };
 }
@@ -146,7 +146,7 @@ async function recorded(directory: string) {
   };
 }
 
-/** An instant within a recording, on, beside or half way between its timestamps, at its edges, or far from it. */
+/** An instant within a recording, on, next to or half way between its timestamps, at its edges, or far from it. */
 function someInstant(instants: readonly number[], random: () => number): number {
   const [first, last] = [instants[0]!, instants.at(-1)!];
   const at = Math.floor(random() * instants.length);
@@ -260,7 +260,7 @@ for (const [name, directory] of RECORDINGS) {
         const market = markets[Math.floor(random() * markets.length)]!;
         const heldTo = someInstant(market.instants, random);
         const instants = Array.from({ length: PAIRS_AT_ONCE }, (_, i) =>
-          // One in five on or beside the end of what is known.
+          // One in five on or next to the end of what is known.
           i % 5 === 0 ? Math.min(Math.max(0, heldTo + i / 5 - 2), BEYOND_MS) : someInstant(market.instants, random),
         );
         const outcome = [undefined, ...OUTCOMES][Math.floor(random() * 3)];

@@ -18,7 +18,7 @@ import {
 
 const BOOKS = 61_437;
 const MARKETS = 16;
-/** Rows of the list beside their records, which names the markets once for each asset and knows less. */
+/** Rows of the list of their directory, which names the markets once for each asset and knows less. */
 const LISTED = 21;
 const REPEATS = 1;
 const OUTCOMES = ['up', 'down'] as const;
@@ -79,7 +79,7 @@ interface Snapshot extends Row {
   readonly asks: readonly Level[];
 }
 
-/** Whether `a` stands before `b`: by timestamp, then by id. */
+/** Whether `a` comes before `b`: by timestamp, then by id. */
 function inOrder(a: Row, b: Row): boolean {
   return a.timestamp < b.timestamp || (a.timestamp === b.timestamp && Number(a.id) < Number(b.id));
 }
@@ -303,7 +303,7 @@ describe('real books', () => {
   );
 
   test.skipIf(REAL_BOOKS === undefined)(
-    'of a known market can be told apart as soon as a record names its assets',
+    'of a known market can be distinguished as soon as a record names its assets',
     async () => {
       using directory = temporaryDirectory();
       const name = readdirSync(REAL_BOOKS!).find((file) => file.endsWith('.parquet'))!;

@@ -12,7 +12,7 @@ const PLAIN = Buffer.from(RECORDS);
 const GZIP = gzipSync(PLAIN);
 const ZSTD = zstdCompressSync(PLAIN);
 
-/** A market and many prices: large enough that a damaged middle has something in front of it. */
+/** A market and many prices: large enough that a damaged middle has something before it. */
 const MANY = Buffer.from(
   [MARKET, ...Array.from({ length: 20_000 }, (_, i) => JSON.stringify(priceAt(i)))].map((line) => `${line}\n`).join(''),
 );
@@ -57,9 +57,9 @@ describe('a recording is known by what is in it', () => {
         zstdCompressSync(Buffer.from(JSON.stringify(sampleSnapshot()))),
       ]),
     ],
-    ['behind-blank-lines.log', `\n\n${RECORDS}`],
-    ['behind-a-byte-order-mark.json', `\uFEFF${RECORDS}`],
-    ['behind-a-line-of-something-else', `# made by hand\n${RECORDS}`],
+    ['after-blank-lines.log', `\n\n${RECORDS}`],
+    ['after-a-byte-order-mark.json', `\uFEFF${RECORDS}`],
+    ['after-a-line-of-something-else', `# made by hand\n${RECORDS}`],
   ];
   test.each(files)('and not by its name: %s', async (name, content) => {
     using place = temporaryArchive();
@@ -68,7 +68,7 @@ describe('a recording is known by what is in it', () => {
     writeFileSync(path, content);
     const { files, total } = await importPaths(place.archive, path);
     expect(files[0]!.format).toBe('bookreel NDJSON');
-    expect(total).toMatchObject({ stored: 2, rejected: name === 'behind-a-line-of-something-else' ? 1 : 0 });
+    expect(total).toMatchObject({ stored: 2, rejected: name === 'after-a-line-of-something-else' ? 1 : 0 });
   });
 
   const strangers: [string, string | Uint8Array][] = [
@@ -86,7 +86,7 @@ describe('a recording is known by what is in it', () => {
     ['a quote without end', '"feed_ts_ms,value'],
     ['an archive of something else', gzipSync('Just some words.\n')],
     ['a damaged archive', GZIP.subarray(0, 12)],
-    ['records behind more lines than are looked at', `${'x\n'.repeat(100)}${RECORDS}`],
+    ['records after more lines than are looked at', `${'x\n'.repeat(100)}${RECORDS}`],
   ];
   test.each(strangers)('%s is none: passed over in a directory, an error when named', async (_, content) => {
     using place = temporaryArchive();
@@ -135,15 +135,15 @@ describe('a recording that was cut off or damaged', () => {
     ['gzip without its end', 'a.ndjson.gz', gzip.subarray(0, gzip.length >> 1)],
     ['gzip without its checksum', 'a.ndjson.gz', gzip.subarray(0, -8)],
     ['gzip with a wrong byte', 'a.ndjson.gz', flipped(gzip)],
-    ['gzip with something behind it', 'a.ndjson.gz', Buffer.concat([gzip, Buffer.from('and more')])],
+    ['gzip with something after it', 'a.ndjson.gz', Buffer.concat([gzip, Buffer.from('and more')])],
     ['zstd without its end', 'a.ndjson.zst', zstd.subarray(0, zstd.length >> 1)],
     ['zstd without its last bytes', 'a.ndjson.zst', zstd.subarray(0, -3)],
     ['zstd with a wrong byte', 'a.ndjson.zst', flipped(zstd)],
-    ['zstd with something behind it', 'a.ndjson.zst', Buffer.concat([zstd, Buffer.from('and more')])],
+    ['zstd with something after it', 'a.ndjson.zst', Buffer.concat([zstd, Buffer.from('and more')])],
     ['zstd whose second frame has no end', 'a.ndjson.zst', Buffer.concat([zstd, zstd.subarray(0, 1000)])],
   ];
   test.each(damaged)(
-    '%s is reported, what stands in front is kept, and the next file is read',
+    '%s is reported, what comes before is kept, and the next file is read',
     async (what, name, bytes) => {
       using place = temporaryArchive();
       using directory = temporaryDirectory();
@@ -155,7 +155,7 @@ describe('a recording that was cut off or damaged', () => {
       const [cut, whole] = report.files;
       expect(cut!.error).toContain(`'${path}' cannot be read to its end`);
       expect(cut!.error).toContain('damaged or cut off');
-      // Behind a wrong byte lines may be nonsense; nothing else may.
+      // After a wrong byte lines may be nonsense; nothing else may.
       if (!what.includes('wrong byte')) expect(cut!.rejected).toBe(0);
       expect(cut!.stored).toBeGreaterThan(1000);
       expect(whole).toMatchObject({ path: next, read: 2, rejected: 0, error: undefined });
@@ -239,7 +239,7 @@ describe('a directory', () => {
 });
 
 describe('a path', () => {
-  test('to a Parquet file brings along the market records beside it', () => {
+  test('to a Parquet file brings along the market records of its directory', () => {
     using directory = temporaryDirectory();
     write(directory.path, { 'books.parquet': 'PAR1', 'more.parquet': 'PAR1', 'markets.ndjson.gz': '', 'a.ndjson': '' });
     const path = (name: string) => join(directory.path, name);

@@ -16,7 +16,7 @@ const cases: [string, object[], RegExp[]][] = [
   ['one of its prices is missing', [won('up', { priceStart: 100 })], []],
   ['the coin’s prices say the other outcome', [won('down'), tick(START_MS, 100), tick(END_MS, 101)], [/won by down/]],
   ['the coin’s prices agree', [won('up'), tick(START_MS, 100), tick(END_MS, 101)], []],
-  ['the coin’s prices are too old to tell', [won('down'), tick(START_MS - 60_000, 100), tick(END_MS, 101)], []],
+  ['the coin’s prices are too old to count', [won('down'), tick(START_MS - 60_000, 100), tick(END_MS, 101)], []],
   ['it is unresolved', [sampleMarket({ priceStart: 100, priceEnd: 99 })], []],
 ];
 test.each(cases)('an import says of a market whose winner is contradicted: %s', async (_, records, wanted) => {

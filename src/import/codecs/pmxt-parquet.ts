@@ -4,6 +4,7 @@ import { parseFrameJson } from '../../record/exact-json.ts';
 import { type Fields, isFields, refusal, rejected } from '../../record/fields.ts';
 import { bookKind } from '../../venue/messages.ts';
 import type { Codec } from '../codec.ts';
+import type { KnownMarkets } from '../known-markets.ts';
 import { ParquetFile, piecesOf, type RowRange } from '../parse/parquet.ts';
 import { ChannelRebuild } from '../rebuild/channel-rebuild.ts';
 import type { SnapshotPace } from '../rebuild/pace.ts';
@@ -42,88 +43,83 @@ export function pmxtParquet({ every }: { readonly every: SnapshotPace }): Codec 
   return {
     format: 'PMXT Parquet',
     recognises: ({ columns }) => columns !== undefined && MARKED_BY.every((name) => columns.has(name)),
-    read: async ({ path }, sink) => {
-      await new PmxtFile(path, rebuild, sink).read();
-    },
+    read: ({ path }, sink) => readRows(path, rebuild, sink),
     finish: (sink) => rebuild.finish(sink),
     notes: () => rebuild.notes(),
   };
 }
 
-class PmxtFile {
-  readonly #path: string;
-  readonly #rebuild: ChannelRebuild;
-  readonly #sink: RecordSink;
-  /** Whether a market of an asset is known; asked once an asset, they come in runs. */
-  #lastAsset: { readonly id: unknown; readonly isKnown: boolean } | undefined;
-  #knownRows = 0;
-
-  constructor(path: string, rebuild: ChannelRebuild, sink: RecordSink) {
-    this.#path = path;
-    this.#rebuild = rebuild;
-    this.#sink = sink;
-  }
-
-  async read(): Promise<void> {
-    const file = await ParquetFile.open(this.#path);
-    const { schema, num_rows: rows } = file.metadata;
-    const scales = decimalScales(schema);
-    const stated = new Set(schema.map(({ name }) => name));
-    const columns = COLUMNS.filter((name) => stated.has(name));
-    const options = { parsers: PARSERS, useOffsetIndex: true };
-    for (const searched of file.ranges(SEARCHED_ROWS)) {
-      const assets = await file.read(searched, ['asset_id'], options);
-      for (const known of this.#knownRanges(searched, assets)) {
-        const read = await file.read(known, columns, options);
-        for (const [index, row] of read.entries()) this.#take(row, known.start + index + 1, scales);
+async function readRows(path: string, rebuild: ChannelRebuild, sink: RecordSink): Promise<void> {
+  const file = await ParquetFile.open(path);
+  const { schema, num_rows: rows } = file.metadata;
+  const scales = decimalScales(schema);
+  const stated = new Set(schema.map(({ name }) => name));
+  const columns = COLUMNS.filter((name) => stated.has(name));
+  const options = { parsers: PARSERS, useOffsetIndex: true };
+  const isKnown = assetCheck(sink.markets);
+  let isUseless = rows > 0;
+  for (const searched of file.ranges(SEARCHED_ROWS)) {
+    const assets = await file.read(searched, ['asset_id'], options);
+    for (const range of knownRanges(searched, assets, isKnown, sink)) {
+      isUseless = false;
+      const read = await file.read(range, columns, options);
+      for (const [index, row] of read.entries()) {
+        if (isKnown(row.asset_id)) take(row, range.start + index + 1, scales, rebuild, sink);
       }
     }
-    if (this.#knownRows === 0 && rows > 0) this.#refuseUselessFile(rows);
   }
+  if (!isUseless) return;
+  // A file of which nothing is kept is no success.
+  sink.reject(
+    sink.item('file', 1),
+    `none of the ${rows} rows belongs to a market that is known: import the metadata of the wanted markets first, or name a file with it (--markets)`,
+  );
+}
 
-  /** The rows of `searched` whose assets are known; the others are counted as passed over. */
-  #knownRanges({ start }: RowRange, assets: readonly Fields[]): RowRange[] {
-    const ranges: { start: number; end: number }[] = [];
-    for (const [index, { asset_id }] of assets.entries()) {
-      if (!this.#isKnown(asset_id)) {
-        this.#sink.ignore(UNKNOWN_ROWS);
-        continue;
-      }
-      this.#knownRows += 1;
-      const row = start + index;
-      const last = ranges.at(-1);
-      if (last !== undefined && (last.end === row || ranges.length >= RANGES_MAX)) last.end = row + 1;
-      else ranges.push({ start: row, end: row + 1 });
+/** Whether a market of an asset is known; looked up once for rows of one asset that follow one another. */
+function assetCheck(markets: KnownMarkets): (id: unknown) => boolean {
+  let last: unknown;
+  let isKnown = false;
+  return (id) => {
+    if (id !== last) isKnown = typeof id === 'string' && markets.byAsset(id) !== undefined;
+    last = id;
+    return isKnown;
+  };
+}
+
+/** The rows of `searched` whose assets are known; the others are counted as passed over. */
+function knownRanges(
+  { start }: RowRange,
+  assets: readonly Fields[],
+  isKnown: (id: unknown) => boolean,
+  sink: RecordSink,
+): RowRange[] {
+  const ranges: { start: number; end: number }[] = [];
+  for (const [index, { asset_id }] of assets.entries()) {
+    if (!isKnown(asset_id)) {
+      sink.ignore(UNKNOWN_ROWS);
+      continue;
     }
-    return ranges.flatMap((range) => piecesOf(range, READ_ROWS));
+    const row = start + index;
+    const last = ranges.at(-1);
+    if (last !== undefined && (last.end === row || ranges.length >= RANGES_MAX)) last.end = row + 1;
+    else ranges.push({ start: row, end: row + 1 });
   }
+  return ranges.flatMap((range) => piecesOf(range, READ_ROWS));
+}
 
-  #isKnown(id: unknown): boolean {
-    if (this.#lastAsset === undefined || this.#lastAsset.id !== id) {
-      const isKnown = typeof id === 'string' && this.#sink.markets.byAsset(id) !== undefined;
-      this.#lastAsset = { id, isKnown };
-    }
-    return this.#lastAsset.isKnown;
-  }
-
-  #take(row: Fields, number: number, scales: ReadonlyMap<string, number>): void {
-    if (!this.#isKnown(row.asset_id)) return;
-    try {
-      const frame = frameOf(row, scales);
-      if (this.#rebuild.take(frame, number, this.#sink)) return;
-      throw rejected(`event_type ${JSON.stringify(String(row.event_type).slice(0, 40))} is not known here`);
-    } catch (error) {
-      const { message } = refusal(error);
-      this.#sink.reject(this.#sink.item(bookKind(row) ?? 'unknown', number), message);
-    }
-  }
-
-  /** A file of which nothing is kept is no success. */
-  #refuseUselessFile(rows: bigint): void {
-    this.#sink.reject(
-      this.#sink.item('file', 1),
-      `none of the ${rows} rows belongs to a market that is known: import the metadata of the wanted markets first, or name a file with it (--markets)`,
-    );
+function take(
+  row: Fields,
+  number: number,
+  scales: ReadonlyMap<string, number>,
+  rebuild: ChannelRebuild,
+  sink: RecordSink,
+): void {
+  try {
+    if (rebuild.take(frameOf(row, scales), number, sink)) return;
+    throw rejected(`event_type ${JSON.stringify(String(row.event_type).slice(0, 40))} is not known here`);
+  } catch (error) {
+    sink.reject(sink.item(bookKind(row) ?? 'unknown', number), refusal(error).message);
   }
 }
 

@@ -1,10 +1,9 @@
 import { isCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { instantField } from '../../record/fields.ts';
-import type { RecordedItem } from '../../record/record.ts';
 import { knownCoin } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
-import { hasColumns, type Row, readRows } from '../parse/csv.ts';
+import { hasColumns, readRows } from '../parse/csv.ts';
 import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, coinPrice, feedPrice, PYTH } from '../parse/spot-price.ts';
 
 /**
@@ -33,27 +32,22 @@ export function spotCsv(): Codec {
         );
       }
       await readRows(file, [TIME], sink, (line, row) => {
-        sink.take('coin price', line, () => [priceOf(row(), series)]);
+        sink.take('coin price', line, () => {
+          const value = row();
+          const timestampMs = instantField({ [TIME]: value(TIME) }, TIME);
+          const price = feedPrice(value('value'), value('full_accuracy_value'));
+          return [coinPrice(series.symbol, series.source, timestampMs, price)];
+        });
       });
     },
   };
-}
-
-interface Series {
-  readonly symbol: string;
-  readonly source: string;
-}
-
-function priceOf(row: Row, { symbol, source }: Series): RecordedItem {
-  const timestampMs = instantField({ [TIME]: row(TIME) }, TIME);
-  return coinPrice(symbol, source, timestampMs, feedPrice(row('value'), row('full_accuracy_value')));
 }
 
 /**
  * From names like `btcusd-chainlink-2026-06-08.csv` and `BTC-prices-2026-07-24.csv`, where the publisher goes without saying:
  * this is how Chainlink's relay is recorded. Undefined when there is no coin, or a word that may name another publisher.
  */
-function seriesOf(fileName: string): Series | undefined {
+function seriesOf(fileName: string): { readonly symbol: string; readonly source: string } | undefined {
   const [pair = '', ...words] = fileName
     .toLowerCase()
     .replace(/\.csv$/, '')

@@ -91,7 +91,7 @@ describe('a Gamma market', () => {
     expect(await stated(gammaMarket())).toEqual(everything);
   });
 
-  test('is told by its labels, whichever comes first', async () => {
+  test('is known by its labels, whichever comes first', async () => {
     const turned = { outcomes: '["Down", "Up"]', outcomePrices: '["0", "1"]', clobTokenIds: `["${DOWN}", "${UP}"]` };
     expect(await stated(gammaMarket(turned))).toEqual(everything);
     expect(await stated(gammaMarket({ ...turned, outcomePrices: '["1", "0"]' }))).toMatchObject({ winner: 'down' });
@@ -221,11 +221,11 @@ function wrapped(outer: Fields = {}, raw: unknown = gammaMarket()): Fields {
 }
 
 describe('an object in `raw`', () => {
-  test('is what is read, and what stands around it agrees', async () => {
+  test('is what is read, and what is around it agrees', async () => {
     expect(await stated(wrapped())).toEqual(everything);
   });
 
-  test('is completed by what stands around it', async () => {
+  test('is completed by what is around it', async () => {
     const { events, eventStartTime, clobTokenIds, outcomePrices, ...bare } = gammaMarket();
     expect(await stated(wrapped({}, bare))).toEqual({
       ...everything,
@@ -374,7 +374,7 @@ describe('a file of Gamma objects', () => {
     expect(report.total.stored).toBe(1);
   });
 
-  test('may hold a value larger than can be read, and goes on behind it', async () => {
+  test('may hold a value larger than can be read, and goes on after it', async () => {
     using place = temporaryArchive();
     const huge = gammaMarket({ conditionId: '0x3', description: 'x'.repeat(17 * 1024 * 1024) });
     const report = await importFile(place.archive, 'markets.json', `[\n${one},\n${JSON.stringify(huge)},\n${two}\n]`);
@@ -480,7 +480,7 @@ describe('a Gamma object is refused, with one reason,', () => {
   });
 });
 
-test('a price history is refused: nobody can tell whose it is', async () => {
+test('a price history is refused: it does not say whose it is', async () => {
   const history = '{"history":[{"t":1782201484,"p":0.5},{"t":1782201544,"p":0.5}]}';
   expect(await refusalOf('prices.json', history)).toBe(
     'a price history does not say of which market and outcome it is',

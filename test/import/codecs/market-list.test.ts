@@ -232,7 +232,7 @@ describe('the real lists', () => {
   );
 
   test.skipIf(DERIVED === undefined)(
-    'does not contradict the market records beside it, whichever is read first',
+    'does not contradict the market records next to it, whichever is read first',
     async () => {
       for (const paths of [
         [DERIVED!, AUTHORITY!],

@@ -130,16 +130,16 @@ describe('a record of each type says the same parsed as written', () => {
     expect(parsed(samplePrice(), 'price')).toMatchObject({ kind: 'trade', price: 0.515, outcome: 'up' });
     expect(parsed(samplePrice(), 'price').trade).toBeUndefined();
     const transactionHash = `0x${'aB'.repeat(32)}`;
-    const told = { size: '13.7931', side: 'SELL', feeRateBps: 1000, transactionHash };
-    expect(parsed(samplePrice(told), 'price')).toMatchObject({
+    const stated = { size: '13.7931', side: 'SELL', feeRateBps: 1000, transactionHash };
+    expect(parsed(samplePrice(stated), 'price')).toMatchObject({
       trade: { size: 13.7931, side: 'sell', feeRateBps: 1000, transactionHash: transactionHash.toLowerCase() },
     });
     expect(
-      parsed(samplePrice({ ...told, size: null, side: '', feeRateBps: 0, transactionHash: '' }), 'price'),
+      parsed(samplePrice({ ...stated, size: null, side: '', feeRateBps: 0, transactionHash: '' }), 'price'),
     ).toMatchObject({
       trade: { size: undefined, side: undefined, feeRateBps: 0, transactionHash: undefined },
     });
-    expect(parsed(samplePrice({ ...told, kind: 'mid' }), 'price').trade).toBeUndefined();
+    expect(parsed(samplePrice({ ...stated, kind: 'mid' }), 'price').trade).toBeUndefined();
     expect(parsed(samplePrice({ kind: 'mid', outcome: 'Down' }), 'price')).toMatchObject({
       kind: 'mid',
       outcome: 'down',

@@ -235,7 +235,7 @@ describe('a recording with right digests', () => {
     ['a price twice', onlyOf({ bidPrices: [0.5, 0.5], bidSizes: [1, 2] }), 'bids is not in order of its prices'],
     ['the id 0', onlyOf({}, { id: 0 }), 'id is not between 1 and 2^53-1'],
     [
-      'a time behind the year 9999',
+      'a time after the year 9999',
       onlyOf({}, { timestampMs: 300_000_000_000_000 }),
       'timestamp is missing or not a time',
     ],

@@ -143,7 +143,7 @@ describe('a spot price CSV', () => {
     expect(report.files[0]!.error).toContain('feed_ts_ms once');
   });
 
-  test('finds its fields beside any others that RFC 4180 can write', async () => {
+  test('finds its fields among any others that RFC 4180 can write', async () => {
     // The oracle writes what the reader has to understand.
     const written = (field: string) => (/[",]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field);
     const noteText = fc.string({ unit: fc.constantFrom('a', '"', ',', ' ', 'é', "'"), maxLength: 12 });

@@ -85,7 +85,7 @@ describe('how a frame is wrapped', () => {
     ['as a text in payload', json({ source: 'clob', payload: `${json(FIRST)}\n` })],
     ['as a text of an array in payload', json({ source: 'clob', payload: json([FIRST]) })],
     [
-      'beside a clock of more digits than a number carries',
+      'next to a clock of more digits than a number carries',
       `{"ns":1777366911692798000,"s":1777366911.692798123,"payload":${json(json(FIRST))}}`,
     ],
     ...['message', 'msg', 'data', 'frame', 'raw', 'raw_data'].map(
@@ -261,7 +261,7 @@ describe('messages that cannot be kept', () => {
     expect(others).toEqual([]);
     expect({ kind: rejected?.kind, line: rejected?.line }).toEqual({ kind, line: 2 });
     expect(reasons[0]).toMatch(reason);
-    // What stands around it is kept.
+    // What is around it is kept.
     expect(snapshotsOf(sink.records, 'up')).toHaveLength(2);
   });
 
@@ -295,7 +295,7 @@ describe('what is no record', () => {
     expect(sink.counts()).toEqual({ book: { read: 1, rejected: 0 } });
   });
 
-  test('prices of coins stand among the frames as records of their own', async () => {
+  test('prices of coins among the frames are records of their own', async () => {
     const { sink } = await read([
       [FIRST, { stream: 'btcusdt@trade', data: { e: 'trade', s: 'BTCUSDT', p: '76177.85000000', T: START_MS } }],
     ]);
@@ -434,7 +434,7 @@ describe('a recorded book that is not the rebuilt one', () => {
       { from: 10, to: 50, reason: 'the recorded book of up differs from the changes before it in 3 levels' },
     ]);
     expect(bestBids(up)).toBe('0 0.48:30, 20 0.48:30, 50 0.47:1, 60 0.47:3');
-    // The book that told is what the gap is made of.
+    // The book that shows it is what the gap is made of.
     expect(sink.items[3]).toMatchObject({ kind: 'book', added: 2 });
   });
 
@@ -454,7 +454,7 @@ describe('a recorded book that is not the rebuilt one', () => {
     ]);
   });
 
-  test('behind one that equals it again begins a gap of its own', async () => {
+  test('after one that equals it again begins a gap of its own', async () => {
     const { gaps } = await read([
       [
         FIRST,
@@ -514,7 +514,7 @@ describe('a recorded book that is not the rebuilt one', () => {
       { bids: BIDS.map(([price, size]) => [Number(price), Number(size)] as const), asks: ASKS },
     ],
   ])(
-    'is not damaged because a recorder wrote it %s, beside others that are as the venue wrote them',
+    'is not damaged because a recorder wrote it %s, among others that are as the venue wrote them',
     async (_, sides) => {
       const tail = { tick_size: '0.01', min_order_size: '5', neg_risk: false, last_trade_price: '' };
       const whole = book(50, BIDS, ASKS, tail);
@@ -596,7 +596,7 @@ describe('messages that arrive late', () => {
     expect(bestBids(up)).toBe('0 0.48:30, 501 0.48:1, 1500 0.48:2, 2000 0.48:3, 2400 0.48:4');
   });
 
-  test('a change behind that is rejected and opens a gap up to the next recorded book', async () => {
+  test('a change after that is rejected and opens a gap up to the next recorded book', async () => {
     const { gaps, reasons } = await read([
       [
         FIRST,
@@ -641,7 +641,7 @@ describe('messages that arrive late', () => {
     expect(up.at(-1)?.bids.at(-1)).toEqual([0.1, 3]);
   });
 
-  test('an earlier recording behind a later one is read as if it stood by itself', async () => {
+  test('an earlier recording after a later one is read as if it were alone', async () => {
     const changesFrom = (offsetMs: number) =>
       Array.from({ length: 400 }, (_, index) => change(offsetMs + index * 100, buy('0.48', String(index + 1))));
     const later = [book(60_000, BIDS, ASKS), ...changesFrom(60_100)];
@@ -684,7 +684,7 @@ describe('recordings of one market that overlap', () => {
     expect([...distinct.values()].toSorted((a, b) => a.timestampMs - b.timestampMs)).toEqual(whole.up);
   });
 
-  test('the earlier one behind the later one, which has no book by itself', async () => {
+  test('the earlier one after the later one, which has no book by itself', async () => {
     const changes = Array.from({ length: 100 }, (_, index) => change(index * 20 + 20, buy('0.48', String(index + 1))));
     // Within the first part messages are out of order, as the venue sends them.
     const [second, first, ...rest] = changes.slice(0, 80);

@@ -56,15 +56,15 @@ function parsedOrRejected(parse: () => RecordedItem): RecordedItem | 'rejected' 
 interface Hand {
   /** Between a key and its value, and between two members, as JSON.stringify or Python have it. */
   readonly spaced: boolean;
-  readonly numbers: 'numbers' | 'texts' | 'zeros behind';
+  readonly numbers: 'numbers' | 'texts' | 'trailing zeros';
   readonly order: 'best first' | 'worst first' | 'any';
-  /** Which fields come first, and which are there beside those that are needed. */
+  /** Which fields come first, and which are there besides those that are needed. */
   readonly fields: 'as exported' | 'sides first' | 'with others';
 }
 
 const hand: fc.Arbitrary<Hand> = fc.record({
   spaced: fc.boolean(),
-  numbers: fc.constantFrom('numbers', 'numbers', 'texts', 'zeros behind'),
+  numbers: fc.constantFrom('numbers', 'numbers', 'texts', 'trailing zeros'),
   order: fc.constantFrom('best first', 'best first', 'worst first', 'any'),
   fields: fc.constantFrom('as exported', 'sides first', 'with others'),
 });

@@ -60,7 +60,7 @@ function refuses(check: () => void): boolean {
   }
 }
 
-test('a text is refused when one of its numbers is not what a double carries, wherever it stands, and only then', () => {
+test('a text is refused when one of its numbers is not what a double carries, wherever it is, and only then', () => {
   let refused = 0;
   fc.assert(
     fc.property(document, (text) => {
@@ -73,7 +73,7 @@ test('a text is refused when one of its numbers is not what a double carries, wh
   expect(refused).toBeGreaterThan(RUNS.numRuns / 20);
 });
 
-test('the number that is refused is called by the name in front of it', () => {
+test('the number that is refused is called by the name before it', () => {
   expect(() => parseJsonExactly('{"bids":[{"price" : 0.12345678901234567}]}')).toThrow(
     'price 0.12345678901234567 has more digits than can be kept exactly',
   );

@@ -102,7 +102,7 @@ function shuffled(frames: readonly Frame[], seed: number, places: number): Frame
   return moved;
 }
 
-/** By how much the latest of these frames arrives behind a younger one. */
+/** By how much the latest of these frames arrives after a younger one. */
 function latestMs(frames: readonly Frame[]): number {
   let newestMs = 0;
   return Math.max(
@@ -139,7 +139,7 @@ describe.skipIf(CAPTURE === undefined)(
       expect(sink.recordsOf('price')).toHaveLength(71);
     });
 
-    test('snapshots are the state behind every timestamp at which the book changed', async () => {
+    test('snapshots are the state after every timestamp at which the book changed', async () => {
       const { byAsset } = await rebuilt(capture.frames);
       const naive = naiveSnapshots(capture.frames, 1);
       expect([...byAsset.values()].flat().length).toBeGreaterThan(9000);
@@ -147,7 +147,7 @@ describe.skipIf(CAPTURE === undefined)(
     });
 
     test.each([100, 1000, 60_000])(
-      'at a pace of %d ms a snapshot is the last state of its stretch, at the time of its change',
+      'at a pace of %d ms a snapshot is the last state of its interval, at the time of its change',
       async (every) => {
         const { byAsset, sink } = await rebuilt(capture.frames, every);
         const naive = naiveSnapshots(capture.frames, every);
@@ -248,7 +248,7 @@ function bookTimesOf(asset: string): number[] {
   return books.map((frame) => Number(frame.timestamp));
 }
 
-/** Times of the wrong snapshots from `fromMs` to the next recorded book; none when the book was right again in front of that. */
+/** Times of the wrong snapshots from `fromMs` to the next recorded book; none when the book was right again before that. */
 function wrongUntilBook(
   snapshots: readonly Seen[],
   truth: readonly Seen[],

@@ -17,7 +17,7 @@ export interface Seen {
   readonly asks: readonly NumberLevel[];
 }
 
-/** Milliseconds behind the window's start as the venue's timestamp. */
+/** Milliseconds after the window's start as the venue's timestamp. */
 export function at(offsetMs: number): string {
   return String(START_MS + offsetMs);
 }
@@ -31,7 +31,7 @@ const pairsOf = (side: string) =>
 const levels = (side: Side) =>
   (typeof side === 'string' ? pairsOf(side) : side).map(([price, size]) => ({ price, size }));
 
-/** A book as it comes behind a trade, best level last. */
+/** A book as it comes after a trade, best level last. */
 export function book(offsetMs: number, bids: Side, asks: Side, fields: Frame = {}): Frame {
   return {
     market: CONDITION_ID,
