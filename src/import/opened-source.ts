@@ -26,8 +26,13 @@ export async function openSource({ path }: Source, options: DecompressOptions): 
   const head = columns === undefined ? await headOf(chunks, piped ? 1 : SAMPLE_BYTES) : new Uint8Array();
   if (!piped) await chunks.return(undefined);
   const sample = new Sample(name, head, { columns, piped });
-  const bytes = () => (piped ? concatenated(head, chunks) : decompressed(path, options));
+  // No function here may close over the head: all files of an import are open before the first is read.
+  const bytes = piped ? rereading(head, chunks) : () => decompressed(path, options);
   return { sample, file: { path, name, isJsonLines: sample.isJsonLines, bytes } };
+}
+
+function rereading(head: Uint8Array, rest: AsyncIterator<Uint8Array>): () => AsyncIterable<Uint8Array> {
+  return () => concatenated(head, rest);
 }
 
 function isPipe(path: string): boolean {

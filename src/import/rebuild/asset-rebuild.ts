@@ -219,7 +219,7 @@ export class AssetRebuild {
       this.#refuse(item, sink);
       return;
     }
-    this.#add(this.#snapshotItem(message.timestampMs, message.book, message.droppedLevels), [item], sink);
+    this.#add(this.#snapshot(message.timestampMs, message.book, message.droppedLevels), [item], sink);
     sink.finish(item);
   }
 
@@ -370,16 +370,16 @@ export class AssetRebuild {
       return;
     }
     this.#emitted = book;
-    this.#add(this.#snapshotItem(timestampMs, book, droppedLevels), items, sink);
+    this.#add(this.#snapshot(timestampMs, book, droppedLevels), items, sink);
   }
 
-  #snapshotItem(timestampMs: number, book: OrderBook, droppedLevels: number): RecordedItem {
+  #snapshot(timestampMs: number, book: OrderBook, droppedLevels: number): RecordedItem {
     return { type: 'snapshot', ...this.#target, timestampMs, id: undefined, book, droppedLevels };
   }
 
-  #add(item: RecordedItem, items: readonly SourceItem[], sink: RecordSink): void {
+  #add(record: RecordedItem, items: readonly SourceItem[], sink: RecordSink): void {
     try {
-      sink.add(item, items);
+      sink.add(record, items);
     } catch (error) {
       const { message } = refusal(error);
       for (const item of items) sink.reject(item, message);
