@@ -3,9 +3,9 @@ import { maskedTarget, maskedText } from './secret-mask.ts';
 
 /** Lines wait for so long at the most before they are written. */
 const FLUSH_MS = 250;
-/** Lines are made of so many requests at once: in one go each takes a third of what it takes on the way of an answer. */
+/** Lines are made of so many requests at once: in one go each takes a third of what it takes while its answer waits. */
 const BATCH_ENTRIES = 128;
-/** What waits while the reader of the log does not read; further lines are dropped and counted. */
+/** Characters that wait while the reader of the log does not read; further lines are dropped and counted. */
 const WAITING_CHARS_MAX = 1024 * 1024;
 const AGENT_CHARS_MAX = 160;
 
@@ -13,8 +13,8 @@ const AGENT_CHARS_MAX = 160;
 export type LogSink = (text: string) => Promise<void>;
 export type LogForm = 'json' | 'text';
 
-/** What is known of a request before it is answered; whoever finds out more writes it down. */
-interface Visit {
+/** A request that is not answered yet. */
+interface PendingRequest {
   readonly requestId: string;
   readonly address: string;
   /** Milliseconds on the monotonic clock. */
@@ -23,9 +23,8 @@ interface Visit {
   keyId: string | undefined;
 }
 
-/** One answered request. */
-interface Entry {
-  readonly visit: Visit;
+/** An answered request. */
+interface Entry extends PendingRequest {
   readonly method: string;
   readonly url: string;
   readonly agent: string | null;
@@ -38,15 +37,14 @@ interface Entry {
 }
 
 /**
- * One line per request, written down when its answer begins: a streamed body may go on for long after. Lines are collected
- * and written in batches, one at a time, and nobody waits for them: while the reader does not read, at most
+ * One line per request, written when its answer begins: a streamed body may go on for long after. Lines are collected and
+ * written in batches, one at a time, and no request waits for them: while the reader does not read, at most
  * WAITING_CHARS_MAX are kept, and a line says how many were dropped. What was not written yet is lost with kill -9.
  */
 export class AccessLog {
-  readonly #visits = new WeakMap<Request, Visit>();
+  readonly #pending = new WeakMap<Request, PendingRequest>();
   readonly #sink: LogSink;
-  readonly #lineOf: (entry: Entry) => string;
-  readonly #droppedLine: (dropped: number, timeMs: number) => string;
+  readonly #lines: (typeof LINES)[LogForm];
   readonly #clocks: () => ClockReading;
   #entries: Entry[] = [];
   #waiting = '';
@@ -56,38 +54,38 @@ export class AccessLog {
 
   constructor(sink: LogSink, form: LogForm, clocks: () => ClockReading) {
     this.#sink = sink;
-    this.#lineOf = form === 'json' ? jsonLine : textLine;
-    this.#droppedLine = form === 'json' ? droppedJson : droppedText;
+    this.#lines = LINES[form];
     this.#clocks = clocks;
   }
 
   begin(request: Request, requestId: string, address: string): void {
-    this.#visits.set(request, { requestId, address, startMs: this.#clocks().monotonicMs, keyId: undefined });
+    this.#pending.set(request, { requestId, address, startMs: this.#clocks().monotonicMs, keyId: undefined });
   }
 
-  /** The visit that `begin` made of a request. */
-  visitOf(request: Request): Visit | undefined {
-    return this.#visits.get(request);
+  /** Adds the id of a valid key to a request that has begun. */
+  noteKey(request: Request, keyId: string): void {
+    const pending = this.#pending.get(request);
+    if (pending !== undefined) pending.keyId = keyId;
   }
 
   /** Writes the line of a request that has begun. */
   end(request: Request, answer: Response): void {
-    const visit = this.#visits.get(request);
-    if (visit === undefined) return;
-    const { wallMs, monotonicMs } = this.#clocks();
+    const pending = this.#pending.get(request);
+    if (pending === undefined) return;
     if (this.#waiting.length >= WAITING_CHARS_MAX) {
       this.#dropped += 1;
       return;
     }
+    const { wallMs, monotonicMs } = this.#clocks();
     this.#entries.push({
-      visit,
+      ...pending,
       method: request.method,
       url: request.url,
       agent: request.headers.get('user-agent'),
       status: answer.status,
       bytes: answer.headers.get('content-length'),
       timeMs: wallMs,
-      durationMs: monotonicMs - visit.startMs,
+      durationMs: monotonicMs - pending.startMs,
     });
     if (this.#entries.length >= BATCH_ENTRIES) this.#write();
     else this.#timer ??= setTimeout(() => this.#write(), FLUSH_MS);
@@ -104,16 +102,16 @@ export class AccessLog {
   #write(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#waiting += this.#entries.map(this.#lineOf).join('');
+    this.#waiting += this.#entries.map(this.#lines.answered).join('');
     this.#entries = [];
     if (this.#writing !== undefined || this.#waiting === '') return;
-    // What was dropped would have come behind what waits.
-    const notice = this.#dropped === 0 ? '' : this.#droppedLine(this.#dropped, this.#clocks().wallMs);
+    // The lines that were dropped would have come after those that wait.
+    const notice = this.#dropped === 0 ? '' : this.#lines.dropped(this.#dropped, this.#clocks().wallMs);
     const batch = this.#waiting + notice;
     this.#waiting = '';
     this.#dropped = 0;
     this.#writing = this.#sink(batch)
-      // Closed, or its disk full: nobody is left to tell, and requests go on being answered.
+      // Closed, or its disk full: there is nowhere left to report it, and requests go on being answered.
       .catch(() => undefined)
       .then(() => {
         this.#writing = undefined;
@@ -122,35 +120,36 @@ export class AccessLog {
   }
 }
 
-/** `{"time","id","method","path","status","bytes","ms","address","key","agent"}`, one a line; null where there is none. */
-function jsonLine({ visit, method, url, agent, status, bytes, timeMs, durationMs }: Entry): string {
-  const { requestId, address, keyId } = visit;
-  const path = JSON.stringify(maskedTarget(url));
-  const key = keyId === undefined ? 'null' : `"${keyId}"`;
-  const ms = durationMs.toFixed(3);
-  return `{"time":"${timeOf(timeMs)}","id":"${requestId}","method":"${method}","path":${path},"status":${status},"bytes":${bytes ?? 'null'},"ms":${ms},"address":"${address}","key":${key},"agent":${shownAgent(agent)}}\n`;
-}
-
-/** The same for eyes: `10:31:40.479Z 200 GET /v1/… 2900 bytes 1.2 ms 127.0.0.1 key_… "curl/8" id`. */
-function textLine({ visit, method, url, agent, status, bytes, timeMs, durationMs }: Entry): string {
-  const { requestId, address, keyId } = visit;
-  const time = timeOf(timeMs).slice('YYYY-MM-DDT'.length);
-  return `${time} ${status} ${method} ${maskedTarget(url)} ${bytes ?? '-'} bytes ${durationMs.toFixed(1)} ms ${address} ${keyId ?? '-'} ${shownAgent(agent)} ${requestId}\n`;
-}
+const LINES = {
+  /** `{"time","id","method","path","status","bytes","ms","address","key","agent"}`, one a line; null where there is none. */
+  json: {
+    answered({ requestId, address, keyId, method, url, agent, status, bytes, timeMs, durationMs }: Entry): string {
+      const path = JSON.stringify(maskedTarget(url));
+      const key = keyId === undefined ? 'null' : `"${keyId}"`;
+      const ms = durationMs.toFixed(3);
+      return `{"time":"${isoTime(timeMs)}","id":"${requestId}","method":"${method}","path":${path},"status":${status},"bytes":${bytes ?? 'null'},"ms":${ms},"address":"${address}","key":${key},"agent":${shownAgent(agent)}}\n`;
+    },
+    dropped: (dropped: number, timeMs: number) => `{"time":"${isoTime(timeMs)}","dropped":${dropped}}\n`,
+  },
+  /** The same to be read on a terminal: `10:31:40.479Z 200 GET /v1/… 2900 bytes 1.2 ms 127.0.0.1 key_… "curl/8" id`. */
+  text: {
+    answered({ requestId, address, keyId, method, url, agent, status, bytes, timeMs, durationMs }: Entry): string {
+      return `${timeOfDay(timeMs)} ${status} ${method} ${maskedTarget(url)} ${bytes ?? '-'} bytes ${durationMs.toFixed(1)} ms ${address} ${keyId ?? '-'} ${shownAgent(agent)} ${requestId}\n`;
+    },
+    dropped: (dropped: number, timeMs: number) =>
+      `${timeOfDay(timeMs)} ${dropped} requests were not logged: nobody read\n`,
+  },
+} as const;
 
 /** As a JSON string, or null. */
 function shownAgent(agent: string | null): string {
   return agent === null ? 'null' : JSON.stringify(maskedText(agent, AGENT_CHARS_MAX));
 }
 
-function timeOf(ms: number): string {
+function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function droppedJson(dropped: number, timeMs: number): string {
-  return `{"time":"${timeOf(timeMs)}","dropped":${dropped}}\n`;
-}
-
-function droppedText(dropped: number, timeMs: number): string {
-  return `${timeOf(timeMs).slice('YYYY-MM-DDT'.length)} ${dropped} requests were not logged: nobody read\n`;
+function timeOfDay(ms: number): string {
+  return isoTime(ms).slice('YYYY-MM-DDT'.length);
 }

@@ -4,8 +4,8 @@ import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { grantsCoin } from '../../domain/tier.ts';
 import type { Replay } from '../../replay/replay.ts';
-import { type AccessDeps, admit, type Caller, callerNow, refuseUngranted } from '../plugins/access.ts';
-import type { ResponseHeaders } from '../response/response.ts';
+import { type AccessDeps, admit, callerNow, refuseUngranted } from '../plugins/access.ts';
+import type { Caller } from '../plugins/authentication.ts';
 
 /** What decides which keys may see a replay. */
 export interface Replayed {
@@ -36,7 +36,7 @@ export function authentication(accessDeps: AccessDeps) {
     .use(bearer())
     .derive({ as: 'scoped' }, ({ request, set, server, bearer: token }) => {
       tokens.set(request, token);
-      return { caller: admit(accessDeps, request, token, set.headers as ResponseHeaders, server) };
+      return { caller: admit(accessDeps, { request, set, server }, token) };
     });
   return {
     plugin,

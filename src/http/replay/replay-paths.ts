@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import type { ClockReading } from '../../domain/rate-window.ts';
 import type { Replays } from '../../replay/replays.ts';
 import type { Archive } from '../../store/archive.ts';
 import { type AccessDeps, replayIn } from '../plugins/access.ts';
@@ -22,6 +23,7 @@ export interface ReplayDeps {
 export interface ReplayPathsDeps extends ReplayDeps {
   readonly archive: Archive;
   readonly accessDeps: AccessDeps;
+  readonly clocks: () => ClockReading;
   /** Everything under /v1, with its gate. */
   readonly v1: AnyElysia;
   /** Logs why an answer under way broke off for a fault of ours. */
@@ -36,11 +38,11 @@ export interface ReplayPathsDeps extends ReplayDeps {
  * each request is a replay of its own of all that is recorded.
  */
 export function replayPaths(deps: ReplayPathsDeps) {
-  const { archive, replays, sockets, accessDeps, v1, logCut, isDraining } = deps;
+  const { archive, replays, sockets, accessDeps, clocks, v1, logCut, isDraining } = deps;
   const { plugin, mayListen } = authentication(accessDeps);
   // What tardis-machine's paths replay.
   const everything = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
-  const monotonicMs = () => accessDeps.clocks().monotonicMs;
+  const monotonicMs = () => clocks().monotonicMs;
   const ofReplay = new Elysia({ name: 'of-replay' })
     .use(plugin)
     .onBeforeHandle(({ caller, params }) => refuseUnseen(caller, replayedBy(replays.find(replayIn(params)))))
@@ -59,7 +61,7 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .use(
       tardisController({
         ...{ archive, upgrade, queue: replays.queue },
-        ...{ clocks: accessDeps.clocks, logCut, isDraining },
+        ...{ clocks, logCut, isDraining },
       }),
     );
   return new Elysia({ name: 'replay' })

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
-import type { Caller } from '../plugins/access.ts';
+import type { Caller } from '../plugins/authentication.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { type Authentication, maySee, refuseUnseen, replayedBy } from './replay-access.ts';
 import { type ClockChange, replayChangeIn, replayRequestIn, replayResource } from './replay-resource.ts';

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
-import { pathOf } from '../plugins/access.ts';
+import { pathOf } from '../plugins/request-target.ts';
 import type { Format } from '../response/responder.ts';
 import { JsonForm, MsgpackForm } from '../response/snapshot-envelope.ts';
 import { SnapshotPageWriter } from '../response/snapshot-page-writer.ts';

@@ -43,7 +43,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
   const slots = new StreamSlots();
   return new Elysia({ name: 'stream' })
     .use(gate)
-    .get(routerPath('stream'), ({ params, exchange, standing, server }) => {
+    .get(routerPath('stream'), ({ params, exchange, accessCheck, server }) => {
       const { request, set } = exchange;
       const asked = parametersOf(exchange, ROUTES.stream, (parameters) => parameters.streamed());
       const playback = archive.database.readShared(() => {
@@ -52,13 +52,17 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
         return new SnapshotStream(archive, market, query, () => deps.clocks().monotonicMs);
       });
       if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
-      const release = takeSlot(slots, standing.keyId, set.headers);
+      const release = takeSlot(slots, accessCheck.keyId, set.headers);
       const left = new AbortController();
-      const body = pulledBody(chunksOf(deps, desk, playback, standing, left.signal), { request, server }, (error) => {
-        left.abort();
-        release();
-        if (error !== undefined) logCut(error, request);
-      });
+      const body = pulledBody(
+        chunksOf(deps, desk, playback, accessCheck, left.signal),
+        { request, server },
+        (error) => {
+          left.abort();
+          release();
+          if (error !== undefined) logCut(error, request);
+        },
+      );
       return responder.stream(exchange, body, { ...HEADERS, ...PULLED_BODY_HEADERS });
     });
 }
@@ -104,7 +108,7 @@ async function* chunksOf(
   { archive, clocks, isDraining, nextTurn }: StreamDeps,
   desk: EventWriter,
   playback: SnapshotStream,
-  standing: AccessCheck,
+  accessCheck: AccessCheck,
   left: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   yield OPENING;
@@ -112,8 +116,8 @@ async function* chunksOf(
   for (;;) {
     // Requests that came meanwhile are served in between.
     await nextTurn();
-    if (left.aborted || isDraining() || !standing.isLetIn()) return;
-    const next = nextSlice(archive, desk, playback, standing);
+    if (left.aborted || isDraining() || !accessCheck.isLetIn()) return;
+    const next = nextSlice(archive, desk, playback, accessCheck);
     if (next === undefined) return;
     const { after, slice } = next;
     if (slice.length > 0) {
@@ -130,9 +134,9 @@ async function* chunksOf(
 }
 
 /** Undefined where the replay is gone whose clock the stream is held to. */
-function nextSlice(archive: Archive, desk: EventWriter, playback: SnapshotStream, standing: AccessCheck) {
+function nextSlice(archive: Archive, desk: EventWriter, playback: SnapshotStream, accessCheck: AccessCheck) {
   try {
-    const knownUntilMs = standing.knownUntilMs();
+    const knownUntilMs = accessCheck.knownUntilMs();
     const after = archive.database.read(() => playback.writeSlice(desk, knownUntilMs));
     return { after, slice: desk.taken() };
   } catch (error) {

@@ -1,0 +1,72 @@
+import { DomainError } from '../../domain/errors.ts';
+import { type Allowance, type ClockReading, RateWindows } from '../../domain/rate-window.ts';
+import type { KeyHolder } from '../../store/key-directory.ts';
+import type { ResponseHeaders, ResponseSettings } from '../response/response.ts';
+import { type AddressSource, budgetSubject, type ClientAddresses } from './client-address.ts';
+
+/** Requests a minute that one client address has without a valid key. */
+const ADDRESS_REQUESTS_PER_MINUTE = 600;
+
+/** Keys and addresses that have windows of their own; further ones share one window. */
+const SUBJECTS_MAX = 65_536;
+
+/** A request as the router has it. */
+export interface RequestContext {
+  readonly request: Request;
+  readonly set: ResponseSettings;
+  readonly server: AddressSource | null;
+}
+
+/** Budgets by key, and by client address for requests without a valid key. Each method sets the headers that describe one. */
+export class RateLimit {
+  readonly #clocks: () => ClockReading;
+  readonly #addresses: ClientAddresses;
+  readonly #isOff: boolean;
+  readonly #keyWindows = new RateWindows(SUBJECTS_MAX);
+  readonly #addressWindows = new RateWindows(SUBJECTS_MAX);
+
+  /** `isOff`: nothing is counted or described. */
+  constructor(clocks: () => ClockReading, addresses: ClientAddresses, isOff: boolean) {
+    this.#clocks = clocks;
+    this.#addresses = addresses;
+    this.#isOff = isOff;
+  }
+
+  /** Counts a request with a valid key; throws 'rate-limited' when its window is used up. */
+  chargeKey({ key, tier }: KeyHolder, { headers }: ResponseSettings): void {
+    const limit = key.requestsPerMinute ?? tier.requestsPerMinute;
+    const allowance = this.#keyWindows.charge(key.id, limit, this.#clocks());
+    describe(headers, allowance);
+    if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests with this key');
+  }
+
+  /** Counts a request that was not counted yet against its address; throws 'rate-limited' when its window is used up. */
+  chargeAddress({ request, set: { headers }, server }: RequestContext): void {
+    if (this.#isOff || headers['x-ratelimit-limit'] !== undefined) return;
+    const subject = budgetSubject(this.#addresses.of(request, server));
+    const allowance = this.#addressWindows.charge(subject, ADDRESS_REQUESTS_PER_MINUTE, this.#clocks());
+    describe(headers, allowance);
+    if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests without a valid key');
+  }
+
+  /** Describes the budget of a request's address, and counts nothing. */
+  describeAddress({ request, set: { headers }, server }: RequestContext): void {
+    if (this.#isOff) return;
+    const subject = budgetSubject(this.#addresses.of(request, server));
+    describe(headers, this.#addressWindows.peek(subject, ADDRESS_REQUESTS_PER_MINUTE, this.#clocks()));
+  }
+}
+
+function describe(headers: ResponseHeaders, allowance: Allowance): void {
+  headers['x-ratelimit-limit'] = String(allowance.limit);
+  headers['x-ratelimit-remaining'] = String(allowance.remaining);
+  headers['x-ratelimit-reset'] = String(allowance.resetEpochSeconds);
+}
+
+function rateLimited(headers: ResponseHeaders, { limit, retryAfterSeconds }: Allowance, what: string): DomainError {
+  headers['retry-after'] = String(retryAfterSeconds);
+  return new DomainError(
+    'rate-limited',
+    `${limit} ${what} a minute are allowed: wait ${retryAfterSeconds} seconds and try again`,
+  );
+}
