@@ -23,7 +23,7 @@ export type QueryName =
 export interface Route {
   /** With `{name}` for each path parameter. */
   readonly path: string;
-  /** What a tier must grant; undefined: any valid key will do. Only `/v1` paths ask for a key. */
+  /** The grant that a tier needs; undefined: any valid key will do. Only `/v1` paths ask for a key. */
   readonly grant: Grant | undefined;
   readonly query: readonly QueryName[];
 }
@@ -86,7 +86,7 @@ export function routerPath<Name extends RouteName>(name: Name): ElysiaPath<(type
   return path.replaceAll('{', ':').replaceAll('}', '') as ElysiaPath<(typeof ROUTES)[Name]['path']>;
 }
 
-/** In front of the paths of one replay, as the router writes it, in a process that has several. */
+/** The prefix of the paths of one replay, as the router writes it. */
 export const REPLAY_PREFIX = '/replays/:replay';
 
 /** The route of a router's path, for the gate; undefined for the router's catch-all. */
@@ -98,7 +98,7 @@ export function routeOf(pathOfRouter: string): Route | undefined {
 
 const NAMES = Object.keys(ROUTES) as RouteName[];
 const BY_ROUTER_PATH: ReadonlyMap<string, Route> = new Map(NAMES.map((name) => [routerPath(name), ROUTES[name]]));
-/** A route as the router lists it: its path with `:name` for each parameter, and a star for whatever follows. */
+/** A route as the router lists it: its path with `:name` for each parameter, or with a star for the rest. */
 interface MountedRoute {
   readonly method: string;
   readonly path: string;
@@ -112,14 +112,14 @@ export class MountedPaths {
   readonly #routes: () => readonly MountedRoute[];
   #methods: readonly { readonly pattern: RegExp; readonly method: string }[] | undefined;
 
-  /** `routes` is asked once, with the first question. */
+  /** `routes` is called once, by the first look-up. */
   constructor(routes: () => readonly MountedRoute[]) {
     this.#routes = routes;
   }
 
   /**
-   * What may be done with a path, as an Allow header has it; undefined where there is no such path. A trailing slash makes no
-   * difference; a route for whatever follows says nothing of what there is.
+   * The methods of a path, as an Allow header has them; undefined where there is no such path. A trailing slash makes no
+   * difference; a route that ends with a star counts for no path.
    */
   methodsAt(pathname: string): string | undefined {
     this.#methods ??= this.#routes().map(({ method, path }) => ({ method, pattern: patternOf(path) }));
@@ -132,6 +132,5 @@ export class MountedPaths {
 
 function patternOf(path: string): RegExp {
   const pattern = path.replace(/\/$/, '').replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+');
-  // A star stands in no path that exists.
   return path.endsWith('*') ? /^(?!)/ : new RegExp(`^${pattern}/?$`);
 }

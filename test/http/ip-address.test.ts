@@ -22,25 +22,20 @@ const bits128 = fc.oneof(
   }),
 );
 
-const groupsOf = (value: bigint) =>
-  Array.from({ length: 8 }, (_, index) => Number((value >> BigInt(112 - 16 * index)) & 0xffffn));
-
-const numberOf = (groups: readonly number[]) => groups.reduce((sum, group) => (sum << 16n) | BigInt(group), 0n);
-
 describe('an address', () => {
   test('is read from every spelling of it', () => {
     fc.assert(
       fc.property(bits128, (value) => {
-        const groups = groupsOf(value);
+        const groups = Array.from({ length: 8 }, (_, index) => (value >> BigInt(112 - 16 * index)) & 0xffffn);
         const hex = groups.map((group) => group.toString(16));
-        const bytes = groups.slice(6).flatMap((group) => [group >> 8, group & 255]);
+        const bytes = groups.slice(6).flatMap((group) => [group >> 8n, group & 255n]);
         const spellings = [
           hex.join(':'),
           hex.map((group) => group.padStart(4, '0').toUpperCase()).join(':'),
           `${hex.slice(0, 6).join(':')}:${bytes.join('.')}`,
-          formatIpAddress(groups),
+          formatIpAddress(value),
         ];
-        for (const spelling of spellings) expect(parseIpAddress(spelling), spelling).toEqual(groups);
+        for (const spelling of spellings) expect(parseIpAddress(spelling), spelling).toBe(value);
       }),
     );
   });
@@ -76,12 +71,12 @@ describe('a network', () => {
     fc.assert(
       fc.property(bits128, bits128, bits, fc.nat(127), (base, other, length, flipped) => {
         const mask = ONES ^ ((1n << BigInt(128 - length)) - 1n);
-        const network = { address: groupsOf(base & mask), bits: length };
-        expect(numberOf(networkOf(groupsOf(base), length))).toBe(base & mask);
+        const network = { address: base & mask, bits: length };
+        expect(networkOf(base, length)).toBe(base & mask);
         for (const candidate of [other, base, base ^ (1n << BigInt(flipped))]) {
           const isV4 = candidate >> 32n === 0xffffn;
           const expected = (candidate & mask) === (base & mask) && !(isV4 && length < 96);
-          expect(containsAddress(network, groupsOf(candidate))).toBe(expected);
+          expect(containsAddress(network, candidate)).toBe(expected);
         }
       }),
       { numRuns: 2000 },
@@ -92,7 +87,7 @@ describe('a network', () => {
     fc.assert(
       fc.property(bits128, bits, (base, length) => {
         const mask = ONES ^ ((1n << BigInt(128 - length)) - 1n);
-        const address = groupsOf(base & mask);
+        const address = base & mask;
         const text = formatIpAddress(address);
         const isV4 = !text.includes(':');
         const parsed = parseIpNetwork(`${text}/${isV4 ? length - 96 : length}`);

@@ -7,87 +7,87 @@ import { serviceOf } from '../support/service.ts';
 
 const bytesOf = (length: number, fill = 1) => new Uint8Array(length).fill(fill);
 
-describe('held answers', () => {
-  test('are those that were asked for twice, until the archive changes', () => {
+describe('cached responses', () => {
+  test('are those of questions that were asked twice, until the archive changes', () => {
     using place = temporaryArchive();
     const { database, apiKeys } = place.archive;
-    const held = new ResponseCache(database, 10_000);
+    const cache = new ResponseCache(database, 10_000);
     database.readShared(() => {
-      expect(held.offer('a', bytesOf(10), false)).toBeUndefined();
-      expect(held.find('a')).toBeUndefined();
-      const given = held.offer('a', bytesOf(10), true);
+      expect(cache.offer('a', bytesOf(10), false, cache.state)).toBeUndefined();
+      expect(cache.find('a')).toBeUndefined();
+      const given = cache.offer('a', bytesOf(10), true, cache.state);
       expect(given).toMatchObject({ packed: true });
       expect(given?.body.size).toBe(10);
-      expect(held.find('a')).toBe(given!);
-      expect(held.find('b')).toBeUndefined();
+      expect(cache.find('a')).toBe(given!);
+      expect(cache.find('b')).toBeUndefined();
     });
     const request = { account: 'a@b', name: undefined, tier: 'free', requestsPerMinute: undefined };
     database.write(() => apiKeys.create(request, NOW_MS));
     database.readShared(() => {
-      expect(held.find('a')).toBeUndefined();
+      expect(cache.find('a')).toBeUndefined();
       // What was asked once before the change was another question.
-      expect(held.offer('a', bytesOf(10), false)).toBeUndefined();
+      expect(cache.offer('a', bytesOf(10), false, cache.state)).toBeUndefined();
     });
   });
 
-  test('come to no more than they may, each with what it takes beside its body, and the longest unasked go first', () => {
+  test('take no more memory than allowed, each with its overhead, and the least recently used go first', () => {
     using place = temporaryArchive();
     const { database } = place.archive;
     const bytesMax = 100_000;
-    const held = new ResponseCache(database, bytesMax);
+    const cache = new ResponseCache(database, bytesMax);
     const hold = (question: string, length: number) => {
-      held.offer(question, bytesOf(length), false);
-      return held.offer(question, bytesOf(length), false);
+      cache.offer(question, bytesOf(length), false, cache.state);
+      return cache.offer(question, bytesOf(length), false, cache.state);
     };
     database.readShared(() => {
       for (let i = 0; i < 12; i += 1) hold(`q${i}`, 9000);
-      expect(held.bytes).toBeLessThanOrEqual(bytesMax);
-      expect(held.find('q1')).toBeUndefined();
-      expect(held.find('q3')).toBeDefined();
+      expect(cache.bytes).toBeLessThanOrEqual(bytesMax);
+      expect(cache.find('q1')).toBeUndefined();
+      expect(cache.find('q3')).toBeDefined();
       hold('new', 9000);
-      expect(held.bytes).toBeLessThanOrEqual(bytesMax);
-      expect(held.bytes).toBeGreaterThan(90_000);
-      expect(held.find('q3')).toBeDefined();
-      expect(held.find('q2')).toBeUndefined();
+      expect(cache.bytes).toBeLessThanOrEqual(bytesMax);
+      expect(cache.bytes).toBeGreaterThan(90_000);
+      expect(cache.find('q3')).toBeDefined();
+      expect(cache.find('q2')).toBeUndefined();
       expect(hold('large', bytesMax / 8)).toBeUndefined();
       expect(hold('x'.repeat(513), 1)).toBeUndefined();
       // Thousands of empty ones are no way around it.
       for (let i = 0; i < 1000; i += 1) hold(`${'e'.repeat(400)}${i}`, 0);
-      expect(held.bytes).toBeLessThanOrEqual(bytesMax);
-      expect(held.find(`${'e'.repeat(400)}900`)).toBeUndefined();
-      expect(held.find(`${'e'.repeat(400)}999`)).toBeDefined();
+      expect(cache.bytes).toBeLessThanOrEqual(bytesMax);
+      expect(cache.find(`${'e'.repeat(400)}900`)).toBeUndefined();
+      expect(cache.find(`${'e'.repeat(400)}999`)).toBeDefined();
     });
   });
 
-  test('are held once, however many were under way at once', () => {
+  test('are cached once, however many were under way at once', () => {
     using place = temporaryArchive();
     const { database } = place.archive;
-    const held = new ResponseCache(database, 100_000);
+    const cache = new ResponseCache(database, 100_000);
     database.readShared(() => {
-      for (let i = 0; i < 64; i += 1) held.offer('q', bytesOf(10_000), true);
-      const { bytes } = held;
+      for (let i = 0; i < 64; i += 1) cache.offer('q', bytesOf(10_000), true, cache.state);
+      const { bytes } = cache;
       expect(bytes).toBeLessThan(12_000);
-      held.offer('other', bytesOf(10_000), true);
-      held.offer('other', bytesOf(10_000), true);
-      expect(held.bytes).toBeLessThan(3 * bytes);
-      expect(held.find('q')).toBeDefined();
-      expect(held.find('other')).toBeDefined();
+      cache.offer('other', bytesOf(10_000), true, cache.state);
+      cache.offer('other', bytesOf(10_000), true, cache.state);
+      expect(cache.bytes).toBeLessThan(3 * bytes);
+      expect(cache.find('q')).toBeDefined();
+      expect(cache.find('other')).toBeDefined();
     });
   });
 
-  test('that were made of an earlier state are not held', () => {
+  test('that were made of an earlier state are not cached', () => {
     using place = temporaryArchive();
     const { database } = place.archive;
-    const held = new ResponseCache(database, 1000);
-    const { state } = held;
-    database.readShared(() => held.offer('a', bytesOf(1), false));
+    const cache = new ResponseCache(database, 1000);
+    const { state } = cache;
+    database.readShared(() => cache.offer('a', bytesOf(1), false, cache.state));
     database.write(() => undefined);
-    expect(held.offer('a', bytesOf(1), false, state)).toBeUndefined();
-    database.readShared(() => expect(held.find('a')).toBeUndefined());
+    expect(cache.offer('a', bytesOf(1), false, state)).toBeUndefined();
+    database.readShared(() => expect(cache.find('a')).toBeUndefined());
   });
 });
 
-test('an answer that is held is the answer, with all its headers, in every form', async () => {
+test('a cached response is the response, with all its headers, in every form', async () => {
   using place = temporaryArchive();
   const snapshots = Array.from({ length: 40 }, (_, i) =>
     sampleSnapshot({ timestamp: START_MS + i, bids: [{ price: 0.5, size: i + 1 }] }),
@@ -123,7 +123,7 @@ test('an answer that is held is the answer, with all its headers, in every form'
   }
 });
 
-test('an import is seen by the next request for what was held', async () => {
+test('an import is seen by the next request for a cached response', async () => {
   using place = temporaryArchive();
   await importRecords(place.archive, [sampleMarket(), sampleSnapshot({ timestamp: START_MS })]);
   const { get } = serviceOf(place.archive);

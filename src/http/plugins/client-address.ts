@@ -1,6 +1,6 @@
 import { containsAddress, formatIpAddress, type IpNetwork, isIpv4, networkOf, parseIpAddress } from './ip-address.ts';
 
-/** Proxies in a row that are believed; what is further left in a header is not looked at. */
+/** Proxies in a row that are trusted; what is further left in a header is not read. */
 const HOPS_MAX = 16;
 /** What a network gives to one site: a client of IPv6 has at least so many addresses. */
 const IPV6_SITE_BITS = 64;
@@ -19,11 +19,10 @@ const PAIRS = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[^"\
 const NODE = /^for=(?:([0-9.]+)|"([0-9.]+)(?::\d{1,5})?"|"\[([0-9A-Fa-f:.]+)\](?::\d{1,5})?")$/i;
 
 /**
- * Whose requests these are. Of a peer that is a trusted proxy, the client is the right-most address it and the proxies in
- * front of it name that is not a trusted proxy itself. What is no address ends the walk at the last good one: whatever
- * stands further left, the client may have written itself. X-Forwarded-For decides; Forwarded (RFC 7239) is read where there
- * is none, so a client cannot bring the one that its proxy does not write. Addresses are in their one spelling (RFC 5952),
- * IPv4 within IPv6 as IPv4.
+ * The client's address of a request. If the peer is a trusted proxy, it is the right-most forwarded address that is no
+ * trusted proxy itself. What is no address ends the walk at the last good one: the client may have written everything left
+ * of it. X-Forwarded-For decides; Forwarded (RFC 7239) is read where there is none, so a client cannot send the one that its
+ * proxy does not write. Addresses are in their one spelling (RFC 5952), IPv4 within IPv6 as IPv4.
  */
 export class ClientAddresses {
   readonly #trusted: readonly IpNetwork[];
@@ -41,7 +40,7 @@ export class ClientAddresses {
     return forwarded === null ? peer : this.#walk(peer, forwarded, addressInForwarded);
   }
 
-  /** Whether what a request says of where it comes from is to be believed. */
+  /** Whether a trusted proxy has forwarded the request. */
   isFromProxy(request: Request, server: AddressSource | null): boolean {
     return this.#trusted.length > 0 && this.#trusts(this.#peerOf(request, server));
   }
@@ -57,7 +56,7 @@ export class ClientAddresses {
     return address !== undefined && this.#trusted.some((network) => containsAddress(network, address));
   }
 
-  /** From the right to the left, as long as it is a trusted proxy that says who comes before it. */
+  /** From the right to the left, as long as each address is that of a trusted proxy. */
   #walk(peer: string, header: string, read: (element: string) => string | undefined): string {
     let client = peer;
     let end = header.length;
@@ -68,7 +67,7 @@ export class ClientAddresses {
       if (address === undefined) return client;
       client = formatIpAddress(address);
       if (!this.#trusts(client)) return client;
-      // At -1 the first element was read; `lastIndexOf` would take a negative place for 0.
+      // At -1 the first element was read; `lastIndexOf` would take a negative position for 0.
       end = comma;
       if (end === 0) return client;
     }
@@ -76,19 +75,19 @@ export class ClientAddresses {
   }
 }
 
-/** What an address is counted under without a key: itself, or of IPv6 its /64, in which a client can take any. */
+/** The subject of an address's rate limit: the address, or of IPv6 its /64, in which a client can take any. */
 export function budgetSubject(address: string): string {
   if (!address.includes(':')) return address;
-  const groups = parseIpAddress(address);
-  if (groups === undefined || isIpv4(groups)) return address;
-  return `${formatIpAddress(networkOf(groups, IPV6_SITE_BITS))}/${IPV6_SITE_BITS}`;
+  const parsed = parseIpAddress(address);
+  if (parsed === undefined || isIpv4(parsed)) return address;
+  return `${formatIpAddress(networkOf(parsed, IPV6_SITE_BITS))}/${IPV6_SITE_BITS}`;
 }
 
-/** The one spelling of a peer's address as a socket says it: a link-local one may come with its zone. */
+/** The one spelling of a peer's address as a socket has it: a link-local one may come with its zone. */
 function canonicalPeer(address: string): string {
   if (!address.includes(':')) return address;
-  const groups = parseIpAddress(address.replace(/%.*$/s, ''));
-  return groups === undefined ? UNKNOWN : formatIpAddress(groups);
+  const parsed = parseIpAddress(address.replace(/%.*$/s, ''));
+  return parsed === undefined ? UNKNOWN : formatIpAddress(parsed);
 }
 
 function addressInForwardedFor(element: string): string | undefined {
@@ -96,7 +95,7 @@ function addressInForwardedFor(element: string): string | undefined {
   return match?.[1] ?? match?.[2] ?? match?.[3];
 }
 
-/** `for=` of one element; undefined where that is missing, stands twice, or anything beside it is malformed. */
+/** `for=` of one element; undefined where that is missing, comes twice, or anything next to it is malformed. */
 function addressInForwarded(element: string): string | undefined {
   const pairs = element.split(';');
   if (!pairs.every((pair) => PAIRS.test(pair))) return undefined;

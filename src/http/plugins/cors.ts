@@ -3,9 +3,9 @@ import { ALLOWED_METHODS } from '../routes.ts';
 
 /** Browsers keep a preflight's answer for two hours at the most. */
 const PREFLIGHT_SECONDS = 7200;
-/** Request headers that make a difference here. */
+/** Request headers that this service reads. */
 const REQUEST_HEADERS = 'authorization, accept, if-none-match, last-event-id';
-/** What a script may read beside the headers that the Fetch standard allows by itself. */
+/** Headers that a script may read besides those that the Fetch standard allows by itself. */
 const READABLE = [
   'x-ratelimit-limit',
   'x-ratelimit-remaining',
@@ -18,8 +18,8 @@ const READABLE = [
 ].join(', ');
 
 /**
- * Lets scripts of other origins read the answers (Fetch standard, 3.2). Never with credentials: a key is sent by whoever
- * wrote the script, not by the browser.
+ * Lets scripts of other origins read the answers (Fetch standard, 3.2). Never with credentials: the script sends the key,
+ * not the browser.
  */
 export class Cors {
   readonly #origins: ReadonlySet<string> | '*';
@@ -29,7 +29,7 @@ export class Cors {
     this.#origins = origins === '*' ? origins : new Set(origins);
   }
 
-  /** Whether a browser asks if a script may send its request, and it may. */
+  /** Whether a request is a preflight of an allowed origin. */
   isPreflight(request: Request): boolean {
     if (request.method !== 'OPTIONS' || !this.allows(request)) return false;
     return request.headers.has('origin') && request.headers.has('access-control-request-method');
@@ -46,10 +46,10 @@ export class Cors {
     return respond(set, null, headers, 204);
   }
 
-  /** Says on an answer, whatever its status, who may read it. */
+  /** Sets on an answer, whatever its status, the headers that let its origin read it. */
   describe(answer: Response, request: Request): void {
     const { headers } = answer;
-    // Which origin asks makes a difference, also to an answer that names none.
+    // The origin makes a difference, also to an answer that names none.
     if (this.#origins !== '*') headers.append('vary', 'Origin');
     const allowed = this.#allowed(request);
     if (allowed === undefined) return;
@@ -57,7 +57,7 @@ export class Cors {
     headers.set('access-control-expose-headers', READABLE);
   }
 
-  /** Whether the origin of a request is one of them. */
+  /** Whether the origin of a request is allowed. */
   allows(request: Request): boolean {
     return this.#allowed(request) !== undefined;
   }

@@ -1,18 +1,13 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** Of IPv6: eight groups of 16 bits. */
-const GROUPS = 8;
-const GROUP_BITS = 16;
 const ADDRESS_BITS = 128;
 /** An IPv4 address is the last 32 bits of ::ffff:0:0/96 (RFC 4291, 2.5.5.2). */
 const MAPPED_BITS = 96;
-const MAPPED_MARK = 0xffff;
-const ALL_ONES = 0xffff;
-
+const MAPPED = 0xffffn;
 const PREFIX_LENGTH = /^(?:0|[1-9]\d{0,2})$/;
 
-/** Eight groups, the first one first. An IPv4 address is its IPv4-mapped form: both spellings are one address. */
-export type IpAddress = readonly number[];
+/** Its 128 bits. An IPv4 address is its IPv4-mapped form: both spellings are one address. */
+export type IpAddress = bigint;
 
 /** All addresses whose first `bits` bits are those of `address`, whose other bits are 0. */
 export interface IpNetwork {
@@ -23,21 +18,16 @@ export interface IpNetwork {
 
 /**
  * IPv4 as four decimals without leading zeros, or IPv6 in any form of RFC 4291, 2.2; undefined for anything else: zones,
- * brackets and ports are none of an address.
+ * brackets and ports are no part of an address.
  */
 export function parseIpAddress(text: string): IpAddress | undefined {
-  if (isIPv4(text)) {
-    const [a, b, c, d] = text.split('.').map(Number) as [number, number, number, number];
-    return [0, 0, 0, 0, 0, MAPPED_MARK, a * 256 + b, c * 256 + d];
-  }
+  if (isIPv4(text)) return text.split('.').reduce((bits, byte) => (bits << 8n) | BigInt(byte), MAPPED);
   if (!isIPv6(text) || text.includes('%')) return undefined;
-  const [head, tail = []] = canonical(text).split('::').map(groupsOf);
-  const missing = GROUPS - head!.length - tail.length;
-  return [...head!, ...Array<number>(missing).fill(0), ...tail];
-}
-
-function groupsOf(text: string): number[] {
-  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+  const [head = [], tail = []] = canonical(text)
+    .split('::')
+    .map((part) => part.split(':').filter((group) => group !== ''));
+  const groups = [...head, ...Array<string>(8 - head.length - tail.length).fill('0'), ...tail];
+  return BigInt(`0x${groups.map((group) => group.padStart(4, '0')).join('')}`);
 }
 
 /** Of an IPv6 address: RFC 5952, in groups only. */
@@ -47,49 +37,40 @@ function canonical(text: string): string {
 
 /** The one spelling of an address: RFC 5952, and dotted decimals for IPv4. */
 export function formatIpAddress(address: IpAddress): string {
-  if (!isIpv4(address)) return canonical(address.map((group) => group.toString(16)).join(':'));
-  return address
-    .slice(6)
-    .flatMap((group) => [group >> 8, group & 255])
-    .join('.');
+  if (isIpv4(address)) return [24n, 16n, 8n, 0n].map((shift) => (address >> shift) & 255n).join('.');
+  return canonical(
+    address
+      .toString(16)
+      .padStart(32, '0')
+      .replace(/(?<=.)(?=(?:.{4})+$)/g, ':'),
+  );
 }
 
 export function isIpv4(address: IpAddress): boolean {
-  return address[5] === MAPPED_MARK && address.slice(0, 5).every((group) => group === 0);
+  return address >> 32n === MAPPED;
 }
 
 /**
- * An address, which is a network of one, or `address/bits`; undefined for anything else, also where a bit behind the first
- * `bits` is set: `10.1.2.3/8` says two things.
+ * An address, which is a network of one, or `address/bits`; undefined for anything else, also where a bit after the first
+ * `bits` is set: `10.1.2.3/8` means two things.
  */
 export function parseIpNetwork(text: string): IpNetwork | undefined {
-  const slash = text.indexOf('/');
-  const name = slash < 0 ? text : text.slice(0, slash);
+  const [name = '', length, ...rest] = text.split('/');
   const address = parseIpAddress(name);
-  if (address === undefined) return undefined;
-  if (slash < 0) return { address, bits: ADDRESS_BITS };
-  const written = text.slice(slash + 1);
-  if (!PREFIX_LENGTH.test(written)) return undefined;
-  const bits = Number(written) + (name.includes(':') ? 0 : MAPPED_BITS);
-  if (bits > ADDRESS_BITS) return undefined;
-  return networkOf(address, bits).every((group, index) => group === address[index]) ? { address, bits } : undefined;
+  if (address === undefined || rest.length > 0) return undefined;
+  if (length === undefined) return { address, bits: ADDRESS_BITS };
+  if (!PREFIX_LENGTH.test(length)) return undefined;
+  const bits = Number(length) + (name.includes(':') ? 0 : MAPPED_BITS);
+  return bits <= ADDRESS_BITS && networkOf(address, bits) === address ? { address, bits } : undefined;
 }
 
 /** The first `bits` bits of an address, the others 0. */
 export function networkOf(address: IpAddress, bits: number): IpAddress {
-  return address.map((group, index) => group & maskOf(bits - index * GROUP_BITS));
-}
-
-/** A mask of one group with its first `bits` bits set. */
-function maskOf(bits: number): number {
-  const set = Math.max(0, Math.min(GROUP_BITS, bits));
-  return ALL_ONES & ~(ALL_ONES >> set);
+  const rest = BigInt(ADDRESS_BITS - bits);
+  return (address >> rest) << rest;
 }
 
 /** Whether `address` is one of `network`. IPv4 addresses are in IPv4 networks only: `::/0` is every address of IPv6. */
-export function containsAddress(network: IpNetwork, address: IpAddress): boolean {
-  if (isIpv4(address) && network.bits < MAPPED_BITS) return false;
-  return network.address.every(
-    (group, index) => ((group ^ address[index]!) & maskOf(network.bits - index * GROUP_BITS)) === 0,
-  );
+export function containsAddress({ address: first, bits }: IpNetwork, address: IpAddress): boolean {
+  return networkOf(address, bits) === first && (bits >= MAPPED_BITS || !isIpv4(address));
 }

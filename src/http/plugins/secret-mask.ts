@@ -10,7 +10,7 @@ const PUBLIC_ID = /^(?:0x[0-9a-f]+|\d+)$/i;
 const KEY_PREFIX = /br_live_\w*/gi;
 const PRINTABLE_ASCII = /^[ -~]*$/;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}]/gu;
-/** What our parameters take: integers, instants, names, lists of them; no cursor, which nobody can tell from a secret. */
+/** Values of our parameters: integers, instants, names, lists of them; no cursor, which looks like a secret. */
 const PLAIN_VALUE = /^[\w.:+-]{0,40}(?:,[\w.:+-]{0,40})*$/;
 const SHOWN: ReadonlySet<string> = new Set(
   Object.values<Route>(ROUTES)
@@ -34,7 +34,7 @@ export function maskedTarget(url: string): string {
   return printableAscii(`${path}${query}${cut}`);
 }
 
-/** Any other text of a stranger: without what looks like a key, without control characters, cut to `charsMax`. */
+/** Any other text of a client: without what looks like a key, without control characters, cut to `charsMax`. */
 export function maskedText(text: string, charsMax: number): string {
   const cut = text.length > charsMax ? `${text.slice(0, charsMax)}${MASK}` : text;
   return printableAscii(maskedEscapes(cut));
@@ -69,11 +69,11 @@ function isPlainValue(name: string, value: string): boolean {
   return decoded !== undefined && PLAIN_VALUE.test(decoded) && masked(decoded) === decoded;
 }
 
-/** A piece as it was sent where what it stands for shows no key; else nothing of it. */
+/** A piece as it was sent if it shows no key when decoded; else nothing of it. */
 function maskedEscapes(piece: string): string {
   if (!piece.includes('%')) return masked(piece);
   const decoded = decode(piece);
-  // Escapes of escapes are nobody's honest request.
+  // No honest request has escapes of escapes.
   if (decoded === undefined || decoded.includes('%') || masked(decoded) !== decoded) return MASK;
   return piece;
 }
@@ -88,7 +88,7 @@ function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    // URIError: exactly what is asked about.
+    // URIError: the escapes are malformed.
     return undefined;
   }
 }

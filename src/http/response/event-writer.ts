@@ -3,15 +3,15 @@ import type { Outcome } from '../../domain/outcome.ts';
 import type { Position } from '../../domain/page.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { SegmentSlice } from '../../segment/segment-header.ts';
-import type { LabelBytes, SnapshotWriter } from '../../segment/snapshot-writer.ts';
+import type { LabelBytes } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { positionAt } from '../../store/series-walk.ts';
 import type { OutcomePage } from '../../store/snapshots.ts';
-import type { SentGap } from '../v1/stream-gaps.ts';
+import type { GapEvent } from '../v1/stream-gaps.ts';
 import { eventId } from '../v1/stream-position.ts';
-import { JsonForm } from './snapshot-envelope.ts';
+import { jsonEnvelope, MarketLabels, writersInto } from './snapshot-envelope.ts';
 
-/** A slice ends behind the event that takes it past so many bytes, or so many rendered levels: about a millisecond of work. */
+/** A slice ends after the event that takes it past so many bytes, or so many rendered levels: about a millisecond of work. */
 const SLICE_BYTES_MAX = 256 * 1024;
 const SLICE_LEVELS_MAX = 10_000;
 
@@ -19,7 +19,7 @@ const encoder = new TextEncoder();
 const SNAPSHOT_OPENS = encoder.encode('\nevent: snapshot\ndata: ');
 const EVENT_ENDS = encoder.encode('\n\n');
 
-/** What a stream has told. */
+/** How many events of each kind a stream has sent. */
 export interface StreamTally {
   readonly snapshots: number;
   readonly gaps: number;
@@ -33,18 +33,19 @@ interface Series {
   slice: number;
   /** In the present slice, of the record that comes next. */
   index: number;
-  /** Whether the writer stands in front of that record. */
+  /** Whether that record is the next one of the writer. */
   isOpen: boolean;
 }
 
 /**
- * Where events are written (HTML Standard, 9.2.5), one slice after another. Snapshots are written as in answers. What it
- * wrote must be copied before the next slice begins: one desk serves all streams.
+ * Writes events (HTML Standard, 9.2.5), one slice after another; snapshots as in answers. A slice must be copied before the
+ * next one begins: one writer serves all streams.
  */
 export class EventWriter {
-  readonly #form = new JsonForm();
+  readonly #envelope = jsonEnvelope();
+  readonly #labels = new MarketLabels(this.#envelope);
   readonly #out = new ByteBuffer();
-  readonly #writers: Readonly<Record<Outcome, SnapshotWriter>> = this.#form.writersInto(this.#out);
+  readonly #writers = writersInto(this.#out, this.#envelope);
   #depth: number | undefined;
   #renderedMax = 0;
   #series: Series[] = [];
@@ -58,14 +59,14 @@ export class EventWriter {
     this.#renderedMax = this.#rendered + SLICE_LEVELS_MAX;
     this.#series = outcomes.map((outcome, series) => {
       const slices = plan.slices[series]!;
-      const labels = this.#form.labelsOf(market, outcome);
+      const labels = this.#labels.of(market, outcome);
       return { outcome, labels, slices, slice: 0, index: slices[0]?.from ?? 0, isOpen: false };
     });
     this.#sequence = plan.sequence;
     this.#next = 0;
   }
 
-  /** The place of the snapshot that comes next; undefined behind the page's last one. */
+  /** The position of the next snapshot; undefined after the page's last one. */
   get nextPosition(): Position | undefined {
     const number = this.#sequence[this.#next];
     if (number === undefined) return undefined;
@@ -77,34 +78,31 @@ export class EventWriter {
     return this.#out.length > SLICE_BYTES_MAX || this.#rendered > this.#renderedMax;
   }
 
-  /** Writes the next snapshot, which is there, at `place`. */
-  writeSnapshot(place: Position, scope: string): void {
+  /** Writes the next snapshot, whose position is `position`. */
+  writeSnapshot(position: Position, scope: string): void {
     const series = this.#series[this.#sequence[this.#next]!]!;
     const slice = series.slices[series.slice]!;
     const writer = this.#writers[series.outcome];
-    if (!series.isOpen) {
-      writer.open({ ...slice, from: series.index }, series.labels, this.#depth);
-      series.isOpen = true;
-    }
-    this.#write(`id: ${eventId({ kind: 'snapshot', ...place }, scope)}`);
+    if (!series.isOpen) writer.open({ ...slice, from: series.index }, series.labels, this.#depth);
+    this.#write(`id: ${eventId({ kind: 'snapshot', ...position }, scope)}`);
     this.#out.append(SNAPSHOT_OPENS);
     writer.writeNext();
     this.#out.append(EVENT_ENDS);
     this.#next += 1;
     series.index += 1;
-    if (series.index < slice.to) return;
+    series.isOpen = series.index < slice.to;
+    if (series.isOpen) return;
     series.slice += 1;
     series.index = series.slices[series.slice]?.from ?? 0;
-    series.isOpen = false;
   }
 
-  writeGap({ gap, place }: SentGap, scope: string): void {
+  writeGap({ gap, position }: GapEvent, scope: string): void {
     const { fromMs, toMs, reason } = gap;
     const data = JSON.stringify({ from: formatInstant(fromMs), to: formatInstant(toMs), reason });
-    this.#write(`id: ${eventId(place, scope)}\nevent: gap\ndata: ${data}\n\n`);
+    this.#write(`id: ${eventId(position, scope)}\nevent: gap\ndata: ${data}\n\n`);
   }
 
-  /** Without an id: whoever comes back goes on behind the last record it has. */
+  /** Without an id: a client that comes back goes on after its last record. */
   writeEnd(tally: StreamTally): void {
     this.#write(`event: end\ndata: ${JSON.stringify(tally)}\n\n`);
   }

@@ -36,7 +36,7 @@ export type Problem = Static<typeof Problem>;
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
-  /** What is said instead of the error's own message where that speaks of the inside. */
+  /** In place of the error's own message where that shows internals. */
   readonly detail?: string;
 }
 
@@ -51,7 +51,7 @@ const UNAVAILABLE: ProblemKind = {
   detail: 'the archive cannot answer right now: try again later',
 };
 
-/** Every problem this service answers with. Kinds that only the command line meets are defects when they get here. */
+/** Every problem of an answer. Kinds that only the command line has are defects when they get here. */
 const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
   'malformed-request': { status: 400, title: 'Malformed request' },
   'invalid-parameter': { status: 400, title: 'Invalid parameter' },
@@ -61,7 +61,7 @@ const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
   'method-not-allowed': { status: 405, title: 'Method not allowed' },
   'rate-limited': { status: 429, title: 'Too many requests' },
   unavailable: UNAVAILABLE,
-  // Says what there is too much of, which is nothing of the inside.
+  // The message names what there is too much of, which is nothing internal.
   busy: { status: 503, title: 'Service busy' },
   'rejected-record': INTERNAL,
   conflict: { status: 409, title: 'Conflict' },

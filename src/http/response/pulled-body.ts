@@ -5,20 +5,20 @@
  */
 export const READER_SECONDS = 240;
 
-/** Whom a body is for. */
+/** The reader of a body. */
 export interface Reader {
   readonly request: Request;
-  /** The part of the server that says how long it waits for a client; null when a request is handled without one. */
+  /** Sets how long the server waits for a client; null when a request is handled without one. */
   readonly server: { timeout(request: Request, seconds: number): void } | null;
 }
 
-/** A body that is sent for so long would hold its connection to times of its own afterwards: it ends with it. */
+/** The connection ends with such a body: it would keep the body's timeout afterwards. */
 export const PULLED_BODY_HEADERS = { connection: 'close' } as const;
 
 /**
  * `chunks` at the pace at which the client reads, one ahead of it: as long as it takes any, and however long the next chunk takes
  * to be made. A client that takes none for READER_SECONDS is closed, and has left. An error cuts the connection off, so that
- * nobody takes what came for the whole. `ended` is called once, with the error if there was one.
+ * no client takes a part for the whole. `ended` is called once, with the error if there was one.
  */
 export function pulledBody(
   chunks: AsyncGenerator<Uint8Array>,

@@ -16,6 +16,8 @@ const GZIP_LEVEL = 1;
 const GZIP_HERE_BYTES_MAX = 1024 * 1024;
 const gzipElsewhere = promisify(gzip);
 
+const VARY = 'Accept, Accept-Encoding';
+const CACHE_CONTROL = 'private, no-cache';
 const JSON_TYPE = 'application/json';
 const MSGPACK_TYPE = 'application/msgpack';
 export const EVENT_STREAM_TYPE = 'text/event-stream';
@@ -23,11 +25,11 @@ export const EVENT_STREAM_TYPE = 'text/event-stream';
 export type Format = 'json' | 'msgpack';
 type Encoding = 'zstd' | 'gzip' | 'identity';
 
-/** How one request wants its answer. */
+/** A request with the form of its answer. */
 export interface Negotiated extends Exchange {
   readonly format: Format;
   readonly encoding: Encoding;
-  /** What is asked for, and in which form: the same question has the same answer until the archive changes. */
+  /** Target and form: the same question has the same answer until the archive changes. */
   readonly question: string;
 }
 
@@ -35,13 +37,13 @@ export function negotiate(exchange: Exchange): Negotiated {
   const { request, knownUntilMs } = exchange;
   const format = prefersMsgpack(request.headers.get('accept') ?? '') ? 'msgpack' : 'json';
   const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
-  // What is known at one instant is no answer at another, whoever asks. A target has no blanks.
+  // An answer of one instant is none of another. A target has no blanks.
   const until = knownUntilMs === undefined ? '' : ` until ${knownUntilMs}`;
   const question = `${format} ${encoding} ${targetOf(request)}${until}`;
   return { ...exchange, format, encoding, question };
 }
 
-/** What the client likes best; of what it likes equally, the smallest. */
+/** The encoding that the client prefers; of equally preferred ones the smallest. */
 function encodingOf(accept: string): Encoding {
   if (accept === '') return 'identity';
   const quality = qualities(accept);
@@ -52,24 +54,24 @@ function encodingOf(accept: string): Encoding {
   return gzip === best ? 'gzip' : 'identity';
 }
 
-/** Makes answers out of documents and ready bytes: format, compression, entity tags. */
+/** Makes responses of documents and of ready bytes: format, compression, entity tags. */
 export class Responder {
   // Plain maps: any msgpack reader understands them, msgpackr's records would need its own.
   readonly #packr = new Packr({ useRecords: false, variableMapSize: true });
   /** Of the archive and the program: neither's entity tags are another one's. */
   readonly #seed: bigint;
-  readonly #held: ResponseCache;
+  readonly #cache: ResponseCache;
 
-  constructor(archiveId: string, version: string, held: ResponseCache) {
-    this.#held = held;
+  constructor(archiveId: string, version: string, cache: ResponseCache) {
+    this.#cache = cache;
     this.#seed = Bun.hash.xxHash3(`${archiveId} ${version}`);
   }
 
-  /** An answer made of values, sent and not held. */
+  /** A response made of values, and not cached. */
   document(document: unknown, negotiated: Negotiated, etag?: string): Response {
     const body = this.encode(document, negotiated.format);
     const packed = compress(body, negotiated.encoding);
-    return this.#send(packed ?? body, packed !== undefined, negotiated, etag);
+    return send(packed ?? body, packed !== undefined, negotiated, etag);
   }
 
   encode(document: unknown, format: Format): Uint8Array<ArrayBuffer> {
@@ -77,8 +79,8 @@ export class Responder {
   }
 
   /**
-   * A strong entity tag for an answer about a resolved market; undefined while it is unresolved. It names the state of the
-   * market and of all its records (a random number of 53 bits, new with every change), and by a hash of 64 bits the archive,
+   * A strong entity tag for an answer about a resolved market; undefined while it is unresolved. It has the state of the
+   * market and of all its records (a random number of 53 bits, new with every change), and in a hash of 64 bits the archive,
    * the program's version, the question as it was asked, and the form of the answer; so it is known before anything is read.
    */
   entityTag(market: StoredMarket, { question }: Negotiated): string | undefined {
@@ -89,77 +91,68 @@ export class Responder {
 
   /** 304 when the client's copy is the answer that would be sent, else undefined. */
   notModified({ request, set }: Exchange, etag: string | undefined): Response | undefined {
-    const held = request.headers.get('if-none-match');
-    if (etag === undefined || held === null) return undefined;
-    const matches = held.trim() === '*' || held.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
-    if (!matches) return undefined;
-    return respond(set, null, { vary: VARY, etag }, 304);
+    const copies = request.headers.get('if-none-match');
+    if (etag === undefined || copies === null) return undefined;
+    const matches = copies.trim() === '*' || copies.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+    return matches ? respond(set, null, { vary: VARY, etag }, 304) : undefined;
   }
 
-  /** An answer that is read as it is made; null where only its headers are asked for, see `withoutLength`. */
+  /** A response that is read as it is made; null where only its headers are asked for, see `withoutLength`. */
   stream({ set }: Exchange, body: ReadableStream<Uint8Array> | null, headers: Record<string, string>): Response {
-    return respond(set, body, { ...headers, vary: VARY, 'cache-control': 'private, no-cache' });
+    return respond(set, body, { ...headers, vary: VARY, 'cache-control': CACHE_CONTROL });
   }
 
-  /** The answer as it was given before, where it is held; see ResponseCache. Within `Database.readShared`. */
-  held(negotiated: Negotiated, etag?: string): Response | undefined {
-    const held = this.#held.find(negotiated.question);
-    return held === undefined ? undefined : this.#send(held.body, held.packed, negotiated, etag);
+  /** The response as it was given before, where it is cached. Within `Database.readShared`. */
+  cached(negotiated: Negotiated, etag?: string): Response | undefined {
+    const cached = this.#cache.find(negotiated.question);
+    return cached === undefined ? undefined : send(cached.body, cached.packed, negotiated, etag);
   }
 
   /**
-   * Gives an answer, and holds it if it is asked for again and again. Within `Database.readShared`, as `held`; an answer
-   * that was begun in an earlier one says of which `state` of the archive it is.
+   * A response of bytes that are valid until the next one, offered to the cache. Within `Database.readShared`; `state` is
+   * the archive's when the answer was begun, where that was in an earlier view.
    */
   give(
     body: Uint8Array<ArrayBuffer>,
     negotiated: Negotiated,
     etag?: string,
-    state: number = this.#held.state,
+    state: number = this.#cache.state,
   ): Response | Promise<Response> {
-    if (negotiated.encoding === 'gzip' && body.length > GZIP_HERE_BYTES_MAX) {
-      return this.#packElsewhere(body, negotiated, etag, state);
-    }
-    const packed = compress(body, negotiated.encoding);
-    const kept = this.#held.offer(negotiated.question, packed ?? body, packed !== undefined, state);
-    return this.#send(kept?.body ?? packed ?? body, packed !== undefined, negotiated, etag);
+    const give = (packed: Uint8Array<ArrayBuffer> | undefined) => {
+      const bytes = packed ?? body;
+      const cached = this.#cache.offer(negotiated.question, bytes, packed !== undefined, state);
+      return send(cached?.body ?? bytes, packed !== undefined, negotiated, etag);
+    };
+    const isSlow = negotiated.encoding === 'gzip' && body.length > GZIP_HERE_BYTES_MAX;
+    // The next answer will be written over this one.
+    return isSlow
+      ? gzipElsewhere(body.slice(), { level: GZIP_LEVEL }).then(viewOf).then(give)
+      : give(compress(body, negotiated.encoding));
   }
 
   /** `give` for an answer made of values. */
   giveDocument(document: unknown, negotiated: Negotiated, etag?: string): Response | Promise<Response> {
     return this.give(this.encode(document, negotiated.format), negotiated, etag);
   }
-
-  async #packElsewhere(
-    body: Uint8Array,
-    negotiated: Negotiated,
-    etag: string | undefined,
-    state: number,
-  ): Promise<Response> {
-    // The next answer will be written where this one stands.
-    const packed = viewOf(await gzipElsewhere(body.slice(), { level: GZIP_LEVEL }));
-    const kept = this.#held.offer(negotiated.question, packed, true, state);
-    return this.#send(kept?.body ?? packed, true, negotiated, etag);
-  }
-
-  #send(
-    body: Uint8Array<ArrayBuffer> | Blob,
-    packed: boolean,
-    { format, encoding, set }: Negotiated,
-    etag: string | undefined,
-  ): Response {
-    const headers: Record<string, string> = {
-      'content-type': format === 'msgpack' ? MSGPACK_TYPE : JSON_TYPE,
-      vary: VARY,
-      'cache-control': 'private, no-cache',
-    };
-    if (etag !== undefined) headers.etag = etag;
-    if (packed) headers['content-encoding'] = encoding;
-    return respond(set, body, headers);
-  }
 }
 
-/** Undefined where it does not pay. */
+function send(
+  body: Uint8Array<ArrayBuffer> | Blob,
+  packed: boolean,
+  { format, encoding, set }: Negotiated,
+  etag: string | undefined,
+): Response {
+  const headers: Record<string, string> = {
+    'content-type': format === 'msgpack' ? MSGPACK_TYPE : JSON_TYPE,
+    vary: VARY,
+    'cache-control': CACHE_CONTROL,
+  };
+  if (etag !== undefined) headers.etag = etag;
+  if (packed) headers['content-encoding'] = encoding;
+  return respond(set, body, headers);
+}
+
+/** Undefined where it does not pay off. */
 function compress(body: Uint8Array<ArrayBuffer>, encoding: Encoding): Uint8Array<ArrayBuffer> | undefined {
   if (encoding === 'identity' || body.length < BYTES_MIN[encoding]) return undefined;
   if (encoding === 'zstd') return viewOf(Bun.zstdCompressSync(body, { level: ZSTD_LEVEL }));
@@ -179,8 +172,6 @@ export function withoutLength(response: Response): Response {
   headers.set('transfer-encoding', 'chunked');
   return new Response(null, { headers });
 }
-
-const VARY = 'Accept, Accept-Encoding';
 
 /** Typed as bytes of an ordinary buffer, which is what every body here is. */
 function viewOf(body: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -1,34 +1,34 @@
 import type { Database } from '../../store/database.ts';
 
-/** Questions that are remembered for having been asked once, about: a power of two. */
+/** Slots for questions that were asked once: a power of two. */
 const ASKED_ONCE = 16_384;
 /** Longer questions are answered each time: nobody asks them by accident. */
 const QUESTION_CHARS_MAX = 512;
-/** What a held answer takes beside its body and its question. */
-const BYTES_BESIDE = 512;
+/** Memory of a cached response besides its body and its question. */
+const OVERHEAD_BYTES = 512;
 
-/** An answer's body as it was sent. */
+/** A body as it was sent. */
 export interface CachedResponse {
   readonly body: Blob;
-  /** What it takes in memory, about. */
+  /** Its memory, about. */
   readonly bytes: number;
   /** Whether the body is compressed, as the question asks for. */
   readonly packed: boolean;
 }
 
 /**
- * Bodies of answers that were asked for twice, until the archive changes: the lists and pages that everybody reads. They
- * come to `bytesMax` at the most, the longest unasked are given up first; an answer that would take more than an eighth of
- * that is not held. Only within `Database.readShared`.
+ * Bodies of responses to questions that were asked twice, until the archive changes: the lists and pages that many read. They
+ * take `bytesMax` at the most, the least recently used ones are dropped first; a body that would take more than an eighth of
+ * that is not cached. Only within `Database.readShared`.
  */
 export class ResponseCache {
   readonly #database: Database;
   readonly #bytesMax: number;
-  /** The one asked for last stands last. */
-  readonly #held = new Map<string, CachedResponse>();
+  /** Least recently used first. */
+  readonly #cached = new Map<string, CachedResponse>();
   /**
-   * Questions that were asked once, by hash: the last one of each slot. Two that share a hash are taken for one that was asked
-   * twice, which does no harm. (The texts themselves, kept for thousands of requests, cost the collector more than all else.)
+   * Hashes of questions that were asked once: the last one of each slot. Two questions that share a hash count as one that was
+   * asked twice, which does no harm. (The texts, kept for thousands of requests, cost the collector more than all else.)
    */
   readonly #askedOnce = new Uint32Array(ASKED_ONCE);
   #bytes = 0;
@@ -40,65 +40,56 @@ export class ResponseCache {
   }
 
   find(question: string): CachedResponse | undefined {
-    this.#forgetOutdated();
-    const held = this.#held.get(question);
-    if (held === undefined) return undefined;
-    this.#held.delete(question);
-    this.#held.set(question, held);
-    return held;
+    this.#dropOutdated();
+    const cached = this.#cached.get(question);
+    if (cached === undefined) return undefined;
+    this.#cached.delete(question);
+    this.#cached.set(question, cached);
+    return cached;
   }
 
-  /** The state of the archive that answers are held of. */
+  /** The present state of the archive. */
   get state(): number {
     return this.#database.state;
   }
 
   /**
-   * Takes note of an answer just made; returns it when it is held from now on, to be sent without another copy. An answer
-   * that was made in an earlier turn says of which `state` it is.
+   * Notes a response that was made of `state`; returns it if it is cached from now on, to be sent without another copy. One
+   * of an earlier state is not.
    */
-  offer(
-    question: string,
-    body: Uint8Array<ArrayBuffer>,
-    packed: boolean,
-    state: number = this.state,
-  ): CachedResponse | undefined {
-    if (state !== this.state) return undefined;
-    if (question.length > QUESTION_CHARS_MAX) return undefined;
-    this.#forgetOutdated();
-    // Others may have asked the same while this one was made.
-    const held = this.#held.get(question);
-    if (held !== undefined) return held;
+  offer(question: string, body: Uint8Array<ArrayBuffer>, packed: boolean, state: number): CachedResponse | undefined {
+    if (state !== this.state || question.length > QUESTION_CHARS_MAX) return undefined;
+    this.#dropOutdated();
+    // Another request may have asked the same while this response was made.
+    const cached = this.#cached.get(question);
+    if (cached !== undefined) return cached;
     const hash = Bun.hash.crc32(question);
     const slot = hash % ASKED_ONCE;
-    if (this.#askedOnce[slot] !== hash) {
-      this.#askedOnce[slot] = hash;
-      return undefined;
-    }
-    this.#askedOnce[slot] = 0;
-    const bytes = body.length + 2 * question.length + BYTES_BESIDE;
-    if (bytes > this.#bytesMax / 8) return undefined;
-    const answer = { body: new Blob([body]), bytes, packed };
-    this.#held.set(question, answer);
+    const wasAsked = this.#askedOnce[slot] === hash;
+    this.#askedOnce[slot] = wasAsked ? 0 : hash;
+    const bytes = body.length + 2 * question.length + OVERHEAD_BYTES;
+    if (!wasAsked || bytes > this.#bytesMax / 8) return undefined;
+    const response = { body: new Blob([body]), bytes, packed };
+    this.#cached.set(question, response);
     this.#bytes += bytes;
-    for (const [oldest, { bytes: freed }] of this.#held) {
+    for (const [oldest, { bytes: freed }] of this.#cached) {
       if (this.#bytes <= this.#bytesMax) break;
-      this.#held.delete(oldest);
+      this.#cached.delete(oldest);
       this.#bytes -= freed;
     }
-    return answer;
+    return response;
   }
 
-  /** Bytes held, for the test of the bound. */
+  /** Bytes in use, for the test of the bound. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  #forgetOutdated(): void {
-    const { state } = this.#database;
+  #dropOutdated(): void {
+    const { state } = this;
     if (state === this.#state) return;
     this.#state = state;
-    this.#held.clear();
+    this.#cached.clear();
     this.#askedOnce.fill(0);
     this.#bytes = 0;
   }

@@ -8,7 +8,7 @@ export interface ResponseSettings {
   headers: ResponseHeaders;
 }
 
-/** The part of the router's context that answers are made from: what the gate let in (access.ts). */
+/** A request that the gate has let in (access.ts), with the settings of its answer. */
 export interface Exchange {
   readonly request: Request;
   readonly set: ResponseSettings;
@@ -19,8 +19,8 @@ export interface Exchange {
 type Body = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;
 
 /**
- * The one place where responses are made: with the headers that were set for the answer so far, then `headers`. None are left
- * behind: the router would put them into a second response, made from the first one's body as a stream.
+ * The one place where responses are made: with the headers that were set for the answer so far, then `headers`. None stay in
+ * `set`: the router would put them into a second response, made from the first one's body as a stream.
  */
 export function respond(
   set: ResponseSettings,
@@ -32,13 +32,12 @@ export function respond(
   set.headers = {};
   Object.assign(all, headers);
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  // The server would say the same; said here, the access log knows it.
+  // The server would set the same; set here, the access log has it.
   if (bytes instanceof Uint8Array) all['content-length'] = String(bytes.length);
   else if (bytes instanceof Blob) all['content-length'] = String(bytes.size);
   return new Response(bytes, { status, headers: all });
 }
 
-/** Says that nobody keeps an answer. */
 export const NO_STORE = { 'cache-control': 'no-store' };
 
 /** Answers with a value as JSON. */

@@ -8,26 +8,27 @@ import type { LabelBytes, SnapshotWriter } from '../../segment/snapshot-writer.t
 import type { StoredMarket } from '../../store/markets.ts';
 import type { OutcomePage } from '../../store/snapshots.ts';
 import { type NearestOfOutcome, timestampOf } from '../v1/nearest.ts';
-import type { SnapshotEnvelope } from './snapshot-envelope.ts';
+import { MarketLabels, type NextField, type SnapshotEnvelope, writersInto } from './snapshot-envelope.ts';
 
 /**
- * A page ends early, with a cursor, behind the record that takes it past so many bytes: to write more would hold up everybody
- * else for too long. A thousand books of 180 levels are below it; a grid of whole cents has 99.
+ * A page ends early, with a cursor, after the record that takes it past so many bytes: to write more would hold up all other
+ * requests for too long. A thousand books of 180 levels are below it; a grid of whole cents has 99.
  */
 export const PAGE_BYTES_MAX = 6 * 1024 * 1024;
 /**
- * And behind the record with which so many levels were rendered, those copied from the record before not counted. A thousand
+ * And after the record with which so many levels were rendered, those copied from the record before not counted. A thousand
  * real books have 10,000.
  */
 const PAGE_LEVELS_MAX = 40_000;
-/** So many of one outcome at once where they have to be written ahead. */
+/** Levels of one outcome that are written ahead at once. */
 const CHUNK_LEVELS_MAX = PAGE_LEVELS_MAX / 2;
-
 /** A level in JSON, about: `{"price":0.51,"size":120.5},`. */
 const LEVEL_BYTES = 32;
+/** Room for the beginning of a document, which is written last: it has the number of records. */
+const HEADER_BYTES_MAX = 9;
 
 /** One outcome's records of a page, in the page's order. */
-interface Stream {
+interface Series {
   readonly outcome: Outcome;
   readonly labels: LabelBytes;
   readonly slices: readonly SegmentSlice[];
@@ -35,189 +36,189 @@ interface Stream {
   next: number;
 }
 
-interface Ascent extends Stream {
-  /** How many records of the present slice are left. */
-  left: number;
-}
-
-interface Descent extends Stream {
+interface DescendingSeries extends Series {
   /** What is left of the present slice: its first records. */
   rest: SegmentSlice | undefined;
-  /** Records of it that stand in the scratch buffer, the one to come first last. */
-  readonly written: { readonly start: number; readonly end: number; readonly place: Position }[];
+  /** Records of it in the scratch buffer; the last one comes next. */
+  readonly written: { readonly start: number; readonly end: number; readonly position: Position }[];
 }
 
-/** Where the answers of one format are written, one after another. */
+/** The end of a page: how many records it has, and the position of the last one where more follow. */
+interface PageEnd {
+  readonly count: number;
+  readonly next: Position | undefined;
+}
+
+/** Writes the answers of one format. What a method returns is valid until the next call. */
 export class SnapshotPageWriter {
-  readonly #form: SnapshotEnvelope;
+  readonly #envelope: SnapshotEnvelope;
+  readonly #labels: MarketLabels;
   readonly #out = new ByteBuffer();
   readonly #writers: Readonly<Record<Outcome, SnapshotWriter>>;
   /** Deltas lead forwards only: records of descending pages are written here first. */
   readonly #scratch = new ByteBuffer();
   readonly #scratchWriters: Readonly<Record<Outcome, SnapshotWriter>>;
   readonly #counter = new BookReader();
-  /** Of the page that is being written. */
-  #depth: number | undefined;
 
-  constructor(form: SnapshotEnvelope) {
-    this.#form = form;
-    this.#writers = form.writersInto(this.#out);
-    this.#scratchWriters = form.writersInto(this.#scratch);
+  constructor(envelope: SnapshotEnvelope) {
+    this.#envelope = envelope;
+    this.#labels = new MarketLabels(envelope);
+    this.#writers = writersInto(this.#out, envelope);
+    this.#scratchWriters = writersInto(this.#scratch, envelope);
   }
 
-  /** A whole answer; valid until the next one begins. */
-  writeNearest(
+  nearest(
     market: StoredMarket,
     found: readonly NearestOfOutcome[],
     depth: number | undefined,
   ): Uint8Array<ArrayBuffer> {
-    const out = this.#out;
-    out.clear();
-    this.#form.openList(out, found.length);
+    this.#begin();
     this.#writeRecords(market, found, depth);
-    this.#form.closeList(out);
-    return out.view();
+    return this.#end(found.length);
   }
 
-  /**
-   * The answers to many instants, each as `writeNearest` would give it; valid until the next one begins. It ends early as a
-   * page does; returns how many it has.
-   */
-  writeNearestOfEach(
+  /** The answers to many instants, each as `nearest` gives it. Ends early as a page does, and says where to go on. */
+  nearestOfEach(
     market: StoredMarket,
     instants: readonly InstantMs[],
     find: (instantMs: InstantMs) => readonly NearestOfOutcome[],
     depth: number | undefined,
-  ): number {
+  ): Uint8Array<ArrayBuffer> {
     const out = this.#out;
-    const { up, down } = this.#writers;
-    const renderedMax = up.rendered + down.rendered + PAGE_LEVELS_MAX;
-    out.clear();
-    this.#form.openList(out, instants.length);
+    const isFull = levelsLimit(this.#writers);
+    this.#begin();
     let count = 0;
     for (const instantMs of instants) {
-      if (count > 0) this.#form.separate(out);
+      if (count > 0) out.append(this.#envelope.separator);
       const found = find(instantMs);
       const nearest = found[0];
       const distanceMs = nearest === undefined ? null : Math.abs(timestampOf(nearest) - instantMs);
-      this.#form.openAnswer(out, formatInstant(instantMs), distanceMs, found.length);
+      this.#envelope.beginAnswer(out, formatInstant(instantMs), distanceMs, found.length);
       this.#writeRecords(market, found, depth);
-      this.#form.closeList(out);
+      this.#envelope.end(out);
       count += 1;
-      if (out.length > PAGE_BYTES_MAX || up.rendered + down.rendered > renderedMax) break;
+      if (out.length > PAGE_BYTES_MAX || isFull()) break;
     }
-    if (count < instants.length) this.#form.recount(out, count);
-    return count;
+    const next = instants[count];
+    return this.#end(count, ['next', next === undefined ? null : formatInstant(next)]);
   }
 
-  /** Ends the answers to many instants and returns their bytes; valid until the next answer begins. */
-  closeNearestOfEach(next: string | null): Uint8Array<ArrayBuffer> {
-    this.#form.closeListWith(this.#out, 'next', next);
-    return this.#out.view();
+  /** `cursorOf` makes a cursor of the last record's position where more follow, and null where none do. */
+  page(
+    market: StoredMarket,
+    { outcomes, plan }: OutcomePage,
+    order: Order,
+    depth: number | undefined,
+    cursorOf: (next: Position | undefined) => string | null,
+  ): Uint8Array<ArrayBuffer> {
+    const series = outcomes.map((outcome, i) => ({
+      outcome,
+      labels: this.#labels.of(market, outcome),
+      slices: plan.slices[i]!,
+      next: 0,
+    }));
+    this.#begin();
+    const cut =
+      order === 'asc'
+        ? this.#writeAscending(series, plan.sequence, depth)
+        : this.#writeDescending(series, plan.sequence, depth);
+    // The memory that a large page took is given back.
+    this.#scratch.clear();
+    const { count, next } = cut ?? { count: plan.sequence.length, next: plan.next };
+    return this.#end(count, ['nextCursor', cursorOf(next)]);
+  }
+
+  #begin(): void {
+    this.#out.clear();
+    this.#out.length = HEADER_BYTES_MAX;
+  }
+
+  /** Puts the beginning of the document right in front of its values. */
+  #end(count: number, next?: NextField): Uint8Array<ArrayBuffer> {
+    const out = this.#out;
+    this.#envelope.end(out, next);
+    const { length } = out;
+    out.length = 0;
+    this.#envelope.begin(out, count, next !== undefined);
+    const start = HEADER_BYTES_MAX - out.length;
+    out.bytes.copyWithin(start, 0, out.length);
+    out.length = length;
+    return out.bytes.subarray(start, length);
   }
 
   #writeRecords(market: StoredMarket, found: readonly NearestOfOutcome[], depth: number | undefined): void {
     for (let i = 0; i < found.length; i += 1) {
       const { outcome, record } = found[i]!;
       const { payload, head, index } = record;
-      if (i > 0) this.#form.separate(this.#out);
+      if (i > 0) this.#out.append(this.#envelope.separator);
       const writer = this.#writers[outcome];
-      writer.open({ payload, head, from: index, to: index + 1 }, this.#form.labelsOf(market, outcome), depth);
+      writer.open({ payload, head, from: index, to: index + 1 }, this.#labels.of(market, outcome), depth);
       writer.writeNext();
     }
   }
 
-  /** Writes a page but for its end, and returns its last record's place where more follow. */
-  writePage(
-    market: StoredMarket,
-    { outcomes, plan }: OutcomePage,
-    order: Order,
-    depth: number | undefined,
-  ): Position | undefined {
-    const { sequence, next } = plan;
-    this.#depth = depth;
-    this.#out.clear();
-    this.#form.openList(this.#out, sequence.length);
-    const streams = outcomes.map((outcome, series) => ({
-      outcome,
-      labels: this.#form.labelsOf(market, outcome),
-      slices: plan.slices[series]!,
-      next: 0,
-    }));
-    const cut = order === 'asc' ? this.#writeAscending(streams, sequence) : this.#writeDescending(streams, sequence);
-    // What a large page made it grow to is not kept.
-    this.#scratch.clear();
-    if (cut === undefined) return next;
-    this.#form.recount(this.#out, cut.count);
-    return cut.last;
-  }
-
-  /** Ends a page and returns its bytes; valid until the next answer begins. */
-  closePage(cursor: string | null): Uint8Array<ArrayBuffer> {
-    this.#form.closeListWith(this.#out, 'nextCursor', cursor);
-    return this.#out.view();
-  }
-
-  #writeAscending(streams: readonly Stream[], sequence: readonly number[]): Cut | undefined {
+  /** Writes a page up to where it is cut; undefined: it has all records of `sequence`. */
+  #writeAscending(all: readonly Series[], sequence: readonly number[], depth: number | undefined): PageEnd | undefined {
     const out = this.#out;
-    const { up, down } = this.#writers;
-    const renderedMax = up.rendered + down.rendered + PAGE_LEVELS_MAX;
-    const ascents = streams.map((stream): Ascent => ({ ...stream, left: 0 }));
+    const isFull = levelsLimit(this.#writers);
+    const left = all.map(() => 0);
     for (let i = 0; i < sequence.length; i += 1) {
-      if (i > 0) this.#form.separate(out);
-      const ascent = ascents[sequence[i]!]!;
-      const writer = this.#writers[ascent.outcome];
-      if (ascent.left === 0) {
-        const slice = ascent.slices[ascent.next]!;
-        ascent.next += 1;
-        ascent.left = slice.to - slice.from;
-        writer.open(slice, ascent.labels, this.#depth);
+      if (i > 0) out.append(this.#envelope.separator);
+      const number = sequence[i]!;
+      const series = all[number]!;
+      const writer = this.#writers[series.outcome];
+      if (left[number] === 0) {
+        const slice = series.slices[series.next++]!;
+        left[number] = slice.to - slice.from;
+        writer.open(slice, series.labels, depth);
       }
       writer.writeNext();
-      ascent.left -= 1;
-      const isFull = out.length > PAGE_BYTES_MAX || up.rendered + down.rendered > renderedMax;
-      if (isFull && i + 1 < sequence.length) return { count: i + 1, last: writer.position };
+      left[number]! -= 1;
+      if (i + 1 < sequence.length && (out.length > PAGE_BYTES_MAX || isFull()))
+        return { count: i + 1, next: writer.position };
     }
     return undefined;
   }
 
-  #writeDescending(streams: readonly Stream[], sequence: readonly number[]): Cut | undefined {
+  #writeDescending(
+    all: readonly Series[],
+    sequence: readonly number[],
+    depth: number | undefined,
+  ): PageEnd | undefined {
     const out = this.#out;
     const scratch = this.#scratch;
+    const isFull = levelsLimit(this.#scratchWriters);
+    const descending = all.map((series): DescendingSeries => ({ ...series, rest: undefined, written: [] }));
     scratch.clear();
-    const { up, down } = this.#scratchWriters;
-    const renderedMax = up.rendered + down.rendered + PAGE_LEVELS_MAX;
-    const descents = streams.map((stream): Descent => ({ ...stream, rest: undefined, written: [] }));
     for (let i = 0; i < sequence.length; i += 1) {
-      if (i > 0) this.#form.separate(out);
-      const descent = descents[sequence[i]!]!;
-      if (descent.written.length === 0) this.#writeScratch(descent);
-      const { start, end, place } = descent.written.pop()!;
+      if (i > 0) out.append(this.#envelope.separator);
+      const series = descending[sequence[i]!]!;
+      if (series.written.length === 0) this.#writeScratch(series, depth);
+      const { start, end, position } = series.written.pop()!;
       out.append(scratch.bytes.subarray(start, end));
       if (i + 1 === sequence.length) break;
-      const following = descents[sequence[i + 1]!]!;
-      const isFull = following.written.length === 0 && up.rendered + down.rendered > renderedMax;
-      if (isFull || out.length > PAGE_BYTES_MAX) return { count: i + 1, last: place };
+      const mustWrite = descending[sequence[i + 1]!]!.written.length === 0;
+      if (out.length > PAGE_BYTES_MAX || (mustWrite && isFull())) return { count: i + 1, next: position };
     }
     return undefined;
   }
 
-  /** Writes the next records of a descent: those of one slice, or fewer where they are large. */
-  #writeScratch(descent: Descent): void {
+  /** Writes the next records of a series: those of one slice, or fewer where they are large. */
+  #writeScratch(series: DescendingSeries, depth: number | undefined): void {
     const scratch = this.#scratch;
-    const slice = descent.rest ?? descent.slices[descent.next++]!;
+    const slice = series.rest ?? series.slices[series.next++]!;
     const from = this.#firstThatFits(slice);
-    const writer = this.#scratchWriters[descent.outcome];
-    writer.open({ ...slice, from }, descent.labels, this.#depth);
+    const writer = this.#scratchWriters[series.outcome];
+    writer.open({ ...slice, from }, series.labels, depth);
     for (let left = slice.to - from; left > 0; left -= 1) {
       const start = scratch.length;
       writer.writeNext();
-      descent.written.push({ start, end: scratch.length, place: writer.position });
+      series.written.push({ start, end: scratch.length, position: writer.position });
     }
-    descent.rest = from > slice.from ? { ...slice, to: from } : undefined;
+    series.rest = from > slice.from ? { ...slice, to: from } : undefined;
   }
 
-  /** From which record on those of a slice are no more than a page, about; the last one always is. */
+  /** The first record from which on those of a slice are no more than a page, about; at least the last one. */
   #firstThatFits({ payload, head, from, to }: SegmentSlice): number {
     // A level takes a byte of the payload at least: most slices are not large, whatever they hold.
     if ((to - from) * payload.length * LEVEL_BYTES <= PAGE_BYTES_MAX && payload.length <= CHUNK_LEVELS_MAX) return from;
@@ -245,8 +246,8 @@ export class SnapshotPageWriter {
   }
 }
 
-/** Where a page ended early: how many records it has, and the last one's place. */
-interface Cut {
-  readonly count: number;
-  readonly last: Position;
+/** Whether PAGE_LEVELS_MAX levels were rendered since this call. */
+function levelsLimit({ up, down }: Readonly<Record<Outcome, SnapshotWriter>>): () => boolean {
+  const max = up.rendered + down.rendered + PAGE_LEVELS_MAX;
+  return () => up.rendered + down.rendered > max;
 }

@@ -1,7 +1,7 @@
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { Position } from '../../domain/page.ts';
+import type { PageQuery, Position } from '../../domain/page.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { MarketSeries } from '../../store/series.ts';
@@ -12,27 +12,33 @@ import type { Exchange } from '../response/response.ts';
 import type { Route } from '../routes.ts';
 import { encodeCursor } from './cursor.ts';
 import type { Lookup } from './lookup.ts';
-import { Parameters } from './params.ts';
+import { Parameters, pageOf } from './params.ts';
 
-/** What every controller of /v1 stands on. */
+/** Dependencies of every controller of /v1. */
 export interface ControllerDeps {
   readonly gate: Gate;
   readonly archive: Archive;
   readonly lookup: Lookup;
   readonly responder: Responder;
-  /** Settles when it is one's turn: one of all who wait, each time that the process has looked for requests. */
+  /** Settles for one of all who wait each time that the process has looked for requests, first come first served. */
   readonly nextTurn: () => Promise<void>;
 }
 
-/** What every question of /v1 comes with. */
+/** Parameter of every path of /v1. */
 export interface Timed {
-  /** Nothing later is in the answer; undefined: everything is. */
+  /** Nothing later is in the answer; undefined: there is no limit. */
   readonly asOfMs: InstantMs | undefined;
 }
 
+/** The parameters of a path that names a market. */
+interface MarketPath {
+  readonly coin: string;
+  readonly conditionId: string;
+}
+
 /**
- * Reads the parameters with `read`, throws what they refuse, and passes hints on to the client. Here it is decided, for every
- * route alike, up to when the answer may know things: no controller asks for it, and none gets its parameters without it.
+ * Reads the parameters with `read`, throws what they refuse, and passes hints on to the client. It decides for every route up
+ * to when the answer may know things: no controller asks for it, and none gets its parameters without it.
  */
 export function parametersOf<T extends object>(
   { request, set, knownUntilMs }: Exchange,
@@ -48,7 +54,7 @@ export function parametersOf<T extends object>(
   return { ...asked, asOfMs };
 }
 
-/** The form of an answer about one market. */
+/** The format and the entity tag of an answer about one market. */
 export interface AnswerForm {
   readonly negotiated: Negotiated;
   readonly etag: string | undefined;
@@ -56,13 +62,13 @@ export interface AnswerForm {
 
 /**
  * Answers about one market, as it was known at `asOfMs` where that is given, from one consistent view of the archive. `prepare`
- * refuses what does not fit the market, and what it returns makes the response when the client's copy will not do: a request
- * that would be refused is refused whatever copy the client holds (RFC 9110, 13.2.1).
+ * refuses what does not fit the market; the function that it returns makes the response unless the client's copy will do: a
+ * request that would be refused is refused whatever copy the client holds (RFC 9110, 13.2.1).
  */
 export function answerAboutMarket(
   { archive, lookup, responder }: ControllerDeps,
   exchange: Exchange,
-  params: { readonly coin: string; readonly conditionId: string },
+  params: MarketPath,
   { asOfMs }: Timed,
   prepare: (market: StoredMarket) => (form: AnswerForm) => Response | Promise<Response>,
 ): Response | Promise<Response> {
@@ -70,31 +76,56 @@ export function answerAboutMarket(
     const market = lookup.market(params.coin, params.conditionId, asOfMs);
     const answer = prepare(market);
     const negotiated = negotiate(exchange);
-    // A tag tells of every change, also of those that this answer must not know of.
+    // A tag changes with every change, also with those that this answer must not know of.
     const etag = asOfMs === undefined ? responder.entityTag(market, negotiated) : undefined;
-    return responder.notModified(exchange, etag) ?? responder.held(negotiated, etag) ?? answer({ negotiated, etag });
+    return responder.notModified(exchange, etag) ?? responder.cached(negotiated, etag) ?? answer({ negotiated, etag });
   });
 }
 
-/** What a record about one outcome says beside its values. */
-export function outcomeFields(market: StoredMarket, outcome: Outcome, place: Position) {
+/** Records of one kind about a market's outcomes. */
+interface OutcomeRecords<T> {
+  sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: InstantMs): readonly MarketSeries[];
+  page(
+    sources: readonly MarketSeries[],
+    query: PageQuery,
+  ): { readonly records: readonly T[]; readonly next: Position | undefined };
+}
+
+/** Answers with a page of `records`, which cursors call `name`. */
+export function answerRecords<T>(
+  deps: ControllerDeps,
+  exchange: Exchange,
+  params: MarketPath,
+  route: Route,
+  name: string,
+  records: OutcomeRecords<T>,
+  resourceOf: (market: StoredMarket, record: T) => object,
+): Response | Promise<Response> {
+  const asked = parametersOf(exchange, route, (parameters) => parameters.series());
+  return answerAboutMarket(deps, exchange, params, asked, (market) => {
+    const sources = records.sources(market, asked.outcomes, asked.asOfMs);
+    // When an import brings recorded quotes in place of derived ones, a walk under way is refused instead of ending early.
+    const series = sources.map(({ outcome, kind }) => `${outcome}:${kind}`).join();
+    const { query, scope } = pageOf(asked, `${name} ${market.conditionId} ${series}`);
+    return ({ negotiated, etag }) => {
+      const page = records.page(sources, query);
+      const data = page.records.map((record) => resourceOf(market, record));
+      return deps.responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+    };
+  });
+}
+
+/** The fields of a record about one outcome besides its values. */
+export function outcomeFields(market: StoredMarket, outcome: Outcome, position: Position) {
   return {
-    id: String(place.id),
+    id: String(position.id),
     assetId: assetIdOf(market, outcome),
     conditionId: market.conditionId,
     symbol: market.symbol,
     outcome,
     timeframe: market.timeframe,
-    timestamp: formatInstant(place.timestampMs),
+    timestamp: formatInstant(position.timestampMs),
   };
-}
-
-/**
- * The series a page is made of, for the scope of its cursor: when an import brings recorded quotes in place of derived
- * ones, a walk under way is refused instead of ending early.
- */
-export function namesOf(sources: readonly MarketSeries[]): string {
-  return sources.map(({ outcome, kind }) => `${outcome}:${kind}`).join();
 }
 
 export function nextCursor(next: Position | undefined, scope: string): string | null {

@@ -9,7 +9,7 @@ import { negotiate } from '../response/responder.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { type ControllerDeps, parametersOf } from './controller.ts';
 
-/** What is recorded of a market. */
+/** Counts, ends and gaps of a market's recording. */
 export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs) {
   const { gate, archive, lookup, responder } = deps;
   const coverages = new Coverages(archive.database.path);
@@ -18,8 +18,8 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
     const market = archive.database.readShared(() => lookup.market(params.coin, params.conditionId, asOfMs));
     const negotiated = negotiate(exchange);
     const tagOf = (of: StoredMarket) => (asOfMs === undefined ? responder.entityTag(of, negotiated) : undefined);
-    const held = responder.notModified(exchange, tagOf(market));
-    if (held !== undefined) return held;
+    const notModified = responder.notModified(exchange, tagOf(market));
+    if (notModified !== undefined) return notModified;
     // An import may have changed the market meanwhile: the answer and its tag are of one state, the one that was counted.
     const coverage = await coverages.of(market, asOfMs);
     const data = coverageResource(coverage, asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs);

@@ -8,7 +8,7 @@ import { VersionedCache } from '../../store/versioned-cache.ts';
 const COINS_MAX = 256;
 const MARKETS_MAX = 4096;
 
-/** Finds what paths name. Within `Database.readShared`. */
+/** Finds the coin and the market that a path names. Within `Database.readShared`. */
 export class Lookup {
   readonly #archive: Archive;
   readonly #coins: VersionedCache<string>;
@@ -21,8 +21,8 @@ export class Lookup {
   }
 
   /**
-   * The coin a path names, canonical. Throws 'not-found' when nothing of it was ever recorded; with `asOfMs` when nothing of it
-   * was known then.
+   * The coin, canonical. Throws 'not-found' when nothing of it was ever recorded; with `asOfMs` when nothing of it was known
+   * then.
    */
   coin(text: string, asOfMs?: InstantMs): string {
     const { markets, prices } = this.#archive;
@@ -36,13 +36,13 @@ export class Lookup {
   }
 
   /**
-   * The market a path names by conditionId or slug; of markets with one slug the latest, with `asOfMs` of those that were listed
+   * The market by conditionId or slug; of markets with one slug the latest, with `asOfMs` of those that were listed
    * then. Throws 'not-found' when there is none.
    */
   market(coinText: string, conditionIdOrSlug: string, asOfMs?: InstantMs): StoredMarket {
     const canonical = canonicalCoin(coinText);
-    // Of a coin whose markets are all to come, one may have records already: it is found by its name, before any list has it.
-    // What is no coin's name may be a key, and is not said back.
+    // A coin whose markets are all to come may have records of one: that is found by its name before any list has it.
+    // A text that is no coin's name may be a key, and is not repeated in the answer.
     const coin = asOfMs !== undefined && isCoin(canonical) ? canonical : this.coin(coinText);
     const { markets } = this.#archive;
     const latest = this.#markets.find(`${coin}/${conditionIdOrSlug}`, () => markets.find(coin, conditionIdOrSlug));

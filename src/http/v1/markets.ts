@@ -9,10 +9,9 @@ import type { Exchange } from '../response/response.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { answerAboutMarket, type ControllerDeps, parametersOf, type Timed } from './controller.ts';
 
-/** To pass over so many markets takes a few milliseconds; further ones are passed over in turns of their own. */
+/** To skip so many markets takes a few milliseconds; more are skipped in several steps. */
 const SKIPPED_AT_ONCE_MAX = 50_000;
-
-/** Such lists read every market that they pass over. */
+/** With `asOf` every market that is skipped is read. */
 const SKIPPED_AT_ONCE_AS_OF = 5000;
 
 /** A coin's markets, and one market. */
@@ -22,60 +21,54 @@ export function marketsController(deps: ControllerDeps) {
   const listIn = (format: Format) => new MarketList(archive, format, (value) => responder.encode(value, format));
   const lists: Readonly<Record<Format, MarketList>> = { json: listIn('json'), msgpack: listIn('msgpack') };
 
-  /** The answer that is held, or what `write` writes; `state`: of the archive when that was begun. */
-  const answer = (
+  /** The list after the first `asked.skip - left` markets, the last of which is `after`; `state` see `Responder.give`. */
+  const answerList = (
     exchange: Exchange,
     coinText: string,
-    asOfMs: InstantMs | undefined,
-    write: (coin: string, format: Format) => Uint8Array<ArrayBuffer>,
+    asked: MarketListQuery & Timed,
+    left: number,
+    after?: ListPosition,
     state?: number,
   ) =>
     database.readShared(() => {
+      const { timeframe, limit, skip, asOfMs } = asked;
       const coin = lookup.coin(coinText, asOfMs);
       const negotiated = negotiate(exchange);
-      const held = responder.held(negotiated);
-      return held ?? responder.give(write(coin, negotiated.format), negotiated, undefined, state);
+      const { format } = negotiated;
+      const cached = responder.cached(negotiated);
+      if (cached !== undefined) return cached;
+      if (asOfMs === undefined && state === undefined)
+        return responder.give(lists[format].write(coin, asked), negotiated);
+      // With one more than asked for it is known whether more follow.
+      const found = markets.list(coin, timeframe, limit + 1, left, after, asOfMs);
+      const data = found.slice(0, limit).map((market) => resourceOf(market, asOfMs));
+      const pagination = { limit, skip, count: data.length, hasMore: found.length > limit };
+      return responder.give(responder.encode({ data, pagination }, format), negotiated, undefined, state);
     });
 
-  /** A list of which nothing is kept; what is left of `skip` is passed over behind `from`. */
-  const written = (
-    coin: string,
-    format: Format,
-    { timeframe, limit, skip, asOfMs }: MarketListQuery & Timed,
-    left: number,
-    from?: ListPosition,
-  ) => {
-    // One more than asked for tells whether more follow.
-    const found = markets.list(coin, timeframe, limit + 1, left, from, asOfMs);
-    const data = found.slice(0, limit).map((market) => resourceOf(market, asOfMs));
-    const pagination = { limit, skip, count: data.length, hasMore: found.length > limit };
-    return responder.encode({ data, pagination }, format);
-  };
-
-  const answerInTurns = async (
+  const answerInSteps = async (
     exchange: Exchange,
     coinText: string,
     asked: MarketListQuery & Timed,
     skippedAtOnce: number,
   ) => {
     const { timeframe, asOfMs } = asked;
-    const begun = database.readShared(() => ({ held: responder.held(negotiate(exchange)), state: database.state }));
-    if (begun.held !== undefined) return begun.held;
-    let from: ListPosition | undefined;
+    const begun = database.readShared(() => ({ cached: responder.cached(negotiate(exchange)), state: database.state }));
+    if (begun.cached !== undefined) return begun.cached;
+    let after: ListPosition | undefined;
     let left = asked.skip;
     while (left > 0) {
-      const [count, behind] = [Math.min(left, skippedAtOnce), from];
+      const [count, from] = [Math.min(left, skippedAtOnce), after];
       const next = database.readShared(() =>
-        markets.skip(lookup.coin(coinText, asOfMs), timeframe, count, behind, asOfMs),
+        markets.skip(lookup.coin(coinText, asOfMs), timeframe, count, from, asOfMs),
       );
       // The list ends before: what follows finds nothing, whatever is left to be skipped.
       if (next === undefined) break;
-      from = next;
+      after = next;
       left -= count;
       await nextTurn();
     }
-    const write = (coin: string, format: Format) => written(coin, format, asked, left, from);
-    return await answer(exchange, coinText, asOfMs, write, begun.state);
+    return await answerList(exchange, coinText, asked, left, after, begun.state);
   };
 
   return new Elysia({ name: 'markets' })
@@ -86,12 +79,9 @@ export function marketsController(deps: ControllerDeps) {
         limit: parameters.limit(),
         skip: parameters.skip(),
       }));
-      const { skip, asOfMs } = asked;
-      const skippedAtOnce = asOfMs === undefined ? SKIPPED_AT_ONCE_MAX : SKIPPED_AT_ONCE_AS_OF;
-      if (skip > skippedAtOnce) return answerInTurns(exchange, params.coin, asked, skippedAtOnce);
-      return answer(exchange, params.coin, asOfMs, (coin, format) =>
-        asOfMs === undefined ? lists[format].write(coin, asked) : written(coin, format, asked, skip),
-      );
+      const skippedAtOnce = asked.asOfMs === undefined ? SKIPPED_AT_ONCE_MAX : SKIPPED_AT_ONCE_AS_OF;
+      if (asked.skip > skippedAtOnce) return answerInSteps(exchange, params.coin, asked, skippedAtOnce);
+      return answerList(exchange, params.coin, asked, asked.skip);
     })
     .get(routerPath('market'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.market, () => ({}));

@@ -5,15 +5,14 @@ import type { StoredMarket } from '../../store/markets.ts';
 import type { Found } from '../../store/series-walk.ts';
 import type { Snapshots } from '../../store/snapshots.ts';
 
-/** Which record of each outcome is looked for. */
 export interface NearestQuery {
   readonly outcomes: readonly Outcome[];
   readonly mode: NearestMode;
-  /** What is further away is not found. */
+  /** A record further away is not found. */
   readonly maxDistanceMs: number;
-  /** Of each side of a book so many levels, the best ones. */
+  /** How many levels of each side; undefined: all. */
   readonly depth: number | undefined;
-  /** What is later is not found; undefined: all is. */
+  /** A later record is not found; undefined: there is no limit. */
   readonly asOfMs: InstantMs | undefined;
 }
 
@@ -47,7 +46,7 @@ export function nearestOfEach(
   );
 }
 
-/** What `find` finds of the records that are not later than `asOfMs`. */
+/** The nearest of the records that are not later than `asOfMs`. */
 function nearestKnown(
   find: (atMs: InstantMs, mode: NearestMode) => Found | undefined,
   instantMs: InstantMs,
@@ -58,6 +57,6 @@ function nearestKnown(
   const found = find(instantMs, mode);
   if (found === undefined || isKnown(found)) return found;
   if (mode === 'after') return undefined;
-  // The nearest one that is known stands at, or before, whichever comes first: the instant, or the end of what is known.
+  // The nearest known one is at or before the instant, or the end of what is known, whichever is earlier.
   return find(Math.min(instantMs, asOfMs), 'before');
 }

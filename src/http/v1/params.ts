@@ -15,12 +15,12 @@ import { durationPattern, parseDuration } from './duration.ts';
 import { INSTANT_PATTERN, ISO_PATTERN, WRITABLE_INSTANT_PATTERN } from './instant-pattern.ts';
 import type { NearestQuery } from './nearest.ts';
 
-/** An integer time below this is a date in 1973 as milliseconds, and today's as seconds. */
+/** An integer time below this is a date before 1974 as milliseconds, and one of today as seconds. */
 const LOOKS_LIKE_SECONDS_BELOW = 1e11;
 const NAME_CHARS_MAX = 50;
-/** More than all that can be wrong with the parameters of one path; what a query has beyond is refused with them. */
+/** More than all that can be wrong with the parameters of one path; a query that has more is refused with so many. */
 const ISSUES_MAX = 32;
-/** Of a list of times, as many as show what is meant. */
+/** Times of a list that a warning names. */
 const WARNED_MAX = 3;
 /** How many instants one request may ask about. */
 export const INSTANTS_MAX = 1000;
@@ -30,11 +30,12 @@ const CURSOR_WANTED =
   'must be the nextCursor of a request with the same path, order and filters: repeat that request, or start without one';
 /** `max`, or from 0.1 to 1000 with up to three decimals. */
 const SPEED_SHAPE = /^(?:max|1000(?:\.0{1,3})?|[1-9]\d{0,2}(?:\.\d{1,3})?|0\.[1-9]\d{0,2})$/;
+const SPEED_WANTED = 'must be max or a number from 0.1 to 1000 with up to three decimals';
 const TIME_FORMS = 'Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset';
 
-/** A time series page as asked for; whether its cursor fits, `pageOf` tells once it is known whose series it is. */
+/** A time series page as asked for; `pageOf` checks its cursor once the series is known. */
 export interface SeriesQuery {
-  /** It ends with what may be known. */
+  /** Up to what may be known. */
   readonly range: Omit<PageQuery, 'after'>;
   /** As it was asked for, both inclusive. A cursor is bound to it and not to the range, whose end a running clock moves. */
   readonly window: { readonly fromMs: InstantMs; readonly toMs: InstantMs };
@@ -62,12 +63,12 @@ export interface StreamParameters {
 
 export interface SeriesPage {
   readonly query: PageQuery;
-  /** What a cursor of this page is bound to. */
+  /** A cursor of this page is bound to it. */
   readonly scope: string;
 }
 
 /**
- * The page of one series. `series` names the kind of record and whose they are, in canonical words: a slug and its
+ * The page of one series. `series` names the kind of record and its market or coin, in canonical words: a slug and its
  * conditionId are the same market. Throws 'invalid-parameter' when the cursor was altered or given for something else.
  */
 export function pageOf({ range, window, outcomes, cursor }: SeriesQuery, series: string): SeriesPage {
@@ -105,9 +106,9 @@ export class Parameters {
       const value = equals < 0 ? '' : decodeURIComponent(pair.slice(equals + 1));
       if (!route.query.some((allowed) => allowed === name)) {
         const allowed = route.query.length === 0 ? 'there are none' : `allowed are ${route.query.join(', ')}`;
-        this.#refuse('query', name.slice(0, 50), `is not a parameter of this path: ${allowed}`);
+        this.#refuse(name.slice(0, NAME_CHARS_MAX), `is not a parameter of this path: ${allowed}`);
       } else if (this.#values.has(name)) {
-        this.#refuse('query', name, `is given more than once: give it once (allowed are ${route.query.join(', ')})`);
+        this.#refuse(name, `is given more than once: give it once (allowed are ${route.query.join(', ')})`);
       } else {
         this.#values.set(name, value);
       }
@@ -115,15 +116,12 @@ export class Parameters {
   }
 
   limit(): number {
-    const wanted = `must be an integer from 1 to ${PAGE_LIMIT_MAX} in plain digits`;
-    return this.#integer('limit', 1, PAGE_LIMIT_MAX, wanted) ?? PAGE_LIMIT_DEFAULT;
+    return this.#integer('limit', 1, PAGE_LIMIT_MAX) ?? PAGE_LIMIT_DEFAULT;
   }
 
   skip(): number {
-    const text = this.#values.get('skip');
-    if (text === undefined || text === '' || text === 'null') return 0;
-    const skip = parsePlainInteger(text);
-    return skip ?? this.#refuse('query', 'skip', 'must be an integer from 0 to 2^53-1 in plain digits, or null', 0);
+    const read = (text: string) => (text === '' || text === 'null' ? 0 : parsePlainInteger(text));
+    return this.#value('skip', read, 'must be an integer from 0 to 2^53-1 in plain digits, or null', 0);
   }
 
   timeframe(): Timeframe | undefined {
@@ -131,28 +129,26 @@ export class Parameters {
   }
 
   outcomes(): readonly Outcome[] {
-    const text = this.#values.get('outcome');
-    if (text === undefined) return OUTCOMES;
-    const outcome = parseOutcome(text);
-    return outcome === undefined ? this.#refuse('query', 'outcome', 'must be up or down', OUTCOMES) : [outcome];
+    const outcome = this.#value('outcome', parseOutcome, 'must be up or down', undefined);
+    return outcome === undefined ? OUTCOMES : [outcome];
   }
 
   series(): SeriesQuery {
     const { knownToMs, ...window } = this.#window();
     const cursor = this.#values.get('cursor');
-    if (cursor !== undefined && !isCursorShaped(cursor)) this.#refuse('query', 'cursor', CURSOR_WANTED);
-    const [order, limit, intervalMs] = [this.#order(), this.limit(), this.#interval()];
+    if (cursor !== undefined && !isCursorShaped(cursor)) this.#refuse('cursor', CURSOR_WANTED);
+    const order = this.#value('order', readOrder, 'must be asc or desc', 'asc');
+    const limit = this.limit();
+    const intervalMs = this.#value('interval', readInterval, INTERVAL_WANTED, undefined);
     const range = { fromMs: window.fromMs, toMs: knownToMs, order, limit, intervalMs };
     return { range, window, outcomes: this.outcomes(), cursor };
   }
 
-  /** What an export takes and how it is written. */
   exported(): ExportQuery {
     const format = this.#oneOf('format', STREAMED_FORMATS, 'ndjson');
     const asOfMs = this.asOf();
     if (asOfMs !== undefined && format === 'segments') {
       this.#refuse(
-        'query',
         'format',
         'must be another one with asOf: segments are sent as they are stored, with what came later',
       );
@@ -161,54 +157,51 @@ export class Parameters {
     return { format, fromMs, toMs: knownToMs };
   }
 
-  /** What a stream tells, and how fast. */
   streamed(): StreamParameters {
     const { fromMs, toMs, knownToMs } = this.#window();
     const window = { fromMs: this.#values.has('from') ? fromMs : undefined, toMs };
-    return { window, toMs: knownToMs, outcomes: this.outcomes(), depth: this.depth(), speed: this.#speed() };
+    const [outcomes, depth] = [this.outcomes(), this.depth()];
+    return { window, toMs: knownToMs, outcomes, depth, speed: this.#value('speed', readSpeed, SPEED_WANTED, 1) };
   }
 
   nearest(): NearestQuery {
     const outcomes = this.outcomes();
     const mode = this.#oneOf('mode', NEAREST_MODES, 'nearest');
-    const maxDistanceMs = this.#integer(
+    const maxDistanceMs = this.#value(
       'maxDistance',
-      0,
-      Number.MAX_SAFE_INTEGER,
+      parsePlainInteger,
       'must be milliseconds in plain digits',
+      Infinity,
     );
-    return { outcomes, mode, maxDistanceMs: maxDistanceMs ?? Infinity, depth: this.depth(), asOfMs: this.asOf() };
+    return { outcomes, mode, maxDistanceMs, depth: this.depth(), asOfMs: this.asOf() };
   }
 
-  /** Nothing later is shown; undefined: everything is. Not later than what may be known, which is no refusal. */
+  /** Nothing later is shown; undefined: there is no limit. A later one than what may be known is no error: the earlier holds. */
   asOf(): InstantMs | undefined {
     const text = this.#values.get('asOf');
-    // Read once, or it would be refused, or warned of, more than once.
-    if (text !== undefined) this.#asOfMs ??= this.#instant('query', 'asOf', text, 0);
+    // Read once, or it would be refused or warned of more than once.
+    if (text !== undefined) this.#asOfMs ??= this.#instant('asOf', text, 0);
     return earlierLimit(this.#asOfMs, this.#knownUntilMs);
   }
 
   /** How many levels of each side; undefined: all. */
   depth(): number | undefined {
-    return this.#integer('depth', 1, LEVELS_MAX, `must be an integer from 1 to ${LEVELS_MAX} in plain digits`);
+    return this.#integer('depth', 1, LEVELS_MAX);
   }
 
-  /** The instants of a list, in its order; without one, `where` says where it is missed. */
+  /** The instants of a list, in its order; `where`: of the refusal where there is none. */
   instants(where: 'path' | 'query'): readonly InstantMs[] {
     const texts = this.#values.get('ts')?.split(',') ?? [];
     if (texts.length < 1 || texts.length > INSTANTS_MAX) {
-      this.#refuse(
-        texts.length < 1 ? where : 'query',
-        'ts',
-        `must be 1 to ${INSTANTS_MAX} instants with commas between them`,
-      );
+      const message = `must be 1 to ${INSTANTS_MAX} instants with commas between them`;
+      this.#refuse('ts', message, texts.length < 1 ? where : 'query');
       return [];
     }
     const before = this.#issues.length;
     const instants: InstantMs[] = [];
     for (const text of texts) {
-      const instantMs = this.#instant('query', 'ts', text, 0);
-      if (!isInstant(instantMs)) this.#refuse('query', 'ts', 'must name no instant behind the year 9999');
+      const instantMs = this.#instant('ts', text, 0);
+      if (!isInstant(instantMs)) this.#refuse('ts', 'must name no instant behind the year 9999');
       // One is enough to mend the list by.
       if (this.#issues.length > before) break;
       instants.push(instantMs);
@@ -218,7 +211,7 @@ export class Parameters {
 
   /** The instant a path asks for. */
   instantOfPath(name: string, text: string): InstantMs {
-    return this.#instant('path', name, text, 0);
+    return this.#instant(name, text, 0, 'path');
   }
 
   /** Throws DomainError 'invalid-parameter' when anything was refused. */
@@ -228,7 +221,7 @@ export class Parameters {
     throw new DomainError('invalid-parameter', detail, { issues: this.#issues });
   }
 
-  /** A hint for who mistook seconds for milliseconds; the value is served as it stands. */
+  /** A hint that seconds may have been sent as milliseconds; the value is used as it was sent. */
   warning(): string | undefined {
     if (this.#secondsLike.length === 0) return undefined;
     const others = this.#secondsLike.length > WARNED_MAX ? ' and others' : '';
@@ -236,74 +229,74 @@ export class Parameters {
   }
 
   #window(): { fromMs: InstantMs; toMs: InstantMs; knownToMs: InstantMs } {
-    const fromMs = this.#instant('query', 'from', this.#values.get('from'), 0);
-    const toMs = this.#instant('query', 'to', this.#values.get('to'), Number.MAX_SAFE_INTEGER);
-    if (fromMs > toMs) this.#refuse('query', 'from', 'must not be later than to');
+    const fromMs = this.#instant('from', this.#values.get('from'), 0);
+    const toMs = this.#instant('to', this.#values.get('to'), Number.MAX_SAFE_INTEGER);
+    if (fromMs > toMs) this.#refuse('from', 'must not be later than to');
     return { fromMs, toMs, knownToMs: Math.min(toMs, this.asOf() ?? toMs) };
   }
 
-  #interval(): number | undefined {
-    const text = this.#values.get('interval');
-    if (text === undefined) return undefined;
-    const intervalMs = parseDuration(text);
-    if (intervalMs !== undefined && intervalMs >= INTERVAL_MS_MIN && intervalMs <= INTERVAL_MS_MAX) return intervalMs;
-    return this.#refuse('query', 'interval', INTERVAL_WANTED, undefined);
+  #oneOf<T extends string, A extends T | undefined>(name: QueryName, words: readonly T[], absent: A): T | A {
+    const read = (text: string) => words.find((known) => known === text);
+    return this.#value(name, read, `must be one of ${words.join(', ')}`, absent);
   }
 
-  /** `absent`: where there is none. */
-  #oneOf<T extends string, A extends T | undefined>(name: QueryName, words: readonly T[], absent: A): T | A {
+  #integer(name: QueryName, min: number, max: number): number | undefined {
+    const read = (text: string) => {
+      const value = parsePlainInteger(text);
+      return value !== undefined && value >= min && value <= max ? value : undefined;
+    };
+    return this.#value(name, read, `must be an integer from ${min} to ${max} in plain digits`, undefined);
+  }
+
+  /** The value of a parameter, refused where `read` returns undefined; `absent` where there is none. */
+  #value<T, A>(name: QueryName, read: (text: string) => T | undefined, wanted: string, absent: A): T | A {
     const text = this.#values.get(name);
     if (text === undefined) return absent;
-    const word = words.find((known) => known === text);
-    return word ?? this.#refuse('query', name, `must be one of ${words.join(', ')}`, absent);
+    const value = read(text);
+    if (value === undefined) this.#refuse(name, wanted);
+    return value ?? absent;
   }
 
-  #speed(): Speed {
-    const text = this.#values.get('speed') ?? '1';
-    if (text === 'max') return text;
-    if (SPEED_SHAPE.test(text)) return Number(text);
-    return this.#refuse('query', 'speed', 'must be max or a number from 0.1 to 1000 with up to three decimals', 1);
-  }
-
-  #integer(name: QueryName, min: number, max: number, wanted: string): number | undefined {
-    const text = this.#values.get(name);
-    if (text === undefined) return undefined;
-    const value = parsePlainInteger(text);
-    if (value !== undefined && value >= min && value <= max) return value;
-    return this.#refuse('query', name, wanted, undefined);
-  }
-
-  #order(): Order {
-    const text = this.#values.get('order');
-    if (text === undefined || text === 'asc') return 'asc';
-    return text === 'desc' ? 'desc' : this.#refuse('query', 'order', 'must be asc or desc', 'asc');
-  }
-
-  #instant(where: 'path' | 'query', name: string, text: string | undefined, absent: InstantMs): InstantMs {
+  #instant(name: string, text: string | undefined, absent: InstantMs, where: 'path' | 'query' = 'query'): InstantMs {
     if (text === undefined) return absent;
     const instantMs = parseInstant(text);
-    if (instantMs === undefined) return this.#refuse(where, name, `must be ${TIME_FORMS}`, absent);
+    if (instantMs === undefined) {
+      this.#refuse(name, `must be ${TIME_FORMS}`, where);
+      return absent;
+    }
     if (instantMs < LOOKS_LIKE_SECONDS_BELOW && parsePlainInteger(text) !== undefined) {
       this.#secondsLike.push(`${name}=${text}`);
     }
     return instantMs;
   }
 
-  #refuse(where: 'path' | 'query', name: string, message: string): void;
-  #refuse<T>(where: 'path' | 'query', name: string, message: string, instead: T): T;
-  #refuse<T>(where: 'path' | 'query', name: string, message: string, instead?: T): T | undefined {
-    // Names are the client's: a key that was put in place of one is not said back.
-    if (this.#issues.length < ISSUES_MAX)
-      this.#issues.push({ in: where, name: maskedText(name, NAME_CHARS_MAX), message });
-    return instead;
+  #refuse(name: string, message: string, where: 'path' | 'query' = 'query'): void {
+    if (this.#issues.length >= ISSUES_MAX) return;
+    // The client may have put a key in place of a name.
+    this.#issues.push({ in: where, name: maskedText(name, NAME_CHARS_MAX), message });
   }
 }
 
-/** What the API document says of a parameter. */
+function readOrder(text: string): Order | undefined {
+  return text === 'asc' || text === 'desc' ? text : undefined;
+}
+
+function readSpeed(text: string): Speed | undefined {
+  if (text === 'max') return text;
+  return SPEED_SHAPE.test(text) ? Number(text) : undefined;
+}
+
+function readInterval(text: string): number | undefined {
+  const intervalMs = parseDuration(text);
+  const isInBounds = intervalMs !== undefined && intervalMs >= INTERVAL_MS_MIN && intervalMs <= INTERVAL_MS_MAX;
+  return isInBounds ? intervalMs : undefined;
+}
+
+/** A parameter in the API document. */
 interface ParameterSchema {
   readonly description: string;
   readonly schema: Readonly<Record<string, unknown>>;
-  /** Where no request among the examples has one. */
+  /** For parameters that no recorded request has. */
   readonly example?: string | number;
 }
 
@@ -315,7 +308,7 @@ const INSTANT = {
   ],
 };
 
-/** One of a list: it is said back. */
+/** One of a list: the answer repeats it. */
 const LISTED = WRITABLE_INSTANT_PATTERN.replace(/^\^|\$$/g, '');
 
 /** Of up to INSTANTS_MAX. */
@@ -373,7 +366,7 @@ export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
   asOf: {
     description: `Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. ${TIME_FORMS}.`,
     schema: INSTANT,
-    // Behind what the other examples ask for: the reference sends all of them together.
+    // Later than the other examples: the reference sends all of them together.
     example: '2026-01-08T12:00:00Z',
   },
   speed: {
@@ -392,7 +385,7 @@ export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
   },
 };
 
-/** Likewise of each path parameter, by its name in the table of routes. */
+/** The same for path parameters, by name. */
 export const PATH_SCHEMAS: Readonly<Record<string, ParameterSchema>> = {
   coin: {
     description: 'Coin code, compared in lower case.',
@@ -402,6 +395,6 @@ export const PATH_SCHEMAS: Readonly<Record<string, ParameterSchema>> = {
     description: 'A market’s conditionId or slug, neither with regard to case.',
     schema: { type: 'string', pattern: Slug.pattern },
   },
-  // In a path there is nothing but text.
+  // A path has text only.
   ts: { description: `The instant: ${TIME_FORMS}.`, schema: { type: 'string', pattern: INSTANT_PATTERN } },
 };

@@ -5,14 +5,7 @@ import type { StoredMarket } from '../../store/markets.ts';
 import type { CoinPrice, OutcomePrice } from '../../store/prices.ts';
 import { negotiate } from '../response/responder.ts';
 import { ROUTES, routerPath } from '../routes.ts';
-import {
-  answerAboutMarket,
-  type ControllerDeps,
-  namesOf,
-  nextCursor,
-  outcomeFields,
-  parametersOf,
-} from './controller.ts';
+import { answerRecords, type ControllerDeps, nextCursor, outcomeFields, parametersOf } from './controller.ts';
 import { pageOf } from './params.ts';
 
 /** Prices of a market's outcomes, and reference prices of a coin. */
@@ -20,26 +13,17 @@ export function pricesController(deps: ControllerDeps) {
   const { gate, archive, lookup, responder } = deps;
   return new Elysia({ name: 'prices' })
     .use(gate)
-    .get(routerPath('marketPrices'), ({ params, exchange }) => {
-      const asked = parametersOf(exchange, ROUTES.marketPrices, (parameters) => parameters.series());
-      return answerAboutMarket(deps, exchange, params, asked, (market) => {
-        const sources = archive.prices.sources(market, asked.outcomes, asked.asOfMs);
-        const { query, scope } = pageOf(asked, `prices ${market.conditionId} ${namesOf(sources)}`);
-        return ({ negotiated, etag }) => {
-          const page = archive.prices.page(sources, query);
-          const data = page.records.map((record) => priceResource(market, record));
-          return responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
-        };
-      });
-    })
+    .get(routerPath('marketPrices'), ({ params, exchange }) =>
+      answerRecords(deps, exchange, params, ROUTES.marketPrices, 'prices', archive.prices, priceResource),
+    )
     .get(routerPath('coinPrices'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.coinPrices, (parameters) => parameters.series());
       return archive.database.readShared(() => {
         const coin = lookup.coin(params.coin, asked.asOfMs);
         const { query, scope } = pageOf(asked, `coin-prices ${coin}`);
         const negotiated = negotiate(exchange);
-        const held = responder.held(negotiated);
-        if (held !== undefined) return held;
+        const cached = responder.cached(negotiated);
+        if (cached !== undefined) return cached;
         const page = archive.prices.pageOfCoin(coin, query);
         const data = page.records.map((record) => coinPriceResource(coin, record));
         return responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated);

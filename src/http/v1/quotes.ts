@@ -3,31 +3,15 @@ import { midOf, type QuoteResource, spreadOf } from '../../domain/quote.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { OutcomeQuote } from '../../store/quotes.ts';
 import { ROUTES, routerPath } from '../routes.ts';
-import {
-  answerAboutMarket,
-  type ControllerDeps,
-  namesOf,
-  nextCursor,
-  outcomeFields,
-  parametersOf,
-} from './controller.ts';
-import { pageOf } from './params.ts';
+import { answerRecords, type ControllerDeps, outcomeFields } from './controller.ts';
 
 /** Tops of a market's books, one record per change. */
 export function quotesController(deps: ControllerDeps) {
-  const { gate, archive, responder } = deps;
-  return new Elysia({ name: 'quotes' }).use(gate).get(routerPath('quotes'), ({ params, exchange }) => {
-    const asked = parametersOf(exchange, ROUTES.quotes, (parameters) => parameters.series());
-    return answerAboutMarket(deps, exchange, params, asked, (market) => {
-      const sources = archive.quotes.sources(market, asked.outcomes, asked.asOfMs);
-      const { query, scope } = pageOf(asked, `quotes ${market.conditionId} ${namesOf(sources)}`);
-      return ({ negotiated, etag }) => {
-        const page = archive.quotes.page(sources, query);
-        const data = page.records.map((record) => quoteResource(market, record));
-        return responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
-      };
-    });
-  });
+  return new Elysia({ name: 'quotes' })
+    .use(deps.gate)
+    .get(routerPath('quotes'), ({ params, exchange }) =>
+      answerRecords(deps, exchange, params, ROUTES.quotes, 'quotes', deps.archive.quotes, quoteResource),
+    );
 }
 
 function quoteResource(market: StoredMarket, record: OutcomeQuote): QuoteResource {

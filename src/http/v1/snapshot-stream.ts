@@ -19,25 +19,25 @@ export interface StreamQuery {
   readonly speed: Speed;
   /** The last event that the client has. */
   readonly after: StreamPosition | undefined;
-  /** What the ids of the events are bound to. */
+  /** The ids of the events are bound to it. */
   readonly scope: string;
 }
 
-/** What comes behind a slice. */
+/** What comes after a slice. */
 export type AfterSlice =
   /** More, by now. */
   | { readonly kind: 'more' }
   /** Nothing is due for so many real milliseconds. */
   | { readonly kind: 'wait'; readonly ms: number }
-  /** Nothing: all was told. */
+  /** Nothing: all was sent. */
   | { readonly kind: 'end' }
   /** What may no longer be known. */
   | { readonly kind: 'hidden' };
 
 /**
- * One market's events in their order and at their pace, a slice at a time; between slices it holds the place of the last one
- * and the gaps that have begun. The first event is due at once, every other one so long after it as it was recorded, at the
- * speed asked for; who takes less gets what is due together. What is imported behind the place where it stands is told.
+ * One market's events in their order and at their pace, a slice at a time; between slices it keeps the position of the last
+ * event and the gaps that have begun. The first event is due at once, every other one as long after it as it was recorded, at
+ * the speed asked for; a slower reader gets all that is due. What is imported later is sent if it comes after that position.
  */
 export class SnapshotStream {
   readonly #archive: Archive;
@@ -58,11 +58,11 @@ export class SnapshotStream {
     this.#query = query;
     this.#monotonicMs = monotonicMs;
     this.#after = query.after;
-    this.#gaps = this.#gapsBehind();
+    this.#gaps = this.#gapsToCome();
   }
 
-  /** Writes what is due, or a part of it, and at the end says so. Nothing behind `knownUntilMs` is told. */
-  writeSlice(desk: EventWriter, knownUntilMs: InstantMs | undefined): AfterSlice {
+  /** Writes what is due, or a part of it, and at the end an end event. Writes nothing later than `knownUntilMs`. */
+  writeSlice(writer: EventWriter, knownUntilMs: InstantMs | undefined): AfterSlice {
     this.#refresh();
     const { snapshots } = this.#archive;
     const { fromMs, toMs, outcomes, depth, scope } = this.#query;
@@ -71,24 +71,24 @@ export class SnapshotStream {
       fromMs,
       toMs,
       order: 'asc',
-      // In front of the snapshots of a gap's end, whose ids begin with 1.
+      // Before the snapshots of a gap's end, whose ids begin with 1.
       after: after?.kind === 'gap' ? { timestampMs: after.timestampMs, id: 0 } : after,
       limit: SLICE_RECORDS_MAX,
     });
-    desk.open(this.#market, page, depth);
+    writer.open(this.#market, page, depth);
     const dueMs = this.#clock?.dueMs;
     // A replay went back meanwhile.
     const isHeldBack = knownUntilMs !== undefined && knownUntilMs < toMs;
     for (;;) {
-      const snapshot = desk.nextPosition;
+      const snapshot = writer.nextPosition;
       const gap = this.#gaps.first;
-      // Behind a page that is not the last one there is a snapshot, which may come first.
+      // After a page that is not the last one there is a snapshot, which may come first.
       if (snapshot === undefined && page.plan.next !== undefined) return { kind: 'more' };
-      const isGap = gap !== undefined && (snapshot === undefined || gap.place.timestampMs <= snapshot.timestampMs);
-      const next = isGap ? gap.place : snapshot;
+      const isGap = gap !== undefined && (snapshot === undefined || gap.position.timestampMs <= snapshot.timestampMs);
+      const next = isGap ? gap.position : snapshot;
       if (next === undefined) {
         if (isHeldBack) return { kind: 'hidden' };
-        desk.writeEnd({ snapshots: this.#snapshots, gaps: this.#gapCount });
+        writer.writeEnd({ snapshots: this.#snapshots, gaps: this.#gapCount });
         return { kind: 'end' };
       }
       if (isHeldBack && next.timestampMs > knownUntilMs) return { kind: 'hidden' };
@@ -96,29 +96,29 @@ export class SnapshotStream {
       if (next.timestampMs > (dueMs ?? this.#clock.dueMs)) {
         return { kind: 'wait', ms: this.#clock.realMsUntil(next.timestampMs) ?? 0 };
       }
-      if (desk.isFull) return { kind: 'more' };
+      if (writer.isFull) return { kind: 'more' };
       if (isGap) {
-        desk.writeGap(gap, scope);
+        writer.writeGap(gap, scope);
         this.#gaps.pass();
         this.#gapCount += 1;
-        this.#after = gap.place;
+        this.#after = gap.position;
       } else {
-        desk.writeSnapshot(next, scope);
+        writer.writeSnapshot(next, scope);
         this.#snapshots += 1;
         this.#after = { kind: 'snapshot', timestampMs: next.timestampMs, id: next.id };
       }
     }
   }
 
-  /** A market that changed may have other labels, and gaps that nobody knew of. */
+  /** A market that changed may have other labels and new gaps. */
   #refresh(): void {
     const market = this.#archive.markets.byKey(this.#market.key);
     if (market.revision === this.#market.revision) return;
     this.#market = market;
-    this.#gaps = this.#gapsBehind();
+    this.#gaps = this.#gapsToCome();
   }
 
-  #gapsBehind(): GapsByEnd {
+  #gapsToCome(): GapsByEnd {
     const { fromMs, toMs } = this.#query;
     const beginMs = Math.max(fromMs, this.#after?.timestampMs ?? 0);
     return new GapsByEnd(this.#archive.gaps.within(this.#market.key, beginMs, toMs, toMs), this.#after);

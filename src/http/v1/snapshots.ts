@@ -1,8 +1,9 @@
 import { Elysia } from 'elysia';
-import { formatInstant, type InstantMs } from '../../domain/instant.ts';
+import type { InstantMs } from '../../domain/instant.ts';
+import type { Position } from '../../domain/page.ts';
 import { pathOf } from '../plugins/request-target.ts';
 import type { Format } from '../response/responder.ts';
-import { JsonForm, MsgpackForm } from '../response/snapshot-envelope.ts';
+import { jsonEnvelope, msgpackEnvelope } from '../response/snapshot-envelope.ts';
 import { SnapshotPageWriter } from '../response/snapshot-page-writer.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { answerAboutMarket, type ControllerDeps, nextCursor, parametersOf } from './controller.ts';
@@ -12,10 +13,10 @@ import { pageOf } from './params.ts';
 /** Snapshots of a market by page, and the nearest to an instant. */
 export function snapshotsController(deps: ControllerDeps) {
   const { gate, archive, responder } = deps;
-  // Requests are handled one at a time and the response copies: one desk for each format serves them all.
-  const desks: Readonly<Record<Format, SnapshotPageWriter>> = {
-    json: new SnapshotPageWriter(new JsonForm()),
-    msgpack: new SnapshotPageWriter(new MsgpackForm()),
+  // Requests are handled one at a time and the response copies: one writer per format is enough.
+  const writers: Readonly<Record<Format, SnapshotPageWriter>> = {
+    json: new SnapshotPageWriter(jsonEnvelope()),
+    msgpack: new SnapshotPageWriter(msgpackEnvelope()),
   };
   return new Elysia({ name: 'snapshots' })
     .use(gate)
@@ -28,9 +29,9 @@ export function snapshotsController(deps: ControllerDeps) {
         const { query, scope } = pageOf(asked, `snapshots ${market.conditionId}`);
         return ({ negotiated, etag }) => {
           const page = archive.snapshots.page(market, asked.outcomes, query);
-          const desk = desks[negotiated.format];
-          const next = desk.writePage(market, page, query.order, asked.depth);
-          return responder.give(desk.closePage(nextCursor(next, scope)), negotiated, etag);
+          const cursorOf = (next: Position | undefined) => nextCursor(next, scope);
+          const body = writers[negotiated.format].page(market, page, query.order, asked.depth, cursorOf);
+          return responder.give(body, negotiated, etag);
         };
       });
     })
@@ -42,22 +43,19 @@ export function snapshotsController(deps: ControllerDeps) {
       const { instantMs, query } = asked;
       return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated, etag }) => {
         const found = nearestOfEach(archive.snapshots, market, instantMs, query);
-        return responder.give(desks[negotiated.format].writeNearest(market, found, query.depth), negotiated, etag);
+        return responder.give(writers[negotiated.format].nearest(market, found, query.depth), negotiated, etag);
       });
     })
     .get(routerPath('nearestOfEach'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.nearestOfEach, (parameters) => ({
-        // `…/at/` without a list lacks the instant behind the slash.
+        // `…/at/` without a list lacks the instant after the slash.
         instants: parameters.instants(pathOf(exchange.request).endsWith('/') ? 'path' : 'query'),
         query: parameters.nearest(),
       }));
       const { instants, query } = asked;
       return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated, etag }) => {
-        const desk = desks[negotiated.format];
         const find = (instantMs: InstantMs) => nearestOfEach(archive.snapshots, market, instantMs, query);
-        const answered = desk.writeNearestOfEach(market, instants, find, query.depth);
-        const next = instants[answered];
-        const body = desk.closeNearestOfEach(next === undefined ? null : formatInstant(next));
+        const body = writers[negotiated.format].nearestOfEach(market, instants, find, query.depth);
         return responder.give(body, negotiated, etag);
       });
     });

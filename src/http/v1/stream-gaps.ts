@@ -1,36 +1,35 @@
 import type { Gap } from '../../domain/gap.ts';
 import { comparePositions } from '../../domain/page.ts';
-import { placeOfGap, type StreamPosition } from './stream-position.ts';
+import { positionOfGap, type StreamPosition } from './stream-position.ts';
 
-/** A gap, and where it is told. */
-export interface SentGap {
+export interface GapEvent {
   readonly gap: Gap;
-  readonly place: StreamPosition;
+  readonly position: StreamPosition;
 }
 
 /**
- * Gaps in the order in which they end. They are read in the order in which they begin, and only as far as it takes: those in
+ * Gaps in the order in which they end. They are read in the order in which they begin, and only as far as needed: those in
  * memory are the ones that began before the next one to end does, one where they do not overlap.
  */
 export class GapsByEnd {
-  readonly #gaps: Iterator<Gap>;
-  /** Read and not told; the one to end first is the last. */
-  readonly #begun: SentGap[] = [];
-  #coming: Gap | undefined;
+  readonly #unread: Iterator<GapEvent, undefined>;
+  /** Read and not passed; the one to end first is the last. */
+  readonly #begun: GapEvent[] = [];
+  #coming: GapEvent | undefined;
 
-  /** `gaps` ascend by their beginnings; of those, the ones behind `after` are told. */
+  /** `gaps` ascend by their beginnings; only those after the event `after` take part. */
   constructor(gaps: Iterable<Gap>, after: StreamPosition | undefined) {
-    this.#gaps = behind(gaps, after);
-    this.#coming = this.#read();
+    this.#unread = eventsAfter(gaps, after);
+    this.#coming = this.#unread.next().value;
     this.#fill();
   }
 
-  /** The next one; undefined behind the last. */
-  get first(): SentGap | undefined {
+  /** The next one; undefined after the last. */
+  get first(): GapEvent | undefined {
     return this.#begun.at(-1);
   }
 
-  /** Goes on behind the first one. */
+  /** Goes on after the first one. */
   pass(): void {
     this.#begun.pop();
     this.#fill();
@@ -39,27 +38,24 @@ export class GapsByEnd {
   #fill(): void {
     for (;;) {
       const coming = this.#coming;
-      const first = this.first;
-      if (coming === undefined || (first !== undefined && coming.fromMs > first.gap.toMs)) return;
-      const told = { gap: coming, place: placeOfGap(coming) };
-      const index = this.#begun.findLastIndex(({ place }) => comparePositions(place, told.place) > 0);
-      this.#begun.splice(index + 1, 0, told);
-      this.#coming = this.#read();
+      const { first } = this;
+      if (coming === undefined || (first !== undefined && coming.gap.fromMs > first.gap.toMs)) return;
+      const index = this.#begun.findLastIndex(({ position }) => comparePositions(position, coming.position) > 0);
+      this.#begun.splice(index + 1, 0, coming);
+      this.#coming = this.#unread.next().value;
     }
   }
+}
 
-  #read(): Gap | undefined {
-    const { done, value } = this.#gaps.next();
-    return done === true ? undefined : value;
+function* eventsAfter(gaps: Iterable<Gap>, after: StreamPosition | undefined): Generator<GapEvent, undefined> {
+  for (const gap of gaps) {
+    const position = positionOfGap(gap);
+    if (after === undefined || isAfter(position, after)) yield { gap, position };
   }
 }
 
-function* behind(gaps: Iterable<Gap>, after: StreamPosition | undefined): Generator<Gap> {
-  for (const gap of gaps) if (after === undefined || isBehind(placeOfGap(gap), after)) yield gap;
-}
-
-function isBehind(gap: StreamPosition, after: StreamPosition): boolean {
-  // A snapshot stands behind the gaps that end with it.
+function isAfter(gap: StreamPosition, after: StreamPosition): boolean {
+  // A snapshot comes after the gaps that end with it.
   if (after.kind === 'snapshot') return gap.timestampMs > after.timestampMs;
   return comparePositions(gap, after) > 0;
 }

@@ -7,16 +7,15 @@ export const STREAMS_PER_KEY_MAX = 32;
 
 /** Counts the streams that are open. */
 export class StreamSlots {
-  readonly #openByKey = new Map<string, number>();
+  readonly #openByKey = new Map<string | undefined, number>();
   #open = 0;
 
   /**
-   * Counts one more stream, of a key where there are keys; what is returned ends that, and must be called once. Throws 'rate-limited' when the key has
-   * its share, 'busy' when all are taken.
+   * Counts one more stream, of a key where there are keys; the function that is returned ends it, and must be called once.
+   * Throws 'rate-limited' when the key has its share, 'busy' when all are taken.
    */
   take(keyId: string | undefined): () => void {
-    const own = keyId === undefined ? 0 : (this.#openByKey.get(keyId) ?? 0);
-    if (own >= STREAMS_PER_KEY_MAX) {
+    if (keyId !== undefined && this.#openWith(keyId) >= STREAMS_PER_KEY_MAX) {
       throw new DomainError(
         'rate-limited',
         `${STREAMS_PER_KEY_MAX} streams are open with this key: close one of them and try again`,
@@ -25,16 +24,18 @@ export class StreamSlots {
     if (this.#open >= STREAMS_MAX) {
       throw new DomainError('busy', `${STREAMS_MAX} streams are open already: try again later`);
     }
-    if (keyId !== undefined) this.#openByKey.set(keyId, own + 1);
-    this.#open += 1;
-    return () => this.#give(keyId);
+    this.#add(keyId, 1);
+    return () => this.#add(keyId, -1);
   }
 
-  #give(keyId: string | undefined): void {
-    this.#open -= 1;
-    if (keyId === undefined) return;
-    const left = this.#openByKey.get(keyId)! - 1;
-    if (left === 0) this.#openByKey.delete(keyId);
-    else this.#openByKey.set(keyId, left);
+  #openWith(keyId: string | undefined): number {
+    return this.#openByKey.get(keyId) ?? 0;
+  }
+
+  #add(keyId: string | undefined, count: 1 | -1): void {
+    this.#open += count;
+    const open = this.#openWith(keyId) + count;
+    if (open === 0) this.#openByKey.delete(keyId);
+    else this.#openByKey.set(keyId, open);
   }
 }

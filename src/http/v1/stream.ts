@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import type { ClockReading } from '../../domain/rate-window.ts';
@@ -17,9 +18,9 @@ import { StreamSlots } from './stream-slots.ts';
 
 /** Without an event for so long a comment is sent: proxies close what is silent for a minute, some for half of it. */
 const COMMENT_EVERY_MS = 15_000;
-/** So often a stream that waits looks whether it may go on. */
+/** How often a stream that waits checks whether it may go on. */
 const WATCH_MS = 1000;
-/** How long a client that was cut off waits before it comes back, if it goes by the standard. */
+/** How long a client that was cut off waits before it comes back, if it follows the standard. */
 const RETRY_MS = 1000;
 /** When a key with too many streams may try again. */
 const RETRY_AFTER_SECONDS = 5;
@@ -29,24 +30,24 @@ const COMMENT = Buffer.from(':\n\n');
 const LAST_EVENT_ID_WANTED =
   'Last-Event-ID must be the id of an event of a stream with the same path and filters: send that, or none to start anew';
 
-/** What streams need beside what every controller has. */
+/** What streams need besides the dependencies of every controller. */
 export interface StreamDeps extends ControllerDeps {
   readonly clocks: () => ClockReading;
   readonly isDraining: () => boolean;
 }
 
-/** One market's snapshots and gaps as server-sent events. `logCut` hears why one that broke off for a fault of ours did. */
+/** One market's snapshots and gaps as server-sent events. `logCut` is called when one breaks off for a fault of ours. */
 export function streamController(deps: StreamDeps, logCut: (error: unknown, request: Request) => void) {
   const { gate, archive, lookup, responder } = deps;
-  // A slice is written and copied out before another one begins: one desk serves all streams.
-  const desk = new EventWriter();
+  // A slice is written and copied out before another one begins: one writer serves all streams.
+  const writer = new EventWriter();
   const slots = new StreamSlots();
   return new Elysia({ name: 'stream' })
     .use(gate)
     .get(routerPath('stream'), ({ params, exchange, accessCheck, server }) => {
       const { request, set } = exchange;
       const asked = parametersOf(exchange, ROUTES.stream, (parameters) => parameters.streamed());
-      const playback = archive.database.readShared(() => {
+      const stream = archive.database.readShared(() => {
         const market = lookup.market(params.coin, params.conditionId, asked.asOfMs);
         const query = queryOf(market, asked, request.headers.get('last-event-id'));
         return new SnapshotStream(archive, market, query, () => deps.clocks().monotonicMs);
@@ -54,22 +55,19 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
       if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
       const release = takeSlot(slots, accessCheck.keyId, set.headers);
       const left = new AbortController();
-      const body = pulledBody(
-        chunksOf(deps, desk, playback, accessCheck, left.signal),
-        { request, server },
-        (error) => {
-          left.abort();
-          release();
-          if (error !== undefined) logCut(error, request);
-        },
-      );
+      const chunks = chunksOf(deps, writer, stream, accessCheck, left.signal);
+      const body = pulledBody(chunks, { request, server }, (error) => {
+        left.abort();
+        release();
+        if (error !== undefined) logCut(error, request);
+      });
       return responder.stream(exchange, body, { ...HEADERS, ...PULLED_BODY_HEADERS });
     });
 }
 
 const HEADERS = {
   'content-type': EVENT_STREAM_TYPE,
-  // nginx would collect what is to come at once.
+  // nginx would buffer the events.
   'x-accel-buffering': 'no',
 };
 
@@ -77,16 +75,16 @@ function queryOf(market: StoredMarket, asked: StreamParameters, lastEventId: str
   const { window, toMs, outcomes, depth, speed } = asked;
   const { fromMs = market.startMs } = window;
   const scope = [market.conditionId, outcomes.join(), fromMs, window.toMs, depth ?? 'whole'].join(' ');
-  return { fromMs, toMs, outcomes, depth, speed, after: placeBehind(lastEventId, scope), scope };
+  return { fromMs, toMs, outcomes, depth, speed, after: positionOf(lastEventId, scope), scope };
 }
 
-/** Throws 'invalid-parameter' for an id that this stream did not give. */
-function placeBehind(lastEventId: string | null, scope: string): StreamPosition | undefined {
+/** Throws 'invalid-parameter' for an id that is not of this stream. */
+function positionOf(lastEventId: string | null, scope: string): StreamPosition | undefined {
   // A client that had no event yet may send it empty.
   if (lastEventId === null || lastEventId === '') return undefined;
-  const place = readEventId(lastEventId, scope);
-  if (place === undefined) throw new DomainError('invalid-parameter', LAST_EVENT_ID_WANTED);
-  return place;
+  const position = readEventId(lastEventId, scope);
+  if (position === undefined) throw new DomainError('invalid-parameter', LAST_EVENT_ID_WANTED);
+  return position;
 }
 
 function takeSlot(slots: StreamSlots, keyId: string | undefined, headers: ResponseHeaders): () => void {
@@ -101,61 +99,48 @@ function takeSlot(slots: StreamSlots, keyId: string | undefined, headers: Respon
 }
 
 /**
- * The bytes of a stream. It ends without an `end` when the server is stopping, the key no longer opens it, its replay was
- * ended, or what comes may no longer be known: the client asks again, and is told.
+ * The bytes of a stream. It ends without an `end` when the server is stopping, the key is no longer let in, its replay was
+ * stopped, or what comes may no longer be known: the client asks again, and gets the reason.
  */
 async function* chunksOf(
   { archive, clocks, isDraining, nextTurn }: StreamDeps,
-  desk: EventWriter,
-  playback: SnapshotStream,
+  writer: EventWriter,
+  stream: SnapshotStream,
   accessCheck: AccessCheck,
   left: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   yield OPENING;
-  let spokeAtMs = clocks().monotonicMs;
+  let sentAtMs = clocks().monotonicMs;
   for (;;) {
     // Requests that came meanwhile are served in between.
     await nextTurn();
     if (left.aborted || isDraining() || !accessCheck.isLetIn()) return;
-    const next = nextSlice(archive, desk, playback, accessCheck);
+    const next = nextSlice(archive, writer, stream, accessCheck);
     if (next === undefined) return;
     const { after, slice } = next;
     if (slice.length > 0) {
       yield slice;
-      spokeAtMs = clocks().monotonicMs;
+      sentAtMs = clocks().monotonicMs;
     }
     if (after.kind === 'end' || after.kind === 'hidden') return;
     if (after.kind === 'more') continue;
-    await pause(Math.min(after.ms, WATCH_MS), left);
-    if (clocks().monotonicMs - spokeAtMs < COMMENT_EVERY_MS) continue;
+    // Rejected when the client leaves, which the next round finds.
+    await delay(Math.ceil(Math.min(after.ms, WATCH_MS)), undefined, { signal: left }).catch(() => undefined);
+    if (clocks().monotonicMs - sentAtMs < COMMENT_EVERY_MS) continue;
     yield COMMENT;
-    spokeAtMs = clocks().monotonicMs;
+    sentAtMs = clocks().monotonicMs;
   }
 }
 
-/** Undefined where the replay is gone whose clock the stream is held to. */
-function nextSlice(archive: Archive, desk: EventWriter, playback: SnapshotStream, accessCheck: AccessCheck) {
+/** Undefined where the replay was stopped whose clock the stream is held to. */
+function nextSlice(archive: Archive, writer: EventWriter, stream: SnapshotStream, accessCheck: AccessCheck) {
   try {
     const knownUntilMs = accessCheck.knownUntilMs();
-    const after = archive.database.read(() => playback.writeSlice(desk, knownUntilMs));
-    return { after, slice: desk.taken() };
+    const after = archive.database.read(() => stream.writeSlice(writer, knownUntilMs));
+    return { after, slice: writer.taken() };
   } catch (error) {
-    // Nothing but the replay is looked for here: somebody has ended it.
+    // Only the replay is looked up here.
     if (error instanceof DomainError && error.kind === 'not-found') return undefined;
     throw error;
   }
-}
-
-/** Settles after so many milliseconds, or at once when the client has left. */
-function pause(ms: number, left: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      left.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, Math.ceil(ms));
-    left.addEventListener('abort', done, { once: true });
-    if (left.aborted) done();
-  });
 }

@@ -7,7 +7,7 @@ import { type ControllerDeps, parametersOf } from './controller.ts';
 /** The live tier catalog; any valid key may read it. */
 export function tiersController({ gate, archive, responder }: ControllerDeps) {
   return new Elysia({ name: 'tiers' }).use(gate).get(routerPath('tiers'), ({ exchange }) => {
-    // They are what they are now: an instant makes no difference.
+    // An instant makes no difference: tiers have no history.
     parametersOf(exchange, ROUTES.tiers, () => ({}));
     const data = archive.database.readShared(() => archive.tiers.list().map(tierResource));
     return responder.document({ data }, negotiate(exchange));
