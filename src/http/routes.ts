@@ -1,65 +1,36 @@
 import type { Grant } from '../domain/tier.ts';
 
-/** A query parameter by name; params.ts says what each takes. */
-export type QueryName =
-  | 'tf'
-  | 'limit'
-  | 'skip'
-  | 'from'
-  | 'to'
-  | 'cursor'
-  | 'outcome'
-  | 'order'
-  | 'format'
-  | 'interval'
-  | 'depth'
-  | 'mode'
-  | 'maxDistance'
-  | 'ts'
-  | 'asOf'
-  | 'speed';
-
 /** One path of the service. The controllers mount these, the gate enforces them, the API document describes them. */
 export interface Route {
   /** With `{name}` for each path parameter. */
   readonly path: string;
   /** The grant that a tier needs; undefined: any valid key will do. Only `/v1` paths ask for a key. */
   readonly grant: Grant | undefined;
-  readonly query: readonly QueryName[];
+  /** Names of its query parameters. */
+  readonly query: readonly string[];
 }
 
-const SERIES_QUERY: readonly QueryName[] = ['from', 'to', 'limit', 'cursor', 'order', 'interval', 'asOf'];
-const NEAREST_QUERY: readonly QueryName[] = ['outcome', 'mode', 'maxDistance', 'depth', 'asOf'];
-const OUTCOME_SERIES_QUERY: readonly QueryName[] = [...SERIES_QUERY, 'outcome'];
+const SERIES_QUERY = ['from', 'to', 'limit', 'cursor', 'order', 'interval', 'asOf'] as const;
+const OUTCOME_SERIES_QUERY = [...SERIES_QUERY, 'outcome'] as const;
+const NEAREST_QUERY = ['outcome', 'mode', 'maxDistance', 'depth', 'asOf'] as const;
+const MARKET = '/v1/{coin}/markets/{conditionId}';
 
 export const ROUTES = {
   tiers: { path: '/v1/billing/tiers', grant: undefined, query: [] },
   markets: { path: '/v1/{coin}/markets', grant: 'markets', query: ['tf', 'limit', 'skip', 'asOf'] },
-  market: { path: '/v1/{coin}/markets/{conditionId}', grant: 'markets', query: ['asOf'] },
-  snapshots: {
-    path: '/v1/{coin}/markets/{conditionId}/snapshots',
-    grant: 'snapshots',
-    query: [...OUTCOME_SERIES_QUERY, 'depth'],
-  },
-  nearest: {
-    path: '/v1/{coin}/markets/{conditionId}/snapshots/at/{ts}',
-    grant: 'snapshots',
-    query: NEAREST_QUERY,
-  },
-  nearestOfEach: {
-    path: '/v1/{coin}/markets/{conditionId}/snapshots/at',
-    grant: 'snapshots',
-    query: ['ts', ...NEAREST_QUERY],
-  },
+  market: { path: MARKET, grant: 'markets', query: ['asOf'] },
+  snapshots: { path: `${MARKET}/snapshots`, grant: 'snapshots', query: [...OUTCOME_SERIES_QUERY, 'depth'] },
+  nearest: { path: `${MARKET}/snapshots/at/{ts}`, grant: 'snapshots', query: NEAREST_QUERY },
+  nearestOfEach: { path: `${MARKET}/snapshots/at`, grant: 'snapshots', query: ['ts', ...NEAREST_QUERY] },
   stream: {
-    path: '/v1/{coin}/markets/{conditionId}/stream',
+    path: `${MARKET}/stream`,
     grant: 'snapshots',
     query: ['from', 'to', 'speed', 'outcome', 'depth', 'asOf'],
   },
-  coverage: { path: '/v1/{coin}/markets/{conditionId}/coverage', grant: 'snapshots', query: ['asOf'] },
-  marketPrices: { path: '/v1/{coin}/markets/{conditionId}/prices', grant: 'prices', query: OUTCOME_SERIES_QUERY },
-  quotes: { path: '/v1/{coin}/markets/{conditionId}/quotes', grant: 'quotes', query: OUTCOME_SERIES_QUERY },
-  export: { path: '/v1/{coin}/markets/{conditionId}/export', grant: 'export', query: ['format', 'from', 'to', 'asOf'] },
+  coverage: { path: `${MARKET}/coverage`, grant: 'snapshots', query: ['asOf'] },
+  marketPrices: { path: `${MARKET}/prices`, grant: 'prices', query: OUTCOME_SERIES_QUERY },
+  quotes: { path: `${MARKET}/quotes`, grant: 'quotes', query: OUTCOME_SERIES_QUERY },
+  export: { path: `${MARKET}/export`, grant: 'export', query: ['format', 'from', 'to', 'asOf'] },
   coinPrices: { path: '/v1/{coin}/prices', grant: 'prices', query: SERIES_QUERY },
   home: { path: '/', grant: undefined, query: [] },
   openapi: { path: '/openapi.json', grant: undefined, query: [] },
@@ -73,6 +44,8 @@ export const ROUTES = {
 } as const satisfies Record<string, Route>;
 
 export type RouteName = keyof typeof ROUTES;
+/** A query parameter by name; params.ts reads them. */
+export type QueryName = (typeof ROUTES)[RouteName]['query'][number];
 
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
 

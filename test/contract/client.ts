@@ -40,7 +40,7 @@ const PROBLEM_KEYS = ['type', 'title', 'status', 'detail', 'error', 'requestId']
 export type Client = (path: string, asked?: Asked) => Promise<Reply>;
 
 /**
- * A client of one service. Every answer it gets is held against what the contract says of all answers. Nothing is
+ * A client of one service. Every answer it gets is compared with what the contract says of all answers. Nothing is
  * decompressed: bytes are the bytes that were sent.
  */
 export function clientOf(origin: string, ownKey: string | null = null): Client {

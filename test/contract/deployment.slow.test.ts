@@ -19,7 +19,7 @@ if (deployment !== undefined) {
   );
 } else {
   describe('the contract, against a deployment', () => {
-    /** This file once more, in a process that is told of a deployment: what `make contract` runs. */
+    /** This file once more, in a process with the address of a deployment: what `make contract` runs. */
     const suiteAgainst = async (env: Readonly<Record<string, string>>, pattern = '') => {
       const options = ['--timeout', '60000', '--path-ignore-patterns', '', '-t', pattern];
       const command = [process.execPath, 'test', ...options, import.meta.path];
@@ -49,7 +49,7 @@ if (deployment !== undefined) {
       expect(skipped).toEqual([
         'an address without a valid key has 600 requests a minute, and its keys have their own',
       ]);
-      // It leaves a recording behind, and would not notice what is missing among others.
+      // It leaves a recording, and would not notice what is missing among others.
       const again = await suiteAgainst(env, 'billing');
       expect(again.code).not.toBe(0);
       expect(again.said).toContain('has recordings of btc (200): the suite wants an archive without any');

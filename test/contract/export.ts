@@ -262,8 +262,8 @@ export function exportTests(suite: Suite): void {
     ['?format=NDJSON', 400, 'format'],
     [`?from=${T0 + 1}&to=${T0}`, 400, 'from'],
   ])('%s is refused with %d', async (query, status, name) => {
-    for (const held of [{}, { 'if-none-match': '*' }]) {
-      const reply = await get(`${pathOf(BOOKS)}${query}`, { headers: held });
+    for (const condition of [{}, { 'if-none-match': '*' }]) {
+      const reply = await get(`${pathOf(BOOKS)}${query}`, { headers: condition });
       expect(reply.status).toBe(status);
       expect(reply.json<ProblemDocument>().issues).toMatchObject([{ in: 'query', name }]);
     }

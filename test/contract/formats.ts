@@ -57,7 +57,7 @@ export function formatTests(suite: Suite): void {
     ['application/json, application/msgpack', false],
     ['application/json;q=0.8, text/html, application/msgpack;q=0.8', false],
     ['application/msgpack;q=0.8, application/json;q=0.80', true],
-    // What is named comes before what a wildcard covers, unless that is liked better.
+    // What is named comes before what a wildcard covers, unless that has the higher quality.
     ['*/*, application/msgpack', true],
     ['application/*;q=0.5, application/msgpack;q=0.5', true],
     ['application/msgpack;q=0.5, */*', false],
@@ -122,9 +122,9 @@ export function formatTests(suite: Suite): void {
     const etag = first.headers.get('etag')!;
     expect(etag).toMatch(/^"[\x21\x23-\x7e]+"$/);
     expect(await tagOf(path)).toBe(etag);
-    for (const held of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
-      const reply = await get(path, { headers: { 'if-none-match': held } });
-      expect(reply.status, held).toBe(304);
+    for (const tags of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
+      const reply = await get(path, { headers: { 'if-none-match': tags } });
+      expect(reply.status, tags).toBe(304);
       expect(reply.headers.get('etag')).toBe(etag);
     }
     for (const other of ['"other"', 'W/"other"', etag.slice(1, -1), '""']) {
@@ -165,8 +165,8 @@ export function formatTests(suite: Suite): void {
     [`/v1/btc/markets/0x99`, 404],
     ['/v1/nothing', 404],
   ])('%s is refused with or without If-None-Match', async (path, status) => {
-    for (const held of ['*', '"x"']) {
-      expect((await get(path, { headers: { 'if-none-match': held } })).status).toBe(status);
+    for (const tags of ['*', '"x"']) {
+      expect((await get(path, { headers: { 'if-none-match': tags } })).status).toBe(status);
     }
   });
 
@@ -187,7 +187,7 @@ export function formatTests(suite: Suite): void {
     }
   });
 
-  test('HEAD with a held entity tag is a 304 as well', async () => {
+  test('HEAD with a known entity tag is a 304 as well', async () => {
     const etag = (await tagOf(market))!;
     expect((await get(market, { method: 'HEAD', headers: { 'if-none-match': etag } })).status).toBe(304);
   });

@@ -65,7 +65,7 @@ const TABLE: readonly Malformed[] = [
   ...targets(200, '/v1/./btc/markets', '/v1/x/../btc/markets', '/v1/../v1/btc/markets', '/healthz/../v1/btc/markets'),
   ...targets(200, '/v1/x/%2e%2E/btc/markets', '/v1/%2e/btc/markets', '/../../v1/btc/markets', '/v1\\btc\\markets'),
   ...targets(200, '/healthz/%2e%2e/v1/btc/markets', '/v1/btc/markets/'),
-  // The Host stands for an authority in the target, whatever that says.
+  // The Host replaces an authority in the target, whatever that says.
   ...targets(200, `http://localhost${MARKETS}`, `http://elsewhere.example:1${MARKETS}`, `https://localhost${MARKETS}`),
   ...targets(200, `http://user:password@localhost${MARKETS}`),
   // No such path: slashes are not merged, and escapes of slashes are none.

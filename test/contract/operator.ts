@@ -1,9 +1,9 @@
 import type { Target } from './target.ts';
 
-/** Runs one command of the executable beside a service, with words that no shell takes for more; gives its output. */
+/** Runs one command of the executable while a service runs, with words that no shell takes for more; gives its output. */
 export type RunCommand = (args: readonly string[], stdin?: string) => Promise<string>;
 
-/** What an operator does beside a running service, by the command line alone. */
+/** Actions of an operator while the service runs, by the command line alone. */
 export function operatorOf(run: RunCommand): Omit<Target, 'origin' | typeof Symbol.asyncDispose> {
   return {
     async makeKey(tier, { rpm } = {}) {

@@ -66,7 +66,7 @@ export function pageTests(suite: Suite): void {
     const sources = [...policy.values()].flat();
     const local = /^'(?:none|self|nonce-[A-Za-z0-9+/=]+|sha256-[A-Za-z0-9+/=]+)'$/;
     const excepted = sources.filter((source) => !local.test(source));
-    // Images that stand in the page; style attributes, which load nothing.
+    // Images within the page; style attributes, which load nothing.
     expect(excepted.sort()).toEqual(page.text.includes('<script') ? ["'unsafe-inline'", 'data:'] : ['data:']);
     expect(policy.get('img-src')).toEqual(['data:']);
     expect(policy.get('style-src')?.some((source) => source.startsWith("'unsafe"))).toBe(false);
@@ -155,10 +155,10 @@ export function pageTests(suite: Suite): void {
     const text = await llms();
     const { paths, components } = (await get('/openapi.json')).json<Described>();
     const isKeyed = (path: string) => path.startsWith('/v1/');
-    const told = [...text.matchAll(/^- `GET ([^?`]+)(?:\?(\S+))?` (.+)$/gm)];
-    expect(told.map(([, path]) => path).sort()).toEqual(Object.keys(paths).filter(isKeyed).sort());
+    const listed = [...text.matchAll(/^- `GET ([^?`]+)(?:\?(\S+))?` (.+)$/gm)];
+    expect(listed.map(([, path]) => path).sort()).toEqual(Object.keys(paths).filter(isKeyed).sort());
     const named = new Set([...text.matchAll(/^- `(\w+)` \((path|query),/gm)].map((match) => `${match[2]} ${match[1]}`));
-    for (const [, path, asked, about] of told) {
+    for (const [, path, asked, about] of listed) {
       const { query } = Object.values(ROUTES).find((route) => route.path === path)!;
       expect(asked?.split('&') ?? [], path).toEqual([...query]);
       for (const name of query) expect(named).toContain(`query ${name}`);

@@ -92,7 +92,7 @@ function hoursAndMinutes(text: string): number | undefined {
   return hours! <= 23 && minutes! <= 59 ? hours! * 60 + minutes! : undefined;
 }
 
-/** Whether `text` has the characters of `form`, where 0 stands for any digit. */
+/** Whether `text` has the characters of `form`, where 0 means any digit. */
 function hasForm(text: string, form: string): boolean {
   if (text.length !== form.length) return false;
   return [...text].every((char, index) => (form[index] === '0' ? DIGITS.includes(char) : char === form[index]));

@@ -55,7 +55,7 @@ async function received(origin: string, parts: readonly string[], enough: (text:
   });
 }
 
-/** A body, as far as it came, and what came behind its end; undefined where the end did not come. */
+/** A body, as far as it came, and what came after its end; undefined where the end did not come. */
 export function bodyOf({ headers, body }: RawReply): { readonly text: string; readonly rest: string | undefined } {
   const length = headers.get('content-length');
   if (length !== undefined) {

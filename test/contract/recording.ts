@@ -128,7 +128,7 @@ export const BOOKS = market('ab01', 'btc', 'btc-updown-5m-1776323400', '5m', T0,
   conditionId: conditionId('AB01').replaceAll('7', 'F'),
   outcomes: ['Down', 'Up'],
 });
-/** Unresolved; quotes, midpoints and trades of up are recorded beside the books, of down only books. */
+/** Unresolved; quotes, midpoints and trades of up are recorded besides the books, of down only books. */
 export const RECORDED = market('ab02', 'btc', 'BTC-Recorded-5m', '5m', T0);
 /** Resolved, and without any record. */
 export const EMPTY = market('ab03', 'btc', 'btc-updown-15m-1776323400', '15m', T0, resolved(T0 + 15 * MINUTE, 'down'));
@@ -330,7 +330,7 @@ export const COIN_PRICES: readonly CoinPriceRecord[] = [
   { type: 'coinPrice', symbol: 'xrp', source: 'chainlink', timestamp: T0, id: 6500, price: '2.1' },
 ];
 
-/** Every record, those of each market behind it; otherwise neither by time nor by kind. Those without an id come last. */
+/** Every record, those of each market after it; otherwise neither by time nor by kind. Those without an id come last. */
 export const RECORDS: readonly object[] = [
   ...MARKETS,
   ...shuffled<object>([...NUMBERED_SNAPSHOTS, ...QUOTES, ...PRICES, ...COIN_PRICES], randomsOf(7)).map(spelt),

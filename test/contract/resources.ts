@@ -69,7 +69,7 @@ const OUTCOME_COVERAGE: Shape = {
     value === null || hasShape(value, { from: 'instant', to: 'instant', milliseconds: 'number' }),
 };
 
-/** The records of the contract, field by field. The API document is held against the same table. */
+/** The records of the contract, field by field. The API document is compared with the same table. */
 export const SHAPES = {
   Market: {
     conditionId: 'hex',

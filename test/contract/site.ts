@@ -26,7 +26,7 @@ const QUERY_VALUES: Readonly<Record<string, string>> = {
   ts: `${T0},${new Date(T0 + 60_000).toISOString()}`,
 };
 
-/** What stands outside /v1: no key is asked for. */
+/** Paths outside /v1, which need no key. */
 export function siteTests(suite: Suite): void {
   const get: Client = (...asked) => clientOf(suite.target.origin)(...asked);
   const document = async () => (await get('/openapi.json')).json<ApiDocument>();

@@ -7,7 +7,7 @@ import type { Suite } from './target.ts';
 const pathOf = ({ symbol, conditionId }: MarketRecord) => `/v1/${symbol}/markets/${conditionId}`;
 const toldBy = ({ text }: Reply) => eventsOf(text);
 const dataOf = (events: readonly StreamedEvent[]) => events.map(({ data }) => data);
-/** The bytes of each snapshot stand alone on a page of one. */
+/** The bytes of each snapshot, from a page of one. */
 const ONE = /^\{"data":\[(.*)\],"nextCursor":(?:null|"([^"]*)")\}$/s;
 
 /** A market's snapshots as server-sent events. */

@@ -21,7 +21,7 @@ import { AMPLE_RPM, HERE, type OpenTarget, type Reach, type Suite, type Target }
 setDefaultTimeout(60_000);
 
 /**
- * The HTTP interface of the contract, held against the service that `open` starts or finds. Tests that want more than
+ * The HTTP interface of the contract, checked against the service that `open` starts or finds. Tests that want more than
  * `reach` has are skipped by name.
  */
 export function contractSuite(name: string, open: OpenTarget, reach: Reach = HERE): void {

@@ -13,7 +13,7 @@ interface TierChange {
   readonly routes?: readonly string[] | null;
 }
 
-/** A running service with a recording in it, and what its operator can do beside it. */
+/** A running service with a recording in it, and what its operator can do while it runs. */
 export interface Target extends AsyncDisposable {
   readonly origin: string;
   makeKey(tier: TierId, options?: { readonly rpm?: number }): Promise<IssuedKey>;
@@ -25,7 +25,7 @@ export interface Target extends AsyncDisposable {
 
 export type OpenTarget = (records: readonly object[]) => Promise<Target>;
 
-/** What can be done with a service beside asking it. */
+/** What can be done with a service besides asking it. */
 export interface Reach {
   /** Keys can be made, rotated and revoked, tiers set, records imported. Else `makeKey` has one key a tier, and the rest throws. */
   readonly operated: boolean;

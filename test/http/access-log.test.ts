@@ -155,7 +155,7 @@ describe('a target in the log', () => {
   });
 });
 
-describe('whoever reads the log', () => {
+describe('a log reader that', () => {
   const CLOCKS = () => ({ monotonicMs: 0, wallMs: NOW_MS });
   const OK = new Response('ok');
   const enter = (log: AccessLog, count: number) => {
@@ -166,7 +166,7 @@ describe('whoever reads the log', () => {
     }
   };
 
-  test('stands still: memory stays bounded, and the log says how many lines are missing', async () => {
+  test('stops: memory stays bounded, and the log says how many lines are missing', async () => {
     const written: string[] = [];
     const gate = Promise.withResolvers<void>();
     const log = new AccessLog(

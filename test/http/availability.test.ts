@@ -8,7 +8,7 @@ async function ask({ origin, key }: Service, path: string) {
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-test('a server that was told to stop is alive and not ready', async () => {
+test('a server that is stopping is alive and not ready', async () => {
   await using service = startService();
   expect((await ask(service, '/readyz')).status).toBe(200);
   service.drain();

@@ -72,7 +72,7 @@ describe('with origins named', () => {
   });
 
   test.each([OTHER, 'null', 'http://app.example', 'https://app.example:8443', 'https://APP.example', ''])(
-    'the origin %p may read nothing, and caches are told that it matters',
+    'the origin %p may read nothing, and caches see that it matters',
     async (origin) => {
       await using service = startEdge({ cors: new Cors([APP]) });
       for (const [, path, init] of ANSWERS) {

@@ -4,7 +4,7 @@ import { AccessLog, type LogForm } from '../../src/http/plugins/access-log.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
-/** The service on a free port with what stands between it and the world. */
+/** The service on a free port with the options of its edge. */
 export interface EdgeService extends AsyncDisposable {
   readonly archive: Archive;
   readonly origin: string;

@@ -26,7 +26,7 @@ function recording(count: number, levels: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A client that asks for the export and then reads only when it is told to. */
+/** A client that asks for the export and then reads on command. */
 interface Reader {
   readonly socket: Socket;
   /** Everything that came so far, headers and chunk sizes included. */

@@ -14,7 +14,7 @@ import {
   sampleSnapshot,
 } from '../support/sample-records.ts';
 
-/** Nothing up to here differs between the archives, everything behind it does. */
+/** Nothing up to here differs between the archives, everything after it does. */
 export const KNOWN_MS = START_MS + 60_000;
 const LATE_MARKET = `0x${'cd34'.repeat(16)}`;
 const iso = (ms: number) => new Date(ms).toISOString();
@@ -93,7 +93,7 @@ const maxDistance = maybe(fc.integer({ min: 0, max: 20_000 }));
 const window = { from: maybe(nearInstant), to: maybe(nearInstant) };
 const series = { ...window, order, limit, interval };
 
-/** Every route of /v1 that tells of markets, with anything it may be asked. */
+/** Every route of /v1 about markets, with any parameters. */
 export const QUESTIONS: readonly (readonly [
   path: fc.Arbitrary<string>,
   query: Record<string, fc.Arbitrary<unknown>>,
@@ -144,16 +144,16 @@ interface Asking {
 }
 
 /** A service over an archive of its own. */
-export interface Teller extends Disposable {
+export interface TimedService extends Disposable {
   ask(path: string, asking?: Asking): Promise<Told>;
   /** Holds every answer to that instant from now on; undefined: to none. */
   holdTo(knownUntilMs: number | undefined): void;
-  /** How often the service wanted to know what it is held to. */
+  /** How often the service read the instant that it is held to. */
   readonly looks: number;
 }
 
 /** A service over all of that. */
-export async function serviceWith(...parts: (readonly object[])[]): Promise<Teller> {
+export async function serviceWith(...parts: (readonly object[])[]): Promise<TimedService> {
   const held = temporaryArchive();
   for (const records of parts) {
     const { total } = await importRecords(held.archive, records);

@@ -3,9 +3,18 @@ import fc from 'fast-check';
 import { earlierLimit, refuseTimeless } from '../../src/http/plugins/known-until.ts';
 import { ROUTES } from '../../src/http/routes.ts';
 import { START_MS } from '../support/sample-records.ts';
-import { anyQuestion, KNOWN, KNOWN_MS, later, MARKET_PATH, nearInstant, serviceWith, type Teller } from './futures.ts';
+import {
+  anyQuestion,
+  KNOWN,
+  KNOWN_MS,
+  later,
+  MARKET_PATH,
+  nearInstant,
+  serviceWith,
+  type TimedService,
+} from './futures.ts';
 
-/** Instants of keys: before the market was listed, in its recording, at its end, behind what came later. */
+/** Instants of keys: before the market was listed, in its recording, at its end, after what came later. */
 const INSTANTS = [-86_400_001, -86_400_000, 0, 4200, 59_999, 60_000, 60_001, 70_000, 400_000].map(
   (ms) => START_MS + ms,
 );
@@ -23,19 +32,19 @@ test.each([
   expect(earlierLimit(a, b)).toBe(expected);
 });
 
-test('a route that tells of recordings and takes no asOf is refused where nothing later than an instant may be known', () => {
+test('a route about recordings that takes no asOf is refused where nothing later than an instant may be known', () => {
   const timeless = { path: '/v1/{coin}/now', grant: 'markets', query: ['limit'] } as const;
   expect(() => refuseTimeless(timeless, 1)).toThrow('nothing later than an instant may be known here');
   expect(() => refuseTimeless(timeless, 0)).toThrow(expect.objectContaining({ kind: 'forbidden' }));
   refuseTimeless(timeless, undefined);
   refuseTimeless({ ...timeless, query: ['asOf'] }, 1);
-  // Tiers tell of no recording.
+  // Tiers have no recording.
   refuseTimeless(ROUTES.tiers, 1);
 });
 
 describe('a key as of an instant', () => {
   test('gets, of every route, byte for byte what asOf gets', async () => {
-    using teller = await serviceWith(KNOWN, later(1));
+    using client = await serviceWith(KNOWN, later(1));
     const statuses = new Set<number>();
     await fc.assert(
       fc.asyncProperty(
@@ -43,17 +52,17 @@ describe('a key as of an instant', () => {
         fc.constantFrom(...INSTANTS),
         fc.option(fc.integer({ min: 0, max: 500_000 }), { nil: undefined }),
         fc.boolean(),
-        async ({ url }, asOfMs, behind, packed) => {
+        async ({ url }, asOfMs, laterMs, packed) => {
           const accept = packed ? 'application/msgpack' : 'application/json';
-          const asked = await teller.ask(`${url}&asOf=${asOfMs}`, { accept });
-          const beside = behind === undefined ? '' : `&asOf=${asOfMs + behind}`;
-          expect({ url, ...(await teller.ask(`${url}${beside}`, { accept, keyAsOfMs: asOfMs })) }).toEqual({
+          const asked = await client.ask(`${url}&asOf=${asOfMs}`, { accept });
+          const parameter = laterMs === undefined ? '' : `&asOf=${asOfMs + laterMs}`;
+          expect({ url, ...(await client.ask(`${url}${parameter}`, { accept, keyAsOfMs: asOfMs })) }).toEqual({
             url,
             ...asked,
           });
-          teller.holdTo(asOfMs);
-          expect({ url, ...(await teller.ask(`${url}${beside}`, { accept })) }).toEqual({ url, ...asked });
-          teller.holdTo(undefined);
+          client.holdTo(asOfMs);
+          expect({ url, ...(await client.ask(`${url}${parameter}`, { accept })) }).toEqual({ url, ...asked });
+          client.holdTo(undefined);
           statuses.add(asked.status);
         },
       ),
@@ -63,7 +72,7 @@ describe('a key as of an instant', () => {
   }, 60_000);
 
   test('may ask for an earlier one, and for a later one gets what it may know', async () => {
-    using teller = await serviceWith(KNOWN, later(1));
+    using client = await serviceWith(KNOWN, later(1));
     await fc.assert(
       fc.asyncProperty(
         anyQuestion,
@@ -72,54 +81,54 @@ describe('a key as of an instant', () => {
         nearInstant,
         async ({ url }, keyMs, clockMs, asOfMs) => {
           const least = Math.min(keyMs, clockMs ?? keyMs, asOfMs);
-          const expected = await teller.ask(`${url}&asOf=${least}`);
-          teller.holdTo(clockMs);
-          const told = await teller.ask(`${url}&asOf=${asOfMs}`, { keyAsOfMs: keyMs });
-          teller.holdTo(undefined);
-          expect({ url, ...told }).toEqual({ url, ...expected });
+          const expected = await client.ask(`${url}&asOf=${least}`);
+          client.holdTo(clockMs);
+          const sent = await client.ask(`${url}&asOf=${asOfMs}`, { keyAsOfMs: keyMs });
+          client.holdTo(undefined);
+          expect({ url, ...sent }).toEqual({ url, ...expected });
         },
       ),
       { seed: 7, numRuns: 500 },
     );
   }, 60_000);
 
-  test('is told of tiers what all are', async () => {
-    using teller = await serviceWith(KNOWN);
-    const all = await teller.ask('/v1/billing/tiers');
+  test('gets of tiers what every key gets', async () => {
+    using client = await serviceWith(KNOWN);
+    const all = await client.ask('/v1/billing/tiers');
     expect(all.status).toBe(200);
-    expect(await teller.ask('/v1/billing/tiers', { keyAsOfMs: 1000 })).toEqual(all);
+    expect(await client.ask('/v1/billing/tiers', { keyAsOfMs: 1000 })).toEqual(all);
   });
 
   test('gets nothing that others were given, and has no copy of theirs confirmed', async () => {
-    using teller = await serviceWith(KNOWN, later(1));
+    using client = await serviceWith(KNOWN, later(1));
     const series = ['/snapshots', '/quotes', '/prices'].map((kind) => `${kind}?order=desc`);
     const ofMarket = ['', ...series, '/snapshots?order=desc&interval=1s', `/snapshots/at/${LATE_MS}`, '/coverage'];
     const paths = ofMarket.map((kind) => `${MARKET_PATH}${kind}`);
     for (const path of [...paths, '/v1/btc/prices?order=desc', '/v1/btc/markets']) {
-      const told = new Set<string>();
+      const sent = new Set<string>();
       for (const keyAsOfMs of [undefined, START_MS + 20_000, START_MS + 40_000, undefined, START_MS + 20_000]) {
-        const first = await teller.ask(path, { keyAsOfMs });
+        const first = await client.ask(path, { keyAsOfMs });
         expect(first.status, path).toBe(200);
-        // Asked for the second time it is held, asked for the third time it is given so.
-        for (let again = 0; again < 3; again += 1) expect(await teller.ask(path, { keyAsOfMs })).toEqual(first);
-        told.add(first.body);
+        // The second request is cached, the third one comes from the cache.
+        for (let again = 0; again < 3; again += 1) expect(await client.ask(path, { keyAsOfMs })).toEqual(first);
+        sent.add(first.body);
         const etag = new Map(first.headers).get('etag');
         expect(etag !== undefined, path).toBe(keyAsOfMs === undefined && path.startsWith(MARKET_PATH));
         if (etag === undefined) continue;
         const headers = { 'if-none-match': etag };
-        expect((await teller.ask(path, { headers })).status).toBe(304);
-        expect((await teller.ask(path, { headers, keyAsOfMs: LATE_MS })).status).toBe(200);
+        expect((await client.ask(path, { headers })).status).toBe(304);
+        expect((await client.ask(path, { headers, keyAsOfMs: LATE_MS })).status).toBe(200);
       }
       // A market's own record is at both instants what it was; everything else grew.
-      expect(told.size, path).toBe(path === MARKET_PATH || path === '/v1/btc/markets' ? 2 : 3);
+      expect(sent.size, path).toBe(path === MARKET_PATH || path === '/v1/btc/markets' ? 2 : 3);
     }
   });
 });
 
 describe('a service that is held to a clock', () => {
   test('looks at it once for each request', async () => {
-    using teller = await serviceWith(KNOWN, later(1));
-    teller.holdTo(KNOWN_MS);
+    using client = await serviceWith(KNOWN, later(1));
+    client.holdTo(KNOWN_MS);
     const paths = [
       ...['/v1/btc/markets', '/v1/btc/markets?skip=6000', '/v1/btc/markets?skip=60000', '/v1/btc/prices'],
       ...['', '/snapshots', '/snapshots/at/5', '/snapshots/at?ts=5', '/coverage', '/prices', '/quotes', '/export'].map(
@@ -129,9 +138,9 @@ describe('a service that is held to a clock', () => {
     ];
     for (const path of paths) {
       for (const method of ['GET', 'HEAD']) {
-        const before = teller.looks;
-        await teller.ask(path, { method });
-        expect(teller.looks - before, `${method} ${path}`).toBe(1);
+        const before = client.looks;
+        await client.ask(path, { method });
+        expect(client.looks - before, `${method} ${path}`).toBe(1);
       }
     }
   });
@@ -141,24 +150,24 @@ describe('a service that is held to a clock', () => {
   test.each([...walks, '/v1/btc/prices'])(
     'a walk of %s goes on while the clock does, and misses nothing',
     async (path) => {
-      using teller = await serviceWith(KNOWN);
-      const all = await everythingOf(teller, path, () => undefined);
+      using client = await serviceWith(KNOWN);
+      const all = await everythingOf(client, path, () => undefined);
       expect(all.length).toBeGreaterThan(40);
       let clockMs = START_MS;
       // Never slower than the walk: that ends where nothing more is known.
-      const seen = await everythingOf(teller, path, () => (clockMs += 4000));
+      const seen = await everythingOf(client, path, () => (clockMs += 4000));
       expect(seen.map(({ id }) => id)).toEqual(all.map(({ id }) => id));
       for (const { ms, knownUntilMs } of seen) expect(ms).toBeLessThanOrEqual(knownUntilMs!);
     },
   );
 
   test('and where it is set back, shows what was known there', async () => {
-    using teller = await serviceWith(KNOWN, later(1));
+    using client = await serviceWith(KNOWN, later(1));
     for (const ms of [KNOWN_MS, START_MS + 1000, KNOWN_MS + 50_000, START_MS + 1000, START_MS]) {
-      teller.holdTo(undefined);
-      const expected = await teller.ask(`${MARKET_PATH}/snapshots?order=desc&asOf=${ms}`);
-      teller.holdTo(ms);
-      expect(await teller.ask(`${MARKET_PATH}/snapshots?order=desc`)).toEqual(expected);
+      client.holdTo(undefined);
+      const expected = await client.ask(`${MARKET_PATH}/snapshots?order=desc&asOf=${ms}`);
+      client.holdTo(ms);
+      expect(await client.ask(`${MARKET_PATH}/snapshots?order=desc`)).toEqual(expected);
     }
   });
 });
@@ -166,23 +175,23 @@ describe('a service that is held to a clock', () => {
 interface Seen {
   readonly id: string;
   readonly ms: number;
-  /** What the service was held to when it told. */
+  /** The instant that the service was held to with the request. */
   readonly knownUntilMs: number | undefined;
 }
 
-/** A whole walk, in small pages; the service is held to what `clockMs` says in front of each. */
-async function everythingOf(teller: Teller, path: string, clockMs: () => number | undefined): Promise<Seen[]> {
+/** A whole walk, in small pages; the service is held to what `clockMs` returns before each. */
+async function everythingOf(client: TimedService, path: string, clockMs: () => number | undefined): Promise<Seen[]> {
   const seen: Seen[] = [];
   let cursor: string | null = null;
   do {
     const knownUntilMs = clockMs();
-    teller.holdTo(knownUntilMs);
-    const told = await teller.ask(`${path}?limit=3${cursor === null ? '' : `&cursor=${cursor}`}`);
-    expect(told.status, told.body).toBe(200);
-    const page = JSON.parse(told.body) as { data: { id: string; timestamp: string }[]; nextCursor: string | null };
+    client.holdTo(knownUntilMs);
+    const sent = await client.ask(`${path}?limit=3${cursor === null ? '' : `&cursor=${cursor}`}`);
+    expect(sent.status, sent.body).toBe(200);
+    const page = JSON.parse(sent.body) as { data: { id: string; timestamp: string }[]; nextCursor: string | null };
     for (const { id, timestamp } of page.data) seen.push({ id, ms: Date.parse(timestamp), knownUntilMs });
     cursor = page.nextCursor;
   } while (cursor !== null);
-  teller.holdTo(undefined);
+  client.holdTo(undefined);
   return seen;
 }

@@ -11,7 +11,7 @@ const forms = {
   msgpack: { encode: (value: unknown) => packr.pack(value) },
 } as const;
 
-/** As many as fill two stretches and begin a third one. */
+/** As many as fill two chunks and begin a third one. */
 const MARKETS = 136;
 
 test.each(['json', 'msgpack'] as const)(
@@ -30,7 +30,7 @@ test.each(['json', 'msgpack'] as const)(
         const data = found.slice(0, limit).map(marketResource);
         const pagination = { limit, skip, count: data.length, hasMore: found.length > limit };
         const written = Buffer.from(list.write('btc', { timeframe: undefined, limit, skip }));
-        expect(written.equals(Buffer.from(encode({ data, pagination }))), `${limit} behind ${skip}`).toBe(true);
+        expect(written.equals(Buffer.from(encode({ data, pagination }))), `${limit} after ${skip}`).toBe(true);
       });
     const limits = [1, 15, 16, 63, 64, 65, 128, 1000];
     const skips = [0, 1, 62, 63, 64, 65, 127, 128, 135, 136, 200, 1000];
@@ -43,7 +43,7 @@ test.each(['json', 'msgpack'] as const)(
   },
 );
 
-test('a list that ends where a stretch does has no more', () => {
+test('a list that ends where a chunk does has no more', () => {
   using held = temporaryArchive();
   const { database, markets } = held.archive;
   database.write(() => {

@@ -49,7 +49,7 @@ export function recordsOf(answers: readonly LiveAnswer[]): Record<string, Json> 
 
 /**
  * Asks the requests of all examples, each of a service in which it gets the status that it is an example of: with the simulated
- * recordings, a clock that stands still, and keys that may see everything, or little, or nothing.
+ * recordings, a clock that is stopped, and keys that may see everything, or little, or nothing.
  */
 export async function liveAnswers(): Promise<LiveAnswer[]> {
   using held = temporaryArchive();

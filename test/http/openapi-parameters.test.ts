@@ -30,8 +30,8 @@ test('a parameter’s schema has the spellings that are served, and no others', 
     const schema = SCHEMAS.get(parameter.split(' ')[0]!)!;
     return isSpelling(spelling, schema) !== (status === 200);
   });
-  const told = differing.map(({ parameter, spelling }) => `${parameter.split(' ')[0]}=${spelling}`);
-  expect([...new Set(told)].sort()).toEqual(
+  const spelled = differing.map(({ parameter, spelling }) => `${parameter.split(' ')[0]}=${spelling}`);
+  expect([...new Set(spelled)].sort()).toEqual(
     [
       // Outcomes are compared in lower case; skip may be left empty: the description says so.
       ...['outcome=UP', 'outcome=Down', 'outcome=uP', 'skip='],

@@ -14,7 +14,7 @@ const DOCUMENT = apiDocument();
 
 /** Names a request for good: it is another one each time. */
 const withoutRequestIds = (value: unknown) =>
-  JSON.parse(JSON.stringify(value, (name, held: unknown) => (name === 'requestId' ? 'any' : held))) as unknown;
+  JSON.parse(JSON.stringify(value, (name, field: unknown) => (name === 'requestId' ? 'any' : field))) as unknown;
 
 test.skipIf(!HAS_EXECUTABLE)(
   'bookreel openapi prints what /openapi.json serves, byte for byte but for the indentation (needs make build)',
@@ -101,18 +101,18 @@ function isBounded({ type, minimum, maximum, pattern, enum: words }: Schema): bo
 test('every schema, field and header is described; every field is required but the issues of a problem', () => {
   const { schemas, headers } = DOCUMENT.components;
   const optional: string[] = [];
-  const visit = (schema: Schema, label: string) => {
+  const walk = (schema: Schema, label: string) => {
     for (const [name, field] of Object.entries(schema.properties ?? {})) {
       const at = `${label}.${name}`;
       if (!schema.required?.includes(name)) optional.push(at);
       if (field.$ref === undefined) expect(field.description?.length ?? 0, at).toBeGreaterThan(3);
-      visit(field, at);
-      if (field.items !== undefined) visit(field.items, `${at}[]`);
+      walk(field, at);
+      if (field.items !== undefined) walk(field.items, `${at}[]`);
     }
   };
   for (const [name, schema] of Object.entries(schemas)) {
     expect(schema.description, name).toBeString();
-    visit(schema, name);
+    walk(schema, name);
   }
   expect(optional).toEqual(['Problem.issues']);
   for (const [name, { description, example }] of Object.entries(headers)) {

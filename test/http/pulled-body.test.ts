@@ -65,7 +65,7 @@ afterAll(async () => {
   await server.stop(true);
 });
 
-/** A client that reads when it is told to; `name` says which of them. */
+/** A client that reads on command; `name` says which of them. */
 async function reader(path: string, name: string) {
   const socket: Socket = connect(server.port!, '127.0.0.1');
   let received = 0;

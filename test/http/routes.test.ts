@@ -4,7 +4,7 @@ import { startService } from './service.ts';
 
 const asRouted = (path: string) => path.replace(/\{(\w+)\}/g, ':$1');
 
-test('the router has the routes of the list, and beside them only what turns everything else away', async () => {
+test('the router has the routes of the list, and besides them only the refusal of all others', async () => {
   await using service = startService();
   const routed = service.app.routes.map(({ method, path }) => `${method} ${path}`);
   const listed = Object.values(ROUTES).map(({ path }) => `GET ${asRouted(path)}`);

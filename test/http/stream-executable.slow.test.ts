@@ -16,7 +16,7 @@ const STREAM = `${MARKET}/stream`;
 /** As a stream many times what sockets hold. */
 const SNAPSHOTS = 9000;
 const LEVELS = 220;
-/** Behind all others, and behind a silence of so long. */
+/** After all others, and after a silence of so long. */
 const SILENCE_MS = 4000;
 const LAST_MS = LIGHT_START_MS + SNAPSHOTS * 10 + SILENCE_MS;
 const MB = 1024 * 1024;
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => directory[Symbol.dispose]());
 
-/** A client that reads when it is told to, and counts. */
+/** A client that reads on command, and counts. */
 function connected(server: RunningServer, query: string) {
   const { hostname, port } = new URL(server.origin);
   const socket: Socket = connect(Number(port), hostname);
@@ -105,7 +105,7 @@ test('events are passed on as they come', async () => {
   expect(pieces).toBeGreaterThan(10);
 });
 
-test('as fast as it is read it is everything, once, whoever reads slowly beside it', async () => {
+test('as fast as it is read it is everything, once, while another client reads slowly', async () => {
   const slow = connected(server, '?speed=max');
   await slow.begun;
   slow.socket.pause();
@@ -162,7 +162,7 @@ test('a stream that is under way ends between two events with SIGTERM, and the s
   const answer = await get(server, `${STREAM}?speed=0.1&depth=1`);
   const body = answer.body!.getReader();
   const reader = new EventReader();
-  // What stands in front of the first event may come by itself.
+  // The bytes before the first event may come by themselves.
   while (reader.events.length === 0) reader.read(new TextDecoder().decode((await body.read()).value));
   const code = server.stop('SIGTERM');
   for (let next = await body.read(); !next.done; next = await body.read()) {

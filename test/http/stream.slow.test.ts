@@ -69,14 +69,14 @@ async function listen(origin: string, key: string, query: string, headers = {}):
   };
 }
 
-/** What is told of an event here: its instant. */
+/** An event is written here as its instant. */
 const whenOf = ({ event, data }: StreamedEvent) => {
   const { timestamp, to } = JSON.parse(data) as { timestamp?: string; to?: string };
   return `${event} ${event === 'end' ? '' : Date.parse((timestamp ?? to)!) - START_MS}`.trim();
 };
 
 describe('gaps', () => {
-  test('are told when they are over, in front of the book of that instant', async () => {
+  test('are sent when they are over, before the book of that instant', async () => {
     await using service = startService();
     const { key } = keyFor(service);
     await importRecords(service.archive, [
@@ -86,7 +86,7 @@ describe('gaps', () => {
       gapOf(2000, 3000, 'another'),
       gapOf(-5000, -1),
       gapOf(-5000, 0, 'it reaches into the window'),
-      gapOf(9000, 60_000, 'nothing came behind it'),
+      gapOf(9000, 60_000, 'nothing came after it'),
     ]);
     await using stream = await listen(service.origin, key, '?speed=max');
     await stream.closed();
@@ -173,7 +173,7 @@ describe('pace', () => {
     expect(stream.reader.events.map(whenOf).slice(2)).toEqual(['snapshot 10001', 'snapshot 40000', 'end']);
   });
 
-  test('whoever comes back goes on at once', async () => {
+  test('a client that comes back goes on at once', async () => {
     await using service = startService();
     await importRecords(service.archive, recorded);
     const { key } = keyFor(service);
@@ -199,7 +199,7 @@ describe('pace', () => {
     expect(stream.reader.events).toHaveLength(1);
   });
 
-  test('what is imported behind where it stands is told, and what is in front is not', async () => {
+  test('what is imported after its position is sent, and what is before it is not', async () => {
     await using service = startService();
     await importRecords(service.archive, recorded);
     await using stream = await listen(service.origin, keyFor(service).key, '');
@@ -233,15 +233,15 @@ describe('an end without an end', () => {
     expect(stream.reader.events.map(whenOf)).toEqual(['snapshot 0']);
   });
 
-  test('comes when a clock that answers are held to goes back, and nothing behind it is told', async () => {
-    using teller = await serviceWith(KNOWN);
-    teller.holdTo(KNOWN_MS);
-    const whole = eventsOf((await teller.ask(`${PATH}?speed=max`)).body);
+  test('comes when a clock that answers are held to goes back, and nothing later is sent', async () => {
+    using client = await serviceWith(KNOWN);
+    client.holdTo(KNOWN_MS);
+    const whole = eventsOf((await client.ask(`${PATH}?speed=max`)).body);
     expect(whole.at(-1)!.event).toBe('end');
-    const told = teller.ask(`${PATH}?speed=10`);
+    const answer = client.ask(`${PATH}?speed=10`);
     await Bun.sleep(500);
-    teller.holdTo(START_MS + 1);
-    const events = eventsOf((await told).body);
+    client.holdTo(START_MS + 1);
+    const events = eventsOf((await answer).body);
     expect(events.length).toBeGreaterThan(0);
     expect(events.length).toBeLessThan(whole.length - 1);
     expect(events).toEqual(whole.slice(0, events.length));
@@ -305,7 +305,7 @@ describe('streams at once', () => {
       detail: `${STREAMS_MAX} streams are open already: try again later`,
     });
 
-    // They are silent: nothing that is sent would tell that nobody is there.
+    // They are silent: nothing that is sent would show that nobody is there.
     for (const socket of held) socket.destroy();
     for (const key of [...keys, late]) {
       for (let status = 0; status !== 200; ) {

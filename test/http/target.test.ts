@@ -25,7 +25,7 @@ describe('the Host of a request', () => {
       expect(refused.headers.get('x-ratelimit-limit')).toBe('600');
       expect(refused.body).not.toContain('api.example');
     }
-    // An authority in the target does not stand in for it.
+    // An authority in the target does not replace it.
     expect((await exchange(named.origin, requestOf('http://api.example/healthz', ['Host: evil.example']))).status).toBe(
       400,
     );

@@ -34,7 +34,7 @@ test('a walk whose source was replaced is refused, not ended early', async () =>
 
 describe('pages of enormous books', () => {
   const count = 80;
-  /** Among them are small ones, which tell nothing of their neighbours. */
+  /** Among them are small ones, which say nothing about their neighbours. */
   const isSmall = (nth: number) => nth % 7 === 6 || nth === count - 1;
   const levels = (shift: number) =>
     Array.from({ length: 10_000 }, (_, i) => ({ price: (i + 1) / 1_000_000, size: ((i + shift) % 900) + 1 }));

@@ -41,8 +41,8 @@ export function parametersOf(route: Route, examples: Readonly<Record<string, str
     name,
     in: 'query',
     required: name === REQUIRED_QUERY,
-    ...described(QUERY_SCHEMAS[name]),
-    ...given(examples, (request) => new URLSearchParams(request.split('?')[1]).get(name), QUERY_SCHEMAS[name].example),
+    ...described(QUERY_SCHEMAS[name]!),
+    ...given(examples, (request) => new URLSearchParams(request.split('?')[1]).get(name), QUERY_SCHEMAS[name]!.example),
   }));
   return [...inPath, ...inQuery, ...headersOf(route)];
 }

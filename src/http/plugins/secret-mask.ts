@@ -28,7 +28,7 @@ export function maskedTarget(url: string): string {
   const whole = start < 0 ? '/' : start === 0 ? url : url.slice(start);
   const target = whole.length > TARGET_CHARS_MAX ? whole.slice(0, TARGET_CHARS_MAX) : whole;
   const question = target.indexOf('?');
-  const path = maskedPath(question < 0 ? target : target.slice(0, question));
+  const path = (question < 0 ? target : target.slice(0, question)).split('/').map(maskedEscapes).join('/');
   const query = question < 0 ? '' : `?${maskedQuery(target.slice(question + 1))}`;
   const cut = target.length < whole.length ? MASK : '';
   return printableAscii(`${path}${query}${cut}`);
@@ -43,11 +43,6 @@ export function maskedText(text: string, charsMax: number): string {
 /** Whether a text has our keys' beginning in it. */
 export function looksLikeKey(text: string): boolean {
   return text.search(KEY_PREFIX) >= 0;
-}
-
-function maskedPath(path: string): string {
-  if (!path.includes('%')) return masked(path);
-  return path.split('/').map(maskedEscapes).join('/');
 }
 
 function maskedQuery(query: string): string {

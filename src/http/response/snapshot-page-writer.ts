@@ -1,7 +1,6 @@
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Order, Position } from '../../domain/page.ts';
-import { BookReader } from '../../segment/book-segment.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { SegmentSlice } from '../../segment/segment-header.ts';
 import type { LabelBytes, SnapshotWriter } from '../../segment/snapshot-writer.ts';
@@ -58,7 +57,6 @@ export class SnapshotPageWriter {
   /** Deltas lead forwards only: records of descending pages are written here first. */
   readonly #scratch = new ByteBuffer();
   readonly #scratchWriters: Readonly<Record<Outcome, SnapshotWriter>>;
-  readonly #counter = new BookReader();
 
   constructor(envelope: SnapshotEnvelope) {
     this.#envelope = envelope;
@@ -207,7 +205,7 @@ export class SnapshotPageWriter {
   #writeScratch(series: DescendingSeries, depth: number | undefined): void {
     const scratch = this.#scratch;
     const slice = series.rest ?? series.slices[series.next++]!;
-    const from = this.#firstThatFits(slice);
+    const from = firstThatFits(slice);
     const writer = this.#scratchWriters[series.outcome];
     writer.open({ ...slice, from }, series.labels, depth);
     for (let left = slice.to - from; left > 0; left -= 1) {
@@ -217,33 +215,15 @@ export class SnapshotPageWriter {
     }
     series.rest = from > slice.from ? { ...slice, to: from } : undefined;
   }
+}
 
-  /** The first record from which on those of a slice are no more than a page, about; at least the last one. */
-  #firstThatFits({ payload, head, from, to }: SegmentSlice): number {
-    // A level takes a byte of the payload at least: most slices are not large, whatever they hold.
-    if ((to - from) * payload.length * LEVEL_BYTES <= PAGE_BYTES_MAX && payload.length <= CHUNK_LEVELS_MAX) return from;
-    const reader = this.#counter;
-    reader.open(payload, head);
-    reader.advanceTo(from - 1);
-    const levels: number[] = [];
-    const edits: number[] = [];
-    while (reader.index + 1 < to) {
-      reader.advance();
-      levels.push(reader.bids.length + reader.asks.length);
-      edits.push(reader.bidEdits.length + reader.askEdits.length);
-    }
-    let first = levels.length - 1;
-    let bytes = levels[first]! * LEVEL_BYTES;
-    let edited = edits[first]!;
-    while (first > 0) {
-      bytes += levels[first - 1]! * LEVEL_BYTES;
-      // The first of those that are written is rendered whole.
-      if (bytes > PAGE_BYTES_MAX || levels[first - 1]! + edited > CHUNK_LEVELS_MAX) break;
-      first -= 1;
-      edited += edits[first]!;
-    }
-    return from + first;
-  }
+/**
+ * The first of the last records of a slice that are no more than a page together; at least the last one. A level takes a byte
+ * of the payload at least.
+ */
+function firstThatFits({ payload, from, to }: SegmentSlice): number {
+  const count = payload.length > CHUNK_LEVELS_MAX ? 1 : Math.floor(PAGE_BYTES_MAX / (payload.length * LEVEL_BYTES));
+  return Math.max(from, to - Math.max(1, count));
 }
 
 /** Whether PAGE_LEVELS_MAX levels were rendered since this call. */

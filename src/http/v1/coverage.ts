@@ -1,6 +1,5 @@
 import { Elysia } from 'elysia';
-import type { CoverageResource, OutcomeCoverage } from '../../domain/coverage.ts';
-import { lengthOf } from '../../domain/coverage.ts';
+import { type CoverageResource, lengthOf } from '../../domain/coverage.ts';
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import { Coverages, type MarketCoverage } from '../../store/coverage.ts';
@@ -33,40 +32,33 @@ function untilOf({ winner, endMs }: StoredMarket, nowMs: InstantMs): InstantMs {
 }
 
 function coverageResource({ market, outcomes, gapCount, gaps }: MarketCoverage, untilMs: InstantMs): CoverageResource {
+  const { conditionId, slug, symbol, timeframe } = market;
   return {
-    conditionId: market.conditionId,
-    slug: market.slug,
-    symbol: market.symbol,
-    timeframe: market.timeframe,
+    conditionId,
+    slug,
+    symbol,
+    timeframe,
     startTime: formatInstant(market.startMs),
     endTime: formatInstant(market.endMs),
-    outcomes: outcomes.map((outcome) => outcomeResource(market, outcome, untilMs)),
+    outcomes: outcomes.map(({ outcome, mirrored, snapshots, firstMs, lastMs, silence, ...counts }) => {
+      const { oneSided, crossed, empty, placeholder } = counts;
+      const longest = silence.longest(untilMs);
+      return {
+        outcome,
+        assetId: assetIdOf(market, outcome),
+        mirrored,
+        count: snapshots,
+        first: firstMs === undefined ? null : formatInstant(firstMs),
+        last: lastMs === undefined ? null : formatInstant(lastMs),
+        ...{ oneSided, crossed, empty, placeholder },
+        longestSilence: longest === undefined ? null : { ...rangeOf(longest), milliseconds: lengthOf(longest) },
+      };
+    }),
     gapCount,
-    gaps: gaps.map(({ fromMs, toMs, reason }) => ({ from: formatInstant(fromMs), to: formatInstant(toMs), reason })),
+    gaps: gaps.map((gap) => ({ ...rangeOf(gap), reason: gap.reason })),
   };
 }
 
-function outcomeResource(
-  market: StoredMarket,
-  counted: OutcomeCoverage,
-  untilMs: InstantMs,
-): CoverageResource['outcomes'][number] {
-  const { outcome, mirrored, snapshots, firstMs, lastMs, oneSided, crossed, empty, placeholder } = counted;
-  const silence = counted.silence.longest(untilMs);
-  return {
-    outcome,
-    assetId: assetIdOf(market, outcome),
-    mirrored,
-    count: snapshots,
-    first: firstMs === undefined ? null : formatInstant(firstMs),
-    last: lastMs === undefined ? null : formatInstant(lastMs),
-    oneSided,
-    crossed,
-    empty,
-    placeholder,
-    longestSilence:
-      silence === undefined
-        ? null
-        : { from: formatInstant(silence.fromMs), to: formatInstant(silence.toMs), milliseconds: lengthOf(silence) },
-  };
+function rangeOf({ fromMs, toMs }: { readonly fromMs: InstantMs; readonly toMs: InstantMs }) {
+  return { from: formatInstant(fromMs), to: formatInstant(toMs) };
 }

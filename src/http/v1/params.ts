@@ -104,7 +104,7 @@ export class Parameters {
       const equals = pair.indexOf('=');
       const name = decodeURIComponent(equals < 0 ? pair : pair.slice(0, equals));
       const value = equals < 0 ? '' : decodeURIComponent(pair.slice(equals + 1));
-      if (!route.query.some((allowed) => allowed === name)) {
+      if (!route.query.includes(name)) {
         const allowed = route.query.length === 0 ? 'there are none' : `allowed are ${route.query.join(', ')}`;
         this.#refuse(name.slice(0, NAME_CHARS_MAX), `is not a parameter of this path: ${allowed}`);
       } else if (this.#values.has(name)) {
@@ -295,72 +295,63 @@ function readInterval(text: string): number | undefined {
 /** A parameter in the API document. */
 interface ParameterSchema {
   readonly description: string;
-  readonly schema: Readonly<Record<string, unknown>>;
+  readonly schema: object;
   /** For parameters that no recorded request has. */
   readonly example?: string | number;
 }
 
-/** An instant in a query. */
-const INSTANT = {
-  anyOf: [
-    { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-    { type: 'string', pattern: ISO_PATTERN },
-  ],
-};
+const integer = (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum });
+const word = (words: readonly string[]) => ({ type: 'string', enum: [...words] });
+const text = (pattern: string) => ({ type: 'string', pattern });
 
+/** An instant in a query. */
+const INSTANT = { anyOf: [integer(0, Number.MAX_SAFE_INTEGER), text(ISO_PATTERN)] };
 /** One of a list: the answer repeats it. */
 const LISTED = WRITABLE_INSTANT_PATTERN.replace(/^\^|\$$/g, '');
-
 /** Of up to INSTANTS_MAX. */
 const INSTANT_LIST_PATTERN = `^(?:${LISTED})(?:,(?:${LISTED})){0,${INSTANTS_MAX - 1}}$`;
 
 /** For the API document: the schema of each query parameter as it is read above. */
-export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
-  tf: { description: 'Only markets of this timeframe.', schema: { type: 'string', enum: [...TIMEFRAMES] } },
+export const QUERY_SCHEMAS: Readonly<Record<string, ParameterSchema>> = {
+  tf: { description: 'Only markets of this timeframe.', schema: word(TIMEFRAMES) },
   limit: {
     description: 'How many records at the most.',
-    schema: { type: 'integer', minimum: 1, maximum: PAGE_LIMIT_MAX, default: PAGE_LIMIT_DEFAULT },
+    schema: { ...integer(1, PAGE_LIMIT_MAX), default: PAGE_LIMIT_DEFAULT },
   },
   skip: {
     description: 'How many markets to pass over; null, or nothing behind the equals sign, is 0.',
-    schema: { type: ['integer', 'null'], minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
+    schema: { ...integer(0, Number.MAX_SAFE_INTEGER), type: ['integer', 'null'], default: 0 },
   },
-  from: {
-    description: `Earliest timestamp, inclusive, not later than to: ${TIME_FORMS}.`,
-    schema: INSTANT,
-  },
+  from: { description: `Earliest timestamp, inclusive, not later than to: ${TIME_FORMS}.`, schema: INSTANT },
   to: { description: `Latest timestamp, inclusive: ${TIME_FORMS}.`, schema: INSTANT },
   cursor: {
     description: 'nextCursor of the page before, with the same path, order and filters; never made up.',
-    schema: { type: 'string', pattern: CURSOR_SHAPE.source },
+    schema: text(CURSOR_SHAPE.source),
   },
-  outcome: {
-    description: 'Only records of this outcome; compared in lower case.',
-    schema: { type: 'string', enum: [...OUTCOMES] },
-  },
+  outcome: { description: 'Only records of this outcome; compared in lower case.', schema: word(OUTCOMES) },
   order: {
     description: 'By (timestamp, id), ascending or descending.',
-    schema: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+    schema: { ...word(['asc', 'desc']), default: 'asc' },
   },
   interval: {
     description:
       'Only the last record of each bucket of this length, of each outcome (of prices: and kind, source) by itself, stamped with its own time. Buckets begin at multiples of it in Unix time; from and to cut the first and the last one off. From 100ms to 1d.',
-    schema: { type: 'string', pattern: durationPattern(INTERVAL_MS_MIN, INTERVAL_MS_MAX) },
+    schema: text(durationPattern(INTERVAL_MS_MIN, INTERVAL_MS_MAX)),
     example: '1s',
   },
   depth: {
     description: 'So many levels of each side, the best ones; without it all.',
-    schema: { type: 'integer', minimum: 1, maximum: LEVELS_MAX },
+    schema: integer(1, LEVELS_MAX),
     example: 10,
   },
   mode: {
     description: 'nearest: earlier or later; before: at or before the instant, never later; after: at or after it.',
-    schema: { type: 'string', enum: [...NEAREST_MODES], default: 'nearest' },
+    schema: { ...word(NEAREST_MODES), default: 'nearest' },
     example: 'before',
   },
   maxDistance: {
     description: 'Milliseconds; a record further away is not found.',
-    schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    schema: integer(0, Number.MAX_SAFE_INTEGER),
     example: 60000,
   },
   asOf: {
@@ -372,29 +363,26 @@ export const QUERY_SCHEMAS: Readonly<Record<QueryName, ParameterSchema>> = {
   speed: {
     description:
       'How many recorded seconds pass in one: a number from 0.1 to 1000 with up to three decimals; max: as fast as the client reads.',
-    schema: { type: 'string', pattern: SPEED_SHAPE.source, default: '1' },
+    schema: { ...text(SPEED_SHAPE.source), default: '1' },
     example: 'max',
   },
   ts: {
     description: `1 to ${INSTANTS_MAX} instants with commas between them, each ${TIME_FORMS}.`,
-    schema: { type: 'string', pattern: INSTANT_LIST_PATTERN },
+    schema: text(INSTANT_LIST_PATTERN),
   },
   format: {
     description: 'What the recording is written as.',
-    schema: { type: 'string', enum: [...STREAMED_FORMATS], default: 'ndjson' },
+    schema: { ...word(STREAMED_FORMATS), default: 'ndjson' },
   },
-};
+} satisfies Record<QueryName, ParameterSchema>;
 
 /** The same for path parameters, by name. */
 export const PATH_SCHEMAS: Readonly<Record<string, ParameterSchema>> = {
-  coin: {
-    description: 'Coin code, compared in lower case.',
-    schema: { type: 'string', pattern: '^[A-Za-z0-9]{1,16}$' },
-  },
+  coin: { description: 'Coin code, compared in lower case.', schema: text('^[A-Za-z0-9]{1,16}$') },
   conditionId: {
     description: 'A market’s conditionId or slug, neither with regard to case.',
-    schema: { type: 'string', pattern: Slug.pattern },
+    schema: text(Slug.pattern ?? ''),
   },
   // A path has text only.
-  ts: { description: `The instant: ${TIME_FORMS}.`, schema: { type: 'string', pattern: INSTANT_PATTERN } },
+  ts: { description: `The instant: ${TIME_FORMS}.`, schema: text(INSTANT_PATTERN) },
 };

@@ -8,7 +8,6 @@ import type { AccessCheck } from '../plugins/access.ts';
 import { EventWriter } from '../response/event-writer.ts';
 import { PULLED_BODY_HEADERS, pulledBody } from '../response/pulled-body.ts';
 import { EVENT_STREAM_TYPE } from '../response/responder.ts';
-import type { ResponseHeaders } from '../response/response.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { type ControllerDeps, parametersOf } from './controller.ts';
 import type { StreamParameters } from './params.ts';
@@ -22,8 +21,6 @@ const COMMENT_EVERY_MS = 15_000;
 const WATCH_MS = 1000;
 /** How long a client that was cut off waits before it comes back, if it follows the standard. */
 const RETRY_MS = 1000;
-/** When a key with too many streams may try again. */
-const RETRY_AFTER_SECONDS = 5;
 
 const OPENING = Buffer.from(`retry: ${RETRY_MS}\n\n`);
 const COMMENT = Buffer.from(':\n\n');
@@ -53,7 +50,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
         return new SnapshotStream(archive, market, query, () => deps.clocks().monotonicMs);
       });
       if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
-      const release = takeSlot(slots, accessCheck.keyId, set.headers);
+      const release = slots.take(accessCheck.keyId, set.headers);
       const left = new AbortController();
       const chunks = chunksOf(deps, writer, stream, accessCheck, left.signal);
       const body = pulledBody(chunks, { request, server }, (error) => {
@@ -85,17 +82,6 @@ function positionOf(lastEventId: string | null, scope: string): StreamPosition |
   const position = readEventId(lastEventId, scope);
   if (position === undefined) throw new DomainError('invalid-parameter', LAST_EVENT_ID_WANTED);
   return position;
-}
-
-function takeSlot(slots: StreamSlots, keyId: string | undefined, headers: ResponseHeaders): () => void {
-  try {
-    return slots.take(keyId);
-  } catch (error) {
-    if (error instanceof DomainError && error.kind === 'rate-limited') {
-      headers['retry-after'] = String(RETRY_AFTER_SECONDS);
-    }
-    throw error;
-  }
 }
 
 /**
