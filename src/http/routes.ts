@@ -69,8 +69,10 @@ export function routeOf(pathOfRouter: string): Route | undefined {
   );
 }
 
-const NAMES = Object.keys(ROUTES) as RouteName[];
-const BY_ROUTER_PATH: ReadonlyMap<string, Route> = new Map(NAMES.map((name) => [routerPath(name), ROUTES[name]]));
+const BY_ROUTER_PATH: ReadonlyMap<string, Route> = new Map(
+  (Object.keys(ROUTES) as RouteName[]).map((name) => [routerPath(name), ROUTES[name]]),
+);
+
 /** A route as the router lists it: its path with `:name` for each parameter, or with a star for the rest. */
 interface MountedRoute {
   readonly method: string;

@@ -59,17 +59,12 @@ export class ClientAddresses {
   /** From the right to the left, as long as each address is that of a trusted proxy. */
   #walk(peer: string, header: string, read: (element: string) => string | undefined): string {
     let client = peer;
-    let end = header.length;
-    for (let hop = 0; hop < HOPS_MAX && end >= 0; hop += 1) {
-      const comma = header.lastIndexOf(',', end - 1);
-      const text = read(header.slice(comma + 1, end).trim());
+    for (const element of header.split(',').slice(-HOPS_MAX).reverse()) {
+      const text = read(element.trim());
       const address = text === undefined ? undefined : parseIpAddress(text);
       if (address === undefined) return client;
       client = formatIpAddress(address);
       if (!this.#trusts(client)) return client;
-      // At -1 the first element was read; `lastIndexOf` would take a negative position for 0.
-      end = comma;
-      if (end === 0) return client;
     }
     return client;
   }

@@ -6,16 +6,8 @@ const PREFLIGHT_SECONDS = 7200;
 /** Request headers that this service reads. */
 const REQUEST_HEADERS = 'authorization, accept, if-none-match, last-event-id';
 /** Headers that a script may read besides those that the Fetch standard allows by itself. */
-const READABLE = [
-  'x-ratelimit-limit',
-  'x-ratelimit-remaining',
-  'x-ratelimit-reset',
-  'x-request-id',
-  'x-bookreel-warning',
-  'etag',
-  'retry-after',
-  'content-disposition',
-].join(', ');
+const READABLE =
+  'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id, x-bookreel-warning, etag, retry-after, content-disposition';
 
 /**
  * Lets scripts of other origins read the answers (Fetch standard, 3.2). Never with credentials: the script sends the key,

@@ -19,25 +19,23 @@ export function qualities(header: string): ReadonlyMap<string, number> {
 
 /** Whether HTML is named, and preferred to JSON; of equal quality, it is JSON. */
 export function prefersHtml(accept: string): boolean {
-  return beatsJson(qualities(accept), HTML_TYPE, () => false);
+  return isPreferred(accept, HTML_TYPE, false);
 }
 
 /** Whether msgpack is named, and preferred to JSON, or of equal quality and named first. */
 export function prefersMsgpack(accept: string): boolean {
   // Most requests do not name it, and need no parsing.
-  if (!/msgpack/i.test(accept)) return false;
-  const quality = qualities(accept);
-  const isFirst = () =>
-    [...quality.keys()].find((name) => name === MSGPACK_TYPE || name === JSON_TYPE) === MSGPACK_TYPE;
-  return beatsJson(quality, MSGPACK_TYPE, isFirst);
+  return /msgpack/i.test(accept) && isPreferred(accept, MSGPACK_TYPE, true);
 }
 
-/** Whether `type` is named, and preferred to JSON; where both are named with equal quality, `isFirst` decides. */
-function beatsJson(quality: ReadonlyMap<string, number>, type: string, isFirst: () => boolean): boolean {
+/** `orFirst`: of equal quality to JSON, the one that is named first counts, else JSON. */
+function isPreferred(accept: string, type: string, orFirst: boolean): boolean {
+  const quality = qualities(accept);
   const own = quality.get(type) ?? 0;
   if (own === 0) return false;
   const json = quality.get(JSON_TYPE);
   // A wildcard means JSON where that is not named: of equal quality, it comes second.
   if (json === undefined) return own >= (quality.get('application/*') ?? quality.get('*/*') ?? 0);
-  return own === json ? isFirst() : own > json;
+  if (own !== json) return own > json;
+  return orFirst && [...quality.keys()].find((name) => name === type || name === JSON_TYPE) === type;
 }

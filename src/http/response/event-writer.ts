@@ -7,9 +7,8 @@ import type { LabelBytes } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { positionAt } from '../../store/series-walk.ts';
 import type { OutcomePage } from '../../store/snapshots.ts';
-import type { GapEvent } from '../v1/stream-gaps.ts';
-import { eventId } from '../v1/stream-position.ts';
-import { jsonEnvelope, MarketLabels, writersInto } from './snapshot-envelope.ts';
+import { eventId, type GapEvent } from '../v1/stream-events.ts';
+import { jsonEnvelope, marketLabels, writersInto } from './snapshot-envelope.ts';
 
 /** A slice ends after the event that takes it past so many bytes, or so many rendered levels: about a millisecond of work. */
 const SLICE_BYTES_MAX = 256 * 1024;
@@ -18,12 +17,6 @@ const SLICE_LEVELS_MAX = 10_000;
 const encoder = new TextEncoder();
 const SNAPSHOT_OPENS = encoder.encode('\nevent: snapshot\ndata: ');
 const EVENT_ENDS = encoder.encode('\n\n');
-
-/** How many events of each kind a stream has sent. */
-export interface StreamTally {
-  readonly snapshots: number;
-  readonly gaps: number;
-}
 
 /** One outcome's records of a slice. */
 interface Series {
@@ -43,7 +36,7 @@ interface Series {
  */
 export class EventWriter {
   readonly #envelope = jsonEnvelope();
-  readonly #labels = new MarketLabels(this.#envelope);
+  readonly #labelsOf = marketLabels(this.#envelope);
   readonly #out = new ByteBuffer();
   readonly #writers = writersInto(this.#out, this.#envelope);
   #depth: number | undefined;
@@ -57,10 +50,10 @@ export class EventWriter {
     this.#out.clear();
     this.#depth = depth;
     this.#renderedMax = this.#rendered + SLICE_LEVELS_MAX;
+    const labels = this.#labelsOf(market);
     this.#series = outcomes.map((outcome, series) => {
       const slices = plan.slices[series]!;
-      const labels = this.#labels.of(market, outcome);
-      return { outcome, labels, slices, slice: 0, index: slices[0]?.from ?? 0, isOpen: false };
+      return { outcome, labels: labels[outcome], slices, slice: 0, index: slices[0]?.from ?? 0, isOpen: false };
     });
     this.#sequence = plan.sequence;
     this.#next = 0;
@@ -103,8 +96,8 @@ export class EventWriter {
   }
 
   /** Without an id: a client that comes back goes on after its last record. */
-  writeEnd(tally: StreamTally): void {
-    this.#write(`event: end\ndata: ${JSON.stringify(tally)}\n\n`);
+  writeEnd(snapshots: number, gaps: number): void {
+    this.#write(`event: end\ndata: ${JSON.stringify({ snapshots, gaps })}\n\n`);
   }
 
   /** A copy of the slice. */

@@ -1,5 +1,5 @@
 import { assetIdOf } from '../../domain/market.ts';
-import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
+import type { Outcome } from '../../domain/outcome.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { jsonLabels, jsonOpenings, SnapshotJsonWriter } from '../../segment/json-writer.ts';
 import {
@@ -27,7 +27,7 @@ export interface SnapshotEnvelope {
   /** Begins the answer to the instant `ts` in a list of answers, with a list of `count` snapshots; `end` ends it. */
   beginAnswer(out: ByteBuffer, ts: string, distance: number | null, count: number): void;
   writerInto(out: ByteBuffer): SnapshotWriter;
-  labelsOf(labels: SnapshotLabels): LabelBytes;
+  readonly labelsOf: (labels: SnapshotLabels) => LabelBytes;
 }
 
 const encoder = new TextEncoder();
@@ -37,27 +37,21 @@ export function writersInto(out: ByteBuffer, envelope: SnapshotEnvelope): Readon
   return { up: envelope.writerInto(out), down: envelope.writerInto(out) };
 }
 
-/** The labels of markets, kept as long as they are used. */
-export class MarketLabels {
-  readonly #envelope: SnapshotEnvelope;
-  /** A market is another object after every change. */
-  readonly #labels = new WeakMap<StoredMarket, Readonly<Record<Outcome, LabelBytes>>>();
-
-  constructor(envelope: SnapshotEnvelope) {
-    this.#envelope = envelope;
-  }
-
-  of(market: StoredMarket, outcome: Outcome): LabelBytes {
-    const cached = this.#labels.get(market);
-    if (cached !== undefined) return cached[outcome];
+/** The labels of a market's outcomes, kept as long as the market's object is: it is another one after every change. */
+export function marketLabels({
+  labelsOf,
+}: SnapshotEnvelope): (market: StoredMarket) => Readonly<Record<Outcome, LabelBytes>> {
+  const cache = new WeakMap<StoredMarket, Readonly<Record<Outcome, LabelBytes>>>();
+  return (market) => {
+    const cached = cache.get(market);
+    if (cached !== undefined) return cached;
     const { conditionId, symbol, timeframe } = market;
-    const [up, down] = OUTCOMES.map((each) =>
-      this.#envelope.labelsOf({ assetId: assetIdOf(market, each), conditionId, symbol, outcome: each, timeframe }),
-    ) as [LabelBytes, LabelBytes];
-    const labels = { up, down };
-    this.#labels.set(market, labels);
-    return labels[outcome];
-  }
+    const of = (outcome: Outcome) =>
+      labelsOf({ assetId: assetIdOf(market, outcome), conditionId, symbol, outcome, timeframe });
+    const labels = { up: of('up'), down: of('down') };
+    cache.set(market, labels);
+    return labels;
+  };
 }
 
 export function jsonEnvelope(): SnapshotEnvelope {

@@ -7,7 +7,7 @@ import type { LabelBytes, SnapshotWriter } from '../../segment/snapshot-writer.t
 import type { StoredMarket } from '../../store/markets.ts';
 import type { OutcomePage } from '../../store/snapshots.ts';
 import { type NearestOfOutcome, timestampOf } from '../v1/nearest.ts';
-import { MarketLabels, type NextField, type SnapshotEnvelope, writersInto } from './snapshot-envelope.ts';
+import { marketLabels, type NextField, type SnapshotEnvelope, writersInto } from './snapshot-envelope.ts';
 
 /**
  * A page ends early, with a cursor, after the record that takes it past so many bytes: to write more would hold up all other
@@ -30,15 +30,9 @@ const HEADER_BYTES_MAX = 9;
 interface Series {
   readonly outcome: Outcome;
   readonly labels: LabelBytes;
-  readonly slices: readonly SegmentSlice[];
-  /** The slice that comes next. */
-  next: number;
-}
-
-interface DescendingSeries extends Series {
-  /** What is left of the present slice: its first records. */
-  rest: SegmentSlice | undefined;
-  /** Records of it in the scratch buffer; the last one comes next. */
+  /** Those that are not written yet. */
+  readonly slices: SegmentSlice[];
+  /** Of a descending page, records in the scratch buffer; the last one comes next. */
   readonly written: { readonly start: number; readonly end: number; readonly position: Position }[];
 }
 
@@ -51,7 +45,7 @@ interface PageEnd {
 /** Writes the answers of one format. What a method returns is valid until the next call. */
 export class SnapshotPageWriter {
   readonly #envelope: SnapshotEnvelope;
-  readonly #labels: MarketLabels;
+  readonly #labelsOf: ReturnType<typeof marketLabels>;
   readonly #out = new ByteBuffer();
   readonly #writers: Readonly<Record<Outcome, SnapshotWriter>>;
   /** Deltas lead forwards only: records of descending pages are written here first. */
@@ -60,7 +54,7 @@ export class SnapshotPageWriter {
 
   constructor(envelope: SnapshotEnvelope) {
     this.#envelope = envelope;
-    this.#labels = new MarketLabels(envelope);
+    this.#labelsOf = marketLabels(envelope);
     this.#writers = writersInto(this.#out, envelope);
     this.#scratchWriters = writersInto(this.#scratch, envelope);
   }
@@ -109,12 +103,14 @@ export class SnapshotPageWriter {
     depth: number | undefined,
     cursorOf: (next: Position | undefined) => string | null,
   ): Uint8Array<ArrayBuffer> {
-    const series = outcomes.map((outcome, i) => ({
-      outcome,
-      labels: this.#labels.of(market, outcome),
-      slices: plan.slices[i]!,
-      next: 0,
-    }));
+    const series = outcomes.map(
+      (outcome, i): Series => ({
+        outcome,
+        labels: this.#labelsOf(market)[outcome],
+        slices: [...plan.slices[i]!],
+        written: [],
+      }),
+    );
     this.#begin();
     const cut =
       order === 'asc'
@@ -150,7 +146,7 @@ export class SnapshotPageWriter {
       const { payload, head, index } = record;
       if (i > 0) this.#out.append(this.#envelope.separator);
       const writer = this.#writers[outcome];
-      writer.open({ payload, head, from: index, to: index + 1 }, this.#labels.of(market, outcome), depth);
+      writer.open({ payload, head, from: index, to: index + 1 }, this.#labelsOf(market)[outcome], depth);
       writer.writeNext();
     }
   }
@@ -166,7 +162,7 @@ export class SnapshotPageWriter {
       const series = all[number]!;
       const writer = this.#writers[series.outcome];
       if (left[number] === 0) {
-        const slice = series.slices[series.next++]!;
+        const slice = series.slices.shift()!;
         left[number] = slice.to - slice.from;
         writer.open(slice, series.labels, depth);
       }
@@ -186,25 +182,24 @@ export class SnapshotPageWriter {
     const out = this.#out;
     const scratch = this.#scratch;
     const isFull = levelsLimit(this.#scratchWriters);
-    const descending = all.map((series): DescendingSeries => ({ ...series, rest: undefined, written: [] }));
     scratch.clear();
     for (let i = 0; i < sequence.length; i += 1) {
       if (i > 0) out.append(this.#envelope.separator);
-      const series = descending[sequence[i]!]!;
+      const series = all[sequence[i]!]!;
       if (series.written.length === 0) this.#writeScratch(series, depth);
       const { start, end, position } = series.written.pop()!;
       out.append(scratch.bytes.subarray(start, end));
       if (i + 1 === sequence.length) break;
-      const mustWrite = descending[sequence[i + 1]!]!.written.length === 0;
+      const mustWrite = all[sequence[i + 1]!]!.written.length === 0;
       if (out.length > PAGE_BYTES_MAX || (mustWrite && isFull())) return { count: i + 1, next: position };
     }
     return undefined;
   }
 
   /** Writes the next records of a series: those of one slice, or fewer where they are large. */
-  #writeScratch(series: DescendingSeries, depth: number | undefined): void {
+  #writeScratch(series: Series, depth: number | undefined): void {
     const scratch = this.#scratch;
-    const slice = series.rest ?? series.slices[series.next++]!;
+    const slice = series.slices.shift()!;
     const from = firstThatFits(slice);
     const writer = this.#scratchWriters[series.outcome];
     writer.open({ ...slice, from }, series.labels, depth);
@@ -213,7 +208,7 @@ export class SnapshotPageWriter {
       writer.writeNext();
       series.written.push({ start, end: scratch.length, position: writer.position });
     }
-    series.rest = from > slice.from ? { ...slice, to: from } : undefined;
+    if (from > slice.from) series.slices.unshift({ ...slice, to: from });
   }
 }
 

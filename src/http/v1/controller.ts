@@ -54,12 +54,6 @@ export function parametersOf<T extends object>(
   return { ...asked, asOfMs };
 }
 
-/** The format and the entity tag of an answer about one market. */
-export interface AnswerForm {
-  readonly negotiated: Negotiated;
-  readonly etag: string | undefined;
-}
-
 /**
  * Answers about one market, as it was known at `asOfMs` where that is given, from one consistent view of the archive. `prepare`
  * refuses what does not fit the market; the function that it returns makes the response unless the client's copy will do: a
@@ -70,7 +64,9 @@ export function answerAboutMarket(
   exchange: Exchange,
   params: MarketPath,
   { asOfMs }: Timed,
-  prepare: (market: StoredMarket) => (form: AnswerForm) => Response | Promise<Response>,
+  prepare: (
+    market: StoredMarket,
+  ) => (form: { negotiated: Negotiated; etag: string | undefined }) => Response | Promise<Response>,
 ): Response | Promise<Response> {
   return archive.database.readShared(() => {
     const market = lookup.market(params.coin, params.conditionId, asOfMs);

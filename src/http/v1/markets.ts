@@ -74,11 +74,7 @@ export function marketsController(deps: ControllerDeps) {
   return new Elysia({ name: 'markets' })
     .use(gate)
     .get(routerPath('markets'), ({ params, exchange }) => {
-      const asked = parametersOf(exchange, ROUTES.markets, (parameters) => ({
-        timeframe: parameters.timeframe(),
-        limit: parameters.limit(),
-        skip: parameters.skip(),
-      }));
+      const asked = parametersOf(exchange, ROUTES.markets, (parameters) => parameters.marketList());
       const skippedAtOnce = asked.asOfMs === undefined ? SKIPPED_AT_ONCE_MAX : SKIPPED_AT_ONCE_AS_OF;
       if (asked.skip > skippedAtOnce) return answerInSteps(exchange, params.coin, asked, skippedAtOnce);
       return answerList(exchange, params.coin, asked, asked.skip);

@@ -4,11 +4,12 @@ import { Slug } from '../../domain/market.ts';
 import { LEVELS_MAX } from '../../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, parseOutcome } from '../../domain/outcome.ts';
 import { NEAREST_MODES, type Order, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type PageQuery } from '../../domain/page.ts';
-import { TIMEFRAMES, type Timeframe } from '../../domain/timeframe.ts';
+import { TIMEFRAMES } from '../../domain/timeframe.ts';
 import { STREAMED_FORMATS, type StreamedFormat } from '../../export/format.ts';
 import type { Speed } from '../../replay/replay-clock.ts';
 import { earlierLimit } from '../plugins/known-until.ts';
 import { maskedText } from '../plugins/secret-mask.ts';
+import type { MarketListQuery } from '../response/market-list.ts';
 import type { QueryName, Route } from '../routes.ts';
 import { CURSOR_SHAPE, decodeCursor, isCursorShaped } from './cursor.ts';
 import { durationPattern, parseDuration } from './duration.ts';
@@ -44,13 +45,6 @@ export interface SeriesQuery {
   readonly cursor: string | undefined;
 }
 
-export interface ExportQuery {
-  readonly format: StreamedFormat;
-  /** Both inclusive. */
-  readonly fromMs: InstantMs;
-  readonly toMs: InstantMs;
-}
-
 export interface StreamParameters {
   /** As it was asked for, both inclusive; without a beginning the market's. */
   readonly window: { readonly fromMs: InstantMs | undefined; readonly toMs: InstantMs };
@@ -61,17 +55,14 @@ export interface StreamParameters {
   readonly speed: Speed;
 }
 
-export interface SeriesPage {
-  readonly query: PageQuery;
-  /** A cursor of this page is bound to it. */
-  readonly scope: string;
-}
-
 /**
  * The page of one series. `series` names the kind of record and its market or coin, in canonical words: a slug and its
- * conditionId are the same market. Throws 'invalid-parameter' when the cursor was altered or given for something else.
+ * conditionId are the same market. `scope` is what a cursor of the page is bound to. Throws 'invalid-parameter' when the cursor was altered or given for something else.
  */
-export function pageOf({ range, window, outcomes, cursor }: SeriesQuery, series: string): SeriesPage {
+export function pageOf(
+  { range, window, outcomes, cursor }: SeriesQuery,
+  series: string,
+): { query: PageQuery; scope: string } {
   const { order, intervalMs } = range;
   const { fromMs, toMs } = window;
   const interval = intervalMs === undefined ? [] : [intervalMs];
@@ -115,17 +106,12 @@ export class Parameters {
     }
   }
 
-  limit(): number {
-    return this.#integer('limit', 1, PAGE_LIMIT_MAX) ?? PAGE_LIMIT_DEFAULT;
-  }
-
-  skip(): number {
-    const read = (text: string) => (text === '' || text === 'null' ? 0 : parsePlainInteger(text));
-    return this.#value('skip', read, 'must be an integer from 0 to 2^53-1 in plain digits, or null', 0);
-  }
-
-  timeframe(): Timeframe | undefined {
-    return this.#oneOf('tf', TIMEFRAMES, undefined);
+  marketList(): MarketListQuery {
+    const timeframe = this.#oneOf('tf', TIMEFRAMES, undefined);
+    const limit = this.#limit();
+    const readSkip = (text: string) => (text === '' || text === 'null' ? 0 : parsePlainInteger(text));
+    const skip = this.#value('skip', readSkip, 'must be an integer from 0 to 2^53-1 in plain digits, or null', 0);
+    return { timeframe, limit, skip };
   }
 
   outcomes(): readonly Outcome[] {
@@ -138,13 +124,13 @@ export class Parameters {
     const cursor = this.#values.get('cursor');
     if (cursor !== undefined && !isCursorShaped(cursor)) this.#refuse('cursor', CURSOR_WANTED);
     const order = this.#value('order', readOrder, 'must be asc or desc', 'asc');
-    const limit = this.limit();
+    const limit = this.#limit();
     const intervalMs = this.#value('interval', readInterval, INTERVAL_WANTED, undefined);
     const range = { fromMs: window.fromMs, toMs: knownToMs, order, limit, intervalMs };
     return { range, window, outcomes: this.outcomes(), cursor };
   }
 
-  exported(): ExportQuery {
+  exported(): { readonly format: StreamedFormat; readonly fromMs: InstantMs; readonly toMs: InstantMs } {
     const format = this.#oneOf('format', STREAMED_FORMATS, 'ndjson');
     const asOfMs = this.asOf();
     if (asOfMs !== undefined && format === 'segments') {
@@ -233,6 +219,10 @@ export class Parameters {
     const toMs = this.#instant('to', this.#values.get('to'), Number.MAX_SAFE_INTEGER);
     if (fromMs > toMs) this.#refuse('from', 'must not be later than to');
     return { fromMs, toMs, knownToMs: Math.min(toMs, this.asOf() ?? toMs) };
+  }
+
+  #limit(): number {
+    return this.#integer('limit', 1, PAGE_LIMIT_MAX) ?? PAGE_LIMIT_DEFAULT;
   }
 
   #oneOf<T extends string, A extends T | undefined>(name: QueryName, words: readonly T[], absent: A): T | A {

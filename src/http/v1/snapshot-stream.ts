@@ -1,38 +1,22 @@
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
-import type { Outcome } from '../../domain/outcome.ts';
-import { ReplayClock, type Speed } from '../../replay/replay-clock.ts';
+import { ReplayClock } from '../../replay/replay-clock.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { EventWriter } from '../response/event-writer.ts';
-import { GapsByEnd } from './stream-gaps.ts';
-import type { StreamPosition } from './stream-position.ts';
+import type { StreamParameters } from './params.ts';
+import { GapsByEnd, type StreamPosition } from './stream-events.ts';
 
 /** Snapshots that one slice may have: a segment of each outcome, about. */
 const SLICE_RECORDS_MAX = 128;
 
-export interface StreamQuery {
-  /** Both inclusive; the end is not later than what may be known. */
+export interface StreamQuery extends Omit<StreamParameters, 'window'> {
+  /** Inclusive, as `toMs` is. */
   readonly fromMs: InstantMs;
-  readonly toMs: InstantMs;
-  readonly outcomes: readonly Outcome[];
-  readonly depth: number | undefined;
-  readonly speed: Speed;
   /** The last event that the client has. */
   readonly after: StreamPosition | undefined;
   /** The ids of the events are bound to it. */
   readonly scope: string;
 }
-
-/** What comes after a slice. */
-export type AfterSlice =
-  /** More, by now. */
-  | { readonly kind: 'more' }
-  /** Nothing is due for so many real milliseconds. */
-  | { readonly kind: 'wait'; readonly ms: number }
-  /** Nothing: all was sent. */
-  | { readonly kind: 'end' }
-  /** What may no longer be known. */
-  | { readonly kind: 'hidden' };
 
 /**
  * One market's events in their order and at their pace, a slice at a time; between slices it keeps the position of the last
@@ -61,8 +45,11 @@ export class SnapshotStream {
     this.#gaps = this.#gapsToCome();
   }
 
-  /** Writes what is due, or a part of it, and at the end an end event. Writes nothing later than `knownUntilMs`. */
-  writeSlice(writer: EventWriter, knownUntilMs: InstantMs | undefined): AfterSlice {
+  /**
+   * Writes what is due, or a part of it, and at the end an end event. Writes nothing later than `knownUntilMs`. Returns for how
+   * many real milliseconds nothing more is due; undefined: nothing more comes, or only what may no longer be known.
+   */
+  writeSlice(writer: EventWriter, knownUntilMs: InstantMs | undefined): number | undefined {
     this.#refresh();
     const { snapshots } = this.#archive;
     const { fromMs, toMs, outcomes, depth, scope } = this.#query;
@@ -83,20 +70,19 @@ export class SnapshotStream {
       const snapshot = writer.nextPosition;
       const gap = this.#gaps.first;
       // After a page that is not the last one there is a snapshot, which may come first.
-      if (snapshot === undefined && page.plan.next !== undefined) return { kind: 'more' };
+      if (snapshot === undefined && page.plan.next !== undefined) return 0;
       const isGap = gap !== undefined && (snapshot === undefined || gap.position.timestampMs <= snapshot.timestampMs);
       const next = isGap ? gap.position : snapshot;
       if (next === undefined) {
-        if (isHeldBack) return { kind: 'hidden' };
-        writer.writeEnd({ snapshots: this.#snapshots, gaps: this.#gapCount });
-        return { kind: 'end' };
+        if (!isHeldBack) writer.writeEnd(this.#snapshots, this.#gapCount);
+        return undefined;
       }
-      if (isHeldBack && next.timestampMs > knownUntilMs) return { kind: 'hidden' };
+      if (isHeldBack && next.timestampMs > knownUntilMs) return undefined;
       this.#clock ??= this.#startClock(next.timestampMs);
       if (next.timestampMs > (dueMs ?? this.#clock.dueMs)) {
-        return { kind: 'wait', ms: this.#clock.realMsUntil(next.timestampMs) ?? 0 };
+        return this.#clock.realMsUntil(next.timestampMs) ?? 0;
       }
-      if (writer.isFull) return { kind: 'more' };
+      if (writer.isFull) return 0;
       if (isGap) {
         writer.writeGap(gap, scope);
         this.#gaps.pass();

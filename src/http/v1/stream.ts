@@ -12,7 +12,7 @@ import { ROUTES, routerPath } from '../routes.ts';
 import { type ControllerDeps, parametersOf } from './controller.ts';
 import type { StreamParameters } from './params.ts';
 import { SnapshotStream, type StreamQuery } from './snapshot-stream.ts';
-import { readEventId, type StreamPosition } from './stream-position.ts';
+import { readEventId, type StreamPosition } from './stream-events.ts';
 import { StreamSlots } from './stream-slots.ts';
 
 /** Without an event for so long a comment is sent: proxies close what is silent for a minute, some for half of it. */
@@ -69,10 +69,10 @@ const HEADERS = {
 };
 
 function queryOf(market: StoredMarket, asked: StreamParameters, lastEventId: string | null): StreamQuery {
-  const { window, toMs, outcomes, depth, speed } = asked;
+  const { window, ...query } = asked;
   const { fromMs = market.startMs } = window;
-  const scope = [market.conditionId, outcomes.join(), fromMs, window.toMs, depth ?? 'whole'].join(' ');
-  return { fromMs, toMs, outcomes, depth, speed, after: positionOf(lastEventId, scope), scope };
+  const scope = [market.conditionId, asked.outcomes.join(), fromMs, window.toMs, asked.depth ?? 'whole'].join(' ');
+  return { ...query, fromMs, after: positionOf(lastEventId, scope), scope };
 }
 
 /** Throws 'invalid-parameter' for an id that is not of this stream. */
@@ -103,15 +103,15 @@ async function* chunksOf(
     if (left.aborted || isDraining() || !accessCheck.isLetIn()) return;
     const next = nextSlice(archive, writer, stream, accessCheck);
     if (next === undefined) return;
-    const { after, slice } = next;
+    const { waitMs, slice } = next;
     if (slice.length > 0) {
       yield slice;
       sentAtMs = clocks().monotonicMs;
     }
-    if (after.kind === 'end' || after.kind === 'hidden') return;
-    if (after.kind === 'more') continue;
+    if (waitMs === undefined) return;
+    if (waitMs === 0) continue;
     // Rejected when the client leaves, which the next round finds.
-    await delay(Math.ceil(Math.min(after.ms, WATCH_MS)), undefined, { signal: left }).catch(() => undefined);
+    await delay(Math.ceil(Math.min(waitMs, WATCH_MS)), undefined, { signal: left }).catch(() => undefined);
     if (clocks().monotonicMs - sentAtMs < COMMENT_EVERY_MS) continue;
     yield COMMENT;
     sentAtMs = clocks().monotonicMs;
@@ -122,8 +122,8 @@ async function* chunksOf(
 function nextSlice(archive: Archive, writer: EventWriter, stream: SnapshotStream, accessCheck: AccessCheck) {
   try {
     const knownUntilMs = accessCheck.knownUntilMs();
-    const after = archive.database.read(() => stream.writeSlice(writer, knownUntilMs));
-    return { after, slice: writer.taken() };
+    const waitMs = archive.database.read(() => stream.writeSlice(writer, knownUntilMs));
+    return { waitMs, slice: writer.taken() };
   } catch (error) {
     // Only the replay is looked up here.
     if (error instanceof DomainError && error.kind === 'not-found') return undefined;
