@@ -19,7 +19,7 @@ export type NextField = readonly [name: 'nextCursor' | 'next', value: string | n
 /** How a list of snapshots is written in one format: `{data: [...]}`, after it the field of a page that says where to go on. */
 export interface SnapshotEnvelope {
   /** Between two values of a list. */
-  readonly separator: Uint8Array;
+  separate(out: ByteBuffer): void;
   /** Begins a document with a list of `count` values; `hasNext`: of two fields. */
   begin(out: ByteBuffer, count: number, hasNext: boolean): void;
   /** Ends the list and the document. */
@@ -54,12 +54,14 @@ export function marketLabels({
   };
 }
 
+const COMMA = 44;
+
 export function jsonEnvelope(): SnapshotEnvelope {
   const openings = jsonOpenings();
   const begins = encoder.encode('{"data":[');
   const ends = encoder.encode(']}');
   return {
-    separator: encoder.encode(','),
+    separate: (out) => out.byte(COMMA),
     begin: (out) => out.append(begins),
     end: (out, next) =>
       out.append(next === undefined ? ends : encoder.encode(`],"${next[0]}":${JSON.stringify(next[1])}}`)),
@@ -76,7 +78,7 @@ export function msgpackEnvelope(): SnapshotEnvelope {
   const openings = msgpackOpenings();
   const [data, ts, distance] = ['data', 'ts', 'distance'].map(msgpackText) as [Uint8Array, Uint8Array, Uint8Array];
   return {
-    separator: new Uint8Array(),
+    separate: () => undefined,
     begin(out, count, hasNext) {
       out.byte(FIX_MAP | (hasNext ? 2 : 1));
       out.append(data);

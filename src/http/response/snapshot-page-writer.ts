@@ -81,7 +81,7 @@ export class SnapshotPageWriter {
     this.#begin();
     let count = 0;
     for (const instantMs of instants) {
-      if (count > 0) out.append(this.#envelope.separator);
+      if (count > 0) this.#envelope.separate(out);
       const found = find(instantMs);
       const nearest = found[0];
       const distanceMs = nearest === undefined ? null : Math.abs(timestampOf(nearest) - instantMs);
@@ -144,7 +144,7 @@ export class SnapshotPageWriter {
     for (let i = 0; i < found.length; i += 1) {
       const { outcome, record } = found[i]!;
       const { payload, head, index } = record;
-      if (i > 0) this.#out.append(this.#envelope.separator);
+      if (i > 0) this.#envelope.separate(this.#out);
       const writer = this.#writers[outcome];
       writer.open({ payload, head, from: index, to: index + 1 }, this.#labelsOf(market)[outcome], depth);
       writer.writeNext();
@@ -157,7 +157,7 @@ export class SnapshotPageWriter {
     const isFull = levelsLimit(this.#writers);
     const left = all.map(() => 0);
     for (let i = 0; i < sequence.length; i += 1) {
-      if (i > 0) out.append(this.#envelope.separator);
+      if (i > 0) this.#envelope.separate(out);
       const number = sequence[i]!;
       const series = all[number]!;
       const writer = this.#writers[series.outcome];
@@ -184,7 +184,7 @@ export class SnapshotPageWriter {
     const isFull = levelsLimit(this.#scratchWriters);
     scratch.clear();
     for (let i = 0; i < sequence.length; i += 1) {
-      if (i > 0) out.append(this.#envelope.separator);
+      if (i > 0) this.#envelope.separate(out);
       const series = all[sequence[i]!]!;
       if (series.written.length === 0) this.#writeScratch(series, depth);
       const { start, end, position } = series.written.pop()!;
