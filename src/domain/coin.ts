@@ -10,7 +10,10 @@ export function canonicalCoin(text: string): string {
   return text.toLowerCase();
 }
 
-/** Whether a recording may name a coin so: 1 to 16 lower-case letters and digits. */
+/** Paths of the API under /v1: a coin of that name could not be asked for. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set(['account', 'billing', 'coins', 'replays']);
+
+/** Whether a recording may name a coin so: 1 to 16 lower-case letters and digits, and none of RESERVED_NAMES. */
 export function isCoin(text: string): boolean {
-  return COIN.test(text);
+  return COIN.test(text) && !RESERVED_NAMES.has(text);
 }

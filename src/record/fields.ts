@@ -1,4 +1,4 @@
-import { isCoin } from '../domain/coin.ts';
+import { isCoin, RESERVED_NAMES } from '../domain/coin.ts';
 import { isExactDecimal, parseDecimal, parseFigure } from '../domain/decimal.ts';
 import { DomainError } from '../domain/errors.ts';
 import { isInstant, parseInstant, parsePlainInteger } from '../domain/instant.ts';
@@ -86,8 +86,13 @@ export function conditionIdField(fields: Fields, name = 'conditionId'): string {
 }
 
 export function coinField(fields: Fields): string {
-  const coin = textField(fields, 'symbol').toLowerCase();
-  if (!isCoin(coin)) throw rejected('symbol is not a coin code of 1 to 16 letters and digits');
+  return coinCode(textField(fields, 'symbol').toLowerCase(), 'symbol');
+}
+
+/** A coin's code, which `name` states. */
+export function coinCode(coin: string, name: string): string {
+  if (RESERVED_NAMES.has(coin)) throw rejected(`${name} ${coin} is a path of the API: a coin needs another name`);
+  if (!isCoin(coin)) throw rejected(`${name} is not a coin code of 1 to 16 letters and digits`);
   return coin;
 }
 

@@ -1,4 +1,3 @@
-import { isCoin } from '../domain/coin.ts';
 import { parseFigure } from '../domain/decimal.ts';
 import { formatInstant, isInstant, parseIso } from '../domain/instant.ts';
 import type { Market } from '../domain/market.ts';
@@ -6,7 +5,7 @@ import { knownTokenIds } from '../domain/market-statement.ts';
 import { parseOutcome } from '../domain/outcome.ts';
 import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
 import { parseJsonFigures } from '../record/exact-json.ts';
-import { type Fields, numericField, rejected, stated } from '../record/fields.ts';
+import { coinCode, type Fields, numericField, rejected, stated } from '../record/fields.ts';
 import { wallTimeBetween } from './new-york.ts';
 import { knownCoin, type SlugWindow, WINDOW_MS, windowOfSlug } from './slug.ts';
 
@@ -114,9 +113,7 @@ export function marketFigure(fields: Fields, name: string): number | undefined {
 export function coinOf(fields: Fields, name: string): string | undefined {
   const value = stated(fields, name);
   if (value === undefined || value === '') return undefined;
-  const coin = typeof value === 'string' ? (knownCoin(value) ?? value.toLowerCase()) : '';
-  if (!isCoin(coin)) throw rejected(`${name} is not a coin code of 1 to 16 letters and digits`);
-  return coin;
+  return coinCode(typeof value === 'string' ? (knownCoin(value) ?? value.toLowerCase()) : '', name);
 }
 
 /**

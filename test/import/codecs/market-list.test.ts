@@ -142,6 +142,7 @@ describe('a market of a list is refused, with one reason,', () => {
     ['it names no coin', { slug: 'other', asset: undefined }],
     ['coin is stated as btc and as eth', { asset: 'ETH' }],
     ['asset is not a coin code', { asset: 'B T C' }],
+    ['asset coins is a path of the API', { asset: 'Coins' }],
     ['start_ts is not a time', { start_ts: 1.5 }],
     ['start_ts is not a time', { start_ts: -5 }],
     ['start_ts is not a time', { start_ts: 'soon' }],

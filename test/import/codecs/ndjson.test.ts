@@ -206,6 +206,15 @@ describe('a market', () => {
       expect(refusalOf(JSON.stringify(sampleMarket({ [field]: null })))).toContain(field);
     },
   );
+
+  test.each(['account', 'billing', 'Coins', 'replays'])(
+    'is refused with the coin %s, which is a path of the API',
+    (symbol) => {
+      const refusal = `symbol ${symbol.toLowerCase()} is a path of the API: a coin needs another name`;
+      expect(refusalOf(JSON.stringify(sampleMarket({ symbol })))).toContain(refusal);
+      expect(refusalOf(JSON.stringify(sampleCoinPrice({ symbol })))).toContain(refusal);
+    },
+  );
 });
 
 describe('times', () => {
