@@ -238,8 +238,8 @@ export class Importer implements RecordSink {
       this.#tallies.push(new FileTally(source.name, UNREAD, unreadable(error).message));
       return [];
     }
-    const { sample, file } = opened;
-    const codec = this.#codecs.find((candidate) => candidate.recognises(sample));
+    const { file } = opened;
+    const codec = codecOf(this.#codecs, opened);
     this.#relief.relieve();
     if (codec !== undefined) {
       return [{ source, codec, file: { ...file, bytes: () => this.#relief.whileReading(file.bytes()) } }];
@@ -321,6 +321,11 @@ function shortened(reason: string): string {
 function unreadable(error: unknown): DomainError {
   if (error instanceof DomainError && error.kind === 'unreadable') return error;
   throw error;
+}
+
+/** A function of its own: what a file's bytes are read by would else hold on to the sample until the import ends. */
+function codecOf(codecs: readonly Codec[], { sample }: OpenedSource): Codec | undefined {
+  return codecs.find((codec) => codec.recognises(sample));
 }
 
 function unrecognised({ name }: Source, codecs: readonly Codec[]): DomainError {

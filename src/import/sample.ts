@@ -27,12 +27,7 @@ export class Sample {
     this.head = bytes.subarray(0, SAMPLE_BYTES);
     // The last line may be cut, unless it is all there is.
     const end = bytes.length < SAMPLE_BYTES ? bytes.length : this.head.lastIndexOf(NEWLINE) + 1;
-    // What is no text has no line that anything is recognised by.
-    const lines = new TextDecoder().decode(this.head.subarray(0, end)).split('\n');
-    this.lines = lines
-      .map((line) => line.trim())
-      .filter((line) => line !== '')
-      .slice(0, SAMPLE_LINES);
+    this.lines = firstLines(this.head.subarray(0, end));
     this.columns = options.columns;
     this.piped = options.piped ?? false;
     this.isJsonLines = isJsonLines(this.lines);
@@ -43,6 +38,20 @@ export class Sample {
     this.#values ??= (this.isJsonLines ? this.lines : scannedTexts(this.head, SAMPLE_LINES)).flatMap(elementsOf);
     return this.#values;
   }
+}
+
+/** What is no text has no line that anything is recognised by. */
+function firstLines(text: Uint8Array): string[] {
+  const decoder = new TextDecoder();
+  const lines: string[] = [];
+  for (let start = 0; start < text.length && lines.length < SAMPLE_LINES; ) {
+    const newline = text.indexOf(NEWLINE, start);
+    const end = newline < 0 ? text.length : newline;
+    const line = decoder.decode(text.subarray(start, end)).trim();
+    if (line !== '') lines.push(line);
+    start = end + 1;
+  }
+  return lines;
 }
 
 function elementsOf(text: string): readonly unknown[] {
