@@ -235,7 +235,7 @@ export class Segments {
       segments.push(segment);
       const last = lastOf(segment);
       while (to < incoming.length && incoming[to]!.timestampMs <= last.timestampMs) to += 1;
-      const following = this.#source.following(seriesId, last);
+      const following = this.#segmentAfter(seriesId, segment);
       // A segment that begins with the timestamp this one ends with belongs to the same cluster.
       if (following?.head.timestamps[0] !== last.timestampMs) return { segments, to, atEnd: following === undefined };
       segment = following;
@@ -247,12 +247,20 @@ export class Segments {
     let segment = this.#source.following(seriesId, { timestampMs: first.timestampMs, id: first.id - 1 });
     while (segment !== undefined && comparePositions(positionAt(segment, 0), last) <= 0) {
       segments.push(segment);
-      segment = this.#source.following(seriesId, lastOf(segment));
+      segment = this.#segmentAfter(seriesId, segment);
     }
     if (segments.length > 0) return { segments, atEnd: segment === undefined };
     if (segment === undefined) return this.#lastBefore(seriesId, first);
     // Between two segments: the second takes what comes, or every such range would leave a short one there.
-    return { segments: [segment], atEnd: this.#source.following(seriesId, lastOf(segment)) === undefined };
+    return { segments: [segment], atEnd: this.#segmentAfter(seriesId, segment) === undefined };
+  }
+
+  /** Throws 'unavailable' where a row's columns say something else than its payload: it would be found again and again. */
+  #segmentAfter(seriesId: number, segment: OpenSegment): OpenSegment | undefined {
+    const last = lastOf(segment);
+    const following = this.#source.following(seriesId, last);
+    if (following !== undefined && comparePositions(positionAt(following, 0), last) <= 0) throw damaged();
+    return following;
   }
 
   /** The segment that goes on where all of the series comes before `position`. */
@@ -270,7 +278,8 @@ export class Segments {
   ): void {
     for (const segment of replaced) {
       const { timestampMs, id } = lastOf(segment);
-      this.#delete.run(seriesId, timestampMs, id);
+      // Else its records would be in the series twice.
+      if (this.#delete.run(seriesId, timestampMs, id).changes !== 1) throw damaged();
     }
     let from = 0;
     for (const { payload, count } of splitEvenly(records, codec, atEnd)) {

@@ -148,21 +148,24 @@ describe('merging batches into a series', () => {
     },
   );
 
-  test('refuses to write a damaged segment again under a new digest', () => {
-    const { seriesId } = build({
+  test.each([
+    ['a payload that is not what was written', "payload = CAST(payload || x'00' AS BLOB)", 1],
+    ['columns that are later than the payload, in the middle of the series', 'last_ms = last_ms + 1', 1],
+    ['columns that are later than the payload, at its end', 'last_ms = last_ms + 1', 20_000],
+  ])('writes no segment again that has %s', (_, change, timestampMs) => {
+    const recorded = {
       seed: 3,
-      count: 50,
+      count: 500,
       spanMs: 9000,
-      batchMax: 50,
+      batchMax: 500,
       arrival: 'in order',
       ids: 'ascending',
-    });
+    } as const;
+    const { seriesId } = build(recorded);
     database.write(() => {
-      database
-        .query<never, [number]>("UPDATE segments SET payload = CAST(payload || x'00' AS BLOB) WHERE series_id = ?")
-        .run(seriesId);
+      database.query<never, [number]>(`UPDATE segments SET ${change} WHERE series_id = ?`).run(seriesId);
     });
-    const late = { timestampMs: 1, id: 0, price: 77 };
+    const late = { timestampMs, id: 0, price: 77 };
     const merge = () =>
       database.write(() => mergeBatch(segments, seriesId, [late], (record) => ({ ...record, id: 1 })));
     expect(merge).toThrow(DomainError);
