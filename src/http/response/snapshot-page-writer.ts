@@ -1,6 +1,7 @@
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Order, Position } from '../../domain/page.ts';
+import { BookReader } from '../../segment/book-segment.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { SegmentSlice } from '../../segment/segment-header.ts';
 import type { LabelBytes, SnapshotWriter } from '../../segment/snapshot-writer.ts';
@@ -212,13 +213,30 @@ export class SnapshotPageWriter {
   }
 }
 
-/**
- * The first of the last records of a slice that are no more than a page together; at least the last one. A level takes a byte
- * of the payload at least.
- */
-function firstThatFits({ payload, from, to }: SegmentSlice): number {
-  const count = payload.length > CHUNK_LEVELS_MAX ? 1 : Math.floor(PAGE_BYTES_MAX / (payload.length * LEVEL_BYTES));
-  return Math.max(from, to - Math.max(1, count));
+/** The first of the last records of a slice that are no more than a page together, about; at least the last one. */
+function firstThatFits({ payload, head, from, to }: SegmentSlice): number {
+  // A level takes a byte of the payload at least: most slices are not large, whatever they have.
+  if ((to - from) * payload.length * LEVEL_BYTES <= PAGE_BYTES_MAX && payload.length <= CHUNK_LEVELS_MAX) return from;
+  const reader = new BookReader(payload, head);
+  reader.advanceTo(from - 1);
+  const records: { readonly levels: number; readonly edits: number }[] = [];
+  while (reader.index + 1 < to) {
+    reader.advance();
+    const { bids, asks, bidEdits, askEdits } = reader;
+    records.push({ levels: bids.length + asks.length, edits: bidEdits.length + askEdits.length });
+  }
+  let first = records.length - 1;
+  let bytes = records[first]!.levels * LEVEL_BYTES;
+  let { edits } = records[first]!;
+  while (first > 0) {
+    const before = records[first - 1]!;
+    bytes += before.levels * LEVEL_BYTES;
+    // The first record that is written is rendered whole.
+    if (bytes > PAGE_BYTES_MAX || before.levels + edits > CHUNK_LEVELS_MAX) break;
+    first -= 1;
+    edits += before.edits;
+  }
+  return from + first;
 }
 
 /** Whether PAGE_LEVELS_MAX levels were rendered since this call. */
