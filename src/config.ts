@@ -51,7 +51,7 @@ export const SETTINGS = {
     flag: '--trusted-proxies <list>',
     env: 'BOOKREEL_TRUSTED_PROXIES',
     fallback: 'none',
-    about: 'addresses, networks (10.0.0.0/8) or loopback, whose word on the client is taken',
+    about: 'addresses, networks (10.0.0.0/8) or loopback: proxies whose X-Forwarded-For is trusted',
     read: (text) => unless('none', text, (list) => itemsOf(list).flatMap(networks)) ?? [],
   },
   /** A list of origins, or `*`; undefined: none. */

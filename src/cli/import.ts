@@ -43,7 +43,7 @@ export function importCommand(terminal: Terminal): Command {
     )
     .option('--mirror', 'complete markets recorded on one outcome only from that outcome’s books')
     .option('--rejects <file>', 'write every rejected record there, one JSON object a line')
-    .option('--dry-run', 'do everything but store')
+    .option('--dry-run', 'validate without storing')
     .addHelpText(
       'after',
       `

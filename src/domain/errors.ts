@@ -1,5 +1,5 @@
 /**
- * What a caller can run into, by kind. `http/problem.ts` maps each kind to a status, `cli` to an exit code.
+ * What a caller can run into, by kind. `http/response/problem.ts` maps each kind to a status, `cli` to an exit code.
  * Anything that is not a DomainError is a defect of ours: it is logged and never shown.
  */
 export type ErrorKind =

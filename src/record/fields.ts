@@ -12,7 +12,7 @@ const CONDITION_ID = /^0x[0-9a-fA-F]{1,64}$/;
 const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;
 const TEXT_CHARS_MAX = 200;
 
-/** The refusal of a record that cannot be kept; `reason` is one clause without the record's position. */
+/** The refusal of a record that cannot be kept; `reason` is one clause without file and line. */
 export function rejected(reason: string): DomainError {
   return new DomainError('rejected-record', reason);
 }

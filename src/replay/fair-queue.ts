@@ -8,7 +8,7 @@ export class FairQueue {
   readonly #waiting = new Set<() => void>();
   #isRunning = false;
 
-  /** Calls `work` once when it is first in line; work that waits already keeps its position. */
+  /** Calls `work` once when it is first in line; work that waits keeps its place in the queue. */
   add(work: () => void): void {
     this.#waiting.add(work);
     this.#runFirst();

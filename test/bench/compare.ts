@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { cpuSeconds, residentBytes } from '../fault/machine.ts';
+import { cpuSeconds, ownBytes } from '../fault/machine.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { circumstances } from '../support/circumstances.ts';
 import { EXECUTABLE, finished, type RunningServer, startServer } from '../support/executable.ts';
@@ -121,13 +121,13 @@ async function commands(
 /** Until a server says where it listens, and what it holds then. */
 async function starts(builds: readonly Build[]): Promise<Figure[]> {
   const ready = figureOf('start, ms', 'less');
-  const memory = figureOf('memory at rest, MiB', 'less');
+  const memory = figureOf('memory at rest without the executable, MiB', 'less');
   await inTurns(builds, async ({ name, data, executable }) => {
     const startedMs = performance.now();
     await using server = await startServer(data, [], executable);
     ready.values[name].push(performance.now() - startedMs);
     await Bun.sleep(500);
-    memory.values[name].push(residentBytes(server.pid) / MEBIBYTE);
+    memory.values[name].push(ownBytes(server.pid) / MEBIBYTE);
   });
   return [ready, memory];
 }
@@ -167,9 +167,7 @@ async function http(builds: readonly Build[], corpus: HttpCorpus, directory: str
     }
     figures.push(rate, cpu);
   }
-  const memory = figureOf('memory after the load, MiB', 'less');
-  for (const [name, { pid }] of servers) memory.values[name].push(residentBytes(pid) / MEBIBYTE);
-  return [...figures, memory];
+  return figures;
 }
 
 /** Everything that is recorded, replayed to one client over a socket as fast as it reads. */

@@ -15,6 +15,11 @@ export function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
 }
 
+/** The part of it that no file backs: how much of the executable is mapped depends on the machine's page cache. */
+export function ownBytes(pid: number): number {
+  return Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+}
+
 /** Processor time used so far. */
 export function cpuSeconds(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -18,7 +18,7 @@ const anyKnownInstant = fc.oneof(
   nearInstant.map((ms) => Math.min(ms, KNOWN_MS)),
 );
 
-/** That a key as of an instant, and a service held to a clock, answer as `asOf` does is known-until.test.ts's. */
+/** That a key as of an instant, and a service held to a clock, answer as `asOf` does is known-until.slow.test.ts's. */
 test('no byte of any answer depends on what came later', async () => {
   using alone = await serviceWith(KNOWN);
   using one = await serviceWith(KNOWN, later(1));

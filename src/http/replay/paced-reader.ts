@@ -7,7 +7,7 @@ import type { Database } from '../../store/database.ts';
 
 /** Items between two looks at the clock. */
 const ITEMS_PER_LOOK = 16;
-/** A chunk ends after the line that takes it past so many characters, or after TURN_MS. */
+/** A chunk ends after the line that takes it past so many characters, or after TASK_MS. */
 const CHUNK_CHARS = 64 * 1024;
 /** The longest sleep without asking whether the server is going. */
 const SLEEP_MS_MAX = 500;
@@ -21,7 +21,7 @@ export interface Pace {
   readonly monotonicMs: () => number;
 }
 
-/** Reads a stream at a pace, for at most TURN_MS at a time. */
+/** Reads a stream at a pace, for at most TASK_MS at a time. */
 export class PacedReader {
   readonly #stream: TardisStream;
   readonly #pace: Pace;
@@ -35,7 +35,7 @@ export class PacedReader {
   }
 
   /**
-   * Gives `take` the items that are due, until TURN_MS are over or `take` says no. Returns the real milliseconds until the next
+   * Gives `take` the items that are due, until TASK_MS are over or `take` says no. Returns the real milliseconds until the next
    * item, undefined after the last one. Throws as the stream does. Needs a view of the archive.
    */
   read(take: (item: StreamItem) => boolean): number | undefined {
