@@ -37,7 +37,7 @@ export const ROUTES = {
   llms: { path: '/llms.txt', grant: undefined, query: [] },
   docs: { path: '/docs', grant: undefined, query: [] },
   reference: { path: '/docs/reference.js', grant: undefined, query: [] },
-  segmentsForm: { path: '/docs/segments.md', grant: undefined, query: [] },
+  segmentFormat: { path: '/docs/segments.md', grant: undefined, query: [] },
   segmentReader: { path: '/docs/segment-reader.ts', grant: undefined, query: [] },
   healthz: { path: '/healthz', grant: undefined, query: [] },
   readyz: { path: '/readyz', grant: undefined, query: [] },

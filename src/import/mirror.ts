@@ -2,7 +2,7 @@ import { INSTANT_MAX_MS } from '../domain/instant.ts';
 import { mirrorOf } from '../domain/mirrored-book.ts';
 import { OUTCOMES, otherOutcome } from '../domain/outcome.ts';
 import type { RecordedItem } from '../record/record.ts';
-import { bookCodec } from '../segment/book-segment.ts';
+import { bookCodec } from '../segment/book-decoder.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 

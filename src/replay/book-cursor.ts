@@ -1,7 +1,7 @@
 import type { InstantMs } from '../domain/instant.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
+import { BookReader, bookOf } from '../segment/book-decoder.ts';
 import type { EditLog } from '../segment/book-format.ts';
-import { BookReader, bookOf } from '../segment/book-segment.ts';
 import type { Ladder } from '../segment/ladder.ts';
 import { divisorOf } from '../segment/scale.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';

@@ -2,7 +2,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { complement, mirrorOf } from '../domain/mirrored-book.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { type Outcome, otherOutcome } from '../domain/outcome.ts';
-import { BookReader, bookOf } from '../segment/book-segment.ts';
+import { BookReader, bookOf } from '../segment/book-decoder.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 

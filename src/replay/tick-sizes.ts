@@ -1,7 +1,7 @@
 import { powerOfTen } from '../domain/decimal.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
-import { BookReader } from '../segment/book-segment.ts';
+import { BookReader } from '../segment/book-decoder.ts';
 import type { Ladder } from '../segment/ladder.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';

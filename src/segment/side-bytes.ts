@@ -1,5 +1,5 @@
+import type { BookReader } from './book-decoder.ts';
 import type { EditLog } from './book-format.ts';
-import type { BookReader } from './book-segment.ts';
 import type { ByteBuffer } from './byte-buffer.ts';
 import type { Ladder } from './ladder.ts';
 import type { LevelOpenings } from './level-openings.ts';

@@ -1,7 +1,7 @@
 import { formatInstant } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Position } from '../domain/page.ts';
-import { BookReader } from './book-segment.ts';
+import { BookReader } from './book-decoder.ts';
 import type { ByteBuffer } from './byte-buffer.ts';
 import { writeText, writeThreeDigits, writeTwoDigits } from './decimal-text.ts';
 import type { SegmentSlice } from './segment-header.ts';

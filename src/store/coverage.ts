@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { Gap } from '../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
-import { BookReader } from '../segment/book-segment.ts';
+import { BookReader } from '../segment/book-decoder.ts';
 import { Database } from './database.ts';
 import { Gaps } from './gaps.ts';
 import { Markets, type StoredMarket } from './markets.ts';

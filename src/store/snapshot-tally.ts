@@ -1,7 +1,7 @@
 import type { SnapshotCounts } from '../domain/coverage.ts';
 import { powerOfTen } from '../domain/decimal.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import type { BookReader } from '../segment/book-segment.ts';
+import type { BookReader } from '../segment/book-decoder.ts';
 
 /** Counts the snapshots of one outcome while its segments are read, from the ladders alone: no book is made. */
 export class SnapshotTally implements SnapshotCounts {

@@ -1,7 +1,7 @@
 import type { Outcome } from '../domain/outcome.ts';
 import type { NearestMode, PageQuery, Position } from '../domain/page.ts';
+import { bookCodec } from '../segment/book-decoder.ts';
 import type { BookRecord } from '../segment/book-format.ts';
-import { bookCodec } from '../segment/book-segment.ts';
 import { deriveMids, deriveQuotes } from '../segment/derive.ts';
 import { priceCodec } from '../segment/price-segment.ts';
 import { quoteCodec } from '../segment/quote-segment.ts';

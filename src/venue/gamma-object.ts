@@ -12,6 +12,7 @@ import {
   stated,
 } from '../record/fields.ts';
 import { coinOfSeries } from './gamma-series.ts';
+import { knownCoin, slugField } from './slug.ts';
 import {
   byOutcome,
   coinOf,
@@ -22,8 +23,7 @@ import {
   noMarket,
   timeField,
   tokensField,
-} from './market-fields.ts';
-import { knownCoin, slugField } from './slug.ts';
+} from './stated-fields.ts';
 
 /** The venue calls a market closed at the latest this long after its window. */
 const STALE_AFTER_MS = 24 * 3_600_000;

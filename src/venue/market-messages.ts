@@ -10,9 +10,9 @@ import {
   stated,
   textField,
 } from '../record/fields.ts';
-import { byOutcome } from './market-fields.ts';
 import { timestampOf } from './messages.ts';
 import { slugField, windowOfSlug } from './slug.ts';
+import { byOutcome } from './stated-fields.ts';
 
 /**
  * The market that a `new_market` message announces: {id, market, slug, assets_ids, outcomes, event_message: {id}, timestamp}.

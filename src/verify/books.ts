@@ -6,7 +6,7 @@ import type { Market } from '../domain/market.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Position } from '../domain/page.ts';
 import { midOf, type Quote, sameQuote } from '../domain/quote.ts';
-import { BookReader } from '../segment/book-segment.ts';
+import { BookReader } from '../segment/book-decoder.ts';
 import type { Ladder } from '../segment/ladder.ts';
 import type { PriceRecord } from '../segment/price-segment.ts';
 import type { QuoteRecord } from '../segment/quote-segment.ts';

@@ -1,4 +1,4 @@
-import { BookReader, bookOf } from '../../src/segment/book-segment.ts';
+import { BookReader, bookOf } from '../../src/segment/book-decoder.ts';
 import { randomsOf } from '../support/random-books.ts';
 import type { Corpus } from './corpus.ts';
 import { type Section, shown, table } from './report.ts';

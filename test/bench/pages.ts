@@ -1,6 +1,6 @@
 import { formatInstant, INSTANT_MAX_MS } from '../../src/domain/instant.ts';
 import { assetIdOf } from '../../src/domain/market.ts';
-import { BookReader, bookOf } from '../../src/segment/book-segment.ts';
+import { BookReader, bookOf } from '../../src/segment/book-decoder.ts';
 import type { SegmentSlice } from '../../src/segment/segment-header.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';

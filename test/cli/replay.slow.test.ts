@@ -45,16 +45,16 @@ async function startReplay(
   return Object.assign(child, { origin, socket });
 }
 
-interface Run {
+interface ShownReplay {
   readonly id: string;
   readonly [field: string]: unknown;
 }
 
 /** What `bookreel replay …` says of replays, as JSON. */
-async function steer(origin: string, ...words: readonly string[]): Promise<Run[]> {
+async function steer(origin: string, ...words: readonly string[]): Promise<ShownReplay[]> {
   const { code, stdout, stderr } = await runExecutable(['replay', ...words, '--url', origin, '--json']);
   expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });
-  return JSON.parse(stdout) as Run[];
+  return JSON.parse(stdout) as ShownReplay[];
 }
 
 describe('bookreel replay', () => {

@@ -124,7 +124,7 @@ const style: fc.Arbitrary<BookStyle> = fc.record({
 });
 
 describe('the snapshots of an export', () => {
-  test('are those of the API’s pages, in their order: books of any scale, empty sides, full runs', async () => {
+  test('are those of the API’s pages, in their order: books of any scale, empty sides, full segments', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat({ max: 2 ** 30 }),
@@ -378,9 +378,9 @@ describe('a recording', () => {
     const body = bodyOf(frames[2]!);
     expect(body.at(-1)).toBe(0xe0);
     const [of, payload] = [body.subarray(0, 3), body.subarray(3)];
-    const withRun = (changed: Buffer) => sealed(frames.with(2, frame('R', Buffer.concat([of, changed]))));
-    expect(await read(withRun(payload))).toHaveLength(2);
-    await expect(read(withRun(change(payload)))).rejects.toThrow(reason);
+    const withSegment = (changed: Buffer) => sealed(frames.with(2, frame('R', Buffer.concat([of, changed]))));
+    expect(await read(withSegment(payload))).toHaveLength(2);
+    await expect(read(withSegment(change(payload)))).rejects.toThrow(reason);
   });
 
   test('with frames of types that are not known is read all the same', async () => {

@@ -5,7 +5,7 @@ import { BOOKS, EMPTY, type MarketRecord, NEAREST, RECORDED, SOL, T0 } from './r
 import type { Suite } from './target.ts';
 
 const pathOf = ({ symbol, conditionId }: MarketRecord) => `/v1/${symbol}/markets/${conditionId}`;
-const toldBy = ({ text }: Reply) => eventsOf(text);
+const eventsIn = ({ text }: Reply) => eventsOf(text);
 const dataOf = (events: readonly StreamedEvent[]) => events.map(({ data }) => data);
 /** The bytes of each snapshot, from a page of one. */
 const ONE = /^\{"data":\[(.*)\],"nextCursor":(?:null|"([^"]*)")\}$/s;
@@ -41,7 +41,7 @@ export function streamTests(suite: Suite): void {
   ])('$slug%s is its snapshots as pages have them, byte for byte, and an end', async (market, query) => {
     const reply = await stream(market, query === '' ? '&from=0' : query);
     expect(reply.status).toBe(200);
-    const events = toldBy(reply);
+    const events = eventsIn(reply);
     const snapshots = await pages(market, query);
     const end = JSON.stringify({ snapshots: snapshots.length, gaps: 0 });
     expect(dataOf(events)).toEqual([...snapshots, end]);
@@ -53,8 +53,8 @@ export function streamTests(suite: Suite): void {
     const startMs = Date.parse(NEAREST.startTime);
     expect(startMs).toBeLessThan(T0);
     for (const market of [NEAREST, BOOKS]) {
-      const whole = toldBy(await stream(market, `&from=${market.startTime}`));
-      expect(dataOf(toldBy(await stream(market, '')))).toEqual(dataOf(whole));
+      const whole = eventsIn(await stream(market, `&from=${market.startTime}`));
+      expect(dataOf(eventsIn(await stream(market, '')))).toEqual(dataOf(whole));
     }
   });
 
@@ -70,9 +70,9 @@ export function streamTests(suite: Suite): void {
       [RECORDED, '&depth=2'],
       [SOL, `&from=${T0 + 250}`],
     ] as const) {
-      const events = toldBy(await stream(market, query));
+      const events = eventsIn(await stream(market, query));
       for (let had = 1; had < events.length; had += 1) {
-        const rest = toldBy(await stream(market, query, events[had - 1]!.id));
+        const rest = eventsIn(await stream(market, query, events[had - 1]!.id));
         expect(rest.slice(0, -1)).toEqual(events.slice(had, -1));
         expect(rest.at(-1)!.event).toBe('end');
       }
@@ -80,21 +80,21 @@ export function streamTests(suite: Suite): void {
   });
 
   test('an id fits any speed and any name of its market, and an empty one is none', async () => {
-    const events = toldBy(await stream(BOOKS, ''));
+    const events = eventsIn(await stream(BOOKS, ''));
     const { id } = events[40]!;
     for (const path of [
       `/v1/BTC/markets/${BOOKS.slug.toUpperCase()}/stream?speed=1000`,
       `${pathOf(BOOKS)}/stream/?speed=max`,
       `${pathOf(BOOKS)}/stream?speed=max&asOf=${T0 + 86_400_000}`,
     ]) {
-      const rest = toldBy(await get(path, { headers: { 'last-event-id': id } }));
+      const rest = eventsIn(await get(path, { headers: { 'last-event-id': id } }));
       expect(rest.slice(0, -1), path).toEqual(events.slice(41, -1));
     }
-    expect(toldBy(await stream(BOOKS, '', ''))).toEqual(events);
+    expect(eventsIn(await stream(BOOKS, '', ''))).toEqual(events);
   });
 
   test('an id of another stream, or one that was never given, is refused', async () => {
-    const { id } = toldBy(await stream(BOOKS, ''))[3]!;
+    const { id } = eventsIn(await stream(BOOKS, ''))[3]!;
     const forged = [...id.slice(0, -1), id.endsWith('A') ? 'B' : 'A'].join('');
     const cursor = (await get(`${pathOf(BOOKS)}/snapshots?limit=1`)).json<{ nextCursor: string }>().nextCursor;
     const asked: readonly (readonly [MarketRecord, string, string])[] = [
@@ -118,8 +118,8 @@ export function streamTests(suite: Suite): void {
 
   test('as of an instant it ends there, and is what it would be with that end', async () => {
     for (const asOfMs of [T0 - 1, T0, T0 + 30_000, T0 + 30_001]) {
-      const asOf = toldBy(await stream(BOOKS, `&asOf=${asOfMs}`));
-      const until = toldBy(await stream(BOOKS, `&from=${T0 - 86_400_000}&to=${asOfMs}`));
+      const asOf = eventsIn(await stream(BOOKS, `&asOf=${asOfMs}`));
+      const until = eventsIn(await stream(BOOKS, `&from=${T0 - 86_400_000}&to=${asOfMs}`));
       expect(dataOf(asOf), String(asOfMs)).toEqual(dataOf(until));
     }
   });

@@ -6,7 +6,7 @@ TRIES_MAX, BACKOFF_MAX, RETRIED = 5, 30, (429, 502, 503, 504)
 
 
 def get(path, **query):
-    """The answer's document. Waits as long as it is told, plus a random part of a backoff that doubles with every failure."""
+    """The answer's document. Waits as long as Retry-After says, plus a random part of a backoff that doubles with every failure."""
     asked = urllib.request.Request(f"{URL}{path}?{urllib.parse.urlencode(query)}", headers={"Accept-Encoding": "gzip"})
     asked.add_unredirected_header("Authorization", f"Bearer {KEY}")
     for failures in range(TRIES_MAX):
@@ -19,8 +19,8 @@ def get(path, **query):
             reason = f"{refusal.code}: {detail_of(refusal)}"
             if refusal.code not in RETRIED:
                 break
-            told = refusal.headers.get("Retry-After", "")
-            wait = int(told) if told.isdecimal() else 0
+            retry_after = refusal.headers.get("Retry-After", "")
+            wait = int(retry_after) if retry_after.isdecimal() else 0
         except (OSError, EOFError, http.client.HTTPException) as broken:
             reason = f"broken connection: {broken}"
         if failures + 1 < TRIES_MAX:

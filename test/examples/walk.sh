@@ -9,7 +9,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-# Asks until there is a page, waits as long as it is told plus a random part of a backoff that doubles with every failure.
+# Asks until there is a page, waits as long as Retry-After says plus a random part of a backoff that doubles with every failure.
 page() {
   try=1 backoff=1
   while :; do

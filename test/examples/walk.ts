@@ -36,12 +36,12 @@ const TRIES_MAX = 5;
 const BACKOFF_MAX_SECONDS = 30;
 const RETRIED = [429, 502, 503, 504];
 
-/** Waits as long as it is told, plus a random part of a backoff that doubles with every failure. */
+/** Waits as long as Retry-After says, plus a random part of a backoff that doubles with every failure. */
 async function get<Answer>(path: string, query: Query): Promise<Answer> {
   const url = new URL(BOOKREEL_URL + path);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
   for (let tries = 1; ; tries += 1) {
-    let toldSeconds = 0;
+    let retryAfterSeconds = 0;
     let reason: string;
     try {
       const headers = { authorization: `Bearer ${BOOKREEL_KEY}` };
@@ -49,14 +49,14 @@ async function get<Answer>(path: string, query: Query): Promise<Answer> {
       if (answer.ok) return (await answer.json()) as Answer;
       reason = `${answer.status}: ${await detailOf(answer)}`;
       if (!RETRIED.includes(answer.status)) throw new Refused(reason);
-      toldSeconds = Number(/^\d+$/.exec(answer.headers.get('retry-after') ?? '')?.[0] ?? 0);
+      retryAfterSeconds = Number(/^\d+$/.exec(answer.headers.get('retry-after') ?? '')?.[0] ?? 0);
     } catch (error) {
       if (error instanceof Refused) throw error;
       reason = `broken connection: ${error instanceof Error ? error.message : error}`;
     }
     if (tries === TRIES_MAX) throw new Refused(reason);
     const backoffSeconds = Math.random() * Math.min(BACKOFF_MAX_SECONDS, 2 ** (tries - 1));
-    await new Promise((resolve) => setTimeout(resolve, (toldSeconds + backoffSeconds) * 1000));
+    await new Promise((resolve) => setTimeout(resolve, (retryAfterSeconds + backoffSeconds) * 1000));
   }
 }
 

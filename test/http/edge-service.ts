@@ -1,6 +1,6 @@
 import { createKey } from '../../src/cli/key.ts';
 import { createApp, type Edge } from '../../src/http/app.ts';
-import { AccessLog, type LogForm } from '../../src/http/plugins/access-log.ts';
+import { AccessLog, type LogFormat } from '../../src/http/plugins/access-log.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
@@ -44,7 +44,7 @@ export function startEdge(edge: Edge, requestsPerMinute = 100_000): EdgeService 
 }
 
 /** A log whose lines are kept. */
-export function keptLog(form: LogForm = 'json') {
+export function keptLog(form: LogFormat = 'json') {
   const written: string[] = [];
   const log = new AccessLog(async (text) => void written.push(text), form, CLOCKS);
   return {

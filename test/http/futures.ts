@@ -128,7 +128,7 @@ export const anyQuestion = fc
   });
 
 /** One answer, without what differs from request to request. */
-interface Told {
+interface Answer {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
   /** A character a byte. */
@@ -145,7 +145,7 @@ interface Asking {
 
 /** A service over an archive of its own. */
 export interface TimedService extends Disposable {
-  ask(path: string, asking?: Asking): Promise<Told>;
+  ask(path: string, asking?: Asking): Promise<Answer>;
   /** Holds every answer to that instant from now on; undefined: to none. */
   holdTo(knownUntilMs: number | undefined): void;
   /** How often the service read the instant that it is held to. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { Packr } from 'msgpackr';
 import { marketResource } from '../../src/domain/market.ts';
-import { MarketList } from '../../src/http/response/market-list.ts';
+import { MarketList } from '../../src/http/v1/market-list.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { marketStatement } from '../support/markets.ts';
 

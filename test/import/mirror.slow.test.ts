@@ -7,7 +7,7 @@ import type { Outcome } from '../../src/domain/outcome.ts';
 import { Importer } from '../../src/import/importer.ts';
 import type { ImportReport } from '../../src/import/report.ts';
 import { sourcesOf } from '../../src/import/source.ts';
-import { bookCodec } from '../../src/segment/book-segment.ts';
+import { bookCodec } from '../../src/segment/book-decoder.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { importPaths, importRecords, NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { listMarkets } from '../support/markets.ts';

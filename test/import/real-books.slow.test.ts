@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { copyFileSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { ImportReport } from '../../src/import/report.ts';
-import { BookReader, bookOf } from '../../src/segment/book-segment.ts';
+import { BookReader, bookOf } from '../../src/segment/book-decoder.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { REAL_BOOKS } from '../support/real-recordings.ts';

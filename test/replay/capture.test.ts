@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { VenueSession } from '../../src/replay/clob/channel-session.ts';
+import { VenueSession } from '../../src/replay/clob/venue-session.ts';
 import { Replay } from '../../src/replay/replay.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { realRecording } from '../support/real-recordings.ts';

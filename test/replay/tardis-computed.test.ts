@@ -2,7 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { computationOf, DecimalSum } from '../../src/replay/tardis/computation.ts';
 import { dataTypeOf } from '../../src/replay/tardis/data-type.ts';
-import type { BookChange, BookSnapshot, RecordLevel, Trade, TradeBar } from '../../src/replay/tardis/record.ts';
+import type {
+  BookChange,
+  BookSnapshot,
+  RecordLevel,
+  Trade,
+  TradeBar,
+} from '../../src/replay/tardis/normalized-record.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { FoldedBook } from './folded-book.ts';
 import { TARDIS_DEV, type TardisDev } from './tardis-judge.ts';

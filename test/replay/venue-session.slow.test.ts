@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
-import { VenueSession } from '../../src/replay/clob/channel-session.ts';
+import { VenueSession } from '../../src/replay/clob/venue-session.ts';
 import { Replay, type ReplayOptions } from '../../src/replay/replay.ts';
 import type { Speed } from '../../src/replay/replay-clock.ts';
 import type { Archive } from '../../src/store/archive.ts';
@@ -31,7 +31,7 @@ const STYLE: RecordingStyle = {
 };
 const BOTH = [ASSETS.up, ASSETS.down];
 
-function runOf(
+function replayOf(
   archive: Archive,
   options: Partial<ReplayOptions> = {},
   clocks = { monotonicMs: () => performance.now(), wallMs: () => 0 },
@@ -89,7 +89,7 @@ describe('a client of the market channel', () => {
         async (seed, outcomes, stepMs, behind) => {
           const { lines } = randomRecording(seed, { ...STYLE, outcomes, stepMs });
           using place = await archiveOf(lines);
-          const replay = runOf(place.archive);
+          const replay = replayOf(place.archive);
           const random = randomsOf(seed);
           const connection = new KeepingConnection(() => random() < behind);
           const session = sessionOn(replay, connection);
@@ -127,7 +127,7 @@ describe('a client of the market channel', () => {
   test('gets the same frames every time, and another one at the same time changes nothing', async () => {
     using place = await archiveOf(randomRecording(7, STYLE).lines);
     const framesOf = async (others: number) => {
-      const replay = runOf(place.archive);
+      const replay = replayOf(place.archive);
       const connections = Array.from({ length: 1 + others }, (_, i) => new KeepingConnection(() => i > 0));
       const sessions = connections.map((connection) => sessionOn(replay, connection));
       for (const session of sessions) session.received(subscribe(BOTH, { custom_feature_enabled: true }));
@@ -159,7 +159,7 @@ describe('a client of the market channel', () => {
         async (seed, acts) => {
           using place = await archiveOf(randomRecording(seed, STYLE).lines);
           const real = { ms: 0 };
-          const replay = runOf(place.archive, {}, { monotonicMs: () => real.ms, wallMs: () => 0 });
+          const replay = replayOf(place.archive, {}, { monotonicMs: () => real.ms, wallMs: () => 0 });
           let connection = new KeepingConnection();
           let session = sessionOn(replay, connection);
           let client = new DocumentedClient([ASSETS.up, ASSETS.down]);
@@ -221,7 +221,7 @@ describe('a client of the market channel', () => {
 
   test('PING, books only when wanted, and unknown frames', async () => {
     using place = await archiveOf(randomRecording(3, { ...STYLE, stepMs: 400 }).lines);
-    const replay = runOf(place.archive, { speed: 1 });
+    const replay = replayOf(place.archive, { speed: 1 });
     replay.clock.seek(replay.clock.span.toMs - 10_000);
     const connection = new KeepingConnection();
     const session = sessionOn(replay, connection);
@@ -267,7 +267,7 @@ describe('a client of the market channel', () => {
     };
     using place = await archiveOf([...lines, gap]);
     for (const gaps of ['disconnect', 'ignore'] as const) {
-      const replay = runOf(place.archive, { gaps });
+      const replay = replayOf(place.archive, { gaps });
       const connection = new KeepingConnection();
       const session = sessionOn(replay, connection);
       session.received(subscribe(BOTH));
@@ -299,7 +299,7 @@ describe('a client of the market channel', () => {
     });
     const { lines } = randomRecording(11, { ...STYLE, gaps: 0 });
     using place = await archiveOf([...lines, other, gapOf(CONDITION_ID), gapOf(OTHER_ID)]);
-    const replay = runOf(place.archive, {
+    const replay = replayOf(place.archive, {
       selection: { names: [CONDITION_ID, OTHER_ID], coins: [], timeframes: [] },
       gaps: 'disconnect',
     });
@@ -318,7 +318,7 @@ describe('a client of the market channel', () => {
 
   test('of many that go as fast as they can one is served at a time, and requests come in between', async () => {
     using place = await archiveOf(randomRecording(9, { ...STYLE, count: 400 }).lines);
-    const replay = runOf(place.archive);
+    const replay = replayOf(place.archive);
     let turn = 0;
     const inTurn = new Map<number, Set<number>>();
     const sessions = Array.from({ length: 10 }, (_, nth) => {
@@ -343,7 +343,7 @@ describe('a client of the market channel', () => {
 
   test('a client without subscriptions does not take a clock along that waits for its followers', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
-    const replay = runOf(place.archive);
+    const replay = replayOf(place.archive);
     replay.clock.resume();
     const allTasks = async () => {
       for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -383,7 +383,7 @@ describe('a client of the market channel', () => {
     });
     const won = sampleMarket({ winner: 'down', resolvedAt: resolved, closed: true });
     using place = await archiveOf([...lines, won, other]);
-    const replay = runOf(place.archive, {
+    const replay = replayOf(place.archive, {
       selection: { names: [], coins: ['btc'], timeframes: ['5m'] },
       toMs: START_MS + 600_000,
     });
@@ -422,7 +422,7 @@ describe('a client of the market channel', () => {
   test('a replay that waits is moved to the present when it starts, also for clients that came before', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const real = { ms: START_MS + 1_000_000 };
-    const replay = runOf(place.archive, { rebase: true }, { monotonicMs: () => 0, wallMs: () => real.ms });
+    const replay = replayOf(place.archive, { rebase: true }, { monotonicMs: () => 0, wallMs: () => real.ms });
     replay.clock.seek(START_MS + 2000);
     const connection = new KeepingConnection();
     const session = sessionOn(replay, connection);
@@ -449,7 +449,7 @@ describe('a client of the market channel', () => {
 
   test('is sent away when the replay is stopped', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
-    const replay = runOf(place.archive);
+    const replay = replayOf(place.archive);
     const connection = new KeepingConnection();
     sessionOn(replay, connection).received(subscribe(BOTH));
     replay.stop();

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
+import { BookReader, bookCodec, bookOf } from '../../src/segment/book-decoder.ts';
 import type { BookRecord, EditLog } from '../../src/segment/book-format.ts';
-import { BookReader, bookCodec, bookOf } from '../../src/segment/book-segment.ts';
 import {
   KEYFRAMES_PER_SEGMENT,
   readSegmentHeader,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DomainError } from '../../src/domain/errors.ts';
 import { topOfBook } from '../../src/domain/quote.ts';
-import { bookCodec } from '../../src/segment/book-segment.ts';
+import { bookCodec } from '../../src/segment/book-decoder.ts';
 import { ByteBuffer } from '../../src/segment/byte-buffer.ts';
 import { jsonLabels, jsonOpenings, SnapshotJsonWriter } from '../../src/segment/json-writer.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';

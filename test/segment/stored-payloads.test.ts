@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { topOfBook } from '../../src/domain/quote.ts';
+import { bookCodec } from '../../src/segment/book-decoder.ts';
 import type { BookRecord } from '../../src/segment/book-format.ts';
-import { bookCodec } from '../../src/segment/book-segment.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
 import { quoteCodec } from '../../src/segment/quote-segment.ts';
 import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';

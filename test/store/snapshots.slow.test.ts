@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
 import type { PageQuery } from '../../src/domain/page.ts';
+import { bookCodec } from '../../src/segment/book-decoder.ts';
 import type { BookRecord } from '../../src/segment/book-format.ts';
-import { bookCodec } from '../../src/segment/book-segment.ts';
 import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
@@ -190,7 +190,7 @@ describe('snapshots that come late and one by one leave no trail of short segmen
   test('between snapshots whose top stays the same', () => {
     const market = newMarket();
     const still = topBook(0.4, 0.6);
-    // The first quote of the still range ends a full segment, the next one begins another.
+    // The first quote of the quiet period ends a full segment, the next one begins another.
     const before = Array.from({ length: SEGMENT_RECORDS_MAX - 1 }, (_, i) => ({
       timestampMs: i,
       id: 0,

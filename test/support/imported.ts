@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { MarketStatement } from '../../src/domain/market-statement.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { FileReport, ImportReport } from '../../src/import/report.ts';
-import { bookCodec } from '../../src/segment/book-segment.ts';
+import { bookCodec } from '../../src/segment/book-decoder.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
 import { quoteCodec } from '../../src/segment/quote-segment.ts';
 import type { SegmentSlice } from '../../src/segment/segment-header.ts';

@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync
 import { join } from 'node:path';
 import { sentenceOf } from '../../src/cli/verify-text.ts';
 import type { Position } from '../../src/domain/page.ts';
-import { bookCodec } from '../../src/segment/book-segment.ts';
+import { bookCodec } from '../../src/segment/book-decoder.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
 import { quoteCodec } from '../../src/segment/quote-segment.ts';
 import { SEGMENT_RECORDS_MAX, type SegmentCodec } from '../../src/segment/segment-header.ts';

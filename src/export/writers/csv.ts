@@ -1,5 +1,5 @@
 import { formatInstant } from '../../domain/instant.ts';
-import type { BookReader } from '../../segment/book-segment.ts';
+import type { BookReader } from '../../segment/book-decoder.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { DECIMAL_TEXT_MAX, writeDecimal, writeInteger } from '../../segment/decimal-text.ts';
 import type { Ladder } from '../../segment/ladder.ts';

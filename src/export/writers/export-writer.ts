@@ -2,7 +2,7 @@ import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceKind } from '../../domain/price.ts';
-import { BookReader } from '../../segment/book-segment.ts';
+import { BookReader } from '../../segment/book-decoder.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { type PriceRecord, priceCodec } from '../../segment/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../../segment/quote-segment.ts';

@@ -1,7 +1,7 @@
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import { MARKET_FIELDS, statedOf } from '../../domain/market-fields.ts';
-import type { BookReader } from '../../segment/book-segment.ts';
+import type { BookReader } from '../../segment/book-decoder.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { bookSeries, type ExportWriter, type SeriesLabels, type SeriesWriter, valueSeries } from './export-writer.ts';

@@ -7,7 +7,7 @@ import type { LevelOpenings } from '../../segment/level-openings.ts';
 import { msgpackLabels, SnapshotMsgpackWriter } from '../../segment/msgpack-writer.ts';
 import type { LabelBytes, RecordingLabels, SnapshotWriter } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { gapFields, marketFields, type RecordFields, valueFieldsOf } from '../record-fields.ts';
+import { gapFields, marketFields, type RecordFields, valueFieldsOf } from '../own-fields.ts';
 import { type ExportWriter, type SeriesLabels, type SeriesWriter, STEP_BYTES, valueSeries } from './export-writer.ts';
 
 const NEWLINE = 10;

@@ -1,6 +1,6 @@
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { BookReader } from '../../segment/book-segment.ts';
+import type { BookReader } from '../../segment/book-decoder.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { divisorOf } from '../../segment/scale.ts';
 import { STEP_BYTES } from './export-writer.ts';

@@ -5,7 +5,7 @@ import { digestOfFrame, FIRST_LINE, type FrameType, HEAD_BYTES } from '../../seg
 import type { SegmentSlice } from '../../segment/segment-header.ts';
 import { VarintWriter } from '../../segment/varint.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { gapFields, marketFields } from '../record-fields.ts';
+import { gapFields, marketFields } from '../own-fields.ts';
 import { type ExportWriter, type SeriesLabels, type SeriesWriter, STEP_BYTES } from './export-writer.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { Database as Sqlite, type Statement } from 'bun:sqlite';
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
-import type { BookReader } from '../../segment/book-segment.ts';
+import type { BookReader } from '../../segment/book-decoder.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { Ladder } from '../../segment/ladder.ts';
 import { divisorOf } from '../../segment/scale.ts';

@@ -4,7 +4,7 @@ import { Elysia } from 'elysia';
 import scalarPath from '../../../node_modules/@scalar/api-reference/dist/browser/standalone.js' with { type: 'file' };
 // @ts-expect-error TypeScript sees a module where its text is asked for
 import segmentReader from '../../client/segment-reader.ts' with { type: 'text' };
-import segmentsForm from '../../client/segments.md' with { type: 'text' };
+import segmentFormat from '../../client/segments.md' with { type: 'text' };
 import { type ResponseSettings, respond } from '../response/response.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { llmsText } from './llms.ts';
@@ -47,7 +47,7 @@ export function docsController(described: JsonObject) {
       .get(routerPath('llms'), ({ request, set }) => {
         return text(set, llmsText(document, originOf(request)), 'text/plain', 'private, no-cache');
       })
-      .get(routerPath('segmentsForm'), ({ set }) => text(set, segmentsForm, 'text/markdown'))
+      .get(routerPath('segmentFormat'), ({ set }) => text(set, segmentFormat, 'text/markdown'))
       // No type of TypeScript is registered; as plain text a browser shows it.
       .get(routerPath('segmentReader'), ({ set }) => text(set, segmentReader, 'text/plain'))
       .use(

@@ -232,7 +232,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
   },
   export: {
     summary: 'A market as a recording',
-    description: `The market, its gaps and every recorded record of it in one answer, streamed; ndjson, msgpack and segments can be imported again. segments is what is stored, as it is stored: the fewest bytes and the least to wait for ([its description](${ROUTES.segmentsForm.path}), [a reader to copy](${ROUTES.segmentReader.path})). A client that was cut off goes on with from = the timestamp of the last record it has: records of that millisecond come again, and an import drops them. ${TIMES} When a recording of the market is imported meanwhile the connection is cut: ask again.`,
+    description: `The market, its gaps and every recorded record of it in one answer, streamed; ndjson, msgpack and segments can be imported again. segments is what is stored, as it is stored: the fewest bytes and the least to wait for ([its description](${ROUTES.segmentFormat.path}), [a reader to copy](${ROUTES.segmentReader.path})). A client that was cut off goes on with from = the timestamp of the last record it has: records of that millisecond come again, and an import drops them. ${TIMES} When a recording of the market is imported meanwhile the connection is cut: ask again.`,
     tag: 'books',
     content: Object.fromEntries(
       STREAMED_FORMATS.map((format) => [
@@ -284,7 +284,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     examples: {},
   },
   reference: file('Script of the API reference', 'What /docs runs; part of the executable.', 'text/javascript'),
-  segmentsForm: file(
+  segmentFormat: file(
     'The form of segments',
     'What an export with format=segments is made of, byte by byte.',
     'text/markdown',

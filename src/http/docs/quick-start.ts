@@ -18,7 +18,7 @@ export const QUICK_START_STYLE_SOURCE = `'sha256-${createHash('sha256').update(S
  * have a key.
  */
 export function quickStartPage(version: string, origin: string): string {
-  const { docs, llms, openapi, segmentsForm, segmentReader, tiers, healthz, readyz } = ROUTES;
+  const { docs, llms, openapi, segmentFormat, segmentReader, tiers, healthz, readyz } = ROUTES;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -56,7 +56,7 @@ what to do.</li>
 <li><a href="${docs.path}">API reference</a>, with requests to try; it needs no network</li>
 <li><a href="${openapi.path}">OpenAPI document</a></li>
 <li><a href="${llms.path}">The same as plain text</a>, for language models</li>
-<li><a href="${segmentsForm.path}">The form of segments</a>, the smallest way to take a market along, and <a href="${segmentReader.path}">a reader to
+<li><a href="${segmentFormat.path}">The form of segments</a>, the smallest way to take a market along, and <a href="${segmentReader.path}">a reader to
 copy</a></li>
 <li><code>${tiers.path}</code>: the live catalog of tiers, for any key</li>
 <li><a href="${healthz.path}">Liveness</a>, <a href="${readyz.path}">readiness</a></li>

@@ -11,7 +11,7 @@ const AGENT_CHARS_MAX = 160;
 
 /** Where the lines go. Settles once the text is written, and rejects when it cannot be: that is lost. */
 export type LogSink = (text: string) => Promise<void>;
-export type LogForm = 'json' | 'text';
+export type LogFormat = 'json' | 'text';
 
 /** A request that is not answered yet. */
 interface PendingRequest {
@@ -44,7 +44,7 @@ interface Entry extends PendingRequest {
 export class AccessLog {
   readonly #pending = new WeakMap<Request, PendingRequest>();
   readonly #sink: LogSink;
-  readonly #lines: (typeof LINES)[LogForm];
+  readonly #lines: (typeof LINES)[LogFormat];
   readonly #clocks: () => ClockReading;
   #entries: Entry[] = [];
   #waiting = '';
@@ -52,7 +52,7 @@ export class AccessLog {
   #writing: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(sink: LogSink, form: LogForm, clocks: () => ClockReading) {
+  constructor(sink: LogSink, form: LogFormat, clocks: () => ClockReading) {
     this.#sink = sink;
     this.#lines = LINES[form];
     this.#clocks = clocks;

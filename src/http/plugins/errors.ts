@@ -1,9 +1,9 @@
 import { DomainError } from '../../domain/errors.ts';
+import { pathOf } from '../request-target.ts';
 import { isOurs, problemResponse } from '../response/problem.ts';
 import { type ResponseSettings, respond } from '../response/response.ts';
 import { ALLOWED_METHODS, type MountedPaths } from '../routes.ts';
 import type { RateLimit, RequestContext } from './rate-limit.ts';
-import { pathOf } from './request-target.ts';
 import { maskedTarget } from './secret-mask.ts';
 
 export interface ErrorDeps {

@@ -30,7 +30,7 @@ export function maySee({ key, tier }: Caller, { coins, toMs }: Replayed): boolea
 }
 
 /** Who asks, as `caller` of the routes of a controller that uses `plugin`; throws what a key is refused with. */
-export function authentication(accessDeps: AccessDeps) {
+export function callerPlugin(accessDeps: AccessDeps) {
   const tokens = new WeakMap<Request, string | undefined>();
   const plugin = new Elysia({ name: 'caller' })
     .use(bearer())
@@ -48,4 +48,4 @@ export function authentication(accessDeps: AccessDeps) {
   };
 }
 
-export type Authentication = ReturnType<typeof authentication>['plugin'];
+export type CallerPlugin = ReturnType<typeof callerPlugin>['plugin'];

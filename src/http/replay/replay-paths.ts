@@ -5,7 +5,7 @@ import type { Archive } from '../../store/archive.ts';
 import { type AccessDeps, replayIn } from '../plugins/access.ts';
 import { REPLAY_PREFIX } from '../routes.ts';
 import { gammaController } from './gamma.ts';
-import { authentication, refuseUnseen, replayedBy } from './replay-access.ts';
+import { callerPlugin, refuseUnseen, replayedBy } from './replay-access.ts';
 import { replaysController } from './replays.ts';
 import type { Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
@@ -39,7 +39,7 @@ export interface ReplayPathsDeps extends ReplayDeps {
  */
 export function replayPaths(deps: ReplayPathsDeps) {
   const { archive, replays, sockets, accessDeps, clocks, v1, logCut, isDraining } = deps;
-  const { plugin, mayListen } = authentication(accessDeps);
+  const { plugin, mayListen } = callerPlugin(accessDeps);
   // What tardis-machine's paths replay.
   const everything = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
   const monotonicMs = () => clocks().monotonicMs;

@@ -3,13 +3,13 @@ import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import type { Caller } from '../plugins/authentication.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
-import { type Authentication, maySee, refuseUnseen, replayedBy } from './replay-access.ts';
+import { type CallerPlugin, maySee, refuseUnseen, replayedBy } from './replay-access.ts';
 import { type ClockChange, replayChangeIn, replayRequestIn, replayResource } from './replay-resource.ts';
 
 const REPLAYS = '/v1/replays';
 
 /** Lists, creates, steers and stops the replays of this process. Replays that the key may not access are not listed. */
-export function replaysController(replays: Replays, authentication: Authentication) {
+export function replaysController(replays: Replays, authentication: CallerPlugin) {
   const answer = (set: ResponseSettings, replay: Replay, headers = {}, status = 200) =>
     respondJson(set, { data: replayResource(replays, replay) }, { ...NO_STORE, ...headers }, status);
   const found = (caller: Caller, id: string) => {

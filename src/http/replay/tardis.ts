@@ -9,7 +9,7 @@ import type { StreamItem, TardisStream } from '../../replay/tardis/stream.ts';
 import { TickSizes } from '../../replay/tick-sizes.ts';
 import type { Archive } from '../../store/archive.ts';
 import { PriceTexts } from '../../venue/price-texts.ts';
-import { pathOf, searchOf } from '../plugins/request-target.ts';
+import { pathOf, searchOf } from '../request-target.ts';
 import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../response/pulled-body.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { PacedReader, tardisChunks } from './paced-reader.ts';

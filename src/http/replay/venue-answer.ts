@@ -2,7 +2,7 @@ import type { InstantMs } from '../../domain/instant.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { replayIn } from '../plugins/access.ts';
-import { searchOf } from '../plugins/request-target.ts';
+import { searchOf } from '../request-target.ts';
 import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
 
 /** The part of the router's context that the venue's paths need. */

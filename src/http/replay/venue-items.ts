@@ -1,5 +1,5 @@
 import { isFields, parsedJson } from '../../record/fields.ts';
-import type { BookSide } from '../../replay/clob/quotes.ts';
+import type { BookSide } from '../../replay/clob/venue-quotes.ts';
 import { clobRefusal, type VenueRefusal } from './venue-answer.ts';
 
 /** One of the assets that a request for many is about. */

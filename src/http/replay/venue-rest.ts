@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { priceHistory } from '../../replay/clob/price-history.ts';
-import { VenueQuotes } from '../../replay/clob/quotes.ts';
+import { VenueQuotes } from '../../replay/clob/venue-quotes.ts';
 import { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import type { Replays } from '../../replay/replays.ts';
 import {

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { Packr } from 'msgpackr';
 import type { StoredMarket } from '../../store/markets.ts';
-import { targetOf } from '../plugins/request-target.ts';
+import { targetOf } from '../request-target.ts';
 import { prefersMsgpack, qualities } from './accept.ts';
 import { type Exchange, respond } from './response.ts';
 import type { ResponseCache } from './response-cache.ts';

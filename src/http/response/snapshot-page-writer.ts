@@ -1,13 +1,13 @@
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Order, Position } from '../../domain/page.ts';
-import { BookReader } from '../../segment/book-segment.ts';
+import { BookReader } from '../../segment/book-decoder.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { SegmentSlice } from '../../segment/segment-header.ts';
 import type { LabelBytes, SnapshotWriter } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
+import { type NearestOfOutcome, timestampOf } from '../../store/nearest.ts';
 import type { OutcomePage } from '../../store/snapshots.ts';
-import { type NearestOfOutcome, timestampOf } from '../v1/nearest.ts';
 import { marketLabels, type NextField, type SnapshotEnvelope, writersInto } from './snapshot-envelope.ts';
 
 /**

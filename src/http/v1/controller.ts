@@ -6,7 +6,7 @@ import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { MarketSeries } from '../../store/series.ts';
 import type { Gate } from '../plugins/access.ts';
-import { searchOf } from '../plugins/request-target.ts';
+import { searchOf } from '../request-target.ts';
 import { type Negotiated, negotiate, type Responder } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
 import type { Route } from '../routes.ts';

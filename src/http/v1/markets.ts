@@ -3,11 +3,11 @@ import type { InstantMs } from '../../domain/instant.ts';
 import { marketResource } from '../../domain/market.ts';
 import { marketResourceAsOf } from '../../domain/market-as-of.ts';
 import type { ListPosition, StoredMarket } from '../../store/markets.ts';
-import { MarketList, type MarketListQuery } from '../response/market-list.ts';
 import { type Format, negotiate } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { answerAboutMarket, type ControllerDeps, parametersOf, type Timed } from './controller.ts';
+import { MarketList, type MarketListQuery } from './market-list.ts';
 
 /** To skip so many markets takes a few milliseconds; more are skipped in several steps. */
 const SKIPPED_AT_ONCE_MAX = 50_000;

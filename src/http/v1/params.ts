@@ -7,14 +7,14 @@ import { NEAREST_MODES, type Order, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type Pag
 import { TIMEFRAMES } from '../../domain/timeframe.ts';
 import { STREAMED_FORMATS, type StreamedFormat } from '../../export/format.ts';
 import type { Speed } from '../../replay/replay-clock.ts';
+import type { NearestQuery } from '../../store/nearest.ts';
 import { earlierLimit } from '../plugins/known-until.ts';
 import { maskedText } from '../plugins/secret-mask.ts';
-import type { MarketListQuery } from '../response/market-list.ts';
 import type { QueryName, Route } from '../routes.ts';
 import { CURSOR_SHAPE, decodeCursor, isCursorShaped } from './cursor.ts';
 import { durationPattern, parseDuration } from './duration.ts';
 import { INSTANT_PATTERN, ISO_PATTERN, WRITABLE_INSTANT_PATTERN } from './instant-pattern.ts';
-import type { NearestQuery } from './nearest.ts';
+import type { MarketListQuery } from './market-list.ts';
 
 /** An integer time below this is a date before 1974 as milliseconds, and one of today as seconds. */
 const LOOKS_LIKE_SECONDS_BELOW = 1e11;

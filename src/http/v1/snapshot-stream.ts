@@ -2,7 +2,7 @@ import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import { ReplayClock } from '../../replay/replay-clock.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import type { EventWriter } from '../response/event-writer.ts';
+import type { EventWriter } from './event-writer.ts';
 import type { StreamParameters } from './params.ts';
 import { GapsByEnd, type StreamPosition } from './stream-events.ts';
 

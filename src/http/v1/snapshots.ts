@@ -1,13 +1,13 @@
 import { Elysia } from 'elysia';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Position } from '../../domain/page.ts';
-import { pathOf } from '../plugins/request-target.ts';
+import { nearestOfEach } from '../../store/nearest.ts';
+import { pathOf } from '../request-target.ts';
 import type { Format } from '../response/responder.ts';
 import { jsonEnvelope, msgpackEnvelope } from '../response/snapshot-envelope.ts';
 import { SnapshotPageWriter } from '../response/snapshot-page-writer.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { answerAboutMarket, type ControllerDeps, nextCursor, parametersOf } from './controller.ts';
-import { nearestOfEach } from './nearest.ts';
 import { pageOf } from './params.ts';
 
 /** Snapshots of a market by page, and the nearest to an instant. */

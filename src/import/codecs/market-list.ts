@@ -13,6 +13,7 @@ import {
   wordField,
 } from '../../record/fields.ts';
 import { isGamma } from '../../venue/gamma-object.ts';
+import { slugField } from '../../venue/slug.ts';
 import {
   coinOf,
   joinedTokens,
@@ -22,8 +23,7 @@ import {
   tokensByLabel,
   UNKNOWN_TOKEN,
   UNKNOWN_TOKENS,
-} from '../../venue/market-fields.ts';
-import { slugField } from '../../venue/slug.ts';
+} from '../../venue/stated-fields.ts';
 import type { Codec } from '../codec.ts';
 import { jsonValuesOf } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';

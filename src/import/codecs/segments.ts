@@ -4,7 +4,7 @@ import { LEVELS_MAX, type OrderBook } from '../../domain/orderbook.ts';
 import { parseJsonExactly } from '../../record/exact-json.ts';
 import { type Fields, isFields, nonNegative, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
-import { BookReader, bookOf } from '../../segment/book-segment.ts';
+import { BookReader, bookOf } from '../../segment/book-decoder.ts';
 import { priceCodec } from '../../segment/price-segment.ts';
 import { quoteCodec } from '../../segment/quote-segment.ts';
 import { looksLikeSegments, type SegmentFrame, segmentFramesOf } from '../../segment/segment-frames.ts';

@@ -5,8 +5,8 @@ import { bestPricesOf, isNewTop } from '../../venue/best-prices.ts';
 import { BookWriter } from '../../venue/book-writer.ts';
 import { bestFrame, tickFrame, tradeFrame } from '../../venue/channel-messages.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
-import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
 import type { PriceTexts } from '../../venue/price-texts.ts';
+import { UNKNOWN_TOKEN } from '../../venue/stated-fields.ts';
 import type { MarketPlayback, OutcomeChange, PlaybackEvent } from '../market-playback.ts';
 
 /** The outcomes of a market that a client is subscribed to. */
@@ -19,7 +19,7 @@ type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
  * order (docs.polymarket.com, market channel): one `price_change` a level, with the entries of both outcomes; `book` after a
  * trade. `shiftMs` is added to every timestamp, and thereby hashed.
  */
-export class VenueFrames {
+export class MarketFrames {
   readonly playback: MarketPlayback;
   readonly #shiftMs: number;
   readonly #books: Readonly<Record<Outcome, BookWriter>>;

@@ -9,7 +9,7 @@ import type {
   SourceRecord,
   Trade,
   TradeBar,
-} from './record.ts';
+} from './normalized-record.ts';
 
 /** Computes records of one symbol of those that its messages gave. */
 export interface Computation {

@@ -5,12 +5,12 @@ import type { OrderBook } from '../../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { isNewTop } from '../../venue/best-prices.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
-import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
+import { UNKNOWN_TOKEN } from '../../venue/stated-fields.ts';
 import { pairChanges } from '../clob/market-frames.ts';
 import type { MarketPlayback, PlaybackEvent } from '../market-playback.ts';
 import { EXCHANGE } from './data-type.ts';
 import type { FeedEvent } from './feed.ts';
-import type { BookChange, BookTicker, RecordLevel, SourceRecord } from './record.ts';
+import type { BookChange, BookTicker, RecordLevel, SourceRecord } from './normalized-record.ts';
 
 type RecordedEvent = Extract<FeedEvent, { kind: 'recorded' }>;
 type BooksEvent = Extract<PlaybackEvent, { kind: 'books' }>;
@@ -18,7 +18,7 @@ type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
 
 /**
  * The records that tardis makes of the venue's messages (tardis-node, src/mappers/polymarket.ts), in the order of those messages as
- * VenueFrames has them: of a `price_change` one a level and outcome, of a `book` one that is a snapshot, levels in the venue's
+ * MarketFrames has them: of a `price_change` one a level and outcome, of a `book` one that is a snapshot, levels in the venue's
  * order (the best one last); of a `last_trade_price` a trade; of a `best_bid_ask` a ticker.
  */
 export function recordsOf(event: FeedEvent): SourceRecord[] {

@@ -3,9 +3,9 @@ import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { listedFrame, resolvedFrame } from '../../venue/channel-messages.ts';
-import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
 import type { PriceTexts } from '../../venue/price-texts.ts';
-import { VenueFrames } from '../clob/market-frames.ts';
+import { UNKNOWN_TOKEN } from '../../venue/stated-fields.ts';
+import { MarketFrames } from '../clob/market-frames.ts';
 import type { MarketPlayback } from '../market-playback.ts';
 import type { TickSizes } from '../tick-sizes.ts';
 import { type FeedEvent, TardisFeed } from './feed.ts';
@@ -25,7 +25,7 @@ const EVENT_TYPE = '"event_type":"';
 export class NativeStream implements TardisStream {
   readonly #source: TardisSource;
   readonly #feed: TardisFeed;
-  readonly #frames = new Map<MarketPlayback, VenueFrames>();
+  readonly #frames = new Map<MarketPlayback, MarketFrames>();
   #filters: readonly ChannelFilter[];
   /** The channels that the filters want of an asset. */
   readonly #wanted = new Map<string, ReadonlySet<Channel>>();
@@ -76,7 +76,7 @@ export class NativeStream implements TardisStream {
   #textsOf(event: FeedEvent): string[] {
     switch (event.kind) {
       case 'began':
-        this.#frames.set(event.playback, new VenueFrames(event.playback, 0, this.#source.prices));
+        this.#frames.set(event.playback, new MarketFrames(event.playback, 0, this.#source.prices));
         return [];
       case 'ended':
         this.#frames.delete(event.playback);

@@ -1,12 +1,12 @@
 import type { InstantMs } from '../../domain/instant.ts';
-import { UNKNOWN_TOKEN } from '../../venue/market-fields.ts';
+import { UNKNOWN_TOKEN } from '../../venue/stated-fields.ts';
 import { type Computation, computationOf } from './computation.ts';
 import { type DataType, EXCHANGE } from './data-type.ts';
 import { TardisFeed } from './feed.ts';
 import { recordsOf } from './mapper.ts';
 import { marketsOf, type TardisSource } from './native-stream.ts';
+import { RecordTexts, type SourceRecord, type TardisRecord } from './normalized-record.ts';
 import type { NormalizedOptions } from './options.ts';
-import { RecordTexts, type SourceRecord, type TardisRecord } from './record.ts';
 import { MergedStream, type StreamItem, type TardisStream } from './stream.ts';
 
 /** The records that each kind is made of. */

@@ -94,7 +94,7 @@ describe('a stream of records', () => {
     expect(await read(pieces(bytes(), 1))).toEqual({ records: [], numbers: [], end: undefined });
   });
 
-  test('keeps what came before the position where it is cut off', async () => {
+  test('keeps what came before the point where it is cut off', async () => {
     const maps = [sampleMarket(), sampleSnapshot(), sampleGap()];
     const packed = maps.map((map) => packr.pack(map));
     const stream = Buffer.concat(packed);

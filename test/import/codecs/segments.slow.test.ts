@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import type { OrderBook } from '../../../src/domain/orderbook.ts';
+import { bookCodec } from '../../../src/segment/book-decoder.ts';
 import type { BookRecord } from '../../../src/segment/book-format.ts';
-import { bookCodec } from '../../../src/segment/book-segment.ts';
 import { priceCodec } from '../../../src/segment/price-segment.ts';
 import { VarintWriter } from '../../../src/segment/varint.ts';
 import type { Archive } from '../../../src/store/archive.ts';
@@ -56,7 +56,7 @@ describe('export, import into an empty archive, export', () => {
     );
   });
 
-  test('cuts runs anew where records had come late, once', async () => {
+  test('splits segments again where records had come late, once', async () => {
     using place = temporaryArchive();
     using second = temporaryArchive();
     using third = temporaryArchive();
@@ -275,7 +275,7 @@ describe('a recording with right digests', () => {
     ['a size that is no number', [run(onlyOf({ askPrices: [0.5, 0.6], askSizes: [1e-12, Number.NaN] }))]],
     ['a segment that is cut off', [run(good.subarray(0, good.length - 1), 0, 0, 100)]],
     ['a book of too many levels', [run(onlyOf({ askPrices: rising(100_001), askSizes: rising(100_001).fill(1) }))]],
-    ['an empty run', [frame('R', Buffer.alloc(0))]],
+    ['an empty segment', [frame('R', Buffer.alloc(0))]],
     ['a series that is no object', [frame('S', Buffer.from('[]'))]],
     ['a series that is no text', [frame('S', Buffer.from([0xff, 0xfe]))]],
   ])('with %s is damaged', async (_, frames) => {

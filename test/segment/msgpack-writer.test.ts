@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Packr } from 'msgpackr';
-import { bookCodec } from '../../src/segment/book-segment.ts';
+import { bookCodec } from '../../src/segment/book-decoder.ts';
 import { ByteBuffer } from '../../src/segment/byte-buffer.ts';
 import {
   appendArrayLength,

@@ -1,9 +1,9 @@
-import type { InstantMs } from '../../domain/instant.ts';
-import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
-import type { NearestMode } from '../../domain/page.ts';
-import type { StoredMarket } from '../../store/markets.ts';
-import type { Found } from '../../store/series-walk.ts';
-import type { Snapshots } from '../../store/snapshots.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import type { NearestMode } from '../domain/page.ts';
+import type { StoredMarket } from './markets.ts';
+import type { Found } from './series-walk.ts';
+import type { Snapshots } from './snapshots.ts';
 
 export interface NearestQuery {
   readonly outcomes: readonly Outcome[];

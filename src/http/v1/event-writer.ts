@@ -7,8 +7,8 @@ import type { LabelBytes } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { positionAt } from '../../store/series-walk.ts';
 import type { OutcomePage } from '../../store/snapshots.ts';
-import { eventId, type GapEvent } from '../v1/stream-events.ts';
-import { jsonEnvelope, marketLabels, writersInto } from './snapshot-envelope.ts';
+import { jsonEnvelope, marketLabels, writersInto } from '../response/snapshot-envelope.ts';
+import { eventId, type GapEvent } from './stream-events.ts';
 
 /** A slice ends after the event that takes it past so many bytes, or so many rendered levels: about a millisecond of work. */
 const SLICE_BYTES_MAX = 256 * 1024;

@@ -7,7 +7,7 @@ import { Agenda, type Upcoming } from '../agenda.ts';
 import { QueuedTask, TASK_MS } from '../fair-queue.ts';
 import type { Replay } from '../replay.ts';
 import type { Follower } from '../replay-clock.ts';
-import { VenueFrames } from './market-frames.ts';
+import { MarketFrames } from './market-frames.ts';
 
 /** The client's end of a session. */
 export interface Connection {
@@ -22,7 +22,7 @@ export interface Connection {
 interface Subscription extends Upcoming {
   readonly market: StoredMarket;
   atMs: InstantMs;
-  readonly frames: VenueFrames;
+  readonly frames: MarketFrames;
   readonly listening: Record<Outcome, boolean>;
 }
 
@@ -168,7 +168,7 @@ export class VenueSession {
 
   #open(market: StoredMarket, listening = { up: false, down: false }): Subscription {
     const playback = this.#replay.playback(market, this.#positionMs);
-    const frames = new VenueFrames(playback, this.#replay.shiftMs, this.#replay.prices);
+    const frames = new MarketFrames(playback, this.#replay.shiftMs, this.#replay.prices);
     this.#rank += 1;
     const subscription = { market, frames, listening, atMs: playback.nextMs ?? Infinity, rank: this.#rank };
     this.#subscriptions.set(market.key, subscription);

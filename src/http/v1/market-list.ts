@@ -5,7 +5,7 @@ import { appendArrayLength, msgpackText } from '../../segment/msgpack-writer.ts'
 import type { Archive } from '../../store/archive.ts';
 import type { ListPosition } from '../../store/markets.ts';
 import { VersionedCache } from '../../store/versioned-cache.ts';
-import type { Format } from './responder.ts';
+import type { Format } from '../response/responder.ts';
 
 /** Lists are kept in chunks of so many markets: few enough to be written for a short list alone. */
 const CHUNK_MARKETS = 64;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
+import { bookCodec } from '../../src/segment/book-decoder.ts';
 import type { BookRecord } from '../../src/segment/book-format.ts';
-import { bookCodec } from '../../src/segment/book-segment.ts';
 import { ByteBuffer } from '../../src/segment/byte-buffer.ts';
 import { jsonLabels, jsonOpenings, SnapshotJsonWriter } from '../../src/segment/json-writer.ts';
 import { readSegmentHeader, SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
