@@ -2,7 +2,7 @@ import { decimalText } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { midOf, spreadOf } from '../domain/quote.ts';
 
-/** The best prices of a book as the venue writes them: an empty side has 0 or 1. */
+/** The best prices of a book as the venue writes them: the bid of an empty side is 0, the ask 1. */
 export interface BestPrices {
   readonly bid: number;
   readonly ask: number;
@@ -12,7 +12,7 @@ export function bestPricesOf({ bidPrices: [bid = 0], askPrices: [ask = 1] }: Ord
   return { bid, ask };
 }
 
-/** Between the best prices, exact. */
+/** (bid + ask) / 2, exact. */
 export function midpointOf({ bid, ask }: BestPrices): number {
   return midOf({ bidPrice: bid, askPrice: ask })!;
 }
@@ -22,13 +22,13 @@ export function spreadBetween({ bid, ask }: BestPrices): number {
   return spreadOf({ bidPrice: bid, askPrice: ask })!;
 }
 
-/** The spread in digits; negative where the book is crossed. */
+/** The spread in digits; negative when the book is crossed. */
 export function spreadText(best: BestPrices): string {
   const spread = spreadBetween(best);
   return spread < 0 ? `-${decimalText(-spread)}` : decimalText(spread);
 }
 
-/** Whether a best price came, went or moved. */
+/** Whether a best price changed; sizes do not count. */
 export function isNewTop(before: OrderBook, after: OrderBook): boolean {
   return before.bidPrices[0] !== after.bidPrices[0] || before.askPrices[0] !== after.askPrices[0];
 }

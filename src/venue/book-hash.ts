@@ -4,8 +4,8 @@ import type { OrderBook } from '../domain/orderbook.ts';
 import { type Fields, isFields } from '../record/fields.ts';
 
 /**
- * The venue's hash of a book: SHA-1 over compact JSON with these keys in this order, levels as `{"price","size"}` with the
- * best one last (py-clob-client, utilities.py, generate_orderbook_summary_hash):
+ * The venue's hash of a book: SHA-1 over compact JSON with these keys in this order; levels are `{"price","size"}`, the best
+ * one last (py-clob-client, utilities.py, generate_orderbook_summary_hash):
  *
  *   market, asset_id, timestamp, hash: "", bids, asks, min_order_size, tick_size, neg_risk, last_trade_price
  */
@@ -21,13 +21,13 @@ export interface HashedBook {
   readonly negRisk: boolean;
 }
 
-/** The inputs of a hash that messages may leave out: the last trade's price, and the tick. */
+/** The inputs of a hash that messages may leave out. */
 export interface HashTail {
   readonly tickSize: string;
   readonly lastTradePrice: string;
 }
 
-/** Hashes a book: everything before the tick is hashed once, however many tails are tried. */
+/** Hashes a book with different tails: the bytes before the tick are hashed once. */
 export class BookHasher {
   readonly #head;
   readonly #negRisk: boolean;
@@ -62,7 +62,7 @@ export function tailText(negRisk: boolean, { tickSize, lastTradePrice }: HashTai
   return `${JSON.stringify(tickSize)},"neg_risk":${negRisk},"last_trade_price":${JSON.stringify(lastTradePrice)}}`;
 }
 
-/** The levels of a book in the venue's order and form. */
+/** The levels of a book in the venue's order and format. */
 export function hashedLevels(book: OrderBook): Pick<HashedBook, 'bids' | 'asks'> {
   return { bids: sideText(book.bidPrices, book.bidSizes), asks: sideText(book.askPrices, book.askSizes) };
 }
@@ -80,7 +80,7 @@ export function levelText(price: string, size: string): string {
   return `{"price":"${price}","size":"${size}"}`;
 }
 
-/** The levels as a message writes them; undefined when they are not in the venue's form. */
+/** The levels as a message writes them; undefined when they are not in the venue's format. */
 export function statedLevels(levels: unknown): string | undefined {
   if (!Array.isArray(levels)) return undefined;
   const texts: string[] = [];
@@ -95,7 +95,7 @@ function quoted(level: Fields, name: string): string {
   return JSON.stringify(String(level[name]));
 }
 
-/** The price of a trade as the hash has it: three decimals. */
+/** The price of a trade in the hash: three decimals. */
 export function tradePriceText(price: number): string {
   return price.toFixed(3);
 }

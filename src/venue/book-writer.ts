@@ -3,31 +3,31 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { writeText } from '../segment/decimal-text.ts';
 import { afterLevels, hashedBytes, tailText, tradePriceText } from './book-hash.ts';
-import { MIN_ORDER_SIZE } from './messages.ts';
+import { MIN_ORDER_SIZE } from './market-status.ts';
 import { SideWriter } from './side-writer.ts';
 
 const encoder = new TextEncoder();
 
-/** The fields of a book's messages besides its levels; its hash depends on them. */
+/** The fields of a book besides its levels; its hash depends on them. */
 export interface BookContext {
   readonly timestampMs: InstantMs;
   readonly tickSize: string;
   readonly lastTrade: { readonly price: number } | undefined;
 }
 
-/** Decimals that the venue writes a trade's price with. */
+/** The venue writes the price of a trade with this many decimals. */
 const TRADE_DECIMALS = 3;
-/** Of a level: two decimals of 24 characters each, and the text around them. */
+/** Two decimals of 24 characters each, and the text around them. */
 const LEVEL_BYTES_MAX = 80;
-/** Of everything but the levels: asset, market, time, ticks, prices. */
+/** Everything except the levels: asset, market, time, ticks, prices. */
 const FRAME_BYTES_MAX = 1024;
 const INITIAL_LEVELS = 128;
 const AFTER_TIMESTAMP = '","hash":"","bids":[';
 const BETWEEN_SIDES = '],"asks":[';
 
 /**
- * Writes one outcome's book as the venue sends it, and its hash. The bytes that are hashed (book-hash.ts) are kept from one
- * change to the next, and only changed levels are written again.
+ * Writes one outcome's book and its hash as the venue sends them. It keeps the hashed bytes (book-hash.ts) and writes only
+ * changed levels again.
  */
 export class BookWriter {
   readonly conditionId: string;
@@ -36,9 +36,9 @@ export class BookWriter {
   readonly #asks = new SideWriter(false);
   #bytes = new Uint8Array(FRAME_BYTES_MAX + INITIAL_LEVELS * LEVEL_BYTES_MAX);
   readonly #timestampAt: number;
-  /** Where the bids begin. */
+  /** Offset of the bids. */
   #bidsAt = 0;
-  /** After the asks. */
+  /** Offset after the asks. */
   #end = 0;
   #tail: (Omit<BookContext, 'timestampMs'> & { readonly text: string; readonly bytes: Uint8Array }) | undefined;
 
@@ -58,7 +58,7 @@ export class BookWriter {
     this.#end = writeText(this.#bytes, this.#bidsAt, `${bids}${BETWEEN_SIDES}${asks}`);
   }
 
-  /** Gives the level at a price, also in digits, its new size in digits; '0' removes it. */
+  /** Sets the level at a price to a size; '0' removes it. `priceText` is the price in digits. */
   set(isBid: boolean, price: number, priceText: string, size: string): void {
     this.#reserve(1);
     const asksAt = this.#bidsAt + this.#bids.length + BETWEEN_SIDES.length;
@@ -86,7 +86,7 @@ export class BookWriter {
     return `{"market":"${this.conditionId}","asset_id":"${this.assetId}",${this.#sides()}],"hash":"${this.hash(context)}","timestamp":"${context.timestampMs}","event_type":"book"}`;
   }
 
-  /** The answer of REST's `/book`. */
+  /** The body of REST's `/book`. */
   summary(context: BookContext): string {
     return `${this.#stamped(context)}${this.#tailOf(context).text}`;
   }
@@ -95,7 +95,7 @@ export class BookWriter {
     return `{"market":"${this.conditionId}","asset_id":"${this.assetId}","timestamp":"${context.timestampMs}","hash":"${this.hash(context)}",${this.#sides()}`;
   }
 
-  /** Everything after the levels; it changes with trades and ticks only. */
+  /** The text after the levels; only trades and new ticks change it. */
   #tailOf({ tickSize, lastTrade }: BookContext): { readonly text: string; readonly bytes: Uint8Array } {
     if (this.#tail?.tickSize === tickSize && this.#tail.lastTrade === lastTrade) return this.#tail;
     const text = afterLevels(MIN_ORDER_SIZE) + tailText(false, { tickSize, lastTradePrice: lastTradeText(lastTrade) });
@@ -103,14 +103,14 @@ export class BookWriter {
     return this.#tail;
   }
 
-  /** Without the bracket after the asks. */
+  /** Both sides, without the bracket after the asks. */
   #sides(): string {
     return `"bids":[${Buffer.from(this.#bytes.buffer, this.#bidsAt, this.#end - this.#bidsAt).toString('latin1')}`;
   }
 
   #stamp(timestampMs: InstantMs): void {
     const digits = String(timestampMs);
-    // Times have 13 digits from 2001 to 2286; others move the sides.
+    // Times have 13 digits from 2001 to 2286; with other lengths the sides move.
     if (this.#bidsAt !== this.#timestampAt + digits.length + AFTER_TIMESTAMP.length) this.#moveSides(digits.length);
     writeText(this.#bytes, this.#timestampAt, digits);
   }
@@ -124,7 +124,7 @@ export class BookWriter {
     writeText(this.#bytes, after, AFTER_TIMESTAMP);
   }
 
-  /** Makes room for so many more levels, and for everything else. */
+  /** Makes room for `levels` more levels and everything else. */
   #reserve(levels: number): void {
     const needed = this.#end + levels * LEVEL_BYTES_MAX + FRAME_BYTES_MAX;
     if (needed <= this.#bytes.length) return;
@@ -134,7 +134,7 @@ export class BookWriter {
   }
 }
 
-/** The price of the last trade in a book: with three decimals, or more where it has more; empty before the first one. */
+/** The last trade's price with at least three decimals; empty before the first trade. */
 function lastTradeText(lastTrade: BookContext['lastTrade']): string {
   if (lastTrade === undefined) return '';
   const { price } = lastTrade;

@@ -1,6 +1,6 @@
 import { LEVELS_MAX, type OrderBook } from '../domain/orderbook.ts';
 
-/** One asset's book while changes are applied to it: an order book that is edited in place, best level first. */
+/** One asset's book, edited in place by changes. */
 export class EditableBook implements OrderBook {
   bidPrices: number[] = [];
   bidSizes: number[] = [];
@@ -14,7 +14,7 @@ export class EditableBook implements OrderBook {
       : setLevel(this.askPrices, this.askSizes, 1, price, size);
   }
 
-  /** Whether `set` may add a level at `price` to a side, or there is one. */
+  /** Whether the side has a level at `price` or room for one. */
   hasRoomFor(isBid: boolean, price: number): boolean {
     const prices = isBid ? this.bidPrices : this.askPrices;
     return prices.length < LEVELS_MAX || prices.includes(price);
@@ -39,17 +39,17 @@ function copyOf({ bidPrices, bidSizes, askPrices, askSizes }: OrderBook): OrderB
   };
 }
 
-/** See `EditableBook.set`; `away`: the direction in which prices leave the best one. */
+/** See `EditableBook.set`; `away`: the direction from the best price to the others. */
 export function setLevel(prices: number[], sizes: number[], away: -1 | 1, price: number, size: number): boolean {
   const at = indexOfPrice(prices, price, away);
-  const isHeld = prices[at] === price;
+  const exists = prices[at] === price;
   if (size === 0) {
-    if (!isHeld) return false;
+    if (!exists) return false;
     prices.splice(at, 1);
     sizes.splice(at, 1);
     return true;
   }
-  if (isHeld) {
+  if (exists) {
     if (sizes[at] === size) return false;
     sizes[at] = size;
     return true;

@@ -1,10 +1,10 @@
 import type { Timeframe } from '../domain/timeframe.ts';
 import { knownCoin } from './slug.ts';
 
-/** The series that the venue files markets of a coin and a timeframe under. */
+/** The venue's series of the markets of one coin and timeframe. */
 export interface GammaSeries {
   readonly slug: string;
-  /** Undefined where it is not known here. */
+  /** Undefined when it is not in IDS. */
   readonly id: string | undefined;
 }
 
@@ -27,17 +27,17 @@ const IDS: Readonly<Record<Timeframe, Readonly<Record<string, string>>>> = {
 };
 
 export function seriesOf(coin: string, timeframe: Timeframe): GammaSeries {
-  // The older series of one coin are called by its full name.
+  // The older series of Solana have its full name.
   const name = coin === 'sol' && (timeframe === '1h' || timeframe === '24h') ? 'solana' : coin;
   return { slug: `${name}-up-or-down-${SLUG_ENDS[timeframe]}`, id: IDS[timeframe][coin] };
 }
 
-/** The coin of a series' slug; undefined where the venue is not known to have markets of it. */
+/** The coin in a series' slug; undefined for a coin without known markets at the venue. */
 export function coinOfSeries(slug: unknown): string | undefined {
   return typeof slug === 'string' ? knownCoin(SERIES_SLUG.exec(slug)?.[1] ?? '') : undefined;
 }
 
-/** A series as Gamma has it inside of events. */
+/** A series inside an event, as Gamma writes it. */
 export function seriesObject({ slug, id }: GammaSeries): object {
   return { id, ticker: slug, slug, seriesType: 'single', active: true, closed: false, archived: false };
 }

@@ -9,16 +9,15 @@ export interface LevelChange {
 }
 
 /**
- * The changes from `before` to `after`: each price of a side at most once. Removed levels come first, so that no state in
- * between is crossed where neither book is; then the others, bids before asks, the best one of a side first.
+ * The changes from `before` to `after`, each price of a side at most once. Removed levels come first, so that no state in
+ * between is crossed when neither book is; then the others, bids before asks, the best level of a side first.
  */
 export function changesBetween(before: OrderBook, after: OrderBook): LevelChange[] {
-  const gone: LevelChange[] = [];
+  const removed: LevelChange[] = [];
   const set: LevelChange[] = [];
-  compareSides(true, before.bidPrices, before.bidSizes, after.bidPrices, after.bidSizes, gone, set);
-  compareSides(false, before.askPrices, before.askSizes, after.askPrices, after.askSizes, gone, set);
-  for (const change of set) gone.push(change);
-  return gone;
+  compareSides(true, before.bidPrices, before.bidSizes, after.bidPrices, after.bidSizes, removed, set);
+  compareSides(false, before.askPrices, before.askSizes, after.askPrices, after.askSizes, removed, set);
+  return removed.concat(set);
 }
 
 function compareSides(
@@ -27,7 +26,7 @@ function compareSides(
   sizesBefore: readonly number[],
   pricesAfter: readonly number[],
   sizesAfter: readonly number[],
-  gone: LevelChange[],
+  removed: LevelChange[],
   set: LevelChange[],
 ): void {
   let b = 0;
@@ -40,7 +39,7 @@ function compareSides(
       b += 1;
       a += 1;
     } else if (priceAfter === undefined || (priceBefore !== undefined && priceBefore > priceAfter === isBid)) {
-      gone.push({ isBid, price: priceBefore!, size: 0 });
+      removed.push({ isBid, price: priceBefore!, size: 0 });
       b += 1;
     } else {
       set.push({ isBid, price: priceAfter, size: sizesAfter[a]! });
@@ -49,7 +48,7 @@ function compareSides(
   }
 }
 
-/** The book after the changes; a side without changes is shared with the book before. */
+/** The book after the changes; it shares a side without changes with `before`. */
 export function changedBook(before: OrderBook, changes: readonly LevelChange[]): OrderBook {
   const [bidPrices, bidSizes] = changedSide(before.bidPrices, before.bidSizes, true, changes);
   const [askPrices, askSizes] = changedSide(before.askPrices, before.askSizes, false, changes);

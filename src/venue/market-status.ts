@@ -1,17 +1,20 @@
 import type { InstantMs } from '../domain/instant.ts';
 import type { MarketAsOf } from '../domain/market-as-of.ts';
 
-/** A listed market as it is known at an instant; its price at the start once its window is over. */
+/** The minimum order size of up-or-down markets, in shares. */
+export const MIN_ORDER_SIZE = '5';
+
+/** A listed market as it is known at an instant; `priceStart` is known after the window. */
 export interface ListedMarket extends MarketAsOf {
   readonly listedMs: InstantMs;
 }
 
-/** The trading status of a listed market, as the venue's lists have it. */
+/** The trading status of a market in the venue's lists. */
 export interface MarketStatus {
   readonly isAcceptingOrders: boolean;
-  /** 1 or 0 once it was resolved; undefined where nothing is known. */
+  /** 1 and 0 after the resolution; undefined when unknown. */
   readonly prices: readonly [up: number, down: number] | undefined;
-  /** Of up, also the last ones of a resolved market; undefined before the first book. */
+  /** Of up, also after the resolution; undefined before the first book. */
   readonly bestBid: number | undefined;
   readonly bestAsk: number | undefined;
   readonly spread: number | undefined;

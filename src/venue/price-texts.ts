@@ -1,10 +1,10 @@
 import { decimalText } from '../domain/decimal.ts';
 import { complement } from '../domain/mirrored-book.ts';
 
-/** Ten thousand prices, from 0 to 1, are all there are at the venue's finest tick. */
+/** Ticks from 0 to 1, at the venue's finest tick size. */
 const TICKS = 10_000;
 
-/** Prices in digits, and their complements; those at the venue's ticks are computed once. */
+/** Prices in digits, and their complements; computed once for each tick. */
 export class PriceTexts {
   readonly #texts = new Array<string | undefined>(TICKS + 1);
   readonly #complements = new Float64Array(TICKS + 1).fill(Number.NaN);

@@ -4,7 +4,7 @@ import { parseTimeframe, type Timeframe } from '../domain/timeframe.ts';
 import { type Fields, rejected, textField } from '../record/fields.ts';
 import { instantsAt } from './new-york.ts';
 
-/** The market that a slug names: the coin, and the window as it is planned. */
+/** The coin and the planned window in a slug. */
 export interface SlugWindow {
   /** Coin code, lower case. */
   readonly symbol: string;
@@ -15,7 +15,7 @@ export interface SlugWindow {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** How long a window of each timeframe lasts, as long as no clocks change. */
+/** Length of a window, unless the clocks change within it. */
 export const WINDOW_MS: Readonly<Record<Timeframe, number>> = {
   '5m': 300_000,
   '15m': 900_000,
@@ -24,7 +24,7 @@ export const WINDOW_MS: Readonly<Record<Timeframe, number>> = {
   '24h': DAY_MS,
 };
 
-/** The venue's names of coins in slugs, where they are not the codes. */
+/** Coin names in the venue's slugs that are not the codes. */
 const CODE_OF_NAME: ReadonlyMap<string, string> = new Map([
   ['bitcoin', 'btc'],
   ['ethereum', 'eth'],
@@ -39,13 +39,13 @@ const MONTHS = 'january february march april may june july august september octo
 
 /** `btc-updown-5m-1776323400`: the start in Unix seconds. */
 const UPDOWN = /^([a-z0-9]+)-updown-([0-9]+[mh])-([0-9]{1,11})$/;
-/** `bitcoin-up-or-down-march-12-2026-8am-et`: the hour that begins then, by the clocks of New York. */
+/** `bitcoin-up-or-down-march-12-2026-8am-et`: the hour from then on, New York time. */
 const HOURLY = /^([a-z0-9]+)-up-or-down-([a-z]+)-([0-9]{1,2})(?:-([0-9]{4}))?-([0-9]{1,2})(am|pm)-et$/;
-/** `bitcoin-up-or-down-on-march-12-2026`: from noon of the day before to noon of that day, by the clocks of New York. */
+/** `bitcoin-up-or-down-on-march-12-2026`: from noon of the day before to noon of that day, New York time. */
 const DAILY = /^([a-z0-9]+)-up-or-down-on-([a-z]+)-([0-9]{1,2})(?:-([0-9]{4}))?$/;
 const SLUG = /^[A-Za-z0-9._-]{1,200}$/;
 
-/** A name that may be part of a path, where one that looks like a conditionId would be taken for one. */
+/** A slug can be part of a path, so it must not look like a conditionId. */
 export function slugField(fields: Fields, name = 'slug'): string {
   const slug = textField(fields, name);
   if (!SLUG.test(slug) || /^0x[0-9a-f]+$/i.test(slug)) {
@@ -54,16 +54,16 @@ export function slugField(fields: Fields, name = 'slug'): string {
   return slug;
 }
 
-/** The code of a coin that the venue has markets of, by its name or code; undefined for any other word. */
+/** The code of a coin with markets at the venue, from its name or code; undefined for any other word. */
 export function knownCoin(word: string): string | undefined {
   const name = word.toLowerCase();
   return CODE_OF_NAME.get(name) ?? (CODES.has(name) ? name : undefined);
 }
 
 /**
- * Undefined when the slug does not say coin and window. Hourly and daily slugs may leave out the year: then it is the
- * one that brings the window nearest to `nearMs`, and without `nearMs` undefined. Of the two hours of one name that there
- * are when the clocks go back it is the second when `nearMs` lies in it or after it, else the first.
+ * The coin and window in a slug; undefined when they are not in it. Hourly and daily slugs may leave out the year: then the
+ * window nearest to `nearMs` counts, and without `nearMs` the result is undefined. When the clocks go back, two hours have the
+ * same slug: the second counts when `nearMs` is in it or after it, else the first.
  */
 export function windowOfSlug(slug: string, nearMs?: number): SlugWindow | undefined {
   const name = slug.toLowerCase();
@@ -75,7 +75,7 @@ function windowOfUpDown(name: string): SlugWindow | undefined {
   const timeframe = parseTimeframe(length);
   if (timeframe === undefined) return undefined;
   const startMs = Number(startSec) * 1000;
-  // The venue's newest coins are not known here, but a slug of this form has the code itself.
+  // CODES may lack a new coin of the venue, but a slug of this form has the code itself.
   const symbol = knownCoin(word) ?? (isCoin(word) ? word : undefined);
   return symbol === undefined ? undefined : within(symbol, timeframe, startMs, startMs + WINDOW_MS[timeframe]);
 }
@@ -107,7 +107,7 @@ function within(symbol: string, timeframe: Timeframe, startMs: number, endMs: nu
   return isInstant(startMs) && isInstant(endMs) ? { symbol, timeframe, startMs, endMs } : undefined;
 }
 
-/** Midnight of a date as a wall time; undefined when there is no such date, or no way to tell its year. */
+/** Midnight of a date as a local time; undefined when there is no such date, or its year is unknown. */
 function dateNear(month: string, day: number, yearText: string | undefined, nearMs: number | undefined) {
   if (yearText === undefined && nearMs === undefined) return undefined;
   const near = nearMs ?? 0;
@@ -116,9 +116,8 @@ function dateNear(month: string, day: number, yearText: string | undefined, near
   const index = MONTHS.indexOf(month);
   const dates = years
     .map((year) => new Date(Date.UTC(year, index, day)))
-    // Days that a month does not have run over into the next.
+    // A day that the month does not have is one of the next month.
     .filter((date) => date.getUTCMonth() === index)
     .map((date) => date.getTime());
-  // The first of the nearest.
   return dates.sort((a, b) => Math.abs(a - near) - Math.abs(b - near))[0];
 }

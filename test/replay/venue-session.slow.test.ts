@@ -5,7 +5,7 @@ import { VenueSession } from '../../src/replay/clob/venue-session.ts';
 import { Replay, type ReplayOptions } from '../../src/replay/replay.ts';
 import type { Speed } from '../../src/replay/replay-clock.ts';
 import type { Archive } from '../../src/store/archive.ts';
-import { channelRequest, SUBSCRIBED_MAX } from '../../src/venue/channel-request.ts';
+import { channelRequest, SUBSCRIBED_MAX } from '../../src/venue/channel-request-parser.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleMarket } from '../support/sample-records.ts';

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import { type CatalogEntry, type CatalogQuery, GammaCatalog, listedSeries } from '../../replay/gamma/catalog.ts';
 import { listedObject } from '../../replay/listed-market.ts';
 import type { Replays } from '../../replay/replays.ts';
-import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-market.ts';
+import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-writer.ts';
 import { catalogQuery, invalid, listIn, sliceOf } from './gamma-query.ts';
 import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 import { marketsPage, oneMarket } from './venue-markets.ts';
@@ -28,7 +28,7 @@ const NOUNS: readonly Noun[] = [
 
 /**
  * The venue's directory of markets, Gamma (gamma-api.polymarket.com), as at the replay's instant: markets, events and series with
- * their filters, in its own shapes, see gamma-market.ts. Repeated parameters are lists; unknown ones are ignored.
+ * their filters, in its own shapes, see gamma-writer.ts. Repeated parameters are lists; unknown ones are ignored.
  *
  * `/markets` of the CLOB is at the root as well: there a condition id, or a `next_cursor`, asks for that.
  */

@@ -3,7 +3,7 @@ import type { Connection } from '../../replay/clob/venue-session.ts';
 import type { FairQueue } from '../../replay/fair-queue.ts';
 import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
 import { type Channel, type ChannelFilter, type Window, withoutAssets } from '../../replay/tardis/options.ts';
-import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request.ts';
+import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request-parser.ts';
 import { TardisPump } from './tardis-pump.ts';
 
 /** What every subscription has, and what `custom_feature_enabled` adds. */

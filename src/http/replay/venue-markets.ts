@@ -1,6 +1,6 @@
 import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import { isAcceptingOrders, listedObject } from '../../replay/listed-market.ts';
-import { simplifiedMarket, venueMarket } from '../../venue/clob-market.ts';
+import { simplifiedMarket, venueMarket } from '../../venue/clob-market-writer.ts';
 import { clobRefusal, type VenueQuestion } from './venue-answer.ts';
 
 /** Markets on one page of the CLOB's lists. */

@@ -2,7 +2,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { MarketStatement } from '../../domain/market-statement.ts';
 import { parseJsonFigures } from '../../record/exact-json.ts';
 import { attempt, attempted } from '../../record/fields.ts';
-import { isGamma, isStale, statementsOf } from '../../venue/gamma-object.ts';
+import { isGamma, isStale, statementsOf } from '../../venue/gamma-parser.ts';
 import type { Codec } from '../codec.ts';
 import { jsonValuesOf } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';

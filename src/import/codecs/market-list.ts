@@ -12,8 +12,7 @@ import {
   stated,
   wordField,
 } from '../../record/fields.ts';
-import { isGamma } from '../../venue/gamma-object.ts';
-import { slugField } from '../../venue/slug.ts';
+import { isGamma } from '../../venue/gamma-parser.ts';
 import {
   coinOf,
   joinedTokens,
@@ -23,7 +22,8 @@ import {
   tokensByLabel,
   UNKNOWN_TOKEN,
   UNKNOWN_TOKENS,
-} from '../../venue/stated-fields.ts';
+} from '../../venue/metadata-fields.ts';
+import { slugField } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import { jsonValuesOf } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';

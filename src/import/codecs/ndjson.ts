@@ -29,8 +29,8 @@ import {
 } from '../../record/fields.ts';
 import { RECORD_TYPES, type RecordedItem } from '../../record/record.ts';
 import { OWN_TRADE_NAMES, tradeFields } from '../../record/trade-fields.ts';
+import { byOutcome } from '../../venue/metadata-fields.ts';
 import { slugField } from '../../venue/slug.ts';
-import { byOutcome } from '../../venue/stated-fields.ts';
 import type { Codec } from '../codec.ts';
 import { BookScanner } from '../parse/book-scanner.ts';
 import { visitLines } from '../parse/lines.ts';

@@ -2,7 +2,7 @@ import type { ParquetParsers, SchemaElement } from 'hyparquet';
 import { powerOfTen, SIGNIFICANT_DIGITS_MAX } from '../../domain/decimal.ts';
 import { parseFrameJson } from '../../record/exact-json.ts';
 import { type Fields, isFields, refusal, rejected } from '../../record/fields.ts';
-import { bookKind } from '../../venue/messages.ts';
+import { bookKind } from '../../venue/book-message-parser.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarkets } from '../known-markets.ts';
 import { ParquetFile, piecesOf, type RowRange } from '../parse/parquet.ts';

@@ -15,8 +15,8 @@ import {
   wordField,
 } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
+import { timeField, UNKNOWN_TOKENS } from '../../venue/metadata-fields.ts';
 import { slugField, windowOfSlug } from '../../venue/slug.ts';
-import { timeField, UNKNOWN_TOKENS } from '../../venue/stated-fields.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
 import { type Line, linesOf } from '../parse/lines.ts';

@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { attempt, type Fields } from '../../record/fields.ts';
-import { bookKind } from '../../venue/messages.ts';
+import { bookKind } from '../../venue/book-message-parser.ts';
 import type { Codec } from '../codec.ts';
 import { jsonValuesOf } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';

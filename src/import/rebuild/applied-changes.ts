@@ -1,4 +1,4 @@
-import type { Change } from '../../venue/messages.ts';
+import type { Change } from '../../venue/book-message-parser.ts';
 
 /** So many are remembered of each asset: 6 kB of memory, several seconds of a busy market. */
 const REMEMBERED_MAX = 256;

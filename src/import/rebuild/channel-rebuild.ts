@@ -2,10 +2,9 @@ import { isStandIn } from '../../domain/condition-id.ts';
 import type { MarketStatement } from '../../domain/market-statement.ts';
 import { attempt, attempted, type Fields, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
-import { announcedMarket, resolvedMarket, unknownMarket } from '../../venue/market-messages.ts';
 import {
-  type Addressed,
-  addressOf,
+  type AssetMessage,
+  assetOf,
   type BookKind,
   bestPrices,
   bookKind,
@@ -15,7 +14,8 @@ import {
   rawChanges,
   timestampOf,
   tradeMessage,
-} from '../../venue/messages.ts';
+} from '../../venue/book-message-parser.ts';
+import { announcedMarket, resolvedMarket, unknownMarket } from '../../venue/market-message-parser.ts';
 import type { RecordSink, SourceItem } from '../record-sink.ts';
 import { type AssetEvent, AssetRebuild, type AssetTarget } from './asset-rebuild.ts';
 import { RebuildChecks } from './checks.ts';
@@ -118,7 +118,7 @@ export class ChannelRebuild {
 
   #takeWord(kind: 'tick_size_change' | 'best_bid_ask', frame: Fields, item: SourceItem, sink: RecordSink): void {
     this.#orReject(item, sink, () => {
-      const target = this.#targetOf(addressOf(frame), sink);
+      const target = this.#targetOf(assetOf(frame), sink);
       const moment = { timestampMs: timestampOf(frame), isLast: false, item };
       if (kind === 'tick_size_change') {
         this.#push(target, { kind: 'tick', ...moment, tickSize: newTickSize(frame) }, sink);
@@ -138,7 +138,7 @@ export class ChannelRebuild {
     return { type: 'price', ...target, timestampMs, id: undefined, kind: 'trade', price, trade };
   }
 
-  #targetOf({ assetId, market }: Addressed, sink: RecordSink): AssetTarget {
+  #targetOf({ assetId, market }: AssetMessage, sink: RecordSink): AssetTarget {
     const known = sink.markets.byAsset(assetId);
     if (known === undefined) throw rejected(unknownAsset(assetId, market, sink));
     const { conditionId } = known.market;

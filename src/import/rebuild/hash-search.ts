@@ -1,6 +1,6 @@
 import type { OrderBook } from '../../domain/orderbook.ts';
 import { BookHasher, type HashedBook, hashedLevels, tradePriceText } from '../../venue/book-hash.ts';
-import type { HashClaim } from '../../venue/messages.ts';
+import type { HashClaim } from '../../venue/book-message-parser.ts';
 import type { MarketTrades } from './market-trades.ts';
 
 /** So often in vain is the last trade's price searched among all prices there are. */

@@ -3,10 +3,10 @@ import { assetIdOf } from '../../domain/market.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { bestPricesOf, isNewTop } from '../../venue/best-prices.ts';
 import { BookWriter } from '../../venue/book-writer.ts';
-import { bestFrame, tickFrame, tradeFrame } from '../../venue/channel-messages.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
+import { bestFrame, tickFrame, tradeFrame } from '../../venue/message-writer.ts';
+import { UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import type { PriceTexts } from '../../venue/price-texts.ts';
-import { UNKNOWN_TOKEN } from '../../venue/stated-fields.ts';
 import type { MarketPlayback, OutcomeChange, PlaybackEvent } from '../market-playback.ts';
 
 /** The outcomes of a market that a client is subscribed to. */

@@ -1,8 +1,8 @@
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { listedFrame, resolvedFrame } from '../../venue/channel-messages.ts';
-import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request.ts';
+import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request-parser.ts';
+import { listedFrame, resolvedFrame } from '../../venue/message-writer.ts';
 import { Agenda, type Upcoming } from '../agenda.ts';
 import { QueuedTask, TASK_MS } from '../fair-queue.ts';
 import type { Replay } from '../replay.ts';

@@ -1,7 +1,7 @@
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { gammaEvent } from '../../venue/gamma-market.ts';
 import { type GammaSeries, seriesObject, seriesOf } from '../../venue/gamma-series.ts';
+import { gammaEvent } from '../../venue/gamma-writer.ts';
 import { listedMarket } from '../listed-market.ts';
 import type { Replay } from '../replay.ts';
 

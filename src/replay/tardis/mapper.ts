@@ -5,7 +5,7 @@ import type { OrderBook } from '../../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { isNewTop } from '../../venue/best-prices.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
-import { UNKNOWN_TOKEN } from '../../venue/stated-fields.ts';
+import { UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import { pairChanges } from '../clob/market-frames.ts';
 import type { MarketPlayback, PlaybackEvent } from '../market-playback.ts';
 import { EXCHANGE } from './data-type.ts';

@@ -1,5 +1,5 @@
 import type { InstantMs } from '../../domain/instant.ts';
-import { UNKNOWN_TOKEN } from '../../venue/stated-fields.ts';
+import { UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import { type Computation, computationOf } from './computation.ts';
 import { type DataType, EXCHANGE } from './data-type.ts';
 import { TardisFeed } from './feed.ts';

@@ -10,14 +10,14 @@ import {
   stated,
   textField,
 } from '../record/fields.ts';
-import { timestampOf } from './messages.ts';
+import { timestampOf } from './book-message-parser.ts';
+import { byOutcome } from './metadata-fields.ts';
 import { slugField, windowOfSlug } from './slug.ts';
-import { byOutcome } from './stated-fields.ts';
 
 /**
- * The market that a `new_market` message announces: {id, market, slug, assets_ids, outcomes, event_message: {id}, timestamp}.
- * Undefined for a market of another kind: the venue announces all of its markets to everybody. Throws DomainError 'rejected-record'
- * when an up-or-down market cannot be made of what it says.
+ * The market of a `new_market` message: {id, market, slug, assets_ids, outcomes, event_message: {id}, timestamp}. Undefined for
+ * a market of another kind: every client gets the messages about all markets. Throws DomainError 'rejected-record' when a field
+ * of an up-or-down market is missing or invalid.
  */
 export function announcedMarket(frame: Fields): MarketStatement | undefined {
   const statement = describedMarket(frame);
@@ -40,7 +40,7 @@ function describedMarket(frame: Fields): MarketStatement | undefined {
   };
 }
 
-/** Asset ids in the order up, down, by the labels that the message gives them. */
+/** Asset ids in the order up, down, according to the message's labels. */
 function tokenIds(frame: Fields): readonly [string, string] {
   const tokens = frame.assets_ids ?? frame.clob_token_ids;
   const labels = frame.outcomes;
@@ -53,9 +53,9 @@ function tokenIds(frame: Fields): readonly [string, string] {
 }
 
 /**
- * The statement of a `market_resolved` message about a known market, {market, winning_asset_id, winning_outcome, timestamp}, or
- * one that it describes as `new_market` does: its former shape has slug, assets_ids and outcomes as well. Undefined for a market of
- * another kind. Throws DomainError 'rejected-record' when the market is not known, or the message contradicts itself.
+ * The statement of a `market_resolved` message, {market, winning_asset_id, winning_outcome, timestamp}. An older shape also has
+ * the slug, assets_ids and outcomes of `new_market`; without them the market must be known. Undefined for a market of another
+ * kind. Throws DomainError 'rejected-record' when the market is not known, or the message contradicts itself.
  */
 export function resolvedMarket(
   frame: Fields,
@@ -83,7 +83,7 @@ function winnerOf(frame: Fields, clobTokenIds: readonly string[]): Outcome {
   return winner;
 }
 
-/** Why a message about a market that nobody stated is refused. */
+/** The reason for refusing a message about an unknown market. */
 export function unknownMarket(conditionId: string): string {
   return `market ${conditionId} is neither known nor earlier in the input: import its metadata first, or name a file with it (--markets)`;
 }

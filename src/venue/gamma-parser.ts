@@ -12,7 +12,6 @@ import {
   stated,
 } from '../record/fields.ts';
 import { coinOfSeries } from './gamma-series.ts';
-import { knownCoin, slugField } from './slug.ts';
 import {
   byOutcome,
   coinOf,
@@ -23,27 +22,29 @@ import {
   noMarket,
   timeField,
   tokensField,
-} from './stated-fields.ts';
+} from './metadata-fields.ts';
+import { knownCoin, slugField } from './slug.ts';
 
-/** The venue calls a market closed at the latest this long after its window. */
+/** The venue closes a market within this time after its window. */
 const STALE_AFTER_MS = 24 * 3_600_000;
 const STRIKE_DECIMALS = 18;
 
 const CHAINLINK_STREAM = /data\.chain\.link\/streams\/([a-z0-9]+)-usd\b/i;
 const BINANCE_PAIR = /binance\.com\/[a-z]+\/(?:trade|futures)\/([a-z0-9]+?)_?usdt\b/i;
 
-/** A market object with the objects around it. */
-interface Found {
+/** A market object, and the objects that it was in. */
+interface MarketObjects {
   readonly market: Fields;
   readonly event: Fields;
-  /** The recorder's own fields; empty where there are none. */
+  /** The recorder's own fields; empty when there are none. */
   readonly recorder: Fields;
 }
 
-/** Whether a value is a Gamma object or has one as `raw`. */
+/** Whether a value is a Gamma object or has one in `raw`. */
 export function isGamma(value: unknown): boolean {
   if (!isFields(value)) return false;
-  if (isRecorders(value) || isFields(value.raw)) return isRecorders(value) || isGamma(value.raw);
+  if (isRecorderObject(value)) return true;
+  if (isFields(value.raw)) return isGamma(value.raw);
   return isMarketObject(value) || isEventObject(value);
 }
 
@@ -56,16 +57,16 @@ function isEventObject({ markets, ...event }: Fields): boolean {
   return 'seriesSlug' in event || 'endDate' in event || markets.some(isGamma);
 }
 
-function isRecorders(value: Fields): boolean {
+function isRecorderObject(value: Fields): boolean {
   return 'condition_id' in value && 'token_ids' in value;
 }
 
 /**
- * The venue's market and event objects as its Gamma API answers them: a market, an event with its `markets`, lists of either,
- * or one of them as `raw` in a recorder's own object (`condition_id`, `token_ids` in the order up,
- * down, `start_sec`, `end_sec`, `outcome_prices`, `strike_value` times 10^18).
+ * Parses the answers of the venue's Gamma API: a market, an event with its `markets`, lists of either, or one of them as `raw`
+ * in a recorder's own object (`condition_id`, `token_ids` in the order up, down, `start_sec`, `end_sec`, `outcome_prices`,
+ * `strike_value` times 10^18).
  *
- * One for each market in a value; one that throws 'rejected-record' where there is none.
+ * Returns a function per market, which parses it or throws 'rejected-record'; one that throws when there is no market.
  */
 export function statementsOf(value: unknown): (() => MarketStatement)[] {
   return (Array.isArray(value) ? value : [value]).flatMap((element) => {
@@ -77,13 +78,13 @@ export function statementsOf(value: unknown): (() => MarketStatement)[] {
   });
 }
 
-function marketsIn(value: unknown): Found[] {
+function marketsIn(value: unknown): MarketObjects[] {
   if (!isFields(value)) return [];
   if (isFields(value.raw)) return objectsIn(value.raw, value);
-  return isRecorders(value) ? [{ market: {}, event: {}, recorder: value }] : objectsIn(value, {});
+  return isRecorderObject(value) ? [{ market: {}, event: {}, recorder: value }] : objectsIn(value, {});
 }
 
-function objectsIn(value: Fields, recorder: Fields): Found[] {
+function objectsIn(value: Fields, recorder: Fields): MarketObjects[] {
   if (isEventObject(value)) {
     const markets = Array.isArray(value.markets) ? value.markets : [];
     return markets.map((market) => ({ market: isFields(market) ? market : {}, event: value, recorder }));
@@ -92,7 +93,7 @@ function objectsIn(value: Fields, recorder: Fields): Found[] {
   return [{ market: value, event: isFields(event) ? event : {}, recorder }];
 }
 
-function statementOf({ market, event, recorder }: Found): MarketStatement {
+function statementOf({ market, event, recorder }: MarketObjects): MarketStatement {
   const slug = agreed('slug', optional(market, 'slug', slugField), optional(recorder, 'slug', slugField));
   if (slug === undefined) throw rejected('slug is missing or not a text');
   const conditionId = agreed(
@@ -101,18 +102,18 @@ function statementOf({ market, event, recorder }: Found): MarketStatement {
     optional(recorder, 'condition_id', conditionIdField),
   );
   if (conditionId === undefined) throw rejected('conditionId is missing or not 0x and up to 64 hex digits');
-  const labels = listField(market, 'outcomes') ?? (isRecorders(recorder) ? OUTCOMES : undefined);
+  const labels = listField(market, 'outcomes') ?? (isRecorderObject(recorder) ? OUTCOMES : undefined);
   if (labels === undefined) throw rejected('outcomes is missing');
   if (byOutcome(labels, labels) === undefined) {
     throw noMarket(slug, `its outcomes are ${labels.slice(0, 3).map(String).join(' and ')}`.slice(0, 100));
   }
   const window = windowOf(slug, { market, event, recorder });
-  // Markets of the protocol's second version have both; the version says which of the two counts.
+  // Markets of version 2 of the protocol have both fields; their positionIds count.
   const tokens = tokensField(market, market.version === 'v2' ? 'positionIds' : 'clobTokenIds', labels);
   const clobTokenIds = joinedTokens(tokens, tokensField(recorder, 'token_ids', OUTCOMES));
   const updatedMs = timeField(market, 'updatedAt');
   const outcome = settlement(market, recorder, labels);
-  const unended =
+  const active =
     outcome.closed === true || isOver(window.endMs, updatedMs) ? false : optional(market, 'active', booleanField);
   return {
     conditionId,
@@ -121,7 +122,7 @@ function statementOf({ market, event, recorder }: Found): MarketStatement {
     clobTokenIds,
     marketId: optional(market, 'id', numericField),
     eventId: optional(event, 'id', numericField),
-    active: unended,
+    active,
     ...outcome,
     volume: marketFigure(market, 'volume') ?? marketFigure(market, 'volumeNum'),
     liquidity: marketFigure(market, 'liquidity') ?? marketFigure(market, 'liquidityNum'),
@@ -131,17 +132,17 @@ function statementOf({ market, event, recorder }: Found): MarketStatement {
   };
 }
 
-/** Its window is long over, and the venue still does not call it closed. */
+/** Whether the venue wrote, long after the window, that the market is not closed. */
 export function isStale({ closed, endMs, updatedMs }: MarketStatement): boolean {
   return closed === false && isOver(endMs, updatedMs);
 }
 
-/** Whether the venue wrote of the market long after its end. */
+/** Whether the venue updated the market long after its end. */
 function isOver(endMs: number, updatedMs: number | undefined): boolean {
   return updatedMs !== undefined && updatedMs - endMs > STALE_AFTER_MS;
 }
 
-function windowOf(slug: string, { market, event, recorder }: Found) {
+function windowOf(slug: string, { market, event, recorder }: MarketObjects) {
   const startMs = agreed(
     'the start of the window',
     timeField(market, 'eventStartTime') ?? timeField(event, 'startTime'),
@@ -152,7 +153,7 @@ function windowOf(slug: string, { market, event, recorder }: Found) {
   return marketWindow(slug, { startMs, endMs }, coins);
 }
 
-/** A Chainlink stream may also be that of a share: only coins that the venue has markets of are taken from there. */
+/** A Chainlink stream may be of a stock: of those, only coins that the venue has markets of count. */
 function coinOfSource(market: Fields): string | undefined {
   const source = stated(market, 'resolutionSource');
   if (typeof source !== 'string') return undefined;
@@ -160,7 +161,7 @@ function coinOfSource(market: Fields): string | undefined {
   return stream === undefined ? BINANCE_PAIR.exec(source)?.[1]?.toLowerCase() : knownCoin(stream);
 }
 
-/** Closed markets have a winner, or are split (0.5 and 0.5), or their prices do not say it yet. */
+/** A closed market has a winner, is split (0.5 and 0.5), or does not have its final prices yet. */
 function settlement(market: Fields, recorder: Fields, labels: readonly unknown[]) {
   const closed = optional(market, 'closed', booleanField);
   const resolved = optional(recorder, 'resolved', booleanField) === true;
@@ -174,7 +175,7 @@ function settlement(market: Fields, recorder: Fields, labels: readonly unknown[]
   return { closed: true, winner, resolvedMs };
 }
 
-/** The outcome with the price 1, where the other one's is 0. */
+/** The outcome with the price 1, if the other one's is 0. */
 function winnerOf(
   prices: readonly unknown[] | undefined,
   labels: readonly unknown[],
@@ -190,8 +191,8 @@ function winnerOf(
 }
 
 function referencePrices(event: Fields, recorder: Fields) {
-  const said = stated(event, 'eventMetadata');
-  const metadata = isFields(said) ? said : {};
+  const eventMetadata = stated(event, 'eventMetadata');
+  const metadata = isFields(eventMetadata) ? eventMetadata : {};
   return {
     priceStart: marketFigure(metadata, 'priceToBeat') ?? strikeOf(recorder),
     priceEnd: marketFigure(metadata, 'finalPrice'),
@@ -202,14 +203,14 @@ function strikeOf(recorder: Fields): number | undefined {
   const value = stated(recorder, 'strike_value');
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || !/^\d{1,40}$/.test(value))
-    throw rejected('strike_value is not an integer as a text');
+    throw rejected('strike_value is not an integer in a string');
   return parseFigure(`${value.replace(/^0+(?=\d)/, '')}e-${STRIKE_DECIMALS}`);
 }
 
 /** A value that is stated twice must be the same. */
-function agreed<T extends string | number>(what: string, inner: T | undefined, outer: T | undefined): T | undefined {
+function agreed<T extends string | number>(name: string, inner: T | undefined, outer: T | undefined): T | undefined {
   if (inner !== undefined && outer !== undefined && inner !== outer) {
-    throw rejected(`${what} is stated twice, as ${inner} and as ${outer}`);
+    throw rejected(`${name} is stated twice, as ${inner} and as ${outer}`);
   }
   return inner ?? outer;
 }

@@ -6,11 +6,11 @@ import type { TradeDetails } from '../domain/trade.ts';
 import { type BestPrices, spreadText } from './best-prices.ts';
 import type { PriceTexts } from './price-texts.ts';
 
-/** The venue's names of the outcomes, in the order of the assets. */
+/** The venue's names of the outcomes. */
 export const VENUE_OUTCOMES: Readonly<Record<Outcome, string>> = { up: 'Up', down: 'Down' };
 
 /**
- * The `new_market` message (docs.polymarket.com, market channel), without fields that recordings do not keep: question,
+ * The `new_market` message (docs.polymarket.com, market channel). Recordings do not have its other fields: question,
  * description, fees. Some fields repeat others, as at the venue.
  */
 export function listedFrame(market: Market, timestampMs: InstantMs): string {

@@ -11,15 +11,15 @@ import { knownCoin, type SlugWindow, WINDOW_MS, windowOfSlug } from './slug.ts';
 
 type TokenIds = Market['clobTokenIds'];
 
-/** The placeholder of an asset id that no recording has. */
+/** The placeholder of an unknown asset id. */
 export const UNKNOWN_TOKEN = '0';
 export const UNKNOWN_TOKENS: TokenIds = [UNKNOWN_TOKEN, UNKNOWN_TOKEN];
-/** Integers below are seconds: as milliseconds they would lie in early 1973. */
+/** Smaller integers are seconds: as milliseconds they would be before March 1973. */
 const MILLISECONDS_FROM = 1e11;
 /** `2026-06-08 00:00:16+00`, as a database prints it. */
 const DATABASE_TIME = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?)([+-]\d{2})(:?\d{2})?$/;
 
-/** ISO 8601, the same with a blank and a short offset, or Unix seconds or milliseconds; undefined when it is not stated. */
+/** ISO 8601, also with a space and a short offset, or Unix seconds or milliseconds; undefined when it is not stated. */
 export function timeField(fields: Fields, name: string): number | undefined {
   const value = stated(fields, name);
   if (value === undefined || value === '') return undefined;
@@ -29,7 +29,7 @@ export function timeField(fields: Fields, name: string): number | undefined {
   return instantMs;
 }
 
-/** NaN for a fraction, which no recorder of windows writes. */
+/** NaN for a fraction. */
 function epochMs(value: number): number {
   if (!Number.isInteger(value)) return Number.NaN;
   return Math.abs(value) < MILLISECONDS_FROM ? value * 1000 : value;
@@ -45,7 +45,7 @@ function textualTime(text: string): number | undefined {
   );
 }
 
-/** A list, also one written as JSON in a string; undefined when it is not stated. */
+/** A list, or a string with a list in JSON; undefined when it is not stated. */
 export function listField(fields: Fields, name: string): readonly unknown[] | undefined {
   const value = stated(fields, name);
   if (value === undefined || value === '') return undefined;
@@ -62,7 +62,7 @@ function parsedList(text: string, name: string): unknown {
   }
 }
 
-/** Puts values that are listed by label into the order up, down; undefined when the labels are others. */
+/** Puts values in the order of `labels` into the order up, down; undefined for other labels. */
 export function byOutcome<T>(labels: readonly unknown[], values: readonly T[]): readonly [up: T, down: T] | undefined {
   const outcomes = labels.map((label) => (typeof label === 'string' ? parseOutcome(label) : undefined));
   if (outcomes.length !== 2 || values.length !== 2) return undefined;
@@ -70,7 +70,7 @@ export function byOutcome<T>(labels: readonly unknown[], values: readonly T[]): 
   return up < 0 || down < 0 ? undefined : [values[up]!, values[down]!];
 }
 
-/** Asset ids that are listed in the order of `labels`, in the order up, down. */
+/** Puts asset ids in the order of `labels` into the order up, down. */
 export function tokensByLabel(labels: readonly unknown[], ids: readonly unknown[], name: string): TokenIds {
   const tokens = byOutcome(
     labels,
@@ -81,23 +81,21 @@ export function tokensByLabel(labels: readonly unknown[], ids: readonly unknown[
   return tokens;
 }
 
-/** The asset ids of a field, see `tokensByLabel`; unknown ones when it is not stated. */
+/** The asset ids of a field, see `tokensByLabel`; UNKNOWN_TOKENS when it is not stated. */
 export function tokensField(fields: Fields, name: string, labels: readonly unknown[]): TokenIds {
   const ids = listField(fields, name);
   return ids === undefined ? UNKNOWN_TOKENS : tokensByLabel(labels, ids, name);
 }
 
-/** The asset ids of two statements about a market, which must agree. */
+/** The asset ids of two statements about a market, which must not contradict each other. */
 export function joinedTokens(first: TokenIds, second: TokenIds): TokenIds {
   const joined = knownTokenIds(first, second);
-  const contrary = knownTokenIds(second, first);
-  if (joined.some((id, index) => id !== contrary[index])) throw rejected('the asset ids are stated twice, and differ');
+  const reversed = knownTokenIds(second, first);
+  if (joined.some((id, index) => id !== reversed[index])) throw rejected('the asset ids are stated twice, and differ');
   return joined;
 }
 
-/**
- * A figure of a market; undefined when it is not stated, or has more digits than can be kept: a market is not lost over that.
- */
+/** A number of a market; undefined when it is not stated, or has too many digits: the market is still imported. */
 export function marketFigure(fields: Fields, name: string): number | undefined {
   const value = stated(fields, name);
   if (value === undefined || value === '') return undefined;
@@ -109,7 +107,7 @@ export function marketFigure(fields: Fields, name: string): number | undefined {
   return Number.isFinite(kept) ? kept : undefined;
 }
 
-/** The coin that a field names by code or name; undefined when it is not stated. */
+/** The coin in a field with its code or name; undefined when it is not stated. */
 export function coinOf(fields: Fields, name: string): string | undefined {
   const value = stated(fields, name);
   if (value === undefined || value === '') return undefined;
@@ -117,17 +115,17 @@ export function coinOf(fields: Fields, name: string): string | undefined {
 }
 
 /**
- * Coin and window of a market from its slug and other statements, which must agree. The timeframe is how long the window
- * lasts, whatever the venue calls the series.
+ * Coin and window of a market from its slug and its other fields, which must agree. The length of the window decides the
+ * timeframe, not the venue's name of the series.
  */
 export function marketWindow(
   slug: string,
-  said: { readonly startMs: number | undefined; readonly endMs: number | undefined },
+  times: { readonly startMs: number | undefined; readonly endMs: number | undefined },
   coins: readonly (string | undefined)[],
 ): SlugWindow {
-  const named = windowOfSlug(slug, said.startMs ?? (said.endMs === undefined ? undefined : said.endMs - 1));
-  const startMs = said.startMs ?? named?.startMs;
-  const endMs = said.endMs ?? named?.endMs;
+  const named = windowOfSlug(slug, times.startMs ?? (times.endMs === undefined ? undefined : times.endMs - 1));
+  const startMs = times.startMs ?? named?.startMs;
+  const endMs = times.endMs ?? named?.endMs;
   if (startMs === undefined || endMs === undefined) throw noMarket(slug, 'its window is not stated');
   if (startMs >= endMs) throw rejected('the window does not end after it starts');
   const timeframe = timeframeOf(startMs, endMs);
@@ -143,22 +141,20 @@ export function marketWindow(
   return { symbol, timeframe, startMs, endMs };
 }
 
-/**
- * The timeframe of a window. One that a change of the clocks makes an hour longer or shorter counts by the clocks of New York.
- */
+/** The timeframe of a window. A change of the clocks can make it an hour longer or shorter: New York time decides. */
 function timeframeOf(startMs: number, endMs: number): Timeframe | undefined {
   const lasting = (lengthMs: number) => TIMEFRAMES.find((timeframe) => WINDOW_MS[timeframe] === lengthMs);
   const timeframe = lasting(endMs - startMs);
   if (timeframe !== undefined || endMs - startMs > 2 * WINDOW_MS['24h']) return timeframe;
-  const byTheClocks = lasting(wallTimeBetween(startMs, endMs));
-  return byTheClocks === '4h' || byTheClocks === '24h' ? byTheClocks : undefined;
+  const byLocalTime = lasting(wallTimeBetween(startMs, endMs));
+  return byLocalTime === '4h' || byLocalTime === '24h' ? byLocalTime : undefined;
 }
 
 export function noMarket(slug: string, why: string): Error {
   return rejected(`${slug} is no up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ${why}`);
 }
 
-/** `6h30m`; milliseconds only where nothing else is left. */
+/** `6h30m`; milliseconds only below one second. */
 function durationText(durationMs: number): string {
   const seconds = Math.floor(durationMs / 1000);
   const parts: [number, string][] = [

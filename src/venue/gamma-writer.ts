@@ -1,15 +1,13 @@
 import { decimalText } from '../domain/decimal.ts';
-import { VENUE_OUTCOMES } from './channel-messages.ts';
 import { seriesObject, seriesOf } from './gamma-series.ts';
-import type { ListedMarket, MarketStatus } from './market-status.ts';
-import { MIN_ORDER_SIZE } from './messages.ts';
+import { type ListedMarket, type MarketStatus, MIN_ORDER_SIZE } from './market-status.ts';
+import { VENUE_OUTCOMES } from './message-writer.ts';
 import { closedTime, ifKnown, venueDay, venueTime } from './time.ts';
 
 /**
- * A market as Gamma has it (gamma-api.polymarket.com/markets); without its events. Lists are JSON in a text, as there.
- * `startDate` is when it was listed, `eventStartTime` the start of its window. A market stays active when it is closed.
- * Fields that recordings do not keep (question, description, pictures, fees), or only their last state (volume, liquidity), are
- * left out.
+ * A market as Gamma writes it (gamma-api.polymarket.com/markets), without its events. Lists are JSON in a string. `startDate`
+ * is the time of listing, `eventStartTime` the start of the window. A closed market stays active. Fields that recordings do not
+ * have (question, description, pictures, fees), or only with their last value (volume, liquidity), are left out.
  */
 function gammaMarket(market: ListedMarket, status: MarketStatus): object {
   const { resolvedMs } = market;
@@ -45,9 +43,9 @@ function gammaMarket(market: ListedMarket, status: MarketStatus): object {
 }
 
 /**
- * The event that an up-or-down market is the only one of, as Gamma has it (gamma-api.polymarket.com/events); without its
- * markets. An event has the slug of its market. Fields that recordings do not have are left out. The price at the start is known
- * once the window is over: the venue publishes it no sooner.
+ * The event of an up-or-down market as Gamma writes it (gamma-api.polymarket.com/events), without its only market. It has the
+ * market's slug. Fields that recordings do not have are left out. The start price is known only after the window: the venue
+ * does not publish it earlier.
  */
 export function gammaEvent(market: ListedMarket): object {
   const series = seriesOf(market.symbol, market.timeframe);
@@ -72,22 +70,22 @@ export function gammaEvent(market: ListedMarket): object {
   };
 }
 
-/** As `/markets` lists it: with its event. */
+/** An entry of `/markets`: with its event. */
 export function gammaMarketWithEvents(market: ListedMarket, status: MarketStatus): object {
   return { ...gammaMarket(market, status), events: [gammaEvent(market)] };
 }
 
-/** As `/events` lists it: with its market. */
+/** An entry of `/events`: with its market. */
 export function gammaEventWithMarkets(market: ListedMarket, status: MarketStatus): object {
   return { ...gammaEvent(market), markets: [gammaMarket(market, status)] };
 }
 
-/** `["Up", "Down"]`: with a blank after the comma, as the venue writes it. */
+/** `["Up", "Down"]`: the venue writes a space after the comma. */
 function listText(texts: readonly string[]): string {
   return `[${texts.map((text) => JSON.stringify(text)).join(', ')}]`;
 }
 
-/** Undefined for the placeholder of an id that no recording has. */
+/** Undefined for `"0"`, the placeholder of an unknown id. */
 function knownId(id: string): string | undefined {
   return id === '0' ? undefined : id;
 }

@@ -1,11 +1,10 @@
 import { OUTCOMES } from '../domain/outcome.ts';
-import { VENUE_OUTCOMES } from './channel-messages.ts';
-import type { ListedMarket, MarketStatus } from './market-status.ts';
-import { MIN_ORDER_SIZE } from './messages.ts';
+import { type ListedMarket, type MarketStatus, MIN_ORDER_SIZE } from './market-status.ts';
+import { VENUE_OUTCOMES } from './message-writer.ts';
 import { venueTime } from './time.ts';
 
 /**
- * A market as the CLOB's `/markets/{condition_id}` has it (docs.polymarket.com). Fields that recordings do not keep are left out:
+ * A market in the form of the CLOB's `/markets/{condition_id}` (docs.polymarket.com). Recordings do not have its other fields:
  * question, description, pictures, fees, rewards.
  */
 export function venueMarket(market: ListedMarket, status: MarketStatus): object {
@@ -27,7 +26,7 @@ export function simplifiedMarket(market: ListedMarket, status: MarketStatus): ob
   return { condition_id: market.conditionId, tokens: tokensOf(market, status), ...statesOf(market, status) };
 }
 
-/** The venue calls a market active for good. */
+/** At the venue a market stays active for good. */
 function statesOf({ resolvedMs }: ListedMarket, { isAcceptingOrders }: MarketStatus) {
   return { active: true, closed: resolvedMs !== undefined, archived: false, accepting_orders: isAcceptingOrders };
 }

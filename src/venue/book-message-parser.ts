@@ -16,45 +16,45 @@ import {
 } from '../record/fields.ts';
 import { tradeFields, VENUE_TRADE_NAMES } from '../record/trade-fields.ts';
 import type { BestPrices } from './best-prices.ts';
-import type { HashedBook } from './book-hash.ts';
-import { statedLevels } from './book-hash.ts';
+import { type HashedBook, statedLevels } from './book-hash.ts';
+import { MIN_ORDER_SIZE } from './market-status.ts';
 
-/** The messages of the venue's market channel about books, as reports count them. */
+/** The venue's market channel messages about books; reports count each kind. */
 const BOOK_KINDS = ['book', 'price_change', 'last_trade_price', 'tick_size_change', 'best_bid_ask'] as const;
 export type BookKind = (typeof BOOK_KINDS)[number];
 
 /** The asset of a message, and its market. */
-export interface Addressed {
+export interface AssetMessage {
   readonly assetId: string;
-  /** The condition id; undefined where the recording leaves it out. */
+  /** The condition id; undefined when the recording does not have it. */
   readonly market: string | undefined;
 }
 
 /** A full book. */
-export interface BookMessage extends Addressed {
+export interface BookMessage extends AssetMessage {
   readonly timestampMs: number;
   readonly book: OrderBook;
   readonly droppedLevels: number;
   readonly claim: HashClaim | undefined;
 }
 
-/** The hash that a book came with, and those of its inputs that the message states. */
+/** The hash in a book message, and the inputs of the hash that the message states. */
 export interface HashClaim {
   readonly hash: string;
   readonly hashed: HashedBook;
   readonly tickSize: string | undefined;
   readonly lastTradePrice: string | undefined;
-  /** The message states everything that the hash depends on: one that does not match proves damage. */
+  /** The message states all inputs of the hash: if it does not match, the book is damaged. */
   readonly isComplete: boolean;
 }
 
 /** The new size at one price of one asset. */
-export interface Change extends Addressed {
+export interface Change extends AssetMessage {
   readonly isBid: boolean;
   readonly price: number;
-  /** 0 takes the level away. */
+  /** 0 removes the level. */
   readonly size: number;
-  /** Of the book after the change; undefined where the recording leaves it out. */
+  /** Of the book after the change; undefined when the recording does not have it. */
   readonly hash: string | undefined;
   readonly best: BestPrices | undefined;
 }
@@ -69,12 +69,12 @@ export function timestampOf(frame: Fields): number {
   return instantField(frame, 'timestamp');
 }
 
-export function addressOf(frame: Fields): Addressed {
+export function assetOf(frame: Fields): AssetMessage {
   return { assetId: numericField(frame, 'asset_id'), market: optional(frame, 'market', conditionIdField) };
 }
 
 export function bookMessage(frame: Fields): BookMessage {
-  const { assetId, market } = addressOf(frame);
+  const { assetId, market } = assetOf(frame);
   const timestampMs = timestampOf(frame);
   return { assetId, market, timestampMs, ...bookFields(frame), claim: hashClaim(frame, assetId, timestampMs) };
 }
@@ -85,14 +85,14 @@ function hashClaim(frame: Fields, assetId: string, timestampMs: number): HashCla
   const asks = statedLevels(frame.asks);
   if (typeof hash !== 'string' || hash === '' || typeof market !== 'string') return undefined;
   if (bids === undefined || asks === undefined) return undefined;
-  const tickSize = wordOf(frame, 'tick_size');
-  const lastTradePrice = wordOf(frame, 'last_trade_price');
-  const minOrderSize = wordOf(frame, 'min_order_size');
+  const tickSize = textOf(frame, 'tick_size');
+  const lastTradePrice = textOf(frame, 'last_trade_price');
+  const minOrderSize = textOf(frame, 'min_order_size');
   const negRisk = stated(frame, 'neg_risk');
   return {
     hash,
     hashed: {
-      // As the venue writes them, however the recorder did.
+      // The venue writes it in lower case, a recorder may not.
       market: market.toLowerCase(),
       assetId,
       timestamp: String(timestampMs),
@@ -107,17 +107,14 @@ function hashClaim(frame: Fields, assetId: string, timestampMs: number): HashCla
   };
 }
 
-/** What up-or-down markets have, where a message does not say it. */
-export const MIN_ORDER_SIZE = '5';
-
-function wordOf(frame: Fields, name: string): string | undefined {
+function textOf(frame: Fields, name: string): string | undefined {
   const value = stated(frame, name);
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
 /**
- * The changes that a price_change message holds, unread. Three shapes: `price_changes` that each name their asset (since 15
- * September 2025), `changes` of one asset with one hash for them all, and before that messages of one change.
+ * The changes of a price_change message, not parsed yet. It has one of three shapes: `price_changes`, each with its asset (since
+ * 15 September 2025); `changes` of one asset, with one hash after them all; or, before that, one change.
  */
 export function rawChanges(frame: Fields): readonly unknown[] {
   const { price_changes: present, changes: former } = frame;
@@ -153,7 +150,7 @@ function isBuy(fields: Fields): boolean {
   return side === 'BUY';
 }
 
-/** Undefined where a message leaves them out. */
+/** Undefined when the message has neither. */
 export function bestPrices(fields: Fields): BestPrices | undefined {
   const bid = stated(fields, 'best_bid');
   const ask = stated(fields, 'best_ask');
@@ -164,7 +161,7 @@ export function bestPrices(fields: Fields): BestPrices | undefined {
   };
 }
 
-export interface TradeMessage extends Addressed {
+export interface TradeMessage extends AssetMessage {
   readonly timestampMs: number;
   readonly price: number;
   readonly trade: TradeDetails | undefined;
@@ -172,12 +169,12 @@ export interface TradeMessage extends Addressed {
 
 export function tradeMessage(frame: Fields): TradeMessage {
   const price = priceWithinOne(frame.price, 'price');
-  return { ...addressOf(frame), timestampMs: timestampOf(frame), price, trade: tradeFields(frame, VENUE_TRADE_NAMES) };
+  return { ...assetOf(frame), timestampMs: timestampOf(frame), price, trade: tradeFields(frame, VENUE_TRADE_NAMES) };
 }
 
 /** The new tick as the venue writes it. */
 export function newTickSize(frame: Fields): string {
-  const tickSize = wordOf(frame, 'new_tick_size');
+  const tickSize = textOf(frame, 'new_tick_size');
   if (tickSize === undefined) throw rejected('new_tick_size is missing');
   priceWithinOne(tickSize, 'new_tick_size');
   return tickSize;

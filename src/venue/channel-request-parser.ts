@@ -1,27 +1,27 @@
 import { isFields, parsedJson } from '../record/fields.ts';
 
-/** Assets that one connection can listen to, and that one frame can name; further ones are not subscribed. */
+/** Assets that one connection can subscribe to, and that one frame can name; further ones are ignored. */
 export const SUBSCRIBED_MAX = 1000;
 /** No asset id has more digits (a number of 256 bits). */
 const ASSET_ID = /^[0-9]{1,78}$/;
 
 /**
- * A request of a client of the venue's market channel: the frame that begins it, `operation` frames, and PING. Field names as
- * the venue documents them (docs.polymarket.com, market channel).
+ * A request of a client of the venue's market channel: the first frame (`type`), frames with an `operation`, and PING
+ * (docs.polymarket.com, market channel).
  */
 export type ChannelRequest =
   | { readonly kind: 'ping' }
   | {
       readonly kind: 'subscribe';
       readonly assetIds: readonly string[];
-      /** Whether books are sent at first; undefined: as it was, which is yes at first. */
+      /** Whether to send the books first; undefined: unchanged (true in a new connection). */
       readonly initialDump: boolean | undefined;
-      /** Undefined: as it was, which is no at first. */
+      /** Undefined: unchanged (false in a new connection). */
       readonly custom: boolean | undefined;
     }
   | { readonly kind: 'unsubscribe'; readonly assetIds: readonly string[] };
 
-/** Undefined for what asks for nothing that is known; the venue is silent about such frames. */
+/** Undefined for any other frame; the venue does not answer those. */
 export function channelRequest(text: string): ChannelRequest | undefined {
   if (text === 'PING') return { kind: 'ping' };
   const frame = parsedJson(text);
@@ -33,7 +33,7 @@ export function channelRequest(text: string): ChannelRequest | undefined {
   if (operation === 'unsubscribe') return { kind: 'unsubscribe', assetIds };
   const isOpening = operation === undefined && typeof type === 'string' && type.toLowerCase() === 'market';
   if (operation !== 'subscribe' && !isOpening) return undefined;
-  // Naming none is fine (some mean all by it), naming only impossible ones is not.
+  // An empty list is valid (some clients mean all assets), a list of invalid ids only is not.
   if (Array.isArray(ids) && ids.length > 0 && assetIds.length === 0) return undefined;
   return {
     kind: 'subscribe',
