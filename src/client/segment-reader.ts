@@ -1,25 +1,25 @@
 /**
- * Reads a recording in the form of segments (`…/export?format=segments`) as the snapshots of the API's pages: the same
- * records in the same order. Copy this file, it needs no other. It runs in Node, Bun, Deno and browsers (where pages from
- * https and localhost have crypto.subtle). `segments.md`, served next to it, describes the form.
+ * Reads a recording in the segments format (`…/export?format=segments`) as the API's snapshots: the same records in the same
+ * order. Copy this file; it needs no other. It runs in Node, Bun, Deno and browsers (in pages from https and localhost, which
+ * have crypto.subtle). `segments.md`, served next to it, describes the format.
  */
 export type Level = { readonly price: number; readonly size: number };
 type Labels = 'id' | 'assetId' | 'conditionId' | 'symbol' | 'outcome' | 'timeframe' | 'timestamp';
-/** The best level is the first of its side. A level that did not change is the same object as in the book before. */
+/** The best level of a side is its first. A level that did not change is the same object as in the book before. */
 export type Snapshot = Readonly<Record<Labels, string> & Record<'bids' | 'asks', readonly Level[]>>;
-/** What the records of a series share: its own fields and its market's. */
+/** The fields that all records of a series share: its own and its market's. */
 type Series = Record<Labels | 'type', string> & Record<'outcomes' | 'clobTokenIds', readonly string[]>;
 type Numbers = ReturnType<typeof numbersOf>;
 
 const FIRST_LINE = new TextEncoder().encode('bookreel segments 1\n');
 const [HEAD_BYTES, DIGEST_BYTES, FRAME_BYTES_MAX] = [5, 32, 2 ** 24];
-/** Edits of a level: below REMOVE its size changes, by an entry of the table, by whole units or by parts of one. */
+/** Operations on a level. Below REMOVE its size changes by a table entry, by whole units or by fractions of one. */
 const [LISTED, WHOLE, REMOVE, INSERT, DOUBLE, DOUBLES] = [40, 48, 56, 57, 58, 31];
-const [DAMAGED, FOREIGN] = ['this recording is damaged', 'this is no recording of segments, version 1'];
+const [DAMAGED, FOREIGN] = ['this recording is damaged', 'this is not a recording in the segments format, version 1'];
 
 /**
- * `source`: the body of an answer, or all its bytes (for browsers that cannot iterate a stream). Throws where the recording
- * is cut off, damaged or no such one: what came before is right, but it is not the whole.
+ * `source`: the body of an answer, or all its bytes (for browsers that cannot iterate a stream). Throws when the recording is cut
+ * off, damaged or in another format; the snapshots before the error are correct, but not complete.
  */
 export async function* readSnapshots(source: AsyncIterable<Uint8Array> | Uint8Array): AsyncGenerator<Snapshot, void> {
   let [market, series]: [object, Series[]] = [{}, []];
@@ -28,52 +28,52 @@ export async function* readSnapshots(source: AsyncIterable<Uint8Array> | Uint8Ar
     const numbers = numbersOf(body);
     const of = type === 'R' ? series[numbers.unsigned()] : undefined;
     const segment = of?.type === 'snapshot' ? [...snapshotsOf(numbers, of)] : [];
-    // Segments ascend by their first snapshots: nothing before this one is to come.
-    const isDue = (held: Snapshot) => (segment[0] ? inOrder(held, segment[0]) < 0 : type === 'M' || type === 'E');
+    // Segments ascend by their first snapshots: no later snapshot comes before this segment's first.
+    const isDue = (next: Snapshot) => (segment[0] ? inOrder(next, segment[0]) < 0 : type === 'M' || type === 'E');
     for (; waiting[0] && isDue(waiting[0]); count += 1) yield waiting.shift()!;
     waiting = [...waiting, ...segment].sort(inOrder);
-    const said = 'MSE'.includes(type) ? JSON.parse(new TextDecoder().decode(body)) : undefined;
-    if (type === 'M') [market, series] = [said, []];
-    if (type === 'S') series.push({ ...market, ...said });
-    if (type === 'E' && said.snapshot !== count) throw new Error(`of ${said.snapshot} snapshots ${count} have come`);
+    const json = 'MSE'.includes(type) ? JSON.parse(new TextDecoder().decode(body)) : undefined;
+    if (type === 'M') [market, series] = [json, []];
+    if (type === 'S') series.push({ ...market, ...json });
+    if (type === 'E' && json.snapshot !== count) throw new Error(`${count} of ${json.snapshot} snapshots were read`);
   }
 }
 
 const inOrder = (a: Snapshot, b: Snapshot) =>
   a.timestamp === b.timestamp ? Number(a.id) - Number(b.id) : a.timestamp < b.timestamp ? -1 : 1;
 
-/** The frames of a recording. After each comes its digest, which covers the digest before it as well. */
+/** The frames of a recording. Each frame's digest covers the previous digest and the frame. */
 async function* framesOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
-  let [held, type, start] = [new Uint8Array(), '', FIRST_LINE.length];
+  let [buffered, type, start] = [new Uint8Array(), '', FIRST_LINE.length];
   for await (const chunk of chunks) {
-    const rest = held;
-    held = new Uint8Array(rest.length + chunk.length);
-    held.set(rest);
-    held.set(chunk, rest.length);
-    while (type !== 'E' && held.length >= start + HEAD_BYTES) {
-      if (type === '' && FIRST_LINE.some((byte, i) => byte !== held[i])) throw new Error(FOREIGN);
-      const end = start + HEAD_BYTES + new DataView(held.buffer, held.byteOffset).getUint32(start + 1, true);
+    const rest = buffered;
+    buffered = new Uint8Array(rest.length + chunk.length);
+    buffered.set(rest);
+    buffered.set(chunk, rest.length);
+    while (type !== 'E' && buffered.length >= start + HEAD_BYTES) {
+      if (type === '' && FIRST_LINE.some((byte, i) => byte !== buffered[i])) throw new Error(FOREIGN);
+      const end = start + HEAD_BYTES + new DataView(buffered.buffer, buffered.byteOffset).getUint32(start + 1, true);
       if (end > FRAME_BYTES_MAX) throw new Error(DAMAGED);
-      if (held.length < end + DIGEST_BYTES) break;
-      const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', held.subarray(0, end)));
-      if (digest.some((byte, i) => byte !== held[end + i])) throw new Error(DAMAGED);
-      type = String.fromCharCode(held[start]!);
-      yield { type, body: held.subarray(start + HEAD_BYTES, end) };
-      [held, start] = [held.subarray(end), DIGEST_BYTES];
+      if (buffered.length < end + DIGEST_BYTES) break;
+      const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', buffered.subarray(0, end)));
+      if (digest.some((byte, i) => byte !== buffered[end + i])) throw new Error(DAMAGED);
+      type = String.fromCharCode(buffered[start]!);
+      yield { type, body: buffered.subarray(start + HEAD_BYTES, end) };
+      [buffered, start] = [buffered.subarray(end), DIGEST_BYTES];
     }
   }
   if (type !== 'E') throw new Error('this recording is cut off');
-  if (held.length > DIGEST_BYTES) throw new Error('this recording goes on behind its end');
+  if (buffered.length > DIGEST_BYTES) throw new Error('this recording has data after its end');
 }
 
-/** The snapshots of a segment that belong to the recording. */
+/** The snapshots of a segment, only those that belong to the recording. */
 function* snapshotsOf(numbers: Numbers, series: Series): Generator<Snapshot, void> {
   const { byte, unsigned, signed } = numbers;
   const { conditionId, symbol, outcome, timeframe, outcomes, clobTokenIds } = series;
   const labels = { assetId: clobTokenIds[outcomes.indexOf(outcome)]!, conditionId, symbol, outcome, timeframe };
   const [from, taken, version, count] = [unsigned(), unsigned(), unsigned(), unsigned()];
-  if (version !== 2) throw new Error('this recording has segments of a version that is not known here');
-  // A step that comes twice is followed by how often it comes again.
+  if (version !== 2) throw new Error('this recording has segments of an unknown version');
+  // After a step that equals the previous one comes the number of further repetitions.
   const column = (nextStep: () => number) => {
     const values = [unsigned()];
     for (let before = Number.NaN; values.length < count; ) {
@@ -93,7 +93,7 @@ function* snapshotsOf(numbers: Numbers, series: Series): Generator<Snapshot, voi
   }
 }
 
-/** What reads a side: of the first book its levels, then so many edits of the side before (15 stands for 15 and more). */
+/** Returns a function that reads a side: all levels of the first book, or `edits` of the side before (15: 15 or more). */
 function sideReader({ byte, unsigned, double }: Numbers) {
   const [priceUnit, sizeScale] = [Number(`1e${unsigned()}`), unsigned()];
   const sizeUnit = sizeScale === DOUBLES ? 1 : Number(`1e${sizeScale}`);
@@ -127,7 +127,7 @@ function sideReader({ byte, unsigned, double }: Numbers) {
   };
 }
 
-/** The numbers of a payload, one after another: LEB128, and doubles in little endian. */
+/** Reads the numbers of a payload in order: LEB128, and doubles in little endian. */
 function numbersOf(bytes: Uint8Array) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;

@@ -14,7 +14,7 @@ import {
 import { checkedSize, DOUBLE, FINE, LEVEL, Operations, REMOVE, sizeOfLevel, WHOLE } from './size-change.ts';
 import { damaged, VarintReader } from './varint.ts';
 
-/** Segments of books, see book-format.ts. */
+/** Encodes and decodes segments of books; book-format.ts describes the bytes. */
 export const bookCodec: SegmentCodec<BookRecord> = {
   encode: (records, from, countMax) =>
     new BookEncoder(records, from, Math.min(records.length - from, countMax, SEGMENT_RECORDS_MAX)).encode(),
@@ -22,7 +22,7 @@ export const bookCodec: SegmentCodec<BookRecord> = {
   same: (a, b) => sameBook(a.book, b.book),
 };
 
-/** More bytes than the loops read after the current one, where the last edit of a payload is cut off. */
+/** More bytes than the loops read past the end of a payload whose last edit is cut off. */
 const LOOK_AHEAD = 8;
 const NO_BYTES = new Uint8Array(0);
 const NO_HEAD: SegmentHeader = {
@@ -33,10 +33,10 @@ const NO_HEAD: SegmentHeader = {
 };
 
 /**
- * Reads a segment's books one after another, forwards, and one segment after another. After `advance` has returned true,
- * `bids` and `asks` are the book at `index`, in the integers of `priceScale` and `sizeScale`, and the edit logs say how
- * they came from the book before (empty logs at the keyframe). Throws DomainError 'unavailable' where the payload is
- * damaged, and is good for another segment then.
+ * Reads the books of a segment in order, and then those of another segment. After `advance` has returned true, `bids` and
+ * `asks` are the book at `index`, in integers of `priceScale` and `sizeScale`, and the edit logs have the edits that led to
+ * it from the previous book (none at the keyframe). Throws DomainError 'unavailable' when the payload is damaged; the reader
+ * can then open another segment.
  */
 export class BookReader {
   head = NO_HEAD;
@@ -49,7 +49,7 @@ export class BookReader {
   index = -1;
   readonly #input = new VarintReader(NO_BYTES);
   readonly #operations = new Operations();
-  /** The payload with zeros after it, so that the loops over it may look ahead. */
+  /** The payload, then zeros: the loops may read past its end. */
   #padded = new Uint8Array(2 * SEGMENT_PAYLOAD_BYTES);
 
   constructor(payload?: Uint8Array, head?: SegmentHeader) {
@@ -90,10 +90,7 @@ export class BookReader {
     return true;
   }
 
-  /**
-   * Moves forwards to the book at `index`, which must not come before the present one. The edit logs are empty afterwards:
-   * those of the books in between are not read.
-   */
+  /** Moves forwards to the book at `index`, which is not below the current index. Leaves the edit logs empty. */
   advanceTo(index: number): void {
     if (index >= this.head.count) throw damaged();
     this.bidEdits.begin(0);
@@ -101,7 +98,6 @@ export class BookReader {
     if (this.index < index) this.#move(index - this.index, undefined, undefined);
   }
 
-  /** Moves on by `books`. */
   #move(books: number, bidEdits: EditLog | undefined, askEdits: EditLog | undefined): void {
     let left = books;
     if (this.index < 0 && left > 0) {
@@ -119,7 +115,7 @@ export class BookReader {
     const input = this.#input;
     const count = input.unsigned();
     const { bytes } = input;
-    // A level takes a byte at least.
+    // A level takes at least one byte.
     if (count > bytes.length - input.position) throw damaged();
     side.reserve(count);
     const { values } = side;
@@ -128,8 +124,7 @@ export class BookReader {
     const padded = this.#padded;
     const { units } = this.#operations;
     let price = outsidePrice(this.priceScale, away);
-    // Nearly all numbers here are of two or three bytes, and all in a row. They are read without a call, and without a
-    // branch that is as often one as the other.
+    // Nearly all numbers here have two or three bytes. They are read without a call and without an unpredictable branch.
     let at = input.position;
     for (let i = 0; i < 2 * count; i += 2) {
       const first = padded[at]!;
@@ -167,11 +162,11 @@ export class BookReader {
     input.mustEndWithin();
   }
 
-  /** Makes the next `books` books; the logs are given where it is one, and get its edits. */
+  /** Applies the next `books` deltas. The logs are given for a single one only, and get its edits. */
   #edit(books: number, bidEdits: EditLog | undefined, askEdits: EditLog | undefined): void {
     const input = this.#input;
     const padded = this.#padded;
-    const { listed, units } = this.#operations;
+    const { tableChanges, units } = this.#operations;
     const end = input.bytes.length;
     let counts = 0;
     let at = input.position;
@@ -189,7 +184,7 @@ export class BookReader {
         count += input.unsigned();
         at = input.position;
       }
-      // An edit takes a byte at least.
+      // An edit takes at least one byte.
       if (count > end - at) throw damaged();
       log?.begin(count);
       const skips = log?.skips;
@@ -199,7 +194,7 @@ export class BookReader {
         const byte = padded[at]!;
         const op = byte >> 2;
         let skip = byte & SKIP_IN_OP_MAX;
-        // Without a branch: whether a skip follows, whether a number does and of how many bytes is hard to foresee.
+        // No branches: the processor could not predict whether a skip or a number follows, nor how long it is.
         const skipFollows = (skip + 1) >> 2;
         const more = padded[at + 1]! & -skipFollows;
         at += 1 + skipFollows;
@@ -213,12 +208,12 @@ export class BookReader {
         position += skip;
         if (op >= REMOVE) {
           input.position = at;
-          const stays = this.#restructure(op, side, position, isBids ? -1 : 1);
+          const leavesLevel = this.#restructure(op, side, position, isBids ? -1 : 1);
           at = input.position;
           ({ values, length } = side);
           if (log !== undefined && op === LEVEL) log.inserts(i);
           if (log !== undefined && op === REMOVE) log.removes(i);
-          if (stays) position += 1;
+          if (leavesLevel) position += 1;
           continue;
         }
         if (position >= length) throw damaged();
@@ -229,7 +224,7 @@ export class BookReader {
         let change: number;
         if ((two & (second >> 7)) === 0) {
           const number = (op & 7) | ((first & 127) << 3) | ((second & -two) << 10);
-          change = listed[op]! + ((number >> 1) ^ -(number & 1)) * units[op]!;
+          change = tableChanges[op]! + ((number >> 1) ^ -(number & 1)) * units[op]!;
           at += numberFollows + two;
         } else {
           input.position = at;
@@ -245,7 +240,7 @@ export class BookReader {
     input.mustEndWithin();
   }
 
-  /** An edit that is rarer than a change of size; returns whether it leaves a level at `position`. */
+  /** Applies an edit that is not a change of size by a number; returns whether it leaves a level at `position`. */
   #restructure(op: number, side: Ladder, position: number, away: -1 | 1): boolean {
     if (op === LEVEL) {
       this.#insert(side, position, away);
@@ -275,7 +270,7 @@ export class BookReader {
   }
 }
 
-/** The present book of a reader, as exact decimals. */
+/** The current book of a reader, in exact decimals. */
 export function bookOf({ bids, asks, priceScale, sizeScale }: BookReader): OrderBook {
   return {
     bidPrices: column(bids, 0, priceScale),

@@ -10,21 +10,21 @@ import {
   SegmentHeaderBytes,
   writeSegmentHeader,
 } from './segment-header.ts';
-import { DOUBLE, LEVEL, ListedChanges, levelCode, REMOVE, SpelledChange, wholeUnit } from './size-change.ts';
+import { ChangeTable, DOUBLE, InlineChange, LEVEL, levelCode, REMOVE, wholeUnit } from './size-change.ts';
 import { unsignedBytes, VarintWriter } from './varint.ts';
 
 const INITIAL_EDITS = 512;
-/** Numbers that are noted of an edit, and where among them. */
+/** Numbers kept per edit, and their offsets. */
 const FIELDS = 4;
 const SIZE = 1;
 const BEFORE = 2;
 const CHANGE = 3;
 
 const RESIZED = 0;
-const GONE = 1;
-const NEW = 2;
+const REMOVED = 1;
+const ADDED = 2;
 
-/** Writes one segment of books as book-format.ts describes it: as many from `from` on as it takes, at most `countMax`. */
+/** Encodes one segment of books (book-format.ts): the records from index `from` that fit, at most `countMax`. */
 export class BookEncoder {
   readonly #records: readonly BookRecord[];
   readonly #from: number;
@@ -32,8 +32,8 @@ export class BookEncoder {
   readonly #scales = new ColumnScales();
   readonly #bids = new SideEdits(-1);
   readonly #asks = new SideEdits(1);
-  /** Of so many records it is known how they come from those before. */
-  #found = 1;
+  /** Number of records that were compared with the record before them. */
+  #compared = 1;
   readonly #body = new VarintWriter();
 
   constructor(records: readonly BookRecord[], from: number, countMax: number) {
@@ -49,11 +49,11 @@ export class BookEncoder {
 
   encode(): EncodedSegment {
     for (;;) {
-      // The list depends on the records that fit without a list: on none after the segment.
-      const fits = this.#fill(ListedChanges.none(), false);
-      const listed = fits === undefined ? ListedChanges.none() : this.#listedOf(fits);
-      const count = fits === undefined ? undefined : this.#fill(listed, true);
-      // A finer scale, which few segments need twice, changes all that was written.
+      // The table is made from the records that fit without one: no record after the segment has an influence on it.
+      const fits = this.#fill(ChangeTable.none(), false);
+      const table = fits === undefined ? ChangeTable.none() : this.#tableOf(fits);
+      const count = fits === undefined ? undefined : this.#fill(table, true);
+      // A book needed a finer scale: encode again. Few segments need that twice.
       if (count === undefined) continue;
       const writer = new VarintWriter();
       writeSegmentHeader(writer, this.#records, this.#from, count);
@@ -63,20 +63,20 @@ export class BookEncoder {
   }
 
   /**
-   * Answers how many records the segment takes, and writes its body where `writes` says so; undefined where a book needs a finer
-   * scale than those before it.
+   * Returns how many records fit, and writes the body if `writes`; undefined when a book needs a finer scale than the books
+   * before it.
    */
-  #fill(listed: ListedChanges, writes: boolean): number | undefined {
+  #fill(table: ChangeTable, writes: boolean): number | undefined {
     const body = this.#body;
-    const bytesMax = this.#writeKeyframe(listed);
+    const bytesMax = this.#writeKeyframe(table);
     const head = new SegmentHeaderBytes();
     let length = body.length;
     for (let count = 1; count < this.#countMax; count += 1) {
       const before = this.#records[this.#from + count - 1]!;
       const after = this.#records[this.#from + count]!;
-      if (count === this.#found && this.#find(before.book, after.book)) return undefined;
+      if (count === this.#compared && this.#find(before.book, after.book)) return undefined;
       const written = body.length;
-      if (writes) this.#write(count, listed);
+      if (writes) this.#write(count, table);
       else length += 1 + this.#bids.plainBytes(count, this.#scales) + this.#asks.plainBytes(count, this.#scales);
       if (writes) length = body.length;
       if (length + head.add(before, after) > bytesMax) {
@@ -87,49 +87,49 @@ export class BookEncoder {
     return this.#countMax;
   }
 
-  /** Notes how the next book comes from the one before, and says whether its levels need finer scales. */
+  /** Keeps the edits from one book to the next; returns whether they need finer scales. */
   #find(before: OrderBook, after: OrderBook): boolean {
     const { price, size } = this.#scales;
     this.#bids.find(before.bidPrices, before.bidSizes, after.bidPrices, after.bidSizes, this.#scales);
     this.#asks.find(before.askPrices, before.askSizes, after.askPrices, after.askSizes, this.#scales);
-    this.#found += 1;
+    this.#compared += 1;
     if (this.#scales.price === price && this.#scales.size === size) return false;
     this.#bids.scale(0, this.#scales);
     this.#asks.scale(0, this.#scales);
     return true;
   }
 
-  #listedOf(count: number): ListedChanges {
-    if (this.#scales.size === DOUBLES) return ListedChanges.none();
+  #tableOf(count: number): ChangeTable {
+    if (this.#scales.size === DOUBLES) return ChangeTable.none();
     const changes: number[] = [];
     this.#bids.addChanges(count, changes);
     this.#asks.addChanges(count, changes);
-    return ListedChanges.of(changes, this.#scales.size);
+    return ChangeTable.of(changes, this.#scales.size);
   }
 
-  /** Writes scales, list and first book, and answers how many bytes the payload may come to. */
-  #writeKeyframe(listed: ListedChanges): number {
+  /** Writes the scales, the table and the first book; returns the maximum length of the payload in bytes. */
+  #writeKeyframe(table: ChangeTable): number {
     const body = this.#body;
     const scales = this.#scales;
     const { book } = this.#records[this.#from]!;
     body.truncate(0);
     body.unsigned(scales.price);
     body.unsigned(scales.size);
-    listed.write(body);
+    table.write(body);
     writeSide(body, book.bidPrices, book.bidSizes, scales, -1);
     writeSide(body, book.askPrices, book.askSizes, scales, 1);
     return Math.max(SEGMENT_PAYLOAD_BYTES, KEYFRAMES_PER_SEGMENT * body.length);
   }
 
-  #write(record: number, listed: ListedChanges): void {
+  #write(record: number, table: ChangeTable): void {
     const [bids, asks] = [this.#bids.countOf(record), this.#asks.countOf(record)];
     this.#body.byte(Math.min(bids, EDITS_IN_HALF_MAX) + 16 * Math.min(asks, EDITS_IN_HALF_MAX));
-    this.#bids.write(this.#body, record, listed, this.#scales);
-    this.#asks.write(this.#body, record, listed, this.#scales);
+    this.#bids.write(this.#body, record, table, this.#scales);
+    this.#asks.write(this.#body, record, table, this.#scales);
   }
 }
 
-/** The scales of a segment's columns, as fine as the values that they have met so far need. */
+/** The scales of a segment's columns: as fine as the values so far need. */
 class ColumnScales {
   price = 0;
   size = 0;
@@ -140,7 +140,7 @@ class ColumnScales {
     for (let i = from; i < prices.length; i += 1) this.price = placesAtLeast(this.price, prices[i]!);
   }
 
-  /** Every `step`th number from `from` on, before `to`. */
+  /** Every `step`th number from index `from` (inclusive) to `to` (exclusive). */
   coverSizes(sizes: ArrayLike<number>, from = 0, step = 1, to = sizes.length): void {
     for (let i = from; i < to; i += step) {
       this.#sizePlaces = placesAtLeast(this.#sizePlaces, sizes[i]!);
@@ -150,7 +150,7 @@ class ColumnScales {
   }
 }
 
-/** `away` is the direction in which prices leave the best one: -1 for bids, 1 for asks. */
+/** `away`: the direction from the best price to the others, -1 for bids and 1 for asks. */
 function writeSide(
   body: VarintWriter,
   prices: readonly number[],
@@ -174,25 +174,25 @@ function writeLevel(body: VarintWriter, step: number, size: number, scale: numbe
   if (scale === DOUBLES) body.double(size);
 }
 
-/** More than a level takes: its number, a step, a double. */
+/** An upper bound: the level's number, a step, a double. */
 const LEVEL_BYTES_MAX = 24;
 
-/** The edits that make one side of every book of a segment out of what it was in the book before. */
+/** The edits of one side from each book of a segment to the next. */
 class SideEdits {
   readonly #away: -1 | 1;
-  /** Where the edits of each record end; the first has none. */
+  /** Per record: the end of its edits. The first record has none. */
   readonly #ends: number[] = [0];
   #count = 0;
   /**
-   * Per edit: skip · 4 + kind; the size (0 where the level goes away); the size before (0 where it is new); of a resized
-   * level the difference, in units of the scale.
+   * Per edit: skip · 4 + kind; the new size (0 for a removed level); the old size (0 for an added one); the difference of a
+   * resized level, in units of the scale.
    */
   #edits = new Float64Array(INITIAL_EDITS * FIELDS);
-  /** The edits that put a level in, with its price, and the price before it (NaN before the best one). */
-  readonly #news: number[] = [];
+  /** The edits that add a level, its price, and the price of the level before it (NaN for the best level). */
+  readonly #added: number[] = [];
   readonly #prices: number[] = [];
   readonly #pricesBefore: number[] = [];
-  readonly #spelled = new SpelledChange();
+  readonly #inline = new InlineChange();
 
   constructor(away: -1 | 1) {
     this.#away = away;
@@ -202,22 +202,22 @@ class SideEdits {
     return this.#ends[record]! - this.#ends[record - 1]!;
   }
 
-  /** What a record takes at most where nothing is listed. */
+  /** Maximum bytes of a record's edits without a table. */
   plainBytes(record: number, { size: scale }: ColumnScales): number {
-    const spelled = this.#spelled;
+    const inline = this.#inline;
     const whole = wholeUnit(scale);
     const end = this.#ends[record]!;
     let bytes = unsignedBytes(this.countOf(record));
     for (let i = this.#ends[record - 1]!; i < end; i += 1) {
       const code = this.#edits[FIELDS * i]!;
       bytes += code < 4 * SKIP_IN_OP_MAX ? 1 : 1 + unsignedBytes(code >> 2);
-      if ((code & 3) === NEW) bytes += LEVEL_BYTES_MAX;
+      if ((code & 3) === ADDED) bytes += LEVEL_BYTES_MAX;
       if ((code & 3) !== RESIZED) continue;
       if (scale === DOUBLES) {
         bytes += 8;
       } else {
-        spelled.spell(this.#edits[FIELDS * i + CHANGE]!, whole);
-        bytes += unsignedBytes(spelled.rest);
+        inline.set(this.#edits[FIELDS * i + CHANGE]!, whole);
+        bytes += unsignedBytes(inline.rest);
       }
     }
     return bytes;
@@ -230,7 +230,7 @@ class SideEdits {
     }
   }
 
-  /** The edits of one more record; its levels are covered by the scales afterwards. */
+  /** Adds the edits of the next record and makes the scales fine enough for them. */
   find(
     oldPrices: readonly number[],
     oldSizes: readonly number[],
@@ -239,18 +239,18 @@ class SideEdits {
     scales: ColumnScales,
   ): void {
     const first = this.#count;
-    const firstNew = this.#news.length;
-    // Books that were read one after another share what did not change, which most prices did not.
+    const firstAdded = this.#added.length;
+    // Consecutive books may share the arrays that did not change, most often the prices.
     if (oldPrices === newPrices) this.#findSizes(oldSizes, newSizes);
     else this.#findLevels(oldPrices, oldSizes, newPrices, newSizes);
     this.#ends.push(this.#count);
-    // What was not edited has been covered already.
-    scales.coverPrices(this.#prices, firstNew);
+    // The scales already cover the levels that were not edited.
+    scales.coverPrices(this.#prices, firstAdded);
     scales.coverSizes(this.#edits, FIELDS * first + SIZE, FIELDS, FIELDS * this.#count);
     this.scale(first, scales);
   }
 
-  /** Counts the changes from the edit `first` on in units of the scale. */
+  /** Converts the changes of the edits from `first` on into units of the scale. */
   scale(first: number, { size: scale }: ColumnScales): void {
     const edits = this.#edits;
     for (let at = FIELDS * first; at < FIELDS * this.#count; at += FIELDS) {
@@ -288,14 +288,14 @@ class SideEdits {
       if (o === oldCount && n === newCount) return;
       const order = n === newCount ? -1 : o === oldCount ? 1 : (oldPrices[o]! - newPrices[n]!) * this.#away;
       if (order < 0) {
-        this.#add(GONE, o - kept, 0, 0);
+        this.#add(REMOVED, o - kept, 0, 0);
       } else if (order === 0) {
         this.#add(RESIZED, o - kept, newSizes[n]!, oldSizes[o]!);
       } else {
-        this.#news.push(this.#count);
+        this.#added.push(this.#count);
         this.#prices.push(newPrices[n]!);
         this.#pricesBefore.push(n === 0 ? Number.NaN : newPrices[n - 1]!);
-        this.#add(NEW, o - kept, newSizes[n]!, 0);
+        this.#add(ADDED, o - kept, newSizes[n]!, 0);
       }
       if (order >= 0) n += 1;
       if (order <= 0) o += 1;
@@ -317,8 +317,8 @@ class SideEdits {
     this.#count += 1;
   }
 
-  write(body: VarintWriter, record: number, listed: ListedChanges, scales: ColumnScales): void {
-    const spelled = this.#spelled;
+  write(body: VarintWriter, record: number, table: ChangeTable, scales: ColumnScales): void {
+    const inline = this.#inline;
     const edits = this.#edits;
     const whole = wholeUnit(scales.size);
     const end = this.#ends[record]!;
@@ -328,9 +328,9 @@ class SideEdits {
       const code = edits[FIELDS * i]!;
       const size = edits[FIELDS * i + SIZE]!;
       const kind = code & 3;
-      if (kind === GONE) {
+      if (kind === REMOVED) {
         writeOp(body, REMOVE, code >> 2);
-      } else if (kind === NEW) {
+      } else if (kind === ADDED) {
         writeOp(body, LEVEL, code >> 2);
         writeLevel(body, this.#step(i, scales.price), size, scales.size);
       } else if (scales.size === DOUBLES) {
@@ -338,17 +338,17 @@ class SideEdits {
         body.double(size);
       } else {
         const change = edits[FIELDS * i + CHANGE]!;
-        const op = listed.opOf(change);
-        if (op === undefined) spelled.spell(change, whole);
-        writeOp(body, op ?? spelled.op, code >> 2);
-        if (op === undefined) body.unsigned(spelled.rest);
+        const op = table.opOf(change);
+        if (op === undefined) inline.set(change, whole);
+        writeOp(body, op ?? inline.op, code >> 2);
+        if (op === undefined) body.unsigned(inline.rest);
       }
     }
   }
 
-  /** To the price of the level that an edit puts in. */
+  /** The step to the price of an added level. */
   #step(edit: number, scale: number): number {
-    const nth = this.#news.indexOf(edit);
+    const nth = this.#added.indexOf(edit);
     const before = this.#pricesBefore[nth]!;
     const from = Number.isNaN(before) ? outsidePrice(scale, this.#away) : toScaled(before, scale);
     return (toScaled(this.#prices[nth]!, scale) - from) * this.#away;

@@ -1,12 +1,12 @@
 const INITIAL_BYTES = 64 * 1024;
-/** A buffer that one answer made larger than this is not kept for the next. */
+/** `clear` releases a buffer that is larger than this. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** A buffer that grows and is used again for one answer after another. */
+/** A growing buffer, reused from answer to answer. */
 export class ByteBuffer {
   bytes: Uint8Array<ArrayBuffer>;
   length = 0;
-  /** Goes up whenever what was written is dropped: a writer that copies from it sees that it is gone. */
+  /** Number of calls of `clear`: a writer that copies earlier bytes sees that they are gone. */
   clears = 0;
 
   constructor(initialBytes = INITIAL_BYTES) {
@@ -40,7 +40,7 @@ export class ByteBuffer {
     this.bytes[this.length++] = value;
   }
 
-  /** What was written; valid until the next write. */
+  /** The bytes written so far; valid until the next write. */
   view(): Uint8Array<ArrayBuffer> {
     return this.bytes.subarray(0, this.length);
   }

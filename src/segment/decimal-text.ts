@@ -5,7 +5,7 @@ import { DOUBLES } from './scale.ts';
 const ZERO = 48;
 const POINT = 46;
 const INT32_MAX = 2 ** 31 - 1;
-/** "00" … "99", one after another: half the divisions. */
+/** "00" … "99": one division for two digits. */
 const PAIRS = Uint8Array.from({ length: 200 }, (_, i) => ZERO + (i % 2 === 0 ? Math.floor(i / 20) : (i >> 1) % 10));
 const POWERS_INT32 = Int32Array.from({ length: 10 }, (_, exponent) => powerOfTen(exponent));
 

@@ -29,7 +29,7 @@ export function deriveMids(before: Quote | undefined, snapshots: readonly BookRe
   let askPrice = before?.askPrice;
   let current = before === undefined ? undefined : midOf(before);
   for (const { timestampMs, id, book } of snapshots) {
-    // Between most snapshots the best prices stay, and so does what lies between them.
+    // Most snapshots have the best prices, and so the mid, of the snapshot before.
     if (book.bidPrices[0] === bidPrice && book.askPrices[0] === askPrice) continue;
     const quote = topOfBook(book);
     const mid = midOf(quote);

@@ -24,10 +24,10 @@ const BRACE_CLOSES = 125;
 /** Punctuation, price, size. */
 const LEVEL_BYTES_MAX = PRICE_OPENS.length + SIZE_OPENS.length + 2 + 2 * DECIMAL_TEXT_MAX;
 
-/** The bytes that a level begins with, `{"price":0.51,"size":`. */
+/** The bytes of a level before its size, `{"price":0.51,"size":`. */
 export function jsonOpenings(): LevelOpenings {
   return new LevelOpenings(LEVEL_BYTES_MAX, (bytes, position, price, scale) => {
-    // Too few bytes to be worth a view for a call of `set`.
+    // For so few bytes a loop is faster than `set`.
     for (let i = 0; i < PRICE_OPENS.length; i += 1) bytes[position + i] = PRICE_OPENS[i]!;
     const end = writeDecimal(bytes, position + PRICE_OPENS.length, price, scale);
     for (let i = 0; i < SIZE_OPENS.length; i += 1) bytes[end + i] = SIZE_OPENS[i]!;
@@ -54,7 +54,7 @@ export class SnapshotJsonWriter extends SnapshotWriter {
   }
 }
 
-/** Every level ends in a comma; the last one's gives way to the bracket. */
+/** Every level ends with a comma; the closing bracket replaces the last one. */
 class SideJson extends SideBytes {
   protected open(bytes: Uint8Array, position: number): number {
     bytes[position] = BRACKET_OPENS;

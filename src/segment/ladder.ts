@@ -1,13 +1,13 @@
 import { powerOfTen } from '../domain/decimal.ts';
 
-/**
- * One side of a book while a segment is read: levels in the segment's integers, best one first. Deltas are positions, not
- * prices: the side is edited in place, without a search.
- */
 const INITIAL_LEVELS = 128;
-/** Up to so many numbers are moved faster one by one than by a call. */
-const MOVED_ONE_BY_ONE_MAX = 48;
+/** A loop moves up to this many numbers faster than `copyWithin`. */
+const MOVED_BY_LOOP_MAX = 48;
 
+/**
+ * One side of a book while a segment is read: levels in the segment's integers, best first. Edits have positions, not prices:
+ * they are applied in place, without a search.
+ */
 export class Ladder {
   /** Price and size of each level: level i is at 2i and 2i + 1. */
   values = new Float64Array(2 * INITIAL_LEVELS);
@@ -17,18 +17,18 @@ export class Ladder {
     this.length = 0;
   }
 
-  /** Makes room for `levels` in all. */
+  /** Makes room for `levels` levels in total. */
   reserve(levels: number): void {
     if (2 * levels > this.values.length) this.#grow(4 * levels);
   }
 
-  /** Puts a level at `position`, moving those from there on. 0 ≤ position ≤ length. */
+  /** Inserts a level at `position`, 0 ≤ position ≤ length. */
   insert(position: number, price: number, size: number): void {
     const at = 2 * position;
     const end = 2 * this.length;
     if (end + 2 > this.values.length) this.#grow(2 * end);
     const { values } = this;
-    if (end - at > MOVED_ONE_BY_ONE_MAX) values.copyWithin(at + 2, at, end);
+    if (end - at > MOVED_BY_LOOP_MAX) values.copyWithin(at + 2, at, end);
     else for (let i = end - 1; i >= at; i -= 1) values[i + 2] = values[i]!;
     values[at] = price;
     values[at + 1] = size;
@@ -40,7 +40,7 @@ export class Ladder {
     const { values } = this;
     const after = 2 * position + 2;
     const end = 2 * this.length;
-    if (end - after > MOVED_ONE_BY_ONE_MAX) values.copyWithin(after - 2, after, end);
+    if (end - after > MOVED_BY_LOOP_MAX) values.copyWithin(after - 2, after, end);
     else for (let i = after; i < end; i += 1) values[i - 2] = values[i]!;
     this.length -= 1;
   }
@@ -52,7 +52,7 @@ export class Ladder {
   }
 }
 
-/** The price before a side's best one: one tick outside the range, in units of 10^-scale. */
+/** The price one tick outside the range, where the step to a side's best price starts; in units of 10^-scale. */
 export function outsidePrice(scale: number, away: -1 | 1): number {
   return away === 1 ? -1 : powerOfTen(scale) + 1;
 }

@@ -5,7 +5,7 @@ const NONE: readonly undefined[] = [];
 /** Writes the opening of a level with a price in units of 10^-scale, and returns the position after it. */
 type WriteOpening = (bytes: Uint8Array, position: number, price: number, scale: number) => number;
 
-/** The bytes that a level begins with, up to its size, in JSON or msgpack; cached per price. */
+/** The bytes of a level before its size, in JSON or msgpack; cached per price. */
 export class LevelOpenings {
   /** For prices that are not cached. */
   readonly write: WriteOpening;
@@ -23,7 +23,7 @@ export class LevelOpenings {
     return scale <= CACHED_SCALE_MAX;
   }
 
-  /** Those known so far, by price; to be completed by `of`. */
+  /** The cached openings, by price; `of` adds a missing one. */
   ofScale(scale: number): readonly (Uint8Array | undefined)[] {
     return this.#byScale[scale] ?? NONE;
   }

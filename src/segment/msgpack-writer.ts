@@ -6,9 +6,9 @@ import { SideBytes } from './side-bytes.ts';
 import { type LabelBytes, type RecordingLabels, type SnapshotLabels, SnapshotWriter } from './snapshot-writer.ts';
 
 /**
- * Snapshots in msgpack (github.com/msgpack/msgpack/blob/master/spec.md), every value in the fewest bytes: maps and texts with
- * their length in front, whole numbers below 2^32 as integers, others as doubles. That is what msgpackr packs of the same
- * objects with `{ useRecords: false, variableMapSize: true }`.
+ * Snapshots in msgpack (github.com/msgpack/msgpack/blob/master/spec.md), every value in the fewest bytes: whole numbers below
+ * 2^32 are integers, others doubles. msgpackr packs the same objects to the same bytes with
+ * `{ useRecords: false, variableMapSize: true }`.
  */
 const FIX_MAP = 0x80;
 const FIX_ARRAY = 0x90;
@@ -26,7 +26,7 @@ const ARRAY32 = 0xdd;
 const NUMBER_BYTES_MAX = 9;
 const ARRAY_LENGTH_BYTES_MAX = 5;
 const INSTANT_CHARS = 24;
-/** Fields of a snapshot that are not labels: id, timestamp, bids, asks; a recording's has its type as well. */
+/** Fields of a snapshot that are not labels: id, timestamp, bids, asks; in a recording also its type. */
 const UNLABELLED_FIELDS = 4;
 
 const encoder = new TextEncoder();
@@ -54,7 +54,7 @@ const FRAME = {
   end: new Uint8Array(0),
 };
 
-/** The bytes that a level begins with: the map of two, its price, and the name of the size. */
+/** The bytes of a level before its size: the map's header, the price, and the name `size`. */
 export function msgpackOpenings(): LevelOpenings {
   const numbers = new NumberWriter();
   return new LevelOpenings(LEVEL_BYTES_MAX, (bytes, position, price, scale) => {
@@ -114,7 +114,7 @@ class SideMsgpack extends SideBytes {
   }
 }
 
-/** Appends what an array of `count` values begins with. */
+/** Appends the header of an array of `count` values. */
 export function appendArrayLength(out: ByteBuffer, count: number): void {
   out.reserve(ARRAY_LENGTH_BYTES_MAX);
   out.length = writeArrayLength(out.bytes, out.length, count);

@@ -12,19 +12,20 @@ import {
 import { readTradeColumns, writeTradeColumns } from './trade-columns.ts';
 import { damaged, VarintReader, VarintWriter } from './varint.ts';
 
-/** Trades that fill a segment where each has its transaction. */
+/** Records of a segment with trades: this many transaction hashes fill it. */
 const DETAILED_RECORDS = 48;
 
 /** A price at its position in one series: an outcome's mids or trades, or a coin's prices from one source. */
 export interface PriceRecord extends Position {
   readonly price: number;
-  /** What is known of a trade besides its price; undefined for any other price. */
+  /** Details of a trade; undefined for a price that is not a trade's. */
   readonly trade?: TradeDetails | undefined;
 }
 
 /**
- * A segment of prices. After the head (segment-header.ts): a scale, then per price the signed difference to the one before in
- * units of 10^-scale; or DOUBLES (scale.ts) and the prices themselves. What follows are the columns of trade-columns.ts.
+ * A segment of prices. After the header (segment-header.ts): a scale, then for each price the signed difference to the previous
+ * price in units of 10^-scale; or DOUBLES (scale.ts), then the prices as doubles. If any price is a trade's, the columns of
+ * trade-columns.ts follow.
  */
 export const priceCodec: SegmentCodec<PriceRecord> = {
   encode: encodePrices,

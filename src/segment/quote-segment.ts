@@ -1,7 +1,7 @@
 import { DECIMAL_PLACES_MAX, toScaled } from '../domain/decimal.ts';
 import type { Position } from '../domain/page.ts';
 import { type Quote, sameQuote } from '../domain/quote.ts';
-import { columnScale, DOUBLES, divisorOf, placesAtLeast, readScale } from './scale.ts';
+import { DOUBLES, divisorOf, readScale, scaleOf } from './scale.ts';
 import {
   type EncodedSegment,
   readSegmentHeader,
@@ -10,15 +10,15 @@ import {
   writeSegmentHeader,
 } from './segment-header.ts';
 import {
+  ChangeTable,
   checkedSize,
   DOUBLE,
+  InlineChange,
   LEVEL,
-  ListedChanges,
   levelCode,
   NOTHING,
   Operations,
   REMOVE,
-  SpelledChange,
   sizeOfLevel,
   wholeUnit,
 } from './size-change.ts';
@@ -30,16 +30,16 @@ export interface QuoteRecord extends Position {
 }
 
 /**
- * A segment of quotes. After the head (segment-header.ts): price scale, size scale and table as in a segment of books, then the
- * edits that make every quote out of the one before. Before the first one no side is there, and both prices are 0.
- * An edit begins with a byte:
+ * A segment of quotes. After the header (segment-header.ts): price scale, size scale and table as in a segment of books, then
+ * the edits from each quote to the next. Before the first quote both sides are absent and their prices are 0. An edit begins
+ * with a byte:
  *
  *   bit 0      the side: 0 bid, 1 ask
  *   bit 1      another edit of the same quote follows
- *   bits 2-7   what becomes of the side, see size-change.ts
+ *   bits 2-7   the operation on the side, see size-change.ts
  *
- * The step to a level's price leads from the last price that the side had, and is 0 where none follows. Nothing follows
- * the last quote.
+ * The step to a level's price is relative to the last price of the side, and 0 when it is not written. The last quote ends the
+ * segment.
  */
 const ASK = 1;
 const MORE = 2;
@@ -50,9 +50,9 @@ export const quoteCodec: SegmentCodec<QuoteRecord> = {
   same: (a, b) => sameQuote(a.quote, b.quote),
 };
 
-/** In units of its columns; the size is a double where they are DOUBLES. */
+/** Price and size in units of their scales; with DOUBLES the size itself. */
 interface Side {
-  isThere: boolean;
+  isPresent: boolean;
   price: number;
   size: number;
 }
@@ -62,7 +62,7 @@ interface Scales {
   readonly size: number;
 }
 
-/** A side as a quote has it, and what it was before. */
+/** A side before and after a quote. */
 interface SideEdit {
   readonly side: 0 | 1;
   readonly before: Readonly<Side>;
@@ -73,17 +73,17 @@ function encodeQuotes(records: readonly QuoteRecord[], from: number, countMax: n
   const count = Math.min(records.length - from, countMax, SEGMENT_RECORDS_MAX);
   const scales = scalesOf(records, from, count);
   const quotes = editsOf(records, from, count, scales);
-  const listed = listedOf(quotes, scales);
-  const spelled = new SpelledChange();
+  const table = tableOf(quotes, scales);
+  const inline = new InlineChange();
   const writer = new VarintWriter();
   writeSegmentHeader(writer, records, from, count);
   writer.unsigned(scales.price);
   writer.unsigned(scales.size);
-  listed.write(writer);
+  table.write(writer);
   for (const edits of quotes) {
     if (edits.length === 0) writer.byte(4 * NOTHING);
     for (const [i, edit] of edits.entries()) {
-      writeEdit(writer, edit, i < edits.length - 1 ? edit.side + MORE : edit.side, listed, spelled, scales);
+      writeEdit(writer, edit, i < edits.length - 1 ? edit.side + MORE : edit.side, table, inline, scales);
     }
   }
   return { payload: writer.view().slice(), count };
@@ -91,18 +91,18 @@ function encodeQuotes(records: readonly QuoteRecord[], from: number, countMax: n
 
 function editsOf(records: readonly QuoteRecord[], from: number, count: number, scales: Scales): SideEdit[][] {
   const sides: [Side, Side] = [
-    { isThere: false, price: 0, size: 0 },
-    { isThere: false, price: 0, size: 0 },
+    { isPresent: false, price: 0, size: 0 },
+    { isPresent: false, price: 0, size: 0 },
   ];
   const note = (edits: SideEdit[], side: 0 | 1, price: number | undefined, size: number | undefined) => {
     const before = sides[side];
-    const isThere = price !== undefined && size !== undefined;
+    const isPresent = price !== undefined && size !== undefined;
     const after: Side = {
-      isThere,
-      price: isThere ? toScaled(price, scales.price) : before.price,
-      size: isThere ? (scales.size === DOUBLES ? size : toScaled(size, scales.size)) : before.size,
+      isPresent,
+      price: isPresent ? toScaled(price, scales.price) : before.price,
+      size: isPresent ? (scales.size === DOUBLES ? size : toScaled(size, scales.size)) : before.size,
     };
-    if (isThere === before.isThere && after.price === before.price && after.size === before.size) return;
+    if (isPresent === before.isPresent && after.price === before.price && after.size === before.size) return;
     edits.push({ side, before, after });
     sides[side] = after;
   };
@@ -114,18 +114,18 @@ function editsOf(records: readonly QuoteRecord[], from: number, count: number, s
   });
 }
 
-/** Whether only the size of a side is another one. */
+/** Whether only the size changed. */
 function isResized({ before, after }: SideEdit): boolean {
-  return before.isThere && after.isThere && before.price === after.price;
+  return before.isPresent && after.isPresent && before.price === after.price;
 }
 
-function listedOf(quotes: readonly (readonly SideEdit[])[], scales: Scales): ListedChanges {
-  if (scales.size === DOUBLES) return ListedChanges.none();
+function tableOf(quotes: readonly (readonly SideEdit[])[], scales: Scales): ChangeTable {
+  if (scales.size === DOUBLES) return ChangeTable.none();
   const changes: number[] = [];
   for (const edits of quotes) {
     for (const edit of edits) if (isResized(edit)) changes.push(edit.after.size - edit.before.size);
   }
-  return ListedChanges.of(changes, scales.size);
+  return ChangeTable.of(changes, scales.size);
 }
 
 /** `low`: the lower two bits of the edit's byte. */
@@ -133,12 +133,12 @@ function writeEdit(
   writer: VarintWriter,
   edit: SideEdit,
   low: number,
-  listed: ListedChanges,
-  spelled: SpelledChange,
+  table: ChangeTable,
+  inline: InlineChange,
   scales: Scales,
 ): void {
   const { before, after } = edit;
-  if (!after.isThere) {
+  if (!after.isPresent) {
     writer.byte(4 * REMOVE + low);
   } else if (!isResized(edit)) {
     const step = after.price - before.price;
@@ -152,24 +152,19 @@ function writeEdit(
     writer.double(after.size);
   } else {
     const change = after.size - before.size;
-    const op = listed.opOf(change);
-    if (op === undefined) spelled.spell(change, wholeUnit(scales.size));
-    writer.byte(4 * (op ?? spelled.op) + low);
-    if (op === undefined) writer.unsigned(spelled.rest);
+    const op = table.opOf(change);
+    if (op === undefined) inline.set(change, wholeUnit(scales.size));
+    writer.byte(4 * (op ?? inline.op) + low);
+    if (op === undefined) writer.unsigned(inline.rest);
   }
 }
 
 function scalesOf(records: readonly QuoteRecord[], from: number, count: number): Scales {
-  let price = 0;
-  let sizePlaces = 0;
-  let sizeLargest = 0;
-  for (let i = from; i < from + count; i += 1) {
-    const { bidPrice = 0, bidSize = 0, askPrice = 0, askSize = 0 } = records[i]!.quote;
-    price = placesAtLeast(placesAtLeast(price, bidPrice), askPrice);
-    sizePlaces = placesAtLeast(placesAtLeast(sizePlaces, bidSize), askSize);
-    sizeLargest = Math.max(sizeLargest, bidSize, askSize);
-  }
-  return { price, size: columnScale(sizePlaces, sizeLargest) };
+  const quotes = records.slice(from, from + count).map(({ quote }) => quote);
+  return {
+    price: scaleOf(quotes.flatMap(({ bidPrice = 0, askPrice = 0 }) => [bidPrice, askPrice])),
+    size: scaleOf(quotes.flatMap(({ bidSize = 0, askSize = 0 }) => [bidSize, askSize])),
+  };
 }
 
 function decodeQuotes(payload: Uint8Array): QuoteRecord[] {
@@ -179,8 +174,8 @@ function decodeQuotes(payload: Uint8Array): QuoteRecord[] {
   if (scales.price > DECIMAL_PLACES_MAX) throw damaged();
   const operations = new Operations();
   operations.read(input, scales.size);
-  const bid: Side = { isThere: false, price: 0, size: 0 };
-  const ask: Side = { isThere: false, price: 0, size: 0 };
+  const bid: Side = { isPresent: false, price: 0, size: 0 };
+  const ask: Side = { isPresent: false, price: 0, size: 0 };
   const [priceUnit, sizeUnit] = [divisorOf(scales.price), divisorOf(scales.size)];
   const records: QuoteRecord[] = [];
   for (let i = 0; i < head.count; i += 1) {
@@ -190,10 +185,10 @@ function decodeQuotes(payload: Uint8Array): QuoteRecord[] {
       more = (byte & MORE) !== 0;
     }
     const quote: Quote = {
-      bidPrice: bid.isThere ? bid.price / priceUnit : undefined,
-      bidSize: bid.isThere ? bid.size / sizeUnit : undefined,
-      askPrice: ask.isThere ? ask.price / priceUnit : undefined,
-      askSize: ask.isThere ? ask.size / sizeUnit : undefined,
+      bidPrice: bid.isPresent ? bid.price / priceUnit : undefined,
+      bidSize: bid.isPresent ? bid.size / sizeUnit : undefined,
+      askPrice: ask.isPresent ? ask.price / priceUnit : undefined,
+      askSize: ask.isPresent ? ask.size / sizeUnit : undefined,
     };
     records.push({ timestampMs: head.timestamps[i]!, id: head.ids[i]!, quote });
   }
@@ -208,12 +203,12 @@ function readEdit(input: VarintReader, side: Side, op: number, scales: Scales, o
     if (code % 2 === 1) side.price += input.signed();
     if (side.price < 0 || side.price > divisorOf(scales.price)) throw damaged();
     side.size = checkedSize(scales.size === DOUBLES ? input.double() : sizeOfLevel(code, wholeUnit(scales.size)));
-    side.isThere = true;
+    side.isPresent = true;
     return;
   }
-  if (!side.isThere) throw damaged();
+  if (!side.isPresent) throw damaged();
   if (op === REMOVE) {
-    side.isThere = false;
+    side.isPresent = false;
   } else if (op < REMOVE) {
     side.size = checkedSize(side.size + operations.change(input, op));
   } else {

@@ -2,27 +2,27 @@ import { DECIMAL_PLACES_MAX, decimalPlaces, powerOfTen } from '../domain/decimal
 import { damaged, type VarintReader } from './varint.ts';
 
 /**
- * A column of decimals is written as integers value · 10^scale with one scale for the whole segment. Where no scale
- * keeps every value an exact integer (10^14 next to 10^-12), the scale is DOUBLES and the values are written as they are.
+ * A column of decimals is written as integers value · 10^scale with one scale for the whole segment. When no scale makes
+ * every value an exact integer (10^14 next to 10^-12), the scale is DOUBLES and the values are written as doubles.
  */
 export const DOUBLES = 31;
 
-/** A mid has one decimal more than the prices it lies between. */
+/** A mid may have one decimal more than the two prices it is made of. */
 const SCALE_MAX = DECIMAL_PLACES_MAX + 1;
 /**
- * Where `value · 10^scale` rounds to the right integer: the double and the product are each off by up to 2^-53 of it,
- * which is half a unit from 2^51 on. (A difference of two such integers fits 53 bits as well.)
+ * Below this, `value · 10^scale` rounds to the right integer: the double and the product are each off by up to 2^-53 of
+ * it, which is half a unit from 2^51 on. (A difference of two such integers fits 53 bits as well.)
  */
 const SCALED_MAX = 2 ** 51;
 
 /** The result of `placesAtLeast` for a value that no scale makes an integer: its column is written as doubles. */
 const NO_SCALE = 22;
 
-/** At least `places`, and as many as `value` has. */
+/** The larger of `places` and the number of decimals of `value`; NO_SCALE when no scale fits. */
 export function placesAtLeast(places: number, value: number): number {
   if (places === NO_SCALE) return NO_SCALE;
   const power = powerOfTen(places);
-  // Most values fit the scale found so far: one multiplication shows it.
+  // Most values fit the scale so far: one multiplication shows it.
   if (Math.round(value * power) / power === value) return places;
   const own = decimalPlaces(value);
   if (own !== undefined) return Math.max(places, own);
@@ -46,7 +46,7 @@ export function scaleOf(values: readonly number[]): number {
   return columnScale(places, largest);
 }
 
-/** The value in units of its column: divide by `divisorOf(scale)` for the decimal. */
+/** A value in units of 10^-scale: divided by `divisorOf(scale)` it is the decimal. */
 export function readScaled(reader: VarintReader, scale: number): number {
   return scale === DOUBLES ? reader.double() : reader.unsigned();
 }

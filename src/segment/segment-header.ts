@@ -2,28 +2,28 @@ import type { Position } from '../domain/page.ts';
 import { damaged, unsignedBytes, VarintReader, type VarintWriter } from './varint.ts';
 
 /**
- * The head that every segment's payload begins with, whatever its records are:
+ * The header that every segment's payload begins with, whatever its records are:
  *
  *   version   unsigned, 2
  *   count     unsigned, 1 … SEGMENT_RECORDS_MAX
  *   times     first timestamp in ms (unsigned), then count-1 steps to the next one (unsigned: never descending)
  *   ids       first id (unsigned), then count-1 steps (signed)
  *
- * so a page can be planned, and a nearest record found, without reading a book. Where a step equals the one written
- * before it, an unsigned number follows that says how often it comes again (those count among the count-1); the step after
- * such a repetition is compared with none.
+ * So a page can be planned, and a nearest record found, without decoding a record. After a step that equals the previous
+ * one, an unsigned number says how often it repeats (the repetitions count among the count-1 steps); the step after that is
+ * not compared with it.
  */
 const VERSION = 2;
 export const SEGMENT_RECORDS_MAX = 128;
 
 /**
  * A segment is closed when its payload reaches this many bytes: four such rows fill an 8 KiB page of the database.
- * A payload whose first record alone is large may be KEYFRAMES_PER_SEGMENT times that record, or deltas would not pay.
+ * A payload with a large first record may be KEYFRAMES_PER_SEGMENT times that record: otherwise deltas would save little.
  */
 export const SEGMENT_PAYLOAD_BYTES = 1_960;
 export const KEYFRAMES_PER_SEGMENT = 4;
 
-/** The positions of a segment's records, ascending, and where the records themselves begin. */
+/** The positions of a segment's records, ascending, and the offset of the records. */
 export interface SegmentHeader {
   readonly count: number;
   readonly timestamps: Float64Array;
@@ -31,7 +31,7 @@ export interface SegmentHeader {
   readonly bodyOffset: number;
 }
 
-/** A segment's payload with its head read. */
+/** A segment's payload and its header. */
 export interface OpenSegment {
   readonly payload: Uint8Array;
   readonly head: SegmentHeader;
@@ -43,13 +43,13 @@ export interface SegmentSlice extends OpenSegment {
   readonly to: number;
 }
 
-/** How records of one kind become segments and come back. `R` carries its position. */
+/** Encodes and decodes the records of one kind. */
 export interface SegmentCodec<R extends Position> {
-  /** Encodes as many of `records` from `from` on as one segment takes, at least one, at most `countMax`. */
+  /** Encodes one segment: the records from index `from` that fit, at least one, at most `countMax`. */
   encode(records: readonly R[], from: number, countMax: number): EncodedSegment;
   /** Throws DomainError 'unavailable' when the payload is damaged. */
   decode(payload: Uint8Array): R[];
-  /** Whether two records say the same, their ids apart. Only asked about records with one timestamp. */
+  /** Whether two records of one timestamp are equal, apart from their ids. */
   same(a: R, b: R): boolean;
 }
 
@@ -72,7 +72,7 @@ export function writeSegmentHeader(
   writeSteps(writer, count, true, (i) => records[from + i]!.id - records[from + i - 1]!.id);
 }
 
-/** `stepTo(i)` leads to record i, 1 … count-1. */
+/** `stepTo(i)` is the step to record i, 1 … count-1. */
 function writeSteps(writer: VarintWriter, count: number, signed: boolean, stepTo: (i: number) => number): void {
   let before = Number.NaN;
   for (let i = 1; i < count; ) {
@@ -91,17 +91,17 @@ function writeSteps(writer: VarintWriter, count: number, signed: boolean, stepTo
   }
 }
 
-/** The bytes that a head comes to at most, while it is not known how many records its segment takes. */
+/** The maximum length of a header, while the number of its segment's records is not known yet. */
 export class SegmentHeaderBytes {
   readonly #times = new StepBytes();
   readonly #ids = new StepBytes();
   /** Before the first step: version, count, timestamp, id. */
   #length = 20;
 
-  /** With one more record. */
+  /** Adds a record; returns the length in bytes. */
   add(before: Position, after: Position): number {
     this.#length += this.#times.add(after.timestampMs - before.timestampMs);
-    // A sign takes the place of one bit.
+    // A sign takes one bit.
     this.#length += this.#ids.add(2 * Math.abs(after.id - before.id));
     return this.#length;
   }
@@ -145,7 +145,7 @@ function readColumn(reader: VarintReader, column: Float64Array, signed: boolean)
     const second = bytes[at + 1]!;
     const more = first >> 7;
     let step: number;
-    // Nearly all are of one or two bytes: those without a call, and without a branch that is as often one as the other.
+    // Nearly all steps have one or two bytes. They are read without a call and without an unpredictable branch.
     if ((more & (second >> 7)) === 0) {
       const low = (first & 127) | ((second & -more) << 7);
       step = !signed ? low : (low & 1) === 0 ? low >> 1 : -(low >> 1);
@@ -174,7 +174,7 @@ function readColumn(reader: VarintReader, column: Float64Array, signed: boolean)
     if (value < 0 || value > Number.MAX_SAFE_INTEGER) throw damaged();
   }
   reader.position = at;
-  // Beyond the end a byte counted as 0.
+  // Bytes past the end were read as 0.
   reader.mustEndWithin();
 }
 

@@ -5,23 +5,23 @@ import type { Ladder } from './ladder.ts';
 import type { LevelOpenings } from './level-openings.ts';
 
 const INITIAL_LEVELS = 128;
-/** With more, moving the bytes after a patch would cost more than it saves. */
+/** Above these limits, moving the bytes after a patch costs more than it saves. */
 const PATCHES_MAX = 24;
 const PATCHED_BYTES_MAX = 8192;
-/** Of what comes before, or after, the levels of a side. */
+/** Of the bytes before, or after, the levels of a side. */
 const FRAME_BYTES_MAX = 8;
 
 /**
- * One side of the snapshot that was written last: where each of its levels is in the buffer, so that the next one can be the
- * same bytes with only the changed levels rendered again. JSON and msgpack each say how a level is rendered.
+ * One side of the last written snapshot, with the offset of each level in the buffer: the next snapshot copies its bytes and
+ * renders only the changed levels again. The subclasses for JSON and msgpack render a level.
  */
 export abstract class SideBytes {
   readonly #out: ByteBuffer;
   readonly #openings: LevelOpenings;
   readonly #levelBytesMax: number;
-  /** Where the side's first level is. */
+  /** Position of the side's first level in the buffer. */
   #start = 0;
-  /** Offsets of the levels from there; one more than levels: the last is the side's length. */
+  /** Offsets of the levels from `#start`, then the end of the last level. */
   #offsets = new Int32Array(INITIAL_LEVELS);
   #next = new Int32Array(INITIAL_LEVELS);
   #levels = 0;
@@ -32,28 +32,28 @@ export abstract class SideBytes {
     this.#levelBytesMax = levelBytesMax;
   }
 
-  /** Writes what comes before `count` levels, at most FRAME_BYTES_MAX, and returns the position after it. */
+  /** Writes the bytes before `count` levels, at most FRAME_BYTES_MAX; returns the position after them. */
   protected abstract open(bytes: Uint8Array, position: number, count: number): number;
 
-  /** Writes a level's size and its end, and returns the position after it. */
+  /** Writes a level's size and end; returns the position after it. */
   protected abstract closeLevel(bytes: Uint8Array, position: number, size: number, scale: number): number;
 
-  /** Other levels follow now at `position`, the end of a level that was the last of its side. */
+  /** Called when levels now follow at `position`, the end of a level that was the last of its side. */
   protected abstract join(bytes: Uint8Array, position: number): void;
 
   /** Ends a side of `count` levels whose last one ends at `position`; returns the position after the side. */
   protected abstract close(bytes: Uint8Array, position: number, count: number): number;
 
   /**
-   * Writes the best `count` levels of the side; `copies`: the whole side was written here before `edits`, is still in the
-   * buffer, and is wanted whole again.
+   * Writes the best `count` levels of the side. `copies`: the buffer still has the whole side as it was before `edits`, and
+   * `count` is the whole side again.
    */
   write(reader: BookReader, side: Ladder, count: number, edits: EditLog, copies: boolean): void {
     const out = this.#out;
     const rendered = copies ? edits.length : count;
     this.#makeRoom(count + 1);
-    const held = this.#levels === 0 ? 0 : this.#offsets[this.#levels]!;
-    out.reserve(held + rendered * this.#levelBytesMax + 2 * FRAME_BYTES_MAX);
+    const copied = this.#levels === 0 ? 0 : this.#offsets[this.#levels]!;
+    out.reserve(copied + rendered * this.#levelBytesMax + 2 * FRAME_BYTES_MAX);
     const start = this.open(out.bytes, out.length, count);
     out.length = start;
     const end = copies ? this.#splice(reader, side, edits) : this.#render(reader, side, count);
@@ -85,20 +85,19 @@ export abstract class SideBytes {
     return at;
   }
 
-  /** Whether few levels of a side that is not large got a new size, and nothing else happened to it. */
+  /** Whether the side is small and its edits are a few new sizes. */
   canPatch({ length, restructures }: EditLog): boolean {
     return !restructures && length <= PATCHES_MAX && this.#offsets[this.#levels]! <= PATCHED_BYTES_MAX;
   }
 
-  /** By how much `patch` may move the end, and what it needs after that. */
+  /** The room that `patch` needs after `end`. */
   patchBytes({ length }: EditLog): number {
     return (length + 1) * this.#levelBytesMax;
   }
 
   /**
-   * Makes the side that of the present book where it was copied to, `by` bytes after where it was: new sizes are written into
-   * it, most of which are as long as those they replace. All that follows, up to `end`, moves along; returns where that ends
-   * now. There is room for `patchBytes` after `end`.
+   * Writes new sizes into a copy of the side, `by` bytes after the original. The bytes after a size, up to `end`, move when its
+   * length changes, which is rare; returns their new end. Needs `patchBytes` of room after `end`.
    */
   patch({ priceScale, sizeScale }: BookReader, side: Ladder, edits: EditLog, by: number, end: number): number {
     this.#start += by;
@@ -122,11 +121,11 @@ export abstract class SideBytes {
       const opening = openings[price] ?? this.#openings.of(price, priceScale);
       const at = start + offsets[position]! + opening.length;
       const after = start + offsets[position + 1]! + shift;
-      // Written after everything first: only then its length is known.
+      // Written after `newEnd` first: its length is not known yet.
       const length = this.closeLevel(bytes, newEnd, values[2 * position + 1]!, sizeScale) - newEnd;
       const grown = length - (after - at);
       if (grown !== 0) {
-        // The new size after it moves along.
+        // This also moves the new size after `newEnd`.
         bytes.copyWithin(after + grown, after, newEnd + length);
         newEnd += grown;
         shift += grown;
@@ -139,7 +138,7 @@ export abstract class SideBytes {
     return newEnd;
   }
 
-  /** Returns the position after the side's last level. */
+  /** Copies unchanged levels and renders the others; returns the position after the last one. */
   #splice({ priceScale, sizeScale }: BookReader, side: Ladder, edits: EditLog): number {
     const { bytes, length: start } = this.#out;
     const { values } = side;
@@ -164,7 +163,7 @@ export abstract class SideBytes {
       const price = values[2 * position]!;
       const opening = openings[price] ?? this.#openings.of(price, priceScale);
       if (consumes[i] === 1) {
-        // Same price, new size: the level's opening comes along with the levels before it.
+        // Same price, new size: the level's opening is copied with the levels before it.
         const to = offsets[old]!;
         next[position] = at - start + to - from;
         at = this.#copy(from, to + opening.length, at);
@@ -184,7 +183,7 @@ export abstract class SideBytes {
     return this.#copyLevels(from, this.#levels, at);
   }
 
-  /** Notes where `count` levels, from the previous snapshot's level `old` on, are once they begin at `offset`. */
+  /** Sets the offsets of `count` levels, copied to `offset` from the previous snapshot's level `old` on. */
   #shift(old: number, count: number, position: number, offset: number): void {
     const offsets = this.#offsets;
     const next = this.#next;

@@ -3,24 +3,24 @@ import { DOUBLES } from './scale.ts';
 import { damaged, unsignedBytes, type VarintReader, type VarintWriter } from './varint.ts';
 
 /**
- * What becomes of a level, as books and quotes write it: six bits of the byte that an edit begins with.
+ * The operation of an edit of a level, in books and quotes: six bits of the byte that the edit begins with.
  *
  *   0 … 39    the size changes by entry op >> 1 of the segment's table; op odd: by minus that
  *   40 … 47   the size changes by a signed number of whole units: (op & 7) + 8 · the unsigned number that follows
  *   48 … 55   likewise, in units of the size scale
- *   56        the level goes away
+ *   56        the level is removed
  *   57        a level with a price and a size: see below
  *   58        the size is the double that follows, in columns of DOUBLES
  *   59        nothing changes
  *
- * A signed number n is written as 2n, or as -2n - 1 where it is below 0. A whole unit is 10^scale units of the size scale.
+ * A signed number n is written as 2n, or as -2n - 1 when it is negative. A whole unit is 10^scale units of the size scale.
  *
- * The table: an unsigned number of entries, at most 20, then per entry an unsigned number v: (v - 1) / 2 whole units where v
- * is odd, v / 2 units where it is even. Most orders at a venue have one of few sizes; a segment names those of its own.
+ * The table: an unsigned number of entries, at most 20, then for each entry an unsigned number v: (v - 1) / 2 whole units when
+ * v is odd, v / 2 units when it is even. Most orders at a venue have one of a few sizes; a segment's table has its own.
  *
- * A level is an unsigned number: its size in the bits from 2 on, in whole units where bit 1 is set, else in units; bit 0
- * says that the step to its price follows, an unsigned number in books, a signed one in quotes. In columns of DOUBLES the
- * size bits are 0, and the double follows all that.
+ * A level is an unsigned number. The bits from 2 on are its size, in whole units when bit 1 is set, else in units. When bit 0
+ * is set, the step to its price follows: unsigned in books, signed in quotes. In columns of DOUBLES the size bits are 0, and
+ * the size follows as a double at the end.
  */
 const TABLE_MAX = 20;
 export const WHOLE = 40;
@@ -30,12 +30,12 @@ export const LEVEL = 57;
 export const DOUBLE = 58;
 export const NOTHING = 59;
 
-/** A segment's entries with their negatives, as the operations below `LISTED_MAX` name them. */
-const LISTED_MAX = 2 * TABLE_MAX;
+/** Operations below this are the table's entries and their negatives. */
+const TABLE_OPS = 2 * TABLE_MAX;
 /** The greatest size of a scaled column, see scale.ts. */
 const SIZE_MAX = 2 ** 51;
 
-/** How many units of its scale a column's whole unit has. */
+/** Units of the scale in a whole unit. */
 export function wholeUnit(scale: number): number {
   return scale === DOUBLES ? 1 : powerOfTen(scale);
 }
@@ -44,13 +44,13 @@ function codeOf(change: number, whole: number): number {
   return change % whole === 0 ? (change / whole) * 2 + 1 : change * 2;
 }
 
-/** A change of size that is written out: its operation, and the number that follows. Used for one after another. */
-export class SpelledChange {
+/** A change of size that is not in the table: its operation, and the number that follows it. Reused for each change. */
+export class InlineChange {
   op = 0;
   rest = 0;
 
   /** `change` and `whole` are in units of the scale. */
-  spell(change: number, whole: number): void {
+  set(change: number, whole: number): void {
     const magnitude = Math.abs(change);
     const isWhole = magnitude % whole === 0;
     const amount = isWhole ? magnitude / whole : magnitude;
@@ -61,8 +61,8 @@ export class SpelledChange {
   }
 }
 
-/** The changes that a segment lists in its table, and the operations that mean them. */
-export class ListedChanges {
+/** The changes in a segment's table, and their operations. */
+export class ChangeTable {
   readonly #ops = new Map<number, number>();
   readonly #codes: readonly number[];
 
@@ -74,27 +74,27 @@ export class ListedChanges {
     }
   }
 
-  static none(): ListedChanges {
-    return new ListedChanges([], 1);
+  static none(): ChangeTable {
+    return new ChangeTable([], 1);
   }
 
-  /** Those of `changes` whose numbers take most bytes where they are written out, and more than in the table. */
-  static of(changes: readonly number[], scale: number): ListedChanges {
+  /** The `changes` that take the most bytes inline, and more than in the table. */
+  static of(changes: readonly number[], scale: number): ChangeTable {
     const whole = wholeUnit(scale);
     const times = new Map<number, number>();
     for (const change of changes) {
       const magnitude = Math.abs(change);
       times.set(magnitude, (times.get(magnitude) ?? 0) + 1);
     }
-    const spelled = new SpelledChange();
+    const inline = new InlineChange();
     const paying: { change: number; bytes: number }[] = [];
     for (const [change, count] of times) {
-      spelled.spell(change, whole);
-      const bytes = count * unsignedBytes(spelled.rest);
+      inline.set(change, whole);
+      const bytes = count * unsignedBytes(inline.rest);
       if (bytes > unsignedBytes(codeOf(change, whole))) paying.push({ change, bytes });
     }
     paying.sort((a, b) => b.bytes - a.bytes || a.change - b.change);
-    return new ListedChanges(
+    return new ChangeTable(
       paying.slice(0, TABLE_MAX).map(({ change }) => change),
       whole,
     );
@@ -110,18 +110,18 @@ export class ListedChanges {
   }
 }
 
-/** What the operations of one segment mean, as the decoder takes them: by the operation. */
+/** The operations of one segment for the decoder, indexed by operation. */
 export class Operations {
-  /** The change itself where it is listed, NaN where its entry is missing; 0 from `LISTED_MAX` on. */
-  readonly listed = new Float64Array(64);
-  /** Units of the size scale that a number which is written out counts; 0 where none is. */
+  /** The change of a table entry, NaN when the entry is missing; 0 from `TABLE_OPS` on. */
+  readonly tableChanges = new Float64Array(64);
+  /** The factor of the inline number, in units of the size scale; 0 for operations without one. */
   readonly units = new Float64Array(64);
   /** A whole unit, in units of the size scale. */
   whole = 1;
 
   /** Reads the table of a segment whose sizes have `scale`. */
   read(reader: VarintReader, scale: number): void {
-    const { listed, units } = this;
+    const { tableChanges, units } = this;
     const count = reader.unsigned();
     if (count > TABLE_MAX) throw damaged();
     const whole = wholeUnit(scale);
@@ -134,32 +134,32 @@ export class Operations {
       const code = reader.unsigned();
       const half = Math.floor(code / 2);
       const change = code === 2 * half ? half : half * whole;
-      listed[2 * i] = change;
-      listed[2 * i + 1] = -change;
+      tableChanges[2 * i] = change;
+      tableChanges[2 * i + 1] = -change;
     }
-    for (let i = 2 * count; i < LISTED_MAX; i += 1) listed[i] = Number.NaN;
+    for (let i = 2 * count; i < TABLE_OPS; i += 1) tableChanges[i] = Number.NaN;
   }
 
-  /** The change that an operation below `REMOVE` means; reads the number that belongs to it. */
+  /** The change of an operation below `REMOVE`; reads its inline number. */
   change(reader: VarintReader, op: number): number {
-    if (op < LISTED_MAX) return this.listed[op]!;
+    if (op < TABLE_OPS) return this.tableChanges[op]!;
     const number = (op & 7) + 8 * reader.unsigned();
     return (number % 2 === 0 ? number / 2 : -(number + 1) / 2) * this.units[op]!;
   }
 }
 
-/** A level's number where no step follows; one more where one does. */
+/** A level's number without a step; with a step it is one more. */
 export function levelCode(size: number, whole: number): number {
   return size % whole === 0 ? (size / whole) * 4 + 2 : size * 4;
 }
 
-/** The size that a level's number says. */
+/** The size in a level's number. */
 export function sizeOfLevel(code: number, whole: number): number {
   const size = Math.floor(code / 4);
   return code - 4 * size < 2 ? size : size * whole;
 }
 
-/** Refuses what nobody wrote; NaN as well. */
+/** Throws for a size that no encoder writes, also for NaN. */
 export function checkedSize(size: number): number {
   if (!(size >= 0 && size <= SIZE_MAX)) throw damaged();
   return size;

@@ -7,7 +7,7 @@ import { writeText, writeThreeDigits, writeTwoDigits } from './decimal-text.ts';
 import type { SegmentSlice } from './segment-header.ts';
 import type { SideBytes } from './side-bytes.ts';
 
-/** What a snapshot says in an answer besides its own id, time and levels. */
+/** Fields of a snapshot in an answer, besides its id, timestamp and levels. */
 export interface SnapshotLabels {
   readonly assetId: string;
   readonly conditionId: string;
@@ -16,22 +16,22 @@ export interface SnapshotLabels {
   readonly timeframe: string;
 }
 
-/** What a snapshot's record in a recording says instead: the rest follows from the market's own record. */
+/** The same in a recording, where the market's own record has the other fields. */
 export interface RecordingLabels {
   readonly type: 'snapshot';
   readonly conditionId: string;
   readonly outcome: Outcome;
-  /** True where the snapshots were made from the other outcome's; else left out. */
+  /** True when the snapshots were made from the other outcome's; otherwise left out. */
   readonly mirrored?: boolean;
 }
 
-/** The bytes of every snapshot of an outcome before its id, and between that and its time. */
+/** The bytes of every snapshot of an outcome before its id, and between id and timestamp. */
 export interface LabelBytes {
   readonly opening: Uint8Array;
   readonly middle: Uint8Array;
 }
 
-/** What JSON or msgpack writes before the bids, between the sides, and after the asks. */
+/** The bytes before the bids, between the sides, and after the asks. */
 export interface SnapshotFrame {
   readonly bids: Uint8Array;
   readonly asks: Uint8Array;
@@ -41,16 +41,16 @@ export interface SnapshotFrame {
 const NO_LABELS: LabelBytes = { opening: new Uint8Array(0), middle: new Uint8Array(0) };
 const RECORD_BYTES_WITHOUT_LEVELS = 512;
 const MINUTE_MS = 60_000;
-/** `2026-04-16T07:10:`: all of an instant up to its seconds. */
+/** `2026-04-16T07:10:`: an instant up to its seconds. */
 const MINUTE_CHARS = 17;
 const POINT = 46;
-/** No buffer was cleared so often. */
+/** A number of clears that no buffer has. */
 const NOT_WRITTEN = -1;
 
 /**
- * Writes snapshots slice after slice, straight from a segment's integers. A snapshot is the bytes of the one before with only
- * the changed levels rendered again; nothing is made per level, and one writer serves one market after another. Writers of
- * several outcomes may write to one buffer. After a `clear` of the buffer the next snapshot is rendered whole.
+ * Writes the snapshots of one slice after another, straight from a segment's integers. A snapshot copies the bytes of the one
+ * before and renders only the changed levels again; it makes no objects per level. One writer can serve any number of markets,
+ * and several writers may write to one buffer. After a `clear` of the buffer the next snapshot is rendered in full.
  */
 export abstract class SnapshotWriter {
   protected readonly out: ByteBuffer;
@@ -60,14 +60,14 @@ export abstract class SnapshotWriter {
   #labels: LabelBytes = NO_LABELS;
   #depth = Infinity;
   readonly #reader = new BookReader();
-  /** `clears` of the buffer that has the previous snapshot as a whole, to be copied from. */
+  /** The buffer's `clears` when it got the previous snapshot in full, which can then be copied. */
   #writtenAt = NOT_WRITTEN;
-  /** Where it is, and where in it its id and its time are. */
+  /** Position and length of the previous snapshot, and the offsets of its id and timestamp. */
   #start = 0;
   #length = 0;
   #idOffset = 0;
   #instantOffset = 0;
-  /** Ids with as many digits as its own: from here, and below there. */
+  /** Ids with as many digits as its own: from `#idFrom`, below `#idEnd`. */
   #idFrom = 0;
   #idEnd = 0;
   #rendered = 0;
@@ -81,28 +81,25 @@ export abstract class SnapshotWriter {
     this.#frame = frame;
   }
 
-  /** Writes an id as a text, and returns the position after it. */
+  /** Writes an id as a string; returns the position after it. */
   protected abstract writeId(bytes: Uint8Array, position: number, id: number): number;
 
-  /**
-   * Begins with the record at `segment.from`; `writeNext` then writes one record after another, of each side the best `depth`
-   * levels.
-   */
+  /** Starts at the record `segment.from`; each call of `writeNext` writes a record with the best `depth` levels of each side. */
   open(segment: SegmentSlice, labels: LabelBytes, depth = Infinity): void {
     this.#labels = labels;
     this.#depth = depth;
     this.#reader.open(segment.payload, segment.head);
-    // The books before the first one are read, not written.
+    // The books before the first one are decoded, not written.
     this.#reader.advanceTo(segment.from - 1);
     this.#writtenAt = NOT_WRITTEN;
   }
 
-  /** How many levels were rendered so far, slice after slice; those copied from the snapshot before are not counted. */
+  /** Number of levels rendered since the writer was made; copied levels do not count. */
   get rendered(): number {
     return this.#rendered;
   }
 
-  /** The position of the record that was written last. */
+  /** The position of the last written record. */
   get position(): Position {
     const { head, index } = this.#reader;
     return { timestampMs: head.timestamps[index]!, id: head.ids[index]! };
@@ -114,7 +111,7 @@ export abstract class SnapshotWriter {
     const id = reader.head.ids[reader.index]!;
     const bids = Math.min(reader.bids.length, this.#depth);
     const asks = Math.min(reader.asks.length, this.#depth);
-    // A side that is cut off is rendered anew each time: edits speak of the whole one.
+    // A side limited by `depth` is rendered each time: the edits are those of the whole side.
     const isWhole = bids === reader.bids.length && asks === reader.asks.length;
     const copies = isWhole && this.#writtenAt === this.out.clears;
     const patches =
@@ -129,7 +126,7 @@ export abstract class SnapshotWriter {
     this.#writtenAt = isWhole ? this.out.clears : NOT_WRITTEN;
   }
 
-  /** The previous snapshot copied as a whole, and what is new of this one written into it. */
+  /** Copies the previous snapshot and writes the differences into the copy. */
   #patch(id: number): void {
     const { out } = this;
     const reader = this.#reader;
@@ -171,7 +168,7 @@ export abstract class SnapshotWriter {
     this.#idFrom = this.#idEnd === 10 ? 0 : this.#idEnd / 10;
   }
 
-  /** Up to the milliseconds. `isCopied`: that of the snapshot before is there already; mostly they share their minute. */
+  /** Writes the timestamp without its zone. `isCopied`: `position` has the previous one, most often of the same minute. */
   #writeInstant(position: number, isCopied: boolean): number {
     const { bytes } = this.out;
     const instantMs = this.#reader.head.timestamps[this.#reader.index]!;

@@ -5,13 +5,13 @@ import { checkedSize } from './size-change.ts';
 import { damaged, type VarintReader, type VarintWriter } from './varint.ts';
 
 /**
- * What trades say besides their prices. It follows the prices of a segment in which any trade says more:
+ * Details of trades, after the prices of a segment in which any trade has details:
  *
  *   a byte each   bit 0: a size, 1: a side, 2: the side is sell, 3: a fee, 4: a transaction
  *   size scale    unsigned (scale.ts)
- *   sizes         of those that have one: unsigned, in units of 10^-scale; or doubles
- *   fees          of those that have one: unsigned, hundredths of a percent
- *   transactions  of those that have one: 32 bytes
+ *   sizes         of trades that have one: unsigned, in units of 10^-scale; or doubles
+ *   fees          of trades that have one: unsigned, hundredths of a percent
+ *   transactions  of trades that have one: 32 bytes
  */
 const SIZE = 1;
 const SIDE = 2;
@@ -47,7 +47,7 @@ function flagsOf(trade: TradeDetails | undefined): number {
   );
 }
 
-/** Of `count` trades. Throws DomainError 'unavailable' where the bytes are damaged. */
+/** Reads the columns of `count` trades. Throws DomainError 'unavailable' when the bytes are damaged. */
 export function readTradeColumns(reader: VarintReader, count: number): (TradeDetails | undefined)[] {
   const flags = Array.from({ length: count }, () => reader.byte());
   const scale = readScale(reader);

@@ -4,7 +4,7 @@ import { ByteBuffer } from './byte-buffer.ts';
 /**
  * Unsigned LEB128 integers below 2^53; signed ones likewise, with the sign in the lowest bit of the first byte (zigzag
  * would need a 54th bit); doubles as IEEE 754 little endian.
- * A reader stops at the end of its bytes with an error: a damaged payload is never read as something else.
+ * A reader throws DomainError 'unavailable' at the end of its bytes.
  */
 const LOW_BITS = 128;
 const SIGNED_LOW = 64;
@@ -16,7 +16,7 @@ export class VarintWriter extends ByteBuffer {
     super(INITIAL_BYTES);
   }
 
-  /** Forgets what was written after `length`. */
+  /** Drops the bytes after `length`. */
   truncate(length: number): void {
     this.length = length;
   }
@@ -24,7 +24,7 @@ export class VarintWriter extends ByteBuffer {
   unsigned(value: number): void {
     this.reserve(8);
     let rest = value;
-    // Nearly all fit 32-bit arithmetic, which is several times faster.
+    // Nearly all numbers fit 32-bit arithmetic, which is several times faster.
     while (rest > INT32_MAX) {
       this.bytes[this.length++] = (rest % LOW_BITS) | LOW_BITS;
       rest = Math.floor(rest / LOW_BITS);
@@ -64,7 +64,7 @@ export function unsignedBytes(value: number): number {
   return bytes;
 }
 
-/** Loops over many numbers may read `bytes` themselves and move `position` past what they took. */
+/** Loops over many numbers may read `bytes` themselves and then move `position`. */
 export class VarintReader {
   bytes: Uint8Array;
   position: number;
@@ -83,8 +83,8 @@ export class VarintReader {
   unsigned(): number {
     const bytes = this.bytes;
     const at = this.position;
-    // Nearly all are of one to three bytes: those in 32-bit arithmetic. Beyond the end a byte is undefined, and no
-    // comparison below is true of it.
+    // Nearly all numbers have one to three bytes: those are read in 32-bit arithmetic. Past the end a byte is undefined, and
+    // every comparison below is false.
     const first = bytes[at]!;
     if (first < LOW_BITS) {
       this.position = at + 1;
@@ -124,12 +124,12 @@ export class VarintReader {
     return first % 2 === 0 ? magnitude : -magnitude;
   }
 
-  /** For callers that moved `position` without checking every byte. */
+  /** Throws when a caller moved `position` past the end. */
   mustEndWithin(): void {
     if (this.position > this.bytes.length) throw damaged();
   }
 
-  /** Throws where anything follows what was read. */
+  /** Throws when unread bytes are left. */
   mustBeAtEnd(): void {
     if (this.position !== this.bytes.length) throw damaged();
   }
@@ -142,7 +142,7 @@ export class VarintReader {
   }
 }
 
-/** The error of reading a payload that is not what was written. */
+/** The error for a payload that cannot be decoded. */
 export function damaged(): DomainError {
   return new DomainError('unavailable', 'a stored segment is damaged: restore the data directory from a backup');
 }

@@ -33,7 +33,7 @@ async function read(source: Parameters<typeof readSnapshots>[0]): Promise<Snapsh
   return snapshots;
 }
 
-/** Every snapshot of a market as the API's pages give it. */
+/** All snapshots of a market, from the API's pages. */
 async function pagesOf({ get }: Service, { symbol, conditionId }: StoredMarket, window = ''): Promise<Snapshot[]> {
   const snapshots: Snapshot[] = [];
   for (let cursor = ''; ; ) {
@@ -45,7 +45,7 @@ async function pagesOf({ get }: Service, { symbol, conditionId }: StoredMarket, 
   }
 }
 
-/** Of all markets, in the order of an export. */
+/** The snapshots of all markets, in the order of an export. */
 async function allPagesOf(archive: Archive): Promise<Snapshot[]> {
   const service = serviceOf(archive);
   const snapshots: Snapshot[] = [];
@@ -61,13 +61,13 @@ async function allPagesOf(archive: Archive): Promise<Snapshot[]> {
   return snapshots;
 }
 
-/** Equal down to the order of the fields. */
+/** Equal, also in the order of the fields. */
 function expectSame(found: readonly Snapshot[], expected: readonly Snapshot[]): void {
   expect(found.length).toBe(expected.length);
   for (const [i, snapshot] of found.entries()) expect(JSON.stringify(snapshot)).toBe(JSON.stringify(expected[i]));
 }
 
-/** Cut into chunks whose lengths `lengths` say, over and over. */
+/** A stream of `bytes` in chunks of these `lengths`, repeated until the end. */
 function streamOf(bytes: Uint8Array, lengths: readonly number[], onCancel = () => undefined) {
   let at = 0;
   let turn = 0;
@@ -96,7 +96,7 @@ function recordsOf(books: readonly OrderBook[], outcome: 'up' | 'down', stepMs: 
   );
 }
 
-/** Sizes of two sides that change by a few amounts over and over, more of them than a segment lists. */
+/** Books whose sizes change by a few amounts again and again: by more amounts than a segment's table has. */
 function steppedBooks(): OrderBook[] {
   const random = randomsOf(11);
   const below = (count: number) => Math.floor(random() * count);
@@ -146,7 +146,7 @@ describe('the snapshots of an export', () => {
     );
   });
 
-  test('are all that is read, of series and types some of which are not books, of as many markets as come', async () => {
+  test('are all that is read from several markets whose recordings also have other types of records', async () => {
     for (let seed = 1; seed <= 12; seed += 1) {
       using place = temporaryArchive();
       await importRecords(place.archive, generatedRecording(seed));
@@ -154,7 +154,7 @@ describe('the snapshots of an export', () => {
     }
   });
 
-  test('are those of the window alone, though segments are sent whole', async () => {
+  test('are only those of the window, although segments are sent whole', async () => {
     using place = temporaryArchive();
     const books = randomBooks(7, 700, { priceScale: 2, sizes: 'cents', levelsMax: 20, changesMax: 2 });
     const records = [...recordsOf(books.slice(0, 400), 'up', 10), ...recordsOf(books.slice(400), 'down', 13)];
@@ -186,9 +186,9 @@ describe('the snapshots of an export', () => {
       ],
     ],
     ['prices 0 and 1, crossed', [{ bidPrices: [1, 0], bidSizes: [1, 2], askPrices: [0, 1], askSizes: [3, 4] }]],
-    ['sizes that change by few amounts, up and down, whole and not', steppedBooks()],
+    ['sizes that change by a few amounts, up and down, whole and fractional', steppedBooks()],
     [
-      'one side that changes at its end alone, behind levels that stay',
+      'one side that changes only at its end, after levels that do not change',
       Array.from({ length: 30 }, (_, n) => ({
         bidPrices: [],
         bidSizes: [],
@@ -197,7 +197,7 @@ describe('the snapshots of an export', () => {
       })),
     ],
     [
-      'nothing but empty sides',
+      'only empty sides',
       Array.from({ length: 3 }, () => ({ bidPrices: [], bidSizes: [], askPrices: [], askSizes: [] })),
     ],
     [
@@ -210,7 +210,7 @@ describe('the snapshots of an export', () => {
     ],
   ])('are exact: %s', async (_, books) => {
     using place = temporaryArchive();
-    // An outcome says the same book at one time once.
+    // Equal books of one outcome and timestamp would be stored once.
     await importRecords(place.archive, [sampleMarket(), ...recordsOf(books, 'up', 1)]);
     const found = await read(await segmentsOf(place.archive));
     expect(found.map(({ bids, asks }) => ({ bids, asks }))).toEqual(
@@ -274,16 +274,16 @@ describe('a recording', () => {
     expect(isCancelled).toBe(true);
   });
 
-  test('gives snapshots that stay as they were while others are read', async () => {
+  test('gives snapshots that do not change while others are read', async () => {
     const { bytes, snapshots } = await shortRecording();
-    const held: Snapshot[] = [];
+    const found: Snapshot[] = [];
     const texts: string[] = [];
     for await (const snapshot of readSnapshots(bytes)) {
-      held.push(snapshot);
+      found.push(snapshot);
       texts.push(JSON.stringify(snapshot));
     }
-    expect(held.map((snapshot) => JSON.stringify(snapshot))).toEqual(texts);
-    expectSame(held, snapshots);
+    expect(found.map((snapshot) => JSON.stringify(snapshot))).toEqual(texts);
+    expectSame(found, snapshots);
   });
 
   test('that is cut off anywhere is refused, and says so', async () => {
@@ -305,7 +305,7 @@ describe('a recording', () => {
     for (let at = 0; at < bytes.length; at += 1) {
       const flipped = bytes.slice();
       flipped[at] = flipped[at]! ^ (1 << (at % 8));
-      const reason = at < FIRST_LINE.length ? /no recording of segments/ : /damaged|cut off/;
+      const reason = at < FIRST_LINE.length ? /not a recording in the segments format/ : /damaged|cut off/;
       await expect(read(flipped), String(at)).rejects.toThrow(reason);
     }
   });
@@ -318,7 +318,7 @@ describe('a recording', () => {
     const { bytes, snapshots } = await shortRecording();
     const frames = framesOf(bytes);
     expectSame(await read(sealed(frames)), snapshots);
-    // The frames' own digests stay behind them; those that were right before are wrong where something else stands in front.
+    // Each frame keeps its digest, which is wrong after other frames than before.
     const whole = frames.map((framed) => {
       const start = framed.byteOffset - bytes.byteOffset;
       return bytes.subarray(start, start + framed.length + DIGEST_BYTES);
@@ -326,48 +326,36 @@ describe('a recording', () => {
     await expect(read(new Uint8Array(Buffer.concat([FIRST_LINE, ...change(whole)])))).rejects.toThrow('damaged');
   });
 
-  test('whose frame says a length that none has is refused before all of that has come', async () => {
+  test('with a frame that is too long is refused before the frame is complete', async () => {
     const { bytes } = await shortRecording();
     new DataView(bytes.buffer).setUint32(FIRST_LINE.length + 1, 0xffff_ffff, true);
     await expect(read(bytes)).rejects.toThrow('damaged');
   });
 
-  test('that lacks a segment is refused by its count, whatever its digests say', async () => {
+  test('with a missing segment is refused by its count, even if its digests are correct', async () => {
     const frames = framesOf((await shortRecording()).bytes);
     expect(typesOf(frames)).toBe('MSRSRE');
-    await expect(read(sealed(frames.toSpliced(2, 1)))).rejects.toThrow('of 12 snapshots 6 have come');
+    await expect(read(sealed(frames.toSpliced(2, 1)))).rejects.toThrow('6 of 12 snapshots were read');
   });
 
   test.each<[string, (payload: Buffer) => Buffer, string]>([
-    [
-      'is of version 1',
-      (payload) => Buffer.concat([Buffer.of(1), payload.subarray(1)]),
-      'of a version that is not known',
-    ],
-    [
-      'is of version 3',
-      (payload) => Buffer.concat([Buffer.of(3), payload.subarray(1)]),
-      'of a version that is not known',
-    ],
+    ['is of version 1', (payload) => Buffer.concat([Buffer.of(1), payload.subarray(1)]), 'of an unknown version'],
+    ['is of version 3', (payload) => Buffer.concat([Buffer.of(3), payload.subarray(1)]), 'of an unknown version'],
     ['ends too soon', (payload) => payload.subarray(0, -1), ''],
     [
-      'edits a level that is not there',
+      'edits a level that does not exist',
       (payload) => Buffer.concat([payload.subarray(0, -1), Buffer.of(0xe1)]),
       'damaged',
     ],
     [
-      'puts a level behind where none is',
+      'inserts a level after one that does not exist',
       (payload) => Buffer.concat([payload.subarray(0, -1), Buffer.of(0xe6, 2)]),
       'damaged',
     ],
-    [
-      'has an operation that is none',
-      (payload) => Buffer.concat([payload.subarray(0, -1), Buffer.of(0xec)]),
-      'damaged',
-    ],
-  ])('whose segment %s is refused, whatever its digests say', async (_, change, reason) => {
+    ['has an unknown operation', (payload) => Buffer.concat([payload.subarray(0, -1), Buffer.of(0xec)]), 'damaged'],
+  ])('whose segment %s is refused, even if its digests are correct', async (_, change, reason) => {
     using place = temporaryArchive();
-    // The last byte of the payload takes the only level away.
+    // The last byte of the payload removes the only level.
     const books = [
       { bidPrices: [], bidSizes: [], askPrices: [0.5], askSizes: [1] },
       { bidPrices: [], bidSizes: [], askPrices: [], askSizes: [] },
@@ -377,24 +365,24 @@ describe('a recording', () => {
     expect(typesOf(frames)).toBe('MSRE');
     const body = bodyOf(frames[2]!);
     expect(body.at(-1)).toBe(0xe0);
-    const [of, payload] = [body.subarray(0, 3), body.subarray(3)];
-    const withSegment = (changed: Buffer) => sealed(frames.with(2, frame('R', Buffer.concat([of, changed]))));
+    const [range, payload] = [body.subarray(0, 3), body.subarray(3)];
+    const withSegment = (changed: Buffer) => sealed(frames.with(2, frame('R', Buffer.concat([range, changed]))));
     expect(await read(withSegment(payload))).toHaveLength(2);
     await expect(read(withSegment(change(payload)))).rejects.toThrow(reason);
   });
 
-  test('with frames of types that are not known is read all the same', async () => {
+  test('with frames of unknown types is read without them', async () => {
     const { bytes, snapshots } = await shortRecording();
     const frames = framesOf(bytes);
     expectSame(await read(sealed(frames.toSpliced(3, 0, frame('Z', { any: 'thing' })))), snapshots);
   });
 
-  test('with something after its end is refused', async () => {
+  test('with data after its end is refused', async () => {
     const { bytes } = await shortRecording();
     for (const more of [Buffer.from('\n'), bytes]) {
-      await expect(read(new Uint8Array(Buffer.concat([bytes, more])))).rejects.toThrow('goes on behind its end');
+      await expect(read(new Uint8Array(Buffer.concat([bytes, more])))).rejects.toThrow('has data after its end');
       await expect(read(streamOf(Buffer.concat([bytes, more]), [bytes.length]))).rejects.toThrow(
-        'goes on behind its end',
+        'has data after its end',
       );
     }
   });
@@ -403,9 +391,9 @@ describe('a recording', () => {
     ['{"type":"about:blank","title":"Unauthorized","status":401}'],
     ['{"type":"market","conditionId":"0x51","slug":"btc-updown-5m-1776323400"}\n'],
     ['bookreel segments 2\nM\u0000\u0000\u0000\u0000'],
-  ])('that is none is refused: %j', async (text) => {
+  ])('in another format is refused: %j', async (text) => {
     await expect(read(new Uint8Array(Buffer.from(text)))).rejects.toThrow(
-      'this is no recording of segments, version 1',
+      'this is not a recording in the segments format, version 1',
     );
   });
 });
@@ -413,7 +401,7 @@ describe('a recording', () => {
 describe('the file', () => {
   const text = readFileSync(SOURCE, 'utf8');
 
-  test('can be copied: it imports nothing, asks for nothing of Bun or Node, and has less than 150 lines', () => {
+  test('can be copied: it imports nothing, needs nothing of Bun or Node, and has less than 150 lines', () => {
     expect(text.split('\n').length).toBeLessThanOrEqual(150);
     expect(text).not.toMatch(/^\s*import\b|\bimport\(|\brequire\b|\bBun\b\.|\bBuffer\b|\bprocess\b/m);
   });
@@ -439,7 +427,7 @@ describe('the file', () => {
   });
 });
 
-describe('the description of the form', () => {
+describe('the description of the format', () => {
   const description = readFileSync(join(SOURCE, '..', 'segments.md'), 'utf8');
   const block = (language: string) => description.split(`\`\`\`${language}\n`)[1]!.split('```')[0]!;
 

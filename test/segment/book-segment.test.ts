@@ -36,7 +36,7 @@ function recordsOf(books: readonly OrderBook[]): BookRecord[] {
   return books.map((book, i) => ({ timestampMs: 1_776_323_400_000 + i * 100, id: i + 1, book }));
 }
 
-/** A book of `levels` on each side, in ticks of 10^-4; `shift` moves every price by so many ticks. */
+/** A book of `levels` on each side, in ticks of 10^-4; `shift` is the number of ticks that every price moves. */
 function largeBook(levels: number, shift: number, size: number): OrderBook {
   const bidPrices = Array.from({ length: levels }, (_, i) => (4999 - 2 * i - shift) / 1e4).filter(
     (price) => price >= 0,
@@ -53,7 +53,7 @@ function largeBook(levels: number, shift: number, size: number): OrderBook {
 }
 
 describe('a segment of books', () => {
-  test('is exactly what it was after the way through segments of any length', () => {
+  test('decodes to the encoded records, in segments of any length', () => {
     fc.assert(
       fc.property(segment, fc.constantFrom(1, 2, 7, 64, SEGMENT_RECORDS_MAX, 10_000), (records, countMax) => {
         expect(decodeAll(bookCodec, encodeAll(bookCodec, records, countMax))).toEqual(records);
@@ -62,7 +62,7 @@ describe('a segment of books', () => {
     );
   });
 
-  test('encodes from any record on without regard to those in front', () => {
+  test('does not depend on the records before its first one', () => {
     fc.assert(
       fc.property(segment, fc.nat(), (records, at) => {
         const from = at % records.length;
@@ -74,7 +74,7 @@ describe('a segment of books', () => {
     );
   });
 
-  test('survives every level changing: more than 256 edits a side', () => {
+  test('keeps books in which every level changes: more than 256 edits a side', () => {
     const books = Array.from({ length: 12 }, (_, i) => largeBook(1200, i % 2, 10 + i));
     const records = recordsOf([...books, EMPTY, largeBook(1200, 0, 5), EMPTY, EMPTY]);
     expect(decodeAll(bookCodec, encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX))).toEqual(records);
@@ -123,8 +123,8 @@ describe('a segment of books', () => {
     expect(decodeAll(bookCodec, encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX))).toEqual(records);
   });
 
-  test('keeps large sizes next to fine ones, wherever the scale of their segment ends', () => {
-    // Sizes of 2 decimals up to where their digits at `scale` decimals reach 2^53, and one that needs the scale.
+  test('keeps large sizes next to fine ones, up to the limit of every scale', () => {
+    // Sizes of 2 decimals, up to 2^53 in units of the scale, and one size that needs the scale.
     const sizesUpToTheEnd = fc.integer({ min: 3, max: 12 }).chain((scale) => {
       const centsMax = Math.floor(Number.MAX_SAFE_INTEGER / 10 ** (scale - 2));
       const cents = fc.integer({ min: Math.floor(centsMax / 8), max: centsMax }).map((digits) => digits / 100);
@@ -143,12 +143,12 @@ describe('a segment of books', () => {
 });
 
 describe('encoding', () => {
-  test('gives the same bytes for books that share what did not change as for books that share nothing', () => {
+  test('gives the same bytes whether or not books share their unchanged arrays', () => {
     fc.assert(
       fc.property(segment, (records) => {
-        const held: OrderBook[] = [];
+        const books: OrderBook[] = [];
         const shared = records.map((record): BookRecord => {
-          const before = held.at(-1);
+          const before = books.at(-1);
           const same = (name: keyof OrderBook) =>
             before !== undefined && Bun.deepEquals(before[name], record.book[name]) ? before[name] : record.book[name];
           const book: OrderBook = {
@@ -157,7 +157,7 @@ describe('encoding', () => {
             askPrices: same('askPrices'),
             askSizes: same('askSizes'),
           };
-          held.push(book);
+          books.push(book);
           return { ...record, book };
         });
         const apart = records.map((record) => ({ ...record, book: structuredClone(record.book) }));
@@ -170,9 +170,9 @@ describe('encoding', () => {
   });
 
   test.each([
-    ['the last ones leave no scale that fits all', [5, 0.5, 0.25, 0.125, 0.0625, 0.000001, 1e-9, 1e-12, 1e11, 1e14, 7]],
+    ['in the end no scale fits all', [5, 0.5, 0.25, 0.125, 0.0625, 0.000001, 1e-9, 1e-12, 1e11, 1e14, 7]],
     ['one scale fits all in the end', [5, 0.5, 80, 0.25, 80.5, 0.125, 0.0625, 3, 0.000001, 17, 18, 1e-9, 5]],
-  ])('begins a segment again, as often as need be, when a later book needs a finer scale; %s', (_, sizes) => {
+  ])('starts a segment again, as often as necessary, when a later book needs a finer scale; %s', (_, sizes) => {
     // Most books refine the sizes of the one before.
     const books = sizes.map((size, i) => ({
       bidPrices: [0.5, i % 2 === 0 ? 0.4 : 0.4321],
@@ -188,7 +188,7 @@ describe('encoding', () => {
 });
 
 describe('a segment', () => {
-  test('holds at most the named number of records', () => {
+  test('has at most the given number of records', () => {
     const records = recordsOf(randomBooks(1, 500, { priceScale: 2, sizes: 'whole', levelsMax: 3, changesMax: 1 }));
     expect(bookCodec.encode(records, 0, 10_000).count).toBe(SEGMENT_RECORDS_MAX);
     expect(bookCodec.encode(records, 0, 5).count).toBe(5);
@@ -202,7 +202,7 @@ describe('a segment', () => {
     for (const payload of payloads) expect(payload.length).toBeLessThanOrEqual(SEGMENT_PAYLOAD_BYTES + 20);
   });
 
-  test('takes a few books when one alone is larger than that', () => {
+  test('has a few books even if the first one is larger than that', () => {
     const books = Array.from({ length: 40 }, (_, i) => largeBook(1500, i % 2, 1000 + i));
     const alone = bookCodec.encode(recordsOf(books.slice(0, 1)), 0, 1).payload.length;
     expect(alone).toBeGreaterThan(SEGMENT_PAYLOAD_BYTES);
@@ -211,7 +211,7 @@ describe('a segment', () => {
     expect(payload.length).toBeLessThanOrEqual(KEYFRAMES_PER_SEGMENT * alone + 100);
   });
 
-  test('gives its positions without its books', () => {
+  test('has its positions in its header', () => {
     fc.assert(
       fc.property(segment, (records) => {
         const { payload, count } = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX);
@@ -231,8 +231,8 @@ describe('a segment', () => {
   });
 });
 
-test('changes of size that a segment has often take a byte each', () => {
-  // To and fro by amounts that take four bytes each where they are written out.
+test('frequent changes of size take one byte each', () => {
+  // Up and down by amounts that take four bytes each outside the table.
   const amounts = [500.37, 777.77, 640.01];
   const books = Array.from({ length: 100 }, (_, i): OrderBook => {
     const size = 5000 + (i % 2 === 0 ? 0 : amounts[Math.floor(i / 2) % 3]!);
@@ -240,7 +240,7 @@ test('changes of size that a segment has often take a byte each', () => {
   });
   const { payload, count } = bookCodec.encode(recordsOf(books), 0, SEGMENT_RECORDS_MAX);
   expect(count).toBe(100);
-  // Without the byte that says how many edits there are.
+  // Each record also has a byte with the number of edits.
   expect(payload.length).toBeLessThan(2 * 100 + 40);
   expect(bookCodec.decode(payload)).toEqual(recordsOf(books));
 });
@@ -251,7 +251,7 @@ describe('the positions of a segment', () => {
     maxLength: SEGMENT_RECORDS_MAX,
   });
 
-  test('come back, whatever repeats in them and however often', () => {
+  test('are decoded as encoded, with any repetition of steps', () => {
     fc.assert(
       fc.property(steps, steps, fc.nat(3), (times, ids, repeats) => {
         // Each step several times, so that there are runs of equal ones.
@@ -260,7 +260,7 @@ describe('the positions of a segment', () => {
         const position = { timestampMs: 1_776_323_400_000, id: 1 };
         const records = timeSteps.slice(0, SEGMENT_RECORDS_MAX).map((step, i): BookRecord => {
           position.timestampMs += step;
-          // Upwards and downwards, and never the same one twice.
+          // Up and down, and no step of 0.
           position.id += 1 + (idSteps[i % idSteps.length]! % 1000) - (i % 5 === 4 ? 3 : 0);
           return { timestampMs: position.timestampMs, id: Math.max(1, position.id), book: EMPTY };
         });
@@ -270,28 +270,28 @@ describe('the positions of a segment', () => {
     );
   });
 
-  test('take hardly a byte where they come at a pace', () => {
+  test('take almost no bytes when all steps are equal', () => {
     const records = Array.from({ length: SEGMENT_RECORDS_MAX }, (_, i) => ({
       timestampMs: 1000 * i,
       id: i + 1,
       book: EMPTY,
     }));
-    // One byte a record says that nothing changes.
+    // Each record has one byte: no edits.
     expect(bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX).payload.length).toBeLessThan(SEGMENT_RECORDS_MAX + 20);
   });
 });
 
 describe('a reader', () => {
-  /** One segment as far as one segment goes. */
+  /** The first segment of the records. */
   const payloads = segment.map((records) => {
     const { payload, count } = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX);
-    return { held: records.slice(0, count), payload };
+    return { encoded: records.slice(0, count), payload };
   });
 
-  test('serves one segment after another, and is not disturbed by damaged ones', () => {
+  test('reads one segment after another, also after damaged ones', () => {
     const reader = new BookReader();
     fc.assert(
-      fc.property(payloads, fc.nat(), fc.boolean(), ({ held, payload }, at, cut) => {
+      fc.property(payloads, fc.nat(), fc.boolean(), ({ encoded, payload }, at, cut) => {
         if (cut) {
           expect(() => {
             reader.open(payload.slice(0, at % payload.length));
@@ -299,7 +299,7 @@ describe('a reader', () => {
           }).toThrow(DomainError);
         }
         reader.open(payload);
-        for (const { book } of held) {
+        for (const { book } of encoded) {
           expect(reader.advance()).toBe(true);
           expect(bookOf(reader)).toEqual(book);
         }
@@ -309,31 +309,31 @@ describe('a reader', () => {
     );
   });
 
-  test('goes to any book at once, and on from there', () => {
+  test('advances to any book, and from there to the next', () => {
     const reader = new BookReader();
     fc.assert(
-      fc.property(payloads, fc.nat(), fc.nat(), ({ held, payload }, one, other) => {
-        const [first, second] = [one % held.length, other % held.length].sort((a, b) => a - b);
+      fc.property(payloads, fc.nat(), fc.nat(), ({ encoded, payload }, one, other) => {
+        const [first, second] = [one % encoded.length, other % encoded.length].sort((a, b) => a - b);
         reader.open(payload);
         for (const index of [first!, second!]) {
           reader.advanceTo(index);
           expect(reader.index).toBe(index);
-          expect(bookOf(reader)).toEqual(held[index]!.book);
+          expect(bookOf(reader)).toEqual(encoded[index]!.book);
           expect([reader.bidEdits.length, reader.askEdits.length]).toEqual([0, 0]);
         }
-        expect(reader.advance()).toBe(second! + 1 < held.length);
-        expect(bookOf(reader)).toEqual(held[Math.min(second! + 1, held.length - 1)]!.book);
-        expect(() => reader.advanceTo(held.length)).toThrow(DomainError);
+        expect(reader.advance()).toBe(second! + 1 < encoded.length);
+        expect(bookOf(reader)).toEqual(encoded[Math.min(second! + 1, encoded.length - 1)]!.book);
+        expect(() => reader.advanceTo(encoded.length)).toThrow(DomainError);
       }),
       RUNS,
     );
   });
 
-  test('says how every book came from the one before', () => {
+  test('logs the edits between consecutive books', () => {
     type Level = readonly [number, number];
     const levels = (prices: readonly number[], sizes: readonly number[]) =>
       prices.map((price, i): Level => [price, sizes[i]!]);
-    /** What the log makes of `before`, new levels being taken from `after`. */
+    /** Applies the log to `before`; new levels come from `after`. */
     const edited = (before: readonly Level[], after: readonly Level[], log: EditLog): Level[] => {
       const made: Level[] = [];
       let at = 0;
@@ -347,13 +347,13 @@ describe('a reader', () => {
       return [...made, ...before.slice(at)];
     };
     fc.assert(
-      fc.property(payloads, ({ held, payload }) => {
+      fc.property(payloads, ({ encoded, payload }) => {
         const reader = new BookReader(payload);
         reader.advance();
         expect([reader.bidEdits.length, reader.askEdits.length]).toEqual([0, 0]);
-        for (let i = 1; i < held.length; i += 1) {
+        for (let i = 1; i < encoded.length; i += 1) {
           reader.advance();
-          const [before, after] = [held[i - 1]!.book, held[i]!.book];
+          const [before, after] = [encoded[i - 1]!.book, encoded[i]!.book];
           const bids = levels(after.bidPrices, after.bidSizes);
           const asks = levels(after.askPrices, after.askSizes);
           expect(edited(levels(before.bidPrices, before.bidSizes), bids, reader.bidEdits)).toEqual(bids);
@@ -371,8 +371,8 @@ describe('a reader', () => {
   });
 });
 
-test('a segment does not depend on what follows it, where that needs no finer scale', () => {
-  let held = 0;
+test('a segment does not depend on later records, unless they need a finer scale', () => {
+  let compared = 0;
   fc.assert(
     fc.property(segment, (records) => {
       const { payload, count } = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX);
@@ -380,11 +380,11 @@ test('a segment does not depend on what follows it, where that needs no finer sc
       const [a, b] = [new BookReader(payload), new BookReader(alone.payload)];
       if (a.priceScale !== b.priceScale || a.sizeScale !== b.sizeScale) return;
       expect(alone.payload).toEqual(payload);
-      if (count < records.length) held += 1;
+      if (count < records.length) compared += 1;
     }),
     RUNS,
   );
-  expect(held).toBeGreaterThan(20);
+  expect(compared).toBeGreaterThan(20);
 });
 
 test('books are the same when every level is', () => {

@@ -16,7 +16,7 @@ const books = fc
     ),
   );
 
-test('there is a quote exactly where a snapshot’s top differs from the one before', () => {
+test('a snapshot has a quote exactly when its top differs from that of the one before', () => {
   fc.assert(
     fc.property(books, (records) => {
       expect(deriveQuotes(undefined, records)).toEqual(quotesImpliedBy(records));
@@ -25,7 +25,7 @@ test('there is a quote exactly where a snapshot’s top differs from the one bef
   );
 });
 
-test('there is a mid exactly where a two-sided book’s mid differs from that of the snapshot before', () => {
+test('a snapshot has a mid exactly when it is two-sided and its mid differs from that of the one before', () => {
   fc.assert(
     fc.property(books, (records) => {
       expect(deriveMids(undefined, records)).toEqual(midsImpliedBy(records));
@@ -34,7 +34,7 @@ test('there is a mid exactly where a two-sided book’s mid differs from that of
   );
 });
 
-test('deriving a tail from the quote in force before it gives the tail of deriving all', () => {
+test('deriving from any snapshot on gives the same records as deriving from the first', () => {
   fc.assert(
     fc.property(books, fc.nat(), (records, at) => {
       const cut = records.length === 0 ? 0 : at % records.length;
@@ -48,7 +48,7 @@ test('deriving a tail from the quote in force before it gives the tail of derivi
   );
 });
 
-describe('a book that loses a side and finds it again', () => {
+describe('a book that loses a side and gets it back', () => {
   const book = (bid: number | undefined, ask: number | undefined): OrderBook => ({
     bidPrices: bid === undefined ? [] : [bid],
     bidSizes: bid === undefined ? [] : [1],
@@ -67,7 +67,7 @@ describe('a book that loses a side and finds it again', () => {
     expect(deriveQuotes(undefined, records).map(({ id }) => id)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('has a mid where it begins and where it is two-sided again, not where both sides move apart', () => {
+  test('has a mid at first and when it is two-sided again, not when both sides move apart', () => {
     expect(deriveMids(undefined, records)).toEqual([
       { timestampMs: 0, id: 1, price: 0.5 },
       { timestampMs: 2, id: 3, price: 0.5 },

@@ -14,10 +14,10 @@ import { recordsOf, snapshotOf, UP } from './snapshot-records.ts';
 const RUNS = { seed: 20260416, numRuns: 150 };
 const COMMA = 44;
 const DOWN: SnapshotLabels = { ...UP, assetId: '0', outcome: 'down' };
-/** One for all tests, as one serves all answers: what it remembers must suit every scale. */
+/** Shared by all tests, as by all answers: its cache must be right for every scale. */
 const OPENINGS = jsonOpenings();
 
-/** Writes `records` from `from` on through segments of at most `countMax`, with commas between, as an answer does. */
+/** Encodes `records` in segments of at most `countMax`, and writes those from `from` on, with commas as in an answer. */
 function written(
   records: readonly BookRecord[],
   labels: SnapshotLabels,
@@ -68,7 +68,7 @@ test('snapshots are the bytes that JSON.stringify writes for the documented reco
   );
 });
 
-test('values of any kept decimal are read back as the same numbers', () => {
+test('any exact decimal is read back as the same number', () => {
   const styles: fc.Arbitrary<BookStyle> = fc.record({
     priceScale: fc.constantFrom(2, 7, 12),
     sizes: fc.constantFrom('mixed', 'extremes'),
@@ -105,7 +105,7 @@ describe('single values', () => {
   });
 });
 
-test('writers of two outcomes share one buffer without disturbing each other', () => {
+test('writers of two outcomes can share one buffer', () => {
   fc.assert(
     fc.property(
       ordinary,
@@ -156,7 +156,7 @@ test('books larger than the buffer, the ladder and the edit log make them grow',
   expect(written(records, UP, 0, 1)).toBe(expected.join(','));
 });
 
-test('a buffer that is cleared and used again carries nothing over', () => {
+test('a cleared buffer has nothing of its earlier content', () => {
   const records = recordsOf(randomBooks(5, 20, { priceScale: 2, sizes: 'cents', levelsMax: 20, changesMax: 4 }));
   const { payload } = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX);
   const head = readSegmentHeader(payload);
@@ -170,7 +170,7 @@ test('a buffer that is cleared and used again carries nothing over', () => {
   }
 });
 
-test('labels are escaped as JSON wants it', () => {
+test('labels are escaped as in JSON', () => {
   const labels: SnapshotLabels = { ...UP, symbol: 'a"b\\c\u0001é€', timeframe: '\n' };
   const records = recordsOf([{ bidPrices: [], bidSizes: [], askPrices: [], askSizes: [] }]);
   expect(written(records, labels)).toBe(JSON.stringify(snapshotOf(records[0]!, labels)));

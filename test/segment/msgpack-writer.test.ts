@@ -74,7 +74,7 @@ test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 2 ** 
   },
 );
 
-test.each([0, 15, 16, 1000, 65_535, 65_536])('an array of %p begins as msgpackr begins it', (count) => {
+test.each([0, 15, 16, 1000, 65_535, 65_536])('an array of %p has the header that msgpackr writes', (count) => {
   const out = new ByteBuffer();
   appendArrayLength(out, count);
   expect(Buffer.from(out.view())).toEqual(Buffer.from(packr.pack(new Array(count).fill(0)).subarray(0, out.length)));
@@ -83,7 +83,7 @@ test.each([0, 15, 16, 1000, 65_535, 65_536])('an array of %p begins as msgpackr 
 test.each(['', 'a', 'x'.repeat(31), 'x'.repeat(32), 'é'.repeat(127)])(
   'the text %p is packed as msgpackr packs it',
   (text) => {
-    // msgpackr gives texts beyond ASCII a longer head than they need at times.
+    // msgpackr sometimes gives non-ASCII strings a longer header than they need.
     const packed = Buffer.from(msgpackText(text));
     expect(packr.unpack(packed)).toBe(text);
     if (/^[ -~]*$/.test(text)) expect(packed.equals(packr.pack(text))).toBe(true);

@@ -40,7 +40,7 @@ const segment = fc
       .map(([values, positions]): PriceRecord[] => values.map((value, i) => ({ ...positions[i]!, price: value }))),
   );
 
-test('a segment of prices is exactly what it was after the way through segments of any length', () => {
+test('prices are decoded as encoded, in segments of any length', () => {
   fc.assert(
     fc.property(segment, fc.constantFrom(1, 2, 7, SEGMENT_RECORDS_MAX, 10_000), (records, countMax) => {
       expect(decodeAll(priceCodec, encodeAll(priceCodec, records, countMax))).toEqual(records);
@@ -72,7 +72,7 @@ const trades = fc
     }),
   );
 
-test('what is known of trades goes the same way, whether all of it is, some, or nothing', () => {
+test('details of trades are decoded as encoded, whether all, some or none are known', () => {
   fc.assert(
     fc.property(trades, fc.constantFrom(1, 2, 7, SEGMENT_RECORDS_MAX, 10_000), (records, countMax) => {
       expect(decodeAll(priceCodec, encodeAll(priceCodec, records, countMax))).toEqual(records);
@@ -81,7 +81,7 @@ test('what is known of trades goes the same way, whether all of it is, some, or 
   );
 });
 
-test('trades that cut their segment short, or say what no trade can, are damaged', () => {
+test('a segment of trades that is cut off, or has invalid flags, is damaged', () => {
   const trade = { size: 5, side: 'sell', feeRateBps: 10, transactionHash: `0x${'ab'.repeat(32)}` } as const;
   const { payload } = priceCodec.encode([{ timestampMs: 1, id: 1, price: 0.5, trade }], 0, 1);
   for (let length = payload.length - 1; length > payload.length - 36; length -= 1) {
@@ -97,7 +97,7 @@ test('trades that cut their segment short, or say what no trade can, are damaged
   }
 });
 
-test('trades of one price are the same unless they say otherwise of each other', () => {
+test('trades of one price are the same unless their details contradict each other', () => {
   const trade = { size: 5, side: 'sell', feeRateBps: 10, transactionHash: undefined } as const;
   const record = { timestampMs: 1, id: 1, price: 0.5 };
   const same = (a: object, b: object) => priceCodec.same({ ...record, ...a }, { ...record, ...b });
@@ -108,22 +108,22 @@ test('trades of one price are the same unless they say otherwise of each other',
     expect(same({ trade }, { trade: { ...trade, ...other } })).toBe(false);
   }
   const known = { ...trade, transactionHash: `0x${'1'.repeat(64)}` };
-  for (const unsaid of [...Object.keys(known), 'nothing']) {
-    const less = { ...known, [unsaid]: undefined };
+  for (const unknown of [...Object.keys(known), 'nothing']) {
+    const less = { ...known, [unknown]: undefined };
     expect(same({ trade: known }, { trade: less })).toBe(true);
     expect(same({ trade: less }, { trade: known })).toBe(true);
   }
   expect(same({ trade: known }, { trade: { ...known, transactionHash: `0x${'2'.repeat(64)}` } })).toBe(false);
 });
 
-test('a segment holds at most the named number of prices', () => {
+test('a segment has at most the given number of prices', () => {
   const records = Array.from({ length: 300 }, (_, i) => ({ timestampMs: i, id: i + 1, price: i / 100 }));
   expect(priceCodec.encode(records, 0, 10_000).count).toBe(SEGMENT_RECORDS_MAX);
   expect(priceCodec.encode(records, 0, 3).count).toBe(3);
   expect(priceCodec.encode(records, 299, 3).count).toBe(1);
 });
 
-test('prices are the same when they are one number', () => {
+test('prices are the same when their numbers are equal', () => {
   expect(priceCodec.same({ timestampMs: 1, id: 1, price: 0.5 }, { timestampMs: 1, id: 2, price: 0.5 })).toBe(true);
   expect(priceCodec.same({ timestampMs: 1, id: 1, price: 0.5 }, { timestampMs: 1, id: 1, price: 0.6 })).toBe(false);
 });

@@ -9,7 +9,7 @@ import { decodeAll, encodeAll } from './round-trip.ts';
 
 const RUNS = { seed: 20260416, numRuns: 300 };
 
-/** Quotes whose sides repeat, vanish and change on their own. */
+/** Quotes whose sides repeat, disappear and change independently. */
 function randomQuotes(
   seed: number,
   count: number,
@@ -44,7 +44,7 @@ const segment = fc
     ),
   );
 
-test('a segment of quotes is exactly what it was after the way through segments of any length', () => {
+test('quotes are decoded as encoded, in segments of any length', () => {
   fc.assert(
     fc.property(segment, fc.constantFrom(1, 2, 7, SEGMENT_RECORDS_MAX, 10_000), (records, countMax) => {
       expect(decodeAll(quoteCodec, encodeAll(quoteCodec, records, countMax))).toEqual(records);
@@ -53,19 +53,19 @@ test('a segment of quotes is exactly what it was after the way through segments 
   );
 });
 
-test('a segment holds at most the named number of quotes', () => {
+test('a segment has at most the given number of quotes', () => {
   const records = randomQuotes(1, 300, 2, 'cents').map((quote, i) => ({ timestampMs: i, id: i + 1, quote }));
   expect(quoteCodec.encode(records, 0, 10_000).count).toBe(SEGMENT_RECORDS_MAX);
   expect(quoteCodec.encode(records, 0, 3).count).toBe(3);
   expect(quoteCodec.encode(records, 299, 3).count).toBe(1);
 });
 
-describe('quotes that could be mistaken for another', () => {
+describe('quotes that an encoder could confuse are kept', () => {
   const none: Quote = { bidPrice: undefined, bidSize: undefined, askPrice: undefined, askSize: undefined };
   test.each<[string, readonly Quote[]]>([
     ['empty books only', [none, none]],
     [
-      'a side that goes and comes back the same',
+      'a side that disappears and comes back the same',
       [{ ...none, bidPrice: 0.5, bidSize: 1 }, none, { ...none, bidPrice: 0.5, bidSize: 1 }],
     ],
     ['price 0 as the first one', [{ ...none, bidPrice: 0, bidSize: 5 }]],
@@ -89,7 +89,7 @@ describe('quotes that could be mistaken for another', () => {
   });
 });
 
-test('changes of size that a segment has often take a byte each', () => {
+test('frequent changes of size take one byte each', () => {
   const amounts = [500.37, 777.77, 640.01];
   const records = Array.from({ length: 100 }, (_, i) => ({
     timestampMs: 100 * i,

@@ -2,7 +2,7 @@ import type { Position } from '../../src/domain/page.ts';
 import type { SegmentCodec } from '../../src/segment/segment-header.ts';
 import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 
-/** All payloads that `records` take, each at most `countMax` long. */
+/** The payloads of all `records`, each with at most `countMax` of them. */
 export function encodeAll<R extends Position>(
   codec: SegmentCodec<R>,
   records: readonly R[],

@@ -7,7 +7,7 @@ import { priceCodec } from '../../src/segment/price-segment.ts';
 import { quoteCodec } from '../../src/segment/quote-segment.ts';
 import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 
-/** As they are written, in base64. They stay as they are: archives and exports hold such ones. */
+/** Payloads in base64. They must not change: archives and exports have such payloads. */
 const PAYLOADS = {
   scaled: {
     books:
@@ -32,7 +32,7 @@ const FIRST: OrderBook = {
   askSizes: [7, 12.34, 100_000, 5],
 };
 
-/** Written out: what payloads that archives hold say must not follow from code that may change. */
+/** Written out, so that no change of code can change the expected records. */
 const RECORDS: Readonly<Record<'scaled' | 'doubles', readonly BookRecord[]>> = {
   scaled: placed([
     FIRST,
@@ -61,16 +61,19 @@ function placed(books: readonly OrderBook[]): BookRecord[] {
   });
 }
 
-test.each(['scaled', 'doubles'] as const)('stored payloads of %s are what is written, and are read as that', (name) => {
-  const books = RECORDS[name];
-  const quotes = books.map(({ book, ...position }) => ({ ...position, quote: topOfBook(book) }));
-  const prices = books.map(({ book, ...position }) => ({ ...position, price: book.bidSizes[0] ?? 0.5 }));
-  const held = PAYLOADS[name];
-  const bytesOf = (base64: string) => new Uint8Array(Buffer.from(base64, 'base64'));
-  expect(bookCodec.encode(books, 0, SEGMENT_RECORDS_MAX).payload).toEqual(bytesOf(held.books));
-  expect(quoteCodec.encode(quotes, 0, SEGMENT_RECORDS_MAX).payload).toEqual(bytesOf(held.quotes));
-  expect(priceCodec.encode(prices, 0, SEGMENT_RECORDS_MAX).payload).toEqual(bytesOf(held.prices));
-  expect(bookCodec.decode(bytesOf(held.books))).toEqual([...books]);
-  expect(quoteCodec.decode(bytesOf(held.quotes))).toEqual(quotes);
-  expect(priceCodec.decode(bytesOf(held.prices))).toEqual(prices);
-});
+test.each(['scaled', 'doubles'] as const)(
+  'records of %s are encoded to the stored payloads, and decoded from them',
+  (name) => {
+    const books = RECORDS[name];
+    const quotes = books.map(({ book, ...position }) => ({ ...position, quote: topOfBook(book) }));
+    const prices = books.map(({ book, ...position }) => ({ ...position, price: book.bidSizes[0] ?? 0.5 }));
+    const stored = PAYLOADS[name];
+    const bytesOf = (base64: string) => new Uint8Array(Buffer.from(base64, 'base64'));
+    expect(bookCodec.encode(books, 0, SEGMENT_RECORDS_MAX).payload).toEqual(bytesOf(stored.books));
+    expect(quoteCodec.encode(quotes, 0, SEGMENT_RECORDS_MAX).payload).toEqual(bytesOf(stored.quotes));
+    expect(priceCodec.encode(prices, 0, SEGMENT_RECORDS_MAX).payload).toEqual(bytesOf(stored.prices));
+    expect(bookCodec.decode(bytesOf(stored.books))).toEqual([...books]);
+    expect(quoteCodec.decode(bytesOf(stored.quotes))).toEqual(quotes);
+    expect(priceCodec.decode(bytesOf(stored.prices))).toEqual(prices);
+  },
+);

@@ -27,7 +27,7 @@ function write(items: readonly Item[]): VarintWriter {
   return writer;
 }
 
-test('whatever was written is read back, in order and to the last byte', () => {
+test('all numbers are read back in order, to the last byte', () => {
   fc.assert(
     fc.property(fc.array(item, { maxLength: 400 }), (items) => {
       const bytes = write(items).view();
@@ -64,7 +64,7 @@ test.each<[number, number]>([
   expect(write([{ kind: 'unsigned', value }]).length).toBe(bytes);
 });
 
-test('bytes that end too early are an error, wherever they end', () => {
+test('bytes that end too early are refused, at any length', () => {
   fc.assert(
     fc.property(item, ({ kind, value }) => {
       const bytes = write([{ kind, value } as Item]).view();
@@ -76,7 +76,7 @@ test('bytes that end too early are an error, wherever they end', () => {
   );
 });
 
-describe('numbers that nobody wrote', () => {
+describe('invalid numbers', () => {
   const high = (count: number, last: number) => Uint8Array.from([...new Array<number>(count).fill(0xff), last]);
 
   test.each([
@@ -85,12 +85,12 @@ describe('numbers that nobody wrote', () => {
     ['a number without end', high(1000, 0xff)],
     ['a long number', high(40, 0x01)],
     ['zeros without end', new Uint8Array(1000).fill(0x80)],
-  ])('%s are an error', (_, bytes) => {
+  ])('are refused: %s', (_, bytes) => {
     expect(() => new VarintReader(bytes).unsigned()).toThrow(DomainError);
     expect(() => new VarintReader(Uint8Array.from([0xff, ...bytes])).signed()).toThrow(DomainError);
   });
 
-  test('any bytes are read to an error or a number, eight at most at a time', () => {
+  test('any bytes give a number or an error, of at most eight bytes (signed: nine)', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         for (const [kind, bytesMax] of [
@@ -113,7 +113,7 @@ describe('numbers that nobody wrote', () => {
   });
 });
 
-test('what was truncated is overwritten by what follows', () => {
+test('truncated bytes are overwritten', () => {
   const writer = write([{ kind: 'unsigned', value: 300 }]);
   const { length } = writer;
   writer.unsigned(MAX);

@@ -159,17 +159,13 @@ describe('a damaged recording', () => {
   test.each([
     ['its end', (bytes: Uint8Array) => bytes.slice(0, -50), 'is cut off at frame 6'],
     ['all but its first words', (bytes: Uint8Array) => bytes.slice(0, 19), 'is cut off at frame 1'],
-    ['half its first line', (bytes: Uint8Array) => bytes.slice(0, 9), 'is not in the form of segments'],
-    ['its first byte', (bytes: Uint8Array) => bytes.slice(1), 'is not in the form of segments'],
-    [
-      'its version',
-      (bytes: Uint8Array) => bytes.with(18, 50),
-      'in a version of the form of segments that is not known',
-    ],
+    ['half its first line', (bytes: Uint8Array) => bytes.slice(0, 9), 'is not in the segments format'],
+    ['its first byte', (bytes: Uint8Array) => bytes.slice(1), 'is not in the segments format'],
+    ['its version', (bytes: Uint8Array) => bytes.with(18, 50), 'in an unknown version of the segments format'],
     [
       'nothing, but has more',
       (bytes: Uint8Array) => Buffer.concat([bytes, bytes]),
-      'goes on behind its end at frame 7',
+      'has data after its end at frame 7',
     ],
     ['the order of its frames', (bytes: Uint8Array) => swapped(bytes), 'is damaged at frame 3'],
   ])('that lacks %s is refused', async (_, damage, reason) => {
