@@ -3,7 +3,7 @@ import type { InstantMs } from './instant.ts';
 
 /**
  * A key is `br_live_`, 40 base32 characters (200 random bits) and 7 characters of CRC-32 over the text before them.
- * The checksum shows a mistyped key, and a text that only looks like a key, without a look-up; it adds no secrecy.
+ * The checksum finds a mistyped key without a look-up; it adds no secrecy.
  * Alphabet: RFC 4648 base32 in lower case.
  */
 const PREFIX = 'br_live_';
@@ -13,7 +13,7 @@ const RANDOM_BYTES = 25;
 const CHECKSUM_CHARS = 7;
 const PUBLIC_CHARS = 6;
 
-/** A key as the store knows it: never the key itself. */
+/** A stored key, without the key itself. */
 export interface ApiKey {
   /** `key_…`; stays the same through rotations. */
   readonly id: string;
@@ -22,7 +22,7 @@ export interface ApiKey {
   readonly tier: string;
   /** Overrides the tier's requests a minute. */
   readonly requestsPerMinute: number | undefined;
-  /** Nothing later is shown to it; undefined: everything is. */
+  /** The key reads nothing later than this; undefined: no limit. */
   readonly asOfMs: InstantMs | undefined;
   /** The key's first characters, enough to tell keys apart and no help in guessing one. */
   readonly prefix: string;
@@ -37,7 +37,7 @@ export function generateKey(): string {
   return body + checksum(body);
 }
 
-/** What may be shown of a key: its prefix and 6 of its 40 random characters. */
+/** The part of a key that may be shown: its prefix and 6 of its 40 random characters. */
 export function publicPrefix(key: string): string {
   return key.slice(0, PREFIX.length + PUBLIC_CHARS);
 }
@@ -47,7 +47,7 @@ export function generateKeyId(): string {
   return `${ID_PREFIX}${base32(bitsOf(randomBytes(7))).slice(0, 10)}`;
 }
 
-/** Whether `text` begins as key ids do, and no key does. */
+/** Whether `text` begins like a key id; keys begin differently. */
 export function isKeyId(text: string): boolean {
   return text.startsWith(ID_PREFIX);
 }
@@ -61,7 +61,7 @@ function bitsOf(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('');
 }
 
-/** A character per five bits; fewer at the end are left out. */
+/** One character per five bits; drops fewer than five at the end. */
 function base32(bits: string): string {
   return bits.replace(/(.{5})|.{1,4}$/g, (_, five?: string) => (five ? ALPHABET[Number.parseInt(five, 2)]! : ''));
 }

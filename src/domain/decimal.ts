@@ -1,12 +1,12 @@
 /**
- * Exact decimals carried by doubles. A decimal of at most 15 significant digits survives the way to a double and back
- * to the shortest text unchanged (IEEE 754 binary64 guarantees DBL_DIG = 15), so a number that passed `parseDecimal` or
- * `isExactDecimal` *is* the decimal that was written; nothing in this program rounds one.
+ * Exact decimals in doubles. A decimal of at most 15 significant digits is unchanged after conversion to a double and back to
+ * the shortest text (IEEE 754 binary64 guarantees DBL_DIG = 15). So a number that passed `parseDecimal` or `isExactDecimal`
+ * *is* the written decimal; this program never rounds one.
  */
 export const DECIMAL_PLACES_MAX = 12;
 export const SIGNIFICANT_DIGITS_MAX = 15;
 
-/** Longer texts are no decimals that anybody wrote: reading their digits would take ever longer. */
+/** Longer texts are refused: no publisher writes them, and reading them takes time. */
 const DECIMAL_CHARS_MAX = 400;
 const DECIMAL_TEXT = /^(-?)(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
 const POINT = 46;
@@ -21,14 +21,14 @@ export function powerOfTen(exponent: number): number {
 
 /**
  * Reads a decimal as JSON or a venue writes it (`0.48`, `.48`, `-3`, `1e3`).
- * Undefined when it is not a decimal, or needs more than 12 decimals or 15 significant digits: such a value would have
- * to be rounded, so it is refused. Zeros that add nothing (`0.4800`) do not count.
+ * Undefined when it is not a decimal, or needs more than 12 decimals or 15 significant digits: it is refused rather than
+ * rounded. Trailing zeros (`0.4800`) do not count.
  */
 export function parseDecimal(text: string): number | undefined {
   return isPlainDecimal(text) ? Number(text) : parseAnyDecimal(text);
 }
 
-/** `123`, `0.48`: digits with at most one point among them, within the limits. Recordings are full of these. */
+/** `123`, `0.48`: digits with at most one point among them, within the limits. Most numbers in recordings are of this form. */
 function isPlainDecimal(text: string): boolean {
   const length = text.length;
   if (length === 0 || length > SIGNIFICANT_DIGITS_MAX) return false;
@@ -56,7 +56,7 @@ function parseAnyDecimal(text: string): number | undefined {
   if (significant === '') return 0;
   const decimals = fraction.length - exponent - (digits.length - significant.length);
   if (decimals > DECIMAL_PLACES_MAX) return undefined;
-  // Zeros that a positive exponent or a long integer appends count as digits: they must be held too.
+  // Trailing zeros of an integer, or of a positive exponent, count as digits: a double must keep them too.
   if (significant.length + Math.max(0, -decimals) > SIGNIFICANT_DIGITS_MAX) return undefined;
   const value = Number(`${significant}e${-decimals}`);
   return sign === '-' ? -value : value;
@@ -69,21 +69,21 @@ export function decimalPlaces(value: number): number | undefined {
   for (let places = 0; places <= DECIMAL_PLACES_MAX; places += 1) {
     const scaled = Math.round(magnitude * POWERS_OF_TEN[places]!);
     if (scaled >= 1e15) return undefined;
-    // An exact integer over an exact power of ten: the division gives the double nearest to that decimal.
+    // An exact integer divided by an exact power of ten is the double nearest to that decimal.
     if (scaled / POWERS_OF_TEN[places]! === magnitude) return places;
   }
   return undefined;
 }
 
-/** Whether a parsed JSON number is a decimal that this program keeps: see `decimalPlaces`. */
+/** Whether a parsed JSON number is an exact decimal within the limits, see `decimalPlaces`. */
 export function isExactDecimal(value: number): boolean {
   return decimalPlaces(value) !== undefined;
 }
 
 /**
- * Reads a figure that its publisher computed in binary floating point: a reference price, a volume, a liquidity. It is kept
- * when a double carries it unchanged: its shortest text is the decimal that was written, which 15 significant digits
- * always are and 16 or 17 often. Undefined when it would have to be rounded, or is no decimal.
+ * Reads a number that its publisher computed in binary floating point: a reference price, a volume, a liquidity. It is
+ * accepted when the shortest text of its double is the written decimal: always with 15 significant digits, often with 16 or
+ * 17. Undefined when a double would round it, or it is not a decimal.
  */
 export function parseFigure(text: string): number | undefined {
   const decimal = parseDecimal(text);
@@ -94,7 +94,7 @@ export function parseFigure(text: string): number | undefined {
   return Number.isFinite(value) && significantOf(text) === significantOf(String(value)) ? value : undefined;
 }
 
-/** Sign, significant digits and the power of ten that they are counted in: equal texts are equal decimals. */
+/** Sign, significant digits and their power of ten: equal texts are equal decimals. */
 function significantOf(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = DECIMAL_TEXT.exec(text) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/, '');

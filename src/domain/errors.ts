@@ -1,6 +1,6 @@
 /**
- * What a caller can run into, by kind. `http/response/problem.ts` maps each kind to a status, `cli` to an exit code.
- * Anything that is not a DomainError is a defect of ours: it is logged and never shown.
+ * The errors that a user can cause. `http/response/problem.ts` maps each kind to a status, `cli` to an exit code. Any other
+ * error is a bug in this program: it is logged and never shown.
  */
 export type ErrorKind =
   | 'malformed-request'
@@ -17,14 +17,14 @@ export type ErrorKind =
   | 'unavailable'
   | 'busy';
 
-/** One refused parameter: where it is, its name, and what would be accepted. */
+/** One refused parameter: its place, its name, and the accepted values. */
 export interface ParameterIssue {
   readonly in: 'path' | 'query';
   readonly name: string;
   readonly message: string;
 }
 
-/** An error its reader caused or can mend. `message` is one sentence that says what to do. */
+/** An error that the user caused or can fix. `message` is one sentence that says what to do. */
 export class DomainError extends Error {
   readonly kind: ErrorKind;
   readonly issues: readonly ParameterIssue[] | undefined;

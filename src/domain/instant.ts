@@ -1,21 +1,21 @@
 import { type TString, Type } from 'typebox';
 import { DomainError } from './errors.ts';
 
-/** Unix milliseconds, UTC. Inside the program every time is one of these; ISO text exists at the edges only. */
+/** Unix milliseconds. All times inside the program; ISO text exists only in input and output. */
 export type InstantMs = number;
 
 /** 9999-12-31T23:59:59.999Z: the last instant that the four-digit ISO form can write. */
 export const INSTANT_MAX_MS = 253_402_300_799_999;
 
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2}))?$/;
-/** What `formatInstant` writes. */
+/** The form that `formatInstant` writes. */
 const WRITTEN = '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$';
 const PLAIN_DIGITS = /^(?:0|[1-9]\d*)$/;
 const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /**
  * Parses `YYYY-MM-DD`, or `YYYY-MM-DDTHH:MM[:SS[.fraction]]` followed by `Z` or a numeric offset.
- * A bare date is its midnight in UTC; a fraction finer than a millisecond is cut off (the instant's own millisecond).
+ * A date alone is its midnight in UTC; digits after the milliseconds are dropped.
  * Returns undefined for anything else, for dates that do not exist, and for instants outside 1970…9999.
  */
 export function parseIso(text: string): InstantMs | undefined {
@@ -30,7 +30,7 @@ export function parseIso(text: string): InstantMs | undefined {
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
   const offsetMs = parseOffsetMs(zone);
   if (offsetMs === undefined) return undefined;
-  // Date.UTC reads years 0..99 as 19xx; those lie outside the range that is accepted anyway.
+  // Date.UTC would read years 0 to 99 as 19xx.
   if (y < 1970) return undefined;
   const millis = Number(fraction.padEnd(3, '0').slice(0, 3));
   const instantMs = Date.UTC(y, mo - 1, d, Number(hour), Number(minute), Number(second), millis) - offsetMs;
@@ -67,7 +67,7 @@ export function instantText(description: string): TString {
   return Type.String({ format: 'date-time', pattern: WRITTEN, description });
 }
 
-/** `2026-04-16T07:10:04.123Z`. Throws for what is not an instant: stored times always are. */
+/** `2026-04-16T07:10:04.123Z`. Throws DomainError 'unavailable' for a number that is not an instant. */
 export function formatInstant(instantMs: InstantMs): string {
   if (!isInstant(instantMs)) throw new DomainError('unavailable', `a stored time is out of range: ${instantMs}`);
   return new Date(instantMs).toISOString();

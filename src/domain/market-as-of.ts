@@ -2,32 +2,31 @@ import { formatInstant, type InstantMs } from './instant.ts';
 import { type MarketResource, marketResource } from './market.ts';
 import { type StatedMarket, withDefaults } from './market-statement.ts';
 
-/** A market as it was known at an instant; what is not known of that instant any more is undefined. */
+/** A market as it was known at an instant; a field whose value at that instant is unknown is undefined. */
 export type MarketAsOf<M extends StatedMarket = StatedMarket> = Omit<M, 'createdMs'> & {
   readonly createdMs: InstantMs | undefined;
 };
 
-/** No market is listed longer before its window begins: the venue does it a day or two before. */
+/** A market is listed at most this long before its window; the venue lists it a day or two before. */
 export const LISTED_AHEAD_MS_MAX = 7 * 86_400_000;
 
 /**
- * Whether a market had been listed by `asOfMs`: when it was created, or when the first record of it is where that is known and
- * earlier; or, where only this archive's own time is known, when its window began.
+ * Whether a market was listed by `asOfMs`: from its creation or its first record on, whichever is earlier, and at the latest
+ * from the start of its window on (a creation time may be the time at which this archive stored it).
  */
 export function isListed(market: StatedMarket, asOfMs: InstantMs, firstRecordMs?: InstantMs): boolean {
   return listedMs(market, firstRecordMs) <= asOfMs;
 }
 
-/** The first instant at which `isListed` says so. */
+/** The first instant at which `isListed` is true. */
 export function listedMs({ createdMs, startMs }: StatedMarket, firstRecordMs: InstantMs = Infinity): InstantMs {
   const aheadMs = Math.max(Math.min(createdMs, firstRecordMs), startMs - LISTED_AHEAD_MS_MAX + 1);
   return Math.min(startMs, aheadMs);
 }
 
 /**
- * How it ended is known from `resolvedMs` on, and never where that is not known; the price at the start from the start
- * on. What changes all the time, and is held as it was last, is not known of any earlier time: volume, liquidity, and when it
- * was updated.
+ * The winner and the final price are known from `resolvedMs` on, never without it; the start price from the start on. Volume,
+ * liquidity and the time of the last update are unknown: the archive keeps only their last values.
  */
 export function marketAsOf<M extends StatedMarket>(market: M, asOfMs: InstantMs): MarketAsOf<M> {
   const { resolvedMs, createdMs, startMs } = market;
@@ -47,7 +46,7 @@ export function marketAsOf<M extends StatedMarket>(market: M, asOfMs: InstantMs)
   };
 }
 
-/** Such a market on the wire. */
+/** A market as of an instant, on the wire. */
 export function marketResourceAsOf(market: StatedMarket, asOfMs: InstantMs): MarketResource {
   const { createdMs, ...known } = marketAsOf(market, asOfMs);
   return {

@@ -1,7 +1,7 @@
 import type { Market, MarketResource } from './market.ts';
 import type { MarketAsOf } from './market-as-of.ts';
 
-/** What a field of a market holds. An id is decimal digits, an instant Unix milliseconds (ISO 8601 on the wire). */
+/** The kind of a field's value. An id is decimal digits, an instant Unix milliseconds (ISO 8601 on the wire). */
 type MarketFieldKind =
   | 'conditionId'
   | 'id'
@@ -15,8 +15,8 @@ type MarketFieldKind =
   | 'figure';
 
 /**
- * The fields that are known of a market, in the API's order: their names in records, where a market holds them, and what they
- * are. (`outcomes` is always up and down, before `clobTokenIds`.)
+ * The fields of a market in the API's order: name in records, property of `Market`, kind. (`outcomes` is always up and down,
+ * before `clobTokenIds`.)
  */
 export const MARKET_FIELDS = [
   { name: 'conditionId', held: 'conditionId', kind: 'conditionId' },
@@ -42,7 +42,7 @@ export const MARKET_FIELDS = [
 
 export type MarketField = (typeof MARKET_FIELDS)[number];
 
-/** What recordings stated of a field: defaults, and when this archive heard of the market, are no part of it. */
+/** The value of a field that recordings stated; undefined for defaults and for this archive's own times. */
 export function statedOf(market: MarketAsOf, held: MarketField['held']) {
   switch (held) {
     case 'active':

@@ -4,29 +4,29 @@ import type { Market } from './market.ts';
 
 type IdentifyingField = 'conditionId' | 'slug' | 'symbol' | 'timeframe' | 'clobTokenIds' | 'startMs' | 'endMs';
 
-/** What a recording says about a market: what identifies it, and of the rest what it knows. */
+/** What a recording says about a market: the identifying fields, and any others. */
 export type MarketStatement = Pick<Market, IdentifyingField> & {
   readonly [Field in Exclude<keyof Market, IdentifyingField>]?: Market[Field] | undefined;
 };
 
-/** Fields that a market always has a value for, stated or not. */
+/** Fields with a default value. */
 export type DefaultedField = 'active' | 'closed' | 'volume' | 'liquidity';
 
 type Known = Pick<MarketStatement, 'marketId' | 'eventId' | 'resolvedMs' | 'priceStart' | 'priceEnd'>;
 type Stated = Pick<MarketStatement, DefaultedField>;
 
-/** What is true of an unresolved market that nobody said more of. */
+/** The defaults: those of an unresolved market. */
 const UNSTATED: Pick<Market, DefaultedField> = { active: true, closed: false, volume: 0, liquidity: 0 };
 
-/** A market put together from statements. */
+/** A market merged from statements. */
 export interface StatedMarket extends Market {
-  /** Which of the defaulted fields were stated, and as what. */
+  /** The defaulted fields as stated; undefined when not stated. */
   readonly stated: { readonly [Field in DefaultedField]: Market[Field] | undefined };
-  /** The latest statement's own time; undefined when it had none, and updatedMs is when the archive heard of it. */
+  /** The latest statement's own time; undefined when it had none: updatedMs is then the time of the import. */
   readonly statedUpdatedMs: InstantMs | undefined;
 }
 
-/** A market that is known from one statement: what that leaves open is what is true of an unresolved market. */
+/** A market from one statement; other fields get the values of an unresolved market. */
 export function firstStated(said: MarketStatement, nowMs: InstantMs): StatedMarket {
   const { active, closed, volume, liquidity, ...known } = said;
   return withDefaults({
@@ -44,7 +44,7 @@ export function firstStated(said: MarketStatement, nowMs: InstantMs): StatedMark
   });
 }
 
-/** A market whose defaulted fields follow from what was stated. */
+/** Sets the defaulted fields from the stated ones. */
 export function withDefaults<M extends Omit<StatedMarket, DefaultedField>>(
   market: M,
 ): M & Pick<Market, DefaultedField> {
@@ -59,17 +59,17 @@ export function withDefaults<M extends Omit<StatedMarket, DefaultedField>>(
 }
 
 /**
- * What is known of a market after one more statement; `held` itself when that adds nothing. A statement that knows the
- * winner outranks one that does not; of two alike the one with the later updatedMs, and any time outranks none.
+ * Merges one more statement into a market; returns `held` itself when nothing changes. A statement with a winner outranks one
+ * without; then the later updatedMs outranks the earlier, and any updatedMs outranks none.
  *
- *   higher rank   what it says replaces what is held
- *   equal rank    unknown fields are filled; volume and liquidity take the larger, a market that either calls closed or
- *                 inactive is so: whichever came first, and however often, the result is the same
+ *   higher rank   the statement's fields replace the market's
+ *   equal rank    unknown fields are filled; volume and liquidity take the larger value; the market is closed, or inactive,
+ *                 if either says so. The result does not depend on the order of statements or on repeats
  *   lower rank    unknown fields are filled
  *
- * Of two times of creation the earlier one holds, whatever the ranks.
+ * The earlier creation time is kept, whatever the ranks.
  *
- * Throws DomainError 'rejected-record' when the statement contradicts what identifies the market, or its winner.
+ * Throws DomainError 'rejected-record' when the statement contradicts the market's identifying fields or its winner.
  */
 export function afterStatement(held: StatedMarket, said: MarketStatement, nowMs: InstantMs): StatedMarket {
   refuseContradiction(held, said);
@@ -81,13 +81,13 @@ export function afterStatement(held: StatedMarket, said: MarketStatement, nowMs:
   return { ...merged, updatedMs: held.statedUpdatedMs ?? nowMs };
 }
 
-/** Positive when the statement outranks what is held. */
+/** Positive when the statement outranks the market. */
 function compareRank(held: StatedMarket, said: MarketStatement): number {
   const resolved = Number(said.winner !== undefined) - Number(held.winner !== undefined);
   return resolved || (said.updatedMs ?? -1) - (held.statedUpdatedMs ?? -1);
 }
 
-/** Of what a market need not have, what `first` says, else what `second` does. */
+/** Each optional field from `first`, or from `second` when `first` does not have it. */
 function either(first: Known, second: Known) {
   return {
     marketId: knownId(first.marketId, second.marketId),
@@ -148,7 +148,7 @@ function knownId(id = '0', other = '0'): string {
   return id === '0' ? other : id;
 }
 
-/** Of two lists of asset ids the known ones; `first` decides where both know one. */
+/** The known asset ids of two lists; `first` decides when both know one. */
 export function knownTokenIds(first: Market['clobTokenIds'], second: Market['clobTokenIds']): Market['clobTokenIds'] {
   return [knownId(first[0], second[0]), knownId(first[1], second[1])];
 }
@@ -158,7 +158,7 @@ function refuseContradiction(held: Market, said: MarketStatement): void {
     if (before === after) return;
     throw new DomainError(
       'rejected-record',
-      `market ${said.conditionId} is held with ${field} ${before}, and this record says ${after}: one of the two recordings is wrong`,
+      `market ${said.conditionId} is stored with ${field} ${before}, but this record says ${after}: one of the two recordings is wrong`,
     );
   };
   refuse('slug', held.slug, said.slug);
@@ -170,7 +170,7 @@ function refuseContradiction(held: Market, said: MarketStatement): void {
   for (const index of [0, 1] as const) {
     const [before, after] = [held.clobTokenIds[index], said.clobTokenIds[index]];
     if (before !== '0' && after !== '0') refuse('clobTokenIds', before, after);
-    // Each may name one outcome only, and both the same asset.
+    // An asset id must not belong to one outcome here and to the other there.
     const other = said.clobTokenIds[1 - index]!;
     if (other !== '0' && other === before) refuse('clobTokenIds', held.clobTokenIds.join(), said.clobTokenIds.join());
   }

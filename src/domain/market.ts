@@ -6,18 +6,18 @@ import { AssetId, EventId, MarketId } from './numeric-id.ts';
 import { OUTCOMES, type Outcome, OutcomeName } from './outcome.ts';
 import { type Timeframe, TimeframeName } from './timeframe.ts';
 
-/** A market as the program holds it: times in Unix milliseconds, what is unknown undefined. */
+/** A market inside the program: times in Unix milliseconds, unknown values undefined. */
 export interface Market {
   /** `0x` and hex digits, lower case. */
   readonly conditionId: string;
-  /** Numeric string; `"0"` when the recording did not know it. */
+  /** Numeric string; `"0"` when unknown. */
   readonly marketId: string;
   readonly eventId: string;
   readonly slug: string;
   /** Coin code, lower case. */
   readonly symbol: string;
   readonly timeframe: Timeframe;
-  /** Asset ids of up and down, in this order; `"0"` when the recording did not know one. */
+  /** Asset ids of up and down, in this order; `"0"` when unknown. */
   readonly clobTokenIds: readonly [up: string, down: string];
   readonly active: boolean;
   readonly closed: boolean;
@@ -69,10 +69,8 @@ export const MarketResource = Type.Object(
     }),
     startTime: instantText('Start of the window.'),
     endTime: instantText('End of the window.'),
-    volume: amount(
-      'What was traded, in the venue’s collateral (USDC); null with asOf, since what it was then is not known.',
-    ),
-    liquidity: amount('What rests in the books, in the venue’s collateral (USDC); null with asOf.'),
+    volume: amount('Traded volume, in the venue’s collateral (USDC); null with asOf: only the last value is recorded.'),
+    liquidity: amount('Liquidity in the books, in the venue’s collateral (USDC); null with asOf.'),
     resolvedAt: Type.Union([instantText('When it was resolved.'), Type.Null()], {
       description: 'null while unresolved or unknown.',
     }),
@@ -115,7 +113,7 @@ export function marketResource(market: Market): MarketResource {
   };
 }
 
-/** The asset id that `outcome` trades under; `"0"` when it was never recorded. */
+/** The asset id of `outcome`; `"0"` when it was never recorded. */
 export function assetIdOf(market: Market, outcome: Outcome): string {
   return market.clobTokenIds[outcome === 'up' ? 0 : 1];
 }

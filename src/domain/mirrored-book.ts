@@ -2,8 +2,8 @@ import { decimalPlaces, powerOfTen, toScaled } from './decimal.ts';
 import type { OrderBook } from './orderbook.ts';
 
 /**
- * The other outcome's book: up and down are one book at the venue, `up.bids[p] = down.asks[1-p]`, sizes alike. Exact: the
- * difference is taken in integers.
+ * The other outcome's book. At the venue both outcomes are one book: an ask for down at 1-p is a bid for up at p, of the same
+ * size. Exact: the difference is computed in integers.
  */
 export function mirrorOf(book: OrderBook): OrderBook {
   return {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** An id that recordings bring, on the wire: decimal digits, of any length up to 100, never calculated with. */
+/** An id from a recording, on the wire: up to 100 decimal digits. */
 const NUMERIC = '^(0|[1-9][0-9]{0,99})$';
 
 export const MarketId = Type.String({
@@ -15,7 +15,7 @@ export const EventId = Type.String({
 
 export const AssetId = Type.String({
   pattern: NUMERIC,
-  description: 'What the outcome trades under at the venue; "0" when never recorded.',
+  description: 'The outcome’s asset id at the venue; "0" when never recorded.',
 });
 
 /** 1 … 2^53-1. */

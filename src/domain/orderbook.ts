@@ -18,8 +18,8 @@ export interface OrderBook {
 }
 
 /**
- * Levels of one side of a book: as many as the venue's finest tick, 0.0001, has prices from 0 to 1. While a book is written
- * nothing else is served, so it may not be of any size.
+ * Levels of one side of a book: the venue's finest tick, 0.0001, has this many prices from 0 to 1. A limit is needed because
+ * the server does nothing else while it writes a book.
  */
 export const LEVELS_MAX = 10_001;
 
@@ -27,12 +27,12 @@ const LevelResource = Type.Object({
   price: Type.Number({
     minimum: 0,
     maximum: 1,
-    description: 'What one share costs, in the venue’s collateral (USDC).',
+    description: 'Price of one share, in the venue’s collateral (USDC).',
   }),
   size: Type.Number({ exclusiveMinimum: 0, description: 'Shares at this price.' }),
 });
 
-/** Fields that every record about one outcome of a market carries. */
+/** Fields of every record about one outcome of a market. */
 export const OUTCOME_FIELDS = {
   id: RecordId,
   assetId: AssetId,
@@ -40,7 +40,7 @@ export const OUTCOME_FIELDS = {
   symbol: CoinCode,
   outcome: OutcomeName,
   timeframe: TimeframeName,
-  timestamp: instantText('When it was so, by the venue’s clock.'),
+  timestamp: instantText('The time of the record, by the venue’s clock.'),
 };
 
 /** An order book snapshot on the wire. */

@@ -8,11 +8,11 @@ export interface Position {
 
 export type Order = 'asc' | 'desc';
 
-/** Which record a look-up by time finds: the nearest of all, of those not later, or of those not earlier. */
+/** The record that a look-up by time finds: the nearest, the last one not later, or the first one not earlier. */
 export type NearestMode = (typeof NEAREST_MODES)[number];
 export const NEAREST_MODES = ['nearest', 'before', 'after'] as const;
 
-/** Which records of a time series a page takes. */
+/** The records of a time series on a page. */
 export interface PageQuery {
   /** Both inclusive. */
   readonly fromMs: InstantMs;
@@ -23,8 +23,8 @@ export interface PageQuery {
   /** 1 … PAGE_LIMIT_MAX. */
   readonly limit: number;
   /**
-   * Only the last record of each bucket of so many milliseconds, of each series by itself. Buckets begin at multiples of it
-   * (Unix time); the first and the last one are cut off by `fromMs` and `toMs`. Undefined: every record.
+   * Length of a bucket: a page has only the last record of each bucket, per series. Buckets begin at multiples of it (Unix
+   * time); `fromMs` and `toMs` cut off the first and the last one. Undefined: every record.
    */
   readonly intervalMs?: number | undefined;
 }

@@ -4,7 +4,7 @@ import { instantText } from './instant.ts';
 import { RecordId } from './numeric-id.ts';
 import { OUTCOME_FIELDS } from './orderbook.ts';
 
-/** What a market price is: the midpoint of a two-sided book, or a trade. */
+/** The kind of a market price: the midpoint of a two-sided book, or a trade's. */
 const PRICE_KINDS = ['mid', 'trade'] as const;
 export type PriceKind = (typeof PRICE_KINDS)[number];
 
@@ -34,7 +34,7 @@ export const CoinPriceResource = Type.Object(
     source: Type.String({
       minLength: 1,
       maxLength: 200,
-      description: 'Who published the price, as the recording names it.',
+      description: 'Publisher of the price, as the recording names it.',
     }),
     timestamp: instantText('When it was published.'),
     price: Type.Number({ minimum: 0, description: 'USD.' }),

@@ -3,7 +3,7 @@ import { decimalPlaces, powerOfTen, toScaled } from './decimal.ts';
 import type { OrderBook } from './orderbook.ts';
 import { OUTCOME_FIELDS } from './orderbook.ts';
 
-/** Top of one outcome's book; a side without levels is undefined as a whole (price and size together). */
+/** Top of one outcome's book; price and size are undefined together, for a side without levels. */
 export interface Quote {
   readonly bidPrice: number | undefined;
   readonly bidSize: number | undefined;
@@ -45,7 +45,7 @@ export function sameQuote(a: Quote, b: Quote): boolean {
   return a.bidPrice === b.bidPrice && a.bidSize === b.bidSize && a.askPrice === b.askPrice && a.askSize === b.askSize;
 }
 
-/** (bid + ask) / 2 without rounding, or undefined when a side is missing. Done in integers at one digit more. */
+/** (bid + ask) / 2 without rounding, or undefined when a side is missing. Computed in integers with one more decimal. */
 export function midOf(quote: Pick<Quote, 'bidPrice' | 'askPrice'>): number | undefined {
   if (quote.bidPrice === undefined || quote.askPrice === undefined) return undefined;
   const scale = commonScale(quote.bidPrice, quote.askPrice);

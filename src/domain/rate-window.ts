@@ -1,14 +1,14 @@
 export const WINDOW_MS = 60_000;
 
-/** Two clocks: windows run on the monotonic one, so that a step of the wall clock neither frees nor locks anybody. */
+/** Two clocks: windows use the monotonic one, so that a change of the wall clock does not end or prolong a window. */
 export interface ClockReading {
-  /** Milliseconds from any fixed point, never going back. */
+  /** Milliseconds since a fixed point; never decreases. */
   readonly monotonicMs: number;
-  /** Unix milliseconds; only for what a client gets to see. */
+  /** Unix milliseconds; only for the times in answers. */
   readonly wallMs: number;
 }
 
-/** A client's budget, as answers state it. */
+/** A client's rate limit, as answers state it. */
 export interface Allowance {
   readonly allowed: boolean;
   readonly limit: number;
@@ -27,8 +27,8 @@ interface Window {
 
 /**
  * Fixed windows of one minute, one per subject, each starting with the subject's first request; counters live in memory
- * only. At most `subjectsMax` windows are kept: when that many are open at once, further subjects share one window, so
- * memory stays bounded and nobody gets more than the limit.
+ * only. At most `subjectsMax` windows are kept. When all are open, further subjects share one window, so memory is bounded
+ * and no subject gets more than the limit.
  */
 export class RateWindows {
   readonly #windows = new Map<string, Window>();
@@ -39,7 +39,7 @@ export class RateWindows {
     this.#subjectsMax = subjectsMax;
   }
 
-  /** Counts one request of `subject` unless its window is used up: a refused request is not counted. */
+  /** Counts one request of `subject`, unless its limit is reached: a refused request does not count. */
   charge(subject: string, limit: number, now: ClockReading): Allowance {
     const window = this.#windowOf(subject, now);
     const allowed = window.used < limit;
@@ -47,28 +47,28 @@ export class RateWindows {
     return describe(window, limit, allowed, now);
   }
 
-  /** The state of `subject`'s budget without counting anything. */
+  /** The state of `subject`'s limit, without counting a request. */
   peek(subject: string, limit: number, now: ClockReading): Allowance {
     const window = this.#windows.get(subject);
     const current = window !== undefined && isOpen(window, now) ? window : newWindow(now);
     return describe(current, limit, current.used < limit, now);
   }
 
-  /** How many windows are held, for the test of the bound. */
+  /** Number of windows, for the test of the bound. */
   get size(): number {
     return this.#windows.size;
   }
 
   #windowOf(subject: string, now: ClockReading): Window {
-    const held = this.#windows.get(subject);
-    if (held !== undefined && isOpen(held, now)) return correctReset(held, now);
-    if (held === undefined && this.#windows.size >= this.#subjectsMax) this.#sweep(now);
-    if (held === undefined && this.#windows.size >= this.#subjectsMax) {
+    const existing = this.#windows.get(subject);
+    if (existing !== undefined && isOpen(existing, now)) return correctReset(existing, now);
+    if (existing === undefined && this.#windows.size >= this.#subjectsMax) this.#sweep(now);
+    if (existing === undefined && this.#windows.size >= this.#subjectsMax) {
       if (this.#overflow === undefined || !isOpen(this.#overflow, now)) this.#overflow = newWindow(now);
       return correctReset(this.#overflow, now);
     }
     const fresh = newWindow(now);
-    // Deleted first, so that the map stays ordered by the windows' starts and a sweep can stop early.
+    // Deleted first, so that the map is in order of the windows' starts and a sweep can stop early.
     this.#windows.delete(subject);
     this.#windows.set(subject, fresh);
     return fresh;
@@ -94,7 +94,7 @@ function resetSeconds(startMs: number, now: ClockReading): number {
   return Math.ceil((now.wallMs + (startMs + WINDOW_MS - now.monotonicMs)) / 1000);
 }
 
-/** The announced reset stays the same through a window, unless the wall clock was set. */
+/** The reset time of a window changes only when the wall clock was set. */
 function correctReset(window: Window, now: ClockReading): Window {
   const reset = resetSeconds(window.startMs, now);
   if (Math.abs(reset - window.resetEpochSeconds) > 1) window.resetEpochSeconds = reset;

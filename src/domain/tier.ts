@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { CoinCode } from './coin.ts';
 
-/** What a tier can grant: every `/v1` path belongs to one of these. `billing` needs only a valid key. */
+/** The routes that a tier can grant; every `/v1` path belongs to one of them. `billing` needs only a valid key. */
 export const GRANTS = ['markets', 'prices', 'snapshots', 'quotes', 'export', 'replay'] as const;
 export type Grant = (typeof GRANTS)[number];
 
@@ -11,7 +11,7 @@ export interface Tier {
   readonly name: string;
   /** Canonical coin codes; undefined grants every coin. */
   readonly coins: readonly string[] | undefined;
-  /** Route names; undefined grants every route that exists or comes. */
+  /** Route names; undefined grants every route, also future ones. */
   readonly routes: readonly string[] | undefined;
   readonly requestsPerMinute: number;
   readonly monthlyPriceUsd: number | undefined;
@@ -21,9 +21,9 @@ export interface Tier {
 export const REQUESTS_PER_MINUTE_MAX = 1_000_000;
 
 const ALL = { coins: undefined, routes: undefined };
-const PRICE_TO_COME = { monthlyPriceUsd: undefined, priceNote: 'to be determined' };
+const PRICE_UNDECIDED = { monthlyPriceUsd: undefined, priceNote: 'to be determined' };
 
-/** The catalog that a new archive starts with; `tier set` changes it from then on. */
+/** The tiers of a new archive; `tier set` changes them. */
 export const DEFAULT_TIERS: readonly Tier[] = [
   {
     id: 'free',
@@ -40,9 +40,9 @@ export const DEFAULT_TIERS: readonly Tier[] = [
     coins: ['btc', 'eth'],
     routes: ['markets', 'prices', 'snapshots', 'quotes'],
     requestsPerMinute: 60,
-    ...PRICE_TO_COME,
+    ...PRICE_UNDECIDED,
   },
-  { ...ALL, id: 'pro', name: 'Pro', coins: ['btc', 'eth', 'sol', 'xrp'], requestsPerMinute: 300, ...PRICE_TO_COME },
+  { ...ALL, id: 'pro', name: 'Pro', coins: ['btc', 'eth', 'sol', 'xrp'], requestsPerMinute: 300, ...PRICE_UNDECIDED },
   {
     ...ALL,
     id: 'enterprise',
@@ -68,20 +68,22 @@ const listOrAll = <T extends TSchema>(item: T, description: string) =>
 /** A tier on the wire. */
 export const TierResource = Type.Object(
   {
-    id: Type.String({ minLength: 1, description: 'What keys are given out for.' }),
-    name: Type.String({ minLength: 1, description: 'For people.' }),
+    id: Type.String({ minLength: 1, description: 'Id of the tier; a key has one tier.' }),
+    name: Type.String({ minLength: 1, description: 'Name to show.' }),
     coins: listOrAll(CoinCode, 'Coins it grants; null grants all.'),
     routes: listOrAll(
-      Type.String({ description: `One of ${GRANTS.join(', ')}, or of those to come.` }),
-      'Routes it grants; null grants all, also those to come.',
+      Type.String({ description: `One of ${GRANTS.join(', ')}, or a future one.` }),
+      'Routes it grants; null grants all, also future ones.',
     ),
     requestsPerMinute: Type.Integer({
       minimum: 1,
       maximum: REQUESTS_PER_MINUTE_MAX,
-      description: 'What a key of this tier is allowed, unless it has a limit of its own.',
+      description: 'Requests a minute for each key of this tier, unless the key has its own limit.',
     }),
     monthlyPriceUsd: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description: 'null: see priceNote.' }),
-    priceNote: Type.Union([Type.String(), Type.Null()], { description: 'Stands in for a price that is not a number.' }),
+    priceNote: Type.Union([Type.String(), Type.Null()], {
+      description: 'The price in words, when it is not a number.',
+    }),
   },
   { $id: 'Tier', description: 'A tier of the live catalog.' },
 );

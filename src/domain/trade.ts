@@ -1,8 +1,8 @@
-/** The taker's side: that of the order that met a resting one. */
+/** The side of the taker's order. */
 const TRADE_SIDES = ['buy', 'sell'] as const;
 export type TradeSide = (typeof TRADE_SIDES)[number];
 
-/** What a recording says of a trade besides its price; what it does not say is undefined. */
+/** A trade's fields besides its price; undefined when the recording does not have them. */
 export interface TradeDetails {
   /** Shares, above 0. */
   readonly size: number | undefined;
@@ -20,13 +20,13 @@ export function parseTradeSide(text: string): TradeSide | undefined {
   return TRADE_SIDES.find((side) => side === canonical);
 }
 
-/** Undefined when nothing is said. */
+/** Undefined when no field is known. */
 export function tradeDetails(details: TradeDetails): TradeDetails | undefined {
   const { size, side, feeRateBps, transactionHash } = details;
   return (size ?? side ?? feeRateBps ?? transactionHash) === undefined ? undefined : details;
 }
 
-/** Whether two statements may be about the same trade: neither says otherwise than the other. */
+/** Whether two records may be the same trade: no field is known and different in both. */
 export function sameTrade(a: TradeDetails | undefined, b: TradeDetails | undefined): boolean {
   if (a === undefined || b === undefined) return true;
   const agree = (one: unknown, other: unknown) => one === undefined || other === undefined || one === other;

@@ -16,28 +16,28 @@ export interface WindowTicks {
   readonly end: CoinTick | undefined;
 }
 
-/** What a coin's prices say about a market's winner. */
+/** The result of checking a market's winner against the coin's prices. */
 export type TickVerdict =
   | 'agree'
-  /** They say the other outcome, and are of the very seconds that decide. */
+  /** They mean the other outcome, and were published in the seconds that decide. */
   | 'contradict'
-  /** They say the other outcome, and are older than that: the price may have moved since. */
+  /** They mean the other outcome, but are older: the price may have changed since. */
   | 'doubt'
-  /** They cannot say: unresolved, decided by another price, or no tick near the start or the end. */
+  /** No check is possible: unresolved, decided by another price, or no tick near the start or the end. */
   | 'uncovered';
 
-/** The source of the prices that the venue settles by, as recordings name it. */
+/** The source of the venue's settlement prices, as recordings name it. */
 export const SETTLEMENT_SOURCE = 'chainlink';
-/** Longer markets settle by another exchange's candles. */
+/** Other markets settle by another exchange's candles. */
 const SETTLED_BY_TICKS: readonly Timeframe[] = ['5m', '15m', '4h'];
 /** From 2026-08-07 on the venue settles by averages over the last seconds, which single ticks do not give. */
 const AVERAGES_SINCE_MS = Date.UTC(2026, 7, 7);
-/** An older tick says nothing about the instant. */
+/** An older tick is not the price of the instant. */
 export const TICK_AGE_MAX_MS = 5000;
-/** Ticks come once a second: one as old as this is the one that was in force. */
+/** There is a tick every second: one that is at most this old was the current price. */
 const TICK_AGE_SURE_MS = 1000;
 
-/** Up wins when the price at the end is the one at the start, or above. */
+/** Up wins when the end price is at or above the start price. */
 function directionOf(priceStart: number, priceEnd: number): Outcome {
   return priceEnd >= priceStart ? 'up' : 'down';
 }
@@ -51,7 +51,7 @@ export function winnerContradiction(market: Market): string | undefined {
   return `market ${slug} is recorded as won by ${winner}, but its price went from ${priceStart} to ${priceEnd}, which is ${direction}`;
 }
 
-/** What the ticks of the settlement source say about the winner of a market. */
+/** Checks the winner of a market against the ticks of the settlement source. */
 export function judgeByTicks(market: Market, { start, end }: WindowTicks): TickVerdict {
   const { winner, timeframe, startMs, endMs } = market;
   if (winner === undefined || !SETTLED_BY_TICKS.includes(timeframe) || endMs >= AVERAGES_SINCE_MS) return 'uncovered';
@@ -62,9 +62,9 @@ export function judgeByTicks(market: Market, { start, end }: WindowTicks): TickV
   return ageMs <= TICK_AGE_SURE_MS ? 'contradict' : 'doubt';
 }
 
-/** The sentence for a market that ticks speak against. */
+/** One sentence about a market whose winner the ticks contradict. */
 export function tickContradiction(market: Market, { start, end }: WindowTicks): string {
-  const said = (tick: CoinTick | undefined) =>
+  const textOf = (tick: CoinTick | undefined) =>
     tick === undefined ? 'nothing' : `${tick.price} at ${formatInstant(tick.timestampMs)}`;
-  return `market ${market.slug} is recorded as won by ${market.winner}, but ${SETTLEMENT_SOURCE} says ${said(start)} and ${said(end)}`;
+  return `market ${market.slug} is recorded as won by ${market.winner}, but ${SETTLEMENT_SOURCE} says ${textOf(start)} and ${textOf(end)}`;
 }

@@ -2,23 +2,23 @@ import { parseFigure } from '../domain/decimal.ts';
 import { rejected } from './fields.ts';
 
 /**
- * JSON as recordings are read. Values take many times the memory of their text, so they are counted before they are parsed; and a
- * double does not tell how its number was written, so digits are checked in the text.
+ * Parses the JSON of recordings. Values take many times the memory of their text, so they are counted before they are parsed. A
+ * double does not keep the digits of its number, so digits are checked in the text.
  */
 
-/** Ten times as many as a book of LEVELS_MAX levels on both sides has; lists of markets are longer than that. */
+/** Ten times the values of a book with LEVELS_MAX levels on both sides: lists of markets are longer than a book. */
 export const JSON_VALUES_MAX = 700_000;
-/** Texts that are parsed with a reviver, which takes several times as much: a thousand markets, ten thousand levels. */
+/** For parsing with a reviver, which takes several times the memory: a thousand markets, ten thousand levels. */
 const REVIVED_VALUES_MAX = 200_000;
-/** Every name makes another shape of objects, and those stay: a list of markets by their slugs has as many as it has markets. */
+/** The engine never frees the shape that each new name makes; an object of markets by slug has a name per market. */
 const NAMES_MAX = 50_000;
-/** What is shorter cannot hold enough of them to matter. */
+/** A shorter text cannot have too many values. */
 const SMALL_CHARS = 128 * 1024;
-/** A number of JSON that is long enough, or written so, that a double may differ from it. */
+/** A JSON number whose length or exponent means that a double may differ from it. */
 const PERHAPS_INEXACT = /[:,[\s]-?(?:\d[\d.]{15,}|\d[\d.]*[eE])/;
-/** The same of frames, whose integers are ids and times: a number with a point and so many digits. */
+/** The same for frames, whose integers are ids and times: only numbers with a point count. */
 const PERHAPS_ROUNDED = /[:,[\s]-?(?=\d+\.)[\d.]{18,}/;
-/** Digits that any double carries unchanged, with a sign and a point. */
+/** A double keeps any number of up to this length, sign and point included. */
 const SHORT_NUMBER_CHARS = 15;
 const SHOWN_CHARS = 40;
 
@@ -34,12 +34,12 @@ const OPEN_ARRAY = 91;
 const BACKSLASH = 92;
 const OPEN_OBJECT = 123;
 
-/** Makes a value of a number and the text it was written as. */
+/** Makes a value from a number and its text. */
 type NumberReader = (value: number, source: string) => unknown;
 
 /**
- * JSON whose numbers are exact: one that a double would round is refused, not rounded. How many digits a price or size of a book
- * may have is checked where it is read. Throws DomainError 'rejected-record' for what is not JSON.
+ * Parses JSON, and refuses a number that a double would round. The limits for digits of prices and sizes are checked where
+ * those fields are read. Throws DomainError 'rejected-record', also when the text is not JSON.
  */
 export function parseJsonExactly(text: string): unknown {
   refuseTooManyValues(text, JSON_VALUES_MAX);
@@ -48,8 +48,8 @@ export function parseJsonExactly(text: string): unknown {
 }
 
 /**
- * JSON in which a number that a double does not carry unchanged is NaN, so that one that nobody asks for does no harm. Throws
- * DomainError 'rejected-record' for what is not JSON.
+ * Parses JSON; a number that a double would round becomes NaN, so that it is refused only if its field is read. Throws
+ * DomainError 'rejected-record' when the text is not JSON.
  */
 export function parseJsonFigures(text: string): unknown {
   refuseTooManyValues(text, REVIVED_VALUES_MAX);
@@ -57,9 +57,9 @@ export function parseJsonFigures(text: string): unknown {
 }
 
 /**
- * JSON in which a number that a double would round stays the text it was: it is refused where it is read as a decimal, and a
- * recorder's own clock in nanoseconds does no harm. Throws SyntaxError for what is not JSON, and DomainError
- * 'rejected-record' for what is too much of it.
+ * Parses JSON; a number that a double would round stays a string. Decimal fields refuse it when they are read; a recorder's
+ * own clock in nanoseconds is not read. Throws SyntaxError when the text is not JSON, DomainError 'rejected-record' when it has
+ * too many values.
  */
 export function parseFrameJson(text: string): unknown {
   refuseTooManyValues(text, REVIVED_VALUES_MAX);
@@ -83,13 +83,13 @@ function parsed(text: string, read?: NumberReader): unknown {
       typeof value === 'number' ? read(value, context?.source ?? '') : value,
     );
   } catch (error) {
-    // What recursion has no room for.
+    // The nesting is deeper than the stack.
     if (error instanceof RangeError) throw rejected('the JSON is nested too deeply');
     throw error;
   }
 }
 
-/** Throws DomainError 'rejected-record' for a text of more than `valuesMax` values, or of more than NAMES_MAX different names. */
+/** Throws DomainError 'rejected-record' for a text with more than `valuesMax` values or NAMES_MAX different names. */
 export function refuseTooManyValues(text: string, valuesMax: number = JSON_VALUES_MAX): void {
   if (text.length <= SMALL_CHARS) return;
   const names = new Set<string>();
@@ -99,11 +99,11 @@ export function refuseTooManyValues(text: string, valuesMax: number = JSON_VALUE
     if (code === QUOTE) {
       const end = endOfText(text, at);
       if (isName(text, end)) names.add(text.slice(at + 1, end));
-      if (names.size > NAMES_MAX) throw rejected(`the JSON holds more than ${NAMES_MAX} different names`);
+      if (names.size > NAMES_MAX) throw rejected(`the JSON has more than ${NAMES_MAX} different names`);
       at = end;
     } else if (code === COMMA || code === OPEN_ARRAY || code === OPEN_OBJECT) values += 1;
   }
-  if (values > valuesMax) throw rejected(`the JSON holds more than ${valuesMax} values`);
+  if (values > valuesMax) throw rejected(`the JSON has more than ${valuesMax} values`);
 }
 
 /** Throws DomainError 'rejected-record' for a text with a number that a double would round. */
@@ -131,14 +131,14 @@ function refuseInexact(name: string, number: string): void {
   throw rejected(`${name} ${number.slice(0, SHOWN_CHARS)} has more digits than can be kept exactly`.trimStart());
 }
 
-/** Whether the text that is closed at `end` is followed by a colon. */
+/** Whether a colon follows the string that ends at `end`. */
 function isName(text: string, end: number): boolean {
   let at = end + 1;
   while (at < text.length && text.charCodeAt(at) <= BLANK) at += 1;
   return text.charCodeAt(at) === COLON;
 }
 
-/** The index of the quote that closes the text which begins at `start`; the text's end when there is none. */
+/** The index of the quote that closes the string at `start`; the text's end when there is none. */
 function endOfText(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

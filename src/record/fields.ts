@@ -5,25 +5,25 @@ import { isInstant, parseInstant, parsePlainInteger } from '../domain/instant.ts
 import { LEVELS_MAX, type OrderBook } from '../domain/orderbook.ts';
 import { type Outcome, parseOutcome } from '../domain/outcome.ts';
 
-/** A parsed JSON object, nothing known about its fields yet. */
+/** A parsed JSON object whose fields are not checked yet. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 const CONDITION_ID = /^0x[0-9a-fA-F]{1,64}$/;
 const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;
 const TEXT_CHARS_MAX = 200;
 
-/** The refusal of a record that cannot be kept; `reason` is one clause without file and line. */
+/** The error for a record that cannot be stored; `reason` is one clause without file and line. */
 export function rejected(reason: string): DomainError {
   return new DomainError('rejected-record', reason);
 }
 
-/** Returns `error` if it is a refusal, throws any other. */
+/** Returns `error` if it is 'rejected-record', throws it otherwise. */
 export function refusal(error: unknown): DomainError {
   if (error instanceof DomainError && error.kind === 'rejected-record') return error;
   throw error;
 }
 
-/** What `read` returns, or the refusal that it throws: for records that are counted before it is known whether they are kept. */
+/** The result of `read`, or its 'rejected-record' error: for records that are counted before they are checked. */
 export function attempt<T>(read: () => T): T | DomainError {
   try {
     return read();
@@ -32,7 +32,7 @@ export function attempt<T>(read: () => T): T | DomainError {
   }
 }
 
-/** The result of an attempt; throws its refusal. */
+/** The result of an attempt; throws its error. */
 export function attempted<T>(result: T | DomainError): T {
   if (result instanceof DomainError) throw result;
   return result;
@@ -42,22 +42,22 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A text parsed as JSON; undefined where it is none. */
+/** The value of a JSON text; undefined when the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON: the caller's question.
+    // Not JSON: the caller decides.
     return undefined;
   }
 }
 
-/** null and a missing field are the same: not known. */
+/** The value of a field; undefined when it is null or missing, which both mean unknown. */
 export function stated(fields: Fields, name: string): unknown {
   return fields[name] ?? undefined;
 }
 
-/** The field as `read` returns it; undefined where it is not stated. */
+/** The field as `read` returns it; undefined when it is not stated. */
 export function optional<T>(fields: Fields, name: string, read: (fields: Fields, name: string) => T): T | undefined {
   return stated(fields, name) === undefined ? undefined : read(fields, name);
 }
@@ -72,8 +72,8 @@ export function textField(fields: Fields, name: string): string {
   const value = fields[name];
   if (typeof value !== 'string' || value === '') throw rejected(`${name} is missing or not a text`);
   if (value.length > TEXT_CHARS_MAX) throw rejected(`${name} is longer than ${TEXT_CHARS_MAX} characters`);
-  // Half of a character cannot be written as UTF-8: it would be kept as something else.
-  if (!value.isWellFormed()) throw rejected(`${name} holds half of a surrogate pair`);
+  // UTF-8 cannot encode half of a pair: it would be stored as another character.
+  if (!value.isWellFormed()) throw rejected(`${name} has half of a surrogate pair`);
   return value;
 }
 
@@ -89,18 +89,18 @@ export function coinField(fields: Fields): string {
   return coinCode(textField(fields, 'symbol').toLowerCase(), 'symbol');
 }
 
-/** A coin's code, which `name` states. */
+/** Checks a coin's code; `name` is its field. */
 export function coinCode(coin: string, name: string): string {
   if (RESERVED_NAMES.has(coin)) throw rejected(`${name} ${coin} is a path of the API: a coin needs another name`);
   if (!isCoin(coin)) throw rejected(`${name} is not a coin code of 1 to 16 letters and digits`);
   return coin;
 }
 
-/** A field that holds one of the words that `parse` knows; `wanted` names them. */
-export function wordField<T>(fields: Fields, name: string, parse: (text: string) => T | undefined, wanted: string): T {
+/** A field with a word that `parse` knows; the error for any other is "NAME is PROBLEM". */
+export function wordField<T>(fields: Fields, name: string, parse: (text: string) => T | undefined, problem: string): T {
   const value = fields[name];
   const word = typeof value === 'string' ? parse(value) : undefined;
-  if (word === undefined) throw rejected(`${name} is ${wanted}`);
+  if (word === undefined) throw rejected(`${name} is ${problem}`);
   return word;
 }
 
@@ -109,8 +109,8 @@ export function outcomeField(fields: Fields): Outcome {
 }
 
 /**
- * ISO 8601 with a zone, or integer Unix milliseconds; between 1970 and 9999. Integers that are a date of 2001 to 2286 as
- * seconds, and one of early 1970 as milliseconds, are refused: stored, the mistake would be permanent.
+ * ISO 8601 with a zone, or integer Unix milliseconds; between 1970 and 9999. Refuses integers that are seconds from 2001 to
+ * 2286, or milliseconds of early 1970: a wrong unit would be stored for good.
  */
 export function instantField(fields: Fields, name: string): number {
   const value = fields[name];
@@ -128,7 +128,7 @@ function isInSeconds(value: number): boolean {
   return value >= 1e9 && value < 1e10;
 }
 
-/** An id of decimal digits that is only compared, never calculated with. */
+/** An id of decimal digits, as a string. */
 export function numericField(fields: Fields, name: string): string {
   const value = fields[name];
   if (typeof value === 'string' && NUMERIC.test(value)) return value;
@@ -136,7 +136,7 @@ export function numericField(fields: Fields, name: string): string {
   throw rejected(`${name} is not a string of decimal digits`);
 }
 
-/** A record id: decimal digits, 1 to 2^53-1; undefined when the recording gives none. */
+/** A record id: decimal digits, 1 to 2^53-1; undefined when the recording has none. */
 export function recordIdField(fields: Fields): number | undefined {
   const value = stated(fields, 'id');
   if (value === undefined) return undefined;
@@ -145,7 +145,7 @@ export function recordIdField(fields: Fields): number | undefined {
   return id;
 }
 
-/** A JSON number or a decimal string, kept exactly or refused. */
+/** A JSON number or a decimal string; refused unless a double has its exact value. */
 function decimal(value: unknown, name: string): number {
   if (typeof value === 'number' && isExactDecimal(value)) return value;
   const parsed = typeof value === 'string' ? parseDecimal(value) : undefined;
@@ -163,8 +163,8 @@ export function nonNegative(value: unknown, name: string): number {
 }
 
 /**
- * A figure that its publisher computed in floating point (a reference price, a volume): kept when a double carries it
- * unchanged, see parseFigure. A JSON number was found exact when it was parsed.
+ * A number that its publisher computed in floating point (a reference price, a volume): accepted when a double keeps it
+ * unchanged, see parseFigure. The JSON parser has already checked JSON numbers.
  */
 export function figure(value: unknown, name: string): number {
   const number = typeof value === 'string' ? parseFigure(value) : value;
@@ -191,14 +191,14 @@ export function bookFields(fields: Fields): { book: OrderBook; droppedLevels: nu
   };
 }
 
-/** `away`: the direction in which prices leave the best one, -1 for bids and 1 for asks. */
+/** `away`: the direction from the best price to the others, -1 for bids and 1 for asks. */
 function side(levels: unknown, name: string, away: -1 | 1) {
   if (!Array.isArray(levels)) throw rejected(`${name} is missing or not an array`);
   if (levels.length > LEVELS_MAX) throw rejected(`${name} has more than ${LEVELS_MAX} levels`);
   const prices: number[] = [];
   const sizes: number[] = [];
-  let best = true;
-  let worst = true;
+  let isBestFirst = true;
+  let isWorstFirst = true;
   let dropped = 0;
   for (const level of levels) {
     if (!isFields(level)) throw rejected(`${name} has a level that is not an object with price and size`);
@@ -210,14 +210,14 @@ function side(levels: unknown, name: string, away: -1 | 1) {
     }
     const before = prices.at(-1);
     if (before !== undefined) {
-      if ((price - before) * away <= 0) best = false;
-      if ((price - before) * away >= 0) worst = false;
+      if ((price - before) * away <= 0) isBestFirst = false;
+      if ((price - before) * away >= 0) isWorstFirst = false;
     }
     prices.push(price);
     sizes.push(size);
   }
-  if (best) return { prices, sizes, dropped };
-  if (worst) return { prices: prices.reverse(), sizes: sizes.reverse(), dropped };
+  if (isBestFirst) return { prices, sizes, dropped };
+  if (isWorstFirst) return { prices: prices.reverse(), sizes: sizes.reverse(), dropped };
   return { ...sorted(prices, sizes, name, away), dropped };
 }
 

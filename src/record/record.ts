@@ -11,9 +11,9 @@ interface OutcomeRecord {
   readonly conditionId: string;
   readonly outcome: Outcome;
   readonly timestampMs: number;
-  /** The id that the record had where it was exported; undefined asks for a new one. */
+  /** The record's id in the archive that exported it; undefined: the import gives it a new one. */
   readonly id: number | undefined;
-  /** When the recording states it; must agree with the market's. */
+  /** Undefined when the recording has none; must be the market's. */
   readonly assetId: string | undefined;
 }
 
@@ -35,7 +35,7 @@ interface PriceRecord extends OutcomeRecord {
   readonly type: 'price';
   readonly kind: PriceKind;
   readonly price: number;
-  /** Of a trade, as far as the recording says. */
+  /** Details of a trade, as far as the recording has them. */
   readonly trade?: TradeDetails | undefined;
 }
 
@@ -59,10 +59,10 @@ interface MarketRecord {
   readonly statement: MarketStatement;
 }
 
-/** The items that every codec turns a recording into. */
+/** Every codec turns a recording into these. */
 export type RecordedItem = MarketRecord | SnapshotRecord | QuoteRecord | PriceRecord | CoinPriceRecord | GapRecord;
 
 export type RecordType = RecordedItem['type'];
 
-/** Their names in bookreel's own format. */
+/** The `type` of records in bookreel's own format. */
 export const RECORD_TYPES: readonly RecordType[] = ['market', 'snapshot', 'quote', 'price', 'coinPrice', 'gap'];

@@ -1,7 +1,7 @@
 import { parseTradeSide, TRANSACTION_HASH, type TradeDetails, tradeDetails } from '../domain/trade.ts';
 import { type Fields, nonNegative, rejected, stated, wordField } from './fields.ts';
 
-/** The names of a format for the fields of a trade. */
+/** A format's names for the fields of a trade. */
 type TradeNames = Readonly<Record<keyof TradeDetails, string>>;
 
 export const OWN_TRADE_NAMES: TradeNames = {
@@ -30,7 +30,7 @@ export function tradeFields(fields: Fields, names: TradeNames): TradeDetails | u
   });
 }
 
-/** Recorders also write an empty text where they do not know a value. */
+/** Some recorders write an empty string for an unknown value. */
 function isStated(fields: Fields, name: string): boolean {
   return stated(fields, name) !== undefined && fields[name] !== '';
 }

@@ -129,7 +129,7 @@ async function outcomeCoverage(
     reader.open(payload, head);
     while (reader.index + 1 < to && reader.advance()) {
       tally.add(reader);
-      silence.hear(head.timestamps[reader.index]!);
+      silence.add(head.timestamps[reader.index]!);
     }
     left -= payload.length;
     if (left > 0) continue;

@@ -159,7 +159,7 @@ export class BookWalk {
     const reader = this.#reader!;
     const timestampMs = reader.head.timestamps[reader.index]!;
     this.#tally.add(reader);
-    this.#silence.hear(timestampMs);
+    this.#silence.add(timestampMs);
     this.#placeInWindow(timestampMs);
     if (this.#unsoundSegment !== this.#segmentId && !isSound(reader)) {
       this.#unsoundSegment = this.#segmentId;

@@ -210,7 +210,7 @@ describe('a market record', () => {
     const before = await served(place.archive);
     const report = await importRecords(place.archive, [sampleSnapshot(), sampleMarket({ winner: 'up' })]);
     expect(refusedLines(report)).toEqual([2]);
-    expect(report.rejections[0]!.reason).toContain('held with winner');
+    expect(report.rejections[0]!.reason).toContain('stored with winner');
     expect(await served(place.archive)).toEqual(before);
   });
 

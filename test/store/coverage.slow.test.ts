@@ -225,7 +225,7 @@ describe('the longest silence', () => {
         const times = [...unsorted].sort((x, y) => x - y);
         const [startMs, endMs] = [Math.min(a, b), Math.max(a, b)];
         const watch = new SilenceWatch(startMs, endMs);
-        for (const at of times) watch.hear(at);
+        for (const at of times) watch.add(at);
         expect(watch.longest(nowMs)).toEqual(longestStep(times, startMs, endMs, nowMs));
       }),
       { seed: 20_260_416, numRuns: 2000 },
