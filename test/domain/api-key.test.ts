@@ -4,7 +4,7 @@ import { generateKey, generateKeyId, publicPrefix } from '../../src/domain/api-k
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
-test('a new key has the shape of one, and ends in the CRC-32 of the text before it', () => {
+test('a new key has the documented form, and ends with the CRC-32 of the text before it', () => {
   for (let i = 0; i < 200; i += 1) {
     const key = generateKey();
     expect(key).toMatch(/^br_live_[a-z2-7]{47}$/);
@@ -20,12 +20,12 @@ test('forty characters of a key are drawn evenly from thirty-two: 200 random bit
     const counts = new Map<string, number>();
     for (const key of keys) counts.set(key[at]!, (counts.get(key[at]!) ?? 0) + 1);
     expect([...counts.keys()].sort().join('')).toBe([...ALPHABET].sort().join(''));
-    // 100 are expected, the deviation is 10: seven of it away is no accident.
+    // 100 are expected with a standard deviation of 10: seven deviations are not chance.
     for (const count of counts.values()) expect(Math.abs(count - 100)).toBeLessThan(70);
   }
 });
 
-test('what may be shown of a key is its prefix and six characters', () => {
+test('the public part of a key is its prefix and six characters', () => {
   const key = generateKey();
   expect(publicPrefix(key)).toBe(key.slice(0, 14));
   expect(publicPrefix(key)).toMatch(/^br_live_[a-z2-7]{6}$/);

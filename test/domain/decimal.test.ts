@@ -14,26 +14,26 @@ import { exactOf } from '../support/exact.ts';
 const RUNS = { seed: 20260416, numRuns: 5000 };
 const DIGITS_MAX = 10n ** BigInt(SIGNIFICANT_DIGITS_MAX) - 1n;
 
-/** digits · 10^-places, written with a point where there are places. */
+/** digits · 10^-places, written with a point if `places` is above 0. */
 function written(digits: bigint, places: number): string {
   if (places === 0) return String(digits);
   const text = String(digits).padStart(places + 1, '0');
   return `${text.slice(0, -places)}.${text.slice(-places)}`;
 }
 
-const kept = fc.record({
+const exactDecimal = fc.record({
   digits: fc.oneof(fc.bigInt({ min: 0n, max: DIGITS_MAX }), fc.bigInt({ min: 0n, max: 99_999n })),
   places: fc.integer({ min: 0, max: DECIMAL_PLACES_MAX }),
 });
 
-test('a decimal of up to 15 digits and 12 decimals is the same after the way through a number', () => {
+test('a decimal of up to 15 digits and 12 decimals is unchanged as a number', () => {
   fc.assert(
-    fc.property(kept, fc.boolean(), fc.nat({ max: 6 }), ({ digits, places }, negative, zeros) => {
+    fc.property(exactDecimal, fc.boolean(), fc.nat({ max: 6 }), ({ digits, places }, negative, zeros) => {
       const text = `${negative ? '-' : ''}${written(digits, places)}`;
       const value = parseDecimal(text);
       expect(value).toBeDefined();
       expect(exactOf(value!)).toEqual(exactOf(text));
-      // Zeros that add nothing, and the exponent's spelling, say the same.
+      // Trailing zeros, or an exponent instead of a point, do not change the value.
       if (places > 0) expect(parseDecimal(`${text}${'0'.repeat(zeros)}`)).toBe(value!);
       expect(parseDecimal(`${negative ? '-' : ''}${digits}e-${places}`)).toBe(value!);
     }),
@@ -41,9 +41,9 @@ test('a decimal of up to 15 digits and 12 decimals is the same after the way thr
   );
 });
 
-test('a kept decimal knows how many decimals it has, and is a whole number at any scale from there on', () => {
+test('an exact decimal has a number of decimals, and is an integer at that scale and finer ones', () => {
   fc.assert(
-    fc.property(kept, ({ digits, places }) => {
+    fc.property(exactDecimal, ({ digits, places }) => {
       const value = parseDecimal(written(digits, places))!;
       const { digits: significant, exponent } = exactOf(value);
       const decimals = Math.max(0, -exponent);
@@ -60,7 +60,7 @@ test('a kept decimal knows how many decimals it has, and is a whole number at an
   );
 });
 
-test('a decimal of 16 and more significant digits is refused, not rounded', () => {
+test('a decimal of 16 or more significant digits is refused, not rounded', () => {
   const digits = fc.bigInt({ min: DIGITS_MAX + 1n, max: 10n ** 40n }).filter((value) => value % 10n !== 0n);
   fc.assert(
     fc.property(digits, fc.nat({ max: DECIMAL_PLACES_MAX }), (value, places) => {
@@ -70,7 +70,7 @@ test('a decimal of 16 and more significant digits is refused, not rounded', () =
   );
 });
 
-test('a decimal of 13 and more decimals is refused, not rounded', () => {
+test('a decimal of 13 or more decimals is refused, not rounded', () => {
   const digits = fc.bigInt({ min: 1n, max: DIGITS_MAX }).filter((value) => value % 10n !== 0n);
   fc.assert(
     fc.property(digits, fc.integer({ min: DECIMAL_PLACES_MAX + 1, max: 40 }), (value, places) => {
@@ -86,9 +86,9 @@ test('a number is an exact decimal when its shortest text is one', () => {
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.double({ min: 0, max: 1, noNaN: true }),
     fc.maxSafeInteger(),
-    kept.map(({ digits, places }) => Number(`${digits}e-${places}`)),
-    // One step of the number line beside a decimal.
-    kept.map(({ digits, places }) => Number(`${digits}e-${places}`) * (1 + Number.EPSILON)),
+    exactDecimal.map(({ digits, places }) => Number(`${digits}e-${places}`)),
+    // The double next to a decimal.
+    exactDecimal.map(({ digits, places }) => Number(`${digits}e-${places}`) * (1 + Number.EPSILON)),
   );
   fc.assert(
     fc.property(numbers, (value) => {
@@ -104,7 +104,7 @@ test('a number is an exact decimal when its shortest text is one', () => {
   );
 });
 
-describe('spellings that are read', () => {
+describe('accepted spellings', () => {
   test.each<[string, number]>([
     ['0', 0],
     ['-0', 0],
@@ -140,7 +140,7 @@ describe('spellings that are read', () => {
   });
 });
 
-describe('spellings that are refused', () => {
+describe('refused spellings', () => {
   const spellings = [
     '. - +1 1. -1. .e1 e1 1e 1e+ 1e1.5 01 00 00.5 -01 1,5 1_0 0x1 1n --1 1..2 1.2.3 NaN Infinity -Infinity null ٣',
     '1e15 1e22 1e99999 1e-13 1e9999 0.0000000000001 1000000000000000 1234567890123456 0.1234567890123',
@@ -151,7 +151,7 @@ describe('spellings that are refused', () => {
     expect(parseDecimal(text)).toBeUndefined();
   });
 
-  test('no text makes the parser throw or give a number that is not exact', () => {
+  test('the parser returns an exact number or undefined for any text', () => {
     const nearly = fc.stringMatching(/^[-+.0-9eE]{0,24}$/);
     fc.assert(
       fc.property(fc.oneof(fc.string(), nearly), (text) => {
@@ -166,7 +166,7 @@ describe('spellings that are refused', () => {
 });
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e15, 0.1 + 0.2, 1e-13, 2 ** 53, Math.PI])(
-  '%p is no number that is kept',
+  '%p is no number that is exactDecimal',
   (value) => {
     expect(decimalPlaces(value)).toBeUndefined();
     expect(isExactDecimal(value)).toBe(false);

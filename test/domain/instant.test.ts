@@ -12,7 +12,7 @@ import {
 
 const RUNS = { seed: 20260416, numRuns: 2000 };
 
-describe('ISO forms that are read', () => {
+describe('accepted ISO forms', () => {
   test.each<[string, string]>([
     ['2026-04-16', '2026-04-16T00:00:00.000Z'],
     ['2026-04-16T07:10Z', '2026-04-16T07:10:00.000Z'],
@@ -44,7 +44,7 @@ describe('ISO forms that are read', () => {
   });
 });
 
-describe('texts that are no instant', () => {
+describe('texts that are not an instant', () => {
   test.each([
     ['an empty text', ''],
     ['a day that February lacks', '2026-02-30'],
@@ -66,14 +66,14 @@ describe('texts that are no instant', () => {
     ['a local time without zone', '2026-04-16T07:10:04'],
     ['a date with a zone', '2026-04-16Z'],
     ['an hour without minutes', '2026-04-16T07Z'],
-    ['a blank for T', '2026-04-16 07:10:04Z'],
+    ['a space for T', '2026-04-16 07:10:04Z'],
     ['a lower-case t', '2026-04-16t07:10:04Z'],
     ['a lower-case z', '2026-04-16T07:10:04z'],
     ['a comma before the fraction', '2026-04-16T07:10:04,5Z'],
     ['a point without fraction', '2026-04-16T07:10:04.Z'],
     ['a fraction of ten digits', '2026-04-16T07:10:04.1234567890Z'],
     ['a fraction of a minute', '2026-04-16T07:10.5Z'],
-    ['a blank in front', ' 2026-04-16'],
+    ['a space before', ' 2026-04-16'],
     ['a newline after', '2026-04-16\n'],
     ['a short year', '226-04-16'],
     ['a signed year', '+002026-04-16'],
@@ -90,7 +90,7 @@ describe('texts that are no instant', () => {
     ['words', 'yesterday'],
     ['an HTTP date', 'Thu, 16 Apr 2026 07:10:04 GMT'],
     ['NaN', 'NaN'],
-    ['a name of every object', 'constructor'],
+    ['a property of every object', 'constructor'],
   ])('%s', (_, text) => {
     expect(parseIso(text)).toBeUndefined();
     expect(parseInstant(text)).toBeUndefined();
@@ -120,7 +120,7 @@ describe('integers', () => {
     expect(parseInstant(text)).toBeUndefined();
   });
 
-  test('exactly the spelling that a number is written with is read', () => {
+  test('an integer is accepted in its plain spelling only', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), (value) => {
         expect(parsePlainInteger(String(value))).toBe(value);
@@ -131,7 +131,7 @@ describe('integers', () => {
   });
 });
 
-test('every instant is read back from the text it is written as, and from the same in another zone', () => {
+test('every instant is read back from its text, in UTC and in any other zone', () => {
   const offset = fc.tuple(fc.constantFrom(-1, 1), fc.integer({ min: 0, max: 23 }), fc.integer({ min: 0, max: 59 }));
   fc.assert(
     fc.property(fc.integer({ min: 0, max: INSTANT_MAX_MS }), offset, (instantMs, [sign, hours, minutes]) => {
@@ -148,7 +148,7 @@ test('every instant is read back from the text it is written as, and from the sa
   );
 });
 
-test('of all combinations of date fields exactly those that a calendar has are read', () => {
+test('date fields are accepted exactly when the calendar has such a date', () => {
   const field = (max: number) => fc.integer({ min: 0, max });
   fc.assert(
     fc.property(
@@ -175,7 +175,7 @@ test('of all combinations of date fields exactly those that a calendar has are r
   );
 });
 
-test('no text makes the parser throw or give something that is not an instant', () => {
+test('the parser returns an instant or undefined for any text', () => {
   const nearly = fc.stringMatching(/^[0-9]{1,5}-[0-9]{1,3}-[0-9]{1,3}(T[0-9:.]{0,12}[Z+-]?[0-9:]{0,6})?$/);
   fc.assert(
     fc.property(fc.oneof(fc.string(), nearly), (text) => {
@@ -187,7 +187,7 @@ test('no text makes the parser throw or give something that is not an instant', 
 });
 
 test.each([-1, 0.5, INSTANT_MAX_MS + 1, Number.NaN, Number.POSITIVE_INFINITY])(
-  '%p is not written as a time',
+  '%p cannot be written as a time',
   (value) => {
     expect(isInstant(value)).toBe(false);
     expect(() => formatInstant(value)).toThrow(DomainError);

@@ -9,7 +9,7 @@ import {
 import { NOW_MS } from '../support/archive.ts';
 import { marketStatement } from '../support/markets.ts';
 
-/** Statements about one market that may say or leave out anything; all name the same winner. */
+/** Statements about one market; any fields may be missing, and all winners are the same. */
 const statement: fc.Arbitrary<MarketStatement> = fc
   .record(
     {
@@ -26,17 +26,17 @@ const statement: fc.Arbitrary<MarketStatement> = fc
     },
     { requiredKeys: ['clobTokenIds'] },
   )
-  .map((said) => marketStatement(1, said));
+  .map((fields) => marketStatement(1, fields));
 
-function afterAll(statements: readonly MarketStatement[], held?: StatedMarket): StatedMarket {
+function afterAll(statements: readonly MarketStatement[], stored?: StatedMarket): StatedMarket {
   return statements.reduce<StatedMarket | undefined>(
-    (market, said) => (market === undefined ? firstStated(said, NOW_MS) : afterStatement(market, said, NOW_MS)),
-    held,
+    (market, next) => (market === undefined ? firstStated(next, NOW_MS) : afterStatement(market, next, NOW_MS)),
+    stored,
   )!;
 }
 
 describe('statements about one market', () => {
-  test('that were all heard change nothing when they are heard again', () => {
+  test('change nothing when they are repeated', () => {
     fc.assert(
       fc.property(fc.array(statement, { minLength: 1, maxLength: 8 }), (statements) => {
         const once = afterAll(statements);
@@ -46,7 +46,7 @@ describe('statements about one market', () => {
     );
   });
 
-  test('never take back a winner, a volume of the same rank, or an asset', () => {
+  test('never remove a winner, a volume of the same rank, or an asset', () => {
     fc.assert(
       fc.property(fc.array(statement, { minLength: 1, maxLength: 6 }), statement, (statements, last) => {
         const before = afterAll(statements);

@@ -24,7 +24,7 @@ const unresolved: Market = {
   updatedMs: 1_776_323_404_123,
 };
 
-test('an unresolved market is written with null for what is open, and ISO times', () => {
+test('an unresolved market is written with null for unknown values, and ISO times', () => {
   const resource = marketResource(unresolved);
   expect(resource).toEqual({
     conditionId: '0xabc',
@@ -50,7 +50,7 @@ test('an unresolved market is written with null for what is open, and ISO times'
   });
 });
 
-test('a resolved market says who won, when, and at which prices', () => {
+test('a resolved market has its winner, time of resolution, and start and end price', () => {
   const resolved: Market = {
     ...unresolved,
     active: false,
@@ -70,7 +70,7 @@ test('a resolved market says who won, when, and at which prices', () => {
   });
 });
 
-test('what is written has exactly the documented fields', () => {
+test('a written market has exactly the documented fields', () => {
   const fields = Object.keys(marketResource(unresolved)).sort();
   expect(fields).toEqual(Object.keys(MarketResource.properties).sort());
   expect(fields).toEqual([...(MarketResource.required ?? [])].sort());

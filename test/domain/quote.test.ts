@@ -29,7 +29,7 @@ test('the mid is exactly half of the sum of bid and ask', () => {
   );
 });
 
-test('the spread is exactly the ask less the bid, also in a crossed book', () => {
+test('the spread is exactly the ask minus the bid, also in a crossed book', () => {
   fc.assert(
     fc.property(price, price, (bid, ask) => {
       const spread = spreadOf(quoteOf(bid, ask));

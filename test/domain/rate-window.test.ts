@@ -6,7 +6,7 @@ const RUNS = { seed: 20260416, numRuns: 300 };
 const HOUR_MS = 3_600_000;
 const EPOCH_MS = 1_776_323_400_000;
 
-/** Both clocks, `ms` after the start, the wall clock set forward by `stepMs`. */
+/** Both clocks `ms` after the start; the wall clock was changed by `stepMs`. */
 function at(ms: number, stepMs = 0): ClockReading {
   return { monotonicMs: 5_000 + ms, wallMs: EPOCH_MS + ms + stepMs };
 }
@@ -16,11 +16,11 @@ const request = fc.record({
   subject: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
 });
 
-test('a request is allowed exactly while fewer than the limit were allowed in its subject’s open minute', () => {
+test('a request is allowed exactly when fewer than the limit were allowed in its subject’s window', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 6 }), fc.array(request, { maxLength: 120 }), (limit, requests) => {
       const windows = new RateWindows(100);
-      // The model keeps every allowed request; a window is what lies within a minute of its first one.
+      // The model keeps every allowed request; a window ends a minute after its first one.
       const allowedAt = new Map<string, number[]>();
       let ms = 0;
       for (const { waitMs, subject } of requests) {
@@ -39,7 +39,7 @@ test('a request is allowed exactly while fewer than the limit were allowed in it
           retryAfterSeconds: Math.ceil((endMs - ms) / 1000),
         };
         expect(windows.charge(subject, limit, at(ms))).toEqual(expected);
-        // Looking changes nothing.
+        // `peek` changes nothing.
         expect(windows.peek(subject, limit, at(ms))).toEqual({ ...expected, allowed: times.length < limit });
       }
     }),
@@ -58,37 +58,40 @@ test('a refused request is not counted', () => {
   const windows = new RateWindows(10);
   windows.charge('a', 1, at(0));
   for (let i = 0; i < 5; i += 1) expect(windows.charge('a', 1, at(i)).allowed).toBe(false);
-  // The limit was raised: had the refused ones counted, nothing would be left.
+  // With a higher limit, a request is left only if the refused ones did not count.
   expect(windows.charge('a', 2, at(10))).toMatchObject({ allowed: true, remaining: 0 });
 });
 
-test('a limit that was lowered below what is used leaves nothing, and never less than nothing', () => {
+test('a limit that is lowered below the used requests leaves 0, not less', () => {
   const windows = new RateWindows(10);
   for (let i = 0; i < 5; i += 1) windows.charge('a', 10, at(i));
   expect(windows.charge('a', 3, at(6))).toMatchObject({ allowed: false, limit: 3, remaining: 0 });
 });
 
-test('looking at a subject that never asked opens no window', () => {
+test('`peek` opens no window for a new subject', () => {
   const windows = new RateWindows(10);
   expect(windows.peek('a', 3, at(0))).toMatchObject({ allowed: true, remaining: 3, retryAfterSeconds: 60 });
   expect(windows.size).toBe(0);
 });
 
-describe('a step of the wall clock', () => {
-  test.each([HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS, 61_000, -61_000])('by %p ms frees nobody', (stepMs) => {
-    const windows = new RateWindows(10);
-    windows.charge('a', 1, at(0));
-    expect(windows.charge('a', 1, at(1000, stepMs)).allowed).toBe(false);
-    expect(windows.charge('a', 1, at(WINDOW_MS - 1, stepMs)).allowed).toBe(false);
-  });
+describe('a change of the wall clock', () => {
+  test.each([HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS, 61_000, -61_000])(
+    'by %p ms does not end a window',
+    (stepMs) => {
+      const windows = new RateWindows(10);
+      windows.charge('a', 1, at(0));
+      expect(windows.charge('a', 1, at(1000, stepMs)).allowed).toBe(false);
+      expect(windows.charge('a', 1, at(WINDOW_MS - 1, stepMs)).allowed).toBe(false);
+    },
+  );
 
-  test.each([HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS])('by %p ms locks nobody', (stepMs) => {
+  test.each([HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS])('by %p ms does not prolong a window', (stepMs) => {
     const windows = new RateWindows(10);
     windows.charge('a', 1, at(0));
     expect(windows.charge('a', 1, at(WINDOW_MS, stepMs)).allowed).toBe(true);
   });
 
-  test.each([HOUR_MS, -24 * HOUR_MS])('by %p ms is followed by the reset that is announced', (stepMs) => {
+  test.each([HOUR_MS, -24 * HOUR_MS])('by %p ms also changes the announced reset', (stepMs) => {
     const windows = new RateWindows(10);
     windows.charge('a', 1, at(0));
     const expected = (EPOCH_MS + WINDOW_MS + stepMs) / 1000;
@@ -97,7 +100,7 @@ describe('a step of the wall clock', () => {
   });
 });
 
-test('the announced reset stays the same through a window although the two clocks drift a little', () => {
+test('the announced reset of a window does not change when the clocks drift a little', () => {
   const readings = fc.array(
     fc.record({ ms: fc.integer({ min: 0, max: WINDOW_MS - 1 }), driftMs: fc.integer({ min: -400, max: 400 }) }),
     { minLength: 1, maxLength: 50 },
@@ -116,7 +119,7 @@ test('the announced reset stays the same through a window although the two clock
 });
 
 describe('more subjects than windows', () => {
-  test('keep the number of windows bounded and nobody above the limit', () => {
+  test('exceed neither the number of windows nor the limit', () => {
     const many = fc.array(
       fc.record({ waitMs: fc.integer({ min: 0, max: 20_000 }), subject: fc.integer({ min: 0, max: 30 }).map(String) }),
       { maxLength: 200 },
@@ -136,7 +139,7 @@ describe('more subjects than windows', () => {
             allowedAt.set(subject, times);
             if (windows.charge(subject, limit, at(ms)).allowed) times.push(ms);
             expect(windows.size).toBeLessThanOrEqual(subjectsMax);
-            // Fixed windows: a minute that is cut anywhere touches two of them.
+            // Any minute overlaps at most two fixed windows.
             expect(times.filter((time) => time > ms - WINDOW_MS).length).toBeLessThanOrEqual(2 * limit);
           }
         },
@@ -152,13 +155,13 @@ describe('more subjects than windows', () => {
     expect(windows.charge('c', 2, at(31_000))).toMatchObject({ allowed: true, remaining: 1 });
     expect(windows.charge('d', 2, at(32_000))).toMatchObject({ allowed: true, remaining: 0 });
     expect(windows.charge('e', 2, at(33_000)).allowed).toBe(false);
-    // Those who have a window are not touched.
+    // Subjects with their own window are not affected.
     expect(windows.charge('b', 2, at(34_000))).toMatchObject({ allowed: true, remaining: 0 });
     expect(windows.charge('e', 2, at(60_000))).toMatchObject({ allowed: true, remaining: 1 });
     expect(windows.size).toBe(2);
   });
 
-  test('a thousand of them that never come back are forgotten', () => {
+  test('use the windows of subjects that never come back', () => {
     const windows = new RateWindows(1000);
     for (let i = 0; i < 1000; i += 1) windows.charge(`old-${i}`, 1, at(i));
     windows.charge('new', 1, at(WINDOW_MS + 1000));

@@ -9,8 +9,8 @@ import { NOW_MS } from '../support/archive.ts';
 import { marketStatement } from '../support/markets.ts';
 import { REAL_BOOKS } from '../support/real-recordings.ts';
 
-const market = (said: Parameters<typeof marketStatement>[1] = {}): Market =>
-  firstStated(marketStatement(0, said), NOW_MS);
+const market = (fields: Parameters<typeof marketStatement>[1] = {}): Market =>
+  firstStated(marketStatement(0, fields), NOW_MS);
 
 describe('start and end price', () => {
   test.each([
@@ -21,22 +21,25 @@ describe('start and end price', () => {
     ['down', 100, 100, false],
     ['down', 100, 101, false],
     ['up', 76_211.80016560019, 76_211.8001656001, false],
-  ] as const)('say of a market won by %s from %d to %d that it is so: %p', (winner, priceStart, priceEnd, agrees) => {
-    const sentence = winnerContradiction(market({ winner, priceStart, priceEnd }));
-    if (agrees) expect(sentence).toBeUndefined();
-    else {
-      for (const part of ['btc-updown-5m-1776323400', `won by ${winner}`, String(priceStart), String(priceEnd)])
-        expect(sentence).toContain(part);
-    }
-  });
+  ] as const)(
+    'of a market won by %s, from %d to %d, agree with the winner: %p',
+    (winner, priceStart, priceEnd, agrees) => {
+      const sentence = winnerContradiction(market({ winner, priceStart, priceEnd }));
+      if (agrees) expect(sentence).toBeUndefined();
+      else {
+        for (const part of ['btc-updown-5m-1776323400', `won by ${winner}`, String(priceStart), String(priceEnd)])
+          expect(sentence).toContain(part);
+      }
+    },
+  );
 
   test.each([
     [{ priceStart: 2, priceEnd: 1 }],
     [{ winner: 'up', priceStart: 2 }],
     [{ winner: 'up', priceEnd: 1 }],
     [{ winner: 'up' }],
-  ] as const)('of a market of which only %j is known say nothing', (said) => {
-    expect(winnerContradiction(market(said))).toBeUndefined();
+  ] as const)('contradict nothing when only %j is known', (fields) => {
+    expect(winnerContradiction(market(fields))).toBeUndefined();
   });
 });
 
@@ -59,13 +62,13 @@ describe('the settlement source’s ticks', () => {
     ['uncovered', 'up', { ...ticks(2, 0, 1, 0), start: undefined }],
     ['uncovered', 'up', { ...ticks(2, 0, 1, 0), end: undefined }],
     ['uncovered', undefined, ticks(2, 0, 1, 0)],
-  ] as const)('%s with a market won by %s: %j', (verdict, winner, said) => {
-    expect(judgeByTicks(market({ winner }), said)).toBe(verdict);
+  ] as const)('%s with a market won by %s: %j', (verdict, winner, windowTicks) => {
+    expect(judgeByTicks(market({ winner }), windowTicks)).toBe(verdict);
   });
 
-  test('judge markets that settle by them, up to the day on which averages came', () => {
-    const wrong = (said: Parameters<typeof marketStatement>[1]) => {
-      const judged = market({ winner: 'up', ...said });
+  test('judge markets that settle by them, until the venue began to settle by averages', () => {
+    const wrong = (fields: Parameters<typeof marketStatement>[1]) => {
+      const judged = market({ winner: 'up', ...fields });
       return judgeByTicks(judged, {
         start: { timestampMs: judged.startMs, price: 2 },
         end: { timestampMs: judged.endMs, price: 1 },

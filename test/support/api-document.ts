@@ -69,17 +69,17 @@ export interface ApiDocument {
   };
 }
 
-/** One status of one path, with its references followed. */
+/** One status of one path, with its references resolved. */
 export interface DescribedAnswer {
   readonly path: string;
   readonly status: number;
   readonly description: string;
-  /** By name as the document spells it. */
+  /** By name, as the document spells it. */
   readonly headers: Readonly<Record<string, Header>>;
   readonly content: Readonly<Record<string, MediaType>>;
 }
 
-/** The document of the sources. */
+/** The document as the sources make it. */
 export function apiDocument(): ApiDocument {
   return JSON.parse(JSON.stringify(openApiDocument('0.0.0-test'))) as ApiDocument;
 }
@@ -99,11 +99,11 @@ export function answersOf({ paths, components }: ApiDocument): readonly Describe
   );
 }
 
-/** The path of the document that a request's path is one of; undefined when it is none. */
+/** The document's path for a request's path; undefined when it has none. */
 export function describedPath({ paths }: ApiDocument, path: string): string | undefined {
-  const asked = path.split('?')[0]!.replace(/(?<=.)\/$/, '');
+  const requested = path.split('?')[0]!.replace(/(?<=.)\/$/, '');
   return Object.keys(paths).find((template) =>
-    new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`).test(asked),
+    new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`).test(requested),
   );
 }
 

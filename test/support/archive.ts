@@ -6,7 +6,7 @@ import type { ImportReport } from '../../src/import/report.ts';
 import { sourcesOf } from '../../src/import/source.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 
-/** What tests take for now, unless they say otherwise: 2026-06-01T00:00:00Z. */
+/** The current time in tests, unless they set another: 2026-06-01T00:00:00Z. */
 export const NOW_MS = 1_780_272_000_000;
 
 /** A directory that exists until `Symbol.dispose`. */
@@ -15,7 +15,7 @@ export function temporaryDirectory(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** An archive in a directory of its own, both gone at `Symbol.dispose`. */
+/** An archive in a temporary directory; `Symbol.dispose` removes both. */
 export function temporaryArchive(): Disposable & { readonly archive: Archive; readonly path: string } {
   const directory = temporaryDirectory();
   const archive = openArchive(directory.path, NOW_MS, { create: true });
@@ -33,7 +33,7 @@ export async function importPaths(archive: Archive, ...paths: string[]): Promise
   return await new Importer(archive, { clock: () => NOW_MS }).run(sourcesOf(paths));
 }
 
-/** Imports records as a file of the own format. */
+/** Imports records as a file in bookreel's own format. */
 export async function importRecords(
   archive: Archive,
   records: readonly object[],
@@ -42,7 +42,7 @@ export async function importRecords(
   return await importBytes(archive, records.map((record) => `${JSON.stringify(record)}\n`).join(''), options);
 }
 
-/** Imports what a file of the own format holds, `records.ndjson` in a directory of its own. */
+/** Imports the bytes of a file `records.ndjson` in bookreel's own format. */
 export async function importBytes(
   archive: Archive,
   bytes: string | Uint8Array,

@@ -7,7 +7,7 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A process whose output goes to files, so that it never waits for a reader and everything it said can be searched. */
+/** A process whose output goes to files: it never waits for a reader, and tests can search all of its output. */
 export interface Child extends AsyncDisposable {
   readonly pid: number;
   readonly exited: Promise<number>;
@@ -15,14 +15,14 @@ export interface Child extends AsyncDisposable {
   readonly code: number | undefined;
   stdout(): string;
   stderr(): string;
-  /** Waits until its standard output matches; throws when it ends before. */
+  /** Waits until its standard output matches; throws when it ends without a match. */
   said(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
 }
 
 const POLL_MS = 5;
 
-/** Starts `command`; settings of the surrounding environment do not reach it. */
+/** Starts `command` without the BOOKREEL_ variables of this environment. */
 export function startChild(command: readonly string[], options: ChildOptions = {}): Child {
   const directory = mkdtempSync(join(tmpdir(), 'bookreel-child-'));
   const out = join(directory, 'stdout');

@@ -1,7 +1,7 @@
 import { cpus, loadavg } from 'node:os';
 import { printed } from './executable.ts';
 
-/** Of what, where and when figures were measured: the first lines of every RESULTS.md. */
+/** Command, date, versions and machine of a measurement: the first lines of every RESULTS.md. */
 export async function circumstances(command: string, elapsedMs?: number): Promise<string> {
   const versions = JSON.parse(await printed(['version', '--json'])) as Readonly<Record<string, string>>;
   const took = elapsedMs === undefined ? '' : `, ${(elapsedMs / 1000).toFixed(0)} s`;

@@ -14,7 +14,7 @@ export function quotesImpliedBy(snapshots: readonly BookRecord[]): QuoteRecord[]
     .map((record) => ({ timestampMs: record.timestampMs, id: record.id, quote: topOf(record) }));
 }
 
-/** Likewise the mids: one wherever a two-sided book's mid is not that of the snapshot before. */
+/** The mids likewise: one for each two-sided book whose mid is not that of the snapshot before. */
 export function midsImpliedBy(snapshots: readonly BookRecord[]): PriceRecord[] {
   return snapshots.flatMap((record, i) => {
     const mid = midOf(topOf(record));

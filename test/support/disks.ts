@@ -7,9 +7,9 @@ interface SmallDisk extends Disposable {
   readonly path: string;
   /** `size` as mount(8) takes it: `64k`, `2m`. */
   resize(size: string): void;
-  /** Takes all the space that is left, to the last byte, until it is called again. */
+  /** Uses all free space, to the last byte, or releases it again. */
   fill(full: boolean): void;
-  /** Whoever has a file open for writing keeps a disk from it. */
+  /** Fails while any process has a file open for writing. */
   becomeReadOnly(): void;
 }
 
@@ -17,7 +17,7 @@ const silently = { stdout: 'ignore', stderr: 'ignore' } as const;
 const ran = (...command: string[]) => Bun.spawnSync(command, silently).exitCode === 0;
 const mayMount = () => process.getuid?.() === 0 && Bun.which('mount') !== null;
 
-/** A file system of its own in memory, which only root may mount; undefined where it cannot be. */
+/** A file system in memory; undefined when it cannot be mounted, which needs root. */
 export function smallDisk(parent: string, size: string): SmallDisk | undefined {
   const path = join(parent, 'disk');
   mkdirSync(path, { recursive: true });
@@ -27,7 +27,7 @@ export function smallDisk(parent: string, size: string): SmallDisk | undefined {
     path,
     resize: (to) => expect(ran('mount', '-o', `remount,size=${to}`, path)).toBe(true),
     fill: (full) => {
-      // dd ends with an error when the disk is full, which is what it is for.
+      // dd must end with an error: the disk is full.
       if (full) expect(ran('dd', 'if=/dev/zero', `of=${ballast}`, 'bs=4k')).toBe(false);
       else expect(ran('rm', ballast)).toBe(true);
     },
@@ -38,13 +38,13 @@ export function smallDisk(parent: string, size: string): SmallDisk | undefined {
 
 interface FailingDisk extends Disposable {
   readonly path: string;
-  /** Whoever has files open there can read them, and no longer write. */
+  /** Open files can still be read, but not written. */
   becomeReadOnly(): void;
-  /** Nobody may have files open. */
+  /** No process may have files open. */
   repair(): void;
 }
 
-/** An ext4 in a file, which its kernel can be told to find an error in; undefined where there is none to be had. */
+/** An ext4 file system in a file, in which the kernel can simulate an error; undefined when it cannot be mounted. */
 export function failingDisk(parent: string): FailingDisk | undefined {
   const path = join(parent, 'failing');
   const image = join(parent, 'failing.img');
@@ -59,7 +59,7 @@ export function failingDisk(parent: string): FailingDisk | undefined {
     becomeReadOnly: () => writeFileSync(trigger, 'test'),
     repair: () => {
       expect(ran('umount', path)).toBe(true);
-      // 1: errors were found and put right.
+      // 1: errors were corrected.
       expect(Bun.spawnSync(['e2fsck', '-p', '-f', image], silently).exitCode).toBeLessThan(2);
       expect(mounted()).toBe(true);
     },
@@ -70,7 +70,7 @@ export function failingDisk(parent: string): FailingDisk | undefined {
   return undefined;
 }
 
-/** Whether this machine lets us have a disk of a kind. */
+/** Whether this machine can make such a disk. */
 export function hasDisk(make: (parent: string) => Disposable | undefined): boolean {
   using directory = temporaryDirectory();
   using disk = make(directory.path);

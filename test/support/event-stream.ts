@@ -1,11 +1,11 @@
-/** One event of a stream; `id` is the last one that was given when it came. */
+/** One event of a stream; `id` is the last id in the stream up to the event. */
 export interface StreamedEvent {
   readonly id: string;
   readonly event: string;
   readonly data: string;
 }
 
-/** What a text of server-sent events says, read as the HTML Standard has it (9.2.6), but for what never comes: CR and BOM. */
+/** Parses server-sent events by the HTML Standard (9.2.6), without CR and BOM, which the service does not send. */
 export class EventReader {
   readonly events: StreamedEvent[] = [];
   comments = 0;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dir, '..', '..');
 
-/** The executable under test: `make build` leaves it there; BOOKREEL_BINARY names another. */
+/** The executable under test: `make build` writes it; BOOKREEL_BINARY names another. */
 export const EXECUTABLE = process.env.BOOKREEL_BINARY ?? join(ROOT, 'dist', 'bookreel');
 
-/** Whether it was built: quick tests that need it are skipped by name where it was not. */
+/** Whether it was built: quick tests that need it are skipped otherwise. */
 export const HAS_EXECUTABLE = existsSync(EXECUTABLE);
 
 export interface Finished {
@@ -21,12 +21,12 @@ export interface RunOptions {
   readonly stdin?: string | Uint8Array;
 }
 
-/** Runs one command of the executable to its end. Settings of the surrounding environment do not reach it. */
+/** Runs one command of the executable to its end, without the BOOKREEL_ variables of this environment. */
 export async function runExecutable(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   return await finished([EXECUTABLE, ...args], { ...options, env: environment(options.env) });
 }
 
-/** Runs any command to its end, with the environment given and no other. */
+/** Runs any command to its end, with the given environment only. */
 export async function finished(
   command: readonly string[],
   { cwd = ROOT, env = {}, stdin }: RunOptions,
@@ -46,14 +46,14 @@ export async function finished(
   return { code, stdout, stderr };
 }
 
-/** What a command of the executable prints that has to succeed; throws when it does not. */
+/** The standard output of a command of the executable; throws when the command fails. */
 export async function printed(args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { code, stdout, stderr } = await runExecutable(args, options);
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
   return stdout;
 }
 
-/** A new key for an archive; unless it is said otherwise, one that may see everything as often as it likes. */
+/** Creates a key for an archive, by default with access to everything and a high limit. */
 export async function issueKey(
   data: string,
   tier = 'enterprise',
@@ -70,7 +70,7 @@ export interface RunningServer extends AsyncDisposable {
   stop(signal?: NodeJS.Signals): Promise<number>;
 }
 
-/** Starts `serve` on a free port and waits until it says where it listens. */
+/** Starts `serve` on a free port and waits until it prints its address. */
 export async function startServer(
   data: string,
   args: readonly string[] = [],

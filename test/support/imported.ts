@@ -11,7 +11,7 @@ import type { Archive } from '../../src/store/archive.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { importPaths, temporaryArchive, temporaryDirectory } from './archive.ts';
 
-/** Imports a file that is called `name`. */
+/** Imports a file with this name and content. */
 export async function importFile(archive: Archive, name: string, content: string | Uint8Array): Promise<ImportReport> {
   using directory = temporaryDirectory();
   const path = join(directory.path, name);
@@ -19,7 +19,7 @@ export async function importFile(archive: Archive, name: string, content: string
   return await importPaths(archive, path);
 }
 
-/** Why the only line of a file, or the one behind `before`, is refused; undefined when it is not. */
+/** The reason for the refusal of a file's last line, which follows `before`; undefined when it is not refused. */
 export async function refusalOf(name: string, line: string, before = ''): Promise<string | undefined> {
   using place = temporaryArchive();
   const report = await importFile(place.archive, name, `${before}${line}\n`);
@@ -30,7 +30,7 @@ export async function refusalOf(name: string, line: string, before = ''): Promis
   return rejection?.reason;
 }
 
-/** What a report says of files, without what most tests do not ask. */
+/** The counts of a report that most tests check. */
 export function countsOf({
   read,
   stored,
@@ -47,7 +47,7 @@ export function marketOf(archive: Archive, slug: string): StoredMarket {
   return market;
 }
 
-/** What a market is known to be, as statements name it. */
+/** The fields of a stored market, as statements have them. */
 export function factsOf(archive: Archive, slug: string): MarketStatement {
   const { key: _key, revision: _revision, stated: _stated, statedUpdatedMs: _, ...facts } = marketOf(archive, slug);
   return facts;
@@ -55,7 +55,7 @@ export function factsOf(archive: Archive, slug: string): MarketStatement {
 
 const EVER = [0, Number.MAX_SAFE_INTEGER] as const;
 
-/** Time and price, in order. */
+/** Times and prices, in order. */
 export function coinPricesOf(archive: Archive, symbol: string, source: string): (readonly [number, number])[] {
   const series = archive.prices.slicesOfCoin(symbol, ...EVER).find((candidate) => candidate.source === source);
   return decoded(series?.slices ?? [], priceCodec.decode).map(

@@ -15,7 +15,7 @@ export const LIGHT_MARKET = {
   endTime: LIGHT_START_MS + 86_400_000,
 };
 
-/** Snapshot `index` of that market: outcomes take turns, time goes on by 10 ms, and the best level always changes. */
+/** Snapshot `index` of that market: outcomes alternate, each is 10 ms later, and the best level always changes. */
 export function lightSnapshot(index: number, levels = 2, offsetMs = 0) {
   const bids: { price: number; size: number }[] = [];
   const asks: { price: number; size: number }[] = [];

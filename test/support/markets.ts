@@ -1,8 +1,8 @@
 import type { MarketStatement } from '../../src/domain/market-statement.ts';
 import type { Markets, StoredMarket } from '../../src/store/markets.ts';
 
-/** What a recording says at least of a market; `number` keeps several apart. */
-export function marketStatement(number: number, said: Partial<MarketStatement> = {}): MarketStatement {
+/** A statement with the identifying fields and `fields`; each `number` is another market. */
+export function marketStatement(number: number, fields: Partial<MarketStatement> = {}): MarketStatement {
   const startMs = 1_776_323_400_000 + number * 300_000;
   return {
     conditionId: `0x${number.toString(16).padStart(64, '0')}`,
@@ -12,11 +12,11 @@ export function marketStatement(number: number, said: Partial<MarketStatement> =
     clobTokenIds: [`${number}1`, `${number}2`],
     startMs,
     endMs: startMs + 300_000,
-    ...said,
+    ...fields,
   };
 }
 
 /** A coin's list of markets. */
-export function listMarkets(markets: Markets, ...asked: Parameters<Markets['list']>): StoredMarket[] {
-  return markets.list(...asked);
+export function listMarkets(markets: Markets, ...args: Parameters<Markets['list']>): StoredMarket[] {
+  return markets.list(...args);
 }

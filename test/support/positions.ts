@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { INSTANT_MAX_MS } from '../../src/domain/instant.ts';
 import type { Position } from '../../src/domain/page.ts';
 
-/** Ascending positions, timestamps often equal; unless `ids` says otherwise, ids of any size in any order. */
+/** Ascending positions, often with equal timestamps; by default ids of any size in any order. */
 export function ascendingPositions(count: number, ids: fc.Arbitrary<number> = anyId): fc.Arbitrary<Position[]> {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.constant(0) },

@@ -1,6 +1,6 @@
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 
-/** What kind of books a run is made of. */
+/** The kind of books to make. */
 export interface BookStyle {
   /** Decimals of a price. */
   readonly priceScale: number;
@@ -10,7 +10,7 @@ export interface BookStyle {
   readonly changesMax: number;
 }
 
-/** Numbers in [0, 1) that a seed decides (mulberry32). */
+/** Seeded random numbers in [0, 1) (mulberry32). */
 export function randomsOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -21,7 +21,7 @@ export function randomsOf(seed: number): () => number {
   };
 }
 
-/** `count` books, each some changes away from the one before; sides are empty now and then. */
+/** `count` books, each with a few changes to the one before; sometimes a side is empty. */
 export function randomBooks(seed: number, count: number, style: BookStyle): OrderBook[] {
   const random = randomsOf(seed);
   const bids = new Map<number, number>();
@@ -45,13 +45,13 @@ function change(side: Map<number, number>, random: () => number, style: BookStyl
   if (random() < 0.05) side.clear();
   const changes = first ? random() * style.levelsMax : random() * (style.changesMax + 1);
   for (let i = 0; i < Math.floor(changes); i += 1) {
-    const held = [...side.keys()];
+    const prices = [...side.keys()];
     const price = Math.floor(random() * (10 ** style.priceScale + 1)) / 10 ** style.priceScale;
     const action = random();
-    if (held.length > 0 && (action < 0.3 || side.size >= style.levelsMax)) {
-      side.delete(held[Math.floor(random() * held.length)]!);
-    } else if (held.length > 0 && action < 0.6) {
-      side.set(held[Math.floor(random() * held.length)]!, randomSize(random, style.sizes));
+    if (prices.length > 0 && (action < 0.3 || side.size >= style.levelsMax)) {
+      side.delete(prices[Math.floor(random() * prices.length)]!);
+    } else if (prices.length > 0 && action < 0.6) {
+      side.set(prices[Math.floor(random() * prices.length)]!, randomSize(random, style.sizes));
     } else {
       side.set(price, randomSize(random, style.sizes));
     }

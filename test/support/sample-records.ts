@@ -1,4 +1,4 @@
-/** One market and a record of every other type, as they stand in bookreel's own format; tests overwrite what they ask about. */
+/** One market and a record of every other type, in bookreel's own format; tests overwrite the fields they check. */
 export const CONDITION_ID = `0x${'ab12'.repeat(16)}`;
 export const UP_ASSET = '98879333153580861799018681648381139364382622074357239010764368082362737328219';
 export const DOWN_ASSET = '10262842163942413254268243362141411235372398371524318126442713486214823612211';

@@ -3,7 +3,7 @@ import { digestOfFrame, FIRST_LINE } from '../../src/segment/segment-frames.ts';
 const HEAD_BYTES = 5;
 const DIGEST_BYTES = 32;
 
-/** The frames of a recording in the form of segments, without their digests. */
+/** The frames of a recording in the segments format, without their digests. */
 export function framesOf(bytes: Uint8Array): Uint8Array[] {
   const frames: Uint8Array[] = [];
   for (let at = FIRST_LINE.length; at < bytes.length; ) {
@@ -14,7 +14,7 @@ export function framesOf(bytes: Uint8Array): Uint8Array[] {
   return frames;
 }
 
-/** A recording of `frames` whose digests are right. */
+/** A recording of `frames`, with correct digests. */
 export function sealed(frames: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [FIRST_LINE];
   for (const frame of frames) parts.push(frame, digestOfFrame(parts.at(-1)!, frame));

@@ -2,7 +2,7 @@ import { createApp } from '../../src/http/app.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { NOW_MS } from './archive.ts';
 
-/** The service over an archive, in process, asked with a key that may see everything as often as it likes. */
+/** The service of an archive, in this process, with a key that has access to everything and a high limit. */
 export interface Service {
   readonly app: ReturnType<typeof createApp>;
   readonly key: string;

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 
-/** How many records of one series a data directory holds, and the times of the first and the last. */
+/** Number of stored records of one series, and the times of the first and the last. */
 interface StoredSeries {
   readonly kind: string;
   readonly outcome: string | null;
@@ -10,7 +10,7 @@ interface StoredSeries {
   readonly lastMs: number;
 }
 
-/** What stands in a data directory, read with SQLite alone. */
+/** The content of a data directory, read with SQLite alone. */
 export interface Stored {
   readonly integrity: string;
   readonly markets: number;
@@ -34,7 +34,7 @@ export function storedIn(data: string): Stored {
   };
 }
 
-/** A digest over every row of every table: equal for two archives that say the same. */
+/** A digest over every row of every table: equal for two archives with the same content. */
 export function contentDigest(data: string): string {
   using database = open(data);
   const hasher = new Bun.CryptoHasher('sha256');

@@ -3,21 +3,21 @@ import { startChild } from './child.ts';
 import { EXECUTABLE, type Finished } from './executable.ts';
 
 export interface Watched extends Finished {
-  /** The most memory that was resident at a time. */
+  /** The largest resident memory. */
   readonly peakBytes: number;
 }
 
 export interface WatchOptions {
   readonly cwd: string;
-  /** When it is killed; the code is then 137. */
+  /** Time until it is killed; its code is then 137. */
   readonly deadlineMs: number;
-  /** Commands of a shell whose output the executable reads; nothing when left out. */
+  /** Shell commands whose output the executable reads; by default it has no input. */
   readonly piped?: string;
 }
 
 const LOOK_EVERY_MS = 5;
 
-/** Runs the executable to its end, or to the deadline, and watches its memory (as Linux keeps it in /proc). */
+/** Runs the executable to its end, or to the deadline, and watches its memory (in Linux's /proc). */
 export async function runWatched(args: readonly string[], { cwd, deadlineMs, piped }: WatchOptions): Promise<Watched> {
   const command =
     piped === undefined ? [EXECUTABLE, ...args] : ['sh', '-c', `${piped} | "$0" "$@"`, EXECUTABLE, ...args];
@@ -42,7 +42,7 @@ function peakOf(pid: number): number {
   return Number(/VmHWM:\s+(\d+) kB/.exec(textOf(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
 }
 
-/** Empty when the process has gone. */
+/** Empty when the process has ended. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -15,7 +15,7 @@ const styles: fc.Arbitrary<BookStyle> = fc.record({
   changesMax: fc.constantFrom(1, 5, 300),
 });
 
-/** What the venue would say, by JSON.stringify. */
+/** The venue's answer, made with JSON.stringify. */
 function summaryOf(book: OrderBook, timestamp: string, price: string) {
   const levels = (prices: readonly number[], sizes: readonly number[]) =>
     prices.map((each, i) => ({ price: decimalText(each), size: decimalText(sizes[i]!) })).reverse();
@@ -29,7 +29,7 @@ function summaryOf(book: OrderBook, timestamp: string, price: string) {
   return { head, hash, bids, asks, summary: JSON.stringify({ ...head, hash, ...tail }) };
 }
 
-test('a book that is changed level by level is byte for byte what is written of it anew, and so is its hash', () => {
+test('a book that is edited level by level has the bytes and the hash of one that is written in full', () => {
   fc.assert(
     fc.property(
       fc.integer(),
@@ -50,10 +50,10 @@ test('a book that is changed level by level is byte for byte what is written of 
           const lastTrade = traded === undefined ? undefined : { price: traded, timestampMs: 0, isOwn: true };
           const context = { timestampMs, tickSize: '0.01', lastTrade };
           const price = traded === undefined ? '' : traded === 0.5 ? '0.500' : '0.1234';
-          const wanted = summaryOf(after, String(timestampMs), price);
-          expect(book.hash(context)).toBe(wanted.hash);
-          expect(book.summary(context)).toBe(wanted.summary);
-          const { head, hash, bids, asks } = wanted;
+          const expected = summaryOf(after, String(timestampMs), price);
+          expect(book.hash(context)).toBe(expected.hash);
+          expect(book.summary(context)).toBe(expected.summary);
+          const { head, hash, bids, asks } = expected;
           expect(book.opening(context)).toBe(
             JSON.stringify({
               ...head,
@@ -73,7 +73,7 @@ test('a book that is changed level by level is byte for byte what is written of 
   );
 });
 
-test('levels of sizes that JavaScript writes with an exponent are written in digits', () => {
+test('sizes that JavaScript writes with an exponent are written in digits', () => {
   expect([1e-12, 2.5e-7, 1e-6, 0.1, 0, 30, 999e11].map(decimalText)).toEqual([
     ...['0.000000000001', '0.00000025', '0.000001', '0.1', '0', '30', '99900000000000'],
   ]);

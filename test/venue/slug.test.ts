@@ -6,7 +6,7 @@ import { realRecording } from '../support/real-recordings.ts';
 
 const GAMMA = realRecording('gamma');
 
-/** Coin, timeframe, start and end, as they are written in the tables. */
+/** Coin, timeframe, start and end, as in the tables. */
 function shown(slug: string, nearMs?: number) {
   const window = windowOfSlug(slug, nearMs);
   if (window === undefined) return undefined;
@@ -14,14 +14,14 @@ function shown(slug: string, nearMs?: number) {
   return [window.symbol, window.timeframe, iso(window.startMs), iso(window.endMs)].join(' ');
 }
 
-describe('a slug says coin and window', () => {
+describe('a slug has coin and window', () => {
   const table: [slug: string, window: string][] = [
     ['btc-updown-5m-1776323400', 'btc 5m 2026-04-16T07:10Z 2026-04-16T07:15Z'],
     ['BTC-UpDown-5m-1776323400', 'btc 5m 2026-04-16T07:10Z 2026-04-16T07:15Z'],
     ['sol-updown-15m-1777452300', 'sol 15m 2026-04-29T08:45Z 2026-04-29T09:00Z'],
     ['xrp-updown-4h-1773345600', 'xrp 4h 2026-03-12T20:00Z 2026-03-13T00:00Z'],
     ['hype-updown-5m-1782287400', 'hype 5m 2026-06-24T07:50Z 2026-06-24T07:55Z'],
-    // A coin that nobody here has heard of.
+    // An unknown coin.
     ['pepe2-updown-5m-1782287400', 'pepe2 5m 2026-06-24T07:50Z 2026-06-24T07:55Z'],
     ['bitcoin-updown-5m-1782287400', 'btc 5m 2026-06-24T07:50Z 2026-06-24T07:55Z'],
     ['bitcoin-up-or-down-march-12-2026-8am-et', 'btc 1h 2026-03-12T12:00Z 2026-03-12T13:00Z'],
@@ -31,11 +31,11 @@ describe('a slug says coin and window', () => {
     ['xrp-up-or-down-february-29-2028-1am-et', 'xrp 1h 2028-02-29T06:00Z 2028-02-29T07:00Z'],
     ['bnb-up-or-down-on-march-13-2026', 'bnb 24h 2026-03-12T16:00Z 2026-03-13T16:00Z'],
     ['hyperliquid-up-or-down-on-january-1-2027', 'hype 24h 2026-12-31T17:00Z 2027-01-01T17:00Z'],
-    // 8 March 2026, clocks forward at two: the day has 23 hours, and 1 a.m. is followed by 3 a.m.
+    // On 8 March 2026 clocks go forward at two: the day has 23 hours, and 3 a.m. follows 1 a.m.
     ['bitcoin-up-or-down-march-8-2026-1am-et', 'btc 1h 2026-03-08T06:00Z 2026-03-08T07:00Z'],
     ['bitcoin-up-or-down-march-8-2026-3am-et', 'btc 1h 2026-03-08T07:00Z 2026-03-08T08:00Z'],
     ['bitcoin-up-or-down-on-march-8-2026', 'btc 24h 2026-03-07T17:00Z 2026-03-08T16:00Z'],
-    // 1 November 2026, back at two: 25 hours, 1 a.m. twice.
+    // On 1 November 2026 clocks go back at two: the day has 25 hours, and 1 a.m. twice.
     ['bitcoin-up-or-down-november-1-2026-12am-et', 'btc 1h 2026-11-01T04:00Z 2026-11-01T05:00Z'],
     ['bitcoin-up-or-down-november-1-2026-1am-et', 'btc 1h 2026-11-01T05:00Z 2026-11-01T06:00Z'],
     ['bitcoin-up-or-down-november-1-2026-2am-et', 'btc 1h 2026-11-01T07:00Z 2026-11-01T08:00Z'],
@@ -51,9 +51,9 @@ describe('a slug says coin and window', () => {
     ['bitcoin-up-or-down-december-31-11pm-et', '2026-01-01T05:00:00Z', 'btc 1h 2026-01-01T04:00Z 2026-01-01T05:00Z'],
     ['bitcoin-up-or-down-on-january-1', '2025-12-31T20:00:00Z', 'btc 24h 2025-12-31T17:00Z 2026-01-01T17:00Z'],
     ['bitcoin-up-or-down-february-29-1am-et', '2027-12-31', 'btc 1h 2028-02-29T06:00Z 2028-02-29T07:00Z'],
-    // The second of two hours of one name.
+    // The second of two hours with one slug.
     ['bitcoin-up-or-down-november-1-2026-1am-et', '2026-11-01T07:00:00Z', 'btc 1h 2026-11-01T06:00Z 2026-11-01T07:00Z'],
-    // A year that is stated is not overruled.
+    // A stated year counts, whatever the time near it.
     ['bitcoin-up-or-down-march-12-2026-8am-et', '2030-01-01', 'btc 1h 2026-03-12T12:00Z 2026-03-12T13:00Z'],
   ];
   test.each(near)('%s near %s is %s', (slug, nearTime, window) => {
@@ -61,7 +61,7 @@ describe('a slug says coin and window', () => {
   });
 });
 
-describe('a slug says nothing', () => {
+describe('a slug has no coin and window', () => {
   test.each([
     [''],
     ['btc-updown-5m-'],
@@ -84,13 +84,13 @@ describe('a slug says nothing', () => {
     expect(windowOfSlug(slug, Date.UTC(2026, 2, 8))).toBeUndefined();
   });
 
-  test('without a year, and nothing to go by', () => {
+  test('without a year and a time near it', () => {
     expect(windowOfSlug('bitcoin-up-or-down-march-12-8am-et')).toBeUndefined();
     expect(windowOfSlug('bitcoin-up-or-down-on-march-12')).toBeUndefined();
   });
 });
 
-test.skipIf(GAMMA === undefined)('of every real market of a coin, the slug says the window that its fields say', () => {
+test.skipIf(GAMMA === undefined)('the slug of every real market of a coin has the window of its fields', () => {
   const lines = (name: string) =>
     gunzipSync(readFileSync(`${GAMMA}/${name}`))
       .toString()
@@ -104,6 +104,6 @@ test.skipIf(GAMMA === undefined)('of every real market of a coin, the slug says 
     if (window === undefined) silent.push(slug.split('-up-')[0]);
     else expect([window.startMs, window.endMs]).toEqual([Date.parse(eventStartTime), Date.parse(endDate)]);
   }
-  const shares = ['amzn', 'canadas-population', 'dax', 'googl', 'hood', 'msft', 'msft', 'nvda', 'open', 'rut', 'spx'];
-  expect(silent.sort()).toEqual([...shares, 'tsla']);
+  const stocks = ['amzn', 'canadas-population', 'dax', 'googl', 'hood', 'msft', 'msft', 'nvda', 'open', 'rut', 'spx'];
+  expect(silent.sort()).toEqual([...stocks, 'tsla']);
 });
