@@ -17,8 +17,8 @@ const program = createProgram({
   clock: () => NOW_MS,
 });
 
-test('is for reading: under 300 lines beside its rows of settings and decisions, and so is the page about the rooms', () => {
-  const read = README.split('\n').filter((line) => !/^\| `--|\| `test\/[^`]+`: /.test(line));
+test('is for reading: under 300 lines beside its rows of settings, and so is the page about the rooms', () => {
+  const read = README.split('\n').filter((line) => !/^\| `--/.test(line));
   expect(read.length).toBeLessThan(300);
   expect(readFileSync(join(ROOT, 'src/README.md'), 'utf8').split('\n').length).toBeLessThan(100);
 });
@@ -48,7 +48,8 @@ test('names commands and options that exist', () => {
 });
 
 test('every decision names a test that exists', () => {
-  const rows = [...README.matchAll(/^\| .* \| `(test\/[^`]+)`: (.+) \|$/gm)];
+  const decisions = readFileSync(join(ROOT, 'test/contract/DECISIONS.md'), 'utf8');
+  const rows = [...decisions.matchAll(/^\| .* \| `(test\/[^`]+)`: (.+) \|$/gm)];
   expect(rows.length).toBeGreaterThan(15);
   for (const [, file, name] of rows) {
     expect({ file, exists: existsSync(join(ROOT, file!)) }).toEqual({ file, exists: true });
