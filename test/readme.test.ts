@@ -2,8 +2,6 @@ import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createProgram } from '../src/cli/program.ts';
-import { SETTINGS } from '../src/config.ts';
-import { ROUTES } from '../src/http/routes.ts';
 import { NOW_MS } from './support/archive.ts';
 
 const ROOT = join(import.meta.dir, '..');
@@ -21,23 +19,6 @@ test('is for reading: under 300 lines beside its rows of settings, and so is the
   const read = README.split('\n').filter((line) => !/^\| `--/.test(line));
   expect(read.length).toBeLessThan(300);
   expect(readFileSync(join(ROOT, 'src/README.md'), 'utf8').split('\n').length).toBeLessThan(100);
-});
-
-test('has every setting with its variable and default', () => {
-  for (const { flag, env, fallback } of Object.values(SETTINGS)) {
-    expect(README).toContain(`| \`${flag}\` | \`${env}\` | \`${fallback}\` |`);
-  }
-});
-
-test('has every path with its route and parameters', () => {
-  for (const [name, { path, grant, query }] of Object.entries(ROUTES)) {
-    if (name === 'reference') continue;
-    const row = README.split('\n').find((line) => line.startsWith('| `') && line.includes(`\`${path}\``));
-    expect({ path, row }).toEqual({ path, row: expect.any(String) });
-    if (grant !== undefined) expect(row).toContain(`| ${grant} |`);
-    const named = query.every((parameter) => row!.includes(`\`${parameter}\``));
-    expect({ path, described: named || row!.includes('as snapshots') }).toEqual({ path, described: true });
-  }
 });
 
 test('names commands and options that exist', () => {

@@ -6,6 +6,7 @@ import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
 import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
 import { keyCommand } from './key.ts';
+import { manualCommand } from './manual.ts';
 import { openapiCommand } from './openapi.ts';
 import { replayCommand } from './replay.ts';
 import { seedCommand } from './seed.ts';
@@ -32,7 +33,7 @@ Examples:
     );
   const nouns = [
     ...[serveCommand, seedCommand, keyCommand, tierCommand, importCommand, exportCommand, replayCommand],
-    ...[verifyCommand, backupCommand, restoreCommand, openapiCommand, versionCommand],
+    ...[verifyCommand, backupCommand, restoreCommand, manualCommand, openapiCommand, versionCommand],
   ];
   for (const commandOf of nouns) program.addCommand(commandOf(terminal));
   for (const command of withDescendants(program)) {

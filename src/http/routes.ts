@@ -37,8 +37,8 @@ export const ROUTES = {
   llms: { path: '/llms.txt', grant: undefined, query: [] },
   docs: { path: '/docs', grant: undefined, query: [] },
   reference: { path: '/docs/reference.js', grant: undefined, query: [] },
-  segmentFormat: { path: '/docs/segments.md', grant: undefined, query: [] },
   segmentReader: { path: '/docs/segment-reader.ts', grant: undefined, query: [] },
+  manual: { path: '/docs/{page}', grant: undefined, query: [] },
   healthz: { path: '/healthz', grant: undefined, query: [] },
   readyz: { path: '/readyz', grant: undefined, query: [] },
 } as const satisfies Record<string, Route>;
@@ -57,6 +57,11 @@ type ElysiaPath<Path extends string> = Path extends `${infer Before}{${infer Nam
 export function routerPath<Name extends RouteName>(name: Name): ElysiaPath<(typeof ROUTES)[Name]['path']> {
   const path: string = ROUTES[name].path;
   return path.replaceAll('{', ':').replaceAll('}', '') as ElysiaPath<(typeof ROUTES)[Name]['path']>;
+}
+
+/** A page of the manual; `manual` is the list of them, and `.md` after a name gets its Markdown. */
+export function manualPath(name = 'manual'): string {
+  return ROUTES.manual.path.replace('{page}', name);
 }
 
 /** The prefix of the paths of one replay, as the router writes it. */

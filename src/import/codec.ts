@@ -6,6 +6,9 @@ import type { Sample } from './sample.ts';
 export interface Codec {
   /** How reports call the format. */
   readonly format: string;
+  /** For the manual's table of formats, as Markdown: which recordings these are, and which records they become. */
+  readonly input: string;
+  readonly becomes: string;
   /** Set for formats that state markets: their files are read before all others. */
   readonly statesMarkets?: true;
   recognises(sample: Sample): boolean;

@@ -31,3 +31,10 @@ export function codecsFor(every: SnapshotPace): readonly Codec[] {
     ownNdjson(),
   ];
 }
+
+/** The rows of the manual's table of formats, as Markdown. */
+export function formatRows(): string {
+  return codecsFor('change')
+    .map(({ format, input, becomes }) => `| ${format} | ${input} | ${becomes} |`)
+    .join('\n');
+}

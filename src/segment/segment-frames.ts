@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 
 /**
- * The frames of the segments format, which src/client/segments.md describes in full. A first line, then frames: type (one
+ * The frames of the segments format, which src/manual/segments.md describes in full. A first line, then frames: type (one
  * byte), length of the body (four bytes, little endian), body, digest.
  */
 export const FIRST_LINE = Buffer.from('bookreel segments 1\n');

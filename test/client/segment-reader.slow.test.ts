@@ -428,7 +428,7 @@ describe('the file', () => {
 });
 
 describe('the description of the format', () => {
-  const description = readFileSync(join(SOURCE, '..', 'segments.md'), 'utf8');
+  const description = readFileSync(join(SOURCE, '..', '..', 'manual', 'segments.md'), 'utf8');
   const block = (language: string) => description.split(`\`\`\`${language}\n`)[1]!.split('```')[0]!;
 
   test('has an example that is an export, byte for byte', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { ROUTES } from '../../src/http/routes.ts';
+import { PAGE_NAMES } from '../../src/manual/manual.ts';
 import { type Client, clientOf, type Reply } from './client.ts';
 import type { Suite } from './target.ts';
 
@@ -170,10 +171,10 @@ export function pageTests(suite: Suite): void {
       expect(text).toContain(`\n- ${name}: ${Object.keys(properties).join(', ')}\n`);
     }
     const links = [...text.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/gm)].map((match) => new URL(match[1]!).pathname);
+    // One line for each page of the manual.
+    const pages = PAGE_NAMES.map((name) => ROUTES.manual.path.replace('{page}', `${name}.md`));
     expect(links.sort()).toEqual(
-      Object.keys(paths)
-        .filter((path) => !isKeyed(path))
-        .sort(),
+      [...Object.keys(paths).filter((path) => !isKeyed(path) && path !== ROUTES.manual.path), ...pages].sort(),
     );
   });
 

@@ -8,7 +8,12 @@ import { BOOKS, T0 } from './recording.ts';
 import { SHAPES } from './resources.ts';
 import type { Suite } from './target.ts';
 
-const PATH_VALUES: Readonly<Record<string, string>> = { coin: 'btc', conditionId: BOOKS.conditionId, ts: String(T0) };
+const PATH_VALUES: Readonly<Record<string, string>> = {
+  coin: 'btc',
+  conditionId: BOOKS.conditionId,
+  ts: String(T0),
+  page: 'replay',
+};
 const QUERY_VALUES: Readonly<Record<string, string>> = {
   tf: '5m',
   limit: '3',
@@ -76,16 +81,16 @@ export function siteTests(suite: Suite): void {
     expect(script.bytes.length).toBeGreaterThan(1_000_000);
   });
 
-  test('the form of segments is described and its reader served, both as they are in the sources', async () => {
-    for (const [path, file, type] of [
-      ['/docs/segments.md', 'segments.md', 'text/markdown; charset=utf-8'],
-      ['/docs/segment-reader.ts', 'segment-reader.ts', 'text/plain; charset=utf-8'],
+  test('the format of segments is described and its reader served, both as they are in the sources', async () => {
+    for (const [path, link, file, type] of [
+      ['/docs/segments.md', '/docs/segments', 'manual/segments.md', 'text/markdown; charset=utf-8'],
+      ['/docs/segment-reader.ts', '/docs/segment-reader.ts', 'client/segment-reader.ts', 'text/plain; charset=utf-8'],
     ] as const) {
       const reply = await get(path);
       expect(reply.status).toBe(200);
       expect(reply.headers.get('content-type')).toBe(type);
-      expect(reply.text).toBe(readFileSync(join(import.meta.dir, '..', '..', 'src', 'client', file), 'utf8'));
-      expect((await get('/openapi.json')).text).toContain(`](${path})`);
+      expect(reply.text).toBe(readFileSync(join(import.meta.dir, '..', '..', 'src', file), 'utf8'));
+      expect((await get('/openapi.json')).text).toContain(`](${link})`);
     }
   });
 
@@ -126,6 +131,7 @@ export function siteTests(suite: Suite): void {
         ? [
             ...['200', '400', '500'],
             ...(['/healthz', '/readyz'].includes(path) ? [] : ['429']),
+            ...(path === ROUTES.manual.path ? ['404'] : []),
             ...(path === '/readyz' ? ['503'] : []),
           ]
         : [
@@ -181,7 +187,7 @@ export function siteTests(suite: Suite): void {
 
   test.each([
     ...['/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/reference.js'],
-    ...['/docs/segments.md', '/docs/segment-reader.ts'],
+    ...['/docs/manual', '/docs/segments.md', '/docs/segment-reader.ts'],
   ])('%s works for HEAD, and with a trailing slash', async (path) => {
     const whole = await get(path);
     const head = await get(path, { method: 'HEAD' });

@@ -59,7 +59,7 @@ describe.skipIf(!canTrace)('offline (needs strace)', () => {
       return await answer.text();
     };
     const market = `/v1/btc/markets/${LIGHT_CONDITION_ID}`;
-    for (const path of ['/', '/docs', '/openapi.json', '/healthz', '/readyz', '/docs/segments.md']) {
+    for (const path of ['/', '/docs', '/openapi.json', '/healthz', '/readyz', '/docs/manual']) {
       const page = await get(path);
       const assets = new Set([...page.matchAll(ASSET)].map(([, asset]) => asset!.split('#')[0]!));
       for (const asset of assets) if (asset !== path && !asset.includes('{')) await get(asset);

@@ -9,7 +9,7 @@ import { gapFields, marketFields } from '../own-fields.ts';
 import { type ExportWriter, type SeriesLabels, type SeriesWriter, STEP_BYTES } from './export-writer.ts';
 
 /**
- * The stored segments as they are, in frames (src/client/segments.md): nothing is decoded. A segment is written with the first
+ * The stored segments as they are, in frames (src/manual/segments.md): nothing is decoded. A segment is written with the first
  * of its records that belongs to the export, and states which of them do.
  */
 export class SegmentsWriter implements ExportWriter {

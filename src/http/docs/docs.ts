@@ -4,12 +4,14 @@ import { Elysia } from 'elysia';
 import scalarPath from '../../../node_modules/@scalar/api-reference/dist/browser/standalone.js' with { type: 'file' };
 // @ts-expect-error TypeScript sees a module where its text is asked for
 import segmentReader from '../../client/segment-reader.ts' with { type: 'text' };
-import segmentFormat from '../../client/segments.md' with { type: 'text' };
+import { formatRows } from '../../import/codecs.ts';
+import { manualPages } from '../../manual/manual.ts';
 import { type ResponseSettings, respond } from '../response/response.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { llmsText } from './llms.ts';
+import { manualMarkdown, manualPage } from './manual-page.ts';
 import type { JsonObject } from './openapi-schema.ts';
-import { originOf, pageHeaders } from './page.ts';
+import { originOf, pageHeaders, plainPageHeaders } from './page.ts';
 import { referencePage, referencePolicy } from './reference-page.ts';
 // @ts-expect-error TypeScript sees a module where its text is asked for
 import referenceStart from './reference-start.js' with { type: 'text' };
@@ -20,7 +22,7 @@ const NONCE_BYTES = 16;
 const NOTHING = "default-src 'none'; frame-ancestors 'none'";
 
 /**
- * The API reference and its document, as text too, and what clients of the form of segments need. All is in the executable
+ * The API reference and its document, as text too, the manual, and a reader for segments. All is in the executable
  * and works without a network. The plugin serves our document as it is, without what it would gather from the router; our page
  * takes the place of its own, which needs inline scripts.
  */
@@ -36,20 +38,28 @@ export function docsController(described: JsonObject) {
   return (
     new Elysia({ name: 'docs' })
       .onBeforeHandle(({ route, set }) => {
-        if (route !== ROUTES.docs.path) {
-          set.headers['content-security-policy'] = NOTHING;
-          return undefined;
-        }
+        if (route === ROUTES.openapi.path) set.headers['content-security-policy'] = NOTHING;
+        if (route !== ROUTES.docs.path) return undefined;
         const nonce = randomBytes(NONCE_BYTES).toString('base64');
         return respond(set, referencePage(nonce), pageHeaders(referencePolicy(nonce)));
       })
       .get(routerPath('reference'), async ({ set }) => text(set, await script(), 'text/javascript'))
       .get(routerPath('llms'), ({ request, set }) => {
-        return text(set, llmsText(document, originOf(request)), 'text/plain', 'private, no-cache');
+        return text(
+          set,
+          llmsText(document, manualPages(formatRows()), originOf(request)),
+          'text/plain',
+          'private, no-cache',
+        );
       })
-      .get(routerPath('segmentFormat'), ({ set }) => text(set, segmentFormat, 'text/markdown'))
       // No type of TypeScript is registered; as plain text a browser shows it.
       .get(routerPath('segmentReader'), ({ set }) => text(set, segmentReader, 'text/plain'))
+      .get(routerPath('manual'), ({ params, set }) => {
+        const name = params.page.replace(/\.md$/, '');
+        const markdown = manualMarkdown(name);
+        if (name !== params.page) return text(set, markdown, 'text/markdown');
+        return respond(set, manualPage(name, markdown), plainPageHeaders());
+      })
       .use(
         swagger({
           path: ROUTES.docs.path,
@@ -62,5 +72,9 @@ export function docsController(described: JsonObject) {
 }
 
 function text(set: ResponseSettings, content: string | Blob, type: string, kept = 'max-age=86400'): Response {
-  return respond(set, content, { 'content-type': `${type}; charset=utf-8`, 'cache-control': kept });
+  return respond(set, content, {
+    'content-type': `${type}; charset=utf-8`,
+    'cache-control': kept,
+    'content-security-policy': NOTHING,
+  });
 }

@@ -1,3 +1,6 @@
+import type { ManualPage } from '../../manual/manual.ts';
+import { manualPath, ROUTES } from '../routes.ts';
+
 /** The part of a JSON Schema that is put into words. */
 interface Schema {
   readonly type?: string | readonly string[];
@@ -32,28 +35,28 @@ export interface DescribedApi {
 }
 
 /**
- * The service for a reader that knows nothing else, in the form of https://llmstxt.org: a title, a summary in a quote, text
+ * The service for a reader that knows nothing else, in the format of https://llmstxt.org: a title, a summary in a quote, text
  * without headings, lists of links under headings. Paths, parameters and records are those of the API document.
  *
  * @param origin where the client found the service; examples and links begin with it
  */
-export function llmsText(api: DescribedApi, origin: string): string {
+export function llmsText(api: DescribedApi, manual: readonly ManualPage[], origin: string): string {
   const described = Object.entries(api.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
   const keyed = described.filter(({ path }) => path.startsWith('/v1/'));
-  const open = described.filter(({ path }) => !path.startsWith('/v1/'));
+  const open = described.filter(({ path }) => !path.startsWith('/v1/') && path !== ROUTES.manual.path);
   const isFree = api.security?.some((scheme) => Object.keys(scheme).length === 0) === true;
   return `# ${api.info.title}
 
 > Recorded order books of short-horizon up-or-down prediction markets (does BTC end a window of 5m, 15m, 1h, 4h or 24h higher
-> or lower than it began), over a read-only HTTP API: markets, order book snapshots, quotes, prices. Version ${api.info.version}.
+> or lower than it began?), as a read-only HTTP API: markets, order book snapshots, quotes, prices. Version ${api.info.version}.
 
 ${api.info.description}
 
 Authentication: ${isFree ? 'on loopback none; elsewhere ' : ''}every path below ${origin}/v1 needs the header \`Authorization: Bearer <API_KEY>\`, never a key in the URL.
-401: no valid key. 403: the key's tier does not grant this route or coin; /v1/billing/tiers says what each tier grants. 429: wait as many
-seconds as \`Retry-After\` says. Repeat after 429 and 503 only. Errors are \`application/problem+json\`, with what to do in \`detail\`.
+401: no valid key. 403: the key's tier does not grant this route or coin; /v1/billing/tiers lists what each tier grants. 429: wait for the
+number of seconds in \`Retry-After\`. Repeat requests after 429 and 503 only. Errors are \`application/problem+json\`; \`detail\` says what to do.
 
 \`\`\`sh
 curl -H "Authorization: Bearer $KEY" '${origin}/v1/btc/markets?limit=2'
@@ -64,7 +67,7 @@ the other paths. \`winner\` is null while a market is unresolved. Times in param
 seconds) or ISO 8601. Prices are between 0 and 1, the best level of a book is first on both sides, ids are strings.
 
 An answer with \`nextCursor\` is one page: repeat the request with \`cursor=\` that value and all other parameters as they were, until
-\`nextCursor\` is null, however few records a page has. Market lists have none: raise \`skip\` by \`pagination.count\` while
+\`nextCursor\` is null, even if a page has few records. Market lists have no cursor: raise \`skip\` by \`pagination.count\` while
 \`pagination.hasMore\` is true.
 
 Endpoints, with the parameters that each takes:
@@ -75,9 +78,13 @@ Parameters; one that is unknown, repeated or out of bounds is a 400:
 
 ${bullets([...new Set(keyed.flatMap(({ operation }) => parametersOf(operation)).map(parameterLine))])}
 
-Records and answers, with their fields; the document says what each may be:
+Records and answers, with their fields; the document has their types:
 
 ${bullets(Object.entries(api.components.schemas).map(([name, { properties = {} }]) => `${name}: ${Object.keys(properties).join(', ')}`))}
+
+## Manual
+
+${bullets(manual.map(({ name, title, summary }) => `[${title}](${origin}${manualPath(`${name}.md`)}): ${summary}`))}
 
 ## Paths that need no key
 

@@ -9,7 +9,7 @@ import { QuoteResource } from '../../domain/quote.ts';
 import { TierResource } from '../../domain/tier.ts';
 import { fileKindOf, STREAMED_FORMATS } from '../../export/format.ts';
 import { Problem } from '../response/problem.ts';
-import { ROUTES, type RouteName } from '../routes.ts';
+import { manualPath, ROUTES, type RouteName } from '../routes.ts';
 import { CURSOR_SHAPE } from '../v1/cursor.ts';
 import { INSTANTS_MAX } from '../v1/params.ts';
 import { STREAMS_MAX, STREAMS_PER_KEY_MAX } from '../v1/stream-slots.ts';
@@ -232,7 +232,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
   },
   export: {
     summary: 'A market as a recording',
-    description: `The market, its gaps and every recorded record of it in one answer, streamed; ndjson, msgpack and segments can be imported again. segments is what is stored, as it is stored: the fewest bytes and the least to wait for ([its description](${ROUTES.segmentFormat.path}), [a reader to copy](${ROUTES.segmentReader.path})). A client that was cut off goes on with from = the timestamp of the last record it has: records of that millisecond come again, and an import drops them. ${TIMES} When a recording of the market is imported meanwhile the connection is cut: ask again.`,
+    description: `The market, its gaps and every recorded record of it in one answer, streamed; ndjson, msgpack and segments can be imported again. segments is what is stored, as it is stored: the fewest bytes and the least to wait for ([its description](${manualPath('segments')}), [a reader to copy](${ROUTES.segmentReader.path})). A client that was cut off goes on with from = the timestamp of the last record it has: records of that millisecond come again, and an import drops them. ${TIMES} When a recording of the market is imported meanwhile the connection is cut: ask again.`,
     tag: 'books',
     content: Object.fromEntries(
       STREAMED_FORMATS.map((format) => [
@@ -284,16 +284,19 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     examples: {},
   },
   reference: file('Script of the API reference', 'What /docs runs; part of the executable.', 'text/javascript'),
-  segmentFormat: file(
-    'The form of segments',
-    'What an export with format=segments is made of, byte by byte.',
-    'text/markdown',
-  ),
   segmentReader: file(
-    'A reader for the form of segments',
+    'A reader for the format of segments',
     'One file of TypeScript without imports, to be copied: it gives the snapshots of the API’s pages, in their order, and checks all it reads. For Node, Bun, Deno and browsers.',
     'text/plain',
   ),
+  manual: {
+    summary: 'The manual',
+    description: `A page of the manual, for a browser; with .md after its name as Markdown. ${manualPath()} lists the pages.`,
+    tag: 'service',
+    content: { 'text/html': Text, 'text/markdown': Text },
+    headers: PAGE_HEADERS,
+    examples: {},
+  },
   healthz: {
     summary: 'Liveness',
     description: 'The process lives.',

@@ -35,7 +35,7 @@ export function parametersOf(route: Route, examples: Readonly<Record<string, str
     in: 'path',
     required: true,
     ...described(PATH_SCHEMAS[name!]!),
-    ...given(examples, (request) => valueInPath(route.path, request, name!)),
+    ...given(examples, (request) => valueInPath(route.path, request, name!), PATH_SCHEMAS[name!]!.example),
   }));
   const inQuery = route.query.map((name) => ({
     name,

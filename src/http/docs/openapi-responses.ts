@@ -104,6 +104,7 @@ export function responsesOf(name: RouteName, route: Route): JsonObject {
 function refusalsOf({ path, grant }: Route): readonly (keyof typeof REFUSALS)[] {
   // Health checks are not counted.
   if (path === '/healthz' || path === '/readyz') return ['MalformedRequest', 'InternalError'];
+  if (path === ROUTES.manual.path) return ['MalformedRequest', 'NotFound', 'TooManyRequests', 'InternalError'];
   if (!path.startsWith('/v1/')) return ['MalformedRequest', 'TooManyRequests', 'InternalError'];
   return [
     ...(path.includes('{conditionId}') && path !== ROUTES.stream.path ? (['NotModified'] as const) : []),

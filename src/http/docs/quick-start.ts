@@ -1,35 +1,15 @@
-import { createHash } from 'node:crypto';
-import { ROUTES } from '../routes.ts';
-
-const STYLE = `
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { margin-bottom: 0; }
-h2 { margin-top: 2rem; font-size: 1.15rem; }
-pre { overflow-x: auto; padding: .75rem 1rem; border: 1px solid #8886; border-radius: .4rem; }
-code { font-family: ui-monospace, monospace; font-size: .9em; }
-`;
-
-/** For the Content-Security-Policy of the page: this style and no other. */
-export const QUICK_START_STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
+import { manualPath, ROUTES } from '../routes.ts';
+import { plainPage } from './page.ts';
 
 /**
  * The page at `/`: what this is, how to get a key, three lines to paste. It names no market: which there are is for those who
  * have a key.
  */
 export function quickStartPage(version: string, origin: string): string {
-  const { docs, llms, openapi, segmentFormat, segmentReader, tiers, healthz, readyz } = ROUTES;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>bookreel</title>
-<link rel="icon" href="data:,">
-<style>${STYLE}</style>
-</head>
-<body>
-<h1>bookreel</h1>
+  const { docs, llms, openapi, segmentReader, tiers, healthz, readyz } = ROUTES;
+  return plainPage(
+    'bookreel',
+    `<h1>bookreel</h1>
 <p>Version ${Bun.escapeHTML(version)}. Recorded order books of short-horizon up-or-down prediction markets, exactly as they were recorded,
 over a read-only HTTP API.</p>
 
@@ -56,14 +36,13 @@ what to do.</li>
 <li><a href="${docs.path}">API reference</a>, with requests to try; it needs no network</li>
 <li><a href="${openapi.path}">OpenAPI document</a></li>
 <li><a href="${llms.path}">The same as plain text</a>, for language models</li>
-<li><a href="${segmentFormat.path}">The form of segments</a>, the smallest way to take a market along, and <a href="${segmentReader.path}">a reader to
+<li><a href="${manualPath()}">The manual</a>: the interface, recordings, replay, configuration, limits</li>
+<li><a href="${manualPath('segments')}">The format of segments</a>, the smallest download of a market, and <a href="${segmentReader.path}">a reader to
 copy</a></li>
 <li><code>${tiers.path}</code>: the live catalog of tiers, for any key</li>
 <li><a href="${healthz.path}">Liveness</a>, <a href="${readyz.path}">readiness</a></li>
-</ul>
-</body>
-</html>
-`;
+</ul>`,
+  );
 }
 
 /** One command a line, as a shell takes them; the host in them is one that has no characters a shell or curl would read. */

@@ -2,9 +2,9 @@ import { Elysia } from 'elysia';
 import type { Archive } from '../../store/archive.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
-import { ROUTES, routerPath } from '../routes.ts';
-import { originOf, pageHeaders } from './page.ts';
-import { QUICK_START_STYLE_SOURCE, quickStartPage } from './quick-start.ts';
+import { manualPath, ROUTES, routerPath } from '../routes.ts';
+import { originOf, plainPageHeaders } from './page.ts';
+import { quickStartPage } from './quick-start.ts';
 
 export interface SiteDeps {
   readonly archive: Archive;
@@ -21,8 +21,7 @@ export function siteController({ archive, version, isDraining }: SiteDeps) {
     .get(routerPath('home'), ({ request, set }) => {
       const vary = { vary: 'Accept' };
       if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version), vary);
-      const headers = pageHeaders([`style-src ${QUICK_START_STYLE_SOURCE}`, 'img-src data:']);
-      return respond(set, quickStartPage(version, originOf(request)), { ...headers, ...vary });
+      return respond(set, quickStartPage(version, originOf(request)), { ...plainPageHeaders(), ...vary });
     })
     .get(routerPath('healthz'), ({ set }) => status(set, 'ok', 200))
     .get(routerPath('readyz'), ({ set }) => {
@@ -50,6 +49,7 @@ function about(version: string): object {
     links: {
       quickStart: ROUTES.home.path,
       docs: ROUTES.docs.path,
+      manual: manualPath(),
       openapi: ROUTES.openapi.path,
       llms: ROUTES.llms.path,
       tiers: ROUTES.tiers.path,

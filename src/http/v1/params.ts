@@ -373,6 +373,11 @@ export const PATH_SCHEMAS: Readonly<Record<string, ParameterSchema>> = {
     description: 'A market’s conditionId or slug, neither with regard to case.',
     schema: text(Slug.pattern ?? ''),
   },
+  page: {
+    description: 'The name of a page, or manual for the list of pages; with .md after it the page is Markdown.',
+    schema: text('^[a-z]+(\\.md)?$'),
+    example: 'replay',
+  },
   // A path has text only.
   ts: { description: `The instant: ${TIME_FORMS}.`, schema: text(INSTANT_PATTERN) },
 };

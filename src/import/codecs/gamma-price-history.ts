@@ -10,6 +10,8 @@ import { jsonValuesOf } from '../parse/json-values.ts';
 export function priceHistories(): Codec {
   return {
     format: 'price history',
+    input: "The venue's answers to `/prices-history`",
+    becomes: 'Recognised and rejected: they do not say which market and outcome they are about.',
     recognises: ({ values }) => values.some(isHistory),
     read: async (file, sink) => {
       for await (const line of jsonValuesOf(file)) {

@@ -14,6 +14,9 @@ const STALE_MARKET = 'stale market';
 export function gammaMarkets(): Codec {
   return {
     format: 'Gamma markets',
+    input: "The venue's market objects (Gamma): bare, in events, in lists, wrapped in `raw`, pretty-printed",
+    becomes:
+      "Markets with winner, prices, volume, liquidity and times; the timeframe is the length of the window. A window that ended a day before the object's `updatedAt` and never closed is stale: not active, not closed.",
     statesMarkets: true,
     recognises: ({ values }) => values.some(isGamma),
     read: async (file, sink) => {

@@ -49,6 +49,8 @@ const DOWN_TOKENS = ['downTokenId', 'down_token_id'];
 export function marketLists(): Codec {
   return {
     format: 'market list',
+    input: 'Lists of markets that recorders keep next to their captures',
+    becomes: 'Markets.',
     statesMarkets: true,
     recognises: ({ values }) => values.some((value) => rowsIn(value).length > 0),
     read: async (file, sink) => {

@@ -6,6 +6,8 @@ import { takeRecord } from './ndjson.ts';
 export function ownMsgpack(): Codec {
   return {
     format: 'bookreel msgpack',
+    input: "bookreel's own records as msgpack maps",
+    becomes: 'Every type of record, with the ids that they had.',
     recognises: ({ name, head }) => looksLikeMsgpackRecord(head) || /\.msgpack$/i.test(name),
     read: async (file, sink) => {
       for await (const record of msgpackRecordsOf(file.bytes(), `'${file.path}'`)) {

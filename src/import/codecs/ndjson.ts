@@ -46,6 +46,8 @@ const UNKNOWN_KIND = 'unknown';
 export function ownNdjson(): Codec {
   return {
     format: 'bookreel NDJSON',
+    input: "bookreel's own records as NDJSON (see [below](#bookreels-own-records))",
+    becomes: 'Every type of record, with the ids that they had.',
     recognises: ({ name, lines, piped }) =>
       lines.some((line) => kindOf(parsedJson(line)) !== UNKNOWN_KIND) || /\.ndjson$/i.test(name) || piped,
     read: async (file, sink) => {

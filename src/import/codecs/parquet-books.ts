@@ -19,6 +19,8 @@ const READ_ROWS = 16_384;
 export function parquetBooks(): Codec {
   return {
     format: 'Parquet of book messages',
+    input: "Parquet of the venue's book messages (column `raw_data`)",
+    becomes: 'Snapshots, one a row. A `markets.ndjson` in the same directory is read first.',
     // Of a damaged file nothing is known; reading it says so.
     recognises: ({ columns }) => columns !== undefined && (columns.size === 0 || columns.has(MESSAGE)),
     read: async ({ path }, sink) => {

@@ -42,6 +42,8 @@ export function pmxtParquet({ every }: { readonly every: SnapshotPace }): Codec 
   const rebuild = new ChannelRebuild(every);
   return {
     format: 'PMXT Parquet',
+    input: 'Hourly Parquet of PMXT (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`)',
+    becomes: 'As venue frames. Rows of markets that no market record describes are skipped and counted.',
     recognises: ({ columns }) => columns !== undefined && MARKED_BY.every((name) => columns.has(name)),
     read: ({ path }, sink) => readRows(path, rebuild, sink),
     finish: (sink) => rebuild.finish(sink),

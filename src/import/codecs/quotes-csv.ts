@@ -22,6 +22,8 @@ const COLUMNS = [
 export function quotesCsv(): Codec {
   return {
     format: 'best-quote CSV',
+    input: 'CSV of best quotes, a row per change',
+    becomes: 'Markets and quotes.',
     recognises: (sample) => hasColumns(sample, COLUMNS),
     read: async (file, sink) => {
       await readRows(file, COLUMNS, sink, (line, row) => {

@@ -41,6 +41,8 @@ const TICKER_SOURCES = [
 export function secondSnapshots(): Codec {
   return {
     format: 'one-second snapshots',
+    input: 'Snapshots of every second: the best five levels of a side, with ticker and resolution',
+    becomes: 'Snapshots, coin prices, winners.',
     recognises: ({ lines }) => lines.some(isLine),
     read: async (file, sink) => {
       const reader = new Reader(sink, file.name.replace(/[._].*$/, ''));

@@ -16,10 +16,12 @@ import { parseRecord, takeRecord } from './ndjson.ts';
 /** A market has eight at the most, a coin one per source of its prices. */
 const SERIES_MAX = 10_000;
 
-/** A recording as the segments that some archive stored; src/client/segments.md describes it. */
+/** A recording as the segments that some archive stored; src/manual/segments.md describes it. */
 export function ownSegments(): Codec {
   return {
     format: 'bookreel segments',
+    input: '[Segments](segments.md): what an archive stores, as it stores it',
+    becomes: 'Every type of record, with the ids that they had.',
     recognises: ({ name, head }) => looksLikeSegments(head) || /\.segments$/i.test(name),
     read: async (file, sink) => {
       const name = `'${file.path}'`;

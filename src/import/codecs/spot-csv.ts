@@ -22,6 +22,8 @@ const TWAP = /^twap-?(\d{1,5})s?$/;
 export function spotCsv(): Codec {
   return {
     format: 'spot price CSV',
+    input: 'CSV of reference prices (`btcusd-chainlink-….csv.gz`: the name says the coin and the source)',
+    becomes: 'Coin prices.',
     recognises: (sample) => VALUES.some((value) => hasColumns(sample, [TIME, value])),
     read: async (file, sink) => {
       const series = seriesOf(file.name);

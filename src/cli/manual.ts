@@ -1,0 +1,34 @@
+import { Argument, Command } from 'commander';
+import { formatRows } from '../import/codecs.ts';
+import { manualPages, PAGE_NAMES } from '../manual/manual.ts';
+import { json, type Terminal, table } from './terminal.ts';
+import type { GlobalOptions } from './with-archive.ts';
+
+export function manualCommand(terminal: Terminal): Command {
+  return new Command('manual')
+    .description('list the pages of the manual, or print one as Markdown')
+    .addArgument(new Argument('[page]', 'a page of the manual').choices(PAGE_NAMES))
+    .addHelpText(
+      'after',
+      `
+A server has the same pages at /docs/manual.
+
+Examples:
+  $ bookreel manual
+  $ bookreel manual replay | less`,
+    )
+    .action((name: string | undefined, _, command: Command) => {
+      const isJson = command.optsWithGlobals<GlobalOptions>().json === true;
+      const pages = manualPages(formatRows());
+      const page = pages.find((candidate) => candidate.name === name);
+      if (page !== undefined) terminal.out(isJson ? json(page) : page.text);
+      else if (isJson) terminal.out(json(pages.map(({ text: _text, ...listed }) => listed)));
+      else
+        terminal.out(
+          table(
+            ['page', 'about'],
+            pages.map(({ name, summary }) => [name, summary]),
+          ),
+        );
+    });
+}

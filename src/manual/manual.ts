@@ -1,0 +1,44 @@
+import configuration from './configuration.md' with { type: 'text' };
+import interfacePage from './interface.md' with { type: 'text' };
+import limits from './limits.md' with { type: 'text' };
+import publicPage from './public.md' with { type: 'text' };
+import recordings from './recordings.md' with { type: 'text' };
+import replay from './replay.md' with { type: 'text' };
+import segments from './segments.md' with { type: 'text' };
+
+/** A page of the manual, as Markdown. Links to other pages are relative: `replay.md#the-clock`. */
+export interface ManualPage {
+  readonly name: string;
+  readonly title: string;
+  /** One sentence. */
+  readonly summary: string;
+  readonly text: string;
+}
+
+/** In the order of a first reading. */
+const TEXTS = {
+  interface: interfacePage,
+  recordings,
+  replay,
+  configuration,
+  public: publicPage,
+  limits,
+  segments,
+};
+
+export const PAGE_NAMES: readonly string[] = Object.keys(TEXTS);
+
+/** The line of the recordings page that the table of formats takes the place of. */
+const FORMATS_LINE = '{{formats}}';
+
+/**
+ * All pages. Each begins with its title as a heading and its summary as a paragraph of one line.
+ *
+ * @param formats the rows of the table of formats, which the codecs state
+ */
+export function manualPages(formats: string): readonly ManualPage[] {
+  return Object.entries(TEXTS).map(([name, source]) => {
+    const [heading = '', , summary = ''] = source.split('\n', 3);
+    return { name, title: heading.replace('# ', ''), summary, text: source.replace(FORMATS_LINE, () => formats) };
+  });
+}

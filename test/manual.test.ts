@@ -1,0 +1,112 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { SETTINGS } from '../src/config.ts';
+import { ROUTES } from '../src/http/routes.ts';
+import { codecsFor, formatRows } from '../src/import/codecs.ts';
+import { manualPages, PAGE_NAMES } from '../src/manual/manual.ts';
+import { startService } from './http/service.ts';
+
+const PAGES = manualPages(formatRows());
+const textOf = (name: string) => PAGES.find((page) => page.name === name)!.text;
+
+const service = startService();
+afterAll(() => service[Symbol.asyncDispose]());
+const get = (path: string, headers: Record<string, string> = {}) => fetch(`${service.origin}${path}`, { headers });
+
+describe('every page', () => {
+  test.each(PAGES.map((page) => [page.name, page] as const))(
+    '%s begins with its title and a sentence that sums it up',
+    (_, { title, summary, text }) => {
+      expect(text).toStartWith(`# ${title}\n\n${summary}\n\n`);
+      expect(title.length).toBeGreaterThan(3);
+      expect(summary).toMatch(/^[A-Z].{30,160}\.$/);
+      expect(text).not.toContain('{{');
+    },
+  );
+
+  test.each(['manual', ...PAGE_NAMES])('%s is served as HTML and as Markdown', async (name) => {
+    const markdown = await get(`/docs/${name}.md`);
+    expect(markdown.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+    const text = await markdown.text();
+    if (name !== 'manual') expect(text).toBe(textOf(name));
+    const page = await get(`/docs/${name}`);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const html = await page.text();
+    expect(html).toContain(`<title>${/^# (.+)/.exec(text)![1]} · bookreel</title>`);
+    // Without scripts, and nothing is asked of another host.
+    expect(html).not.toMatch(/<script|\son\w+=|javascript:/i);
+    expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none';.* style-src 'sha256-/);
+    expect(page.headers.get('content-security-policy')).not.toContain('script-src');
+  });
+
+  test.each(['manual', ...PAGE_NAMES])('of %s every link leads somewhere, anchors too', async (name) => {
+    const html = await (await get(`/docs/${name}`)).text();
+    const links = [...html.matchAll(/ href="([^"]*)"/g)].map(([, href]) => href!);
+    expect(links.length).toBeGreaterThan(0);
+    for (const link of links.filter((href) => !href.startsWith('data:') && !href.startsWith('https://'))) {
+      const { pathname, hash } = new URL(link, `${service.origin}/docs/${name}`);
+      const target = await get(pathname, { accept: 'text/html' });
+      expect({ link, status: target.status }).toEqual({ link, status: 200 });
+      const found = await target.text();
+      if (hash !== '') expect({ link, found: found.includes(` id="${hash.slice(1)}"`) }).toEqual({ link, found: true });
+    }
+  });
+});
+
+test('a page that does not exist is a 404 that names the list of pages', async () => {
+  for (const path of ['/docs/nothing', '/docs/nothing.md', '/docs/Replay', '/docs/replay.md.md', '/docs/__proto__']) {
+    const answer = await get(path);
+    expect({ path, status: answer.status }).toEqual({ path, status: 404 });
+    expect(((await answer.json()) as { detail: string }).detail).toContain('/docs/manual');
+  }
+});
+
+test('the list of pages has every page, and so have the quick start and llms.txt', async () => {
+  const index = await (await get('/docs/manual')).text();
+  for (const { name, title } of PAGES) expect(index).toContain(`<a href="/docs/${name}">${title}</a>`);
+  expect(await (await get('/', { accept: 'text/html' })).text()).toContain('href="/docs/manual"');
+  const llms = await (await get('/llms.txt')).text();
+  for (const { name, title, summary } of PAGES)
+    expect(llms).toContain(`- [${title}](${service.origin}/docs/${name}.md): ${summary}\n`);
+});
+
+test('the table of formats has every codec with its input and its records', () => {
+  const rows = textOf('recordings')
+    .split('\n')
+    .filter((line) => line.startsWith('| '));
+  for (const { format, input, becomes } of codecsFor('change')) {
+    expect({ format, input: input.length > 5, becomes: becomes.length > 5 }).toEqual({
+      format,
+      input: true,
+      becomes: true,
+    });
+    expect(rows).toContain(`| ${format} | ${input} | ${becomes} |`);
+  }
+});
+
+test('the table of settings has every setting with its variable and default', () => {
+  const page = textOf('configuration');
+  for (const { flag, env, fallback } of Object.values(SETTINGS)) {
+    expect(page).toContain(`| \`${flag}\` | \`${env}\` | \`${fallback}\` |`);
+  }
+});
+
+test('the tables of paths have every path with its route and parameters', () => {
+  const rows = textOf('interface').split('\n');
+  for (const [name, { path, grant, query }] of Object.entries(ROUTES)) {
+    if (name === 'reference') continue;
+    const row = rows.find((line) => line.startsWith('| `') && line.includes(`\`${path}\``));
+    expect({ path, row }).toEqual({ path, row: expect.any(String) });
+    if (grant !== undefined) expect(row).toContain(`| ${grant} |`);
+    const named = query.every((parameter) => row!.includes(`\`${parameter}\``));
+    expect({ path, described: named || row!.includes('as snapshots') }).toEqual({ path, described: true });
+  }
+});
+
+test('the table of parameters has every query parameter', () => {
+  const page = textOf('interface');
+  const described = new Set(
+    [...page.matchAll(/^\| ((?:`\w+`(?:, )?)+) \| /gm)].flatMap(([, names]) => names!.match(/\w+/g)!),
+  );
+  for (const { query } of Object.values(ROUTES)) for (const name of query) expect([...described]).toContain(name);
+});
