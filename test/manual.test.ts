@@ -103,6 +103,12 @@ test('the tables of paths have every path with its route and parameters', () => 
   }
 });
 
+test('the error that the page on the interface shows is the one that is sent', async () => {
+  const shown = textOf('interface').split('```json\n').at(-1)!.split('```')[0]!;
+  const sent = await get('/v1/btc/markets?limit=0', { authorization: `Bearer ${service.key}` });
+  expect({ ...((await sent.json()) as object), requestId: '' }).toEqual({ ...JSON.parse(shown), requestId: '' });
+});
+
 test('the table of parameters has every query parameter', () => {
   const page = textOf('interface');
   const described = new Set(

@@ -1,11 +1,12 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createProgram } from '../src/cli/program.ts';
 import { NOW_MS } from './support/archive.ts';
 
 const ROOT = join(import.meta.dir, '..');
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const PAGES = ['README.md', 'src/README.md', 'test/README.md', 'test/contract/DECISIONS.md', 'CHANGELOG.md'];
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
 const program = createProgram({
   out: () => undefined,
@@ -15,25 +16,34 @@ const program = createProgram({
   clock: () => NOW_MS,
 });
 
-test('is for reading: under 300 lines beside its rows of settings, and so is the page about the rooms', () => {
-  const read = README.split('\n').filter((line) => !/^\| `--/.test(line));
-  expect(read.length).toBeLessThan(300);
-  expect(readFileSync(join(ROOT, 'src/README.md'), 'utf8').split('\n').length).toBeLessThan(100);
+test('the README has at most 150 lines, and the page about the rooms fewer than 100', () => {
+  expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
+  expect(read('src/README.md').trimEnd().split('\n').length).toBeLessThan(100);
 });
 
-test('names commands and options that exist', () => {
-  const commands = new Set(program.commands.map((command) => command.name()));
-  const used = [...README.matchAll(/dist\/bookreel (\w+)/g)].map(([, noun]) => noun!);
-  expect(used.length).toBeGreaterThan(3);
-  for (const noun of used) expect([...commands]).toContain(noun);
+describe.each(PAGES)('%s', (page) => {
+  const text = read(page);
+
+  test('links to files that exist', () => {
+    const links = [...text.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, link]) => link!);
+    for (const link of links.filter((target) => !/^https?:/.test(target))) {
+      expect({ link, exists: existsSync(join(ROOT, dirname(page), link)) }).toEqual({ link, exists: true });
+    }
+  });
+
+  test('names commands and targets of make that exist', () => {
+    const commands = new Set(program.commands.map((command) => command.name()));
+    for (const [, noun] of text.matchAll(/dist\/bookreel ([a-z]\w*)/g)) expect([...commands]).toContain(noun!);
+    const targets = new Set([...read('Makefile').matchAll(/^([a-z]+):.*## /gm)].map(([, name]) => name!));
+    for (const [, name] of text.matchAll(/`make ([a-z]+)/g)) expect([...targets]).toContain(name!);
+  });
 });
 
 test('every decision names a test that exists', () => {
-  const decisions = readFileSync(join(ROOT, 'test/contract/DECISIONS.md'), 'utf8');
-  const rows = [...decisions.matchAll(/^\| .* \| `(test\/[^`]+)`: (.+) \|$/gm)];
+  const rows = [...read('test/contract/DECISIONS.md').matchAll(/^\| .* \| `(test\/[^`]+)`: (.+) \|$/gm)];
   expect(rows.length).toBeGreaterThan(15);
   for (const [, file, name] of rows) {
     expect({ file, exists: existsSync(join(ROOT, file!)) }).toEqual({ file, exists: true });
-    expect({ name, found: readFileSync(join(ROOT, file!), 'utf8').includes(name!) }).toEqual({ name, found: true });
+    expect({ name, found: read(file!).includes(name!) }).toEqual({ name, found: true });
   }
 });
