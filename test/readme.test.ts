@@ -47,3 +47,10 @@ test('every decision names a test that exists', () => {
     expect({ name, found: read(file!).includes(name!) }).toEqual({ name, found: true });
   }
 });
+
+test('every decision is one row that says what is decided and names its test', () => {
+  const rows = read('test/contract/DECISIONS.md')
+    .split('\n')
+    .filter((line) => line.startsWith('|') && !/^\|(?:---| decision )/.test(line));
+  for (const row of rows) expect(row).toMatch(/^\| [A-Z`].*\. \| `test\/[^`]+`: .+ \|$/);
+});
