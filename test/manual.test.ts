@@ -4,6 +4,7 @@ import { ROUTES } from '../src/http/routes.ts';
 import { codecsFor, formatRows } from '../src/import/codecs.ts';
 import { manualPages, PAGE_NAMES } from '../src/manual/manual.ts';
 import { startService } from './http/service.ts';
+import { HAS_EXECUTABLE, printed } from './support/executable.ts';
 
 const PAGES = manualPages(formatRows());
 const textOf = (name: string) => PAGES.find((page) => page.name === name)!.text;
@@ -101,6 +102,23 @@ test('the tables of paths have every path with its route and parameters', () => 
     const named = query.every((parameter) => row!.includes(`\`${parameter}\``));
     expect({ path, described: named || row!.includes('as snapshots') }).toEqual({ path, described: true });
   }
+});
+
+describe.skipIf(!HAS_EXECUTABLE)('bookreel manual (needs make build)', () => {
+  test('lists every page with its summary', async () => {
+    const lines = (await printed(['manual'])).trim().split('\n').slice(1);
+    expect(lines.map((line) => /^(\S+) +(.+)$/.exec(line)!.slice(1))).toEqual(
+      PAGES.map((page) => [page.name, page.summary]),
+    );
+    expect(JSON.parse(await printed(['manual', '--json']))).toEqual(PAGES.map(({ text: _, ...page }) => page));
+  });
+
+  test('prints a page as the server has it', async () => {
+    for (const page of PAGES) expect(await printed(['manual', page.name])).toBe(page.text);
+    expect(JSON.parse(await printed(['manual', 'limits', '--json']))).toEqual(
+      PAGES.find(({ name }) => name === 'limits'),
+    );
+  });
 });
 
 test('the error that the page on the interface shows is the one that is sent', async () => {

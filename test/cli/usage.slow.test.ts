@@ -42,7 +42,7 @@ describe('help', () => {
     expect(COMMANDS.map((words) => words.join(' '))).toEqual(
       expect.arrayContaining([
         ...['serve', 'seed', 'import', 'export', 'openapi', 'version', 'tier list', 'tier set'],
-        ...['verify', 'backup', 'restore'],
+        ...['verify', 'backup', 'restore', 'manual'],
         ...['key create', 'key list', 'key rotate', 'key revoke'],
       ]),
     );
@@ -83,6 +83,8 @@ describe('usage errors', () => {
     [['seed', 'extra'], 'too many arguments'],
     [['verify', 'extra'], 'too many arguments'],
     [['verify', '--market'], "option '--market <name>' argument missing"],
+    [['manual', 'replai'], 'Allowed choices are interface, recordings, replay, configuration'],
+    [['manual', 'replay', 'limits'], 'too many arguments'],
     [['backup'], "missing required argument 'file'"],
     [['backup', 'a', 'b'], 'too many arguments'],
     [['restore'], "missing required argument 'file'"],

@@ -1,12 +1,14 @@
 import type { TSchema } from 'typebox';
-import { ALLOWED_METHODS, ROUTES, type Route, type RouteName } from '../routes.ts';
+import { ALLOWED_METHODS, manualPath, ROUTES, type Route, type RouteName } from '../routes.ts';
 import { OPERATIONS, SCHEMAS } from './openapi-operations.ts';
 import { HEADER_PARAMETERS, parametersOf } from './openapi-parameters.ts';
 import { HEADERS, refusalComponents, responsesOf } from './openapi-responses.ts';
 import { type JsonObject, openApiSchema } from './openapi-schema.ts';
 
 /** What is true of all paths; readable without Markdown too. */
-const DESCRIPTION = `Times in answers are ISO 8601 UTC with milliseconds; prices and sizes are exact decimals. Accept: application/msgpack gets the same documents packed (of JSON and msgpack liked alike, the one named first is sent); Accept-Encoding zstd and gzip are honoured; answers about resolved markets carry a strong ETag.
+const DESCRIPTION = `The manual is at ${manualPath()}.
+
+Times in answers are ISO 8601 UTC with milliseconds; prices and sizes are exact decimals. Accept: application/msgpack gets the same documents packed (of JSON and msgpack liked alike, the one named first is sent); Accept-Encoding zstd and gzip are honoured; answers about resolved markets carry a strong ETag.
 
 The paths are described for GET. HEAD gets the same status and headers without the body, OPTIONS a 204 with Allow: ${ALLOWED_METHODS}, and every other method a 405 with the same. A trailing slash makes no difference. Coins, outcomes, conditionIds and slugs are compared without regard to case. A parameter that is unknown or given twice is refused. Examples are answers about the simulated recordings that are part of the program, cut where books and texts are long.
 

@@ -1,4 +1,4 @@
-import { ROUTES } from '../routes.ts';
+import { manualPath, ROUTES } from '../routes.ts';
 
 /** Nothing that would ask a foreign host: no fonts, telemetry, assistants. */
 const REFERENCE = {
@@ -42,7 +42,7 @@ export function referencePage(nonce: string): string {
 <body>
 <div id="reference"></div>
 <noscript>
-<p>This page needs JavaScript. The same without: <a href="${ROUTES.openapi.path}">OpenAPI document</a>, <a href="${ROUTES.llms.path}">plain text</a>.</p>
+<p>This page needs JavaScript. These do not: <a href="${manualPath('interface')}">the manual</a>, <a href="${ROUTES.openapi.path}">the OpenAPI document</a>, <a href="${ROUTES.llms.path}">plain text</a>.</p>
 </noscript>
 <script src="${ROUTES.reference.path}" data-configuration="${Bun.escapeHTML(JSON.stringify(REFERENCE))}"></script>
 </body>
