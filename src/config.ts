@@ -21,7 +21,7 @@ const IDLE_SECONDS_MAX = 255;
 
 /**
  * Every setting: its flag, its environment variable, its default. Flags win over the environment, the environment over
- * defaults. The README's table of settings is held against this list by a test.
+ * defaults. A test compares the table of settings in the manual with this list.
  */
 export const SETTINGS = {
   data: {

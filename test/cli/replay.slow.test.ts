@@ -266,10 +266,9 @@ describe('a process that replays', () => {
   });
 });
 
-test('the README shows how, and it works as it is written there', async () => {
-  const readme = readFileSync(join(import.meta.dir, '..', '..', 'README.md'), 'utf8');
-  const section = readme.slice(readme.indexOf('\n## Replay\n'), readme.indexOf('\n## Recordings in\n'));
-  const commands = [...section.matchAll(/^\$ dist\/bookreel (.*?)(?: +#.*)?$/gm)].map(([, words]) => words!.split(' '));
+test('the manual shows how, and it works as it is written there', async () => {
+  const page = readFileSync(join(import.meta.dir, '..', '..', 'src', 'manual', 'replay.md'), 'utf8');
+  const commands = [...page.matchAll(/^bookreel ((?:seed|replay)\b.*)$/gm)].map(([, words]) => words!.split(' '));
   const [seed, start, ...steering] = commands;
   expect([seed![0], start![0], steering.length > 4]).toEqual(['seed', 'replay', true]);
   using place = temporaryDirectory();
@@ -279,7 +278,7 @@ test('the README shows how, and it works as it is written there', async () => {
   const [line] = await replay.said(CURL_LINE);
   const origin = (await replay.said(REST))[1]!;
   // What it says is what is shown, but for the port.
-  expect(section).toContain(
+  expect(page).toContain(
     replay
       .stdout()
       .trimEnd()

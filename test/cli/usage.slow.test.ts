@@ -83,7 +83,7 @@ describe('usage errors', () => {
     [['seed', 'extra'], 'too many arguments'],
     [['verify', 'extra'], 'too many arguments'],
     [['verify', '--market'], "option '--market <name>' argument missing"],
-    [['manual', 'replai'], 'Allowed choices are interface, recordings, replay, configuration'],
+    [['manual', 'replai'], 'interface, recordings, replay, configuration'],
     [['manual', 'replay', 'limits'], 'too many arguments'],
     [['backup'], "missing required argument 'file'"],
     [['backup', 'a', 'b'], 'too many arguments'],

@@ -13,7 +13,7 @@ import { RETRY_AFTER_SECONDS, startCapriciousProxy, type Whim } from './capricio
 setDefaultTimeout(120_000);
 
 const HERE = import.meta.dir;
-const README = readFileSync(join(HERE, '..', '..', 'README.md'), 'utf8');
+const PAGE_ON_CLIENTS = readFileSync(join(HERE, '..', '..', 'src', 'manual', 'interface.md'), 'utf8');
 const compiled = mkdtempSync(join(tmpdir(), 'bookreel-examples-'));
 
 /** The client in TypeScript without its types: what releases of Node that run TypeScript make of it themselves. */
@@ -72,12 +72,12 @@ function inTypeScript({ $ref, type, enum: words, items }: Schema): string {
   return [type].flat().join(' | ').replace('object', 'Level');
 }
 
-test('what the README shows of a client stands in it, and the others are there', () => {
-  const section = README.slice(README.indexOf('## Clients'));
+test('the manual shows a part of a client, and names all of them', () => {
+  const section = PAGE_ON_CLIENTS.slice(PAGE_ON_CLIENTS.indexOf('## Clients'));
   const [, shown] = /```python\n([^`]+)```/.exec(section)!;
   expect(readFileSync(join(HERE, 'walk.py'), 'utf8')).toContain(shown!);
   for (const file of ['walk.sh', 'walk.ts', 'walk.py']) {
-    expect(section).toContain(`(test/examples/${file})`);
+    expect(section).toContain(`\`test/examples/${file}\``);
     expect(existsSync(join(HERE, file))).toBe(true);
   }
 });
