@@ -84,7 +84,7 @@ async function exportTo(terminal: Terminal, options: ExportOptions, archive: Arc
   const manifest = await exportInto(options, archive, (bytes) => file.write(bytes));
   manifestFile.write(Buffer.from(json(manifest)));
   // In this order a file never has the manifest of another one, whenever this is killed.
-  manifestFile.withdraw();
+  manifestFile.removeOld();
   file.commit();
   manifestFile.commit();
   terminal.out(options.json === true ? json(manifest) : `${summaryOf(manifest)} written to '${options.output}'\n`);

@@ -4,15 +4,15 @@ import { constants, createGzip, createZstdCompress } from 'node:zlib';
 
 export type Compression = 'zstd' | 'gzip';
 
-/** The effort: for bytes that are sent once, or kept in a file. */
+/** How hard to compress: bytes that are sent once, or bytes that are kept in a file. */
 export type Effort = 'send' | 'keep';
 
 const ZSTD_LEVEL = 3;
 const GZIP_LEVEL: Readonly<Record<Effort, number>> = { send: 1, keep: 6 };
 
 /**
- * `chunks` as one zstd frame or one gzip member without a time in it: the same bytes give the same bytes. Compressing happens
- * off the event loop, a few chunks ahead at the most; each has to keep its bytes. Ended early, it ends `chunks`.
+ * `chunks` as one zstd frame or one gzip member. Equal input gives equal output: the gzip header has no time. Compression runs
+ * off the event loop and reads a few chunks ahead, so each chunk must keep its bytes. Ending it early ends `chunks`.
  */
 export async function* compressed(
   chunks: AsyncIterable<Uint8Array>,
@@ -20,7 +20,7 @@ export async function* compressed(
   effort: Effort,
 ): AsyncGenerator<Uint8Array> {
   const packer = packerOf(compression, effort);
-  // The pipeline's own failure arrives through the stream that is read; here it must only not go unhandled.
+  // A failure also ends the stream that is read below; this only keeps it from being an unhandled rejection.
   const done = pipeline(chunks, packer).catch((error: unknown) =>
     packer.destroy(error instanceof Error ? error : undefined),
   );

@@ -10,10 +10,10 @@ import { type ExportFormat, exportOpenings, writerOf } from './format.ts';
 import type { ExportSelection } from './selection.ts';
 import { SqliteWriter } from './writers/sqlite.ts';
 
-/** Takes an export's bytes in order; the next ones come when it is done with these. */
+/** Takes an export's bytes in order. The next ones come when its promise resolves. */
 export type ByteSink = (bytes: Uint8Array) => Promise<void> | void;
 
-/** An export in pieces; each is valid until the next one is asked for. `scratch` is a directory for temporary files. */
+/** An export in pieces. A piece is valid until the next one is requested. `scratch`: a directory for temporary files. */
 export async function* exportedBytes(
   archive: Archive,
   selection: ExportSelection,
@@ -35,7 +35,7 @@ export async function* exportedBytes(
     explained(path, () => {
       using writer = new SqliteWriter(path);
       for (const _ of exportSteps(archive, selection, writer, tally)) {
-        // It writes to its file as it goes: there is nothing to empty.
+        // The writer writes to its file; `out` stays empty.
       }
     });
     yield* Bun.file(path).stream();
@@ -44,7 +44,7 @@ export async function* exportedBytes(
   }
 }
 
-/** How many bytes there were, and their SHA-256 in hex. */
+/** The number of bytes and their SHA-256 in hex. */
 interface Digest {
   readonly bytes: number;
   readonly sha256: string;
@@ -56,7 +56,7 @@ export interface WrittenBytes {
   readonly written: Digest;
 }
 
-/** Sends `chunks` to `sink` at its pace, compressed if so wished. */
+/** Sends `chunks` to `sink` as fast as it takes them, compressed if `compression` is given. */
 export async function send(
   chunks: AsyncIterable<Uint8Array>,
   compression: Compression | undefined,
@@ -64,7 +64,7 @@ export async function send(
 ): Promise<WrittenBytes> {
   const content = new ByteTally();
   const written = compression === undefined ? content : new ByteTally();
-  const packed = compression === undefined ? chunks : compressed(kept(chunks, content), compression, 'keep');
+  const packed = compression === undefined ? chunks : compressed(copied(chunks, content), compression, 'keep');
   for await (const chunk of packed) {
     written.add(chunk);
     await sink(chunk);
@@ -73,8 +73,8 @@ export async function send(
   return { content: written === content ? digest : content.finish(), written: digest };
 }
 
-/** Copies that stay valid while they are being compressed. */
-async function* kept(chunks: AsyncIterable<Uint8Array>, tally: ByteTally): AsyncGenerator<Uint8Array> {
+/** Copies of `chunks`, which stay valid while they are compressed. */
+async function* copied(chunks: AsyncIterable<Uint8Array>, tally: ByteTally): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     tally.add(chunk);
     yield chunk.slice();
@@ -90,7 +90,7 @@ class ByteTally {
     this.#bytes += chunk.length;
   }
 
-  /** To be called once, at the end. */
+  /** Call it once, at the end. */
   finish(): Digest {
     return { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }

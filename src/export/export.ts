@@ -8,14 +8,13 @@ import type { StoredMarket } from '../store/markets.ts';
 import { type ExportSelection, marketsOf } from './selection.ts';
 import type { ExportWriter, SeriesLabels, SeriesWriter } from './writers/export-writer.ts';
 
-/** Counts the records of an export that were written so far. */
+/** Counts the records that an export has written so far. */
 export class ExportTally {
   readonly counts: Record<RecordType, number> = { market: 0, gap: 0, snapshot: 0, quote: 0, price: 0, coinPrice: 0 };
-  /** Of the records that have a timestamp; undefined before the first one. */
+  /** The first and the last timestamp of the records that have one. */
   firstMs: InstantMs | undefined;
   lastMs: InstantMs | undefined;
 
-  /** Counts records that ascend from one time to another. */
   count(type: RecordType, count: number, fromMs: InstantMs, toMs: InstantMs): void {
     this.counts[type] += count;
     if (this.firstMs === undefined || fromMs < this.firstMs) this.firstMs = fromMs;
@@ -24,13 +23,13 @@ export class ExportTally {
 }
 
 /**
- * Writes an export, in the one order there is: coins by name; of a coin its reference prices, then its markets by
- * (startMs, conditionId); of a market its own record, its gaps, then its recorded records of every kind, ascending by
- * (timestamp, id). Derived quotes and mids are left out: an import derives them again.
+ * Writes an export. Every export has the same order: coins by name; for each coin its reference prices, then its markets by
+ * (startMs, conditionId); for each market its market record, its gaps, then its records of all kinds by (timestamp, id).
+ * Derived quotes and mids are left out: an import derives them again.
  *
- * Pauses whenever `writer.out` holds `writer.stepBytes` or more, after STEP_CALLS calls of the writer at the latest, and once at
- * the end; the caller takes what `out` holds, which may be nothing, and empties it before the next step. Everything is read
- * as the steps are taken, a segment of each series at a time.
+ * Yields when `writer.out` has `writer.stepBytes` or more, after STEP_CALLS calls of the writer at the latest, and once at the
+ * end. The caller takes the content of `out`, which may be empty, and clears it before the next step. The archive is read
+ * step by step, one segment of each series at a time.
  */
 export function* exportSteps(
   archive: Archive,
@@ -45,14 +44,14 @@ export function* exportSteps(
       yield* marketSteps(archive, selection, pace, tally, market);
   }
   writer.close?.();
-  yield* pace.rest();
+  yield* pace.afterCall();
   yield;
 }
 
-/** Calls of a writer that a step takes at the most, however little they wrote: some milliseconds of the smallest records. */
+/** Maximum number of calls of the writer in one step: a few milliseconds with the smallest records. */
 const STEP_CALLS = 2048;
 
-/** When an export pauses. */
+/** Decides when an export yields. */
 class Pace {
   readonly writer: ExportWriter;
   #calls = 0;
@@ -61,15 +60,15 @@ class Pace {
     this.writer = writer;
   }
 
-  /** To follow every call of the writer: has it do the rest, and pauses whenever a step is over. */
-  *rest(): Generator<void> {
+  /** Call it after every call of the writer. Lets the writer finish its work, and yields when a step is full. */
+  *afterCall(): Generator<void> {
     const { writer } = this;
     do {
       this.#calls += 1;
       if (writer.out.length < writer.stepBytes && this.#calls < STEP_CALLS) continue;
       this.#calls = 0;
       yield;
-    } while (writer.goOn?.() === true);
+    } while (writer.continueWriting?.() === true);
   }
 }
 
@@ -85,21 +84,21 @@ function* marketSteps(
   const gaps = archive.gaps.within(market.key, fromMs, toMs, asOfMs);
   let gap = gaps.next();
   const series = marketSeries(archive, selection, writer, market);
-  // A market that was named stays: readers of the export can count on its record.
+  // A market that the user named is exported even if it has no records in the window.
   const isWanted = !selection.isWindow || selection.markets !== undefined;
   if (!isWanted && gap.done === true && series.length === 0) return;
   writer.market(asOfMs === undefined ? market : marketAsOf(market, asOfMs));
   tally.counts.market += 1;
-  yield* pace.rest();
+  yield* pace.afterCall();
   for (; gap.done !== true; gap = gaps.next()) {
     writer.gap(market, gap.value);
     tally.counts.gap += 1;
-    yield* pace.rest();
+    yield* pace.afterCall();
   }
   yield* merged(series, pace, tally);
 }
 
-/** A series that is being written: the record that is next, and its writer. */
+/** A series that is being written. */
 interface Series {
   readonly type: RecordType;
   readonly writer: SeriesWriter;
@@ -112,7 +111,7 @@ interface Series {
 function coinSeries(archive: Archive, { fromMs, toMs }: ExportSelection, writer: ExportWriter, coin: string): Series[] {
   return archive.prices
     .slicesOfCoin(coin, fromMs, toMs)
-    .flatMap(({ source, slices }) => begunSeries(writer, { type: 'coinPrice', symbol: coin, source }, slices));
+    .flatMap(({ source, slices }) => openedSeries(writer, { type: 'coinPrice', symbol: coin, source }, slices));
 }
 
 function marketSeries(
@@ -126,17 +125,17 @@ function marketSeries(
     const mirrored = snapshots.isMirrored(market, outcome) ? { mirrored: true } : {};
     const books = snapshots.slices(market, outcome, fromMs, toMs);
     return [
-      ...begunSeries(writer, { type: 'snapshot', ...labels, ...mirrored }, books),
-      ...begunSeries(writer, { type: 'quote', ...labels }, quotes.slices(market, outcome, fromMs, toMs)),
+      ...openedSeries(writer, { type: 'snapshot', ...labels, ...mirrored }, books),
+      ...openedSeries(writer, { type: 'quote', ...labels }, quotes.slices(market, outcome, fromMs, toMs)),
       ...(['mid', 'trade'] as const).flatMap((kind) =>
-        begunSeries(writer, { type: 'price', ...labels, kind }, prices.slices(market, outcome, kind, fromMs, toMs)),
+        openedSeries(writer, { type: 'price', ...labels, kind }, prices.slices(market, outcome, kind, fromMs, toMs)),
       ),
     ];
   });
 }
 
-/** One series, at its first record; none where there is no record. */
-function begunSeries(writer: ExportWriter, labels: SeriesLabels, slices: Iterable<SegmentSlice>): Series[] {
+/** One series at its first record; none if the series has no records. */
+function openedSeries(writer: ExportWriter, labels: SeriesLabels, slices: Iterable<SegmentSlice>): Series[] {
   const iterator = slices[Symbol.iterator]();
   const first = iterator.next();
   if (first.done === true) return [];
@@ -145,7 +144,7 @@ function begunSeries(writer: ExportWriter, labels: SeriesLabels, slices: Iterabl
   return [{ type: labels.type, writer: seriesWriter, slices: iterator, slice: first.value, next: first.value.from }];
 }
 
-/** Writes the records of all series in one order. */
+/** Writes the records of all series in the order of (timestamp, id). */
 function* merged(series: readonly Series[], pace: Pace, tally: ExportTally): Generator<void> {
   const open = [...series];
   while (open.length > 0) {
@@ -157,13 +156,13 @@ function* merged(series: readonly Series[], pace: Pace, tally: ExportTally): Gen
     while (first.next < end) {
       writer.writeNext();
       first.next += 1;
-      yield* pace.rest();
+      yield* pace.afterCall();
     }
     if (end === slice.to && !advance(first)) open.splice(open.indexOf(first), 1);
   }
 }
 
-/** The end of the records of a slice that come before the next one of `rival`; the slice's next record is among them. */
+/** The end (exclusive) of the slice's records that come before the next record of `rival`: at least one record. */
 function endBefore({ slice, next }: Series, rival: Series | undefined): number {
   if (rival === undefined) return slice.to;
   const { timestamps, ids } = slice.head;
@@ -185,7 +184,7 @@ function advance(series: Series): boolean {
   return true;
 }
 
-/** The series with the earliest record, but for `except`. */
+/** The series with the earliest next record, except `except`. */
 function earliest(all: readonly Series[], except: Series | undefined): Series | undefined {
   let found: Series | undefined;
   for (const series of all) if (series !== except && (found === undefined || isBefore(series, found))) found = series;

@@ -4,11 +4,11 @@ import type { LevelOpenings } from '../segment/level-openings.ts';
 import { msgpackOpenings } from '../segment/msgpack-writer.ts';
 import { CsvWriter } from './writers/csv.ts';
 import type { ExportWriter } from './writers/export-writer.ts';
-import { msgpackWriter, ndjsonWriter } from './writers/own-format.ts';
+import { msgpackWriter, ndjsonWriter } from './writers/ndjson-msgpack.ts';
 import { ParquetRowsWriter } from './writers/parquet.ts';
 import { SegmentsWriter } from './writers/segments.ts';
 
-/** Formats that can be written from front to back, with their media types and the suffixes of their files. */
+/** Formats that are written from front to back, with their media types and file suffixes. */
 const STREAMED = {
   ndjson: { mediaType: 'application/x-ndjson', suffix: 'ndjson' },
   msgpack: { mediaType: 'application/x-msgpack-stream', suffix: 'msgpack' },
@@ -18,7 +18,7 @@ const STREAMED = {
 } as const;
 
 export type StreamedFormat = keyof typeof STREAMED;
-/** sqlite is made in a file first: a database is not written from front to back. */
+/** sqlite is first written to a file: a database is not written from front to back. */
 export type ExportFormat = StreamedFormat | 'sqlite';
 
 export const STREAMED_FORMATS = Object.keys(STREAMED) as StreamedFormat[];
@@ -28,7 +28,7 @@ export function fileKindOf(format: StreamedFormat): { readonly mediaType: string
   return STREAMED[format];
 }
 
-/** The openings of levels that the writers of all formats keep. */
+/** The cached opening bytes of levels, shared by all writers. */
 export interface ExportOpenings {
   readonly json: LevelOpenings;
   readonly msgpack: LevelOpenings;
@@ -38,7 +38,7 @@ export function exportOpenings(): ExportOpenings {
   return { json: jsonOpenings(), msgpack: msgpackOpenings() };
 }
 
-/** `out` and `openings` may serve other writers in between; see `exportSteps`. */
+/** Other writers may use `out` and `openings` between two steps; see `exportSteps`. */
 export function writerOf(format: StreamedFormat, out: ByteBuffer, openings: ExportOpenings): ExportWriter {
   switch (format) {
     case 'ndjson':

@@ -4,21 +4,21 @@ import type { ExportTally } from './export.ts';
 import type { WrittenBytes } from './export-bytes.ts';
 import type { ExportFormat } from './format.ts';
 
-/** The contents of an export, for keeping and checking it. Nothing in it depends on when it was made: same data, same manifest. */
+/** Describes an export, so that it can be checked later. The same data always gives the same manifest. */
 export interface Manifest {
   readonly format: ExportFormat;
   readonly compression: Compression | null;
-  /** Version of the program that wrote it. */
+  /** Version of the program that wrote the export. */
   readonly bookreel: string;
-  /** By the record types of the own format, however many rows they take in this one. */
+  /** Records by type, not the rows that they take in this format. */
   readonly counts: ExportTally['counts'];
-  /** Timestamps of the first and the last record that has one; null where there is none. */
+  /** The first and the last timestamp of the records; null if no record has one. */
   readonly first: string | null;
   readonly last: string | null;
-  /** Of the export as written. */
+  /** Of the file as written. */
   readonly bytes: number;
   readonly sha256: string;
-  /** Of the export without its compression. */
+  /** Before compression. */
   readonly contentBytes: number;
   readonly contentSha256: string;
 }

@@ -4,8 +4,8 @@ import { DomainError } from '../domain/errors.ts';
 import { flush } from '../store/on-disk.ts';
 
 /**
- * A file that is created whole or not at all: written under another name in the same directory, flushed to the disk, then
- * renamed. Errors of the file system are DomainError 'unavailable' with one sentence.
+ * A file that is created completely or not at all: written under a temporary name in the same directory, flushed to the disk,
+ * then renamed. Errors of the file system become DomainError 'unavailable'.
  */
 export class NewFile {
   readonly path: string;
@@ -21,7 +21,7 @@ export class NewFile {
     this.#descriptor = writable(path, () => openSync(this.#temporary, 'wx', 0o600));
   }
 
-  /** Throws 'conflict' when something is there already and is not to be replaced, or is no file. */
+  /** Throws 'conflict' if the path exists and may not be replaced, or is not an ordinary file. */
   static begin(path: string, replaces: boolean): NewFile {
     refuseTaken(path, replaces);
     return new NewFile(path, replaces);
@@ -33,12 +33,12 @@ export class NewFile {
     });
   }
 
-  /** Removes the file that the commit will replace. */
-  withdraw(): void {
+  /** Removes the existing file that the commit will replace. */
+  removeOld(): void {
     if (this.#replaces) writable(this.path, () => rmSync(this.path, { force: true }));
   }
 
-  /** Gives the file its name. */
+  /** Renames the file to its final name. */
   commit(): void {
     writable(this.path, () => fsyncSync(this.#descriptor));
     this.#close();
@@ -49,7 +49,7 @@ export class NewFile {
     });
   }
 
-  /** Without a commit nothing is left. */
+  /** Without a commit it removes the temporary file. */
   [Symbol.dispose](): void {
     this.#close();
     rmSync(this.#temporary, { force: true });
@@ -66,9 +66,10 @@ function refuseTaken(path: string, replaces: boolean): void {
   const found = writable(path, () => lstatSync(path, { throwIfNoEntry: false }));
   if (found === undefined) return;
   if (!found.isFile()) {
-    throw new DomainError('conflict', `'${path}' is there and is no ordinary file: name another one`);
+    throw new DomainError('conflict', `'${path}' exists and is not an ordinary file: name another one`);
   }
-  if (!replaces) throw new DomainError('conflict', `'${path}' is there already: name another file or say --force`);
+  if (!replaces)
+    throw new DomainError('conflict', `'${path}' exists already: name another file, or add --force to replace it`);
 }
 
 function writable<T>(path: string, work: () => T): T {
@@ -76,7 +77,7 @@ function writable<T>(path: string, work: () => T): T {
     return work();
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error;
-    const reason = `'${path}' cannot be written (${String(error.code)}): check the directory, its permissions and its disk`;
+    const reason = `'${path}' cannot be written (${String(error.code)}): check the directory, its permissions and the disk`;
     throw new DomainError('unavailable', reason, { cause: error });
   }
 }

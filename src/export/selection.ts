@@ -4,9 +4,9 @@ import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 
-/** What an export is asked for. Fields that are undefined narrow nothing. */
+/** The filters of an export. An undefined filter selects everything. */
 export interface ExportRequest {
-  /** Canonical. */
+  /** In lower case. */
   readonly coins: readonly string[] | undefined;
   readonly timeframes: readonly Timeframe[] | undefined;
   /** ConditionIds or slugs. */
@@ -16,31 +16,31 @@ export interface ExportRequest {
   readonly toMs: InstantMs | undefined;
 }
 
-/** The records of an export: every name in it is known to the archive. */
+/** The records of an export. Every coin and market in it exists in the archive. */
 export interface ExportSelection {
-  /** By name. */
+  /** Ascending by name. */
   readonly coins: readonly string[];
-  /** Those that were named, ascending by (startMs, conditionId); undefined takes every market of the coins. */
+  /** The markets that were named, ascending by (startMs, conditionId); undefined: every market of the coins. */
   readonly markets: readonly StoredMarket[] | undefined;
   readonly timeframes: readonly Timeframe[] | undefined;
-  /** Whether the coins' reference prices belong to it: not where only some of their markets do. */
+  /** Whether the coins' reference prices are exported: only if all markets of the coins are. */
   readonly takesCoinPrices: boolean;
   /** Both inclusive. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
-  /** Whether markets without a record or gap between the two are left out. */
+  /** Whether markets without a record or gap between `fromMs` and `toMs` are left out. */
   readonly isWindow: boolean;
-  /** Markets and gaps are exported as they were known at this instant; undefined: as they are known now. */
+  /** Markets and gaps are exported as they were known at this instant; undefined: now. */
   readonly asOfMs: InstantMs | undefined;
 }
 
-/** Throws DomainError 'not-found' for a coin or market of which nothing is recorded. */
+/** Throws DomainError 'not-found' for a coin or market that the archive does not have. */
 export function selectionOf(archive: Archive, request: ExportRequest): ExportSelection {
   const { coins, markets, timeframes, fromMs, toMs } = request;
   const known = coinsOf(archive);
   for (const coin of coins ?? []) {
     if (!known.includes(coin)) {
-      throw new DomainError('not-found', `nothing of the coin '${coin}' is recorded here: there is ${list(known)}`);
+      throw new DomainError('not-found', `the archive has no records of the coin '${coin}': it has ${list(known)}`);
     }
   }
   const selected = known.filter((coin) => coins === undefined || coins.includes(coin));
@@ -56,7 +56,7 @@ export function selectionOf(archive: Archive, request: ExportRequest): ExportSel
   };
 }
 
-/** One market's records between the two times, the later of which is not after `asOfMs`. */
+/** One market's records from `fromMs` to `toMs`, both inclusive. `toMs` must not be after `asOfMs`. */
 export function selectionOfMarket(
   market: StoredMarket,
   fromMs: InstantMs,
@@ -75,18 +75,18 @@ export function selectionOfMarket(
   };
 }
 
-/** The markets of one coin that may belong to an export, ascending by (startMs, conditionId). */
+/** The selected markets of one coin, ascending by (startMs, conditionId). */
 export function* marketsOf(archive: Archive, selection: ExportSelection, coin: string): Generator<StoredMarket> {
   const { markets, timeframes } = selection;
-  const taken = ({ symbol, timeframe }: StoredMarket) =>
+  const isSelected = ({ symbol, timeframe }: StoredMarket) =>
     symbol === coin && (timeframes === undefined || timeframes.includes(timeframe));
   if (markets !== undefined) {
-    yield* markets.filter(taken);
+    yield* markets.filter(isSelected);
     return;
   }
   let market = archive.markets.after(coin, undefined);
   while (market !== undefined) {
-    if (taken(market)) yield market;
+    if (isSelected(market)) yield market;
     market = archive.markets.after(coin, market);
   }
 }
@@ -98,14 +98,14 @@ function coinsOf({ markets, prices }: Archive): string[] {
 function named(archive: Archive, coins: readonly string[], names: readonly string[]): StoredMarket[] {
   const found = new Map<number, StoredMarket>();
   for (const name of names) {
-    const meant = coins.flatMap((coin) => archive.markets.find(coin, name) ?? []);
-    if (meant.length === 0) {
+    const matches = coins.flatMap((coin) => archive.markets.find(coin, name) ?? []);
+    if (matches.length === 0) {
       throw new DomainError(
         'not-found',
-        `no market of ${list(coins)} has the conditionId or slug '${name}': the market lists of the API name them`,
+        `no market of ${list(coins)} has the conditionId or slug '${name}': GET /v1/COIN/markets lists them`,
       );
     }
-    for (const market of meant) found.set(market.key, market);
+    for (const market of matches) found.set(market.key, market);
   }
   return [...found.values()].sort((a, b) => a.startMs - b.startMs || (a.conditionId < b.conditionId ? -1 : 1));
 }

@@ -197,7 +197,7 @@ describe('to a file', () => {
     writeFileSync(path, 'mine');
     const refused = await runExecutable(['export', '--data', data, '-o', path]);
     expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: '' });
-    expect(refused.stderr).toContain(`'${path}' is there already: name another file or say --force`);
+    expect(refused.stderr).toContain(`'${path}' exists already: name another file, or add --force to replace it`);
     expect(readFileSync(path, 'utf8')).toBe('mine');
     expect(existsSync(`${path}.manifest.json`)).toBe(false);
     expect((await runExecutable(['export', '--data', data, '-o', path, '--force'])).code).toBe(0);
@@ -314,7 +314,7 @@ describe('what is exported', () => {
   });
 
   test.each([
-    [['--coin', 'doge'], "nothing of the coin 'doge' is recorded here: there is btc, eth"],
+    [['--coin', 'doge'], "the archive has no records of the coin 'doge': it has btc, eth"],
     [['--market', 'nope'], "no market of btc, eth has the conditionId or slug 'nope'"],
     [
       ['--coin', 'eth', '--market', LIGHT_CONDITION_ID],

@@ -5,31 +5,31 @@ import { DECIMAL_TEXT_MAX, writeDecimal, writeInteger } from '../../segment/deci
 import type { Ladder } from '../../segment/ladder.ts';
 import { STEP_BYTES } from './export-writer.ts';
 import { FLAT_COLUMNS, type FlatRow, type FlatType } from './flat-columns.ts';
-import { FlatWriter } from './flat-rows.ts';
+import { FlatWriter } from './flat-writer.ts';
 
 const COMMA = 44;
 const POINT = 46;
 const ZERO = 48;
-/** e, as in 1e-7. */
+/** The letter e, as in 1e-7. */
 const EXPONENT = 101;
-/** Levels written without a look at what that comes to: some 250 kB. */
+/** Maximum number of levels per call: about 250 kB. */
 const LEVELS_AT_ONCE = 2048;
 const NEEDS_QUOTES = /[",\r\n]/;
 const INDEX_MAX_CHARS = 10;
 const encoder = new TextEncoder();
 
-/** Where a level's own columns are: side, level, price, size. */
+/** The columns of a level: side, level, price, size. */
 const LEVEL_FROM = FLAT_COLUMNS.findIndex(({ name }) => name === 'side');
 const LEVEL_TO = FLAT_COLUMNS.findIndex(({ name }) => name === 'size') + 1;
 
 /**
- * The flat schema as CSV (RFC 4180, with line feeds): a header, instants as ISO 8601 UTC, flags as true and false, nulls
- * as nothing. A decimal always has a point, so that readers who guess a column's type from its first rows guess right.
+ * Writes CSV (RFC 4180, lines end with a line feed): a header, then the rows of the flat schema. Instants are ISO 8601 UTC, flags
+ * are true or false, a null is empty. A decimal always has a point, so that readers that guess column types guess right.
  */
 export class CsvWriter extends FlatWriter {
   readonly out: ByteBuffer;
   readonly stepBytes = STEP_BYTES;
-  #begun = false;
+  #hasHeader = false;
 
   constructor(out: ByteBuffer) {
     super();
@@ -37,12 +37,12 @@ export class CsvWriter extends FlatWriter {
   }
 
   protected row(row: FlatRow): void {
-    this.#begin();
+    this.#writeHeader();
     this.out.append(encoder.encode(`${cells(row, 0, FLAT_COLUMNS.length)}\n`));
   }
 
   protected levels(row: FlatRow, reader: BookReader, from: number): number {
-    this.#begin();
+    this.#writeHeader();
     const { bids, asks } = reader;
     const to = Math.min(from + LEVELS_AT_ONCE, bids.length + asks.length);
     const opening = cells(row, 0, LEVEL_FROM);
@@ -53,18 +53,18 @@ export class CsvWriter extends FlatWriter {
     return to;
   }
 
+  /** An empty export still has a header. */
   close(): void {
-    this.#begin();
+    this.#writeHeader();
   }
 
-  /** An export of nothing is a table without rows. */
-  #begin(): void {
-    if (this.#begun) return;
-    this.#begun = true;
+  #writeHeader(): void {
+    if (this.#hasHeader) return;
+    this.#hasHeader = true;
     this.out.append(encoder.encode(`${FLAT_COLUMNS.map(({ name }) => name).join()}\n`));
   }
 
-  /** The levels `from` to `to` - 1 of a side; none where `to` ≤ `from`. Its lines share what comes before and after the level. */
+  /** Writes the levels `from` to `to` - 1 of a side; none if `to` ≤ `from`. All lines share `opening` and `ending`. */
   #side(
     { opening, ending }: { readonly opening: Uint8Array; readonly ending: Uint8Array },
     { priceScale, sizeScale }: BookReader,

@@ -10,49 +10,45 @@ import type { SegmentSlice } from '../../segment/segment-header.ts';
 import type { RecordingLabels } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 
-/**
- * What a format that is written record by record holds before it is emptied: enough that the cost of a step itself does
- * not count, little for a slow reader to hold on to.
- */
+/** Bytes that a step collects before they are sent: large enough that a step's own cost is small, small enough for memory. */
 export const STEP_BYTES = 1024 * 1024;
 
-/** What all records of a series have in common, in the own format's words and order. */
+/** The fields that all records of a series share, in the names and order of bookreel's own format. */
 export type SeriesLabels = RecordingLabels | ValueLabels;
 
-/** Those of quotes and prices. */
+/** The labels of quotes and prices. */
 export type ValueLabels =
   | { readonly type: 'quote'; readonly conditionId: string; readonly outcome: Outcome }
   | { readonly type: 'price'; readonly conditionId: string; readonly outcome: Outcome; readonly kind: PriceKind }
   | { readonly type: 'coinPrice'; readonly symbol: string; readonly source: string };
 
-/** Writes the records of one series: `open` begins a slice, each `writeNext` writes the next record of it. */
+/** Writes the records of one series: `open` starts a slice, each `writeNext` writes its next record. */
 export interface SeriesWriter {
   open(slice: SegmentSlice): void;
   writeNext(): void;
 }
 
 /**
- * How one format writes an export. `export.ts` calls it in the export's order. What it has written lies in `out`, which may
- * be emptied between any two calls, and which is touched by these calls only: before the first one it may hold what
- * others write. `close` writes the end.
+ * Writes an export in one format. `export.ts` calls it in the export's order. It appends to `out`, which the caller may clear
+ * between any two calls, and which may have other writers' bytes before the first call. `close` writes the end.
  *
- * A call takes a few milliseconds at most. Where it begins more than that (a huge book, a group of rows, an ending), `goOn`
- * does the rest, a part with every call: after every other call it is called until nothing is left.
+ * A call takes a few milliseconds at most. If it has more to write (a huge book, a group of rows, a footer), `continueWriting`
+ * writes the next part. It is called after every other call until it returns false.
  */
 export interface ExportWriter {
   readonly out: ByteBuffer;
-  /** How much `out` holds when it is time to empty it. */
+  /** A step ends when `out` has this number of bytes. */
   readonly stepBytes: number;
   market(market: MarketAsOf): void;
   gap(market: StoredMarket, gap: Gap): void;
-  /** Of a coin, or of a market. The records of a market's series are written after the market, before the next one. */
+  /** A series of a coin, or of the market that was written last. */
   series(labels: SeriesLabels): SeriesWriter;
   close?(): void;
-  /** False when nothing was left to be done. */
-  goOn?(): boolean;
+  /** False if nothing was left to write. */
+  continueWriting?(): boolean;
 }
 
-/** For snapshots, from a segment's integers: no object is made per level. `write` finds the reader at the book to write. */
+/** A writer of snapshots. `write` gets a reader that is at the book to write; no object is created per level. */
 export function bookSeries(write: (reader: BookReader) => void): SeriesWriter {
   const reader = new BookReader();
   return {
@@ -67,7 +63,7 @@ export function bookSeries(write: (reader: BookReader) => void): SeriesWriter {
   };
 }
 
-/** For quotes and prices, which are small enough to be decoded a segment at a time. */
+/** A writer of quotes or prices. They are small: a segment is decoded at once. */
 export function valueSeries(
   type: ValueLabels['type'],
   write: (record: QuoteRecord | PriceRecord) => void,

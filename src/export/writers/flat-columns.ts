@@ -1,15 +1,18 @@
-/** text; whole: 64 bits, small: 32 bits; decimal: double; instant: UTC in milliseconds; flag: true or false. */
+/** whole: 64-bit integer; small: 32-bit integer; decimal: double; instant: UTC in milliseconds; flag: true or false. */
 export type FlatType = 'text' | 'whole' | 'small' | 'decimal' | 'instant' | 'flag';
 
 /**
- * The one flat schema of CSV and Parquet: a row per book level, best one first, so that every row is plain values and a
- * whole book, a side, or one price over time is a filter away.
+ * The columns of CSV and Parquet: one row per book level, so that a filter gives a whole book, a side, or one price over time.
  *
- * `type` says what a row is of, as in the own format. A snapshot has a row per level (side, level, price, size; level 1 is
- * the best), and one without side where it has no levels. A quote is the same with level 1 only. A price or coinPrice is
- * one row with price; a trade has size, side (buy or sell), feeRateBps and transactionHash as far as they are known. A market is one row: timestamp and endTime are its window, clobTokenIds the asset ids of up and down
- * with ";" in between (so that nothing takes 77 digits for a number), and what nobody stated is null. A gap is one row from
- * timestamp to endTime. id, timestamp and conditionId lead from a level back to its snapshot and its market.
+ * `type` is the record type of bookreel's own format.
+ * - snapshot: a row per level, best first (side, level, price, size; level 1 is the best); one row without side if it has no levels.
+ * - quote: the same with level 1 only.
+ * - price, coinPrice: one row with price. A trade has size, side (buy or sell), feeRateBps and transactionHash if known.
+ * - market: one row. timestamp and endTime are its window. clobTokenIds has the asset ids of up and down with ";" in between, so
+ *   that no reader parses 77 digits as a number. A field that no recording stated is null.
+ * - gap: one row from timestamp to endTime.
+ *
+ * id and conditionId connect a level with its snapshot and its market.
  */
 export const FLAT_COLUMNS = [
   { name: 'type', type: 'text' },
@@ -46,7 +49,7 @@ export const FLAT_COLUMNS = [
   { name: 'transactionHash', type: 'text' },
 ] as const satisfies readonly { readonly name: string; readonly type: FlatType }[];
 
-/** A row by its columns; instants in Unix milliseconds, what is undefined is null. */
+/** A row by its columns. Instants are Unix milliseconds; undefined is null. */
 export type FlatRow = {
   readonly [C in (typeof FLAT_COLUMNS)[number]['name']]?: string | number | boolean | undefined;
 } & {

@@ -4,10 +4,10 @@ import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { STEP_BYTES } from './export-writer.ts';
 
-/** The metadata is followed by its length, 32 bits. */
+/** The length of the metadata follows it, in 32 bits. */
 const LENGTH_BYTES = 4;
 const MAGIC = new TextEncoder().encode('PAR1');
-/** Thrift's compact protocol: the first byte of a list is its type and, in the upper half, its size, if it is not larger than this. */
+/** In Thrift's compact protocol a list starts with its element type and, in the upper four bits, its size up to this one. */
 const SHORT_LIST_MAX = 14;
 const LONG_LIST = 0xf0;
 const STRUCT = 0x0c;
@@ -15,15 +15,15 @@ const NO_GROUP: RowGroup = { columns: [], total_byte_size: 0n, num_rows: 0n };
 
 /**
  * The end of a Parquet file: its FileMetaData (apache/parquet-format, in Thrift's compact protocol), which lists every column of
- * every row group. What it says of a group is put into bytes when the group is written: the end of a long file then takes
- * no longer than that of a short one, and of each group 3 kB are held. The bytes are those of the library, cut up.
+ * every row group. Each group is encoded when it is written, 3 kB of memory per group, so that ending a long file takes no
+ * longer than ending a short one. The bytes are cut from the library's own output.
  */
 export class ParquetFooter {
   readonly #schema: SchemaElement[];
   readonly #createdBy: string;
-  /** Where the list of groups begins in metadata of no rows. */
+  /** Where the list of groups starts in metadata without rows. */
   readonly #listAt: number;
-  /** Of everything after the list. */
+  /** Bytes after the list. */
   readonly #tailBytes: number;
   readonly #groups = new ByteBuffer();
   #count = 0;
@@ -45,7 +45,7 @@ export class ParquetFooter {
     this.#rows += group.num_rows;
   }
 
-  /** All of it, in pieces of at most STEP_BYTES. */
+  /** The footer in pieces of at most STEP_BYTES. */
   *pieces(): Generator<Uint8Array> {
     const metadata = this.#metadata(this.#rows, []);
     const list = listHead(this.#count);

@@ -5,15 +5,15 @@ import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { divisorOf } from '../../segment/scale.ts';
 import { STEP_BYTES } from './export-writer.ts';
 import { FLAT_COLUMNS, type FlatRow, type FlatType } from './flat-columns.ts';
-import { FlatWriter } from './flat-rows.ts';
+import { FlatWriter } from './flat-writer.ts';
 import { ParquetFooter } from './parquet-footer.ts';
 
-/** Rows of one group: what is held in memory. */
+/** Rows of one group, which are in memory until it is written. */
 const GROUP_ROWS = 16_384;
-/** The first groups are smaller, each this many times the one before: code that has not run yet is slow. */
+/** The first groups are smaller and grow by GROUP_GROWTH, because code is slow until it is compiled. */
 const FIRST_GROUP_ROWS = 1024;
 const GROUP_GROWTH = 2;
-/** Columns of a group that are encoded without a pause. */
+/** Columns that are encoded in one step. */
 const COLUMNS_AT_ONCE = 4;
 const ZSTD_LEVEL = 3;
 const CREATED_BY = 'bookreel';
@@ -42,10 +42,10 @@ const SCHEMA: readonly SchemaElement[] = [
   })),
 ];
 
-/** The flat schema as Parquet: instants are TIMESTAMP(ms, UTC), pages are compressed with zstd. */
+/** Writes Parquet: the rows of the flat schema, instants as TIMESTAMP(ms, UTC), pages compressed with zstd. */
 export class ParquetRowsWriter extends FlatWriter {
   readonly out: ByteBuffer;
-  /** What is written takes long enough: every few columns are a step. */
+  /** Every write of a few columns takes long enough to be a step. */
   readonly stepBytes = 1;
   readonly #bytes = new ByteWriter();
   readonly #writer = new ParquetWriter({
@@ -56,7 +56,7 @@ export class ParquetRowsWriter extends FlatWriter {
     createdBy: CREATED_BY,
   });
   readonly #footer = new ParquetFooter([...SCHEMA], CREATED_BY);
-  /** Of the group under way, by column; those without a value stay as they are. */
+  /** The cells of the current group, by column. */
   readonly #columns = FLAT_COLUMNS.map(() => new Array<Cell>(GROUP_ROWS).fill(undefined));
   readonly #used = new Set<number>();
   #groupRows = FIRST_GROUP_ROWS;
@@ -64,7 +64,7 @@ export class ParquetRowsWriter extends FlatWriter {
   /** The group's earliest and latest timestamp, Unix milliseconds. */
   #firstMs = Number.POSITIVE_INFINITY;
   #lastMs = Number.NEGATIVE_INFINITY;
-  /** The column that is encoded next, once the group is complete. */
+  /** The next column to encode once the group is complete. */
   #column: number | undefined;
   #closed = false;
   #ending: Generator<Uint8Array> | undefined;
@@ -102,8 +102,8 @@ export class ParquetRowsWriter extends FlatWriter {
     if (this.#rows > 0) this.#column = 0;
   }
 
-  override goOn(): boolean {
-    if (this.#column === undefined) return this.#closed ? this.#end() : super.goOn();
+  override continueWriting(): boolean {
+    if (this.#column === undefined) return this.#closed ? this.#end() : super.continueWriting();
     this.#encode(this.#column);
     return true;
   }
@@ -113,7 +113,7 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#lastMs = Math.max(this.#lastMs, timestamp);
   }
 
-  /** Completes the row under way. The last one of a group is followed by `goOn`. */
+  /** Completes the current row. `continueWriting` follows the last row of a group. */
   #put(cells: readonly PlacedCell[]): void {
     for (const { column, value } of cells) this.#set(column, value);
     this.#rows += 1;
@@ -125,7 +125,7 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#used.add(column);
   }
 
-  /** Encodes a few columns of the group, from `from` on. To the library they are groups of their own. */
+  /** Encodes COLUMNS_AT_ONCE columns of the group, starting at `from`. For the library they are a group of their own. */
   #encode(from: number): void {
     const to = Math.min(from + COLUMNS_AT_ONCE, FLAT_COLUMNS.length);
     const columnData = FLAT_COLUMNS.slice(from, to).map(({ name }, index) => {
@@ -136,7 +136,7 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#writer.write({ columnData, rowGroupSize: GROUP_ROWS, pageSize: 0 });
     this.#column = to;
     if (to === FLAT_COLUMNS.length) this.#endGroup();
-    // It goes on counting from there.
+    // The library keeps its own count of the file's bytes.
     this.out.append(this.#bytes.getBytes());
     this.#bytes.index = 0;
   }
@@ -147,7 +147,7 @@ export class ParquetRowsWriter extends FlatWriter {
     const columns = written.flatMap((part) => part.columns);
     const sum = (part: 'total_byte_size' | 'total_compressed_size') =>
       written.reduce((total, group) => total + (group[part] ?? 0n), 0n);
-    // What readers pass groups over by; of every column it would take longer than the rest.
+    // Readers use it to skip groups. Statistics of all columns would take longer than everything else.
     columns[TIMESTAMP]!.meta_data!.statistics = {
       min_value: BigInt(this.#firstMs),
       max_value: BigInt(this.#lastMs),
@@ -168,11 +168,11 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#column = undefined;
   }
 
-  /** A step's worth of the footer; false when there was nothing left of it. */
+  /** Writes one step of the footer; false if nothing was left. */
   #end(): boolean {
     this.#ending ??= this.#footer.pieces();
     const before = this.out.length;
-    // Going on later needs the generator as it is: a for loop would end it.
+    // Not a for loop: leaving one early would end the generator.
     for (let piece = this.#ending.next(); piece.done !== true; piece = this.#ending.next()) {
       this.out.append(piece.value);
       if (this.out.length >= STEP_BYTES) break;
@@ -200,7 +200,7 @@ function columnOf(wanted: (typeof FLAT_COLUMNS)[number]['name']): number {
   return FLAT_COLUMNS.findIndex(({ name }) => name === wanted);
 }
 
-/** A row's cells as the library takes them: 64 bits are bigints. */
+/** A row's cells as the library needs them: 64-bit integers are bigints. */
 function cellsOf(row: FlatRow): PlacedCell[] {
   const cells: PlacedCell[] = [];
   for (const [name, value] of Object.entries(row)) {

@@ -5,21 +5,21 @@ import { digestOfFrame, FIRST_LINE, type FrameType, HEAD_BYTES } from '../../seg
 import type { SegmentSlice } from '../../segment/segment-header.ts';
 import { VarintWriter } from '../../segment/varint.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { gapFields, marketFields } from '../own-fields.ts';
+import { gapFields, marketFields } from '../record-fields.ts';
 import { type ExportWriter, type SeriesLabels, type SeriesWriter, STEP_BYTES } from './export-writer.ts';
 
 /**
- * The stored segments as they are, in frames (src/manual/segments.md): nothing is decoded. A segment is written with the first
- * of its records that belongs to the export, and states which of them do.
+ * Writes the stored segments in frames (src/manual/segments.md), without decoding them. A segment is written at the place of
+ * its first exported record. Its frame states which of its records are exported.
  */
 export class SegmentsWriter implements ExportWriter {
   readonly out: ByteBuffer;
   readonly stepBytes = STEP_BYTES;
   readonly #counts = { market: 0, gap: 0, snapshot: 0, quote: 0, price: 0, coinPrice: 0 };
   readonly #numbers = new VarintWriter();
-  /** Of the frame before. */
+  /** The digest of the frame before. */
   #digest: Uint8Array | undefined;
-  /** Since the market that was written last. */
+  /** Number of series since the market that was written last. */
   #series = 0;
 
   constructor(out: ByteBuffer) {
@@ -44,7 +44,6 @@ export class SegmentsWriter implements ExportWriter {
       open: (slice) => {
         opened = slice;
       },
-      // The segment is written whole with the first of its records.
       writeNext: () => {
         if (opened === undefined) return;
         number ??= this.#begin(labels);

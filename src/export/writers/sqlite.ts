@@ -8,7 +8,7 @@ import { divisorOf } from '../../segment/scale.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { bookSeries, type ExportWriter, type SeriesLabels, type SeriesWriter, valueSeries } from './export-writer.ts';
 
-/** The columns of each. Times are Unix milliseconds, flags 0 or 1, NULL is what nobody stated. Level 1 of a side is its best. */
+/** Tables and their columns. Times are Unix milliseconds, flags 0 or 1, level 1 is the best. NULL: no recording stated it. */
 const TABLES = {
   markets: `
     condition_id TEXT PRIMARY KEY, slug TEXT NOT NULL, symbol TEXT NOT NULL, timeframe TEXT NOT NULL,
@@ -48,12 +48,12 @@ const INDEXES = [
   'CREATE INDEX coin_prices_by_time ON coin_prices (symbol, timestamp_ms)',
 ];
 
-/** Pages of the size that most file systems have; the same for every export, or its bytes would differ. */
+/** The page size of most file systems. It is fixed so that equal exports have equal bytes. */
 const PAGE_BYTES = 4096;
 
 /**
- * An export as a SQLite database of plain tables. It is made in a file of its own, in one transaction, without a journal:
- * the same rows in the same order give the same bytes. Nothing goes through `out`.
+ * Writes an export as a SQLite database of plain tables, in one transaction and without a journal: the same rows in the same
+ * order give the same bytes. Writes to its file, not to `out`.
  */
 export class SqliteWriter implements ExportWriter, Disposable {
   readonly out = new ByteBuffer();
@@ -134,7 +134,7 @@ function bit(value: boolean | undefined): number | null {
   return value === undefined ? null : Number(value);
 }
 
-/** The levels of one side, best one first. */
+/** Calls `add` for each level of one side, best first. */
 function forLevels(
   { values, length }: Ladder,
   { priceScale, sizeScale }: BookReader,

@@ -7,24 +7,24 @@ import type { LevelOpenings } from '../../segment/level-openings.ts';
 import { msgpackLabels, SnapshotMsgpackWriter } from '../../segment/msgpack-writer.ts';
 import type { LabelBytes, RecordingLabels, SnapshotWriter } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { gapFields, marketFields, type RecordFields, valueFieldsOf } from '../own-fields.ts';
+import { gapFields, marketFields, type RecordFields, valueFieldsOf } from '../record-fields.ts';
 import { type ExportWriter, type SeriesLabels, type SeriesWriter, STEP_BYTES, valueSeries } from './export-writer.ts';
 
 const NEWLINE = 10;
 
-/** How records become bytes. */
+/** Encodes records. */
 interface RecordEncoding {
   readonly record: (fields: RecordFields) => void;
-  /** Snapshots are spliced from bytes (segment/snapshot-writer.ts): no object is made per level. */
+  /** Copies unchanged bytes from the snapshot before (segment/snapshot-writer.ts). */
   readonly snapshots: () => SnapshotWriter;
   readonly labels: (labels: RecordingLabels) => LabelBytes;
   readonly endSnapshot?: () => void;
 }
 
-/** The own format as lines of JSON. */
+/** Writes bookreel's own format as lines of JSON. */
 export function ndjsonWriter(out: ByteBuffer, openings: LevelOpenings): ExportWriter {
   const encoder = new TextEncoder();
-  return new OwnFormatWriter(out, {
+  return new RecordWriter(out, {
     record: (fields) => {
       out.append(encoder.encode(JSON.stringify(fields)));
       out.byte(NEWLINE);
@@ -35,22 +35,21 @@ export function ndjsonWriter(out: ByteBuffer, openings: LevelOpenings): ExportWr
   });
 }
 
-/** The own format as a stream of msgpack maps, each packed as msgpackr packs the line of JSON, in the fewest bytes. */
+/** Writes bookreel's own format as a stream of msgpack maps: the fields of the JSON lines, in the fewest bytes. */
 export function msgpackWriter(out: ByteBuffer, openings: LevelOpenings): ExportWriter {
-  // Plain maps: any msgpack reader understands them, msgpackr's records would need its own.
+  // Plain maps, because only msgpackr can read msgpackr's records.
   const packr = new Packr({ useRecords: false, variableMapSize: true });
-  return new OwnFormatWriter(out, {
+  return new RecordWriter(out, {
     record: (fields) => {
-      const said = Object.entries(fields).filter(([, value]) => value !== undefined);
-      out.append(packr.pack(Object.fromEntries(said)));
+      const stated = Object.entries(fields).filter(([, value]) => value !== undefined);
+      out.append(packr.pack(Object.fromEntries(stated)));
     },
     snapshots: () => new SnapshotMsgpackWriter(out, openings),
     labels: msgpackLabels,
   });
 }
 
-/** One record after another. */
-class OwnFormatWriter implements ExportWriter {
+class RecordWriter implements ExportWriter {
   readonly out: ByteBuffer;
   readonly stepBytes = STEP_BYTES;
   readonly #encoding: RecordEncoding;

@@ -10,12 +10,12 @@ import type { StoredMarket } from '../store/markets.ts';
 import type { ValueLabels } from './writers/export-writer.ts';
 
 /**
- * Records in the own format: the API's names in the API's order after `type`, without what follows from the market (assetId,
- * symbol, timeframe) or from the values (mid, spread). Fields that are undefined are left out.
+ * The fields of a record in bookreel's own format: `type`, then the API's names in the API's order, without the fields that
+ * follow from the market (assetId, symbol, timeframe) or from other values (mid, spread). Undefined fields are not written.
  */
 export type RecordFields = Readonly<Record<string, string | number | boolean | null | readonly string[] | undefined>>;
 
-/** Of a market only what was stated: defaults, and when this archive heard of it, are no part of the recording. */
+/** Only the fields that a recording stated: without defaults, and without the time of the import. */
 export function marketFields(market: MarketAsOf): RecordFields {
   const fields: Record<string, RecordFields[string]> = { type: 'market' };
   for (const { name, held, kind } of MARKET_FIELDS) {
@@ -30,7 +30,7 @@ export function gapFields({ conditionId }: StoredMarket, { fromMs, toMs, reason 
   return { type: 'gap', conditionId, from: formatInstant(fromMs), to: formatInstant(toMs), reason };
 }
 
-/** What makes fields of the quotes or prices of a series. */
+/** A function that returns the fields of a quote or price of one series. */
 export function valueFieldsOf(labels: ValueLabels): (record: QuoteRecord | PriceRecord) => RecordFields {
   const { type, kind, ...rest }: ValueLabels & { readonly kind?: PriceKind } = labels;
   return (record) => {

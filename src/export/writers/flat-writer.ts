@@ -7,34 +7,34 @@ import type { StoredMarket } from '../../store/markets.ts';
 import { bookSeries, type ExportWriter, type SeriesLabels, type SeriesWriter, valueSeries } from './export-writer.ts';
 import type { FlatRow } from './flat-columns.ts';
 
-/** A book of which not all levels are written yet. */
+/** A book with levels that are not written yet. */
 interface OpenBook {
   readonly row: FlatRow;
   readonly reader: BookReader;
   written: number;
 }
 
-/** Exports as rows of the flat schema (flat-columns.ts); what a file of them looks like, the formats say. */
+/** Turns records into rows of the flat schema (flat-columns.ts). Its subclasses write the rows. */
 export abstract class FlatWriter implements ExportWriter {
   abstract readonly out: ByteBuffer;
   abstract readonly stepBytes: number;
-  /** Of the market that was written last. */
+  /** The coin of the market that was written last. */
   #symbol: string | undefined;
-  /** What the last call left to `goOn`. */
+  /** Rows that the last call left for `continueWriting`. */
   #row: FlatRow | undefined;
   #book: OpenBook | undefined;
 
   protected abstract row(row: FlatRow): void;
 
   /**
-   * A row per level of the book that `reader` has reached, bids first; `row` has the rest of each. Leaves out the first
-   * `from` levels, may stop before the last one, and returns how many are written then.
+   * Writes a row per level of the reader's book, bids first, starting at level `from`. `row` has the other columns. May stop
+   * before the last level. Returns the number of levels written so far.
    */
   protected abstract levels(row: FlatRow, reader: BookReader, from: number): number;
 
   abstract close(): void;
 
-  /** What was stated, as in the own format; the window begins at the row's own time. */
+  /** Only the fields that a recording stated. The row's timestamp is the start of the window. */
   market(market: MarketAsOf): void {
     this.#symbol = market.symbol;
     const cells = MARKET_FIELDS.filter(({ held }) => held !== 'startMs').map(({ name, held }) => {
@@ -70,7 +70,7 @@ export abstract class FlatWriter implements ExportWriter {
     });
   }
 
-  goOn(): boolean {
+  continueWriting(): boolean {
     const row = this.#row;
     const book = this.#book;
     this.#row = undefined;
