@@ -86,8 +86,8 @@ function outcomeNotes(observed: OutcomeObservations): string[] {
     [observed.oneSided, 'one-sided'],
     [observed.empty, 'empty'],
     [observed.placeholder, 'placeholder'],
-    [observed.before, 'before the window'],
-    [observed.behind, 'after it'],
+    [observed.beforeWindow, 'before the window'],
+    [observed.afterWindow, 'after it'],
     [secondsWithout, 'seconds without data'],
   ];
   const silenceMs = longestSilence === undefined ? 0 : lengthOf(longestSilence);

@@ -16,32 +16,32 @@ import { SnapshotTally } from '../store/snapshot-tally.ts';
 import type { OutcomeObservations, ProblemKind, ProblemPlace } from './report.ts';
 import { type Audit, OUTCOME_PRICES, QUOTES, RecordWalk, soundSegments } from './series.ts';
 
-/** A book that is repeated for this long is frozen. */
+/** A book that repeats for this long is frozen. */
 const FROZEN_MIN_MS = 60_000;
 
-/** The outcome of a market whose books are walked over. */
+/** Selects the outcome whose books are checked. */
 export interface BookWalkOptions {
   readonly market: Market;
   readonly outcome: Outcome;
-  /** All series of the market. */
+  /** All series of `market`. */
   readonly series: readonly AuditedSeries[];
-  /** Of the market. */
+  /** Names the market in problems. */
   readonly place: ProblemPlace;
   readonly nowMs: InstantMs;
-  /** Whether fingerprints are taken, for comparing the books with the other outcome's. */
+  /** Whether to compute fingerprints, which are needed to compare the books with the other outcome's. */
   readonly fingerprints: boolean;
 }
 
 /**
- * The snapshots of one timestamp. Fingerprints are of up's books: for down's, of their mirrors. Equal books have equal ones, of
- * 64 bits, and equal sets of books equal sums.
+ * The snapshots of one timestamp. Fingerprints have 64 bits: equal books have equal fingerprints, and equal sets of books have
+ * equal sums. For down they are the fingerprints of the mirrored books, so that they compare with up's.
  */
 export interface Instant {
   timestampMs: InstantMs;
   count: number;
   /** Sum over the books of the instant. */
   sum: Fingerprint;
-  /** Of the last book, which is the state that the instant ends with. */
+  /** Of the last book, which is the state after the instant. */
   last: Fingerprint;
   segmentId: number;
 }
@@ -60,8 +60,8 @@ export function sameFingerprint(a: Fingerprint, b: Fingerprint): boolean {
 }
 
 /**
- * Walks the snapshots of one outcome, instant by instant, on the ladders of the segments: counts them by their properties, and
- * compares the derived series with them.
+ * Reads the snapshots of one outcome, instant by instant: checks and counts them, and compares the derived series with them. Reads
+ * the ladders of the segments, without creating objects per level.
  */
 export class BookWalk {
   readonly #audit: Audit;
@@ -80,11 +80,11 @@ export class BookWalk {
     last: newFingerprint(),
     segmentId: 0,
   };
-  readonly #mixer = new Mixer();
+  readonly #fingerprinter = new Fingerprinter();
   #reader: BookReader | undefined;
   #segmentId = 0;
   #unsoundSegment = -1;
-  /** Set once a segment is missing: from then on neither derived records nor frozen books can be checked. */
+  /** True once a segment is unreadable: derived records and frozen books cannot be checked after it. */
   broken = false;
   #derivationLeft = true;
   #quote: Quote | undefined;
@@ -93,8 +93,8 @@ export class BookWalk {
   #frozen = 0;
   #frozenMs = 0;
   #longestFrozen: TimeRange | undefined;
-  #before = 0;
-  #behind = 0;
+  #beforeWindow = 0;
+  #afterWindow = 0;
   #second = -1;
   #secondsWith = 0;
 
@@ -113,7 +113,7 @@ export class BookWalk {
     this.#enterNextSegment();
   }
 
-  /** Moves over the snapshots of the next timestamp; the next call overwrites the result. */
+  /** Reads the snapshots of the next timestamp. The next call overwrites the result. */
   nextInstant(): Instant | undefined {
     const reader = this.#reader;
     if (reader === undefined) return undefined;
@@ -123,13 +123,13 @@ export class BookWalk {
     instant.sum.high = 0;
     instant.sum.low = 0;
     do {
-      this.#take();
-      this.#step();
+      this.#takeBook();
+      this.#moveOn();
     } while (this.#reader?.head.timestamps[this.#reader.index] === instant.timestampMs);
     return instant;
   }
 
-  /** To be called after the last instant; reads the derived series to their ends. */
+  /** Call it after the last instant. Reads the rest of the derived series. */
   observations(): OutcomeObservations {
     const { outcome, market, nowMs } = this.#options;
     this.#closeFrozen();
@@ -144,8 +144,8 @@ export class BookWalk {
       outcome,
       mirrored: this.#book?.mirrored === true,
       ...this.#tally,
-      before: this.#before,
-      behind: this.#behind,
+      beforeWindow: this.#beforeWindow,
+      afterWindow: this.#afterWindow,
       secondsWithout: Math.max(0, Math.floor(openMs / 1000) - this.#secondsWith),
       longestSilence: this.#silence.longest(nowMs),
       frozen: this.#frozen,
@@ -154,34 +154,33 @@ export class BookWalk {
     };
   }
 
-  /** Counts and checks the reader's book. */
-  #take(): void {
+  #takeBook(): void {
     const reader = this.#reader!;
     const timestampMs = reader.head.timestamps[reader.index]!;
     this.#tally.add(reader);
     this.#silence.add(timestampMs);
-    this.#placeInWindow(timestampMs);
+    this.#countByWindow(timestampMs);
     if (this.#unsoundSegment !== this.#segmentId && !isSound(reader)) {
       this.#unsoundSegment = this.#segmentId;
-      this.#report('value', timestampMs, 'holds a book whose levels are out of order or out of range');
+      this.#report('value', timestampMs, 'the segment has a book with levels that are out of order or out of range');
     }
     if (this.#checksDerived()) this.#checkDerived(reader, { timestampMs, id: reader.head.ids[reader.index]! });
     const instant = this.#instant;
     instant.count += 1;
     instant.segmentId = this.#segmentId;
     if (!this.#options.fingerprints) return;
-    this.#mixer.fingerprint(reader, this.#options.outcome === 'down', instant.last);
+    this.#fingerprinter.fingerprint(reader, this.#options.outcome === 'down', instant.last);
     instant.sum.high = (instant.sum.high + instant.last.high) >>> 0;
     instant.sum.low = (instant.sum.low + instant.last.low) >>> 0;
   }
 
-  #step(): void {
+  #moveOn(): void {
     const reader = this.#reader!;
     if (!this.#advance(reader)) {
       this.#enterNextSegment(reader);
       return;
     }
-    if (reader.bidEdits.length > 0 || reader.askEdits.length > 0) this.#changed(reader);
+    if (reader.bidEdits.length > 0 || reader.askEdits.length > 0) this.#startUnchanged(reader);
   }
 
   #enterNextSegment(before?: BookReader): void {
@@ -198,33 +197,37 @@ export class BookWalk {
       const reader = this.#readable(head.timestamps[0], () => new BookReader(payload, head));
       if (reader === undefined || !this.#advance(reader)) continue;
       this.#reader = reader;
-      if (before === undefined || !this.#isSameBook(before, reader)) this.#changed(reader);
+      if (before === undefined || !this.#isSameBook(before, reader)) this.#startUnchanged(reader);
       return;
     }
   }
 
-  /** False after the segment's last book, and before one that cannot be read. */
+  /** False after the segment's last book, and at a book that cannot be read. */
   #advance(reader: BookReader): boolean {
     return this.#readable(reader.head.timestamps[reader.index + 1], () => reader.advance()) === true;
   }
 
-  /** The result of `read` on a payload that matches its digest; undefined, and reported, when it cannot be decoded. */
+  /** The result of `read` on a payload that matches its digest. If it cannot be decoded: a problem, and undefined. */
   #readable<T>(atMs: InstantMs | undefined, read: () => T): T | undefined {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       this.broken = true;
-      this.#report('segment', atMs, 'cannot be decoded from here on, though it matches its digest');
+      this.#report(
+        'segment',
+        atMs,
+        'the segment cannot be decoded from this record on, although it matches its digest',
+      );
       return undefined;
     }
   }
 
-  /** Whether the books of two readers, of segments with scales of their own, are the same. */
+  /** Whether the books of two readers are equal, also if their segments have different scales. */
   #isSameBook(a: BookReader, b: BookReader): boolean {
     const [ofA, ofB] = [newFingerprint(), newFingerprint()];
-    this.#mixer.fingerprint(a, false, ofA);
-    this.#mixer.fingerprint(b, false, ofB);
+    this.#fingerprinter.fingerprint(a, false, ofA);
+    this.#fingerprinter.fingerprint(b, false, ofB);
     return sameFingerprint(ofA, ofB);
   }
 
@@ -233,13 +236,13 @@ export class BookWalk {
     this.#audit.problems.add(kind, what, { ...this.#place, segmentId, fromMs: atMs, toMs: atMs });
   }
 
-  /** The reader's book differs from the one counted last. */
-  #changed(reader: BookReader): void {
+  /** The reader's book differs from the one before. */
+  #startUnchanged(reader: BookReader): void {
     this.#closeFrozen();
     this.#unchangedSinceMs = reader.head.timestamps[reader.index]!;
   }
 
-  /** Ends the range of snapshots with the same book, the last one counted included. */
+  /** Ends the range of equal books, at the snapshot that was counted last. */
   #closeFrozen(): void {
     const sinceMs = this.#unchangedSinceMs;
     const untilMs = this.#tally.lastMs;
@@ -255,10 +258,10 @@ export class BookWalk {
     }
   }
 
-  #placeInWindow(timestampMs: InstantMs): void {
+  #countByWindow(timestampMs: InstantMs): void {
     const { startMs, endMs } = this.#options.market;
-    if (timestampMs < startMs) this.#before += 1;
-    else if (timestampMs > endMs) this.#behind += 1;
+    if (timestampMs < startMs) this.#beforeWindow += 1;
+    else if (timestampMs > endMs) this.#afterWindow += 1;
     if (timestampMs < startMs || timestampMs >= endMs) return;
     const second = Math.floor((timestampMs - startMs) / 1000);
     if (second !== this.#second) this.#secondsWith += 1;
@@ -271,7 +274,7 @@ export class BookWalk {
 
   #checkDerived(reader: BookReader, position: Position): void {
     const quote = topOf(reader);
-    // A derived record that should not be there shows at the next one that should, or at the end.
+    // A surplus derived record is found at the next expected one, or at the end.
     if (this.#quote !== undefined && sameQuote(this.#quote, quote)) return;
     const [quotes, mids] = [this.#quotes, this.#mids];
     const { next } = quotes;
@@ -292,10 +295,10 @@ export class BookWalk {
     this.#mid = mid;
   }
 
-  /** One such record is enough: those after it are wrong as well. */
+  /** Reports only the first wrong record: the ones after it are wrong too. */
   #reportDerived(series: 'derived-quote' | 'derived-mid', wanted: Position, held: Position | undefined): void {
     this.#derivationLeft = false;
-    const what = `the ${series} records do not follow from the snapshots, from here on`;
+    const what = `the ${series} records do not follow from the snapshots, from this time on`;
     const atMs = Math.min(wanted.timestampMs, held?.timestampMs ?? Infinity);
     this.#audit.problems.add('derivation', what, { ...this.#place, fromMs: atMs, toMs: atMs });
   }
@@ -317,7 +320,7 @@ function topOf({ bids, asks, priceScale, sizeScale }: BookReader): Quote {
   };
 }
 
-/** Whether prices lie in 0…1, leave the best one step by step, and every size is above 0. */
+/** Whether prices are in 0…1 and strictly ordered, best first, and every size is above 0. */
 function isSound({ bids, asks, priceScale }: BookReader): boolean {
   const one = powerOfTen(priceScale);
   return sideIsSound(bids, -1, one) && sideIsSound(asks, 1, one);
@@ -333,13 +336,13 @@ function sideIsSound({ values, length }: Ladder, away: -1 | 1, one: number): boo
   return true;
 }
 
-/** Turns a segment's price integers into multiples of 10^-12, which every price is one of. */
+/** The factor that turns a segment's price integers into multiples of 10^-12. */
 function finestTick(priceScale: number): number {
   return powerOfTen(DECIMAL_PLACES_MAX - priceScale);
 }
 
-/** Takes fingerprints of books: of equal books equal ones, whatever scales their segments have. */
-class Mixer {
+/** Computes fingerprints of books, independent of the scales of their segments. */
+class Fingerprinter {
   readonly #double = new Float64Array(1);
   readonly #words = new Uint32Array(this.#double.buffer);
   #high = 0;

@@ -1,37 +1,36 @@
 import type { IdRange } from '../store/ids.ts';
 
-/** The ranges of ids that the archive gave to records, as they are by now. */
+/** The ids that the archive has given to records. */
 export interface IdSource {
-  /** Those that end at `fromId` or after, ascending, at most `countMax`. */
+  /** The ranges that end at `fromId` or later, ascending, at most `countMax` of them. */
   givenRanges(fromId: number, countMax: number): readonly IdRange[];
   isGiven(id: number): boolean;
 }
 
 export interface IdLimits {
-  /** Ids in a window: one bit each. */
+  /** Ids per window, one bit each. */
   readonly marks: number;
-  /** Ranges that are held at once: 24 bytes each. */
+  /** Ranges in memory, 24 bytes each. */
   readonly ranges: number;
 }
 
-/** 32 MiB of bits; ranges are few, but for archives whose recordings brought ids of their own. */
+/** 32 MiB of bits. Only archives of recordings with their own ids have many ranges. */
 const LIMITS: IdLimits = { marks: 2 ** 28, ranges: 2 ** 20 };
 
 /**
- * Finds ids that are used twice, or were never given out, among any number of records and in bounded memory: of the ids that
- * the archive says it gave, a window at a time has a bit for each. An archive of up to 268 million records needs one window,
- * a larger one is read once more for each further window.
+ * Finds ids that two records have, and ids that the archive never gave, in bounded memory: a window of the given ids has one bit
+ * per id. An archive of up to 268 million records needs one window; a larger one is read once per window.
  */
 export class IdLedger {
   readonly #source: IdSource;
   readonly #limits: IdLimits;
   readonly #firsts: number[] = [];
   readonly #lasts: number[] = [];
-  /** Of each range, the bit of its first id. */
+  /** For each range, the bit of its first id. */
   readonly #offsets: number[] = [];
   #bits = new Uint8Array(0);
   #fromId = 0;
-  /** The window ends before this id. */
+  /** End of the window, exclusive. */
   #untilId = 0;
   #range = 0;
 
@@ -40,7 +39,7 @@ export class IdLedger {
     this.#limits = limits;
   }
 
-  /** Opens the next window; false when there is none. */
+  /** Starts the next window; false if there is none. */
   nextWindow(): boolean {
     if (this.#untilId === Number.POSITIVE_INFINITY) return false;
     const fromId = this.#untilId;
@@ -72,16 +71,16 @@ export class IdLedger {
     return true;
   }
 
-  /** Whether there is more than one window to go through. */
+  /** Whether this is the last window. */
   get isLast(): boolean {
     return this.#untilId === Number.POSITIVE_INFINITY;
   }
 
-  /** Notes that a record has `id`; ids outside the window are fine for now. */
+  /** Marks `id` as used by a record. Ids outside the window are not checked yet: 'fine'. */
   mark(id: number): 'fine' | 'repeated' | 'not-given' {
     if (id < this.#fromId || id >= this.#untilId) return 'fine';
     const range = this.#rangeOf(id);
-    // What an import gave out since the window was opened is not in it.
+    // An import may have given the id after the window was started.
     if (range === undefined) return this.#source.isGiven(id) ? 'fine' : 'not-given';
     const bit = this.#offsets[range]! + id - this.#firsts[range]!;
     const byte = Math.floor(bit / 8);
@@ -92,7 +91,7 @@ export class IdLedger {
   }
 
   #rangeOf(id: number): number | undefined {
-    // Neighbouring records have neighbouring ids.
+    // Consecutive records mostly have ids of one range.
     const held = this.#range;
     if (held < this.#firsts.length && id >= this.#firsts[held]! && id <= this.#lasts[held]!) return held;
     let low = 0;

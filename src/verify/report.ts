@@ -5,26 +5,26 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { AuditedSeries } from '../store/segment-audit.ts';
 
 export type ProblemKind =
-  /** A page, an index, a constraint, the key secret. */
+  /** A damaged page or index, a violated constraint, or the key secret. */
   | 'database'
-  /** A row names another that does not exist. */
+  /** A row refers to a row that does not exist. */
   | 'reference'
   /** A field of a market or a gap has an impossible value. */
   | 'field'
-  /** A segment is not what was written, or does not fit its neighbours. */
+  /** A segment does not match its digest, or overlaps its neighbours. */
   | 'segment'
-  /** A record with an impossible value, in a segment that is what was written. */
+  /** A record with an impossible value, in a segment that matches its digest. */
   | 'value'
-  /** A record id that was given twice, or never. */
+  /** A record id that two records have, or that was never given. */
   | 'id'
   /** Quotes or mids that do not follow from the snapshots. */
   | 'derivation'
   /** A mirrored snapshot that is not the mirror of the recorded one. */
   | 'mirror'
-  /** Prices that contradict a market's winner: the archive holds what was recorded, and the recording is wrong. */
+  /** Prices contradict a market's winner: the recording is wrong, the archive is not damaged. */
   | 'winner';
 
-/** Where a problem is; fields that do not apply or are not known are undefined. */
+/** The place of a problem. Fields that do not apply or are unknown are undefined. */
 export interface ProblemPlace {
   readonly slug?: string | undefined;
   readonly conditionId?: string | undefined;
@@ -37,7 +37,7 @@ export interface ProblemPlace {
   readonly toMs?: InstantMs | undefined;
 }
 
-/** Something wrong; `what` is a whole sentence, without the place. */
+/** A problem. `what` is one sentence, without the place. */
 export interface Problem extends ProblemPlace {
   readonly kind: ProblemKind;
   readonly what: string;
@@ -47,13 +47,14 @@ export interface Problem extends ProblemPlace {
 export interface OutcomeObservations extends SnapshotCounts {
   readonly outcome: Outcome;
   readonly mirrored: boolean;
-  /** Snapshots before the window's start, and after its end. */
-  readonly before: number;
-  readonly behind: number;
-  /** Whole seconds of the window, up to now, in which no snapshot lies. */
+  /** Snapshots before the window's start. */
+  readonly beforeWindow: number;
+  /** Snapshots after the window's end. */
+  readonly afterWindow: number;
+  /** Whole seconds of the window, up to now, without a snapshot. */
   readonly secondsWithout: number;
   readonly longestSilence: TimeRange | undefined;
-  /** Ranges of the window, a minute or longer, from a snapshot to the last one in a row that repeats its whole book. */
+  /** Ranges of the window, a minute or longer, in which every snapshot has the same book. */
   readonly frozen: number;
   readonly frozenMs: number;
   readonly longestFrozen: TimeRange | undefined;
@@ -66,14 +67,15 @@ export interface MarketObservations {
   readonly problems: number;
   readonly outcomes: readonly OutcomeObservations[];
   readonly gaps: readonly Gap[];
-  /** Instants of which both outcomes have recorded snapshots, and how many of those are not mirrors of one another. */
+  /** Instants at which both outcomes have recorded snapshots. */
   readonly sharedInstants: number;
+  /** Shared instants at which the two books are not mirrors of each other. */
   readonly unmirroredInstants: number;
-  /** Recorded snapshots whose mirrored ones were not made yet. */
+  /** Recorded snapshots without a mirrored one, although the other outcome's books are mirrored. */
   readonly mirrorMissing: number;
-  /** The window ended more than a day ago, and no recording says that the market closed. */
+  /** The window ended more than a day ago, and no recording states that the market closed. */
   readonly neverClosed: boolean;
-  /** Older ticks of the coin that contradict the winner, as a sentence. */
+  /** One sentence if prices of the coin that are too old to be certain contradict the winner. */
   readonly winnerDoubt: string | undefined;
 }
 
@@ -82,27 +84,27 @@ export interface VerificationTotals {
   readonly segments: number;
   readonly records: number;
   readonly snapshots: number;
-  /** Markets whose winner the coin's prices confirm, contradict, or cannot judge. */
+  /** Markets with a winner that the coin's prices confirm, contradict, or cannot check. */
   readonly winnersConfirmed: number;
   readonly winnersContradicted: number;
   readonly winnersUnjudged: number;
   readonly problems: number;
-  /** Problems of the archive itself, not of a recording: all kinds but 'winner'. */
+  /** Problems of the archive, not of a recording: all kinds except 'winner'. */
   readonly damage: number;
   readonly elapsedMs: number;
 }
 
 export interface Verification {
   readonly ok: boolean;
-  /** The first PROBLEMS_LISTED_MAX of them; `totals.problems` counts all. */
+  /** The first PROBLEMS_LISTED_MAX problems; `totals.problems` counts all. */
   readonly problems: readonly Problem[];
   readonly totals: VerificationTotals;
 }
 
-/** Beyond this a report only counts: it has to stay readable, and in memory. */
+/** Further problems are only counted, to keep the report readable and in memory. */
 export const PROBLEMS_LISTED_MAX = 1000;
 
-/** Collects problems, up to the number that is listed. */
+/** Counts problems and keeps the first PROBLEMS_LISTED_MAX. */
 export class ProblemList {
   readonly listed: Problem[] = [];
   count = 0;

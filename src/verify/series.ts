@@ -8,7 +8,7 @@ import type { AuditedSeries, SegmentAudit, SoundSegment } from '../store/segment
 import type { IdLedger } from './ids.ts';
 import type { ProblemKind, ProblemList, ProblemPlace, VerificationTotals } from './report.ts';
 
-/** The state of a verification: its sources, and what it has found so far. */
+/** The state of a verification: its sources and its findings so far. */
 export interface Audit {
   readonly source: SegmentAudit;
   readonly ids: IdLedger;
@@ -17,8 +17,8 @@ export interface Audit {
 }
 
 /**
- * The segments of one series in order, each faulty one reported, each id of records that were recorded looked up; undefined
- * for a faulty one. Ends where the database cannot be read on, which is reported too. Without a series there are none.
+ * The segments of one series in order; undefined for each damaged one, which is reported. Checks the ids of records that are
+ * not derived. Ends, with a problem, at a page that cannot be read. Without a series there are no segments.
  */
 export function* soundSegments(
   audit: Audit,
@@ -42,31 +42,31 @@ export function* soundSegments(
     }
   } catch (error) {
     if (!saysDamaged(error)) throw error;
-    problems.add('database', 'the series cannot be read on: a page of the database is damaged', place);
+    problems.add('database', 'the rest of the series cannot be read: a page of the database is damaged', place);
     yield undefined;
   }
 }
 
-/** Derived records have the ids of the snapshots they come from. */
+/** Derived records have the ids of their snapshots. */
 export function hasOwnIds({ kind }: AuditedSeries): boolean {
   return !kind.startsWith('derived-');
 }
 
-/** Looks up the ids of a segment; of those that are wrong the first is named. */
+/** Checks the ids of a segment and reports the first wrong one. */
 export function checkIds({ ids, problems }: Audit, { segmentId, head }: SoundSegment, place: ProblemPlace): void {
   let named = false;
   for (let index = 0; index < head.count; index += 1) {
     const id = head.ids[index]!;
-    const said = ids.mark(id);
-    if (said === 'fine' || named) continue;
+    const verdict = ids.mark(id);
+    if (verdict === 'fine' || named) continue;
     named = true;
     const atMs = head.timestamps[index]!;
-    const how = said === 'repeated' ? 'was given to an earlier record too' : 'was never given out';
-    problems.add('id', `record id ${id} ${how}`, { ...place, segmentId, fromMs: atMs, toMs: atMs });
+    const fault = verdict === 'repeated' ? 'belongs to an earlier record too' : 'was never given to a record';
+    problems.add('id', `record id ${id} ${fault}`, { ...place, segmentId, fromMs: atMs, toMs: atMs });
   }
 }
 
-/** The records of a series of quotes or prices, one segment of them at a time; impossible values are reported. */
+/** The records of a series of quotes or prices, one segment in memory at a time. Impossible values are reported. */
 export class RecordWalk<R extends Position> {
   readonly #audit: Audit;
   readonly #place: ProblemPlace;
@@ -74,7 +74,7 @@ export class RecordWalk<R extends Position> {
   readonly #segments: Iterator<SoundSegment | undefined>;
   #records: readonly R[] = [];
   #index = 0;
-  /** Whether a segment of the series could not be read: then nothing follows from missing records. */
+  /** Whether a segment of the series could not be read: a missing record is then no problem of its own. */
   broken = false;
 
   /** Without a series there are no records. */
@@ -86,7 +86,7 @@ export class RecordWalk<R extends Position> {
     this.#enterSegment();
   }
 
-  /** Undefined after the last one. */
+  /** The next record; undefined after the last one. */
   get next(): R | undefined {
     return this.#records[this.#index];
   }
@@ -96,7 +96,7 @@ export class RecordWalk<R extends Position> {
     this.#enterSegment();
   }
 
-  /** Reads the rest: a series is checked to its end, whatever the snapshots are. */
+  /** Reads and checks the rest of the series. */
   drain(): void {
     while (this.next !== undefined) {
       this.#index = this.#records.length;
@@ -104,7 +104,7 @@ export class RecordWalk<R extends Position> {
     }
   }
 
-  /** Once all records were taken: moves on to the next segment that has some. */
+  /** Once all records were taken: loads the next segment that has records. */
   #enterSegment(): void {
     while (this.#index >= this.#records.length) {
       const next = this.#segments.next();
@@ -123,17 +123,18 @@ export class RecordWalk<R extends Position> {
       records = this.#reading.codec.decode(payload);
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      report('segment', head.timestamps[0], 'the segment cannot be decoded, though it matches its digest');
+      report('segment', head.timestamps[0], 'the segment cannot be decoded, although it matches its digest');
       this.broken = true;
       return [];
     }
     const impossible = records.find((record) => !this.#reading.isPossible(record));
-    if (impossible !== undefined) report('value', impossible.timestampMs, 'the segment holds a value out of range');
+    if (impossible !== undefined)
+      report('value', impossible.timestampMs, 'the segment has a value that is out of range');
     return records;
   }
 }
 
-/** How the records of a kind are decoded, and which values they may have. */
+/** Decodes the records of one kind and checks their values. */
 interface Reading<R extends Position> {
   readonly codec: SegmentCodec<R>;
   readonly isPossible: (record: R) => boolean;

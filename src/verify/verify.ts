@@ -31,17 +31,17 @@ import { type Audit, COIN_PRICES, checkIds, hasOwnIds, OUTCOME_PRICES, QUOTES, R
 
 export interface VerifyOptions {
   readonly clock: () => InstantMs;
-  /** Only these markets, by conditionId or slug, and of the rest nothing. */
+  /** Verifies only these markets, by conditionId or slug, and nothing else. */
   readonly names?: readonly string[];
-  /** Where the key secret ought to be, when that is to be looked at too. */
+  /** The path of the key secret, if it is to be checked too. */
   readonly keySecretPath?: string;
-  /** Called with each market as soon as it is done. */
+  /** Called after each market. */
   readonly onMarket?: (market: MarketObservations) => void;
 }
 
 type MirrorCounts = Pick<MarketObservations, 'sharedInstants' | 'unmirroredInstants' | 'mirrorMissing'>;
 
-/** The totals that count a verdict. */
+/** The total that counts each verdict. */
 const VERDICT_TOTALS = {
   agree: 'winnersConfirmed',
   contradict: 'winnersContradicted',
@@ -63,11 +63,11 @@ const NO_TOTALS: VerificationTotals = {
 };
 
 /**
- * Reads all of an archive, a market at a time, each in one view of it, and reports problems and observations. In memory are one
- * segment per series of the market that is being read, a bit per record id, and the problems that are listed. Changes nothing.
+ * Reads a whole archive, market by market, each in one view, and reports problems and observations. Changes nothing. Memory: one
+ * segment per series of the current market, one bit per record id, and the listed problems.
  *
- * Throws 'not-found' for a name that no market has, and errors that keep the archive out of reach. Damage is a problem, also
- * where the file is too damaged to be opened or read at all.
+ * Throws 'not-found' for a name that no market has, and errors of access to the archive. Damage is a problem, not an error, even if
+ * the file cannot be opened.
  */
 export async function verifyFile(path: string, options: VerifyOptions): Promise<Verification> {
   let database: Database | undefined;
@@ -114,15 +114,15 @@ class Verifier {
     this.#guarded({}, () => this.#verifyDatabase());
     for (const market of this.#everyMarket()) await this.#verifyMarket(market);
     this.#guarded({}, () => this.#database.read(() => this.#verifyCoins()));
-    await this.#lookUpFurtherIds();
+    await this.#checkFurtherIds();
     return this.#verification();
   }
 
-  /** Up to where the table can be read. */
+  /** All markets, up to the first one that cannot be read. */
   *#everyMarket(): Generator<StoredMarket> {
     for (let key = 0; ; ) {
       const market = this.#guarded({}, () => this.#database.read(() => this.#markets.afterKey(key)));
-      // Keys that do not ascend are those of a damaged table.
+      // If keys do not ascend, the table is damaged.
       if (market === undefined || market.key <= key) return;
       key = market.key;
       yield market;
@@ -155,13 +155,13 @@ class Verifier {
     const place = { slug: String(named.slug), conditionId: String(named.conditionId) };
     this.#guarded(place, () =>
       this.#database.read(() => {
-        // As it is now: its records are read in the same view.
+        // Reads the market again, in the same view as its records.
         const market = this.#markets.afterKey(named.key - 1) ?? named;
         const observed = this.#observe(market, place);
         this.#options.onMarket?.(observed);
       }),
     );
-    // What was written about the market goes out before the next one is read.
+    // Lets the output about the market be written before the next one is read.
     await setImmediate();
   }
 
@@ -171,7 +171,7 @@ class Verifier {
     totals.markets += 1;
     const wrong = impossibleFields(market);
     if (wrong.length > 0) {
-      problems.add('field', `the market's ${wrong.join(', ')} cannot be what a recording said`, place);
+      problems.add('field', `the market has impossible values in ${wrong.join(', ')}`, place);
     }
     const gaps = this.#gaps.list(market.key);
     if (!gaps.every(isPossibleGap)) problems.add('field', 'the market has a gap that ends before it begins', place);
@@ -199,13 +199,13 @@ class Verifier {
     };
   }
 
-  /** Walks both outcomes at once, also where a market has only one, and compares mirrored snapshots with the recorded ones. */
+  /** Reads the books of both outcomes in step, and compares mirrored snapshots with the recorded ones. */
   #compareOutcomes(up: BookWalk, down: BookWalk, books: readonly AuditedSeries[], market: ProblemPlace): MirrorCounts {
     const counts = { sharedInstants: 0, unmirroredInstants: 0, mirrorMissing: 0 };
     const mirrored = books.find((one) => one.mirrored);
     const place: ProblemPlace = { ...market, outcome: mirrored?.outcome, series: 'book' };
     if (mirrored !== undefined && books.every((one) => one.mirrored)) {
-      const what = 'the snapshots are marked as mirrored, and the other outcome has none that were recorded';
+      const what = 'the snapshots are marked as mirrored, but the other outcome has no recorded snapshots';
       this.#audit.problems.add('mirror', what, place);
     }
     let nextUp = up.nextInstant();
@@ -215,14 +215,14 @@ class Verifier {
       const ofUp = order <= 0 ? nextUp : undefined;
       const ofDown = order >= 0 ? nextDown : undefined;
       if (up.broken || down.broken) {
-        // What is missing on one side says nothing about the other.
+        // Snapshots of an unreadable segment are not missing mirrors.
       } else if (mirrored !== undefined && books.length > 1) {
         const [original, mirror] = mirrored.outcome === 'down' ? [ofUp, ofDown] : [ofDown, ofUp];
         const missing = (original?.count ?? 0) - (mirror?.count ?? 0);
         if (missing > 0) counts.mirrorMissing += missing;
         else if (missing < 0 || !sameFingerprint(original!.sum, mirror!.sum)) {
           const { segmentId, timestampMs: atMs } = mirror!;
-          const what = 'a mirrored snapshot is not the mirror of a recorded one';
+          const what = 'a mirrored snapshot is not the mirror of a recorded snapshot';
           this.#audit.problems.add('mirror', what, { ...place, segmentId, fromMs: atMs, toMs: atMs });
         }
       } else if (ofUp !== undefined && ofDown !== undefined) {
@@ -235,7 +235,7 @@ class Verifier {
     return counts;
   }
 
-  /** Quotes, mids and trades that were recorded; books and what is derived from them were read with the books. */
+  /** Checks recorded quotes, mids and trades. Books and derived series were checked by BookWalk. */
   #checkRecorded(series: AuditedSeries, market: ProblemPlace): void {
     const place = { ...market, outcome: series.outcome, series: series.kind };
     if (series.kind === 'quote') new RecordWalk(this.#audit, series, place, QUOTES).drain();
@@ -251,7 +251,7 @@ class Verifier {
     }
   }
 
-  /** Reports contradictions of the winner, and returns a mere doubt. */
+  /** Reports prices that contradict the winner; returns a sentence if they only make it doubtful. */
   #judgeWinner(market: StoredMarket, place: ProblemPlace): string | undefined {
     const contradiction = winnerContradiction(market);
     if (contradiction !== undefined) this.#audit.problems.add('winner', contradiction, place);
@@ -263,7 +263,7 @@ class Verifier {
     return verdict === 'doubt' ? tickContradiction(market, ticks) : undefined;
   }
 
-  /** The settlement source's last price at or before an instant. */
+  /** The settlement source's last price as of an instant. */
   #tickAt({ symbol }: StoredMarket, atMs: InstantMs): CoinTick | undefined {
     const series = this.#audit.source
       .coinSeries()
@@ -272,26 +272,26 @@ class Verifier {
     try {
       return this.#segments.recordBefore(series.seriesId, { timestampMs: atMs + 1, id: 0 }, priceCodec);
     } catch (error) {
-      // A damaged segment of coin prices is named with its own series.
+      // #verifyCoins reports a damaged segment of coin prices.
       if (error instanceof DomainError) return undefined;
       throw error;
     }
   }
 
-  /** Of an archive with more ids than one window holds, everything that has an id is read again for each further one. */
-  async #lookUpFurtherIds(): Promise<void> {
+  /** Reads all ids again for each further window of ids. */
+  async #checkFurtherIds(): Promise<void> {
     const { ids, source } = this.#audit;
     while (!ids.isLast && this.#guarded({}, () => ids.nextWindow()) === true) {
       for (const { key, slug, conditionId } of this.#everyMarket()) {
         const place = { slug, conditionId };
-        this.#guarded(place, () => this.#database.read(() => this.#lookUpIds(source.seriesOf(key), place)));
+        this.#guarded(place, () => this.#database.read(() => this.#checkIdsOf(source.seriesOf(key), place)));
         await setImmediate();
       }
-      this.#guarded({}, () => this.#database.read(() => this.#lookUpIds(source.coinSeries(), {})));
+      this.#guarded({}, () => this.#database.read(() => this.#checkIdsOf(source.coinSeries(), {})));
     }
   }
 
-  #lookUpIds(series: readonly AuditedSeries[], place: ProblemPlace): void {
+  #checkIdsOf(series: readonly AuditedSeries[], place: ProblemPlace): void {
     for (const one of series.filter(hasOwnIds)) {
       const { seriesId, kind, outcome, symbol, source } = one;
       for (const segment of this.#audit.source.segments(seriesId)) {
@@ -301,13 +301,13 @@ class Verifier {
     }
   }
 
-  /** Runs `work`, which reads the database; where a damaged page ends it, that is reported and the rest goes on. */
+  /** The result of `work`, which reads the database. If a page is damaged: a problem, and undefined. */
   #guarded<T>(place: ProblemPlace, work: () => T): T | undefined {
     try {
       return work();
     } catch (error) {
       if (!saysDamaged(error)) throw error;
-      this.#audit.problems.add('database', 'a page of the database cannot be read: it is damaged', place);
+      this.#audit.problems.add('database', 'a page of the database is damaged and cannot be read', place);
       return undefined;
     }
   }

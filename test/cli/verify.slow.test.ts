@@ -69,7 +69,7 @@ describe('verify', () => {
     expect(markets[0]!.outcomes).toMatchObject([
       {
         ...{ outcome: 'up', mirrored: false, snapshots: 150, crossed: 0, oneSided: 0, empty: 0, placeholder: 0 },
-        ...{ before: 0, behind: 0, first: '2026-04-16T07:10:00.000Z', last: '2026-04-16T07:10:02.980Z' },
+        ...{ beforeWindow: 0, afterWindow: 0, first: '2026-04-16T07:10:00.000Z', last: '2026-04-16T07:10:02.980Z' },
         ...{
           secondsWithout: 86_397,
           longestSilence: {

@@ -343,14 +343,14 @@ describe('records that do not fit together', () => {
         series: 'quote',
         segmentId: quote.segment_id,
         fromMs: START_MS + 7000,
-        what: 'record id 123456789 was never given out',
+        what: 'record id 123456789 was never given to a record',
       }),
       expect.objectContaining({
         kind: 'id',
         series: 'trade',
         segmentId: trade.segment_id,
         fromMs: START_MS + 5000,
-        what: `record id ${other} was given to an earlier record too`,
+        what: `record id ${other} belongs to an earlier record too`,
       }),
     ]);
   });
@@ -520,7 +520,7 @@ describe('mirrored snapshots', () => {
     held.change("UPDATE series SET mirrored = 1 WHERE kind = 'book'");
     const { problems } = await held.verify();
     expect(
-      problems.filter(({ kind, what }) => kind === 'mirror' && what.includes('has none that were recorded')),
+      problems.filter(({ kind, what }) => kind === 'mirror' && what.includes('has no recorded snapshots')),
     ).toHaveLength(2);
   });
 
@@ -613,7 +613,7 @@ describe('observations', () => {
     const { markets, ok } = await held.verify();
     expect(ok).toBe(true);
     expect(markets[0]!.outcomes[0]).toMatchObject({
-      ...{ snapshots: 12, crossed: 2, oneSided: 2, empty: 1, placeholder: 2, before: 1, behind: 1 },
+      ...{ snapshots: 12, crossed: 2, oneSided: 2, empty: 1, placeholder: 2, beforeWindow: 1, afterWindow: 1 },
       ...{ firstMs: START_MS - 5000, lastMs: START_MS + 300_001 },
       secondsWithout: 300 - 6,
       longestSilence: { fromMs: START_MS + 33_000, toMs: START_MS + 300_000 },
