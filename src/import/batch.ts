@@ -11,20 +11,20 @@ import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import type { KnownMarket, KnownMarkets } from './known-markets.ts';
 
-/** One transaction takes so many records, or levels in all: fsync does not count then, and memory holds them. */
+/** A batch is full at this number of records or levels: large enough that fsync costs little, small enough for memory. */
 export const BATCH_RECORDS = 8192;
 const BATCH_LEVELS = 1_000_000;
 
-/** One record of the batch, the `source` it is accounted to, and what became of it. */
+/** A record of the batch, the `source` it is counted for, and its result. */
 export interface Entry<S> {
   readonly source: S;
   readonly type: RecordedItem['type'];
   stored: boolean;
-  /** Why a market record was refused when it met what the archive has. */
+  /** Why a market record was refused: it contradicts the archive. */
   refusal: string | undefined;
 }
 
-/** A record with what it is accounted to. An id of 0 asks for a new one; the one that it gets is put in its place. */
+/** A record and its entry. An id of 0 is replaced by a new one. */
 type Entered<R extends Position, S> = R & { id: number; readonly entry: Entry<S> };
 
 interface RecordByKind {
@@ -36,7 +36,7 @@ interface RecordByKind {
 }
 type Kind = keyof RecordByKind;
 
-/** The records of a batch that go into one series of a market. */
+/** The records of the batch for one series of a market. */
 interface SeriesOf<K extends Kind, S> {
   readonly kind: K;
   readonly outcome: Outcome;
@@ -50,19 +50,19 @@ interface CoinSeries<S> {
   readonly records: Entered<PriceRecord, S>[];
 }
 
-/** The records of a batch that are about one market. */
+/** The records of the batch for one market. */
 interface MarketRecords<S> {
   readonly series: Series<S>[];
   readonly gaps: { readonly gap: Gap; readonly entry: Entry<S> }[];
 }
 
-/** Records of one transaction; their market is in the archive, or among the market records before them. */
+/** The records of one transaction. */
 export class Batch<S> {
   readonly #archive: Archive;
   readonly #known: KnownMarkets;
   readonly #entries: Entry<S>[] = [];
-  /** Ids that records of the batch bring along. */
-  readonly #broughtIds: number[] = [];
+  /** Ids that the recordings gave to records of the batch. */
+  readonly #recordedIds: number[] = [];
   readonly #statements: { readonly statement: MarketStatement; readonly entry: Entry<S> }[] = [];
   readonly #markets = new Map<string, MarketRecords<S>>();
   readonly #coins = new Map<string, CoinSeries<S>>();
@@ -73,7 +73,6 @@ export class Batch<S> {
     this.#known = known;
   }
 
-  /** Whether it is time to commit. */
   get isFull(): boolean {
     return this.#entries.length >= BATCH_RECORDS || this.#levels >= BATCH_LEVELS;
   }
@@ -82,7 +81,10 @@ export class Batch<S> {
     return this.#entries.length === 0;
   }
 
-  /** Throws DomainError 'rejected-record' when the item's market is unknown or contradicts it. */
+  /**
+   * Throws DomainError 'rejected-record' if the record's market is neither in the archive nor stated earlier in the input, or has
+   * another asset id.
+   */
   add(item: RecordedItem, source: S): void {
     const entry: Entry<S> = { source, type: item.type, stored: false, refusal: undefined };
     if (item.type === 'market') this.#addMarket(item.statement, entry);
@@ -92,13 +94,13 @@ export class Batch<S> {
     this.#entries.push(entry);
   }
 
-  /** Stores everything in one transaction; once that is on disk, what became of each record, in the order of `add`. */
+  /** Stores everything in one transaction. Returns the entries, with their results, in the order of `add`. */
   commit(nowMs: number): readonly Entry<S>[] {
     const { database, givenIds } = this.#archive;
     database.write(() => {
       givenIds.load();
-      // Records that bring an id come first in getting it, wherever they are in the batch.
-      for (const id of this.#broughtIds) givenIds.reserve(id);
+      // A record with a recorded id gets it, also if a record without one comes before it.
+      for (const id of this.#recordedIds) givenIds.reserve(id);
       for (const { statement, entry } of this.#statements) this.#putMarket(statement, entry, nowMs);
       for (const [conditionId, records] of this.#markets) this.#storeMarket(conditionId, records);
       for (const { symbol, source, records } of this.#coins.values()) {
@@ -111,7 +113,7 @@ export class Batch<S> {
 
   #addMarket(statement: MarketStatement, entry: Entry<S>): void {
     this.#statements.push({ statement, entry });
-    // A contradiction to what the archive has is found when the statement is stored.
+    // `commit` finds contradictions to the archive.
     this.#known.learn(statement);
   }
 
@@ -142,13 +144,13 @@ export class Batch<S> {
 
   #enter<R extends Position>(records: R[], record: R): void {
     records.push(record);
-    if (record.id !== 0) this.#broughtIds.push(record.id);
+    if (record.id !== 0) this.#recordedIds.push(record.id);
   }
 
   #marketOf(conditionId: string): KnownMarket {
     const market = this.#known.byConditionId(conditionId);
     if (market !== undefined) return market;
-    throw rejected(`market ${conditionId} is neither known nor earlier in the input: import its market record first`);
+    throw rejected(`market ${conditionId} is unknown: import its market record first`);
   }
 
   #recordsOf({ conditionId }: KnownMarket): MarketRecords<S> {
@@ -170,7 +172,7 @@ export class Batch<S> {
   }
 
   #storeMarket(conditionId: string, { series, gaps }: MarketRecords<S>): void {
-    // Asked again: a stand-in may have become the real id since.
+    // Read again: a real conditionId may have replaced a stand-in since.
     const market = this.#archive.markets.findByConditionId(this.#marketOf(conditionId).conditionId)!;
     let stored = 0;
     for (const one of series) stored += this.#storeSeries(market, one);
@@ -205,11 +207,11 @@ export class Batch<S> {
 function refuseOtherAsset(market: KnownMarket, outcome: Outcome, assetId: string | undefined): void {
   const held = market.clobTokenIds[OUTCOMES.indexOf(outcome)]!;
   if (assetId === undefined || held === '0' || held === assetId) return;
-  throw rejected(`assetId ${assetId} is not the ${outcome} asset of market ${market.conditionId}, which is ${held}`);
+  throw rejected(`assetId ${assetId} is not the ${outcome} asset of market ${market.conditionId}: that is ${held}`);
 }
 
 function seriesIn<K extends Kind, S>(all: Series<S>[], kind: K, outcome: Outcome): SeriesOf<K, S> {
-  // The kind says of which type the records are.
+  // The kind determines the type of the records.
   const known = all.find((series) => series.kind === kind && series.outcome === outcome) as SeriesOf<K, S> | undefined;
   if (known !== undefined) return known;
   const series: SeriesOf<K, S> = { kind, outcome, records: [] };
@@ -217,7 +219,7 @@ function seriesIn<K extends Kind, S>(all: Series<S>[], kind: K, outcome: Outcome
   return series;
 }
 
-/** Those of one timestamp stay in the order in which they came. */
+/** By timestamp; at ties in the order of arrival. */
 function inTimeOrder<R extends Position>(records: readonly R[]): readonly R[] {
   const inOrder = records.every((record, i) => i === 0 || records[i - 1]!.timestampMs <= record.timestampMs);
   return inOrder ? records : [...records].sort((a, b) => a.timestampMs - b.timestampMs);

@@ -2,20 +2,21 @@ import type { RecordSink } from './record-sink.ts';
 import type { RecordingFile } from './recording-file.ts';
 import type { Sample } from './sample.ts';
 
-/** How recordings of one format become records. One is made per import, so state may span files. */
+/** Reads recordings of one format. Each import has its own codec, which may keep state from file to file. */
 export interface Codec {
-  /** How reports call the format. */
+  /** The name of the format in reports. */
   readonly format: string;
   /** For the manual's table of formats, as Markdown: which recordings these are, and which records they become. */
   readonly input: string;
   readonly becomes: string;
-  /** Set for formats that state markets: their files are read before all others. */
+  /** Set for formats of market records, whose files are read before all others. */
   readonly statesMarkets?: true;
+  /** Whether a file that begins like this has the format. */
   recognises(sample: Sample): boolean;
-  /** Reads one file. Throws DomainError 'unreadable' where it is damaged; what was taken in before counts. */
+  /** Reads one file. Throws DomainError 'unreadable' where the file is damaged; the records before the damage count. */
   read(file: RecordingFile, sink: RecordSink): Promise<void>;
-  /** Called when every file was read, for codecs that hold records back. */
+  /** Called after all files were read: adds the records that the codec still holds. */
   finish?(sink: RecordSink): void;
-  /** What is to be said about all that was read, one sentence each. */
+  /** Remarks about all files, one sentence each, for the report. */
   notes?(): readonly string[];
 }

@@ -13,7 +13,7 @@ import { spotCsv } from './codecs/spot-csv.ts';
 import { venueFrames } from './codecs/venue-frames.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
 
-/** Every format that can be imported, in the order in which a file is tried against them. */
+/** The codecs of all formats. A file has the format of the first one that recognises it. */
 export function codecsFor(every: SnapshotPace): readonly Codec[] {
   return [
     ownMsgpack(),
@@ -27,7 +27,7 @@ export function codecsFor(every: SnapshotPace): readonly Codec[] {
     quotesCsv(),
     secondSnapshots(),
     venueFrames({ every }),
-    // Takes pipes that nothing else recognises.
+    // Last, because it recognises every pipe.
     ownNdjson(),
   ];
 }

@@ -8,17 +8,17 @@ import { inaccessible, sizeOf } from './source.ts';
 const GZIP = [0x1f, 0x8b];
 const ZSTD = [0x28, 0xb5, 0x2f, 0xfd];
 const PARQUET = [0x50, 0x41, 0x52, 0x31];
-/** No recording is packed as densely as this: what expands to more is made to fill memories, or days. */
+/** No recording compresses as well as this. A file that expands to more is a decompression bomb. */
 const EXPANSION_MAX = 8000;
 const EXPANSION_CHECKED_FROM_BYTES = 16 * 1024 * 1024;
-/** Gzip packs at most 1,032 to 1: what one piece unpacks to is held as a whole. */
+/** Bytes that gunzip gets at a time. Gzip packs at most 1,032 to 1, so their output fits into memory. */
 const PACKED_PIECE_BYTES = 16_384;
 const UNPACKED_CHUNK_BYTES = 65_536;
 
 export interface DecompressOptions {
-  /** Ends the bytes of a file with an error, also while they are waited for. */
+  /** Ends the bytes of a file with an error, also while a read is waiting. */
   readonly signal: AbortSignal | undefined;
-  /** Called with the number of bytes that were read since it was called last, before they are decompressed. */
+  /** Called with the number of compressed bytes that were read since the last call. */
   readonly onBytes: (bytes: number) => void;
 }
 
@@ -26,7 +26,7 @@ export function isParquet(bytes: Uint8Array): boolean {
   return startsWith(bytes, PARQUET);
 }
 
-/** The first four bytes of a file as they are. */
+/** The first four bytes of a file, not decompressed. */
 export async function firstBytesOf(path: string): Promise<Uint8Array> {
   try {
     return new Uint8Array(await Bun.file(path).slice(0, 4).arrayBuffer());
@@ -35,7 +35,7 @@ export async function firstBytesOf(path: string): Promise<Uint8Array> {
   }
 }
 
-/** The bytes of a file or of standard input, with gzip or zstd taken off. Errors as DomainError 'unreadable'. */
+/** The bytes of a file or of standard input (`-`), gzip and zstd decompressed. Throws DomainError 'unreadable'. */
 export async function* decompressed(path: string, options: DecompressOptions): AsyncGenerator<Uint8Array> {
   const { signal, onBytes } = options;
   const name = path === '-' ? 'standard input' : `'${path}'`;
@@ -45,12 +45,12 @@ export async function* decompressed(path: string, options: DecompressOptions): A
   try {
     const first = await firstChunk(source);
     if (path === '-' && isParquet(first)) {
-      throw new DomainError('unreadable', 'Parquet cannot be read from standard input: import the file by its name');
+      throw new DomainError('unreadable', 'Parquet cannot be read from standard input: give the name of the file');
     }
     for await (const chunk of unpacked(first, source)) {
       bytes += chunk.length;
       if (bytes > EXPANSION_CHECKED_FROM_BYTES && bytes > EXPANSION_MAX * packed.bytes) {
-        const sentence = `${name} expands to more than ${EXPANSION_MAX} times its size: it is no recording`;
+        const sentence = `${name} expands to more than ${EXPANSION_MAX} times its size: it is not a recording`;
         throw new DomainError('unreadable', sentence);
       }
       yield chunk;
@@ -67,30 +67,30 @@ export async function* decompressed(path: string, options: DecompressOptions): A
   }
 }
 
-/** Lets the event loop hear signals, which reads of a file do not. Throws 'unreadable' once the import is stopped. */
+/** Lets the event loop handle signals, which file reads alone do not. Throws 'unreadable' if the import was stopped. */
 export async function checkpoint(signal: AbortSignal | undefined): Promise<void> {
   await setImmediate();
-  if (signal?.aborted === true) throw stopping();
+  if (signal?.aborted === true) throw stoppedError();
 }
 
 function unpacked(first: Uint8Array, source: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
   const packed = concatenated(first, source);
   if (startsWith(first, GZIP)) return inflated(packed);
-  // Not createZstdDecompress: that one takes a frame that was cut off for a whole one.
+  // Not createZstdDecompress, which accepts a truncated frame.
   if (startsWith(first, ZSTD)) return ReadableStream.from(packed).pipeThrough(new DecompressionStream('zstd'));
   return packed;
 }
 
-/** Decompressors hold on to the chunks that they are given, so they get none that is used again. */
+/** Decompressors keep references to their input, so compressed files are not read with `fileChunks`, which reuses its buffers. */
 async function chunksOf(path: string): Promise<AsyncIterable<Uint8Array>> {
-  // What is looked at in a pipe is gone from it.
+  // A pipe cannot be read twice.
   const head = sizeOf(path) === undefined ? undefined : await firstBytesOf(path);
   const isPlainFile = head !== undefined && !startsWith(head, GZIP) && !startsWith(head, ZSTD);
-  // Bun.file also reads what is embedded in the executable.
+  // Bun.file also reads files that are embedded in the executable.
   return isPlainFile ? fileChunks(path) : Bun.file(path).stream();
 }
 
-/** Counts what passes, and ends with an error as soon as the signal says so. */
+/** `chunks`, counted in `passed`. Ends with an error as soon as the signal is aborted. */
 async function* untilAborted(
   chunks: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
@@ -105,18 +105,18 @@ async function* untilAborted(
       yield next.value;
     }
   } finally {
-    // A pipe that nothing comes from does not end for being asked: not waited for.
+    // Not awaited after an abort: a pipe without input never answers.
     if (signal?.aborted === true) iterator.return?.(undefined).catch(() => undefined);
     else await iterator.return?.(undefined);
   }
 }
 
-/** What `step` comes to, or an error on the signal. One promise for all steps would keep every result in memory. */
+/** The result of `step`, or an error if the signal is aborted. One promise for all steps would keep every result in memory. */
 async function unlessAborted<T>(step: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await step();
-  if (signal.aborted) throw stopping();
+  if (signal.aborted) throw stoppedError();
   const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(stopping());
+  const abort = () => aborted.reject(stoppedError());
   signal.addEventListener('abort', abort);
   try {
     return await Promise.race([step(), aborted.promise]);
@@ -125,7 +125,7 @@ async function unlessAborted<T>(step: () => Promise<T>, signal: AbortSignal | un
   }
 }
 
-/** The first bytes, at least four where there are so many. */
+/** The first bytes: at least four, if the file has them. */
 async function firstChunk(source: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
   let first = new Uint8Array();
   while (first.length < 4) {
@@ -136,13 +136,13 @@ async function firstChunk(source: AsyncIterator<Uint8Array>): Promise<Uint8Array
   return first;
 }
 
-/** `first`, and what follows it. */
+/** `first`, then `rest`. */
 export async function* concatenated(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   if (first.length > 0) yield first;
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
-/** Gunzips in small pieces and hands out each result: a stream that fails forgets what nobody has read of it. */
+/** Gunzips in small pieces and yields each result, because a stream that fails drops the output that was not read yet. */
 async function* inflated(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip({ chunkSize: UNPACKED_CHUNK_BYTES });
   const parts: Uint8Array[] = [];
@@ -173,8 +173,8 @@ async function* inflated(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-function stopping(): DomainError {
-  return new DomainError('unreadable', 'the import was told to stop');
+function stoppedError(): DomainError {
+  return new DomainError('unreadable', 'the import was stopped');
 }
 
 function startsWith(bytes: Uint8Array, magic: readonly number[]): boolean {

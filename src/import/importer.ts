@@ -6,8 +6,9 @@ import { Batch } from './batch.ts';
 import type { Codec } from './codec.ts';
 import { codecsFor } from './codecs.ts';
 import { checkpoint } from './decompressed.ts';
+import { recognisedCodec, unrecognised } from './format-recognition.ts';
+import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
-import { MemoryRelief } from './memory-relief.ts';
 import { mirroredBooks } from './mirror.ts';
 import { type OpenedSource, openSource } from './opened-source.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
@@ -20,15 +21,15 @@ import { winnerNotes } from './winner-notes.ts';
 export interface ImportOptions {
   readonly clock: () => number;
   readonly onProgress?: (progress: ImportProgress) => void;
-  /** Called with every rejection, also with those that the report only counts. */
+  /** Called with every rejection, also if the report only counts it. */
   readonly onReject?: (rejection: Rejection) => void;
-  /** Ends the import at the next batch edge; what was read until then is stored. */
+  /** Stops the import; the records that were read before are stored. */
   readonly signal?: AbortSignal;
   /** Validates without storing. */
   readonly dryRun?: boolean;
-  /** Completes markets of which one outcome only was recorded. */
+  /** Adds mirrored books to markets with recorded books of only one outcome. */
   readonly mirror?: boolean;
-  /** How densely recorded changes become snapshots; 'change' unless it is said. */
+  /** How often recorded changes become snapshots; 'change' by default. */
   readonly every?: SnapshotPace;
 }
 
@@ -38,13 +39,13 @@ export interface ImportProgress {
   readonly files: number;
   readonly read: number;
   readonly stored: number;
-  /** Bytes as they are in the files, compressed or not. */
+  /** Bytes of the files, before decompression. */
   readonly bytesRead: number;
-  /** Undefined where an input has no size, as a pipe. */
+  /** Undefined if an input has no size, like a pipe. */
   readonly bytesTotal: number | undefined;
 }
 
-/** An item, and how many of its parts are open. */
+/** An item and the number of its parts that have not ended. */
 interface CountedItem extends SourceItem {
   readonly file: FileTally;
   readonly tally: KindTally;
@@ -55,24 +56,24 @@ interface CountedItem extends SourceItem {
 
 /** The format of a file that could not be opened. */
 const UNREAD = 'unknown';
-/** A reason is a sentence, whatever a recording makes it quote. */
+/** Longer reasons are cut: they may quote text of the recording. */
 const REASON_CHARS_MAX = 400;
 
-/** Thrown through the codecs when the import was told to stop. */
+/** Thrown through the codecs when the import is stopped. */
 class Stopped extends Error {}
 
 type Items = readonly CountedItem[];
 
-/** A file to read, with the codec that knows it. */
-interface Recognised {
+/** A file and the codec of its format. */
+interface RecognisedFile {
   readonly source: Source;
   readonly codec: Codec;
   readonly file: RecordingFile;
 }
 
 /**
- * Imports recordings into an archive: batch by batch, each one transaction. Records that cannot be kept are reported and
- * left out, the others load. Importing anything again stores nothing.
+ * Imports recordings into an archive in batches, each one transaction. Records that cannot be stored are reported and skipped.
+ * Importing a file again stores nothing.
  */
 export class Importer implements RecordSink {
   readonly markets: KnownMarkets;
@@ -83,21 +84,22 @@ export class Importer implements RecordSink {
   readonly #rejections: Rejection[] = [];
   readonly #skipped: string[] = [];
   readonly #records: Record<string, number> = {};
-  /** Markets that were stated, and those that books were read of, for what is done when all are in. */
+  /** ConditionIds of the markets that the input stated: their winners are checked at the end. */
   readonly #stated = new Set<string>();
+  /** ConditionIds of the markets with books in the input: their books are mirrored at the end. */
   readonly #withBooks = new Set<string>();
-  readonly #relief = new MemoryRelief();
+  readonly #garbage = new GarbageCollection();
   #batch: Batch<Items>;
   #file = new FileTally('', '');
   #files = 0;
   #startedMs = 0;
   #read = 0;
-  /** Committed. */
+  /** Items whose records are committed. */
   #stored = 0;
   #mirrored = 0;
   #winnerNotes: readonly string[] = [];
   #bytesRead = 0;
-  /** Of the files that are done: some readers do not say how many bytes they read. */
+  /** Size of the finished files. The Parquet reader does not report the bytes that it reads. */
   #bytesDone = 0;
   #bytesTotal: number | undefined = 0;
   #stopped = false;
@@ -111,16 +113,15 @@ export class Importer implements RecordSink {
   }
 
   /**
-   * Reads `sources`: those that state markets first, else in their order. A file that is damaged ends with its error in the
-   * report, and the next one is read; what came before the damage is kept. Throws what makes going on senseless: a
-   * named file that is no recording ('unreadable'), a database that cannot be written ('unavailable'); what was committed
-   * before stays.
+   * Reads `sources` in their order, files of market records first. If a file is damaged, the records before the damage are kept,
+   * the report has the error, and the next file is read. Throws 'unreadable' for a named file that is not a recording and
+   * 'unavailable' if the database cannot be written; committed batches stay.
    */
   async run(sources: readonly Source[]): Promise<ImportReport> {
     this.#startedMs = this.#options.clock();
     this.#files = sources.length;
     using _rehearsal = this.#options.dryRun === true ? this.#archive.database.rehearse() : undefined;
-    const recognised: Recognised[] = [];
+    const recognised: RecognisedFile[] = [];
     for (const source of sources) recognised.push(...(await this.#recognise(source)));
     const sizes = recognised.map(({ source }) => sizeOf(source.path));
     this.#bytesTotal = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size) => sum + size!, 0);
@@ -139,7 +140,7 @@ export class Importer implements RecordSink {
     return this.report();
   }
 
-  /** What was done so far; of a run that threw, what was committed before. */
+  /** The results so far; if `run` threw, of the batches that were committed. */
   report(): ImportReport {
     const files = this.#tallies.map((tally) => tally.report());
     return {
@@ -184,13 +185,12 @@ export class Importer implements RecordSink {
     this.finish(item);
   }
 
-  /** With the last part of an item its fate is known. */
   finish(item: CountedItem): void {
     item.open -= 1;
     if (item.open > 0) return;
-    const fate = item.refused ? 'rejected' : item.stored ? 'stored' : 'duplicate';
-    item.tally[fate] += 1;
-    if (fate === 'stored') this.#stored += 1;
+    const result = item.refused ? 'rejected' : item.stored ? 'stored' : 'duplicate';
+    item.tally[result] += 1;
+    if (result === 'stored') this.#stored += 1;
   }
 
   ignore(kind: string): void {
@@ -198,7 +198,7 @@ export class Importer implements RecordSink {
   }
 
   take(kind: string, line: number, parse: () => readonly RecordedItem[]): void {
-    // One part for the item as a whole, so that it does not end between two of its records.
+    // One part for the item itself, so that it does not end before its last record.
     const item = this.item(kind, line);
     try {
       for (const record of parse()) {
@@ -223,8 +223,8 @@ export class Importer implements RecordSink {
     if (this.#options.signal?.aborted === true) throw new Stopped();
   }
 
-  /** Named files that are no recordings are found out before anything is read. None for a file that is passed over. */
-  async #recognise(source: Source): Promise<readonly Recognised[]> {
+  /** Called for all files before the first is read. Returns nothing for a file that is skipped. */
+  async #recognise(source: Source): Promise<readonly RecognisedFile[]> {
     const onBytes = (bytes: number) => {
       this.#bytesRead += bytes;
       this.#progress();
@@ -233,23 +233,23 @@ export class Importer implements RecordSink {
     try {
       opened = await openSource(source, { signal: this.#options.signal, onBytes });
     } catch (error) {
-      // What was found and cannot be read keeps nobody from reading the others.
+      // A file that was found in a directory and cannot be opened does not stop the import.
       if (source.named) throw error;
       this.#tallies.push(new FileTally(source.name, UNREAD, unreadable(error).message));
       return [];
     }
     const { file } = opened;
-    const codec = codecOf(this.#codecs, opened);
-    this.#relief.relieve();
+    const codec = recognisedCodec(this.#codecs, opened);
+    this.#garbage.collectIfGrown();
     if (codec !== undefined) {
-      return [{ source, codec, file: { ...file, bytes: () => this.#relief.whileReading(file.bytes()) } }];
+      return [{ source, codec, file: { ...file, bytes: () => this.#garbage.whileReading(file.bytes()) } }];
     }
     if (source.named) throw unrecognised(source, this.#codecs);
     this.#skipped.push(source.name);
     return [];
   }
 
-  async #readSource({ source, codec, file }: Recognised): Promise<void> {
+  async #readSource({ source, codec, file }: RecognisedFile): Promise<void> {
     this.#file = new FileTally(source.name, codec.format);
     this.#tallies.push(this.#file);
     try {
@@ -257,7 +257,7 @@ export class Importer implements RecordSink {
       await codec.read(file, this);
     } catch (error) {
       const { message } = unreadable(error);
-      // Bytes end with an error when the import is told to stop.
+      // If the import was stopped, the error only says so.
       if (this.#options.signal?.aborted !== true) this.#file.error = message;
     }
     this.#throwIfStopped();
@@ -284,10 +284,10 @@ export class Importer implements RecordSink {
     this.#batch = new Batch(this.#archive, this.markets);
     if (batch.isEmpty) return;
     for (const { source, type, stored, refusal } of batch.commit(this.#options.clock())) {
-      // Only mirrored books are made of no item.
+      // Only mirrored books have no item.
       if (stored && type === 'snapshot' && source.length === 0) this.#mirrored += 1;
       else if (stored) this.#records[type] = (this.#records[type] ?? 0) + 1;
-      // A gap may be found where no item is at hand.
+      // A gap that ends with the input has no item.
       if (stored && type === 'gap') (source[0]?.file ?? this.#file).gaps += 1;
       for (const item of source) {
         if (stored) item.stored = true;
@@ -296,7 +296,7 @@ export class Importer implements RecordSink {
       }
     }
     this.markets.shrink();
-    this.#relief.relieve();
+    this.#garbage.collectIfGrown();
     this.#progress();
   }
 
@@ -317,18 +317,8 @@ function shortened(reason: string): string {
   return reason.length <= REASON_CHARS_MAX ? reason : `${reason.slice(0, REASON_CHARS_MAX)}…`;
 }
 
-/** The error that ends one file and lets the import go on; any other is thrown. */
+/** An error that ends one file only. Any other error is thrown again. */
 function unreadable(error: unknown): DomainError {
   if (error instanceof DomainError && error.kind === 'unreadable') return error;
   throw error;
-}
-
-/** A function of its own: what a file's bytes are read by would else hold on to the sample until the import ends. */
-function codecOf(codecs: readonly Codec[], { sample }: OpenedSource): Codec | undefined {
-  return codecs.find((codec) => codec.recognises(sample));
-}
-
-function unrecognised({ name }: Source, codecs: readonly Codec[]): DomainError {
-  const formats = codecs.map(({ format }) => format).join(', ');
-  return new DomainError('unreadable', `'${name}' is not a recording that is known here (${formats})`);
 }

@@ -3,31 +3,31 @@ import { knownTokenIds, type MarketStatement } from '../domain/market-statement.
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { Archive } from '../store/archive.ts';
 
-/** What identifies a market, as the archive or the input so far states it. */
+/** The identity of a market, as the archive or the input so far states it. */
 export type KnownMarket = Pick<
   MarketStatement,
   'conditionId' | 'slug' | 'symbol' | 'timeframe' | 'clobTokenIds' | 'startMs' | 'endMs'
 >;
 
-/** Whose asset an asset id is. */
+/** The market and outcome of an asset id. */
 export interface KnownAsset {
   readonly market: KnownMarket;
   readonly outcome: Outcome;
 }
 
-/** So many markets are remembered between two batches; the archive knows the others. */
+/** Maximum number of markets in memory between two batches. The others are read from the archive. */
 const REMEMBERED_MAX = 20_000;
 
-/** So many assets without a market are remembered, so that not every message of theirs asks the archive. */
+/** Maximum number of unknown assets in memory, so that not every message about them queries the archive. */
 const UNKNOWN_ASSETS_MAX = 10_000;
 
-/** The markets that records of the input may be about: those of the archive, and those the input stated before. */
+/** The markets of the archive and those that the input has stated so far. */
 export class KnownMarkets {
   readonly #archive: Archive;
   readonly #byConditionId = new Map<string, KnownMarket>();
   readonly #byAsset = new Map<string, KnownAsset>();
   readonly #unknownAssets = new Set<string>();
-  /** By slug the latest, and every one by slug and start. */
+  /** The latest market of each slug, and every market by slug and start. */
   readonly #bySlug = new Map<string, KnownMarket>();
   /** Real conditionIds by the stand-ins that they replaced. */
   readonly #realOf = new Map<string, string>();
@@ -36,13 +36,13 @@ export class KnownMarkets {
     this.#archive = archive;
   }
 
-  /** Also by a stand-in that a real conditionId replaced during this import. */
+  /** Also finds a market by a stand-in that a real conditionId replaced during this import. */
   byConditionId(stated: string): KnownMarket | undefined {
     const conditionId = this.#realOf.get(stated) ?? stated;
     return this.#byConditionId.get(conditionId) ?? this.remember(this.#archive.markets.findByConditionId(conditionId));
   }
 
-  /** Undefined for an asset that no market record names; which outcome it is, is never guessed. */
+  /** Undefined for an asset that no market record names: its outcome is never guessed. */
   byAsset(assetId: string): KnownAsset | undefined {
     const known = this.#byAsset.get(assetId);
     if (known !== undefined || assetId === '0' || this.#unknownAssets.has(assetId)) return known;
@@ -51,14 +51,14 @@ export class KnownMarkets {
     return this.#byAsset.get(assetId);
   }
 
-  /** The market whose window begins at `startMs`, else the latest: slugs without a year come again every year. */
+  /** The market whose window starts at `startMs`, or the latest: slugs without a year repeat every year. */
   bySlug(slug: string, startMs?: number): KnownMarket | undefined {
     const name = slug.toLowerCase();
     const known = this.#bySlug.get(startMs === undefined ? name : windowName(name, startMs));
     return known ?? this.remember(this.#archive.markets.findBySlug(name, startMs));
   }
 
-  /** Takes a market record of the input into account. Of a market that is known already, what is known decides. */
+  /** Adds a market record of the input. If the market is known already, only unknown asset ids are filled in. */
   learn(statement: MarketStatement): void {
     const known = this.byConditionId(statement.conditionId) ?? this.#standInOrReal(statement) ?? statement;
     const conditionId = isStandIn(known.conditionId) ? statement.conditionId : known.conditionId;
@@ -69,14 +69,14 @@ export class KnownMarkets {
     this.remember({ ...known, conditionId, clobTokenIds });
   }
 
-  /** The market of the same slug and window, where one of the two has a stand-in for its conditionId. */
+  /** The known market of the same slug and window, if one of the two has a stand-in for its conditionId. */
   #standInOrReal({ conditionId, slug, symbol, startMs }: MarketStatement): KnownMarket | undefined {
     const other = this.bySlug(slug, startMs);
     if (other === undefined || other.symbol !== symbol) return undefined;
     return isStandIn(conditionId) || isStandIn(other.conditionId) ? other : undefined;
   }
 
-  /** To be called when everything that was learned is in the archive: keeps memory bounded. */
+  /** Limits memory. Call it only when all learned markets are in the archive. */
   shrink(): void {
     this.#unknownAssets.clear();
     if (this.#byConditionId.size <= REMEMBERED_MAX) return;
@@ -85,7 +85,7 @@ export class KnownMarkets {
     this.#bySlug.clear();
   }
 
-  /** Takes over what the archive has, or made of a market record; returns it. */
+  /** Keeps a market as the archive has it; returns it. */
   remember(market: KnownMarket | undefined): KnownMarket | undefined {
     if (market === undefined) return undefined;
     const { conditionId, slug, symbol, timeframe, clobTokenIds, startMs, endMs } = market;
@@ -103,7 +103,7 @@ export class KnownMarkets {
   }
 }
 
-/** No slug has a blank. */
+/** Unique, because no slug contains a space. */
 function windowName(slug: string, startMs: number): string {
   return `${slug} ${startMs}`;
 }

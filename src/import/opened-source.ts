@@ -10,23 +10,23 @@ import type { Source } from './source.ts';
 const NEWLINE = 10;
 const SAMPLING: DecompressOptions = { signal: undefined, onBytes: () => undefined };
 
-/** A file and what it is to be recognised by. */
+/** A file and the sample by which its format is recognised. */
 export interface OpenedSource {
   readonly sample: Sample;
   readonly file: RecordingFile;
 }
 
-/** Opens a file. What a pipe was recognised by is read again with the rest. Throws 'unreadable' for what cannot be opened. */
+/** Opens a file. The sample of a pipe is part of its bytes. Throws 'unreadable' if the file cannot be opened. */
 export async function openSource({ path }: Source, options: DecompressOptions): Promise<OpenedSource> {
   const name = basename(path).replace(/\.(?:gz|zst)$/i, '');
   const piped = path === '-' || isPipe(path);
   const columns = !piped && isParquet(await firstBytesOf(path)) ? await columnsOf(path) : undefined;
   const chunks = decompressed(path, piped ? options : SAMPLING);
-  // A pipe may bring a line an hour: what has come so far has to do.
+  // A pipe may deliver a line per hour, so its first line must be enough.
   const head = columns === undefined ? await headOf(chunks, piped ? 1 : SAMPLE_BYTES) : new Uint8Array();
   if (!piped) await chunks.return(undefined);
   const sample = new Sample(name, head, { columns, piped });
-  // No function here may close over the head: all files of an import are open before the first is read.
+  // For files no closure may hold the head: all files of an import are open before the first is read.
   const bytes = piped ? rereading(head, chunks) : () => decompressed(path, options);
   return { sample, file: { path, name, isJsonLines: sample.isJsonLines, bytes } };
 }
@@ -36,12 +36,12 @@ function rereading(head: Uint8Array, rest: AsyncIterator<Uint8Array>): () => Asy
 }
 
 function isPipe(path: string): boolean {
-  // What is embedded in the executable has no entry in the file system.
+  // An embedded file has no entry in the file system.
   const stat = statSync(path, { throwIfNoEntry: false });
   return stat !== undefined && (stat.isFIFO() || stat.isSocket());
 }
 
-/** The names of a Parquet file's columns; none when it is damaged. */
+/** The names of a Parquet file's columns; none if it is damaged. */
 async function columnsOf(path: string): Promise<ReadonlySet<string>> {
   try {
     const { metadata } = await ParquetFile.open(path);
@@ -52,7 +52,7 @@ async function columnsOf(path: string): Promise<ReadonlySet<string>> {
   }
 }
 
-/** At least `bytesWanted` bytes where there are so many, at most SAMPLE_BYTES more than the chunks that they came in. */
+/** The first chunks: at least `bytesWanted` bytes and one line, or SAMPLE_BYTES bytes, or all. */
 async function headOf(chunks: AsyncIterator<Uint8Array>, bytesWanted: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -64,7 +64,7 @@ async function headOf(chunks: AsyncIterator<Uint8Array>, bytesWanted: number): P
       length += next.value.length;
     }
   } catch (error) {
-    // What cannot be read to its end is found out when it is read; what came before may tell what it is.
+    // Reading the file will report the error. The bytes before it may be enough to recognise the format.
     if (!(error instanceof DomainError)) throw error;
   }
   return new Uint8Array(Buffer.concat(parts));

@@ -1,39 +1,39 @@
 import type { RecordedItem } from '../record/record.ts';
 import type { KnownMarkets } from './known-markets.ts';
 
-/** One thing that an input holds: a line, a row, a message of a frame. Made by `RecordSink.item`. */
+/** One unit of the input: a line, a row, or a message of a frame. `RecordSink.item` creates it. */
 export interface SourceItem {
   /** Line, or row of a Parquet file; counted from 1. */
   readonly line: number;
 }
 
 /**
- * Where codecs put what they read. Every item is counted once, by its kind, and ends as one of: stored (a record made of
- * it is new in the archive), duplicate (it says nothing that is not there already), rejected (with a reason).
+ * Receives the records that codecs read. Every item is counted once, by its kind, and ends as stored (a record made of it is new
+ * in the archive), duplicate (all its records were in the archive already) or rejected (with a reason).
  *
- * Every call may commit a batch, and throws when the import was told to stop or the database failed: codecs let that pass.
+ * Every call may commit a batch. It throws if the import was stopped or the database failed; codecs must not catch that.
  */
 export interface RecordSink {
   readonly markets: KnownMarkets;
 
-  /** Counts an item as read. `parts`: how many calls of `add`, `reject` and `finish` it takes part in. */
+  /** Counts an item as read. It ends after `parts` calls of `add`, `reject` and `finish`. */
   item(kind: string, line: number, parts?: number): SourceItem;
 
-  /** Adds a record made of a part of each item. Throws 'rejected-record', the parts still open, if it fits no market. */
+  /** Adds a record made of a part of each item. Throws 'rejected-record' if it fits no market; the parts then stay open. */
   add(record: RecordedItem, items: readonly SourceItem[]): void;
 
-  /** Ends one part: it cannot be kept. */
+  /** Ends one part: it cannot be stored. */
   reject(item: SourceItem, reason: string): void;
 
-  /** Ends one part: it says nothing that other records do not say. */
+  /** Ends one part without a record: it adds nothing to other records. */
   finish(item: SourceItem): void;
 
-  /** Counts something that holds no record by what it is (`PONG`, `subscriptions`): neither read nor rejected. */
+  /** Counts an item that never has a record (`PONG`, `subscriptions`): neither as read nor as rejected. */
   ignore(kind: string): void;
 
   /**
-   * The short way for an item that becomes records at once: counts it, adds what `parse` returns, and rejects it with the
-   * reason of the DomainError 'rejected-record' that `parse`, or adding, throws. An item without records says nothing new.
+   * Counts an item and adds the records that `parse` returns. If `parse` or adding throws DomainError 'rejected-record', the item is
+   * rejected with its message. An item without records is a duplicate.
    */
   take(kind: string, line: number, parse: () => readonly RecordedItem[]): void;
 }

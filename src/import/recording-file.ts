@@ -1,11 +1,11 @@
 /** A file that a codec reads. */
 export interface RecordingFile {
-  /** `-` for standard input, which no Parquet can come from. */
+  /** `-` for standard input, which cannot be Parquet. */
   readonly path: string;
-  /** Without directory, `.gz` and `.zst`. */
+  /** The file name without directory, `.gz` and `.zst`. */
   readonly name: string;
-  /** Whether its lines are JSON values by themselves; of no meaning where it holds no JSON. */
+  /** Whether each line is a JSON value. Only meaningful for JSON. */
   readonly isJsonLines: boolean;
-  /** Unpacked bytes, to be read once; a chunk is valid until the next one. Throws 'unreadable' where they are damaged. */
+  /** The decompressed bytes, to be read once. A chunk is valid until the next one. Throws 'unreadable' where they are damaged. */
   bytes(): AsyncIterable<Uint8Array>;
 }

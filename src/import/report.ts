@@ -1,20 +1,20 @@
-/** What became of the items of one kind in one file. read = stored + duplicate + rejected once an import has ended. */
+/** The results for the items of one kind in one file. After an import read = stored + duplicate + rejected. */
 interface KindReport {
-  /** What the items are in their format: `snapshot`, `price_change`, `row`. */
+  /** The name of the items in their format: `snapshot`, `price_change`, `row`. */
   readonly kind: string;
   readonly read: number;
   /** A record made of the item is new in the archive and committed. */
   readonly stored: number;
-  /** It said nothing that is not there already (or was repeated within the import). */
+  /** All its records were in the archive already, or repeat within the import. */
   readonly duplicate: number;
   readonly rejected: number;
-  /** Holds no record by its nature (`PONG`): not among those read. */
+  /** Items that never have a record (`PONG`). Not counted in `read`. */
   readonly ignored: number;
 }
 
 type Counts = Omit<KindReport, 'kind'>;
 
-/** What became of one file of an import. */
+/** The results for one file of an import. */
 export interface FileReport extends Counts {
   readonly path: string;
   readonly format: string;
@@ -23,13 +23,13 @@ export interface FileReport extends Counts {
   readonly gaps: number;
   /** Levels of size 0 left out of snapshots. */
   readonly droppedLevels: number;
-  /** Why the file was not read to its end, if it was not. */
+  /** Why the file was not read to its end. */
   readonly error: string | undefined;
 }
 
 export interface Rejection {
   readonly path: string;
-  /** Line, or row of a Parquet file; counted from 1. */
+  /** Line, or row of a Parquet file, from 1. */
   readonly line: number;
   readonly kind: string;
   readonly reason: string;
@@ -38,26 +38,26 @@ export interface Rejection {
 export interface ImportReport {
   readonly files: readonly FileReport[];
   readonly total: Counts & Pick<FileReport, 'gaps' | 'droppedLevels'>;
-  /** Records new in the archive, by their type in bookreel's own format. */
+  /** Records that are new in the archive, by their type in bookreel's own format. */
   readonly records: Readonly<Record<string, number>>;
-  /** Snapshots made for outcomes that nobody recorded, from the other outcome's. */
+  /** Snapshots made for outcomes without recorded books, from the other outcome's books. */
   readonly mirrored: number;
-  /** The first REJECTIONS_SHOWN of them. */
+  /** The first REJECTIONS_SHOWN rejections. */
   readonly rejections: readonly Rejection[];
-  /** Files found in directories that are no recordings. */
+  /** Files in directories that are not recordings. */
   readonly skipped: readonly string[];
-  /** What is odd about what was imported, one sentence each. */
+  /** Remarks about the recordings, one sentence each. */
   readonly notes: readonly string[];
-  /** It was stopped before everything was read. */
+  /** Whether the import was stopped before all files were read. */
   readonly stopped: boolean;
   readonly dryRun: boolean;
   readonly elapsedMs: number;
 }
 
-/** Beyond this a report only counts: it has to stay readable, and in memory. */
+/** Further rejections are only counted, to keep the report readable and in memory. */
 export const REJECTIONS_SHOWN = 1000;
 
-/** The running count of one kind. What a batch stores is counted when the batch is committed, not before. */
+/** The running count of one kind. Records count as stored once their batch is committed. */
 export type KindTally = { -readonly [Field in keyof KindReport]: KindReport[Field] };
 
 /** The running count of one file. */

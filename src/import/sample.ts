@@ -5,27 +5,27 @@ export const SAMPLE_BYTES = 1024 * 1024;
 const SAMPLE_LINES = 20;
 const NEWLINE = 10;
 
-/** What a file is recognised by: how it begins, decompressed, and its name. */
+/** The beginning of a file, decompressed, and its name: codecs recognise their format by it. */
 export class Sample {
-  /** Without directory, `.gz` and `.zst`. */
+  /** The file name without directory, `.gz` and `.zst`. */
   readonly name: string;
   /** The first bytes, at most SAMPLE_BYTES. */
   readonly head: Uint8Array;
-  /** The whole non-blank lines among them, at most SAMPLE_LINES. */
+  /** The complete non-blank lines of `head`, at most SAMPLE_LINES. */
   readonly lines: readonly string[];
-  /** Names of the columns of a Parquet file (none when it is damaged), else undefined. */
+  /** The column names of a Parquet file (none if it is damaged); undefined for other files. */
   readonly columns: ReadonlySet<string> | undefined;
-  /** From a pipe: what had come so far, perhaps not much. */
+  /** Whether it comes from a pipe: `head` may be a single line. */
   readonly piped: boolean;
-  /** Whether lines are JSON values by themselves. A value that spreads over many lines may still contain a line that is one. */
+  /** Whether each line is a JSON value. A value over many lines may also have lines that are values. */
   readonly isJsonLines: boolean;
   #values: readonly unknown[] | undefined;
 
-  /** `bytes`: all there are, or at least SAMPLE_BYTES of them. */
+  /** `bytes`: the whole file, or at least its first SAMPLE_BYTES. */
   constructor(name: string, bytes: Uint8Array, options: Partial<Pick<Sample, 'columns' | 'piped'>> = {}) {
     this.name = name;
     this.head = bytes.subarray(0, SAMPLE_BYTES);
-    // The last line may be cut, unless it is all there is.
+    // Without the last line, which may be cut, unless `bytes` is the whole file.
     const end = bytes.length < SAMPLE_BYTES ? bytes.length : this.head.lastIndexOf(NEWLINE) + 1;
     this.lines = firstLines(this.head.subarray(0, end));
     this.columns = options.columns;
@@ -33,14 +33,14 @@ export class Sample {
     this.isJsonLines = isJsonLines(this.lines);
   }
 
-  /** The first JSON objects and arrays, arrays as their elements: anything may contain a line that is a number. */
+  /** The first JSON objects, and the elements of the first arrays. Not numbers or texts: any file may have such a line. */
   get values(): readonly unknown[] {
     this.#values ??= (this.isJsonLines ? this.lines : scannedTexts(this.head, SAMPLE_LINES)).flatMap(elementsOf);
     return this.#values;
   }
 }
 
-/** What is no text has no line that anything is recognised by. */
+/** The first lines as text; binary data gives lines that no codec recognises. */
 function firstLines(text: Uint8Array): string[] {
   const decoder = new TextDecoder();
   const lines: string[] = [];
@@ -61,11 +61,11 @@ function elementsOf(text: string): readonly unknown[] {
 
 function isJsonLines(lines: readonly string[]): boolean {
   const first = lines[0] ?? '';
-  const goesOn = first === '[' || first === '{' || (first.startsWith('[') && first.endsWith(','));
-  return !goesOn && lines.some((line) => elementsOf(line).length > 0 || isQuotedJson(line));
+  const continues = first === '[' || first === '{' || (first.startsWith('[') && first.endsWith(','));
+  return !continues && lines.some((line) => elementsOf(line).length > 0 || isQuotedJson(line));
 }
 
-/** A line that is a text which holds an object or an array. */
+/** Whether a line is a JSON text that contains an object or an array. */
 function isQuotedJson(line: string): boolean {
   const value = parsedJson(line);
   return typeof value === 'string' && elementsOf(value).length > 0;

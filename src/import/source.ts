@@ -2,23 +2,23 @@ import { type Dirent, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 
-/** A file to import, as it was named or found. */
+/** A file to import: named by the user, or found in a directory. */
 export interface Source {
   /** `-` for standard input. */
   readonly path: string;
-  /** How reports call it. */
+  /** Its name in reports. */
   readonly name: string;
-  /** Named by the user: then it must be a recording. Files found in a directory may be anything. */
+  /** Whether the user named the file: then it must be a recording. Other files in directories are skipped. */
   readonly named: boolean;
 }
 
 const MARKETS_FILE = /^markets\.ndjson(?:\.gz|\.zst)?$/;
 
 /**
- * The files that `paths` name, in the order in which they are to be read: directories in depth and by name, and in each the
- * `markets.ndjson` first, because records need their market; a Parquet file that is named brings along the one in its directory.
- * Throws 'unreadable' for what is named and does not exist, cannot be read or is a device. What is found in a directory and
- * cannot be read is among the files: opening it says why.
+ * The files to read for `paths`, in order: directories recursively and by name, in each the `markets.ndjson` first, because records
+ * need their market. A named Parquet file also adds the `markets.ndjson` of its directory.
+ * Throws 'unreadable' for a path that does not exist, cannot be read or is a device. An unreadable file in a directory is part of
+ * the result; opening it reports the error.
  */
 export function sourcesOf(paths: readonly string[]): Source[] {
   const sources = new Map<string, Source>();
@@ -32,7 +32,7 @@ export function sourcesOf(paths: readonly string[]): Source[] {
     }
     const stat = accessible(path, () => statSync(path));
     if (stat.isCharacterDevice() || stat.isBlockDevice()) {
-      throw new DomainError('unreadable', `'${path}' is a device: name a file, a directory, a pipe, or -`);
+      throw new DomainError('unreadable', `'${path}' is a device: name a file, a directory, a pipe or -`);
     }
     const isDirectory = stat.isDirectory();
     const found = isDirectory
@@ -40,16 +40,16 @@ export function sourcesOf(paths: readonly string[]): Source[] {
           path,
           accessible(path, () => entriesOf(path)),
         )
-      : [...(path.endsWith('.parquet') ? marketsBeside(path) : []), path];
+      : [...(path.endsWith('.parquet') ? marketsNextTo(path) : []), path];
     for (const file of found) add(file, file, !isDirectory);
   }
   return [...sources.values()];
 }
 
-/** Errors of the file system as DomainError 'unreadable'. */
-function accessible<T>(path: string, look: () => T): T {
+/** The result of `read`; errors of the file system as DomainError 'unreadable'. */
+function accessible<T>(path: string, read: () => T): T {
   try {
-    return look();
+    return read();
   } catch (error) {
     throw inaccessible(path, error);
   }
@@ -64,7 +64,7 @@ function entriesOf(directory: string): Dirent[] {
 }
 
 function filesIn(directory: string, entries: Dirent[]): string[] {
-  // Recorders number the parts of a capture: 10 comes after 9, and a book goes on from one to the next.
+  // Recorders number the parts of a capture: part 10 follows part 9 and continues its books.
   const { compare } = new Intl.Collator('en', { numeric: true });
   entries.sort((a, b) => compare(a.name, b.name) || (a.name < b.name ? -1 : 1));
   const markets = entries.filter((entry) => MARKETS_FILE.test(entry.name));
@@ -72,11 +72,11 @@ function filesIn(directory: string, entries: Dirent[]): string[] {
   return [...markets, ...rest].flatMap((entry) => {
     const path = join(directory, entry.name);
     if (entry.isDirectory()) return filesBelow(path);
-    return entry.isFile() || (entry.isSymbolicLink() && leadsToFile(path)) ? [path] : [];
+    return entry.isFile() || (entry.isSymbolicLink() && linksToFile(path)) ? [path] : [];
   });
 }
 
-/** A directory that cannot be read is listed itself: opening it says why. */
+/** A directory that cannot be read is itself part of the result; opening it reports the error. */
 function filesBelow(directory: string): string[] {
   let entries: Dirent[];
   try {
@@ -87,21 +87,21 @@ function filesBelow(directory: string): string[] {
   return filesIn(directory, entries);
 }
 
-/** Links to directories may lead in circles, and what the system shows as files of no size may never end. */
-function leadsToFile(path: string): boolean {
+/** Links to directories may form cycles, and system files of size 0 may never end: neither is followed. */
+function linksToFile(path: string): boolean {
   if (!existsSync(path)) return false;
   const stat = statSync(path);
   return stat.isFile() && stat.size > 0;
 }
 
-function marketsBeside(path: string): string[] {
+function marketsNextTo(path: string): string[] {
   const directory = dirname(path);
   return accessible(directory, () => readdirSync(directory))
     .filter((name) => MARKETS_FILE.test(name))
     .map((name) => join(directory, name));
 }
 
-/** Bytes of a file as they lie on the disk; undefined where there is no telling, as of a pipe. */
+/** Size of a file in bytes, before decompression; undefined for anything but a file, like a pipe. */
 export function sizeOf(path: string): number | undefined {
   if (path === '-') return undefined;
   const stat = statSync(path, { throwIfNoEntry: false });

@@ -11,23 +11,23 @@ import { priceCodec } from '../segment/price-segment.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 
-/** More of them are counted: a report has to stay readable. */
+/** Further notes are only counted, to keep the report readable. */
 const NOTES_MAX = 100;
 
-/** One sentence for each of `conditionIds` whose winner its own prices, or its coin's, contradict. */
+/** One sentence for each market whose winner is contradicted by its own prices or by its coin's. */
 export function winnerNotes(archive: Archive, conditionIds: Iterable<string>): string[] {
   const notes: string[] = [];
-  let silent = 0;
+  let omitted = 0;
   for (const conditionId of conditionIds) {
     const market = archive.markets.findByConditionId(conditionId);
     const note =
       market === undefined ? undefined : (winnerContradiction(market) ?? contradictionByTicks(archive, market));
     if (note === undefined) continue;
     if (notes.length < NOTES_MAX) notes.push(note);
-    else silent += 1;
+    else omitted += 1;
   }
-  if (silent > 0)
-    notes.push(`… and ${silent} more markets whose winner is contradicted ('bookreel verify' names them)`);
+  if (omitted > 0)
+    notes.push(`… and ${omitted} more markets whose winner is contradicted: 'bookreel verify' lists them`);
   return notes;
 }
 
@@ -40,7 +40,7 @@ function contradictionByTicks(archive: Archive, market: StoredMarket): string | 
   return judgeByTicks(market, ticks) === 'contradict' ? tickContradiction(market, ticks) : undefined;
 }
 
-/** The settlement source's last price of a coin at or before an instant; undefined where it is too old to count. */
+/** The settlement source's price of a coin as of an instant; undefined if it is older than TICK_AGE_MAX_MS. */
 function lastTick(archive: Archive, symbol: string, atMs: InstantMs): CoinTick | undefined {
   const sources = archive.prices.slicesOfCoin(symbol, Math.max(0, atMs - TICK_AGE_MAX_MS), atMs);
   let last: CoinTick | undefined;

@@ -169,7 +169,7 @@ describe('import', () => {
     const data = join(directory.path, 'data');
     const without = await runExecutable(['import', books, '--data', data]);
     expect(without.code).toBe(1);
-    expect(without.stderr).toContain(`${books}:1: market ${LIGHT_CONDITION_ID} is neither known`);
+    expect(without.stderr).toContain(`${books}:1: market ${LIGHT_CONDITION_ID} is unknown`);
     const withMarkets = await runExecutable(['import', books, '--markets', markets, '--data', data]);
     expect(withMarkets.code).toBe(0);
     expect(withMarkets.stdout).toContain('3 stored');

@@ -165,12 +165,12 @@ describe('a Parquet recording', () => {
       expect(stderr).not.toContain('defect');
     });
 
-    test('without the column raw_data is no recording that is known', async () => {
+    test('without the column raw_data is not a recording in a known format', async () => {
       const { code, stderr } = await importChanged((bytes) =>
         Buffer.from(bytes.toString('latin1').replaceAll('raw_data', 'row_data'), 'latin1'),
       );
       expect(code).toBe(1);
-      expect(stderr).toContain("'books.parquet' is not a recording that is known here");
+      expect(stderr).toContain("'books.parquet' is not a recording in a known format");
     });
   });
 });

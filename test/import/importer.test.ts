@@ -87,9 +87,7 @@ describe('records that cannot be kept', () => {
       ...[sampleSnapshot(stray), sampleQuote(stray), samplePrice(stray), sampleGap(stray)],
     ]);
     expect(refusedLines(report)).toEqual([1, 2, 6, 7, 8, 9]);
-    expect(report.rejections[0]!.reason).toBe(
-      `market ${CONDITION_ID} is neither known nor earlier in the input: import its market record first`,
-    );
+    expect(report.rejections[0]!.reason).toBe(`market ${CONDITION_ID} is unknown: import its market record first`);
     expect(report.total.stored).toBe(3);
   });
 

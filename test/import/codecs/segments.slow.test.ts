@@ -248,7 +248,7 @@ describe('a recording with right digests', () => {
     const price = priceCodec.encode([{ timestampMs: START_MS, id: 7, price: 0.5 }], 0, 1).payload;
     for (const [labels, payload, reason] of [
       [{ type: 'snapshot', conditionId: CONDITION_ID, outcome: 'sideways' }, good, 'outcome is neither'],
-      [{ type: 'snapshot', conditionId: '0x99', outcome: 'up' }, good, 'is neither known nor earlier'],
+      [{ type: 'snapshot', conditionId: '0x99', outcome: 'up' }, good, 'is unknown'],
       [{ type: 'price', conditionId: CONDITION_ID, outcome: 'up', kind: 'last' }, price, 'kind is neither'],
       [{ type: 'coinPrice', symbol: '../x', source: 'y' }, price, 'symbol is not a coin code'],
       [{ type: 'quote', conditionId: CONDITION_ID, outcome: 'up', bidPrice: 7 }, quoteOfPrice(), undefined],
