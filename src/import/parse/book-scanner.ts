@@ -5,11 +5,11 @@ import type { RecordedItem } from '../../record/record.ts';
 import { LineCursor, NOT_PLAIN, QUOTE } from './line-cursor.ts';
 import type { ByteLine } from './lines.ts';
 import { RepeatedText } from './repeated-text.ts';
-import { WrittenSide } from './written-side.ts';
+import { ScannedSide } from './scanned-side.ts';
 
 type SnapshotItem = Extract<RecordedItem, { type: 'snapshot' }>;
 
-/** The fields of a snapshot, as bits of what was seen. */
+/** The fields of a snapshot, as bits of a set. */
 const TYPE = 1;
 const CONDITION_ID = 2;
 const OUTCOME = 4;
@@ -19,7 +19,7 @@ const ASKS = 32;
 const ID = 64;
 const ASSET_ID = 128;
 const MIRRORED = 256;
-/** A field that says nothing about the snapshot. */
+/** A field that is ignored. */
 const OTHER = 0;
 const NEEDED = TYPE | CONDITION_ID | OUTCOME | TIMESTAMP | BIDS | ASKS;
 const FIELDS: ReadonlyMap<string, number> = new Map([
@@ -46,20 +46,20 @@ const decoder = new TextDecoder();
 const TRUE = encoder.encode('true');
 const FALSE = encoder.encode('false');
 
-/** Longer lines are left alone, so that what is kept of a series stays small. Two hundred levels take some 6 kB. */
+/** Longer lines are not scanned, to limit the bytes that are kept per outcome. Two hundred levels take about 6 kB. */
 const SCANNED_BYTES_MAX = 64 * 1024;
-/** A line with more fields than this is left alone as well. */
+/** A line with more fields is not scanned. */
 const FIELDS_MAX = 32;
-/** Of so many markets the last lines are kept; the first line of any other is read from its first byte to its last. */
+/** Number of markets whose last lines are kept. The first line of any other market is read in full. */
 const MARKETS_MAX = 64;
-/** `2026-04-16T07:10:`, all that the instants of many lines in a row share; `04.123Z` follows. */
+/** `2026-04-16T07:10:`, which consecutive instants mostly share; `04.123Z` follows. */
 const MINUTE_CHARS = 17;
 const SECONDS_CHARS = 7;
 
-/** The last line of one outcome, and the sides of its book. */
-class WrittenBook {
-  bids = new WrittenSide();
-  asks = new WrittenSide();
+/** The last scanned line of one outcome, and the sides of its book. */
+class ScannedBook {
+  bids = new ScannedSide();
+  asks = new ScannedSide();
   #bytes = new Uint8Array();
   text = new DataView(this.#bytes.buffer);
 
@@ -78,10 +78,9 @@ class WrittenBook {
 }
 
 /**
- * Reads snapshots of the own format straight from their bytes: no text, no object a level, and no level twice, because
- * neighbours of one series write most of their levels alike, and those are recognised by their bytes. A line that is not
- * plainly a snapshot that can be kept is left to `parseRecord`, which decides and says why; what is read here is what
- * `parseRecord` would have made of the line.
+ * A fast parser for snapshots in bookreel's own format. It reads bytes without creating texts or an object per level, and does not
+ * parse a level again that has the same bytes as in the line before of its series, which is true of most levels. Its result is
+ * what `parseRecord` would return. Any line that is not a plain, valid snapshot is left to `parseRecord`.
  */
 export class BookScanner {
   readonly #cursor = new LineCursor();
@@ -91,11 +90,11 @@ export class BookScanner {
   readonly #outcome = new RepeatedText((outcome) => outcomeField({ outcome }));
   readonly #assetId = new RepeatedText((assetId) => numericField({ assetId }, 'assetId'));
   readonly #minute = new RepeatedText((minute) => instantOf(`${minute}00.000Z`));
-  readonly #markets = new Map<string, Record<Outcome, WrittenBook>>();
-  /** The line before the present one, for a line that names its market after its sides. */
-  #latest = new WrittenBook();
-  /** Takes the present line; its bytes are kept when all of it was read. */
-  #next = new WrittenBook();
+  readonly #markets = new Map<string, Record<Outcome, ScannedBook>>();
+  /** The line before the current one, for lines that name their market after the sides. */
+  #latest = new ScannedBook();
+  /** The current line. Its bytes are kept once the whole line was read. */
+  #next = new ScannedBook();
   #conditionIdRead: string | undefined;
   #outcomeRead: Outcome | undefined;
   #assetIdRead: string | undefined;
@@ -103,20 +102,20 @@ export class BookScanner {
   #id: number | undefined;
   #mirrored = false;
 
-  /** The snapshot that the line is; undefined when that is for `parseRecord` to say. */
+  /** The snapshot of the line; undefined if the line is left to `parseRecord`. */
   scan({ bytes, start, end }: ByteLine): SnapshotItem | undefined {
     if (end - start > SCANNED_BYTES_MAX) return undefined;
     this.#cursor.open(bytes, start, end);
     try {
       return this.#takeFields() ? this.#snapshot() : undefined;
     } catch (error) {
-      // A field that cannot be kept: in which words the record is refused is said in one place.
+      // An invalid field: `parseRecord` gives the reason. Other errors are thrown again.
       refusal(error);
       return undefined;
     }
   }
 
-  /** Takes the object that the line is; false unless it has what is needed, once, and nothing else that counts. */
+  /** Takes the object of the line. True if it has every needed field once, and all its values are plain. */
   #takeFields(): boolean {
     const cursor = this.#cursor;
     this.#conditionIdRead = undefined;
@@ -128,7 +127,7 @@ export class BookScanner {
     if (!cursor.take(BRACE_OPENS)) return false;
     for (let index = 0; index < FIELDS_MAX; index += 1) {
       const field = this.#keys[index]!.take(cursor);
-      // JSON takes the last of two equal fields: not worth knowing here.
+      // A repeated field is left to `parseRecord`.
       if (field === undefined || (seen & field) !== 0) return false;
       seen |= field;
       if (!cursor.take(COLON) || !this.#takeValue(field)) return false;
@@ -189,18 +188,18 @@ export class BookScanner {
     return minuteMs + withinMinuteMs;
   }
 
-  /** The book that the present one is most likely to resemble. */
-  #before(): WrittenBook {
+  /** The last book of the same outcome if the market is known by now, else the line before. */
+  #before(): ScannedBook {
     if (this.#conditionIdRead === undefined || this.#outcomeRead === undefined) return this.#latest;
     return this.#marketOf(this.#conditionIdRead)[this.#outcomeRead];
   }
 
-  #marketOf(conditionId: string): Record<Outcome, WrittenBook> {
+  #marketOf(conditionId: string): Record<Outcome, ScannedBook> {
     const known = this.#markets.get(conditionId);
     if (known !== undefined) return known;
     const [oldest] = this.#markets.keys();
     if (this.#markets.size >= MARKETS_MAX && oldest !== undefined) this.#markets.delete(oldest);
-    const market = { up: new WrittenBook(), down: new WrittenBook() };
+    const market = { up: new ScannedBook(), down: new ScannedBook() };
     this.#markets.set(conditionId, market);
     return market;
   }
@@ -208,12 +207,12 @@ export class BookScanner {
   #snapshot(): SnapshotItem {
     const conditionId = this.#conditionIdRead!;
     const outcome = this.#outcomeRead!;
-    const written = this.#next;
-    written.keepText(this.#cursor);
+    const scanned = this.#next;
+    scanned.keepText(this.#cursor);
     const market = this.#marketOf(conditionId);
     this.#next = market[outcome];
-    market[outcome] = written;
-    this.#latest = written;
+    market[outcome] = scanned;
+    this.#latest = scanned;
     return {
       type: 'snapshot',
       conditionId,
@@ -221,7 +220,7 @@ export class BookScanner {
       timestampMs: this.#timestampMs,
       id: this.#id,
       assetId: this.#assetIdRead,
-      book: written.book(),
+      book: scanned.book(),
       droppedLevels: 0,
       mirrored: this.#mirrored,
     };

@@ -5,19 +5,22 @@ import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
 import { linesOf } from './lines.ts';
 
-/** CSV with a header (RFC 4180), one row a line: a quoted field may hold commas and doubled quotes, no line break. */
+/** CSV with a header (RFC 4180), one row per line: a quoted field may have commas and doubled quotes, but no line breaks. */
 const COLUMNS_MAX = 1000;
 
-/** A row's fields by column; the text of a column that the file does not have is undefined. */
+/** The text of a row's field by column; undefined for a column that the file does not have. */
 export type Row = (column: string) => string | undefined;
 
-/** Whether a file begins with a header that has all of `required`. */
+/** Whether a file begins with a header that has all `required` columns. */
 export function hasColumns({ lines: [header] }: Sample, required: readonly string[]): boolean {
   const names = header === undefined ? undefined : splitRow(header);
   return names !== undefined && required.every((name) => names.includes(name));
 }
 
-/** Calls `take` for every row below the header. Throws 'unreadable' when the header lacks a required column or has one twice. */
+/**
+ * Calls `take` for every row after the header. The row function throws 'rejected-record' for a malformed row. Throws 'unreadable' if
+ * the header lacks a required column or has one twice.
+ */
 export async function readRows(
   file: RecordingFile,
   required: readonly string[],
@@ -33,7 +36,7 @@ export async function readRows(
     const names = header;
     const fields = attempt(() => fieldsOf(line.text(), names.length));
     const isHeader = !(fields instanceof DomainError) && fields.every((field, index) => field === names[index]);
-    // Files that were put together still have the headers of their parts.
+    // Concatenated files have the headers of their parts.
     if (isHeader) sink.ignore('header');
     else {
       take(line.number, () => {
@@ -46,19 +49,22 @@ export async function readRows(
 
 function headerOf(file: RecordingFile, text: () => string, required: readonly string[]): readonly string[] {
   const names = attempt(() => splitRow(text()));
-  const isWhole = names !== undefined && !(names instanceof DomainError);
-  if (isWhole && required.every((column) => names.filter((name) => name === column).length === 1)) return names;
-  throw new DomainError('unreadable', `'${file.path}' has no header with each of ${required.join(', ')} once`);
+  const isParsed = names !== undefined && !(names instanceof DomainError);
+  if (isParsed && required.every((column) => names.filter((name) => name === column).length === 1)) return names;
+  throw new DomainError(
+    'unreadable',
+    `'${file.path}' has no header with each of the columns ${required.join(', ')} once`,
+  );
 }
 
 function fieldsOf(text: string, count: number): readonly string[] {
   const fields = splitRow(text);
-  if (fields === undefined) throw rejected('the row has a quote that is not closed, or text beside a quoted field');
-  if (fields.length !== count) throw rejected(`the row has ${fields.length} fields, and the header ${count}`);
+  if (fields === undefined) throw rejected('the row has a quote that is not closed, or text next to a quoted field');
+  if (fields.length !== count) throw rejected(`the row has ${fields.length} fields, but the header has ${count}`);
   return fields;
 }
 
-/** Undefined where quotes are not as they should be. Fields beyond COLUMNS_MAX are left out. */
+/** The fields of a line; undefined if its quotes are malformed. Fields beyond COLUMNS_MAX are left out. */
 function splitRow(line: string): string[] | undefined {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line;
   const fields: string[] = [];
@@ -83,7 +89,7 @@ function nextComma(text: string, from: number): number {
   return comma < 0 ? text.length : comma;
 }
 
-/** Where the first quote is that is not doubled; -1 where none is. */
+/** Index of the first quote that is not doubled; -1 if there is none. */
 function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2)) {
     if (text[at + 1] !== '"') return at;

@@ -2,10 +2,6 @@ import { attempt, rejected } from '../../record/fields.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import { LINE_BYTES_MAX, type Line, linesOf } from './lines.ts';
 
-/**
- * Files of JSON values, however they are laid out: one a line, one over many lines, several of those after one another,
- * or the elements of one array. A value comes with the line on which it begins.
- */
 const NEWLINE = 10;
 const QUOTE = 34;
 const COMMA = 44;
@@ -14,7 +10,10 @@ const [OPEN_ARRAY, CLOSE_ARRAY] = [91, 93];
 const [OPEN_OBJECT, CLOSE_OBJECT] = [123, 125];
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/** The texts of a file's values, in order, none longer than LINE_BYTES_MAX. */
+/**
+ * The JSON values of a file: one per line, one or several over many lines, or the elements of one array. Each has the number of
+ * its first line. Getting the text of a value longer than LINE_BYTES_MAX throws 'rejected-record'.
+ */
 export async function* jsonValuesOf(file: RecordingFile): AsyncGenerator<Line> {
   if (file.isJsonLines) {
     yield* linesOf(file.bytes());
@@ -25,7 +24,7 @@ export async function* jsonValuesOf(file: RecordingFile): AsyncGenerator<Line> {
   yield* scanner.end();
 }
 
-/** The texts of the whole values at the beginning of a file, at most `count`, without those that are not UTF-8. */
+/** The texts of the first complete values of a file, at most `count`, without those that are not UTF-8. */
 export function scannedTexts(head: Uint8Array, count: number): string[] {
   const texts = new ValueScanner()
     .push(head)
@@ -34,12 +33,12 @@ export function scannedTexts(head: Uint8Array, count: number): string[] {
   return [...texts].filter((text) => typeof text === 'string');
 }
 
-/** Finds where values begin and end; whether they are JSON is asked when they are parsed. */
+/** Finds the first and last bytes of values. It does not check that they are JSON. */
 class ValueScanner {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
   #line = 1;
   #offset = 0;
-  /** Brackets open within the value; 0 between values, and in what is neither object nor array. */
+  /** Number of open brackets within an object; 0 between values and within words. */
   #depth = 0;
   #inWord = false;
   #inString = false;
@@ -75,7 +74,7 @@ class ValueScanner {
       yield {
         number: this.#startLine,
         text: () => {
-          throw rejected('the JSON breaks off before its end');
+          throw rejected('the JSON is cut off');
         },
       };
     }
@@ -95,7 +94,7 @@ class ValueScanner {
     }
   }
 
-  /** Whether a value begins with this byte, which is between values: brackets there are of arrays that hold them. */
+  /** Whether a value begins with this byte. Square brackets between values belong to arrays of values. */
   #begins(byte: number): boolean {
     if (byte === OPEN_OBJECT) {
       this.#depth = 1;
@@ -107,13 +106,13 @@ class ValueScanner {
     return true;
   }
 
-  /** Numbers, words and whatever else is no object: up to the next thing that may be a value. */
+  /** Whether this byte ends a word: a number, or anything else that is not an object. */
   #endsWord(byte: number): boolean {
     return byte === NEWLINE || byte === COMMA || byte === CLOSE_ARRAY || byte === OPEN_OBJECT || byte === OPEN_ARRAY;
   }
 
   #keep(bytes: Uint8Array): void {
-    // What lies beyond the bound is counted, not kept.
+    // Bytes beyond the limit are counted, not kept.
     if (this.#bytes <= LINE_BYTES_MAX) this.#parts.push(bytes.slice());
     this.#bytes += bytes.length;
   }

@@ -9,12 +9,12 @@ const ZERO = 48;
 const BACKSLASH = 92;
 const TILDE = 126;
 
-/** What `digits`, `integer` and `text` return for something else: none of them is ever negative. */
+/** Result of `digits`, `integer` and `text` if there is anything else. Their other results are never negative. */
 export const NOT_PLAIN = -1;
 
 /**
- * Reads the bytes of one line of JSON from left to right, as far as they are plain: numbers of digits with at most a point,
- * texts of printable ASCII without escapes. At anything else it says so, and its position then means nothing.
+ * Reads the bytes of one line of JSON from left to right, if its values are plain: numbers of digits with at most a point, texts of
+ * printable ASCII without escapes. For anything else its methods return false or NOT_PLAIN, and its position is undefined.
  */
 export class LineCursor {
   bytes: Uint8Array = new Uint8Array();
@@ -23,7 +23,7 @@ export class LineCursor {
   at = 0;
   #view: DataView = new DataView(new ArrayBuffer(0));
 
-  /** Begins with the line bytes[start] … bytes[end - 1]; what follows it is a newline or nothing. */
+  /** Starts reading the line bytes[start] … bytes[end - 1]. Only a newline or nothing may follow it. */
   open(bytes: Uint8Array, start: number, end: number): void {
     if (bytes !== this.bytes) {
       this.bytes = bytes;
@@ -34,8 +34,7 @@ export class LineCursor {
     this.at = start;
   }
 
-  /** White space may be anywhere between the tokens of JSON. */
-  space(): void {
+  skipSpace(): void {
     const { bytes } = this;
     let byte = bytes[this.at];
     while (byte === SPACE || byte === TAB || byte === CARRIAGE_RETURN) {
@@ -44,16 +43,16 @@ export class LineCursor {
     }
   }
 
-  /** Takes `byte` with the white space on both sides of it; false when something else is there. */
+  /** Takes `byte` and the white space around it; false if there is another byte. */
   take(byte: number): boolean {
-    this.space();
+    this.skipSpace();
     if (this.bytes[this.at] !== byte) return false;
     this.at += 1;
-    this.space();
+    this.skipSpace();
     return true;
   }
 
-  /** Takes exactly these bytes. */
+  /** Takes exactly these bytes; false if there are others. */
   takeAll(word: Uint8Array): boolean {
     const { bytes, at } = this;
     for (let i = 0; i < word.length; i += 1) if (bytes[at + i] !== word[i]) return false;
@@ -61,13 +60,13 @@ export class LineCursor {
     return true;
   }
 
-  /** Takes a text in quotes, and returns where it ended: after its last byte, before the quote. */
+  /** Takes a text in quotes. Returns the position of its closing quote. */
   text(): number {
     const { bytes } = this;
     if (bytes[this.at] !== QUOTE) return NOT_PLAIN;
     let at = this.at + 1;
     for (let byte = bytes[at]!; byte !== QUOTE; byte = bytes[at]!) {
-      // Beyond the end a byte is undefined, which no comparison takes for one that is allowed.
+      // A byte beyond the end is undefined, which fails every comparison.
       if (!(byte >= SPACE && byte <= TILDE) || byte === BACKSLASH) return NOT_PLAIN;
       at += 1;
     }
@@ -82,8 +81,8 @@ export class LineCursor {
   }
 
   /**
-   * Takes a decimal of digits, perhaps a point and digits. One of up to 15 digits and 12 decimals is an exact integer over an
-   * exact power of ten, and the quotient the double nearest to the decimal.
+   * Takes a decimal: digits, optionally a point and digits; at most 15 digits and 12 decimals. Both the integer of all digits and
+   * the power of ten are exact, so their quotient is the double nearest to the decimal.
    */
   digits(): number {
     const { bytes, at: start } = this;
@@ -96,7 +95,7 @@ export class LineCursor {
       digit = bytes[at]! - ZERO;
     }
     const wholeDigits = at - start;
-    // JSON has no number that begins with a point or with a needless zero.
+    // JSON allows no number that begins with a point or a superfluous zero.
     if (wholeDigits === 0 || (wholeDigits > 1 && bytes[start] === ZERO)) return NOT_PLAIN;
     let places = 0;
     if (bytes[at] === POINT) {
@@ -116,7 +115,7 @@ export class LineCursor {
     return places === 0 ? value : value / powerOfTen(places);
   }
 
-  /** Takes an integer of up to 15 digits, also one in quotes. */
+  /** Takes an integer of up to 15 digits, with or without quotes. */
   integer(): number {
     const { bytes } = this;
     const quoted = this.takeQuote();
@@ -132,8 +131,8 @@ export class LineCursor {
   }
 
   /**
-   * Whether the bytes of `text` from `start` to `end` are here as well, each `shift` further on. `text` is ASCII without
-   * zeros: of that eight bytes, read as a double, are a finite number other than 0, which only the same eight bytes are too.
+   * Whether the line has the bytes start … end - 1 of `text`, shifted by `shift`. `text` must be ASCII without zero bytes: any eight
+   * such bytes, read as a double, are a finite number other than 0, so equal doubles mean equal bytes.
    */
   has(text: DataView, start: number, end: number, shift: number): boolean {
     const view = this.#view;

@@ -2,25 +2,25 @@ import { rejected } from '../../record/fields.ts';
 
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
-/** A line longer than this is refused, not collected: memory stays bounded whatever a file holds. */
+/** A longer line is rejected without being collected, to limit memory. */
 export const LINE_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface Line {
-  /** Counted from 1. */
+  /** From 1. */
   readonly number: number;
-  /** Throws DomainError 'rejected-record' when the line is too long or not UTF-8. */
+  /** Throws DomainError 'rejected-record' if the line is too long or not UTF-8. */
   readonly text: () => string;
 }
 
-/** A line within the bytes that were read, for readers that need no text; valid until the next chunk. */
+/** A line as bytes, for readers that need no text. Valid until the next chunk. */
 export interface ByteLine extends Line {
   readonly bytes: Uint8Array;
-  /** The line is bytes[start] … bytes[end - 1], without its newline; nothing of a line that is too long. */
+  /** The line is bytes[start] … bytes[end - 1], without its newline; empty if the line is too long. */
   readonly start: number;
   readonly end: number;
 }
 
-/** The non-blank lines of a byte stream; a byte order mark is skipped, the last line needs no newline. */
+/** The non-blank lines of a byte stream. A byte order mark is skipped; the last line needs no newline. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
   const cutter = new LineCutter();
   let lines: Line[] = [];
@@ -34,14 +34,14 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
   yield* lines;
 }
 
-/** Calls `visit` with what `linesOf` gives, one line after another: a promise for each would cost as much as reading it. */
+/** Calls `visit` for each line that `linesOf` would yield: a promise per line would cost as much as reading it. */
 export async function visitLines(chunks: AsyncIterable<Uint8Array>, visit: (line: ByteLine) => void): Promise<void> {
   const cutter = new LineCutter();
   for await (const chunk of chunks) cutter.push(chunk, visit);
   cutter.end(visit);
 }
 
-/** Cuts chunks into lines, and keeps what a chunk ends with for the next one. */
+/** Cuts chunks into lines. Keeps an incomplete line until the next chunk. */
 class LineCutter {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
   #number = 0;
@@ -56,7 +56,7 @@ class LineCutter {
       if (line !== undefined) visit(line);
     }
     const rest = chunk.subarray(start);
-    // What lies beyond the bound is counted, not kept.
+    // Bytes beyond the limit are counted, not kept.
     if (this.#partBytes <= LINE_BYTES_MAX && rest.length > 0) this.#parts.push(rest.slice());
     this.#partBytes += rest.length;
   }
@@ -66,18 +66,18 @@ class LineCutter {
     if (line !== undefined) visit(line);
   }
 
-  /** The line that `tail` ends, after what earlier chunks had of it. */
+  /** The line that starts in earlier chunks and ends with `tail`. */
   #joined(tail: Uint8Array): ByteLine | undefined {
     const length = this.#partBytes + tail.length;
     const parts = length > LINE_BYTES_MAX ? [] : [...this.#parts, tail];
     this.#parts = [];
     this.#partBytes = 0;
-    // Not a Buffer: what reads lines all day is fastest with one kind of array.
+    // Not a Buffer: the functions that read lines are fastest with one type of array.
     const bytes = new Uint8Array(Buffer.concat(parts));
     return this.#line(bytes, 0, bytes.length, length);
   }
 
-  /** Undefined for a blank line, which is only counted. */
+  /** Undefined for a blank line, which still gets a number. */
   #line(bytes: Uint8Array, start: number, end: number, length = end - start): ByteLine | undefined {
     this.#number += 1;
     const number = this.#number;

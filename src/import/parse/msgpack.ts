@@ -3,24 +3,24 @@ import { JSON_VALUES_MAX } from '../../record/exact-json.ts';
 import { type Fields, isFields, rejected } from '../../record/fields.ts';
 import { RECORD_TYPES } from '../../record/record.ts';
 
-/** A value longer than this is refused, not collected: memory stays bounded whatever a stream holds. */
+/** A longer value is rejected without being collected, to limit memory. */
 export const VALUE_BYTES_MAX = 16 * 1024 * 1024;
-/** More values than this in one record are refused, as in JSON: what they become takes many times their bytes. */
+/** Maximum number of values in one record, as in JSON: decoded values take many times their bytes. */
 const VALUES_MAX = 2 * JSON_VALUES_MAX;
-/** Maps and arrays within one another; records need four. */
+/** Maximum depth of maps and arrays. Records need four. */
 export const NESTING_MAX = 64;
 
 export interface MsgpackRecord {
-  /** Counted from 1. */
+  /** From 1. */
   readonly number: number;
-  /** Plain objects, to be asked for before the next record. Throws 'rejected-record' for what JSON could not say. */
+  /** Decodes the record to plain objects. Call it before the next record. Throws 'rejected-record' for values that JSON cannot have. */
   readonly value: () => unknown;
 }
 
 /**
- * The values of a stream of msgpack, one after another with nothing in between. Only the present value is in memory.
- * Throws DomainError 'unreadable', after all whole values, where the stream is cut off or is not msgpack; `name`
- * is what the error calls it.
+ * The values of a stream of msgpack, which follow each other without separators. Only the current value is in memory.
+ * Throws DomainError 'unreadable', after all complete values, where the stream is cut off or is not msgpack. `name` is the
+ * stream's name in the error.
  */
 export async function* msgpackRecordsOf(
   chunks: AsyncIterable<Uint8Array>,
@@ -53,14 +53,14 @@ export async function* msgpackRecordsOf(
       start = end;
     }
     const rest = chunk.subarray(start);
-    // What lies beyond the bound is counted, not kept.
+    // Bytes beyond the limit are counted, not kept.
     if (partBytes <= VALUE_BYTES_MAX && rest.length > 0) parts.push(rest.slice());
     partBytes += rest.length;
   }
   if (partBytes > 0) throw broken(name, 'is cut off', number + 1);
 }
 
-/** Whether a stream that begins with `head` holds records of the own format: a map whose `type` is one of theirs. */
+/** Whether a stream that begins with `head` has records of bookreel's own format: a map with a known `type`. */
 export function looksLikeMsgpackRecord(head: Uint8Array): boolean {
   const decoder = new MsgpackDecoder();
   try {
@@ -70,30 +70,30 @@ export function looksLikeMsgpackRecord(head: Uint8Array): boolean {
       if (isType) return RECORD_TYPES.some((known) => known === value);
     }
   } catch {
-    // Not msgpack, or more than was looked at, is an answer here, not an error.
+    // Not msgpack, or cut off by the end of `head`.
   }
   return false;
 }
 
 function broken(name: string, what: string, number: number): DomainError {
-  const sentence = `${name} ${what} at record ${number}: it is damaged, cut off, or of another kind`;
+  const sentence = `${name} ${what} at record ${number}: it is damaged, cut off or in another format`;
   return new DomainError('unreadable', sentence);
 }
 
 const UNFINISHED = -1;
 const NOT_MSGPACK = -2;
 
-/** What a value is, by its first byte. */
+/** The kinds of values. */
 const [CONSTANT, SMALL_INTEGER, UNSIGNED, SIGNED, FLOAT, TEXT, ARRAY, MAP, BINARY, EXTENSION] = [
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
 ];
 
 interface Format {
   readonly kind: number;
-  /** How many bytes after the first one say how long the value is; where none do, the first byte says it. */
+  /** Number of bytes after the first one that give the length; 0: `length` is the length. */
   readonly lengthBytes: number;
   readonly length: number;
-  /** Bytes that come in any case: a number, or the type of an extension. */
+  /** Bytes besides the length and its content: a number, or the type of an extension. */
   readonly payload: number;
 }
 
@@ -102,7 +102,7 @@ const short = (kind: number, length: number): Format => ({ kind, lengthBytes: 0,
 const long = (kind: number, lengthBytes: number, payload = 0): Format => ({ kind, lengthBytes, length: 0, payload });
 const widths = <T>(counts: readonly number[], format: (count: number) => T) => counts.map(format);
 
-/** What the first bytes 0xc0 … 0xdf begin (msgpack specification, "Formats"); undefined for the one that is never used. */
+/** The formats of the first bytes 0xc0 … 0xdf (msgpack specification, "Formats"); undefined for the unused byte. */
 const LONG_FORMATS: readonly (Format | undefined)[] = [
   fixed(CONSTANT, 0),
   undefined,
@@ -125,18 +125,19 @@ const FORMATS: readonly (Format | undefined)[] = Array.from({ length: 256 }, (_,
   return byte < 0xc0 ? short(TEXT, byte & 0x1f) : LONG_FORMATS[byte - 0xc0];
 });
 
-/** Finds where values end, without making anything of them. A value may come in any number of chunks. */
+/** Finds the ends of values without decoding them. A value may come in any number of chunks. */
 class ValueSkipper {
-  /** Values that have to follow until the one under way is whole; an array asks for its items. */
+  /** Number of values that the current one still needs: an array needs its items. */
   #values = 1;
-  /** Bytes of the present value that say nothing about where it ends. */
+  /** Bytes of the current value that can be skipped. */
   #payload = 0;
   #kind = CONSTANT;
-  /** Bytes of a length that are still to come, and what those read so far say. */
+  /** Bytes of the length that are still to come. */
   #lengthBytes = 0;
+  /** The length so far. */
   #length = 0;
 
-  /** The end of the value that goes on or begins at `start`; UNFINISHED when it lies beyond the chunk. */
+  /** The end of the value that continues or begins at `start`; UNFINISHED if it is beyond the chunk. */
   skip(chunk: Uint8Array, start: number): number {
     let at = start;
     while (at < chunk.length) {
@@ -180,12 +181,12 @@ class ValueSkipper {
 }
 
 /**
- * Makes plain objects of one value: what JSON can say, and nothing that would have to be changed on the way. (msgpackr takes
- * the last of two equal keys, renames `__proto__`, mends what is no UTF-8, and knows extensions.)
+ * Decodes one value to plain objects. Rejects everything that JSON cannot represent unchanged. (msgpackr takes the last of two equal
+ * keys, renames `__proto__`, replaces invalid UTF-8, and decodes extensions.)
  */
 class MsgpackDecoder {
   readonly #texts = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  /** Keys seen last, by a hash of their bytes: records say the same few over and over. */
+  /** The latest keys, by a hash of their bytes: all records have the same few keys. */
   readonly #keys: (KnownKey | undefined)[] = new Array(KEYS_KEPT);
   #bytes: Uint8Array = new Uint8Array();
   #view: DataView = new DataView(new ArrayBuffer(0));
@@ -193,7 +194,7 @@ class MsgpackDecoder {
   #depth = 0;
   #values = 0;
 
-  /** Throws DomainError 'rejected-record'. `bytes` are one whole value, which has to be a map. */
+  /** `bytes`: one complete value, which must be a map. Throws DomainError 'rejected-record'. */
   decode(bytes: Uint8Array): Fields {
     this.#open(bytes);
     const value = this.next();
@@ -201,7 +202,7 @@ class MsgpackDecoder {
     return value;
   }
 
-  /** Begins with a map, whose keys and values `next` then reads in turn; returns how many pairs it has. */
+  /** Starts reading a map: `next` then returns its keys and values in turn. Returns the number of pairs. */
   openMap(bytes: Uint8Array): number {
     this.#open(bytes);
     const format = this.#format();
@@ -231,7 +232,7 @@ class MsgpackDecoder {
       case CONSTANT:
         return first === 0xc0 ? null : first === 0xc3;
       default:
-        throw rejected(kind === BINARY ? 'it holds binary data' : 'it holds an extension type of msgpack');
+        throw rejected(kind === BINARY ? 'it has binary data' : 'it has an extension type of msgpack');
     }
   }
 
@@ -266,9 +267,9 @@ class MsgpackDecoder {
     const fields: Record<string, unknown> = {};
     for (let i = 0; i < length; i += 1) {
       const key = this.#key();
-      if (Object.hasOwn(fields, key)) throw rejected(`it says '${key}' twice`);
+      if (Object.hasOwn(fields, key)) throw rejected(`it has the key '${key}' twice`);
       const value = this.next();
-      // Set like any other, this name would give the object another prototype.
+      // An assignment would change the object's prototype.
       if (key === '__proto__') Object.defineProperty(fields, key, { value, enumerable: true });
       else fields[key] = value;
     }
@@ -279,15 +280,15 @@ class MsgpackDecoder {
   #descend(values: number): void {
     this.#depth += 1;
     if (this.#depth > NESTING_MAX) throw rejected(`it is nested more than ${NESTING_MAX} deep`);
-    // Every value takes a byte at least: a length that lies is found out before anything is made for it.
+    // Every value takes a byte at least, so a false length is found before memory is allocated.
     if (values > this.#bytes.length - this.#at) throw rejected('it is cut off');
     this.#values += values;
-    if (this.#values > VALUES_MAX) throw rejected(`it holds more than ${VALUES_MAX} values`);
+    if (this.#values > VALUES_MAX) throw rejected(`it has more than ${VALUES_MAX} values`);
   }
 
   #key(): string {
     const format = this.#format();
-    if (format.kind !== TEXT) throw rejected('it has a key that is not a text');
+    if (format.kind !== TEXT) throw rejected('it has a key that is not text');
     const length = this.#lengthOf(format);
     const start = this.#take(length);
     const bytes = this.#bytes.subarray(start, start + length);
@@ -308,7 +309,7 @@ class MsgpackDecoder {
     try {
       return this.#texts.decode(bytes);
     } catch {
-      throw rejected('it holds a text that is not UTF-8');
+      throw rejected('it has text that is not UTF-8');
     }
   }
 
@@ -322,7 +323,7 @@ class MsgpackDecoder {
     return bytes === 1 ? this.#view.getInt8(at) : bytes === 2 ? this.#view.getInt16(at) : this.#view.getInt32(at);
   }
 
-  /** Where the next `count` bytes are. */
+  /** Position of the next `count` bytes, which it takes. */
   #take(count: number): number {
     const at = this.#at;
     if (count > this.#bytes.length - at) throw rejected('it is cut off');
@@ -340,13 +341,13 @@ interface KnownKey {
 }
 
 function finite(value: number): number {
-  if (!Number.isFinite(value)) throw rejected(`it holds the number ${value}`);
+  if (!Number.isFinite(value)) throw rejected(`it has the number ${value}`);
   return value;
 }
 
 function safe(value: bigint): number {
   const number = Number(value);
-  if (!Number.isSafeInteger(number)) throw rejected(`it holds the integer ${value}, which is beyond 2^53-1`);
+  if (!Number.isSafeInteger(number)) throw rejected(`it has the integer ${value}, which is beyond 2^53-1`);
   return number;
 }
 

@@ -11,16 +11,16 @@ import {
 import { DomainError } from '../../domain/errors.ts';
 import type { Fields } from '../../record/fields.ts';
 
-/** Memory is given to all rows of a group that its file claims to have; what wrote it held them as well. */
+/** Maximum number of rows of a group: memory is allocated for as many rows as the file claims to have. */
 const GROUP_ROWS_MAX = 4_194_304n;
 
-/** Beside snappy, which the reader brings along. Both stop at the size that the page states. */
+/** Besides snappy, which the reader has. Both stop at the size that the page states. */
 const COMPRESSORS: Compressors = {
   GZIP: (bytes, outputLength) => gunzipSync(bytes, { maxOutputLength: outputLength }),
   ZSTD: (bytes, outputLength) => zstdDecompressSync(bytes, { maxOutputLength: outputLength }),
 };
 
-/** Rows from `start` to `end`, exclusive; counted from 0. */
+/** Rows from `start`, inclusive, to `end`, exclusive; the first row is 0. */
 export interface RowRange {
   readonly start: number;
   readonly end: number;
@@ -28,11 +28,11 @@ export interface RowRange {
 
 interface ReadOptions {
   readonly parsers?: Partial<ParquetParsers>;
-  /** Reads only the pages that have the rows, where the file says which those are. */
+  /** Reads only the pages that have the rows, if the file has an offset index. */
   readonly useOffsetIndex?: boolean;
 }
 
-/** A Parquet file. What is damaged, or claims what nobody writes, is refused as DomainError 'unreadable'. */
+/** A Parquet file. Its methods throw DomainError 'unreadable' if it is damaged or claims impossible sizes. */
 export class ParquetFile {
   readonly metadata: FileMetaData;
   readonly #path: string;
@@ -55,7 +55,7 @@ export class ParquetFile {
     });
   }
 
-  /** All rows in ranges of at most `rowsMax`, none of which crosses the edge of a row group. */
+  /** All rows in ranges of at most `rowsMax`. No range has rows of two row groups. */
   ranges(rowsMax: number): RowRange[] {
     let start = 0;
     return this.metadata.row_groups.flatMap((group) => {
@@ -78,13 +78,13 @@ export function piecesOf({ start, end }: RowRange, rowsMax: number): RowRange[] 
   return pieces;
 }
 
-/** Errors of reading a Parquet file as DomainError 'unreadable'. */
+/** The result of `read`; its errors as DomainError 'unreadable'. */
 async function readable<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
     const codec = /unsupported compression codec: (\w+)/.exec(String(error))?.[1];
-    const reason = codec === undefined ? 'it is damaged or cut off' : `its compression ${codec} is not known here`;
+    const reason = codec === undefined ? 'it is damaged or cut off' : `its compression ${codec} is not supported`;
     throw new DomainError('unreadable', `'${path}' cannot be read as Parquet: ${reason}`, { cause: error });
   }
 }

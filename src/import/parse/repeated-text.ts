@@ -1,11 +1,11 @@
 import { type LineCursor, NOT_PLAIN } from './line-cursor.ts';
 
-/** What is longer than this is read anew every time. */
+/** A longer text is parsed every time. */
 const REPEATED_BYTES_MAX = 128;
 
 const decoder = new TextDecoder();
 
-/** Reads texts that are mostly the same as the last time, and then neither decodes nor parses them. */
+/** Reads texts that are mostly equal to the one before: an equal text is neither decoded nor parsed. */
 export class RepeatedText<T> {
   readonly #parse: (text: string) => T;
   readonly #bytes = new Uint8Array(REPEATED_BYTES_MAX);
@@ -17,7 +17,7 @@ export class RepeatedText<T> {
     this.#parse = parse;
   }
 
-  /** Takes a text in quotes; undefined where there is none, or one that is not plain. Throws what `parse` throws. */
+  /** Takes a text in quotes; undefined if there is no plain text. Throws what `parse` throws. */
   take(cursor: LineCursor): T | undefined {
     if (this.#takeAgain(cursor)) return this.#value;
     const start = cursor.at;
@@ -25,7 +25,7 @@ export class RepeatedText<T> {
     return end === NOT_PLAIN ? undefined : this.#read(cursor, start, start + 1, end);
   }
 
-  /** Takes the next `count` bytes as they are. `parse` must throw unless they are plain. */
+  /** Takes the next `count` bytes. `parse` must throw unless they are plain. */
   takeBytes(cursor: LineCursor, count: number): T {
     if (this.#takeAgain(cursor)) return this.#value!;
     const start = cursor.at;
@@ -39,7 +39,7 @@ export class RepeatedText<T> {
     return true;
   }
 
-  /** The value of the text from `from` to `to`; the bytes from `start` to the cursor are kept. */
+  /** Parses the text from `from` to `to`. Keeps the bytes from `start` to the cursor. */
   #read({ bytes, at }: LineCursor, start: number, from: number, to: number): T {
     const value = this.#parse(decoder.decode(bytes.subarray(from, to)));
     this.#length = at - start > REPEATED_BYTES_MAX ? 0 : at - start;

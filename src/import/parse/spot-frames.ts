@@ -13,11 +13,11 @@ import {
   usdPrice,
 } from './spot-price.ts';
 
-/** Frames of coin prices, known by their fields: of the venue (Chainlink and Binance), Binance, Coinbase, Pyth. */
+/** The coin prices of one frame of a feed: of the venue (Chainlink and Binance), Binance, Coinbase or Pyth. */
 export interface SpotFrame {
-  /** What reports call it. */
+  /** Its name in reports. */
   readonly kind: string;
-  /** Empty for what holds no price, such as a confirmation. */
+  /** Empty for a frame without prices, such as an acknowledgement. */
   readonly items: readonly RecordedItem[];
 }
 
@@ -26,7 +26,7 @@ const TWAP_SECONDS: ReadonlyMap<string, number> = new Map([
   ['crypto_prices_twap_thirty', 30],
   ['crypto_prices_twap_sixty', 60],
 ]);
-/** The history that a subscription begins with is a minute or two at one price a second. */
+/** A subscription starts with a history of one or two minutes, one price per second. */
 const HISTORY_MAX = 100_000;
 
 /** Pyth's price feeds against USD, as pyth.network lists them. */
@@ -41,15 +41,15 @@ const COIN_OF_PYTH_FEED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * What a parsed frame says about coin prices; undefined when it comes from none of these feeds. Throws DomainError
- * 'rejected-record' for a frame of theirs that cannot be kept. Of two prices of one time both are kept, in their order.
+ * The coin prices of a parsed frame, in its order; undefined if it comes from none of these feeds. Throws DomainError
+ * 'rejected-record' for an invalid frame of one of the feeds.
  */
 export function spotFrame(frame: unknown): SpotFrame | undefined {
   if (!isFields(frame)) return undefined;
   return rtdsFrame(frame) ?? binanceFrame(frame) ?? coinbaseFrame(frame) ?? pythFrame(frame);
 }
 
-/** `{topic, type: 'update' | 'subscribe', payload}`; the latter brings the last minute under the topic of all of them. */
+/** The venue: `{topic, type: 'update' | 'subscribe', payload}`. A 'subscribe' has the last minute; its topic does not name the feed. */
 function rtdsFrame({ topic, type, payload }: Fields): SpotFrame | undefined {
   if (typeof topic !== 'string' || !RTDS_TOPIC.test(topic)) return undefined;
   if (!isFields(payload)) return { kind: `${topic} ${type}`.slice(0, 100), items: [] };
@@ -62,11 +62,11 @@ function rtdsFrame({ topic, type, payload }: Fields): SpotFrame | undefined {
   const { data } = payload;
   if (data === undefined) return { kind: `${source} price`, items: [price(payload)] };
   if (!Array.isArray(data) || data.length > HISTORY_MAX)
-    throw rejected(`data is not a list of up to ${HISTORY_MAX} prices`);
+    throw rejected(`data is not an array of up to ${HISTORY_MAX} prices`);
   return { kind: `${source} price history`, items: data.map(price) };
 }
 
-/** Chainlink's pairs are written with a stroke, Binance's without, under whatever topic they come. */
+/** Chainlink's pairs have a slash (`btc/usd`), Binance's have none, under every topic. */
 function rtdsSeries(topic: string, payload: Fields): { readonly symbol: string; readonly source: string } {
   const pair = payload.symbol;
   const isChainlink = topic !== 'crypto_prices' || (typeof pair === 'string' && pair.includes('/'));
@@ -75,12 +75,12 @@ function rtdsSeries(topic: string, payload: Fields): { readonly symbol: string; 
   if (!topic.includes('twap')) return { symbol, source: CHAINLINK };
   const seconds = stated(payload, 'window_s') ?? TWAP_SECONDS.get(topic);
   if (typeof seconds !== 'number' || !Number.isSafeInteger(seconds) || seconds < 1) {
-    throw rejected(`${topic} does not say over how many seconds it is the average`);
+    throw rejected(`${topic} has no window_s, the number of seconds of its average`);
   }
   return { symbol, source: chainlinkTwap(seconds) };
 }
 
-/** `{e: 'trade', s: 'BTCUSDT', p, T}`, alone or as `data` of a combined stream. */
+/** Binance: `{e: 'trade', s: 'BTCUSDT', p, T}`, alone or as `data` of a combined stream. */
 function binanceFrame(frame: Fields): SpotFrame | undefined {
   const trade = typeof frame.stream === 'string' && isFields(frame.data) ? frame.data : frame;
   if ((trade.e !== 'trade' && trade.e !== 'aggTrade') || !('p' in trade)) return undefined;
@@ -91,7 +91,7 @@ function binanceFrame(frame: Fields): SpotFrame | undefined {
   };
 }
 
-/** `{type: 'ticker', product_id: 'BTC-USD', price, time}`, and what the feed says about itself. */
+/** Coinbase: `{type: 'ticker', product_id: 'BTC-USD', price, time}`, and its heartbeats and acknowledgements. */
 function coinbaseFrame(frame: Fields): SpotFrame | undefined {
   if (frame.type === 'subscriptions' && Array.isArray(frame.channels)) return { kind: 'subscriptions', items: [] };
   if (!('product_id' in frame)) return undefined;
@@ -102,10 +102,10 @@ function coinbaseFrame(frame: Fields): SpotFrame | undefined {
   return { kind: 'coinbase price', items: [coinPrice(symbol, COINBASE, instantField(frame, 'time'), price)] };
 }
 
-/** Hermes: `{parsed: [{id, price: {price, expo, publish_time}}]}`, the time in Unix seconds, the price times 10^-expo. */
+/** Pyth (Hermes): `{parsed: [{id, price: {price, expo, publish_time}}]}`. The time is in Unix seconds, the value price · 10^expo. */
 function pythFrame({ parsed }: Fields): SpotFrame | undefined {
   if (!Array.isArray(parsed)) return undefined;
-  if (parsed.length > HISTORY_MAX) throw rejected(`parsed is not a list of up to ${HISTORY_MAX} prices`);
+  if (parsed.length > HISTORY_MAX) throw rejected(`parsed is not an array of up to ${HISTORY_MAX} prices`);
   return { kind: 'pyth price', items: parsed.map(pythPrice) };
 }
 
@@ -113,11 +113,11 @@ function pythPrice(entry: unknown): RecordedItem {
   if (!isFields(entry) || !isFields(entry.price)) throw rejected('parsed has an entry without a price');
   const id = typeof entry.id === 'string' ? entry.id.toLowerCase().replace(/^0x/, '') : '';
   const symbol = COIN_OF_PYTH_FEED.get(id);
-  if (symbol === undefined) throw rejected(`whose price Pyth's feed ${id.slice(0, 64)} is, is not known here`);
+  if (symbol === undefined) throw rejected(`the coin of Pyth's feed ${id.slice(0, 64)} is unknown`);
   const { price, expo, publish_time } = entry.price;
   const exponent = typeof expo === 'number' && Number.isInteger(expo) && Math.abs(expo) <= 30 ? expo : Number.NaN;
   if (typeof price !== 'string' || !/^\d{1,40}$/.test(price) || Number.isNaN(exponent)) {
-    throw rejected('price and expo are not a price as an integer and a power of ten');
+    throw rejected('price is not an integer as text, or expo is not an integer from -30 to 30');
   }
   const seconds = typeof publish_time === 'number' ? publish_time : Number.NaN;
   const timestampMs = instantField({ publish_time: seconds * 1000 }, 'publish_time');

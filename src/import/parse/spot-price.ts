@@ -3,19 +3,19 @@ import { parseFigure } from '../../domain/decimal.ts';
 import { figure, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 
-/** A coin's price in USD as somebody publishes it, wherever it was recorded. */
+/** Publishers of coin prices in USD: the sources of coin price records. */
 export const CHAINLINK = 'chainlink';
 export const BINANCE = 'binance';
 export const COINBASE = 'coinbase';
 export const PYTH = 'pyth';
 
-/** Beyond this a number is no price of a coin. */
+/** A higher number is not accepted as a coin's price. */
 const PRICE_MAX = 1e12;
-/** Exact values are integers, this power of ten too large. */
+/** `full_accuracy_value` is the price times 10 to this power. */
 const FULL_ACCURACY_DECIMALS = 18;
 const FULL_ACCURACY = /^\d{1,60}$/;
 
-/** Chainlink's average over the last `seconds`: another series than its momentary price. */
+/** The source name of Chainlink's average over the last `seconds`. */
 export function chainlinkTwap(seconds: number): string {
   return `${CHAINLINK}-twap-${seconds}s`;
 }
@@ -24,27 +24,27 @@ export function coinPrice(symbol: string, source: string, timestampMs: number, p
   return { type: 'coinPrice', symbol, source, timestampMs, id: undefined, price };
 }
 
-/** A JSON number or a decimal text. */
+/** `value`: a JSON number or a decimal text. Throws 'rejected-record' if it is not a price. */
 export function usdPrice(value: unknown, name: string): number {
   const price = figure(value, name);
-  if (price === 0 || price > PRICE_MAX) throw rejected(`${name} ${price} is no price of a coin`);
+  if (price === 0 || price > PRICE_MAX) throw rejected(`${name} ${price} is not the price of a coin`);
   return price;
 }
 
 /**
- * The price of a feed that publishes a JSON number and the exact value times 10^18. The number is what everybody
- * reads; the exact one has mostly more digits than a double can tell apart, and is taken only where the number is missing.
- * Throws 'rejected-record' where they are two different prices.
+ * The price of a feed that publishes a JSON number and the exact value times 10^18. The number is used: the exact value mostly has
+ * more digits than a double can represent, and is used only if the number is missing. Throws 'rejected-record' if they differ.
  */
 export function feedPrice(value: unknown, fullAccuracy: unknown): number {
   if (isMissing(fullAccuracy)) return usdPrice(value, 'value');
   if (typeof fullAccuracy !== 'string' || !FULL_ACCURACY.test(fullAccuracy)) {
-    throw rejected('full_accuracy_value is not an integer as a text');
+    throw rejected('full_accuracy_value is not an integer as text');
   }
   const exact = `${fullAccuracy.replace(/^0+(?=\d)/, '')}e-${FULL_ACCURACY_DECIMALS}`;
   if (isMissing(value)) return usdPrice(parseFigure(exact), 'full_accuracy_value');
   const price = usdPrice(value, 'value');
-  if (Number(exact) !== price) throw rejected(`value ${price} and full_accuracy_value ${fullAccuracy} are two prices`);
+  if (Number(exact) !== price)
+    throw rejected(`value ${price} and full_accuracy_value ${fullAccuracy} are different prices`);
   return price;
 }
 
@@ -52,7 +52,7 @@ function isMissing(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** The coin of `btc/usd`, `BTC-USD` or `BTCUSDT`; throws 'rejected-record' for a pair whose second half is not `quote`. */
+/** The coin of `btc/usd`, `BTC-USD` or `BTCUSDT`; throws 'rejected-record' for a pair that does not end with `separator` and `quote`. */
 export function coinOfPair(pair: unknown, separator: string, quote: string): string {
   const end = `${separator}${quote}`;
   const text = typeof pair === 'string' ? pair.toLowerCase() : '';

@@ -366,11 +366,11 @@ describe('a file of Gamma objects', () => {
     expect(report.total.stored).toBe(2);
   });
 
-  test('that breaks off is read until there', async () => {
+  test('that is cut off is read up to the cut', async () => {
     using place = temporaryArchive();
     const text = pretty([gammaMarket(), second], 2);
     const report = await importFile(place.archive, 'markets.json', text.slice(0, -300));
-    expect(report.rejections.map(({ reason }) => reason)).toEqual(['the JSON breaks off before its end']);
+    expect(report.rejections.map(({ reason }) => reason)).toEqual(['the JSON is cut off']);
     expect(report.total.stored).toBe(1);
   });
 

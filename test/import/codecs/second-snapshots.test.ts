@@ -202,7 +202,7 @@ describe('a line is refused, with one reason, and the next one loads:', () => {
     ['assetPrice is missing', ticker({ assetPrice: {} })],
     ['assetPrice is missing', ticker().replace('77638.28888', '1e999')],
     ['binancePrice -1 is negative', ticker({ binancePrice: -1 })],
-    ['coinbasePrice 0 is no price', ticker({ coinbasePrice: 0 })],
+    ['coinbasePrice 0 is not the price', ticker({ coinbasePrice: 0 })],
     ['priceToBeat and openPrice are both missing', line('market_price')],
     ['priceToBeat -1 is negative', line('market_price', { priceToBeat: -1 })],
     ['direction is neither', resolution({ direction: null })],

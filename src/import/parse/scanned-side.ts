@@ -13,32 +13,31 @@ const BRACKET_OPENS = 91;
 const BRACKET_CLOSES = 93;
 const INITIAL_LEVELS = 64;
 
-/** One side of a book as a line wrote it, and where among the line's bytes each level ends. */
-export class WrittenSide {
-  /** Best level first, as a book has them. Never changed once they are made: books share what stays the same. */
+/** One side of a book in a line of JSON, and the positions in the line where its levels end. */
+export class ScannedSide {
+  /** Best level first. Never modified, because books share them. */
   prices: readonly number[] = [];
   sizes: readonly number[] = [];
-  /** The same in the line's order: the same arrays where that is best first. */
+  /** The same in the order of the line; the same arrays if the line has the best level first. */
   #linePrices: readonly number[] = [];
   #lineSizes: readonly number[] = [];
-  /** Counted from the start of the line: where the first level begins, and what follows each one's closing brace. */
+  /** Positions from the start of the line: the first byte of the first level, and the byte after each level. */
   #begin = 0;
   #ends = new Int32Array(INITIAL_LEVELS);
-  /** Scratch arrays for changed levels. Fractions make the engine keep doubles, which it copies faster. */
+  /** Scratch arrays for changed levels, filled with fractions so that the engine stores doubles, which it copies faster. */
   readonly #newPrices: number[] = new Array<number>(INITIAL_LEVELS).fill(0.5);
   readonly #newSizes: number[] = new Array<number>(INITIAL_LEVELS).fill(0.5);
   #newLevels = 0;
-  /** Of the level that was read last. */
+  /** The level that was read last. */
   #price = 0;
   #size = 0;
 
   /**
-   * Takes a side from the cursor, with `before` as the same side of the line before it, of which `text` has the bytes: a level
-   * written with the same bytes is not read again. False when there is something that only the slow way can judge: what is no
-   * plain level, a size of 0, prices that neither ascend nor descend. `away`: the direction in which prices leave the best one,
-   * -1 for bids and 1 for asks.
+   * Takes a side from the cursor. `before` is the side of an earlier line, whose bytes are in `text`: a level with the same bytes
+   * is not parsed again. False for anything but plain levels of a size above 0 whose prices ascend or descend. `away`: -1 for
+   * bids, whose prices descend from the best one, and 1 for asks.
    */
-  take(cursor: LineCursor, before: WrittenSide, text: DataView, away: -1 | 1): boolean {
+  take(cursor: LineCursor, before: ScannedSide, text: DataView, away: -1 | 1): boolean {
     if (!cursor.take(BRACKET_OPENS)) return false;
     this.#begin = cursor.at - cursor.start;
     const isEmpty = cursor.bytes[cursor.at] === BRACKET_CLOSES;
@@ -48,15 +47,15 @@ export class WrittenSide {
     return true;
   }
 
-  /** Nine sides out of ten differ from the one before in some sizes: as long as prices stay in their places, none is copied. */
-  #takeLevels(cursor: LineCursor, before: WrittenSide, text: DataView, away: -1 | 1): boolean {
+  /** Reads levels while their prices equal those of `before`, which is true of nine sides in ten: then no price is copied. */
+  #takeLevels(cursor: LineCursor, before: ScannedSide, text: DataView, away: -1 | 1): boolean {
     const prices = before.#linePrices;
     const endsBefore = before.#ends;
     this.#reserve(prices.length);
     const ends = this.#ends;
     let sizes = before.#lineSizes;
     let newSizes: number[] | undefined;
-    // How far `text` was gone through: to the end of a level, at first to where the first one begins.
+    // Position in `text`: the end of the last level that was compared.
     let from = before.#begin;
     for (let i = 0; ; i += 1) {
       const shift = cursor.at - from;
@@ -82,11 +81,11 @@ export class WrittenSide {
     }
   }
 
-  /** Goes on with the level that was just taken, from where prices came or went, or are in no order. */
-  #takeOtherLevels(cursor: LineCursor, before: WrittenSide, text: DataView, away: -1 | 1): boolean {
+  /** Continues with the level that was just taken, whose price differs from `before`. */
+  #takeOtherLevels(cursor: LineCursor, before: ScannedSide, text: DataView, away: -1 | 1): boolean {
     const prices = before.#linePrices;
     const endsBefore = before.#ends;
-    // The first level of `before` that was not passed yet.
+    // The first level of `before` that was not compared yet.
     let old = this.#newLevels;
     do {
       this.#add(this.#price, this.#size, cursor.at - cursor.start);
@@ -120,7 +119,7 @@ export class WrittenSide {
     this.#newLevels = at + 1;
   }
 
-  /** The first level from `from` on that comes after `price`, in the direction of this side. */
+  /** The first level at or after index `from` whose price comes after `price` in the order of the line. */
   #firstAfter(from: number, price: number): number {
     const prices = this.#linePrices;
     const direction = prices.length > 1 && prices[1]! < prices[0]! ? -1 : 1;
@@ -129,7 +128,7 @@ export class WrittenSide {
     return at;
   }
 
-  #keepNew(before: WrittenSide, away: -1 | 1): boolean {
+  #keepNew(before: ScannedSide, away: -1 | 1): boolean {
     const levels = this.#newLevels;
     const prices = this.#newPrices;
     const direction = levels > 1 && prices[1]! < prices[0]! ? -1 : 1;
@@ -137,7 +136,7 @@ export class WrittenSide {
     return this.#keep(before, prices.slice(0, levels), this.#newSizes.slice(0, levels), away);
   }
 
-  #keep(before: WrittenSide, linePrices: readonly number[], lineSizes: readonly number[], away: -1 | 1): boolean {
+  #keep(before: ScannedSide, linePrices: readonly number[], lineSizes: readonly number[], away: -1 | 1): boolean {
     this.#linePrices = linePrices;
     this.#lineSizes = lineSizes;
     if (linePrices.length < 2 || (linePrices[1]! - linePrices[0]!) * away > 0) {
@@ -150,16 +149,16 @@ export class WrittenSide {
     return true;
   }
 
-  /** Takes a level of a plain price and a plain size, as numbers or in quotes; false where there is none. */
+  /** Takes a level: a plain price and a plain size above 0, as numbers or in quotes. False for anything else. */
   #takeLevel(cursor: LineCursor): boolean {
     const isOpened =
       cursor.takeAll(PLAIN_PRICE) || (cursor.take(BRACE_OPENS) && cursor.takeAll(PRICE) && cursor.take(COLON));
     if (!isOpened) return false;
     this.#price = takeDecimal(cursor);
-    const goesOn = cursor.takeAll(PLAIN_SIZE) || (cursor.take(COMMA) && cursor.takeAll(SIZE) && cursor.take(COLON));
-    if (!goesOn) return false;
+    const hasSize = cursor.takeAll(PLAIN_SIZE) || (cursor.take(COMMA) && cursor.takeAll(SIZE) && cursor.take(COLON));
+    if (!hasSize) return false;
     this.#size = takeDecimal(cursor);
-    cursor.space();
+    cursor.skipSpace();
     if (cursor.bytes[cursor.at] !== BRACE_CLOSES) return false;
     cursor.at += 1;
     return this.#price >= 0 && this.#price <= 1 && this.#size > 0;
@@ -178,7 +177,7 @@ export class WrittenSide {
 }
 
 function takeDecimal(cursor: LineCursor): number {
-  cursor.space();
+  cursor.skipSpace();
   const isQuoted = cursor.takeQuote();
   const value = cursor.digits();
   return value === NOT_PLAIN || cursor.takeQuote() !== isQuoted ? NOT_PLAIN : value;
