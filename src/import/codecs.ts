@@ -2,13 +2,13 @@ import type { Codec } from './codec.ts';
 import { gammaMarkets } from './codecs/gamma.ts';
 import { priceHistories } from './codecs/gamma-price-history.ts';
 import { marketLists } from './codecs/market-list.ts';
-import { ownMsgpack } from './codecs/msgpack.ts';
-import { ownNdjson } from './codecs/ndjson.ts';
+import { bookreelMsgpack } from './codecs/msgpack.ts';
+import { bookreelNdjson } from './codecs/ndjson.ts';
+import { oneSecondSnapshots } from './codecs/one-second-snapshots.ts';
 import { parquetBooks } from './codecs/parquet-books.ts';
 import { pmxtParquet } from './codecs/pmxt-parquet.ts';
 import { quotesCsv } from './codecs/quotes-csv.ts';
-import { secondSnapshots } from './codecs/second-snapshots.ts';
-import { ownSegments } from './codecs/segments.ts';
+import { bookreelSegments } from './codecs/segments.ts';
 import { spotCsv } from './codecs/spot-csv.ts';
 import { venueFrames } from './codecs/venue-frames.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
@@ -16,8 +16,8 @@ import type { SnapshotPace } from './rebuild/pace.ts';
 /** The codecs of all formats. A file has the format of the first one that recognises it. */
 export function codecsFor(every: SnapshotPace): readonly Codec[] {
   return [
-    ownMsgpack(),
-    ownSegments(),
+    bookreelMsgpack(),
+    bookreelSegments(),
     pmxtParquet({ every }),
     parquetBooks(),
     gammaMarkets(),
@@ -25,10 +25,10 @@ export function codecsFor(every: SnapshotPace): readonly Codec[] {
     priceHistories(),
     spotCsv(),
     quotesCsv(),
-    secondSnapshots(),
+    oneSecondSnapshots(),
     venueFrames({ every }),
     // Last, because it recognises every pipe.
-    ownNdjson(),
+    bookreelNdjson(),
   ];
 }
 

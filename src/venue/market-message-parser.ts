@@ -85,5 +85,5 @@ function winnerOf(frame: Fields, clobTokenIds: readonly string[]): Outcome {
 
 /** The reason for refusing a message about an unknown market. */
 export function unknownMarket(conditionId: string): string {
-  return `market ${conditionId} is neither known nor earlier in the input: import its metadata first, or name a file with it (--markets)`;
+  return `market ${conditionId} is unknown: import its market record first, or name a file with it (--markets)`;
 }

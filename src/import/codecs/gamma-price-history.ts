@@ -4,8 +4,8 @@ import type { Codec } from '../codec.ts';
 import { jsonValuesOf } from '../parse/json-values.ts';
 
 /**
- * The venue's answer to /prices-history: `{"history": [{"t": Unix seconds, "p": price}, …]}`. The question said whose
- * prices they are and the answer does not, so none can be kept; they are recognised to say so.
+ * Recognises responses of the venue's /prices-history, `{"history": [{"t": Unix seconds, "p": price}, …]}`, to reject them with a
+ * reason: only the request named the market, so the prices cannot be stored.
  */
 export function priceHistories(): Codec {
   return {
@@ -17,7 +17,7 @@ export function priceHistories(): Codec {
       for await (const line of jsonValuesOf(file)) {
         sink.take('price history', line.number, () => {
           if (!isHistory(parseJsonFigures(line.text()))) throw rejected('the line is not a price history');
-          throw rejected('a price history does not say of which market and outcome it is');
+          throw rejected('a price history does not name its market and outcome: it cannot be imported');
         });
       }
     },

@@ -29,12 +29,8 @@ import { jsonValuesOf } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
 import type { RecordSink } from '../record-sink.ts';
 
-/**
- * Lists of markets that recorders keep with their frames: objects with a slug and a conditionId, one a line, as a list, or as the
- * values of one object (`{"current": …, "next": …}`). Names differ from recorder to recorder; which fields are
- * read is said where they are. Of an asset whose outcome a list does not state, it states nothing.
- */
 const MARKET = 'market';
+/** The field names of several recorders; the first one that is present is read. */
 const CONDITION_IDS = ['conditionId', 'condition_id'];
 const MARKET_IDS = ['marketId', 'market_id'];
 const EVENT_IDS = ['eventId', 'event_id'];
@@ -46,6 +42,10 @@ const ASSETS = ['assetId', 'asset_id', 'tokenId', 'token_id'];
 const UP_TOKENS = ['upTokenId', 'up_token_id'];
 const DOWN_TOKENS = ['downTokenId', 'down_token_id'];
 
+/**
+ * Lists of markets that recorders keep with their frames: objects with a slug and a conditionId, one per line, in an array, or as
+ * the values of one object (`{"current": …, "next": …}`). An asset without a stated outcome is ignored.
+ */
 export function marketLists(): Codec {
   return {
     format: 'market list',
@@ -68,20 +68,20 @@ function takeLine(line: Line, sink: RecordSink): void {
   for (const row of rows) {
     sink.take(MARKET, line.number, () => {
       if (!isRow(attempted(row)))
-        throw rejected('the line is not a market with slug and conditionId, nor an object or list of such');
+        throw rejected('the line is not a market with slug and conditionId, nor an object or array of markets');
       return [{ type: 'market', statement: statementOf(row) }];
     });
   }
 }
 
-/** The markets that a value is, or holds directly or as lists. */
+/** The markets in a value: itself, its members, or the elements of its arrays. */
 function rowsIn(value: unknown): Fields[] {
   if (isRow(value)) return [value];
   if (!isFields(value) || 'type' in value || isGamma(value)) return [];
   return Object.values(value).flatMap((inner) => (Array.isArray(inner) ? inner : [inner]).filter(isRow));
 }
 
-/** Not a frame that speaks of a market, nor a market record or the venue's own object. */
+/** Whether it is a market of a list, not a frame, a market record or a Gamma object. */
 function isRow(value: unknown): value is Fields {
   if (!isFields(value) || 'type' in value || 'event_type' in value || isGamma(value)) return false;
   return typeof value.slug === 'string' && CONDITION_IDS.some((name) => name in value);
@@ -89,13 +89,13 @@ function isRow(value: unknown): value is Fields {
 
 function statementOf(row: Fields): MarketStatement {
   const slug = slugField(row);
-  const said = { startMs: first(row, STARTS, timeField), endMs: first(row, ENDS, timeField) };
+  const times = { startMs: first(row, STARTS, timeField), endMs: first(row, ENDS, timeField) };
   const conditionId = first(row, CONDITION_IDS, conditionIdField);
   if (conditionId === undefined) throw rejected('conditionId is missing or not 0x and up to 64 hex digits');
   return {
     conditionId,
     slug,
-    ...marketWindow(slug, said, [first(row, COINS, coinOf)]),
+    ...marketWindow(slug, times, [first(row, COINS, coinOf)]),
     clobTokenIds: tokensOf(row),
     marketId: first(row, MARKET_IDS, numericField),
     eventId: first(row, EVENT_IDS, numericField),
@@ -129,7 +129,7 @@ function pairOf(row: Fields) {
   return tokensByLabel(OUTCOMES, [up, down], UP_TOKENS[0]!);
 }
 
-/** `{assetId, outcome}`: one asset a row. */
+/** `{assetId, outcome}`: one asset per row. */
 function singleToken(row: Fields) {
   const assetId = first(row, ASSETS, numericField);
   if (assetId === undefined || stated(row, 'outcome') === undefined) return UNKNOWN_TOKENS;
@@ -137,7 +137,7 @@ function singleToken(row: Fields) {
   return outcome === 'up' ? ([assetId, UNKNOWN_TOKEN] as const) : ([UNKNOWN_TOKEN, assetId] as const);
 }
 
-/** What the first of `names` that is stated says. */
+/** The value of the first of `names` that is present. */
 function first<T>(fields: Fields, names: readonly string[], read: (fields: Fields, name: string) => T): T | undefined {
   const name = names.find((candidate) => stated(fields, candidate) !== undefined);
   return name === undefined ? undefined : read(fields, name);

@@ -2,8 +2,8 @@ import type { Codec } from '../codec.ts';
 import { looksLikeMsgpackRecord, msgpackRecordsOf } from '../parse/msgpack.ts';
 import { takeRecord } from './ndjson.ts';
 
-/** The own format as a stream of msgpack maps. */
-export function ownMsgpack(): Codec {
+/** bookreel's own format as a stream of msgpack maps. */
+export function bookreelMsgpack(): Codec {
   return {
     format: 'bookreel msgpack',
     input: "bookreel's own records as msgpack maps",

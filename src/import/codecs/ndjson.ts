@@ -36,14 +36,14 @@ import { BookScanner } from '../parse/book-scanner.ts';
 import { visitLines } from '../parse/lines.ts';
 import type { RecordSink } from '../record-sink.ts';
 
-/** The kind of what is too damaged to say its type. */
+/** The kind of a record without a known type. */
 const UNKNOWN_KIND = 'unknown';
 
 /**
- * bookreel's own recording format as lines of JSON: one object a line, `type` says what it is, the fields are those of the API. A file called `.ndjson` is one, whatever is wrong with its first lines, and so is a pipe that
- * begins like nothing else.
+ * bookreel's own format as lines of JSON: one record per line, with its `type` and the fields of the API. Also recognises every
+ * file named `.ndjson`, so that its bad lines are reported, and every pipe.
  */
-export function ownNdjson(): Codec {
+export function bookreelNdjson(): Codec {
   return {
     format: 'bookreel NDJSON',
     input: "bookreel's own records as NDJSON (see [below](#bookreels-own-records))",
@@ -61,19 +61,19 @@ export function ownNdjson(): Codec {
   };
 }
 
-/** Adds the record that `read` returns, of the type that it says it has; `read` may throw 'rejected-record'. */
+/** Adds the record that `read` returns. `read` may throw 'rejected-record'. */
 export function takeRecord(number: number, read: () => unknown, sink: RecordSink): void {
   const value = attempt(read);
   sink.take(kindOf(value), number, () => [parseRecord(attempted(value))]);
 }
 
-/** The type that a record says it has, for the report. */
+/** The record type for the report. */
 function kindOf(value: unknown): string {
   const type = isFields(value) ? value.type : undefined;
   return RECORD_TYPES.find((known) => known === type) ?? UNKNOWN_KIND;
 }
 
-/** Throws DomainError 'rejected-record' with the reason when the fields are not a record that can be kept. */
+/** Throws DomainError 'rejected-record', with the reason, if the fields are not a valid record. */
 export function parseRecord(value: unknown): RecordedItem {
   if (!isFields(value)) throw rejected('the record is not an object');
   switch (value.type) {
@@ -128,7 +128,7 @@ function quoteSide(fields: Fields, side: 'bid' | 'ask'): [number, number] | [und
   if (price === undefined && size === undefined) return [undefined, undefined];
   if (price === undefined || size === undefined) throw rejected(`${side}Price and ${side}Size must come together`);
   const sizeValue = nonNegative(size, `${side}Size`);
-  if (sizeValue === 0) throw rejected(`${side}Size is 0: a missing side is null`);
+  if (sizeValue === 0) throw rejected(`${side}Size is 0: write null for an empty side`);
   return [priceWithinOne(price, `${side}Price`), sizeValue];
 }
 
@@ -141,7 +141,7 @@ function priceFields(fields: Fields) {
 function gapFields(fields: Fields) {
   const fromMs = instantField(fields, 'from');
   const toMs = instantField(fields, 'to');
-  if (fromMs > toMs) throw rejected('from lies behind to');
+  if (fromMs > toMs) throw rejected('from is after to');
   return { fromMs, toMs, reason: textField(fields, 'reason') };
 }
 
@@ -174,16 +174,16 @@ function marketStatement(fields: Fields): MarketStatement {
   };
 }
 
-/** Asset ids in the order up, down, whichever order the recording's `outcomes` have. */
+/** The asset ids in the order up, down; `outcomes` may have another order. */
 function tokenIds({ outcomes, clobTokenIds }: Fields): readonly [string, string] {
   if (!Array.isArray(outcomes) || outcomes.length !== 2) throw rejected('outcomes is not an array of two labels');
   if (!Array.isArray(clobTokenIds) || clobTokenIds.length !== 2) {
     throw rejected('clobTokenIds is not an array of two asset ids');
   }
   const tokens = byOutcome<unknown>(outcomes, clobTokenIds);
-  if (tokens === undefined) throw rejected('outcomes is not up and down');
+  if (tokens === undefined) throw rejected('outcomes are not up and down');
   const [up, down] = tokens.map((token) => numericField({ clobTokenIds: token }, 'clobTokenIds'));
-  if (up === down && up !== '0') throw rejected('clobTokenIds names one asset twice');
+  if (up === down && up !== '0') throw rejected('clobTokenIds has the same asset twice');
   return [up!, down!];
 }
 

@@ -6,22 +6,22 @@ import type { Codec } from '../codec.ts';
 import type { KnownMarkets } from '../known-markets.ts';
 import { ParquetFile } from '../parse/parquet.ts';
 
-/** The message as it was received: everything is taken from it. */
+/** The column with the message as it was received, the only one that is read. */
 const MESSAGE = 'raw_data';
-/** Rows, with their messages, that are in memory at a time. */
+/** Rows in memory at a time. */
 const READ_ROWS = 16_384;
 
 /**
- * A scraper's Parquet of the venue's `book` messages, in the order of arrival: one row a message, with columns timestamp (receive
- * time, Unix s), slug, asset_id, bids, asks and raw_data: {market, asset_id, timestamp (Unix ms as a string), bids, asks, hash,
- * event_type}, best level last. A file that is named brings along the `markets.ndjson` beside it (source.ts).
+ * Parquet files of the venue's `book` messages, one per row in the order of arrival. Columns: timestamp (receive time, Unix seconds),
+ * slug, asset_id, bids, asks, and raw_data: {market, asset_id, timestamp (Unix ms as text), bids, asks, hash, event_type}, best
+ * level last. A named file also imports the `markets.ndjson` of its directory (source.ts).
  */
 export function parquetBooks(): Codec {
   return {
     format: 'Parquet of book messages',
     input: "Parquet of the venue's book messages (column `raw_data`)",
     becomes: 'Snapshots, one a row. A `markets.ndjson` in the same directory is read first.',
-    // Of a damaged file nothing is known; reading it says so.
+    // A damaged file has no known columns; reading it reports the damage.
     recognises: ({ columns }) => columns !== undefined && (columns.size === 0 || columns.has(MESSAGE)),
     read: async ({ path }, sink) => {
       const file = await ParquetFile.open(path);
@@ -35,12 +35,12 @@ export function parquetBooks(): Codec {
   };
 }
 
-/** Which outcome an asset is, is never guessed: a market record has to say it. */
+/** The outcome of an asset is never guessed: a market record must state it. */
 function snapshotOf(raw: unknown, markets: KnownMarkets): RecordedItem {
   if (typeof raw !== 'string') throw rejected('raw_data is empty');
   const message = parseJsonExactly(raw);
   if (!isFields(message)) throw rejected('raw_data is not a JSON object');
-  if (message.event_type !== 'book') throw rejected('raw_data is not a message of the type book');
+  if (message.event_type !== 'book') throw rejected('raw_data is not a book message');
   const conditionId = conditionIdField(message, 'market');
   const assetId = numericField(message, 'asset_id');
   const timestampMs = instantField(message, 'timestamp');
@@ -49,7 +49,7 @@ function snapshotOf(raw: unknown, markets: KnownMarkets): RecordedItem {
   const outcome = index === undefined ? undefined : OUTCOMES[index];
   if (outcome === undefined) {
     throw rejected(
-      `no market record says which outcome asset ${assetId} of market ${conditionId} is: put a markets.ndjson beside the file or name one with --markets`,
+      `no market record states the outcome of asset ${assetId} of market ${conditionId}: put a markets.ndjson next to the file or name one with --markets`,
     );
   }
   return { type: 'snapshot', conditionId, outcome, timestampMs, id: undefined, assetId, ...sides };

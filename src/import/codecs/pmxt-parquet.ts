@@ -11,10 +11,10 @@ import type { SnapshotPace } from '../rebuild/pace.ts';
 import type { RecordSink } from '../record-sink.ts';
 
 /**
- * PMXT's hourly archives of the whole venue (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`): one row an event of one asset, sorted by
- * market, asset and time of receipt.
+ * The columns of PMXT's hourly archives of the whole venue (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`): one row per event of one
+ * asset, sorted by market, asset and time of receipt.
  *
- *   timestamp_received, timestamp   UTC, milliseconds; the second is the venue's
+ *   timestamp_received, timestamp   UTC, milliseconds; `timestamp` is the venue's
  *   market                          the condition id, 66 bytes of ASCII
  *   event_type                      book, price_change, last_trade_price, tick_size_change
  *   asset_id
@@ -22,29 +22,30 @@ import type { RecordSink } from '../record-sink.ts';
  *   price, size, side               of a change (the new size at the price) and of a trade; DECIMAL(9,4), DECIMAL(18,6)
  *   best_bid, best_ask, old_tick_size, new_tick_size, fee_rate_bps, transaction_hash
  */
-const MARKED_BY = ['event_type', 'asset_id', 'market', 'timestamp_received', 'bids', 'asks'];
+const RECOGNISED_BY = ['event_type', 'asset_id', 'market', 'timestamp_received', 'bids', 'asks'];
 const COLUMNS = [
   ...['timestamp_received', 'timestamp', 'market', 'event_type', 'asset_id', 'bids', 'asks'],
   ...['price', 'size', 'side', 'best_bid', 'best_ask', 'new_tick_size', 'fee_rate_bps', 'transaction_hash'],
 ];
-/** The hour is all there is of it: rows of markets that nobody named are passed over. */
+/** An archive has every market of the venue: rows of markets that are not known are skipped. */
 const UNKNOWN_ROWS = 'row of an unknown market';
-/** The assets of so many rows are read at a time: of a whole row group, as a rule, or it is unpacked again and again. */
+/** Rows whose assets are read at a time: mostly a whole row group, which is otherwise decompressed several times. */
 const SEARCHED_ROWS = 1_048_576;
-/** So many rows are in memory as a whole. */
+/** Rows with all columns in memory at a time. */
 const READ_ROWS = 131_072;
-/** Where the rows of known assets lie in more ranges than this, the rows between them are read as well. */
+/** Maximum number of ranges of rows of known assets. With more, the rows between them are read too. */
 const RANGES_MAX = 32;
-/** Beyond this an unscaled decimal may have been rounded on its way. */
+/** A larger unscaled decimal may have been rounded. */
 const UNSCALED_MAX = powerOfTen(SIGNIFICANT_DIGITS_MAX);
 
+/** PMXT's hourly archives. */
 export function pmxtParquet({ every }: { readonly every: SnapshotPace }): Codec {
   const rebuild = new ChannelRebuild(every);
   return {
     format: 'PMXT Parquet',
     input: 'Hourly Parquet of PMXT (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`)',
     becomes: 'As venue frames. Rows of markets that no market record describes are skipped and counted.',
-    recognises: ({ columns }) => columns !== undefined && MARKED_BY.every((name) => columns.has(name)),
+    recognises: ({ columns }) => columns !== undefined && RECOGNISED_BY.every((name) => columns.has(name)),
     read: ({ path }, sink) => readRows(path, rebuild, sink),
     finish: (sink) => rebuild.finish(sink),
     notes: () => rebuild.notes(),
@@ -59,26 +60,26 @@ async function readRows(path: string, rebuild: ChannelRebuild, sink: RecordSink)
   const columns = COLUMNS.filter((name) => stated.has(name));
   const options = { parsers: PARSERS, useOffsetIndex: true };
   const isKnown = assetCheck(sink.markets);
-  let isUseless = rows > 0;
+  let hasKnownRows = rows === 0n;
   for (const searched of file.ranges(SEARCHED_ROWS)) {
     const assets = await file.read(searched, ['asset_id'], options);
     for (const range of knownRanges(searched, assets, isKnown, sink)) {
-      isUseless = false;
+      hasKnownRows = true;
       const read = await file.read(range, columns, options);
       for (const [index, row] of read.entries()) {
         if (isKnown(row.asset_id)) take(row, range.start + index + 1, scales, rebuild, sink);
       }
     }
   }
-  if (!isUseless) return;
-  // A file of which nothing is kept is no success.
+  if (hasKnownRows) return;
+  // An import that stores nothing must not look like a success.
   sink.reject(
     sink.item('file', 1),
-    `none of the ${rows} rows belongs to a market that is known: import the metadata of the wanted markets first, or name a file with it (--markets)`,
+    `none of the ${rows} rows belongs to a known market: import the market records that you want first, or name a file with them (--markets)`,
   );
 }
 
-/** Whether a market of an asset is known; looked up once for rows of one asset that follow one another. */
+/** A function that checks whether an asset's market is known, with one look-up for consecutive rows of one asset. */
 function assetCheck(markets: KnownMarkets): (id: unknown) => boolean {
   let last: unknown;
   let isKnown = false;
@@ -89,7 +90,7 @@ function assetCheck(markets: KnownMarkets): (id: unknown) => boolean {
   };
 }
 
-/** The rows of `searched` whose assets are known; the others are counted as passed over. */
+/** The rows whose assets are known; counts the others as skipped. */
 function knownRanges(
   { start }: RowRange,
   assets: readonly Fields[],
@@ -119,19 +120,19 @@ function take(
 ): void {
   try {
     if (rebuild.take(frameOf(row, scales), number, sink)) return;
-    throw rejected(`event_type ${JSON.stringify(String(row.event_type).slice(0, 40))} is not known here`);
+    throw rejected(`event_type ${JSON.stringify(String(row.event_type).slice(0, 40))} is unknown`);
   } catch (error) {
     sink.reject(sink.item(bookKind(row) ?? 'unknown', number), refusal(error).message);
   }
 }
 
-/** How many decimals each decimal column has. */
+/** The scale of each decimal column: its number of decimals. */
 function decimalScales(schema: readonly SchemaElement[]): ReadonlyMap<string, number> {
   const decimals = schema.filter(({ converted_type }) => converted_type === 'DECIMAL');
   return new Map(decimals.map(({ name, scale }) => [name, scale ?? 0]));
 }
 
-/** Times as Unix milliseconds, JSON as the text that it is. */
+/** Times become Unix milliseconds; JSON stays text. */
 const PARSERS: Partial<ParquetParsers> = {
   timestampFromMilliseconds: (milliseconds: bigint) => Number(milliseconds),
   timestampFromMicroseconds: (microseconds: bigint) => Number(microseconds / 1000n),
@@ -143,7 +144,7 @@ function textOf(value: unknown): unknown {
   return value instanceof Uint8Array ? new TextDecoder().decode(value) : value;
 }
 
-/** The row as the venue's message that it was made of; columns of other messages are null. */
+/** The row as a message of the venue. */
 function frameOf(row: Fields, scales: ReadonlyMap<string, number>): Fields {
   const decimal = (name: string) => exactDecimal(row[name], scales.get(name), name);
   const frame = {
@@ -168,8 +169,8 @@ function timeOf(value: unknown): unknown {
 }
 
 /**
- * A decimal column is read as its integer times a power of ten, in floating point: the integer is the nearest one, as long as
- * it is not too large, and divided by the power it is the decimal again.
+ * The reader returns a decimal as integer · 10^-scale in floating point. Rounding gives the integer back if it is below
+ * UNSCALED_MAX; divided by the exact power of ten, it is the double nearest to the decimal.
  */
 function exactDecimal(value: unknown, scale: number | undefined, name: string): unknown {
   if (scale === undefined || typeof value !== 'number') return textOf(value);

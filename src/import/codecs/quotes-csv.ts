@@ -9,16 +9,16 @@ import type { Codec } from '../codec.ts';
 import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
 import { hasColumns, type Row, readRows } from '../parse/csv.ts';
 
-/**
- * Best bid and ask of both outcomes, a row whenever one of them changed: `up_book_ts`, `up_bid`, `up_bid_size`, `up_ask`,
- * `up_ask_size`, the same with `down_`, and which market it is. A row repeats what it said before of the outcome that
- * did not change.
- */
+/** The required columns; the others are up_bid_size, up_ask_size, the same with `down_`, coin and market_end_ts. */
 const COLUMNS = [
   ...['market_slug', 'up_token_id', 'down_token_id'],
   ...OUTCOMES.flatMap((outcome) => ['book_ts', 'bid', 'ask'].map((name) => `${outcome}_${name}`)),
 ];
 
+/**
+ * CSV of the best bid and ask of both outcomes, with a row per change of either one. The quote of an outcome that did not change is
+ * repeated with its old time.
+ */
 export function quotesCsv(): Codec {
   return {
     format: 'best-quote CSV',
@@ -33,7 +33,7 @@ export function quotesCsv(): Codec {
   };
 }
 
-/** The row's market, where that is news, and its quotes. */
+/** The row's quotes, after a market record if the row adds to the known market. */
 function itemsOf(row: Row, markets: KnownMarkets): readonly RecordedItem[] {
   const stated = marketOf(row, markets);
   const { conditionId, clobTokenIds } = stated;
@@ -44,26 +44,26 @@ function itemsOf(row: Row, markets: KnownMarkets): readonly RecordedItem[] {
     return [{ type: 'quote', conditionId, outcome, id: undefined, assetId, ...quote }];
   });
   if (items.length === 0) throw rejected('up_book_ts and down_book_ts are both missing');
-  return isNews(stated, markets) ? [{ type: 'market', statement: stated }, ...items] : items;
+  return isNew(stated, markets) ? [{ type: 'market', statement: stated }, ...items] : items;
 }
 
-/** The row's market: found by its assets, else by its slug; one that is not known yet gets a stand-in conditionId. */
+/** The row's market, found by its assets or by its slug. An unknown market gets a stand-in conditionId. */
 function marketOf(row: Row, markets: KnownMarkets): KnownMarket {
   const fields = { market_slug: row('market_slug'), coin: row('coin'), market_end_ts: row('market_end_ts') };
   const slug = slugField(fields, 'market_slug');
   const endMs = timeField(fields, 'market_end_ts');
   const coin = coinOf(fields, 'coin');
   const tokens = [tokenField(row, 'up_token_id'), tokenField(row, 'down_token_id')] as const;
-  if (tokens[0] === tokens[1] && tokens[0] !== '0') throw rejected('up_token_id and down_token_id are one asset');
+  if (tokens[0] === tokens[1] && tokens[0] !== '0') throw rejected('up_token_id and down_token_id are the same asset');
   const known =
     markets.byAsset(tokens[0])?.market ?? markets.byAsset(tokens[1])?.market ?? sameWindow(slug, endMs, markets);
   if (known === undefined) {
     const window = marketWindow(slug, { startMs: undefined, endMs }, [coin]);
     return { conditionId: standInConditionId(slug, window.startMs), slug, ...window, clobTokenIds: tokens };
   }
-  const refuse = (name: string, said: string | number | undefined, held: string | number) => {
-    if (said === undefined || said === held) return;
-    throw rejected(`${name} ${said} contradicts what is known of market ${known.conditionId}: ${held}`);
+  const refuse = (name: string, stated: string | number | undefined, held: string | number) => {
+    if (stated === undefined || stated === held) return;
+    throw rejected(`${name} ${stated} contradicts market ${known.conditionId}, which has ${held}`);
   };
   refuse('market_slug', slug.toLowerCase(), known.slug.toLowerCase());
   refuse('coin', coin, known.symbol);
@@ -77,7 +77,8 @@ function sameWindow(slug: string, endMs: number | undefined, markets: KnownMarke
   return endMs === undefined || endMs === known?.endMs ? known : undefined;
 }
 
-function isNews({ conditionId, clobTokenIds }: KnownMarket, markets: KnownMarkets): boolean {
+/** Whether the market, or one of its asset ids, is not known yet. */
+function isNew({ conditionId, clobTokenIds }: KnownMarket, markets: KnownMarkets): boolean {
   const known = markets.byConditionId(conditionId);
   return known === undefined || clobTokenIds.some((id, index) => id !== known.clobTokenIds[index]);
 }
@@ -87,7 +88,7 @@ function tokenField(row: Row, column: string): string {
   return id === undefined || id === '' ? UNKNOWN_TOKEN : numericField({ [column]: id }, column);
 }
 
-/** Undefined when the row says nothing of the outcome. */
+/** Undefined if the row has no values of the outcome. */
 function quoteOf(row: Row, outcome: Outcome): { readonly timestampMs: number; readonly quote: Quote } | undefined {
   const text = (name: string) => row(`${outcome}_${name}`) ?? '';
   const names = ['book_ts', 'bid', 'bid_size', 'ask', 'ask_size'];
@@ -98,7 +99,7 @@ function quoteOf(row: Row, outcome: Outcome): { readonly timestampMs: number; re
   return { timestampMs, quote: { bidPrice, bidSize, askPrice, askSize } };
 }
 
-/** A side that nothing is offered on is empty, or has the size 0 at the price of its end, 0 or 1. */
+/** An empty side has no values, or the size 0 at the price 0 or 1. */
 function sideOf(name: string, price: string, size: string): [number, number] | [undefined, undefined] {
   if (price === '' && size === '') return [undefined, undefined];
   const values: [number, number] = [priceWithinOne(price, name), nonNegative(size, `${name}_size`)];

@@ -13,11 +13,11 @@ import type { Codec } from '../codec.ts';
 import type { RecordSink } from '../record-sink.ts';
 import { parseRecord, takeRecord } from './ndjson.ts';
 
-/** A market has eight at the most, a coin one per source of its prices. */
+/** A market has eight series at most, a coin one per source of its prices. */
 const SERIES_MAX = 10_000;
 
-/** A recording as the segments that some archive stored; src/manual/segments.md describes it. */
-export function ownSegments(): Codec {
+/** bookreel's own format as the segments of an archive, described in src/manual/segments.md. */
+export function bookreelSegments(): Codec {
   return {
     format: 'bookreel segments',
     input: '[Segments](segments.md): what an archive stores, as it stores it',
@@ -25,18 +25,18 @@ export function ownSegments(): Codec {
     recognises: ({ name, head }) => looksLikeSegments(head) || /\.segments$/i.test(name),
     read: async (file, sink) => {
       const name = `'${file.path}'`;
-      const reading = new Reading(name, sink);
-      for await (const frame of segmentFramesOf(file.bytes(), name)) reading.take(frame);
+      const reader = new SegmentsReader(name, sink);
+      for await (const frame of segmentFramesOf(file.bytes(), name)) reader.take(frame);
     },
   };
 }
 
-/** What is known of one file while it is read. */
-class Reading {
+/** Reads one file. */
+class SegmentsReader {
   readonly #name: string;
   readonly #sink: RecordSink;
   readonly #texts = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  /** What every record of a series says, by the number of the series. */
+  /** The fields that all records of a series share, by the number of the series. */
   #series: Fields[] = [];
   #records = 0;
 
@@ -45,7 +45,7 @@ class Reading {
     this.#sink = sink;
   }
 
-  /** Throws DomainError 'unreadable' where a frame holds what no export writes. */
+  /** Throws DomainError 'unreadable' if no export would write the frame. */
   take(frame: SegmentFrame): void {
     switch (frame.type) {
       case 'M':
@@ -61,7 +61,7 @@ class Reading {
         this.#takeSegment(frame);
         break;
       default:
-      // E says what has come; other types are of a later time.
+      // E repeats the counts. Other types belong to later versions.
     }
   }
 
@@ -108,13 +108,13 @@ class Reading {
     }
   }
 
-  /** One book after another: large ones are not in memory together. */
+  /** Decodes one book at a time: many large ones would not fit into memory. */
   #takeBooks(frame: SegmentFrame, labels: Fields, payload: Uint8Array, from: number, count: number): void {
     const reader = this.#readable(frame, () => new BookReader(payload));
     const { timestamps, ids } = reader.head;
     for (let index = 0; index < from + count; index += 1) {
       this.#readable(frame, () => reader.advanceTo(index));
-      // No export writes such a book, and many of them would fill the memory.
+      // No export writes such a book.
       if (reader.bids.length > LEVELS_MAX || reader.asks.length > LEVELS_MAX) throw this.#damaged(frame);
       if (index < from) continue;
       this.#take(labels, timestamps[index]!, ids[index]!, { bids: [], asks: [] }, (item) => {
@@ -135,7 +135,7 @@ class Reading {
     }
   }
 
-  /** A record of the own format by its labels and `values`; `finish` makes of it what is stored. */
+  /** Adds the record of `labels` and `values`. `finish` completes the parsed record. */
   #take(
     labels: Fields,
     timestampMs: number,
@@ -144,13 +144,13 @@ class Reading {
     finish: (item: RecordedItem) => RecordedItem,
   ): void {
     this.#records += 1;
-    // As a text, no time is mistaken for one in seconds.
+    // As text: `parseRecord` rejects numbers that look like seconds.
     const timestamp = isInstant(timestampMs) ? formatInstant(timestampMs) : timestampMs;
     const record = { ...labels, id, timestamp, ...values };
     this.#sink.take(String(labels.type), this.#records, () => [finish(parseRecord(record))]);
   }
 
-  /** What `work` reads. Of bytes that no export writes it says so, whatever they were taken for. */
+  /** The result of `work`. Its DomainErrors become 'unreadable' with the number of the frame. */
   #readable<T>(frame: SegmentFrame, work: () => T): T {
     try {
       return work();
@@ -165,18 +165,18 @@ class Reading {
   }
 }
 
-/** What a recording of segments says has passed a digest, which anybody can make: it is checked like any other. */
+/** Checks a book like that of any other format: anybody can compute the digests of a recording. */
 function checked(book: OrderBook): OrderBook {
   refuseBad(book.bidPrices, book.bidSizes, 'bids', -1);
   refuseBad(book.askPrices, book.askSizes, 'asks', 1);
   return book;
 }
 
-/** The reader has seen to it that prices lie in 0…1. `away`: the direction in which they leave the best one. */
+/** `away`: -1 for bids, whose prices descend from the best one, and 1 for asks. The reader has checked that prices are in 0…1. */
 function refuseBad(prices: readonly number[], sizes: readonly number[], name: string, away: -1 | 1): void {
   const sizeName = `a size in ${name}`;
   for (let i = 0; i < prices.length; i += 1) {
     if (nonNegative(sizes[i], sizeName) === 0) throw rejected(`${sizeName} is 0`);
-    if (i > 0 && (prices[i]! - prices[i - 1]!) * away <= 0) throw rejected(`${name} is not in order of its prices`);
+    if (i > 0 && (prices[i]! - prices[i - 1]!) * away <= 0) throw rejected(`the prices of ${name} are not in order`);
   }
 }

@@ -6,19 +6,18 @@ import type { Codec } from '../codec.ts';
 import { hasColumns, readRows } from '../parse/csv.ts';
 import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, coinPrice, feedPrice, PYTH } from '../parse/spot-price.ts';
 
-/**
- * One price of one coin a row, about one a second: `feed_ts_ms` (Unix ms), `value` and, if there is one, `full_accuracy_value`.
- * The file's name says whose price it is. A second row of one time corrects the first: both are kept, and what was
- * received later comes later.
- */
 const TIME = 'feed_ts_ms';
 const VALUES = ['value', 'full_accuracy_value'];
 
 const PUBLISHERS: readonly string[] = [CHAINLINK, BINANCE, COINBASE, PYTH];
-/** Words of a name that say nothing of coin or publisher: `prices`, numbers of parts, dates. */
+/** Words of a file name that name neither coin nor publisher: `prices`, part numbers, dates. */
 const FILLER = /^(?:prices?|spot|usdt?|part|\d+)$/;
 const TWAP = /^twap-?(\d{1,5})s?$/;
 
+/**
+ * CSV of the price of one coin, about one row per second: `feed_ts_ms` (Unix ms), `value` and optionally `full_accuracy_value`. The
+ * file's name states the coin and the publisher. A second row of the same time is a correction: both are stored, in their order.
+ */
 export function spotCsv(): Codec {
   return {
     format: 'spot price CSV',
@@ -30,7 +29,7 @@ export function spotCsv(): Codec {
       if (series === undefined) {
         throw new DomainError(
           'unreadable',
-          `'${file.path}' does not say whose prices it has: call it by coin and publisher, such as btcusd-chainlink-2026-06-08.csv`,
+          `the name '${file.path}' does not state coin and publisher of its prices: rename it, for example to btcusd-chainlink-2026-06-08.csv`,
         );
       }
       await readRows(file, [TIME], sink, (line, row) => {
@@ -46,8 +45,8 @@ export function spotCsv(): Codec {
 }
 
 /**
- * From names like `btcusd-chainlink-2026-06-08.csv` and `BTC-prices-2026-07-24.csv`, where the publisher goes without saying:
- * this is how Chainlink's relay is recorded. Undefined when there is no coin, or a word that may name another publisher.
+ * The coin and publisher in names like `btcusd-chainlink-2026-06-08.csv`. Without a publisher it is Chainlink, as in
+ * `BTC-prices-2026-07-24.csv`. Undefined if there is no coin, or a word that may name another publisher.
  */
 function seriesOf(fileName: string): { readonly symbol: string; readonly source: string } | undefined {
   const [pair = '', ...words] = fileName
@@ -55,15 +54,15 @@ function seriesOf(fileName: string): { readonly symbol: string; readonly source:
     .replace(/\.csv$/, '')
     .split(/[-_.]/);
   const symbol = coinOfWord(pair, words[0] === 'prices');
-  const said = words.filter((word) => !FILLER.test(word) && word !== CHAINLINK);
-  if (symbol === undefined || said.length > 1) return undefined;
-  const [word = CHAINLINK] = said;
+  const publishers = words.filter((word) => !FILLER.test(word) && word !== CHAINLINK);
+  if (symbol === undefined || publishers.length > 1) return undefined;
+  const [word = CHAINLINK] = publishers;
   const seconds = TWAP.exec(word)?.[1];
   if (seconds !== undefined) return { symbol, source: chainlinkTwap(Number(seconds)) };
   return PUBLISHERS.includes(word) ? { symbol, source: word } : undefined;
 }
 
-/** `btc`, `bitcoin`, `btcusd`; any code where the name says that prices follow. */
+/** The coin of `btc`, `bitcoin` or `btcusd`; with `isCode`, of any valid coin code. */
 function coinOfWord(word: string, isCode: boolean): string | undefined {
   const code = word.replace(/usdt?$/, '');
   return knownCoin(code) ?? ((isCode || code !== word) && isCoin(code) ? code : undefined);

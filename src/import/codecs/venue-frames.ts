@@ -9,15 +9,14 @@ import { ChannelRebuild } from '../rebuild/channel-rebuild.ts';
 import type { SnapshotPace } from '../rebuild/pace.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { Sample } from '../sample.ts';
-import { isVenueMessage, type LinePart, partsOfLine, partsOfValue, unknownFrame } from './venue-line.ts';
+import { isVenueMessage, type LinePart, partsOfLine, partsOfValue, unknownFrame } from './wrapped-frames.ts';
 
 const UNKNOWN = 'unknown';
 const MARKET_EVENTS: readonly unknown[] = ['new_market', 'market_resolved'];
 
 /**
- * Captures of the venue's market channel, as frames one a line: bare, or wrapped by whoever recorded them; an object, an array of
- * them, or either as text. Changes become snapshots, `every` says how densely. Frames of feeds with coin prices may be
- * among them.
+ * Captures of the venue's market channel: one frame per line, with or without a wrapper of the recorder; an object, an array of
+ * objects, or either one as text. `every`: how often changes become snapshots. Frames of coin price feeds may be among them.
  */
 export function venueFrames({ every }: { readonly every: SnapshotPace }): Codec {
   const rebuild = new ChannelRebuild(every);
@@ -48,11 +47,10 @@ function partsOf(line: Line): LinePart[] {
   return parts instanceof DomainError ? [{ malformed: parts.message }] : parts;
 }
 
-/** Whether a part says that it comes from a rebuild; heartbeats and acknowledgements are everywhere. */
+/** Whether a part identifies the format. Heartbeats and acknowledgements occur in every format. */
 function isKnown(part: LinePart): boolean {
   if (!('frame' in part)) return false;
   const { frame } = part;
-  // Books of other kinds of recordings have bids too.
   const isBook = isVenueMessage(frame) && bookKind(frame) !== undefined;
   return isBook || MARKET_EVENTS.includes(frame.event_type) || isSpotFrame(frame);
 }
@@ -81,7 +79,7 @@ function isSpotFrame(frame: Fields): boolean {
   return spotOf(frame) !== undefined;
 }
 
-/** Undefined for what comes from none of these feeds; the refusal of what does and cannot be kept. */
+/** Undefined if the frame comes from none of the feeds; the error if it does and is invalid. */
 function spotOf(frame: Fields): SpotFrame | DomainError | undefined {
   return attempt(() => spotFrame(frame));
 }

@@ -1,12 +1,12 @@
 import type { Change } from '../../venue/book-message-parser.ts';
 
-/** So many are remembered of each asset: 6 kB of memory, several seconds of a busy market. */
+/** Changes kept per asset: 6 kB of memory, several seconds of a busy market. */
 const REMEMBERED_MAX = 256;
 
-/** The changes that were applied to a book last: recordings that overlap say them again. */
+/** The latest changes of a book, to recognise their repeats in overlapping recordings. */
 export class AppliedChanges {
   readonly #timestamps = new Float64Array(REMEMBERED_MAX);
-  /** Of an ask negative, so that 0 and -0 differ for `Object.is`. */
+  /** Negative for asks. `Object.is` tells 0 and -0 apart. */
   readonly #prices = new Float64Array(REMEMBERED_MAX);
   readonly #sizes = new Float64Array(REMEMBERED_MAX);
   #count = 0;

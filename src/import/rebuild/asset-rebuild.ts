@@ -11,40 +11,40 @@ import { MIN_ORDER_SIZE } from '../../venue/market-status.ts';
 import type { RecordSink, SourceItem } from '../record-sink.ts';
 import { AppliedChanges } from './applied-changes.ts';
 import type { RebuildChecks } from './checks.ts';
-import { type FoundGap, GapWatch } from './gap-watch.ts';
+import { type FoundGap, GapTracker } from './gap-tracker.ts';
 import { HashSearch } from './hash-search.ts';
 import type { MarketTrades } from './market-trades.ts';
 import type { SnapshotPace } from './pace.ts';
 import { ReorderWindow, type Timed } from './reorder-window.ts';
 
-/** Messages are held back until one of the same asset is this much younger: on real captures the latest came 89 ms late. */
+/** A message waits until one of the same asset is this much later. In real captures messages arrive up to 89 ms late. */
 const WINDOW_MS = 2000;
-/** So many are held at most; beyond that the window is shorter. */
+/** Maximum number of waiting messages; with more, the window is shorter. */
 const WINDOW_EVENTS_MAX = 4096;
-/** So many late changes in a row are no stragglers: the input went back in time, another recording begins. */
+/** This number of late changes in a row means that the input went back in time: another recording begins. */
 const RESTART_CHANGES = 16;
-/** So many late messages are held at most before they are taken for stragglers. */
+/** Maximum number of late messages that wait for the decision whether another recording begins. */
 const LATE_MAX = 256;
-/** A snapshot of a whole interval (`--every 1s`) remembers so many of the messages that it is made of. */
+/** Maximum number of messages that a snapshot of an interval (`--every 1s`) is counted for. */
 const INTERVAL_ITEMS_MAX = 1024;
 
-/** Hashes of changes are tried once in so much time of the venue, and one after the other while they do not match. */
+/** Hashes of changes are checked once per this time of the venue, and every one after a mismatch. */
 const HASH_EVERY_MS = 100;
 /**
- * So many hashes in a row that do not match are no accident (messages of one millisecond have no known order, and a trade
- * may not have been recorded): after that they are tried seldom again, and the end of the book says that it drifted.
+ * After this number of mismatches in a row the book has drifted, which ends as a gap. Fewer may be chance: messages of one
+ * millisecond have no known order, and a trade may be missing.
  */
 const DRIFT_HASHES = 16;
 const BEFORE_FIRST_BOOK = 'a change before the first book of this asset';
 
-/** What an asset's book is stored under. */
+/** The series that an asset's book is stored in. */
 export interface AssetTarget {
   readonly conditionId: string;
   readonly outcome: Outcome;
   readonly assetId: string;
 }
 
-/** What arrives for one asset, with the item that it is counted as. A book has two parts of its item, all others one. */
+/** A message, or part of one, about one asset. A book ends two parts of its item, the others one. */
 export type AssetEvent = Timed & { readonly item: SourceItem } & (
     | { readonly kind: 'change'; readonly change: Change }
     | { readonly kind: 'book'; readonly message: BookMessage }
@@ -54,22 +54,22 @@ export type AssetEvent = Timed & { readonly item: SourceItem } & (
 type BookEvent = Extract<AssetEvent, { kind: 'book' }>;
 type ChangeEvent = Extract<AssetEvent, { kind: 'change' }>;
 
-/** What the events of one timestamp did. */
+/** The effect of all events of one timestamp. */
 interface Moment {
   readonly timestampMs: number;
   readonly hasBook: boolean;
   isChanged: boolean;
   droppedLevels: number;
-  /** Parts of the messages that the book of this time is made of. */
+  /** Items of the messages that changed the book. */
   readonly items: SourceItem[];
 }
 
 /**
- * The book of one asset, rebuilt from the messages about it: in the order of the venue's timestamps, and at ties with a full
- * book last. Each timestamp is settled as a whole, when it can no longer change: that is when messages become snapshots.
+ * Rebuilds the book of one asset from the messages about it, in the order of the venue's timestamps; at ties full books come
+ * last. All messages of one timestamp are applied together, once WINDOW_MS have passed, and become one snapshot.
  *
- * What does not agree opens a gap: from the last time at which the book was known to be right (a recorded book, or a hash
- * that it has) to the time at which it is right again.
+ * A contradiction opens a gap: from the last time at which the book was confirmed (by an equal recorded book or a matching hash)
+ * to the next one.
  */
 export class AssetRebuild {
   readonly #target: AssetTarget;
@@ -77,19 +77,19 @@ export class AssetRebuild {
   readonly #checks: RebuildChecks;
   readonly #hashes: HashSearch;
   readonly #window = new ReorderWindow<AssetEvent>();
-  #gaps: GapWatch;
+  #gaps: GapTracker;
   #late: AssetEvent[] = [];
   readonly #applied = new AppliedChanges();
   #newestMs = -1;
-  /** Everything up to here is settled. */
-  #settledMs = -1;
+  /** All messages up to this time are applied. */
+  #appliedMs = -1;
   #book: EditableBook | undefined;
   #firstBookMs = Infinity;
   /** The book after the last timestamp that changed it. */
   #latest: OrderBook | undefined;
   #emitted: OrderBook | undefined;
   #interval: Moment | undefined;
-  /** Whether any change came since the book was last known to be right. */
+  /** Whether a change was applied since the last confirmation. */
   #hasChanges = false;
   #hashTriedMs = -1;
   #hashesFailed = 0;
@@ -101,10 +101,10 @@ export class AssetRebuild {
     this.#every = every;
     this.#checks = checks;
     this.#hashes = new HashSearch(trades);
-    this.#gaps = new GapWatch(target.outcome);
+    this.#gaps = new GapTracker(target.outcome);
   }
 
-  /** How many messages are held back. */
+  /** Number of waiting messages. */
   get waiting(): number {
     return this.#window.length + this.#late.length;
   }
@@ -118,70 +118,70 @@ export class AssetRebuild {
       this.#late.push(event);
       const changes = this.#late.reduce((count, { kind }) => count + (kind === 'change' ? 1 : 0), 0);
       if (changes >= RESTART_CHANGES) this.#restart(sink);
-      else if (this.#late.length >= LATE_MAX) this.#endStragglers(sink);
+      else if (this.#late.length >= LATE_MAX) this.#finishLate(sink);
       return;
     }
     if (this.#late.length > 0) {
       if (this.#lateIsRecording()) this.#restart(sink);
-      else this.#endStragglers(sink);
+      else this.#finishLate(sink);
     }
     this.#window.push(event);
     this.#newestMs = Math.max(this.#newestMs, event.timestampMs);
-    const settledBefore = this.#newestMs - WINDOW_MS;
-    while (this.#window.length > WINDOW_EVENTS_MAX || (this.#window.firstMs ?? settledBefore) < settledBefore) {
+    const windowMs = this.#newestMs - WINDOW_MS;
+    while (this.#window.length > WINDOW_EVENTS_MAX || (this.#window.firstMs ?? windowMs) < windowMs) {
       this.#applyFirst(sink);
     }
   }
 
-  /** Applies what is held back for order; the book stays. */
+  /** Applies all waiting messages; the book stays. */
   drain(sink: RecordSink): void {
-    this.#endStragglers(sink);
+    this.#finishLate(sink);
     while (this.#window.length > 0) this.#applyFirst(sink);
   }
 
-  /** To be called when nothing more is expected: what is held back becomes records. */
+  /** Call it after the last message: everything that waits becomes records. */
   finish(sink: RecordSink): void {
     if (this.#lateIsRecording()) this.#restart(sink);
     this.drain(sink);
     this.#endInterval(sink);
-    const drift = `the hashes of the changes of ${this.#target.outcome} are not those of the book they lead to`;
-    if (this.#hasDrifted) this.#gaps.doubt(this.#settledMs, drift);
-    this.#addGap(this.#gaps.end(this.#settledMs), sink);
+    const drift = `the hashes of the changes of ${this.#target.outcome} do not match the rebuilt book`;
+    if (this.#hasDrifted) this.#gaps.doubt(this.#appliedMs, drift);
+    this.#addGap(this.#gaps.end(this.#appliedMs), sink);
   }
 
-  /** Whether it is a settled change once more: recordings may overlap, and share what they begin and end with. */
+  /** Whether a change was applied before: recordings may overlap. */
   #isRepeat(event: AssetEvent): boolean {
-    return event.kind === 'change' && this.#isSettled(event) && this.#applied.has(event.timestampMs, event.change);
+    return event.kind === 'change' && this.#isApplied(event) && this.#applied.has(event.timestampMs, event.change);
   }
 
-  /** Also where nothing of its time is settled: what is so late may begin an earlier recording. */
+  /** Whether its time is applied already, or it is later than the window allows: it may begin an earlier recording. */
   #isLate(event: AssetEvent): boolean {
-    return this.#isSettled(event) || event.timestampMs < this.#newestMs - WINDOW_MS;
+    return this.#isApplied(event) || event.timestampMs < this.#newestMs - WINDOW_MS;
   }
 
-  /** A book at the settled time still counts: it comes after everything else of its time. */
-  #isSettled({ timestampMs, isLast }: AssetEvent): boolean {
-    return isLast ? timestampMs < this.#settledMs : timestampMs <= this.#settledMs;
+  /** Whether its time is applied. A full book may still come at the latest applied time, because it is the last of its time. */
+  #isApplied({ timestampMs, isLast }: AssetEvent): boolean {
+    return isLast ? timestampMs < this.#appliedMs : timestampMs <= this.#appliedMs;
   }
 
-  /** Whether what is late makes books by itself. */
+  /** Whether the late messages are a recording of their own: a book and changes after it. */
   #lateIsRecording(): boolean {
     const firstBook = this.#late.findIndex((event) => event.kind === 'book');
     return firstBook >= 0 && this.#late.slice(firstBook).some((event) => event.kind === 'change');
   }
 
-  /** The input went back in time: the book up to here is finished, and the late messages begin another one. */
+  /** The input went back in time: finishes the book and starts another one with the late messages. */
   #restart(sink: RecordSink): void {
     const events = this.#late;
     this.#late = [];
     this.finish(sink);
     this.#newestMs = -1;
-    this.#settledMs = -1;
+    this.#appliedMs = -1;
     this.#book = undefined;
     this.#firstBookMs = Infinity;
     this.#latest = undefined;
     this.#emitted = undefined;
-    this.#gaps = new GapWatch(this.#target.outcome);
+    this.#gaps = new GapTracker(this.#target.outcome);
     this.#hashTriedMs = -1;
     this.#hashesFailed = 0;
     this.#hashesMatched = 0;
@@ -189,32 +189,35 @@ export class AssetRebuild {
     for (const event of events) this.push(event, sink);
   }
 
-  /** Late messages that others of the present follow: what they would have changed is settled. */
-  #endStragglers(sink: RecordSink): void {
+  /** Ends the late messages, which are too late to change the book. */
+  #finishLate(sink: RecordSink): void {
     const events = this.#late;
     this.#late = [];
     for (const event of events) {
-      if (!this.#isSettled(event)) this.#window.push(event);
-      else if (event.kind === 'change') this.#lose(event, sink);
+      if (!this.#isApplied(event)) this.#window.push(event);
+      else if (event.kind === 'change') this.#rejectLate(event, sink);
       else if (event.kind === 'book') this.#keepLateBook(event, sink);
       else sink.finish(event.item);
     }
   }
 
-  #lose(event: ChangeEvent, sink: RecordSink): void {
+  #rejectLate(event: ChangeEvent, sink: RecordSink): void {
     const { timestampMs, item } = event;
     if (timestampMs <= this.#firstBookMs) {
-      // The first book has it.
+      // The first book contains the change.
       if (this.#firstBookMs - timestampMs <= WINDOW_MS) sink.finish(item);
       else sink.reject(item, BEFORE_FIRST_BOOK);
       return;
     }
     const lateMs = this.#newestMs - timestampMs;
-    sink.reject(item, `the change arrived ${lateMs} ms behind a later one: the book of its time is settled`);
-    this.#gaps.lose(timestampMs, this.#settledMs);
+    sink.reject(
+      item,
+      `the change arrived ${lateMs} ms late, more than the ${WINDOW_MS} ms that are allowed: it is left out and opens a gap`,
+    );
+    this.#gaps.miss(timestampMs, this.#appliedMs);
   }
 
-  /** A full book needs no other message: it is kept at its own time, however late it comes. */
+  /** A full book needs no other message: it is stored at its own time, however late it is. */
   #keepLateBook({ message, item }: BookEvent, sink: RecordSink): void {
     if (this.#judge(message, undefined) === 'damaged') {
       this.#refuse(item, sink);
@@ -232,7 +235,7 @@ export class AssetRebuild {
     if (this.#interval !== undefined && !this.#isOneInterval(this.#interval.timestampMs, timestampMs)) {
       this.#endInterval(sink);
     }
-    this.#settledMs = timestampMs;
+    this.#appliedMs = timestampMs;
     for (const event of events) this.#apply(event, moment, sink);
     this.#checkBest(events, sink);
     this.#checkChangeHash(events, timestampMs, sink);
@@ -246,7 +249,7 @@ export class AssetRebuild {
     } else if (event.kind === 'book') {
       this.#applyBook(event, moment, sink);
     } else if (event.kind === 'tick') {
-      // The book goes on: a finer tick allows new prices and takes none away.
+      // The book stays: a finer tick allows new prices and removes none.
       this.#hashes.noteTick(event.tickSize);
       sink.finish(event.item);
     }
@@ -256,15 +259,18 @@ export class AssetRebuild {
     const { item, change } = event;
     const { isBid, price, size } = change;
     if (this.#book !== undefined && size > 0 && !this.#book.hasRoomFor(isBid, price)) {
-      sink.reject(item, `the book has ${LEVELS_MAX} levels on this side already: it takes no more`);
-      this.#gaps.doubt(moment.timestampMs, `a book of ${this.#target.outcome} grew past ${LEVELS_MAX} levels`);
+      sink.reject(
+        item,
+        `the book has the maximum of ${LEVELS_MAX} levels on this side: the change is left out and opens a gap`,
+      );
+      this.#gaps.doubt(moment.timestampMs, `a book of ${this.#target.outcome} had more than ${LEVELS_MAX} levels`);
     } else if (this.#book !== undefined) {
       this.#applied.add(moment.timestampMs, change);
       if (this.#book.set(isBid, price, size)) moment.isChanged = true;
       this.#hasChanges = true;
       moment.items.push(item);
     } else if (moment.hasBook || this.#window.some((event) => event.kind === 'book')) {
-      // The first book follows at once and has it.
+      // The first book follows at once and contains the change.
       sink.finish(item);
     } else {
       sink.reject(item, BEFORE_FIRST_BOOK);
@@ -288,7 +294,7 @@ export class AssetRebuild {
     if (!isFirst) this.#checks.booksCompared += 1;
     if (isEqual) this.#checks.booksEqual += 1;
     if (isFirst || isEqual) {
-      // The book is right, and all hashes said that it was not: they are not to be relied on.
+      // The book is right although no hash matched: the hashes are unreliable.
       if (this.#hashesFailed >= DRIFT_HASHES) this.#hashesMatched = 0;
       this.#confirm(timestampMs, sink);
       sink.finish(item);
@@ -306,20 +312,20 @@ export class AssetRebuild {
     moment.items.push(item);
   }
 
-  /** Both parts of a book's item end. */
+  /** Rejects a damaged book: ends both parts of its item. */
   #refuse(item: SourceItem, sink: RecordSink): void {
     this.#checks.booksDamaged += 1;
-    sink.reject(item, 'the book is damaged: its hash is not that of its levels');
+    sink.reject(item, 'the book is damaged: its hash does not match its levels');
     sink.finish(item);
   }
 
-  /** The rebuilt book is the venue's at this time. */
+  /** The rebuilt book equals the venue's at this time. */
   #confirm(timestampMs: number, sink: RecordSink): void {
     this.#addGap(this.#gaps.confirm(timestampMs), sink);
     this.#startAgain();
   }
 
-  /** What spoke against the book before says nothing about the one that is there now. */
+  /** Evidence against an earlier book does not count against the current one. */
   #startAgain(): void {
     this.#hasChanges = false;
     this.#hashesFailed = 0;
@@ -398,18 +404,18 @@ export class AssetRebuild {
       }
       if (event.kind !== 'best') continue;
       if (book !== undefined) sink.finish(event.item);
-      else sink.reject(event.item, 'best prices without sizes, and no book of this asset to compare them with');
+      else sink.reject(event.item, 'best prices have no sizes: they only check a book, and this asset has no book yet');
     }
   }
 
-  /** A change's hash is that of the book after it: one that matches proves the book right, another proves nothing. */
+  /** A change has the hash of the book after it: a match confirms the book, a mismatch proves nothing. */
   #checkChangeHash(events: readonly AssetEvent[], timestampMs: number, sink: RecordSink): void {
     const isDue = timestampMs - this.#hashTriedMs >= HASH_EVERY_MS;
     const isUrgent = this.#hashesMatched > 0 && this.#hashesFailed > 0 && this.#hashesFailed < DRIFT_HASHES;
     if (!isDue && !isUrgent) return;
     const hashes = new Set<string>();
     for (const event of events) {
-      // The hash of a book that is here too was checked with it.
+      // A recorded book of the same time was already checked by its own hash.
       if (event.kind === 'book') return;
       if (event.kind === 'change' && event.change.hash !== undefined) hashes.add(event.change.hash);
     }
@@ -417,7 +423,7 @@ export class AssetRebuild {
     if (hashes.size === 0 || book === undefined) return;
     this.#hashTriedMs = timestampMs;
     this.#checks.changeHashesTried += 1;
-    // With the last failure that is looked into, any price is tried: the last trade may not have been recorded.
+    // The last try uses every price: the last trade may not have been recorded.
     const isLastTry = this.#hashesFailed === DRIFT_HASHES - 1;
     if (this.#hashes.isOneOf(hashes, this.#hashed(book, timestampMs), isLastTry)) {
       this.#checks.changeHashesVerified += 1;
@@ -436,13 +442,13 @@ export class AssetRebuild {
   }
 
   /**
-   * What a book's hash says about it. `rebuilt`: the book that the changes lead to, where it is another one: when the hash is that
-   * one's, the recorded book is damaged and the rebuilt one right. Beyond that a hash that does not match proves damage
-   * only where the message states all it depends on, and other such hashes were found right.
+   * Judges a recorded book by its hash. `rebuilt`: the book that the changes lead to, if it differs: if the hash matches it, the
+   * recorded book is damaged and the rebuilt one is right. Otherwise a mismatch proves damage only if the message states everything
+   * that the hash depends on, and other hashes of such messages matched.
    */
   #judge({ claim, book }: BookMessage, rebuilt: OrderBook | undefined): 'kept' | 'damaged' | 'rebuilt is right' {
     if (claim === undefined) return 'kept';
-    // Recorders may have put the best level first, or written the numbers in their own way.
+    // The recorder may have changed the order of levels or the spelling of numbers.
     if (this.#hashes.isHashOf(claim) || this.#hashes.isHashOf(claim, book)) {
       this.#checks.hashesVerified += 1;
       if (claim.isComplete) this.#checks.completeHashesVerified += 1;

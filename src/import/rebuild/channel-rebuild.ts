@@ -22,20 +22,20 @@ import { RebuildChecks } from './checks.ts';
 import { MarketTrades } from './market-trades.ts';
 import type { SnapshotPace } from './pace.ts';
 
-/** So many assets have a book at a time; of others the one whose last message is oldest is finished and forgotten. */
+/** Maximum number of assets with a book in memory. With more, the asset whose last message is oldest is finished. */
 const ASSETS_MAX = 4096;
 const MARKETS_MAX = 4096;
-/** So many messages of all assets are held back for order. */
+/** Maximum number of waiting messages of all assets. */
 const WAITING_MAX = 262_144;
 
 /**
- * Rebuilds the books of all assets from the messages of the venue's market channel, within bounded memory: counts the messages,
- * finds the asset of each and hands it to the rebuild of that asset.
+ * Rebuilds the books of all assets from the messages of the venue's market channel, in bounded memory: counts the messages and
+ * passes each to the AssetRebuild of its asset.
  */
 export class ChannelRebuild {
   readonly #checks = new RebuildChecks();
   readonly #every: SnapshotPace;
-  /** The one whose last message is oldest comes first. */
+  /** By asset id; the asset whose last message is oldest comes first. */
   readonly #assets = new Map<string, AssetRebuild>();
   /** By conditionId. */
   readonly #trades = new Map<string, MarketTrades>();
@@ -45,7 +45,7 @@ export class ChannelRebuild {
     this.#every = every;
   }
 
-  /** Makes records of everything that is held back. */
+  /** Call it after the last message: everything that waits becomes records. */
   finish(sink: RecordSink): void {
     for (const asset of this.#assets.values()) asset.finish(sink);
     this.#assets.clear();
@@ -57,7 +57,7 @@ export class ChannelRebuild {
     return this.#checks.notes();
   }
 
-  /** False when the frame is no message of the venue's market channel that is known here: nothing was counted then. */
+  /** False, without counting anything, if the frame is not a known message of the venue's market channel. */
   take(frame: Fields, line: number, sink: RecordSink): boolean {
     const kind = bookKind(frame);
     if (kind !== undefined) {
@@ -73,11 +73,11 @@ export class ChannelRebuild {
     return true;
   }
 
-  /** `read`: undefined for a market of another kind, which the venue announces on every channel too. */
+  /** `read` returns undefined for other than up-or-down markets, which the venue announces on every channel. */
   #takeMarket(kind: string, line: number, sink: RecordSink, read: () => MarketStatement | undefined): void {
     const statement = attempt(read);
     if (statement === undefined) {
-      sink.ignore(`${kind} of another kind`);
+      sink.ignore(`${kind} of another market type`);
       return;
     }
     sink.take(kind, line, () => [{ type: 'market', statement: attempted(statement) }]);
@@ -87,10 +87,10 @@ export class ChannelRebuild {
     if (kind === 'book') this.#takeBook(frame, sink.item(kind, line, 2), sink);
     else if (kind === 'price_change') this.#takeChanges(frame, line, sink);
     else if (kind === 'last_trade_price') sink.take(kind, line, () => [this.#trade(frame, sink)]);
-    else this.#takeWord(kind, frame, sink.item(kind, line), sink);
+    else this.#takeTickOrBest(kind, frame, sink.item(kind, line), sink);
   }
 
-  /** One part for the book, one for what comparing it brings to light. */
+  /** Its item has one part for the book and one for the gap that the book may reveal. */
   #takeBook(frame: Fields, item: SourceItem, sink: RecordSink): void {
     const isTaken = this.#orReject(item, sink, () => {
       const message = bookMessage(frame);
@@ -101,7 +101,7 @@ export class ChannelRebuild {
     if (!isTaken) sink.finish(item);
   }
 
-  /** A part for each change: they are of different assets. */
+  /** Its item has a part per change: they may be about different assets. */
   #takeChanges(frame: Fields, line: number, sink: RecordSink): void {
     const changes = rawChanges(frame);
     const item = sink.item('price_change', line, Math.max(1, changes.length));
@@ -116,7 +116,7 @@ export class ChannelRebuild {
     }
   }
 
-  #takeWord(kind: 'tick_size_change' | 'best_bid_ask', frame: Fields, item: SourceItem, sink: RecordSink): void {
+  #takeTickOrBest(kind: 'tick_size_change' | 'best_bid_ask', frame: Fields, item: SourceItem, sink: RecordSink): void {
     this.#orReject(item, sink, () => {
       const target = this.#targetOf(assetOf(frame), sink);
       const moment = { timestampMs: timestampOf(frame), isLast: false, item };
@@ -186,7 +186,7 @@ export class ChannelRebuild {
     asset?.drain(sink);
   }
 
-  /** Ends one part of the item when the work throws 'rejected-record'; whether it did not. */
+  /** Runs `work`. If it throws 'rejected-record', ends one part of the item and returns false. */
   #orReject(item: SourceItem, sink: RecordSink, work: () => undefined): boolean {
     const failure = attempt(work);
     if (failure === undefined) return true;
@@ -197,12 +197,12 @@ export class ChannelRebuild {
 
 function unknownAsset(assetId: string, market: string | undefined, sink: RecordSink): string {
   if (market === undefined) {
-    return `asset ${assetId} is of no market that is known or earlier in the input: import its metadata first, or name a file with it (--markets)`;
+    return `asset ${assetId} belongs to no known market: import its market record first, or name a file with it (--markets)`;
   }
   const known = sink.markets.byConditionId(market);
   if (known === undefined) return unknownMarket(market);
   if (known.clobTokenIds.includes('0')) {
-    return `no recording says whether asset ${assetId} of market ${market} is up or down: import its metadata first, or name a file with it (--markets)`;
+    return `no recording states whether asset ${assetId} of market ${market} is up or down: import its market record first, or name a file with it (--markets)`;
   }
   return `asset ${assetId} is neither ${known.clobTokenIds[0]} (up) nor ${known.clobTokenIds[1]} (down), the assets of market ${market}`;
 }

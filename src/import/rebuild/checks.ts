@@ -1,31 +1,34 @@
-/** What was compared while books were rebuilt, and how it came out. */
+/** Counts the comparisons of rebuilt books with the recording. */
 export class RebuildChecks {
-  /** Recorded books of assets whose book was known from what came before, and how many equalled it. */
+  /** Recorded books of assets with a rebuilt book. */
   booksCompared = 0;
+  /** Compared books that equalled the rebuilt one. */
   booksEqual = 0;
-  /** Recorded books whose hash was found to be that of their levels. */
+  /** Recorded books whose hash matches their levels. */
   hashesVerified = 0;
-  /** Those among them whose message states everything that the hash depends on. */
+  /** Verified books whose message states everything that the hash depends on. */
   completeHashesVerified = 0;
-  /** Recorded books whose hash depends on more than the recording says. */
+  /** Recorded books whose hash depends on more than the recording has. */
   hashesUnverifiable = 0;
   /** Recorded books whose hash proves that their levels are not what the venue sent. */
   booksDamaged = 0;
-  /** Stated best prices, and how many differed from the rebuilt book at their time. */
+  /** Stated best prices that were compared with the rebuilt book of their time. */
   bestCompared = 0;
+  /** Compared best prices that differed. */
   bestMismatches = 0;
-  /** Hashes of changes that were tried (a sample of them), and how many were found to be that of the rebuilt book. */
+  /** Hashes of changes that were checked: a sample. */
   changeHashesTried = 0;
+  /** Checked hashes of changes that match the rebuilt book. */
   changeHashesVerified = 0;
 
-  /** One sentence for a report; none when nothing was compared. */
+  /** One sentence for the report; none if nothing was compared. */
   notes(): readonly string[] {
     const hashed = this.hashesVerified + this.hashesUnverifiable + this.booksDamaged;
     if (this.booksCompared + hashed + this.bestCompared === 0) return [];
     return [
       `${this.booksEqual} of ${this.booksCompared} later recorded books equal the book rebuilt from the changes; ` +
         `${this.hashesVerified} of ${hashed} book hashes verified, ${this.booksDamaged} books damaged; ` +
-        `${this.changeHashesVerified} of ${this.changeHashesTried} hashes of changes verified, of those that were tried; ` +
+        `${this.changeHashesVerified} of ${this.changeHashesTried} checked hashes of changes verified; ` +
         `${this.bestMismatches} of ${this.bestCompared} stated best prices differ from the rebuilt book`,
     ];
   }

@@ -3,20 +3,20 @@ import { BookHasher, type HashedBook, hashedLevels, tradePriceText } from '../..
 import type { HashClaim } from '../../venue/book-message-parser.ts';
 import type { MarketTrades } from './market-trades.ts';
 
-/** So often in vain is the last trade's price searched among all prices there are. */
-const SEARCHES_IN_VAIN_MAX = 3;
+/** After this number of failures in a row the last trade's price is no longer searched among all prices. */
+const FAILED_SEARCHES_MAX = 3;
 const TICK_SIZES = ['0.01', '0.001'];
 const EVERY_PRICE = Array.from({ length: 999 }, (_, index) => tradePriceText((index + 1) / 1000));
 
 /**
- * Finds out whether a book has a hash, though the tick and the last trade's price, which the hash depends on, are not said with it:
- * a match proves both. What matched is tried first the next time.
+ * Checks whether a book has a hash. The hash also depends on the tick and the last trade's price, which messages do not state: they
+ * are searched, and a match proves both. The values that matched are tried first the next time.
  */
 export class HashSearch {
   readonly #trades: MarketTrades;
   #tickSize: string | undefined;
   #lastTradePrice: string | undefined;
-  #searchesInVain = 0;
+  #failedSearches = 0;
 
   constructor(trades: MarketTrades) {
     this.#trades = trades;
@@ -26,10 +26,10 @@ export class HashSearch {
     this.#tickSize = tickSize;
   }
 
-  /** Whether the hash that a recorded book came with is its own; with `levels`, whether it is that of another book instead. */
+  /** Whether the hash of a recorded book matches its own levels or, if given, `levels` instead. */
   isHashOf({ hash, hashed, tickSize, lastTradePrice }: HashClaim, levels?: OrderBook): boolean {
     const other = levels === undefined ? undefined : hashedLevels(levels);
-    // Of the levels that were stated it was asked before.
+    // The book's own levels were checked before.
     if (other !== undefined && other.bids === hashed.bids && other.asks === hashed.asks) return false;
     const hasher = new BookHasher({ ...hashed, ...other });
     const wanted = new Set([hash]);
@@ -39,20 +39,20 @@ export class HashSearch {
     return this.#isFoundAnywhere(hasher, wanted, tickSize === undefined ? TICK_SIZES : [tickSize]);
   }
 
-  /** Whether a book has one of the hashes; `thoroughly`: with any last trade's price, else with one that is likely. */
+  /** Whether a book has one of the hashes. `thoroughly`: tries every price of the last trade, not only likely ones. */
   isOneOf(hashes: ReadonlySet<string>, book: HashedBook, thoroughly: boolean): boolean {
     const hasher = new BookHasher(book);
     if (this.#isFound(hasher, hashes, this.#likelyPrices(Number(book.timestamp)), this.#likelyTicks())) return true;
     if (thoroughly) return this.#isFound(hasher, hashes, EVERY_PRICE, TICK_SIZES);
-    // Nothing is likely as long as no trade is known.
+    // No price is likely while no trade is known.
     return this.#lastTradePrice === undefined && this.#isFoundAnywhere(hasher, hashes, TICK_SIZES);
   }
 
-  /** A thousand prices take a millisecond: given up when it is in vain a few times running. */
+  /** Tries a thousand prices, which takes a millisecond; stops trying after FAILED_SEARCHES_MAX failures in a row. */
   #isFoundAnywhere(hasher: BookHasher, hashes: ReadonlySet<string>, tickSizes: readonly string[]): boolean {
-    if (this.#searchesInVain >= SEARCHES_IN_VAIN_MAX) return false;
+    if (this.#failedSearches >= FAILED_SEARCHES_MAX) return false;
     const isFound = this.#isFound(hasher, hashes, EVERY_PRICE, tickSizes);
-    this.#searchesInVain = isFound ? 0 : this.#searchesInVain + 1;
+    this.#failedSearches = isFound ? 0 : this.#failedSearches + 1;
     return isFound;
   }
 

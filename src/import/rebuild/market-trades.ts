@@ -1,15 +1,15 @@
 import { tradePriceText } from '../../venue/book-hash.ts';
 
-/** So many trades of a market are remembered: about a quarter of a minute where trading is busy. */
+/** Trades kept per market: about 15 seconds of busy trading. */
 const TRADES_MAX = 256;
 
-/** Trades that count for a book: it is stamped about 20 ms before the message of the trade that changed it. */
+/** The times of trades that may belong to a book, which usually has a timestamp 20 ms before its trade's. */
 const AFTER_MS = 250;
 const BEFORE_MS = 100;
 const USUAL_DELAY_MS = 20;
 const NEAR_MAX = 8;
 
-/** The last trades of one market, of both outcomes: what the hashes of its books depend on. */
+/** The latest trades of both outcomes of one market. The hashes of its books depend on their prices. */
 export class MarketTrades {
   readonly #trades: { readonly timestampMs: number; readonly price: number }[] = [];
 
@@ -21,8 +21,8 @@ export class MarketTrades {
   }
 
   /**
-   * The prices that a book of `timestampMs` may have as its last trade's, as the hash has them: of the trades around that time,
-   * most likely first. A trade that mints or merges both outcomes is sent with the price of one and hashed with that of the other.
+   * Likely prices of the last trade of a book at `timestampMs`, most likely first, in the hash's notation. Each trade gives two: one
+   * that mints or merges both outcomes is sent with the price of one outcome and hashed with that of the other.
    */
   pricesAround(timestampMs: number): string[] {
     const expectedMs = timestampMs + USUAL_DELAY_MS;

@@ -1,4 +1,4 @@
-/** How densely recorded changes of a book become snapshots: every one, or the last of each so many milliseconds. */
+/** How often changes of a book become snapshots: every change, or the last one per interval of this number of milliseconds. */
 export type SnapshotPace = 'change' | number;
 
 const PACE = /^(\d{1,6})(ms|s)$/;

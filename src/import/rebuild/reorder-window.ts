@@ -1,11 +1,11 @@
-/** What a window puts in order. */
+/** An event with a timestamp. */
 export interface Timed {
   readonly timestampMs: number;
-  /** Comes after all others of its timestamp. */
+  /** Whether it comes after all others of its timestamp. */
   readonly isLast: boolean;
 }
 
-/** Events that arrived out of order, by their timestamps; at ties in the order of arrival, but those that are last after the others. */
+/** Sorts events by timestamp; at ties the `isLast` ones come last, otherwise in the order of arrival. */
 export class ReorderWindow<E extends Timed> {
   readonly #events: E[] = [];
 
@@ -13,7 +13,7 @@ export class ReorderWindow<E extends Timed> {
     return this.#events.length;
   }
 
-  /** The timestamp of the first event. Undefined when there is none. */
+  /** The timestamp of the first event; undefined if there is none. */
   get firstMs(): number | undefined {
     return this.#events[0]?.timestampMs;
   }
@@ -26,7 +26,7 @@ export class ReorderWindow<E extends Timed> {
     else events.splice(at, 0, event);
   }
 
-  /** Takes the first event and all that share its timestamp. Empty when there is none. */
+  /** Takes the first event and all others of its timestamp; empty if there is none. */
   takeFirst(): E[] {
     const events = this.#events;
     let count = 0;
@@ -34,9 +34,8 @@ export class ReorderWindow<E extends Timed> {
     return events.splice(0, count);
   }
 
-  /** Whether any event that is waiting fits. */
-  some(fits: (event: E) => boolean): boolean {
-    return this.#events.some(fits);
+  some(isMatch: (event: E) => boolean): boolean {
+    return this.#events.some(isMatch);
   }
 }
 

@@ -20,8 +20,8 @@ test('only a market record says which outcome an asset is: without one its books
   const books = join(directory.path, 'books.parquet');
   writeFileSync(books, Buffer.from(parquetWriteBuffer({ columnData: [{ name: 'raw_data', data, type: 'STRING' }] })));
   using place = temporaryArchive();
-  const missing = `market ${CONDITION_ID} is: put a markets.ndjson beside the file or name one with --markets`;
-  const reasonOf = (asset: string) => `no market record says which outcome asset ${asset} of ${missing}`;
+  const missing = `market ${CONDITION_ID}: put a markets.ndjson next to the file or name one with --markets`;
+  const reasonOf = (asset: string) => `no market record states the outcome of asset ${asset} of ${missing}`;
   const without = await importPaths(place.archive, books);
   expect(without.rejections.map(({ reason }) => reason)).toEqual([UP_ASSET, DOWN_ASSET, '7'].map(reasonOf));
   expect(without.total.stored).toBe(0);

@@ -236,7 +236,7 @@ describe('an hour of PMXT', () => {
       'price_change',
       /more than 15 digits$/,
     ],
-    ['an event of no kind', { offsetMs: 1, event_type: 'order' }, 'unknown', /^event_type "order" is not known here$/],
+    ['an event of no kind', { offsetMs: 1, event_type: 'order' }, 'unknown', /^event_type "order" is unknown$/],
   ])('%s are rejected with their row, the others stay', async (_, row, kind, reason) => {
     const { sink, up } = await read([FIRST, row, change(9, 'BUY', '0.4900', '1')]);
     const rejected = sink.items.filter((item) => item.reasons.length > 0);
@@ -280,7 +280,7 @@ describe('imported as a file', () => {
     const { total, rejections } = await importPaths(place.archive, path);
     expect(total).toMatchObject({ read: 1, rejected: 1, ignored: 2 });
     expect(rejections[0]?.reason).toBe(
-      'none of the 2 rows belongs to a market that is known: import the metadata of the wanted markets first, or name a file with it (--markets)',
+      'none of the 2 rows belongs to a known market: import the market records that you want first, or name a file with them (--markets)',
     );
   });
 

@@ -175,7 +175,7 @@ describe('a row is refused, with one reason, and the next one loads:', () => {
     ['market_end_ts is not a time', { market_end_ts: 'later' }],
     ['coin is stated as btc and as sol', { coin: 'sol' }],
     ['up_token_id is not a string of decimal digits', { up_token_id: '0x11' }],
-    ['up_token_id and down_token_id are one asset', { down_token_id: '11' }],
+    ['up_token_id and down_token_id are the same asset', { down_token_id: '11' }],
     ['up_book_ts is missing', { up_book_ts: '' }],
     ['up_book_ts is missing', { up_book_ts: '-1' }],
     ['up_book_ts 1776323405 looks like Unix seconds', { up_book_ts: '1776323405' }],

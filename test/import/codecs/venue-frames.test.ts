@@ -203,7 +203,12 @@ describe('messages that cannot be kept', () => {
     ['a line that is not JSON', '{"event_type":"book"', 'unknown', /^the line is not JSON$/],
     ['a frame that is not JSON', { payload: '{"event_type":' }, 'unknown', /^the frame in the line is not JSON$/],
     ['a number as a frame', { payload: '17' }, 'unknown', /not a JSON object/],
-    ['a type that nobody knows', { ...FIRST, event_type: 'order' }, 'unknown', /^event_type "order" is not a message/],
+    [
+      'a type that nobody knows',
+      { ...FIRST, event_type: 'order' },
+      'unknown',
+      /^event_type "order" is not a known message/,
+    ],
     ['an object that nobody knows', { hello: 1 }, 'unknown', /^the object is neither/],
     ['a book without bids', { ...FIRST, bids: undefined }, 'book', /^bids is missing/],
     ['a book with a price twice', book(0, '0.4:1 0.4:2', ''), 'book', /^bids has the price 0.4 twice$/],
@@ -236,7 +241,7 @@ describe('messages that cannot be kept', () => {
       'a market that nobody stated',
       { ...FIRST, market: unknown, asset_id: '77' },
       'book',
-      /^market 0x7{64} is neither known nor earlier in the input: import its metadata first, or name a file with it \(--markets\)$/,
+      /^market 0x7{64} is unknown: import its market record first, or name a file with it \(--markets\)$/,
     ],
     ['an asset of another market', { ...FIRST, market: unknown }, 'book', /belongs to market 0xab12.*, not to 0x77/],
     [
@@ -365,7 +370,7 @@ describe('markets in the stream', () => {
     const { sink, reasons } = await read([
       [FIRST, { ...announcement, slug: 'will-it-rain' }, { ...announcement, outcomes: ['Yes', 'No'] }],
     ]);
-    expect(sink.ignored).toEqual({ 'new_market of another kind': 1 });
+    expect(sink.ignored).toEqual({ 'new_market of another market type': 1 });
     expect(reasons).toEqual(['outcomes is not up and down']);
   });
 
@@ -383,7 +388,7 @@ describe('markets in the stream', () => {
       },
     ]);
     const { reasons } = await read([[resolved]], { isKnown: false });
-    expect(reasons[0]).toStartWith(`market ${CONDITION_ID} is neither known`);
+    expect(reasons[0]).toStartWith(`market ${CONDITION_ID} is unknown`);
   });
 
   test('one that is resolved without having been announced is taken from what the message describes', async () => {
@@ -399,7 +404,7 @@ describe('markets in the stream', () => {
     );
     expect(reasons).toEqual([]);
     expect(up).toEqual([FIRST_SEEN]);
-    expect(sink.ignored).toEqual({ 'market_resolved of another kind': 1 });
+    expect(sink.ignored).toEqual({ 'market_resolved of another market type': 1 });
     const settled = { winner: 'down', closed: true, resolvedMs: START_MS + 320_000 } as const;
     const statement = { ...MARKET.statement, marketId: '2103900', eventId: '427637', ...settled };
     expect(sink.recordsOf('market')).toEqual([{ type: 'market', statement }]);
@@ -411,7 +416,7 @@ describe('markets in the stream', () => {
     sink.markets.learn({ ...MARKET.statement, clobTokenIds: ['0', '0'] });
     await readAll(venueFrames({ every: 'change' }), sink, [json(FIRST)]);
     expect(sink.reasons()).toEqual([
-      `no recording says whether asset ${UP_ASSET} of market ${CONDITION_ID} is up or down: import its metadata first, or name a file with it (--markets)`,
+      `no recording states whether asset ${UP_ASSET} of market ${CONDITION_ID} is up or down: import its market record first, or name a file with it (--markets)`,
     ]);
   });
 });
@@ -450,7 +455,7 @@ describe('a recorded book that is not the rebuilt one', () => {
       ],
     ]);
     expect(gaps).toEqual([
-      { from: 0, to: 90, reason: '2 recorded books of up in a row differ from what was recorded before them' },
+      { from: 0, to: 90, reason: '2 consecutive recorded books of up differ from the changes before them' },
     ]);
   });
 
@@ -484,7 +489,7 @@ describe('a recorded book that is not the rebuilt one', () => {
     const { gaps, reasons, up } = await read([
       [FIRST, change(50, buy('0.48', '31')), damaged, change(60, buy('0.48', '32'))],
     ]);
-    expect(reasons).toEqual(['the book is damaged: its hash is not that of its levels']);
+    expect(reasons).toEqual(['the book is damaged: its hash does not match its levels']);
     expect(gaps).toEqual([]);
     expect(bestBids(up)).toBe('0 0.48:30, 50 0.48:31, 60 0.48:32');
   });
@@ -502,7 +507,7 @@ describe('a recorded book that is not the rebuilt one', () => {
     const { gaps, reasons, notes } = await read([
       [first, damaged, change(60, buy('0.48', '31')), book(70, '0.4:10 0.48:31', ASKS)],
     ]);
-    expect(reasons).toEqual(['the book is damaged: its hash is not that of its levels']);
+    expect(reasons).toEqual(['the book is damaged: its hash does not match its levels']);
     expect(gaps).toEqual([{ from: 0, to: 70, reason: 'a recorded book of up is damaged' }]);
     expect(notes[0]).toContain('1 of 2 book hashes verified, 1 books damaged');
   });
@@ -570,7 +575,7 @@ describe('the hash of a change', () => {
   test('says that the book has drifted when none matches any more, though no other book comes', async () => {
     const { gaps } = await read([[FIRST, ...changes(1, 40, (second) => second < 10)]]);
     expect(gaps).toEqual([
-      { from: 9000, to: 39_000, reason: 'the hashes of the changes of up are not those of the book they lead to' },
+      { from: 9000, to: 39_000, reason: 'the hashes of the changes of up do not match the rebuilt book' },
     ]);
   });
 
@@ -608,7 +613,9 @@ describe('messages that arrive late', () => {
         change(7000, buy('0.1', '4')),
       ],
     ]);
-    expect(reasons).toEqual(['the change arrived 3300 ms behind a later one: the book of its time is settled']);
+    expect(reasons).toEqual([
+      'the change arrived 3300 ms late, more than the 2000 ms that are allowed: it is left out and opens a gap',
+    ]);
     expect(gaps).toEqual([{ from: 700, to: 6000, reason: 'a change of up arrived too late' }]);
   });
 
@@ -625,8 +632,10 @@ describe('messages that arrive late', () => {
         book(60, BIDS, ASKS),
       ],
     ]);
-    expect(reasons).toEqual(['the book has 10001 levels on this side already: it takes no more']);
-    expect(gaps).toEqual([{ from: 0, to: 60, reason: 'a book of up grew past 10001 levels' }]);
+    expect(reasons).toEqual([
+      'the book has the maximum of 10001 levels on this side: the change is left out and opens a gap',
+    ]);
+    expect(gaps).toEqual([{ from: 0, to: 60, reason: 'a book of up had more than 10001 levels' }]);
     expect(up.map(({ bids }) => bids.length)).toEqual([10_000, 10_001, 10_001, 10_000, 10_001, 2]);
   });
 

@@ -2,7 +2,7 @@ import type { Gap } from '../../domain/gap.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { SourceItem } from '../record-sink.ts';
 
-/** A time in which the rebuilt book was not the venue's, and the message that shows it, if that has a part for it. */
+/** A time range in which the rebuilt book was not the venue's, and the item of the message that revealed it, if it has one. */
 export interface FoundGap {
   readonly gap: Gap;
   readonly item: SourceItem | undefined;
@@ -12,26 +12,26 @@ interface OpenGap {
   fromMs: number;
   toMs: number;
   readonly reason: string;
-  /** Recorded books in a row that differed. */
+  /** Number of consecutive recorded books that differed. */
   books: number;
-  /** It lasts until the book is confirmed again, not only until `toMs`. */
+  /** Whether it lasts until the next confirmation, not only until `toMs`. */
   isRunning: boolean;
   item: SourceItem | undefined;
 }
 
-/** Knows when a rebuilt book was the venue's. A gap, or several in a row, lasts from such a time to the next one. */
-export class GapWatch {
+/** Tracks when a rebuilt book was confirmed to be the venue's. A gap lasts from one confirmation to the next. */
+export class GapTracker {
   readonly #outcome: Outcome;
-  #goodMs = -1;
+  #confirmedMs = -1;
   #gap: OpenGap | undefined;
 
   constructor(outcome: Outcome) {
     this.#outcome = outcome;
   }
 
-  /** A recorded book, or a hash, says that the rebuilt book is right at this time. Returns the gap that this ends. */
+  /** A recorded book or a hash confirms the rebuilt book at this time. Returns the gap that this ends. */
   confirm(timestampMs: number): FoundGap | undefined {
-    this.#goodMs = timestampMs;
+    this.#confirmedMs = timestampMs;
     const gap = this.#gap;
     if (gap === undefined) return undefined;
     const isEnded = gap.isRunning ? timestampMs > gap.fromMs : timestampMs > gap.toMs;
@@ -39,12 +39,12 @@ export class GapWatch {
   }
 
   /**
-   * A recorded book differs from the rebuilt one at so many prices, and takes its place. `hasChanges`: whether any change was
-   * recorded since the book was last known to be right. False when the item's part for it is not needed.
+   * A recorded book differs from the rebuilt one in `levels` prices and replaces it. `hasChanges`: whether a change was recorded
+   * since the last confirmation. False if the gap does not need the item's part.
    */
   disagree(timestampMs: number, levels: number, hasChanges: boolean, item: SourceItem): boolean {
-    const fromMs = this.#goodMs;
-    this.#goodMs = timestampMs;
+    const fromMs = this.#confirmedMs;
+    this.#confirmedMs = timestampMs;
     const gap = this.#gap;
     if (gap === undefined) {
       const what = `${levels} ${levels === 1 ? 'level' : 'levels'}`;
@@ -59,26 +59,26 @@ export class GapWatch {
     return isNeeded;
   }
 
-  /** Something is known to be missing or wrong before `timestampMs`; until the next confirmation nobody knows. */
+  /** Something is missing or wrong before `timestampMs`: the book is doubtful until the next confirmation. */
   doubt(timestampMs: number, reason: string): void {
-    this.#gap ??= { fromMs: this.#goodMs, toMs: timestampMs, reason, books: 0, isRunning: true, item: undefined };
+    this.#gap ??= { fromMs: this.#confirmedMs, toMs: timestampMs, reason, books: 0, isRunning: true, item: undefined };
     this.#gap.isRunning = true;
   }
 
-  /** A change of `timestampMs` cannot be applied any more: everything up to `settledMs` is settled. */
-  lose(timestampMs: number, settledMs: number): void {
-    const isRunning = timestampMs > this.#goodMs;
+  /** A change at `timestampMs` came too late: messages up to `appliedMs` are applied. */
+  miss(timestampMs: number, appliedMs: number): void {
+    const isRunning = timestampMs > this.#confirmedMs;
     if (this.#gap !== undefined) {
       this.#gap.fromMs = Math.min(this.#gap.fromMs, timestampMs);
       this.#gap.isRunning ||= isRunning;
       return;
     }
-    const toMs = isRunning ? settledMs : this.#goodMs;
+    const toMs = isRunning ? appliedMs : this.#confirmedMs;
     const reason = `a change of ${this.#outcome} arrived too late`;
     this.#gap = { fromMs: timestampMs, toMs, reason, books: 0, isRunning, item: undefined };
   }
 
-  /** Ends what is open. `timestampMs`: up to where a gap lasts that nothing confirmed the end of. */
+  /** Ends the open gap. `timestampMs`: its end if it lasts until the next confirmation. */
   end(timestampMs: number): FoundGap | undefined {
     const gap = this.#gap;
     this.#gap = undefined;
@@ -87,7 +87,7 @@ export class GapWatch {
     const toMs = isRunning ? Math.max(gap.toMs, timestampMs) : gap.toMs;
     const reason =
       books > 1
-        ? `${books} recorded books of ${this.#outcome} in a row differ from what was recorded before them`
+        ? `${books} consecutive recorded books of ${this.#outcome} differ from the changes before them`
         : gap.reason;
     return { gap: { fromMs, toMs, reason }, item };
   }

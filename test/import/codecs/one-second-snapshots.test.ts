@@ -173,7 +173,7 @@ describe('a line is refused, with one reason, and the next one loads:', () => {
     ['ts is missing', books({ ts: -1 })],
     ['ts 1776323400 looks like Unix seconds', books({ ts: START_MS / 1000 })],
     ['slug is missing', slot({ slug: null })],
-    ['neither a slot line', slot({ slug: 'something-else' })],
+    ['the market is unknown: there is no slot line', slot({ slug: 'something-else' })],
     ['endTime is not a time', slot({ endTime: 'x' })],
     ['up and down are both missing', line('orderbook_snapshot')],
     ['up is not an object', books({ up: [] })],
@@ -220,7 +220,7 @@ describe('a line is refused, with one reason, and the next one loads:', () => {
   test('one that no market is named for', async () => {
     using place = await imported([books(), slot(), books()], 'log.jsonl');
     expect(place.report.rejections.map(({ line: number, reason }) => [number, reason])).toEqual([
-      [1, 'neither a slot line before it nor the name of the file says which market it is about'],
+      [1, 'the market is unknown: there is no slot line before, and the name of the file is not a slug'],
     ]);
     expect(place.report.total.stored).toBe(2);
   });

@@ -23,11 +23,6 @@ import { type Line, linesOf } from '../parse/lines.ts';
 import { BINANCE, CHAINLINK, COINBASE, coinPrice, usdPrice } from '../parse/spot-price.ts';
 import type { RecordSink } from '../record-sink.ts';
 
-/**
- * What a trading program sampled once a second, a line for each kind, `type` saying which, `ts` when (Unix ms). Books are the
- * best five levels of a side and are kept as the snapshots they are. Lines belong to the market of the `slot` line before them,
- * else to the one that the file is called by, up to the first point or underscore: what follows says which part it is.
- */
 const TYPES = ['slot', 'orderbook_snapshot', 'ticker', 'market_price', 'resolution', 'remaining'] as const;
 type Type = (typeof TYPES)[number];
 const UNKNOWN_KIND = 'unknown';
@@ -38,7 +33,12 @@ const TICKER_SOURCES = [
   ['coinbasePrice', COINBASE],
 ] as const;
 
-export function secondSnapshots(): Codec {
+/**
+ * JSON lines of a trading program that sampled once per second, with `type` and `ts` (Unix ms). Books have the best five levels per
+ * side and are stored as snapshots. A line belongs to the market of the `slot` line before it, or else to the market whose slug is
+ * the file's name up to the first point or underscore.
+ */
+export function oneSecondSnapshots(): Codec {
   return {
     format: 'one-second snapshots',
     input: 'Snapshots of every second: the best five levels of a side, with ticker and resolution',
@@ -60,7 +60,7 @@ function typeOf({ type }: Fields): Type | undefined {
   return TYPES.find((candidate) => candidate === type);
 }
 
-/** Reads one file: earlier lines say which market a line is about. */
+/** Reads one file, and remembers the market of the latest line. */
 class Reader {
   readonly #sink: RecordSink;
   #slug: string;
@@ -74,9 +74,9 @@ class Reader {
     const value = attempt(() => parseJsonFigures(line.text()));
     const fields: Fields = isFields(value) && !(value instanceof DomainError) ? value : {};
     const type = typeOf(fields);
-    const nothing = type === undefined ? undefined : emptyKind(type, fields);
-    if (nothing !== undefined) {
-      this.#sink.ignore(nothing);
+    const emptyKind = type === undefined ? undefined : kindWithoutRecord(type, fields);
+    if (emptyKind !== undefined) {
+      this.#sink.ignore(emptyKind);
       return;
     }
     this.#sink.take(type ?? UNKNOWN_KIND, line.number, () => {
@@ -101,8 +101,8 @@ class Reader {
   }
 }
 
-/** How a line that holds no record is counted; undefined for one that should hold some. */
-function emptyKind(type: Type, fields: Fields): string | undefined {
+/** The kind that a line without records is counted as; undefined for a line that must have records. */
+function kindWithoutRecord(type: Type, fields: Fields): string | undefined {
   const areNull = (...names: string[]) => names.every((name) => fields[name] === null);
   if (type === 'remaining') return type;
   if (type === 'slot' && fields.action === 'end') return 'slot end';
@@ -111,13 +111,13 @@ function emptyKind(type: Type, fields: Fields): string | undefined {
   return undefined;
 }
 
-/** The market that a slug names; one that is not known gets a stand-in for its conditionId, and no assets. */
+/** The market of a slug. An unknown market gets a stand-in conditionId and no asset ids. */
 function marketOf(slug: string, nearMs: number, markets: KnownMarkets): KnownMarket {
   const window = windowOfSlug(slug, nearMs);
   const known = markets.bySlug(slug, window?.startMs);
   if (known !== undefined) return known;
   if (window === undefined) {
-    throw rejected('neither a slot line before it nor the name of the file says which market it is about');
+    throw rejected('the market is unknown: there is no slot line before, and the name of the file is not a slug');
   }
   return { conditionId: standInConditionId(slug, window.startMs), slug, ...window, clobTokenIds: UNKNOWN_TOKENS };
 }
@@ -131,7 +131,7 @@ function settlementOf(type: Type, fields: Fields, market: KnownMarket, atMs: num
   }
   if (type !== 'resolution') return {};
   const winner = wordField(fields, 'direction', parseOutcome, 'neither "up" nor "down"');
-  if (atMs < market.endMs) throw rejected('the resolution stands before the end of the window');
+  if (atMs < market.endMs) throw rejected('the resolution is before the end of the window');
   const prices = { priceStart: price('openPrice'), priceEnd: price('closePrice') };
   return { ...prices, winner, closed: true, active: false, resolvedMs: atMs };
 }

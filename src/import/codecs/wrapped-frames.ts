@@ -1,16 +1,16 @@
 import { parseFrameJson } from '../../record/exact-json.ts';
 import { type Fields, isFields, refusal } from '../../record/fields.ts';
 
-/** Names under which recorders keep the frame that they received; the other fields are their own. */
+/** The fields in which recorders keep the received frame. */
 const WRAPPERS = ['payload', 'message', 'msg', 'data', 'frame', 'raw', 'raw_data'] as const;
 
-/** A frame as text in an object in an array in a text …: deeper than this nobody wraps. */
+/** Maximum number of wrappers: a frame as text in an object in an array in a text … */
 const DEPTH_MAX = 6;
 
-/** Texts of the heartbeat, which is not JSON. */
+/** Heartbeats are text, not JSON. */
 const HEARTBEAT = /^(?:PING|PONG)$/i;
 
-/** What clients send, servers acknowledge and recorders note among the messages: nothing of it is a record. */
+/** Types of requests of clients, acknowledgements of servers and notes of recorders, which have no records. */
 const CONTROL_TYPES = new Set(
   [
     ['subscribe', 'subscribed', 'subscription', 'subscriptions', 'subscription_ack', 'unsubscribe', 'unsubscribed'],
@@ -19,18 +19,18 @@ const CONTROL_TYPES = new Set(
   ].flat(),
 );
 
-/** What a line of a capture is made of. */
+/** A part of a line of a capture. */
 export type LinePart =
-  /** A JSON object that nobody wraps: a message of the venue, of another feed, or nothing that is known. */
+  /** A JSON object without wrapper: a message of the venue, of another feed, or unknown. */
   | { readonly frame: Fields }
-  /** Holds no record; the name says what it is. */
+  /** Has no record. The text is its kind. */
   | { readonly control: string }
-  /** Cannot be read; the reason is one clause. */
+  /** Cannot be read. The text is the reason. */
   | { readonly malformed: string };
 
 /**
- * The frames of one line: an object, an array of them, either as text inside a text, or wrapped in an object of the
- * recorder's. `isFrame` says which objects are messages though they have a field that is called like a wrapper.
+ * The frames of one line: an object or an array of objects, which may be text within text or wrapped in an object of the recorder.
+ * `isFrame`: whether an object is a message although it has a field with a wrapper's name.
  */
 export function partsOfLine(text: string, isFrame: (frame: Fields) => boolean, depth = 0): LinePart[] {
   const trimmed = text.trim();
@@ -44,7 +44,7 @@ export function partsOfLine(text: string, isFrame: (frame: Fields) => boolean, d
   }
 }
 
-/** The same of what a line was parsed to. */
+/** The same for a parsed line. */
 export function partsOfValue(value: unknown, isFrame: (frame: Fields) => boolean, depth = 0): LinePart[] {
   if (depth > DEPTH_MAX) return [{ malformed: `the frame is wrapped more than ${DEPTH_MAX} times` }];
   if (typeof value === 'string') return partsOfLine(value, isFrame, depth + 1);
@@ -58,26 +58,26 @@ export function partsOfValue(value: unknown, isFrame: (frame: Fields) => boolean
   if (row !== undefined) return [{ frame: row }];
   const name = WRAPPERS.find((wrapper) => typeof value[wrapper] === 'string' || typeof value[wrapper] === 'object');
   const control = controlOf(value);
-  // null is what recorders write where there was nothing.
+  // Recorders write null if there was no frame.
   if (name !== undefined && value[name] !== null) return partsOfValue(value[name], isFrame, depth + 1);
   return [control === undefined ? { frame: value } : { control }];
 }
 
-/** A message of the venue's market channel, or a book as its REST interface answers it. */
+/** Whether it is a message of the venue's market channel, or a book of its REST API. */
 export function isVenueMessage(value: Fields): boolean {
   return typeof value.event_type === 'string' || (Array.isArray(value.bids) && 'asks' in value && 'asset_id' in value);
 }
 
-/** A row of an archive of one channel, without event_type: `{slug, asset_id, event_ts_ms, payload}`. */
+/** The message in a row of an archive of one event type: `{slug, asset_id, event_ts_ms, payload}`, without event_type. */
 function channelRow(value: Fields): Fields | undefined {
   const { payload, event_ts_ms: timestamp, asset_id } = value;
   if (timestamp === undefined || !isFields(payload) || payload.event_type !== undefined) return undefined;
-  const event_type = channelOf(payload);
+  const event_type = eventTypeOf(payload);
   if (event_type === undefined) return undefined;
   return { timestamp, ...(asset_id === undefined ? {} : { asset_id }), ...payload, event_type };
 }
 
-function channelOf(payload: Fields): string | undefined {
+function eventTypeOf(payload: Fields): string | undefined {
   if (Array.isArray(payload.bids) && Array.isArray(payload.asks)) return 'book';
   if (Array.isArray(payload.price_changes)) return 'price_change';
   if ('price' in payload && 'size' in payload) return 'last_trade_price';
@@ -90,11 +90,11 @@ function controlOf(value: Fields): string | undefined {
   return Object.keys(value).length === 0 ? 'empty frame' : undefined;
 }
 
-/** Why a frame that nobody knows is refused. */
+/** Why an unknown frame is rejected. */
 export function unknownFrame(frame: Fields): string {
   const eventType = frame.event_type;
   if (typeof eventType === 'string') {
-    return `event_type ${JSON.stringify(eventType.slice(0, 40))} is not a message that is known here`;
+    return `event_type ${JSON.stringify(eventType.slice(0, 40))} is not a known message`;
   }
-  return 'the object is neither a message of the venue nor of another feed that is known here';
+  return 'the object is neither a message of the venue nor of a known price feed';
 }
