@@ -208,7 +208,7 @@ describe('to a file', () => {
   });
 
   test.each([
-    ['a directory', 'a-directory', 'is no ordinary file'],
+    ['a directory', 'a-directory', 'is not an ordinary file'],
     ['a directory that is missing', join('nowhere', 'file'), 'cannot be written (ENOENT)'],
     ['a file in place of a directory', join('light.ndjson', 'file'), 'cannot be written (ENOTDIR)'],
   ])('%s is refused in one sentence, and nothing is left', async (_, name, reason) => {

@@ -14,25 +14,25 @@ const RUNS = { seed: 20260416, numRuns: 12 };
 const COLUMNS: readonly string[] = FLAT_COLUMNS.map(({ name }) => name);
 
 type Cell = string | number | boolean | undefined;
-/** A row by its columns; those that are null are left out. */
+/** A row by its columns, without nulls. */
 type Row = Readonly<Record<string, Exclude<Cell, undefined>>>;
 
-/** The rows that the documented schema asks for, made from the own format's lines. */
+/** The rows of the documented schema, made from the lines of bookreel's own format. */
 function rowsOf(lines: readonly Line[]): Row[] {
   const symbols = new Map(lines.flatMap((line) => (line.type === 'market' ? [[line.conditionId, line.symbol]] : [])));
   return lines.flatMap((line): Row[] => {
     if (line.type === 'market') {
       const { outcomes: _, clobTokenIds, startTime: timestamp, ...rest } = line;
-      return [said({ ...rest, timestamp, clobTokenIds: clobTokenIds.join(';') })];
+      return [withoutNulls({ ...rest, timestamp, clobTokenIds: clobTokenIds.join(';') })];
     }
-    if (line.type === 'coinPrice') return [said({ ...line, id: Number(line.id) })];
+    if (line.type === 'coinPrice') return [withoutNulls({ ...line, id: Number(line.id) })];
     const symbol = symbols.get(line.conditionId);
     if (line.type === 'gap') {
       const { from: timestamp, to: endTime, ...rest } = line;
-      return [said({ ...rest, symbol, timestamp, endTime })];
+      return [withoutNulls({ ...rest, symbol, timestamp, endTime })];
     }
     const id = Number(line.id);
-    if (line.type === 'price') return [said({ ...line, id, symbol })];
+    if (line.type === 'price') return [withoutNulls({ ...line, id, symbol })];
     if (line.type === 'quote') {
       const { bidPrice, bidSize, askPrice, askSize, ...rest } = line;
       const bid = bidPrice === null ? [] : [{ price: bidPrice, size: bidSize! }];
@@ -54,11 +54,11 @@ function sides(row: object, bids: readonly Level[], asks: readonly Level[]): Row
     ...bids.map((level, i) => ['bid', i, level] as const),
     ...asks.map((level, i) => ['ask', i, level] as const),
   ];
-  if (rows.length === 0) return [said(row)];
-  return rows.map(([side, i, { price, size }]) => said({ ...row, side, level: i + 1, price, size }));
+  if (rows.length === 0) return [withoutNulls(row)];
+  return rows.map(([side, i, { price, size }]) => withoutNulls({ ...row, side, level: i + 1, price, size }));
 }
 
-function said(row: object): Row {
+function withoutNulls(row: object): Row {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined && value !== null)) as Row;
 }
 
@@ -126,7 +126,7 @@ const sortedKeys = (row: Row) => Object.fromEntries(Object.entries(row).sort(([a
 describe.each(['csv', 'parquet'] as const)('%s', (format) => {
   const read = async (bytes: Buffer) => (format === 'csv' ? csvRows(bytes) : await parquetRows(bytes));
 
-  test('has the rows that the schema says, value by value', async () => {
+  test('has the rows of the schema, value by value', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 2 ** 30 }), async (seed) => {
         using temporary = temporaryArchive();
@@ -139,7 +139,7 @@ describe.each(['csv', 'parquet'] as const)('%s', (format) => {
     );
   });
 
-  test('keeps snapshots with an empty side, and with none, apart from those that were not there', async () => {
+  test('distinguishes snapshots with an empty side, and with two, from missing ones', async () => {
     using temporary = temporaryArchive();
     const at = (ms: number, bids: object[], asks: object[]) => sampleSnapshot({ timestamp: START_MS + ms, bids, asks });
     const level = { price: 0.5, size: 2 };
@@ -179,13 +179,13 @@ describe.each(['csv', 'parquet'] as const)('%s', (format) => {
       .map(({ timestamp, side, level, price, size }) => [timestamp, side, level, price, size].join());
     expect(levels).toEqual(expected);
     expect(steps.length).toBeGreaterThan(5);
-    // A step is over once it is full, in the middle of a book as well.
+    // A step ends when it is full, also in the middle of a book.
     expect(Math.max(...steps)).toBeLessThan(STEP_BYTES * 1.5);
   });
 
-  test('has the rows of small records, whatever they are cut up into', async () => {
+  test('has the rows of small records, for any size of groups', async () => {
     using temporary = temporaryArchive();
-    // With the market's row in front, groups of a power of two end between the two rows of a quote.
+    // After the market's row, groups of a power of two end between the two rows of a quote.
     const quotes = Array.from({ length: 3000 }, (_, i) =>
       sampleQuote({ id: String(i + 1), timestamp: START_MS + i, bidSize: 1 + i }),
     );
@@ -201,13 +201,13 @@ describe.each(['csv', 'parquet'] as const)('%s', (format) => {
     );
   });
 
-  test('of nothing is a table without rows', async () => {
+  test('of an empty export is a table without rows', async () => {
     using temporary = temporaryArchive();
     expect(await read((await exported(temporary.archive, format)).bytes)).toEqual([]);
   });
 });
 
-test('CSV writes decimals with a point and instants in ISO, so that readers guess the types that are meant', async () => {
+test('CSV has decimals with a point and ISO instants, so that readers guess the right types', async () => {
   using temporary = temporaryArchive();
   await importRecords(temporary.archive, [
     sampleMarket({ volume: 12, liquidity: 1e-7, createdAt: 1_776_300_000_000 }),
@@ -224,7 +224,7 @@ test('CSV writes decimals with a point and instants in ISO, so that readers gues
 });
 
 describe('Parquet', () => {
-  test('ends a group where it is full, between the two rows of a quote as well', async () => {
+  test('ends a group when it is full, also between the two rows of a quote', async () => {
     using temporary = temporaryArchive();
     const quotes = Array.from({ length: 1000 }, (_, i) => sampleQuote({ timestamp: START_MS + i, bidSize: 1 + i }));
     await importRecords(temporary.archive, [sampleMarket(), ...quotes]);
@@ -254,7 +254,7 @@ describe('Parquet', () => {
     }
   });
 
-  test('is written group by group, none larger than the largest, a few columns of one with each step', async () => {
+  test('is written in groups of a maximum size, a few columns of a group per step', async () => {
     using temporary = temporaryArchive();
     const bids = Array.from({ length: 300 }, (_, i) => ({ price: (400 - i) / 1000, size: 1000 + i }));
     const books = Array.from({ length: 250 }, (_, i) =>

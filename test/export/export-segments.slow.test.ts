@@ -22,7 +22,7 @@ interface Run {
   readonly payload: Buffer;
 }
 
-const saidBy = (framed: Uint8Array) => JSON.parse(bodyOf(framed).toString()) as Record<string, unknown>;
+const fieldsOf = (framed: Uint8Array) => JSON.parse(bodyOf(framed).toString()) as Record<string, unknown>;
 
 /** The segments of an export. */
 function slicesOf(bytes: Uint8Array): Run[] {
@@ -38,7 +38,7 @@ function slicesOf(bytes: Uint8Array): Run[] {
   return segments;
 }
 
-/** What the database holds of recorded series, in no particular order. */
+/** The recorded series in the database, in no particular order. */
 function storedPayloads(archive: Archive): string[] {
   using database = new Database(archive.database.path, { readonly: true });
   return database
@@ -68,7 +68,7 @@ async function importBooks(archive: Archive, count: number): Promise<void> {
 }
 
 describe('an export of segments', () => {
-  test('holds every stored segment as it is stored, once, and nothing that was derived', async () => {
+  test('has every stored segment unchanged, once, and nothing that was derived', async () => {
     for (let seed = 1; seed <= 10; seed += 1) {
       using temporary = temporaryArchive();
       await importRecords(temporary.archive, generatedRecording(seed));
@@ -82,7 +82,7 @@ describe('an export of segments', () => {
     }
   });
 
-  test('says what the lines of NDJSON say of markets and gaps, and counts what came', async () => {
+  test('has the markets and gaps of the NDJSON lines, and the counts of all records', async () => {
     for (let seed = 1; seed <= 10; seed += 1) {
       using temporary = temporaryArchive();
       await importRecords(temporary.archive, generatedRecording(seed));
@@ -93,10 +93,10 @@ describe('an export of segments', () => {
         ['M', 'market'],
         ['G', 'gap'],
       ] as const) {
-        const said = frames.filter((framed) => String.fromCharCode(framed[0]!) === letter).map(saidBy);
-        expect(said).toEqual(lines.filter((line) => line.type === type));
+        const written = frames.filter((framed) => String.fromCharCode(framed[0]!) === letter).map(fieldsOf);
+        expect(written).toEqual(lines.filter((line) => line.type === type));
       }
-      expect(saidBy(frames.at(-1)!)).toEqual(tally.counts);
+      expect(fieldsOf(frames.at(-1)!)).toEqual(tally.counts);
       expect(typesOf(frames)).toMatch(/^[MGSR]*E$/);
       for (const [type, count] of Object.entries(tally.counts)) {
         expect(count).toBe(lines.filter((line) => line.type === type).length);
@@ -121,7 +121,7 @@ describe('an export of segments', () => {
     }
   });
 
-  test('sends segments by their first records, and of a window the segments that reach into it', async () => {
+  test('has segments in the order of their first records, and of a window the segments that overlap it', async () => {
     using temporary = temporaryArchive();
     await importBooks(temporary.archive, 900);
     const whole = slicesOf((await exported(temporary.archive, 'segments')).bytes);
@@ -153,14 +153,14 @@ describe('an export of segments', () => {
     }
   });
 
-  test('is the same bytes every time, and the same records whatever the order they came in', async () => {
+  test('has the same bytes every time, and the same records for any order of import', async () => {
     using temporary = temporaryArchive();
     using other = temporaryArchive();
     const records = bookRecords(900);
     await importRecords(temporary.archive, [sampleMarket(), ...records]);
     const { bytes } = await exported(temporary.archive, 'segments');
     expect((await exported(temporary.archive, 'segments')).bytes.equals(bytes)).toBe(true);
-    // The same ids, but what came late was put in between.
+    // The same ids, but the late records are in between.
     const lines = linesOfNdjson((await exported(temporary.archive, 'ndjson')).bytes) as object[];
     await importRecords(other.archive, [lines[0]!, ...lines.slice(900)]);
     await importRecords(other.archive, lines.slice(1, 900));
@@ -169,17 +169,17 @@ describe('an export of segments', () => {
     expect(await Array.fromAsync(readSnapshots(late))).toEqual(await Array.fromAsync(readSnapshots(bytes)));
   });
 
-  test('of an archive without records is a first line and an end', async () => {
+  test('of an archive without records has a first line and an end', async () => {
     using temporary = temporaryArchive();
     const { bytes } = await exported(temporary.archive, 'segments');
     expect(typesOf(framesOf(bytes))).toBe('E');
     expect(bytes.length).toBeLessThan(150);
   });
 
-  test('comes in steps of one size', async () => {
+  test('has steps of one size', async () => {
     using temporary = temporaryArchive();
     const prices = Array.from({ length: 500 }, (_, i) => (i + 1) / 1000);
-    // Every level changes from book to book, each by a difference of its own.
+    // Every level changes from book to book, each by another difference.
     const books = Array.from({ length: 1000 }, (_, n) =>
       sampleSnapshot({
         timestamp: START_MS + n,
@@ -191,7 +191,7 @@ describe('an export of segments', () => {
     expect(steps.length).toBeGreaterThan(3);
     for (const step of steps.slice(0, -1)) {
       expect(step).toBeGreaterThanOrEqual(STEP_BYTES);
-      // A segment of large books is four of them at the most.
+      // A segment has four large books at most.
       expect(step).toBeLessThan(STEP_BYTES + 4 * 500 * 12);
     }
   });

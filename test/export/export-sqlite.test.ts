@@ -31,7 +31,7 @@ const ms = (iso: unknown) => (typeof iso === 'string' ? Date.parse(iso) : null);
 const bit = (value: unknown) => (value === undefined ? null : Number(value));
 const byId = (a: Row, b: Row) => Number(a.id) - Number(b.id);
 
-/** The rows that the documented tables have for the own format's lines. */
+/** The rows of the documented tables for the lines of bookreel's own format. */
 function expectedTables(lines: readonly Line[]): Record<string, Row[]> {
   const tables: Record<string, Row[]> = {};
   for (const name of ['markets', 'gaps', 'snapshots', 'levels', 'quotes', 'prices', 'coin_prices']) tables[name] = [];

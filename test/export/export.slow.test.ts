@@ -31,14 +31,14 @@ async function importCleanly(archive: Archive, lines: readonly object[]): Promis
   expect(report.total.stored).toBe(lines.length);
 }
 
-/** Fields of both in the same order, values of both the same. */
+/** Equal fields in equal order, with equal values. */
 function expectSameRecords(found: readonly unknown[], expected: readonly object[]): void {
   const inOrder = (record: unknown) => Object.entries(record as object).map(([name, value]) => [name, value]);
   expect(found.map(inOrder)).toEqual(expected.map(inOrder));
 }
 
-describe('what is exported', () => {
-  test('is everything that was recorded and nothing that was derived, in the documented order', async () => {
+describe('an export', () => {
+  test('has everything that was recorded and nothing that was derived, in the documented order', async () => {
     await fc.assert(
       fc.asyncProperty(seeds, async (seed) => {
         using temporary = temporaryArchive();
@@ -58,7 +58,7 @@ describe('what is exported', () => {
     );
   });
 
-  test('does not depend on the order in which it was recorded, nor on how often it is asked for', async () => {
+  test('does not depend on the order of recording, and is the same every time', async () => {
     await fc.assert(
       fc.asyncProperty(seeds, async (seed) => {
         using temporary = temporaryArchive();
@@ -80,14 +80,14 @@ describe('what is exported', () => {
     );
   });
 
-  test('of a market says only what was stated', async () => {
+  test('has only the fields of a market that were stated', async () => {
     using temporary = temporaryArchive();
     const minimal = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
     await importCleanly(temporary.archive, [minimal]);
     expectSameRecords(linesOfNdjson((await exported(temporary.archive, 'ndjson')).bytes), [minimal]);
   });
 
-  test('of an archive without records is nothing', async () => {
+  test('of an archive without records is empty', async () => {
     using temporary = temporaryArchive();
     const { bytes, tally } = await exported(temporary.archive, 'ndjson');
     expect(bytes.length).toBe(0);
@@ -95,7 +95,7 @@ describe('what is exported', () => {
     expect((await exported(temporary.archive, 'msgpack')).bytes.length).toBe(0);
   });
 
-  test('comes in steps of one size, whatever the whole is', async () => {
+  test('has steps of one size, independent of the total size', async () => {
     using temporary = temporaryArchive();
     const bids = Array.from({ length: 400 }, (_, i) => ({ price: (400 - i) / 1000, size: 1000 + i }));
     const books = Array.from({ length: 700 }, (_, i) =>
@@ -113,7 +113,7 @@ describe('what is exported', () => {
     }
   });
 
-  test('pauses within the gaps of a market, however many there are', async () => {
+  test('yields within the gaps of a market if there are many', async () => {
     using temporary = temporaryArchive();
     const gaps = Array.from({ length: 7000 }, (_, i) => sampleGap({ from: START_MS + i, to: START_MS + i + 1 }));
     await importCleanly(temporary.archive, [sampleMarket(), ...gaps]);
@@ -162,7 +162,7 @@ describe('narrowed exports', () => {
       }));
   };
 
-  test('hold what was asked for, by coin, timeframe, market and time', async () => {
+  test('have only the selected records, by coin, timeframe, market and time', async () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       using temporary = temporaryArchive();
       const lines = generatedRecording(seed);
@@ -177,7 +177,7 @@ describe('narrowed exports', () => {
     }
   });
 
-  test('keep a market that was named, and leave others without anything in the window out', async () => {
+  test('keep a named market without records in the window, and leave out others', async () => {
     using temporary = temporaryArchive();
     const market = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
     await importCleanly(temporary.archive, [market, sampleSnapshot(), sampleGap()]);
@@ -188,7 +188,7 @@ describe('narrowed exports', () => {
     const late = START_MS + 3_600_000;
     expect(await typesOf({ fromMs: late })).toEqual([]);
     expect(await typesOf({ fromMs: late, markets: [market.slug] })).toEqual(['market']);
-    // The gap lasts from 07:11:00.000 to 07:11:30.500: both ends count.
+    // The gap is from 07:11:00.000 to 07:11:30.500, both inclusive.
     expect(await typesOf({ fromMs: START_MS + 90_500 })).toEqual(['market', 'gap']);
     expect(await typesOf({ fromMs: START_MS + 90_501 })).toEqual([]);
     expect(await typesOf({ toMs: START_MS + 60_000, fromMs: START_MS + 5000 })).toEqual(['market', 'gap']);
@@ -198,7 +198,7 @@ describe('narrowed exports', () => {
 });
 
 describe('msgpack', () => {
-  test('is the lines of NDJSON, each packed as msgpackr packs it in the fewest bytes', async () => {
+  test('has the records of NDJSON, each in the fewest bytes that msgpackr can pack', async () => {
     const packr = new Packr({ useRecords: false, variableMapSize: true });
     await fc.assert(
       fc.asyncProperty(seeds, async (seed) => {
@@ -215,7 +215,7 @@ describe('msgpack', () => {
 
 const PACKINGS = ['', '.gz', '.zst'] as const;
 
-/** As `gzip` and `zstd` would pack it, or as this program does. */
+/** Compressed by gzip and zstd commands, and by this program. */
 async function packed(bytes: Buffer, packing: (typeof PACKINGS)[number], ours: boolean): Promise<Buffer> {
   if (packing === '') return bytes;
   if (!ours) return Buffer.from(packing === '.gz' ? Bun.gzipSync(new Uint8Array(bytes)) : Bun.zstdCompressSync(bytes));
@@ -254,7 +254,7 @@ describe('export, import into an empty archive, export', () => {
     );
   });
 
-  test('takes what other programs packed as well', async () => {
+  test('also reads files that other programs compressed', async () => {
     using temporary = temporaryArchive();
     await importCleanly(temporary.archive, generatedRecording(7));
     const { bytes } = await exported(temporary.archive, 'ndjson');
@@ -265,7 +265,7 @@ describe('export, import into an empty archive, export', () => {
     }
   });
 
-  test('adds nothing to an archive that has it all', async () => {
+  test('adds nothing to an archive that has all records', async () => {
     using temporary = temporaryArchive();
     const lines = generatedRecording(11);
     await importCleanly(temporary.archive, lines);
@@ -276,7 +276,7 @@ describe('export, import into an empty archive, export', () => {
     }
   });
 
-  test('gives outcomes that were mirrored back as mirrored', async () => {
+  test('keeps mirrored outcomes mirrored', async () => {
     using temporary = temporaryArchive();
     const market = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
     await importCleanly(temporary.archive, [

@@ -5,7 +5,7 @@ import { type ExportRequest, selectionOf } from '../../src/export/selection.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 
-/** An export's bytes, how many came with each step, and what it counted. */
+/** The bytes of an export, the bytes per step, and its counts. */
 export async function exported(
   archive: Archive,
   format: ExportFormat,

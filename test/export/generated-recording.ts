@@ -72,7 +72,7 @@ interface CoinPriceLine extends Timed {
 type RecordLine = SnapshotLine | QuoteLine | PriceLine | CoinPriceLine;
 export type Line = MarketLine | GapLine | RecordLine;
 
-/** What an export may be narrowed by, worked out here the plain way. */
+/** The filters of an export, implemented naively. */
 export interface Narrowing {
   readonly coins?: readonly string[] | undefined;
   readonly timeframes?: readonly string[] | undefined;
@@ -88,7 +88,7 @@ const COINS = ['sol', 'btc', 'eth'];
 const REASONS = ['recorder restarted', 'a "quoted", one\nin two lines', 'é€😀', "'"];
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** Records of every kind as the own format has them, each as its line in an export, in no particular order but markets first. */
+/** Records of every kind as lines of bookreel's own format, markets first, otherwise in no particular order. */
 export function generatedRecording(seed: number): Line[] {
   const random = randomsOf(seed);
   const below = (count: number) => Math.floor(random() * count);
@@ -207,7 +207,7 @@ export function generatedRecording(seed: number): Line[] {
     });
   }
 
-  /** Of some trades all is known, of some nothing. */
+  /** Some trades have all fields, some have none. */
   function tradeDetails(): Partial<PriceLine> {
     return {
       ...(random() < 0.5 ? { size: randomSize(random, 'mixed') } : {}),
@@ -218,12 +218,12 @@ export function generatedRecording(seed: number): Line[] {
   }
 }
 
-/** When a record was; none for what has no timestamp. */
+/** The timestamp of a record, if it has one. */
 export function timesOf(line: Line): number[] {
   return line.type === 'market' || line.type === 'gap' ? [] : [Date.parse(line.timestamp)];
 }
 
-/** The lines of an export of `lines`, in its order. */
+/** `lines` in the order of an export. */
 export function expectedExport(lines: readonly Line[], narrowing: Narrowing = {}): Line[] {
   const { coins, timeframes, markets, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = narrowing;
   const isWindow = narrowing.fromMs !== undefined || narrowing.toMs !== undefined;
@@ -275,13 +275,13 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** An archive holds what is said once; ids apart. */
+/** Without repeats: records that differ only in their ids. */
 function withoutRepeats(lines: readonly Line[]): Line[] {
-  const said = new Set<string>();
+  const seen = new Set<string>();
   return lines.filter((line) => {
     const text = JSON.stringify({ ...line, id: undefined, mirrored: undefined });
-    if (said.has(text)) return false;
-    said.add(text);
+    if (seen.has(text)) return false;
+    seen.add(text);
     return true;
   });
 }

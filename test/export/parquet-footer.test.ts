@@ -4,14 +4,14 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { STEP_BYTES } from '../../src/export/writers/export-writer.ts';
 import { ParquetFooter } from '../../src/export/writers/parquet-footer.ts';
 
-const CREATED_BY = 'somebody';
+const CREATED_BY = 'another library';
 const COLUMNS = Array.from({ length: 20 }, (_, index) => `column-${index}`);
 const SCHEMA: SchemaElement[] = [
   { name: 'root', num_children: COLUMNS.length },
   ...COLUMNS.map((name) => ({ name, repetition_type: 'OPTIONAL' as const, type: 'DOUBLE' as const })),
 ];
 
-/** A file of so many groups of a row each, up to its end, by the library alone. */
+/** A file of this number of groups of one row each, written by the library alone. */
 function written(groups: number): { writer: ParquetWriter; bytes: ByteWriter } {
   const bytes = new ByteWriter();
   const writer = new ParquetWriter({ writer: bytes, schema: SCHEMA, codec: 'UNCOMPRESSED', createdBy: CREATED_BY });
@@ -21,7 +21,7 @@ function written(groups: number): { writer: ParquetWriter; bytes: ByteWriter } {
   return { writer, bytes };
 }
 
-test.each([0, 1, 2, 14, 15, 127, 128, 1500])('of %d groups is what the library writes', (groups) => {
+test.each([0, 1, 2, 14, 15, 127, 128, 1500])('of %d groups equals the library’s', (groups) => {
   const { writer, bytes } = written(groups);
   const footer = new ParquetFooter(SCHEMA, CREATED_BY);
   for (const group of writer.row_groups) footer.add(group);

@@ -21,7 +21,7 @@ interface Decimal {
   readonly decimals: number;
 }
 
-/** Two decimals are one number exactly when their canonical texts are equal. */
+/** Equal numbers have equal canonical texts. */
 function canonical(digits: bigint, exponent: number): string {
   if (digits === 0n) return '0';
   let significant = String(digits);
@@ -33,7 +33,7 @@ function canonical(digits: bigint, exponent: number): string {
   return `${significant}e${power}`;
 }
 
-/** Reads the text itself; no double on the way. */
+/** Parses the text without using a double. */
 function canonicalOf(text: string): string {
   const [, whole, fraction = '', exponent = '0'] = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text)!;
   return canonical(BigInt(`${whole}${fraction}`), Number(exponent) - fraction.length);
@@ -41,7 +41,7 @@ function canonicalOf(text: string): string {
 
 const canonicalDecimal = ({ digits, decimals }: Decimal) => canonical(digits, -decimals);
 
-/** Ways to write one decimal: plain, with trailing zeros, with an exponent; as a number or as text. */
+/** Spellings of a decimal: plain, with trailing zeros, with an exponent; as a number or as text. */
 const FORMS: ((decimal: Decimal) => string)[] = [
   plain,
   (decimal) => `"${plain(decimal)}"`,
@@ -79,19 +79,19 @@ function sideText(levels: readonly Level[]): string {
   return `[${texts.join()}]`;
 }
 
-/** A record with literals in the place of the texts "@name". */
+/** A record in which literals replace the texts "@name". */
 function withLiterals(record: object, literals: Readonly<Record<string, string>>): string {
   return JSON.stringify(record).replace(/"@(\w+)"/g, (_, name: string) => literals[name]!);
 }
 
-/** JSON with its numbers left as the text they were sent as. */
+/** Parses JSON and keeps numbers as text. */
 function parsedAsText(json: string): { data: Record<string, unknown>[] } {
   return JSON.parse(json, (_, value: unknown, context?: { source?: string }) =>
     typeof value === 'number' ? context!.source! : value,
   );
 }
 
-/** Best first: descending for bids, ascending for asks. The decimals are compared as integers of 10^-12. */
+/** Best first: bids descend, asks ascend. Decimals are compared as multiples of 10^-12. */
 function bestFirst(levels: readonly Level[], away: 1n | -1n): [string, string][] {
   const units = ({ digits, decimals: places }: Decimal) => digits * 10n ** BigInt(12 - places);
   return levels
@@ -102,7 +102,7 @@ function bestFirst(levels: readonly Level[], away: 1n | -1n): [string, string][]
 const servedLevels = (levels: unknown) =>
   (levels as { price: string; size: string }[]).map((each) => [canonicalOf(each.price), canonicalOf(each.size)]);
 
-test('every level of every book comes back as the decimal it was written as, in its place', async () => {
+test('every level of every book is served in its place, as the decimal that was imported', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ bids: side, asks: side }), { minLength: 1, maxLength: 12 }),
@@ -133,7 +133,7 @@ test('every level of every book comes back as the decimal it was written as, in 
   );
 });
 
-test('quotes, prices and market numbers come back as the decimal they were written as', async () => {
+test('quotes, prices and market numbers are served as the decimals that were imported', async () => {
   const row = fc.record({ bid: price, ask: price, bidSize: size, askSize: size, coin: size, form });
   await fc.assert(
     fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 20 }), async (rows) => {
@@ -197,7 +197,7 @@ test('a size with one digit too many is refused, never rounded', async () => {
   );
 });
 
-test('a reference price is kept with as many digits as a double carries, and refused with more', async () => {
+test('a reference price is stored with all digits that a double can represent, and rejected with more', async () => {
   using place = temporaryArchive();
   const kept = ['63304.20030119507', '76211.80016560019', '0.1234567890123456', '1e-20', '30335.869374999984'];
   const refused = ['63304.200301195075', '123456789012345678', '0.1000000000000000055', '1e-400'];

@@ -15,7 +15,7 @@ test.each([0, 1, 256 * KIB - 1, 256 * KIB, 256 * KIB + 1, 1024 * KIB + 3])(
     writeFileSync(path, bytes);
     const parts: Buffer[] = [];
     for await (const chunk of fileChunks(path)) {
-      // While the next part is read already.
+      // The next part is being read meanwhile.
       await Bun.sleep(1);
       parts.push(Buffer.from(chunk));
     }

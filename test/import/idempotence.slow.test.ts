@@ -21,7 +21,7 @@ const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures');
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** A whole series by its cursor. */
+/** All pages of a series by cursor. */
 async function walked(archive: Archive, path: string): Promise<Row[]> {
   const service = serviceOf(archive);
   const rows: Row[] = [];
@@ -35,7 +35,7 @@ async function walked(archive: Archive, path: string): Promise<Row[]> {
   }
 }
 
-/** All that the service says about one market and its coin. */
+/** All responses about one market and its coin. */
 async function served(archive: Archive, conditionId = CONDITION_ID) {
   const path = `/btc/markets/${conditionId}`;
   const [snapshots, quotes, prices, coinPrices] = await Promise.all(
@@ -51,12 +51,12 @@ async function served(archive: Archive, conditionId = CONDITION_ID) {
   };
 }
 
-/** Rows without their ids, in an order of their own: what was said, whatever it was numbered. */
-function said(rows: readonly Row[]): string[] {
+/** Rows without their ids, sorted, so that archives with different ids compare. */
+function unnumbered(rows: readonly Row[]): string[] {
   return rows.map(({ id: _, ...row }) => JSON.stringify(row)).sort();
 }
 
-/** Few times and few values, so that repeats, ties and returns to an earlier book all happen. */
+/** Few times and few values, so that repeats, ties and returns to an earlier book occur. */
 const second = fc.integer({ min: 0, max: 30 }).map((n) => START_MS + n * 1000);
 const outcome = fc.constantFrom('up', 'down');
 const cents = fc.integer({ min: 1, max: 99 }).map((n) => n / 100);
@@ -75,7 +75,7 @@ const record = fc.oneof(
 );
 const recording = fc.array(record, { minLength: 1, maxLength: 120 });
 
-/** The order of a book's levels says nothing: the same book in another order is the same record. */
+/** A book with its levels in another order is the same record. */
 function essence(entry: Row): string {
   const sorted = (levels: unknown) => (levels as { price: number }[]).toSorted((a, b) => a.price - b.price);
   return JSON.stringify(
@@ -94,7 +94,7 @@ function chunks<T>(values: readonly T[], sizes: readonly number[]): T[][] {
 }
 
 describe('importing', () => {
-  test('stores each record once, however often and in whatever pieces and order it comes', async () => {
+  test('stores each record once, for any repeats, pieces and order of the input', async () => {
     const shuffled = recording.chain((records) =>
       fc.tuple(
         fc.constant(records),
@@ -121,8 +121,8 @@ describe('importing', () => {
         }
         expect(stored).toBe(distinct + 1);
         const after = await served(pieces.archive);
-        expect(said(after.snapshots)).toEqual(said(before.snapshots));
-        expect(said(after.coinPrices)).toEqual(said(before.coinPrices));
+        expect(unnumbered(after.snapshots)).toEqual(unnumbered(before.snapshots));
+        expect(unnumbered(after.coinPrices)).toEqual(unnumbered(before.coinPrices));
         expect(after.gaps).toEqual(before.gaps);
         for (const { snapshots, coinPrices } of [before, after]) {
           const ids = [...snapshots, ...coinPrices].map(({ id }) => id);
@@ -133,7 +133,7 @@ describe('importing', () => {
     );
   });
 
-  test('of snapshots with ids comes to the same answers in every order, derived quotes and midpoints included', async () => {
+  test('of snapshots with ids gives the same responses in every order, derived quotes and midpoints included', async () => {
     const snapshots = fc
       .uniqueArray(fc.record({ timestamp: second, outcome, bids: side, asks: side }).map(sampleSnapshot), {
         minLength: 1,
@@ -163,8 +163,8 @@ describe('importing', () => {
     );
   });
 
-  test('comes to the same answers when the pieces fall between and into segments that are full', async () => {
-    // Few tops of book, so that quotes appear and vanish when a snapshot comes between two others.
+  test('gives the same responses when the pieces fall between and into full segments', async () => {
+    // Few tops of book, so that a snapshot between two others adds and removes quotes.
     const prices = fc.array(fc.integer({ min: 48, max: 50 }), { minLength: 300, maxLength: 600 });
     const cases = fc.tuple(
       prices,
@@ -191,7 +191,7 @@ describe('importing', () => {
     );
   });
 
-  test('derives a quote again after a full segment that got a later record at its last timestamp', async () => {
+  test('derives a quote again after a full segment with a later record at its last timestamp', async () => {
     using place = temporaryArchive();
     const records = Array.from({ length: 1000 }, (_, i) =>
       sampleSnapshot({
@@ -213,7 +213,7 @@ describe('importing', () => {
     using other = temporaryArchive();
     await importPaths(one.archive, FIXTURES);
     await importPaths(other.archive, FIXTURES);
-    // Revisions are random: two archives are never of one revision.
+    // Revisions are random and differ between archives.
     const dated = ({ markets, ...rest }: Record<string, unknown[]>) => ({
       ...rest,
       markets: (markets as Row[]).map((market) => ({ ...market, revision: undefined })),
@@ -226,7 +226,7 @@ function quoteOf({ timestamp, outcome: of, bidPrice, askPrice, id }: Row) {
   return [timestamp, id, of, bidPrice, askPrice];
 }
 
-/** One quote per change of the top of an outcome's book. */
+/** One quote per change of an outcome's top of book. */
 function derivedQuotes(snapshots: readonly Row[]) {
   const tops = new Map<unknown, string>();
   return snapshots.flatMap((row) => {
@@ -238,7 +238,7 @@ function derivedQuotes(snapshots: readonly Row[]) {
   });
 }
 
-/** Every row of every table that holds recordings; blobs as their bytes. */
+/** Every row of every table with records; blobs as bytes. */
 function contentOf(archive: Archive): Record<string, unknown[]> {
   const sqlite = new Database(archive.database.path, { readonly: true });
   try {
@@ -256,7 +256,7 @@ describe('the ids of records', () => {
     sampleSnapshot({ timestamp: START_MS + offsetMs, ...(id === undefined ? {} : { id }) });
   const idsOf = async (archive: Archive) => (await served(archive)).snapshots.map(({ id }) => id);
 
-  test('are those the records bring along when these are free', async () => {
+  test('are those of the recording if these are free', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [
       sampleMarket(),
@@ -267,7 +267,7 @@ describe('the ids of records', () => {
     expect(await idsOf(place.archive)).toEqual(['900', '7', String(Number.MAX_SAFE_INTEGER)]);
   });
 
-  test('are new where they are taken or not given, and none is given twice', async () => {
+  test('are new if the recording has none or they are taken, and none is given twice', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), snapshotAt(0, 5), snapshotAt(1, 5), snapshotAt(2, undefined)]);
     await importRecords(place.archive, [
@@ -285,7 +285,7 @@ describe('the ids of records', () => {
     for (const id of ids) expect(id).toMatch(/^[1-9]\d*$/);
   });
 
-  test('never change, also when the record comes again with another one', async () => {
+  test('never change, also when the record is imported again with another one', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), snapshotAt(0, 5), snapshotAt(2, 9)]);
     const report = await importRecords(place.archive, [snapshotAt(0, 77), snapshotAt(1, 6), snapshotAt(2, undefined)]);
@@ -298,11 +298,11 @@ describe('the ids of records', () => {
     await importRecords(place.archive, [sampleMarket(), snapshotAt(0, Number.MAX_SAFE_INTEGER)]);
     await importRecords(place.archive, [snapshotAt(1, undefined), snapshotAt(2, undefined), snapshotAt(3, 2)]);
     const ids = await idsOf(place.archive);
-    // The record that brings the 2 gets it, although others came before.
+    // The record with the id 2 gets it, although others come before.
     expect(ids).toEqual([String(Number.MAX_SAFE_INTEGER), '1', '3', '2']);
   });
 
-  test('of what the service says of the fixtures are the same in an archive that was filled from its answers', async () => {
+  test('of all records in the responses about the fixtures stay the same in an archive that imports these responses', async () => {
     using first = temporaryArchive();
     using second = temporaryArchive();
     await importPaths(first.archive, join(FIXTURES, 'btc.ndjson.zst'));
@@ -311,7 +311,7 @@ describe('the ids of records', () => {
     const withType = (type: string, rows: readonly Row[]) => rows.map((row) => ({ type, ...row }));
     for (const market of markets.data) {
       const { snapshots, quotes, prices } = await served(first.archive, String(market.conditionId));
-      // What was derived from a snapshot has its id, and is derived again.
+      // Derived records have the id of their snapshot, and are derived again.
       const ids = new Set(snapshots.map(({ id }) => id));
       const recorded = (rows: readonly Row[]) => rows.filter(({ id }) => !ids.has(id));
       records.push({ type: 'market', ...market }, ...withType('snapshot', snapshots));

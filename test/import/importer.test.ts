@@ -24,13 +24,13 @@ import {
 } from '../support/sample-records.ts';
 import { serviceOf } from '../support/service.ts';
 
-/** More than one transaction takes. */
+/** More records than one transaction takes. */
 const RECORDS_OF_SEVERAL_BATCHES = 20_000;
 const MARKET = JSON.stringify(sampleMarket());
 const atSecond = (second: number) => sampleSnapshot({ timestamp: START_MS + second * 1000 });
 const snapshotLine = (second: number) => JSON.stringify(atSecond(second));
 
-/** Which lines were refused, and that the rest was stored. */
+/** Checks which lines were rejected, and that the others were stored. */
 function refusedLines(report: ImportReport): number[] {
   const { read, stored, duplicate, rejected } = report.total;
   expect(read).toBe(stored + duplicate + rejected);
@@ -44,7 +44,7 @@ async function secondsStored(archive: Parameters<typeof serviceOf>[0]): Promise<
   return data.map(({ timestamp }) => (Date.parse(timestamp) - START_MS) / 1000);
 }
 
-describe('records that cannot be kept', () => {
+describe('rejected records', () => {
   test('are reported with their file and line, and all others are stored', async () => {
     using place = temporaryArchive();
     using directory = temporaryDirectory();
@@ -69,7 +69,7 @@ describe('records that cannot be kept', () => {
     expect(await secondsStored(place.archive)).toEqual([1, 2, 3]);
   });
 
-  test('are counted when there are more of them than a report shows', async () => {
+  test('are only counted beyond the number that a report shows', async () => {
     using place = temporaryArchive();
     const report = await importBytes(place.archive, 'x\n'.repeat(REJECTIONS_SHOWN + 5));
     expect(report.total.rejected).toBe(REJECTIONS_SHOWN + 5);
@@ -78,7 +78,7 @@ describe('records that cannot be kept', () => {
     );
   });
 
-  test('are those of a market that is not known, or comes later in the input', async () => {
+  test('include those of a market that is unknown or comes later in the input', async () => {
     using place = temporaryArchive();
     const stray = { conditionId: '0xdead' };
     const lines = [sampleSnapshot(), sampleGap(), sampleMarket(), sampleSnapshot(), sampleGap()];
@@ -91,7 +91,7 @@ describe('records that cannot be kept', () => {
     expect(report.total.stored).toBe(3);
   });
 
-  test('are those whose assetId is not the one of the market’s outcome', async () => {
+  test('include those whose assetId is not that of the market’s outcome', async () => {
     using place = temporaryArchive();
     const report = await importRecords(place.archive, [
       sampleMarket(),
@@ -105,7 +105,7 @@ describe('records that cannot be kept', () => {
     expect(report.rejections[0]!.reason).toContain(DOWN_ASSET);
   });
 
-  test('are not those with an assetId that the market does not know yet', async () => {
+  test('do not include those with an assetId that the market does not have yet', async () => {
     using place = temporaryArchive();
     const report = await importRecords(place.archive, [
       sampleMarket({ clobTokenIds: [UP_ASSET, '0'] }),
@@ -115,7 +115,7 @@ describe('records that cannot be kept', () => {
     expect(refusedLines(report)).toEqual([3]);
   });
 
-  test('drop no level of theirs into the count of levels of size 0', async () => {
+  test('do not count in the levels of size 0', async () => {
     using place = temporaryArchive();
     const bids = [
       { price: 0.5, size: 0 },
@@ -132,7 +132,7 @@ describe('records that cannot be kept', () => {
   });
 });
 
-test('lines are numbered right across batches', async () => {
+test('line numbers continue across batches', async () => {
   using place = temporaryArchive();
   const lines = [MARKET];
   for (let i = 0; i < RECORDS_OF_SEVERAL_BATCHES; i += 1)
@@ -144,7 +144,7 @@ test('lines are numbered right across batches', async () => {
 });
 
 describe('a crossed book', () => {
-  test('is kept, with its negative spread and its midpoint', async () => {
+  test('is stored, with its negative spread and its midpoint', async () => {
     using place = temporaryArchive();
     const book = { bids: [{ price: 0.7, size: 1 }], asks: [{ price: 0.65, size: 2 }] };
     await importRecords(place.archive, [sampleMarket(), sampleSnapshot(book)]);
@@ -161,7 +161,7 @@ describe('a crossed book', () => {
 });
 
 describe('gaps', () => {
-  test('are kept with their market, in order, each once', async () => {
+  test('are stored with their market, in order, each once', async () => {
     using place = temporaryArchive();
     const later = sampleGap({ from: START_MS + 200_000, to: START_MS + 200_000, reason: 'no data' });
     const report = await importRecords(place.archive, [sampleMarket(), later, sampleGap(), sampleGap(), later]);
@@ -179,7 +179,7 @@ describe('a market record', () => {
     const answer = await serviceOf(archive).get(`/btc/markets/${CONDITION_ID}`);
     return ((await answer.json()) as { data: unknown }).data;
   };
-  test('that says no more than it must is served as an unresolved market', async () => {
+  test('with only the required fields is served as an unresolved market', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [
       sampleMarket({ outcomes: ['Down', 'Up'], clobTokenIds: [DOWN_ASSET, UP_ASSET] }),
@@ -202,7 +202,7 @@ describe('a market record', () => {
     });
   });
 
-  test('is refused when it contradicts what is held, which stays', async () => {
+  test('is rejected when it contradicts the stored market, which stays', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket({ winner: 'down' })]);
     const before = await served(place.archive);
@@ -212,7 +212,7 @@ describe('a market record', () => {
     expect(await served(place.archive)).toEqual(before);
   });
 
-  test('is refused when it names as down the asset that is held as up', async () => {
+  test('is rejected when it states as down the asset that is stored as up', async () => {
     using place = temporaryArchive();
     const report = await importRecords(place.archive, [
       sampleMarket({ clobTokenIds: [UP_ASSET, '0'] }),
@@ -223,7 +223,7 @@ describe('a market record', () => {
     expect(await served(place.archive)).toMatchObject({ clobTokenIds: [UP_ASSET, DOWN_ASSET] });
   });
 
-  test('that adds an asset id counts for the records right after it', async () => {
+  test('that adds an asset id applies to the next record', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket({ clobTokenIds: [UP_ASSET, '0'] })]);
     const report = await importRecords(place.archive, [

@@ -34,7 +34,7 @@ function booksIn(archive: Archive, outcome: Outcome, conditionId = CONDITION_ID)
   return [...slices].flatMap((slice) => bookCodec.decode(slice.payload));
 }
 
-/** Imports a record that is there already: its market is looked at all the same. */
+/** Imports a record that is in the archive already: its market is mirrored nevertheless. */
 async function importMirrored(archive: Archive): Promise<ImportReport> {
   const importer = new Importer(archive, { clock: () => NOW_MS, mirror: true });
   const market = archive.markets.findByConditionId(CONDITION_ID)!;
@@ -45,7 +45,7 @@ async function importMirrored(archive: Archive): Promise<ImportReport> {
   return await importer.run(sourcesOf([path]));
 }
 
-/** One minus a price, from its digits alone. */
+/** One minus a price, computed from its digits. */
 function complementByDigits(price: number): number {
   const [, decimals = ''] = price.toFixed(12).split('.');
   const units = BigInt(Math.trunc(price)) * 10n ** 12n + BigInt(decimals);
@@ -71,7 +71,7 @@ describe('a mirrored book', () => {
 });
 
 describe('--mirror', () => {
-  test('completes a market of which one outcome only was recorded, once, and says which books were made so', async () => {
+  test('completes a market with recorded books of only one outcome, once, and marks the mirrored books', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), ...snapshots('down')]);
     expect(booksIn(place.archive, 'up')).toEqual([]);
@@ -88,7 +88,7 @@ describe('--mirror', () => {
     expect((await importMirrored(place.archive)).mirrored).toBe(0);
   });
 
-  test('goes on where more of the one outcome is recorded', async () => {
+  test('continues when more books of the outcome are recorded', async () => {
     using place = temporaryArchive();
     const all = snapshots('up');
     await importRecords(place.archive, [sampleMarket(), ...all.slice(0, 100)]);
@@ -98,7 +98,7 @@ describe('--mirror', () => {
     expect(booksIn(place.archive, 'down')).toHaveLength(booksIn(place.archive, 'up').length);
   });
 
-  test('gives way to books that were recorded, all of it, whichever command brings them', async () => {
+  test('is replaced completely by recorded books, also from an import without --mirror', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), ...snapshots('down')]);
     await importMirrored(place.archive);
@@ -110,14 +110,14 @@ describe('--mirror', () => {
     expect((await importMirrored(place.archive)).mirrored).toBe(0);
   });
 
-  test('leaves a market with books of both outcomes as it is', async () => {
+  test('does not change a market with books of both outcomes', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), ...snapshots('up'), snapshots('down')[0]!]);
     expect((await importMirrored(place.archive)).mirrored).toBe(0);
     expect(booksIn(place.archive, 'down')).toHaveLength(1);
   });
 
-  test('a record that says it is mirrored is kept as one, and dropped where there are recorded ones', async () => {
+  test('a record that is marked as mirrored is stored as such, and dropped if there are recorded ones', async () => {
     using place = temporaryArchive();
     const [record] = snapshots('up');
     const mirrored = { ...record, mirrored: true };

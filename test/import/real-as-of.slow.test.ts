@@ -11,13 +11,13 @@ const RECORDINGS: readonly (readonly [name: string, directory: string | undefine
   ['sessions-15m', realRecording('sessions-15m')],
   ['snapshots-1s', realRecording('snapshots-1s')],
 ];
-/** Of each recording: together 10,000. */
+/** Requests per recording: 10,000 in all. */
 const PAIRS = 2500;
-/** Of one market and one `asOf`, asked one by one and all at once. */
+/** Instants of one market and one `asOf`, requested one by one and as a list. */
 const PAIRS_AT_ONCE = 25;
 const MODES = ['nearest', 'before', 'after'] as const;
 const OUTCOMES = ['up', 'down'] as const;
-/** The last instant that a list may name, and the last that a path may. */
+/** The last instant of a list, and the last of a path. */
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const BEYOND_MS = Number.MAX_SAFE_INTEGER;
 const LISTED_AHEAD_MS_MAX = 7 * 86_400_000;
@@ -31,21 +31,21 @@ interface Wire {
   readonly timestamp: string;
 }
 
-/** One snapshot as it was paged. */
+/** A snapshot of a page. */
 interface Paged {
   readonly id: number;
   readonly ms: number;
-  /** Of all that is said of it. */
+  /** Digest of the whole snapshot. */
   readonly digest: string;
 }
 
 interface RecordedMarket {
   readonly path: string;
-  /** When somebody could first know of it. */
+  /** The first time at which the market is known. */
   readonly listedMs: number;
-  /** By (timestamp, id), ascending. */
+  /** Ascending by (timestamp, id). */
   readonly snapshots: Readonly<Record<Outcome, readonly Paged[]>>;
-  /** Every timestamp, in order, each once. */
+  /** The distinct timestamps, ascending. */
   readonly instants: readonly number[];
 }
 
@@ -58,7 +58,7 @@ interface Question {
 
 const digestOf = (record: Wire) => `${record.outcome} ${record.id} ${Bun.hash(JSON.stringify(record))}`;
 
-/** The one nearest to an instant, by looking at each there is, in order. */
+/** The snapshot nearest to an instant, found by a linear scan. */
 function scanned(
   records: readonly Paged[],
   atMs: number,
@@ -73,13 +73,13 @@ function scanned(
     if (mode === 'after' && ms < atMs) continue;
     const distanceMs = Math.abs(ms - atMs);
     if (maxDistanceMs !== undefined && distanceMs > maxDistanceMs) continue;
-    // In order: the earlier of two as far away comes first, and of one instant the highest id last.
+    // At ties the earlier time wins, and within one time the highest id.
     if (distanceMs < bestMs || ms === best?.ms) [best, bestMs] = [record, distanceMs];
   }
   return best;
 }
 
-/** What an answer to an instant must be: the digests of its records, and the distance of the first one. */
+/** The expected response to an instant: the digests of its records, and the distance of the first one. */
 function expectedAt({ snapshots }: RecordedMarket, atMs: number, question: Question) {
   const found = OUTCOMES.flatMap((outcome) => {
     if (question.outcome !== undefined && question.outcome !== outcome) return [];
@@ -87,12 +87,12 @@ function expectedAt({ snapshots }: RecordedMarket, atMs: number, question: Quest
     return record === undefined ? [] : [{ record, distance: Math.abs(record.ms - atMs) }];
   });
   const [up, down] = found;
-  // Up is first already where both are as near.
+  // At ties up comes first.
   const sorted = up !== undefined && down !== undefined && down.distance < up.distance ? [down, up] : found;
   return { distance: sorted[0]?.distance ?? null, digests: sorted.map(({ record }) => record.digest) };
 }
 
-/** The service over a recording, once as it is and once held to a clock; and all that its pages have, of every market. */
+/** The service over a recording, with and without a clock, and the pages of every market. */
 async function recorded(directory: string) {
   const held = temporaryArchive();
   const report = await importPaths(held.archive, directory);
@@ -146,7 +146,7 @@ async function recorded(directory: string) {
   };
 }
 
-/** An instant within a recording, on, next to or half way between its timestamps, at its edges, or far from it. */
+/** An instant on, next to or half way between the timestamps of a recording, at its ends, or far from it. */
 function someInstant(instants: readonly number[], random: () => number): number {
   const [first, last] = [instants[0]!, instants.at(-1)!];
   const at = Math.floor(random() * instants.length);
@@ -160,7 +160,7 @@ function someInstant(instants: readonly number[], random: () => number): number 
   return far[Math.floor(random() * far.length)]!;
 }
 
-/** Milliseconds that cut something off: none, few, or just as many as a record is away, or one more or less. */
+/** A maximum distance: none, a small one, or the exact distance of a record, one more or one less. */
 function someDistance(instants: readonly number[], atMs: number, random: () => number): number {
   if (random() < 0.3) return [0, 1, 1000, 3_600_000][Math.floor(random() * 4)]!;
   const one = Math.abs(instants[Math.floor(random() * instants.length)]! - atMs);
@@ -188,7 +188,7 @@ interface Answered {
 
 type Recorded = Awaited<ReturnType<typeof recorded>>;
 
-/** All instants of a list, in as many requests as it takes. */
+/** The responses for all instants, in several list requests. */
 async function answersAt(
   { ask }: Recorded,
   path: string,
@@ -208,7 +208,7 @@ async function answersAt(
   return answers;
 }
 
-/** Asks for each instant alone and for all at once, and holds both against a scan; `byClock`: no asOf, but a clock of the service. */
+/** Requests each instant alone and all as a list, and compares both with the scan. `byClock`: without asOf, with a clock of the service. */
 async function compare(
   held: Recorded,
   market: RecordedMarket,
@@ -239,7 +239,7 @@ async function compare(
     }
   }
   if (!isListed) return;
-  // A list names no instant that ISO text cannot.
+  // A list has only instants that ISO text can express.
   const listed = instants.flatMap((atMs, i) => (atMs > LAST_MS ? [] : [{ atMs, ...expected[i]! }]));
   const all = listed.map(({ atMs }) => atMs);
   expect(await answersAt(held, path, all, query, knownUntilMs)).toEqual(
@@ -249,7 +249,7 @@ async function compare(
 
 for (const [name, directory] of RECORDINGS) {
   test.skipIf(directory === undefined)(
-    `${name}: at any instant the snapshot is the one that a scan of all finds`,
+    `${name}: at any instant the snapshot is the one that a linear scan finds`,
     async () => {
       using held = await recorded(directory!);
       const { markets } = held;
@@ -260,7 +260,7 @@ for (const [name, directory] of RECORDINGS) {
         const market = markets[Math.floor(random() * markets.length)]!;
         const heldTo = someInstant(market.instants, random);
         const instants = Array.from({ length: PAIRS_AT_ONCE }, (_, i) =>
-          // One in five on or next to the end of what is known.
+          // One in five at or next to the asOf.
           i % 5 === 0 ? Math.min(Math.max(0, heldTo + i / 5 - 2), BEYOND_MS) : someInstant(market.instants, random),
         );
         const outcome = [undefined, ...OUTCOMES][Math.floor(random() * 3)];
@@ -275,7 +275,7 @@ for (const [name, directory] of RECORDINGS) {
         counted.pairs += instants.length;
       }
       expect(counted.pairs).toBe(PAIRS);
-      // It was not the empty answer all along, nor never.
+      // Some responses were empty and some were not.
       expect(counted.found).toBeGreaterThan(PAIRS);
       expect(counted.nothing).toBeGreaterThan(0);
     },

@@ -18,12 +18,12 @@ import {
 
 const BOOKS = 61_437;
 const MARKETS = 16;
-/** Rows of the list of their directory, which names the markets once for each asset and knows less. */
+/** Rows of the market list in the directory: one per asset, with fewer fields than the market records. */
 const LISTED = 21;
 const REPEATS = 1;
 const OUTCOMES = ['up', 'down'] as const;
 
-/** What the directory holds, read without any of the code under test, and the archive it was imported into. */
+/** The recordings of the directory, read without the code under test, and the archive with their import. */
 interface Imported extends Disposable {
   readonly archive: ReturnType<typeof temporaryArchive>['archive'];
   readonly service: Service;
@@ -47,7 +47,7 @@ function marketOf(conditionId: string): StoredMarket {
   return market;
 }
 
-/** Every outcome that has any books. */
+/** Every outcome with books. */
 function recordedSeries() {
   return imported.recorded.flatMap((recorded) =>
     OUTCOMES.flatMap((outcome) => {
@@ -57,7 +57,7 @@ function recordedSeries() {
   );
 }
 
-/** The last of those that share a timestamp: what a look-up at that time answers. */
+/** The last book of each timestamp, which a look-up at that time returns. */
 function lastAt(books: readonly RecordedBook[]): Map<number, RecordedBook> {
   return new Map(books.map((book) => [book.timestampMs, book]));
 }
@@ -84,7 +84,7 @@ function inOrder(a: Row, b: Row): boolean {
   return a.timestamp < b.timestamp || (a.timestamp === b.timestamp && Number(a.id) < Number(b.id));
 }
 
-/** All of a series by its cursor; every page but the last must be full. */
+/** All pages of a series by cursor; every page except the last must be full. */
 async function walked<T>(path: string, limit: number, query: string): Promise<T[]> {
   const rows: T[] = [];
   let cursor: string | null = null;
@@ -100,7 +100,7 @@ async function walked<T>(path: string, limit: number, query: string): Promise<T[
   return rows;
 }
 
-/** The places of a walk, taken from the text of the pages: parsing every book again would take minutes. */
+/** The positions of all records, cut from the text of the pages: parsing every book would take minutes. */
 async function walkedPositions(path: string, limit: number, query: string): Promise<string[]> {
   const places: string[] = [];
   let cursor: string | undefined;
@@ -128,7 +128,7 @@ describe('real books', () => {
     const { report, recorded } = imported;
     expect(report.total).toMatchObject({
       read: BOOKS + MARKETS + LISTED,
-      // Each market twice: as the list names it, and as its record completes it.
+      // Each market twice: from the list and from its market record.
       stored: BOOKS + 2 * MARKETS - REPEATS,
       duplicate: REPEATS + LISTED - MARKETS,
       rejected: 0,
@@ -202,7 +202,7 @@ describe('real books', () => {
         const path = `/btc/markets/${recorded.conditionId}/snapshots`;
         const all = await walkedPositions(path, 1000, outcome);
         expect(all.length).toBe(recorded.up.length + (outcome === '' ? recorded.down.length : 0));
-        // A window with both ends on recorded timestamps, of a length that the pages do not divide.
+        // A window between two recorded timestamps, whose length is not a multiple of the page size.
         const from = recorded.up[Math.floor(recorded.up.length / 3)]!.timestampMs;
         const to = recorded.up[Math.floor(recorded.up.length / 2)]!.timestampMs;
         const within = (place: string) => {
@@ -278,7 +278,7 @@ describe('real books', () => {
   });
 
   test.skipIf(REAL_BOOKS === undefined)(
-    'without market records are refused with what is missing, and load once it is there',
+    'without market records are rejected, and stored once the records are there',
     async () => {
       using directory = temporaryDirectory();
       const [first, second] = readdirSync(REAL_BOOKS!)
@@ -294,7 +294,7 @@ describe('real books', () => {
         expect(refused.rejections[0]!.reason).toContain(wanted);
       }
 
-      // What --markets does: the market records are read first.
+      // As with --markets, the market records are read first.
       const report = await importPaths(place.archive, join(REAL_BOOKS!, 'markets.ndjson'), directory.path);
       expect(report.total).toMatchObject({ rejected: 0, duplicate: 0 });
       expect(report.files.length).toBe(3);

@@ -24,7 +24,7 @@ const FORMATS: readonly (readonly [file: string, format: string | undefined])[] 
 ];
 const REAL = realRecording('README.md');
 
-/** The formats that would take a file, whichever is asked first. */
+/** All formats that recognise a file, independent of their order. */
 async function formatsOf(path: string): Promise<string[]> {
   const { sample } = await openSource(
     { path, name: path, named: true },
@@ -45,7 +45,7 @@ test.skipIf(REAL === undefined).each(FORMATS)(
 test.skipIf(REAL === undefined)('no real file is recognised as two formats', async () => {
   const root = join(REAL!, '..');
   const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  // Parquet alone is 213 of them, all alike.
+  // 213 of them are Parquet of one format.
   const sampled = files.filter(({ name }, index) => !name.endsWith('.parquet') || index % 40 === 0);
   for (const { parentPath, name } of sampled) expect((await formatsOf(join(parentPath, name))).length).toBeLessThan(2);
 });

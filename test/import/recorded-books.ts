@@ -7,14 +7,14 @@ export interface Level {
   readonly size: number;
 }
 
-/** A venue's book message, best level first, as naively as it can be read. */
+/** A book message of the venue, read naively, best level first. */
 export interface RecordedBook {
   readonly conditionId: string;
   readonly assetId: string;
   readonly timestampMs: number;
   readonly bids: readonly Level[];
   readonly asks: readonly Level[];
-  /** The same on both sides at the same time when the same book was recorded twice. */
+  /** Equal for equal books, to find books that were recorded twice at the same time. */
   readonly levelsText: string;
 }
 
@@ -62,7 +62,7 @@ function level({ price, size }: VenueLevel): Level {
   return { price: Number(price), size: Number(size) };
 }
 
-/** The books of one market by outcome, in order of time and then of arrival, without what was already said at the same time. */
+/** The books of one market by outcome, by time and then arrival, without equal books of the same time. */
 export interface RecordedMarket {
   readonly conditionId: string;
   readonly up: readonly RecordedBook[];
@@ -71,12 +71,12 @@ export interface RecordedMarket {
 
 /** The markets that a directory's `markets.ndjson` lists, with their books. */
 export async function recordedMarkets(directory: string): Promise<RecordedMarket[]> {
-  const said = new Set<string>();
+  const seen = new Set<string>();
   const byAsset = new Map<string, RecordedBook[]>();
   for (const book of await recordedBooks(directory)) {
     const what = `${book.assetId} ${book.timestampMs} ${book.levelsText}`;
-    if (said.has(what)) continue;
-    said.add(what);
+    if (seen.has(what)) continue;
+    seen.add(what);
     const held = byAsset.get(book.assetId) ?? [];
     byAsset.set(book.assetId, held);
     held.push(book);

@@ -12,17 +12,17 @@ const PLAIN = Buffer.from(RECORDS);
 const GZIP = gzipSync(PLAIN);
 const ZSTD = zstdCompressSync(PLAIN);
 
-/** A market and many prices: large enough that a damaged middle has something before it. */
+/** A market and many prices, so that there are records before a damaged middle. */
 const MANY = Buffer.from(
   [MARKET, ...Array.from({ length: 20_000 }, (_, i) => JSON.stringify(priceAt(i)))].map((line) => `${line}\n`).join(''),
 );
 
 function priceAt(i: number) {
-  // Digits that do not repeat, so that compression leaves enough bytes to cut.
+  // Varying digits, so that compression leaves enough bytes to cut.
   return samplePrice({ timestamp: START_MS + i, price: Number(Math.abs(Math.sin(i)).toFixed(12)) });
 }
 
-/** Files by name in a directory of their own; a value that is an object is a directory. */
+/** Writes files by name into a directory; an object is a subdirectory. */
 interface Tree {
   readonly [name: string]: string | Uint8Array | Tree;
 }
@@ -36,7 +36,7 @@ function write(directory: string, tree: Tree): void {
   }
 }
 
-describe('a recording is known by what is in it', () => {
+describe('a recording is recognised by its content', () => {
   const files: [name: string, content: string | Uint8Array][] = [
     ['plain.ndjson', PLAIN],
     ['plain.txt', PLAIN],
@@ -61,7 +61,7 @@ describe('a recording is known by what is in it', () => {
     ['after-a-byte-order-mark.json', `\uFEFF${RECORDS}`],
     ['after-a-line-of-something-else', `# made by hand\n${RECORDS}`],
   ];
-  test.each(files)('and not by its name: %s', async (name, content) => {
+  test.each(files)('not by its name: %s', async (name, content) => {
     using place = temporaryArchive();
     using directory = temporaryDirectory();
     const path = join(directory.path, name);
@@ -88,7 +88,7 @@ describe('a recording is known by what is in it', () => {
     ['a damaged archive', GZIP.subarray(0, 12)],
     ['records after more lines than are looked at', `${'x\n'.repeat(100)}${RECORDS}`],
   ];
-  test.each(strangers)('%s is none: passed over in a directory, an error when named', async (_, content) => {
+  test.each(strangers)('%s is not recognised: skipped in a directory, an error when named', async (_, content) => {
     using place = temporaryArchive();
     using directory = temporaryDirectory();
     const path = join(directory.path, 'notes');
@@ -112,7 +112,7 @@ describe('a recording is known by what is in it', () => {
     expect(report.rejections).toEqual([{ path, line: 1, kind: 'unknown', reason: 'the line is not JSON' }]);
   });
 
-  test('a file with the magic of Parquet and nothing else of it is reported as damaged', async () => {
+  test('a file with only the magic bytes of Parquet is reported as damaged', async () => {
     using place = temporaryArchive();
     using directory = temporaryDirectory();
     const path = join(directory.path, 'books.parquet');
@@ -129,7 +129,7 @@ describe('a recording that was cut off or damaged', () => {
     return copy;
   };
   const gzip = gzipSync(MANY);
-  // With a checksum, as the zstd command writes it: without one a wrong byte may go unseen.
+  // With a checksum, like the zstd command: without one a wrong byte may be missed.
   const zstd = zstdCompressSync(MANY, { params: { [constants.ZSTD_c_checksumFlag]: 1 } });
   const damaged: [string, string, Uint8Array][] = [
     ['gzip without its end', 'a.ndjson.gz', gzip.subarray(0, gzip.length >> 1)],
@@ -155,7 +155,7 @@ describe('a recording that was cut off or damaged', () => {
       const [cut, whole] = report.files;
       expect(cut!.error).toContain(`'${path}' cannot be read to its end`);
       expect(cut!.error).toContain('damaged or cut off');
-      // After a wrong byte lines may be nonsense; nothing else may.
+      // After a wrong byte lines may be rejected, but the records before it are stored.
       if (!what.includes('wrong byte')) expect(cut!.rejected).toBe(0);
       expect(cut!.stored).toBeGreaterThan(1000);
       expect(whole).toMatchObject({ path: next, read: 2, rejected: 0, error: undefined });
@@ -174,7 +174,7 @@ describe('a recording that was cut off or damaged', () => {
 });
 
 describe('a directory', () => {
-  test('is read in depth and by name, parts by their numbers, its market records first', async () => {
+  test('is read recursively and by name, parts by their numbers, its market records first', async () => {
     using directory = temporaryDirectory();
     write(directory.path, {
       'z.ndjson': '',
@@ -205,7 +205,7 @@ describe('a directory', () => {
     ]);
   });
 
-  test('may hold what is no recording: that is passed over and listed', async () => {
+  test('may have files that are not recordings: they are skipped and listed', async () => {
     using place = temporaryArchive();
     using directory = temporaryDirectory();
     write(directory.path, {
@@ -219,7 +219,7 @@ describe('a directory', () => {
     expect(report.total).toMatchObject({ stored: 2, rejected: 0 });
   });
 
-  test('is searched through links to files, not through links to directories or to nothing', async () => {
+  test('is searched through links to files, not through links to directories or broken links', async () => {
     using directory = temporaryDirectory();
     using elsewhere = temporaryDirectory();
     write(elsewhere.path, { 'real.ndjson': RECORDS });
@@ -239,7 +239,7 @@ describe('a directory', () => {
 });
 
 describe('a path', () => {
-  test('to a Parquet file brings along the market records of its directory', () => {
+  test('to a Parquet file adds the market records of its directory', () => {
     using directory = temporaryDirectory();
     write(directory.path, { 'books.parquet': 'PAR1', 'more.parquet': 'PAR1', 'markets.ndjson.gz': '', 'a.ndjson': '' });
     const path = (name: string) => join(directory.path, name);
@@ -249,7 +249,7 @@ describe('a path', () => {
     expect(sourcesOf([path('a.ndjson')]).map((source) => source.path)).toEqual([path('a.ndjson')]);
   });
 
-  test('to nothing is an error before anything is read', async () => {
+  test('that does not exist is an error before anything is read', async () => {
     using place = temporaryArchive();
     using directory = temporaryDirectory();
     write(directory.path, { 'a.ndjson': RECORDS });
@@ -259,15 +259,12 @@ describe('a path', () => {
     expect(place.archive.markets.findByConditionId(CONDITION_ID)).toBeUndefined();
   });
 
-  test.skipIf(process.getuid?.() === 0)(
-    'to a file that may not be read is reported (skipped for root, who may)',
-    async () => {
-      using place = temporaryArchive();
-      using directory = temporaryDirectory();
-      write(directory.path, { 'a.ndjson': RECORDS });
-      const path = join(directory.path, 'a.ndjson');
-      chmodSync(path, 0);
-      expect(importPaths(place.archive, path)).rejects.toMatchObject({ kind: 'unreadable' });
-    },
-  );
+  test.skipIf(process.getuid?.() === 0)('to a file that may not be read is reported (skipped for root)', async () => {
+    using place = temporaryArchive();
+    using directory = temporaryDirectory();
+    write(directory.path, { 'a.ndjson': RECORDS });
+    const path = join(directory.path, 'a.ndjson');
+    chmodSync(path, 0);
+    expect(importPaths(place.archive, path)).rejects.toMatchObject({ kind: 'unreadable' });
+  });
 });

@@ -12,7 +12,7 @@ const quoteAt = (second: number, conditionId: string) =>
   sampleQuote({ conditionId, timestamp: START_MS + second * 1000 });
 
 describe('a stand-in for a conditionId', () => {
-  test('is the same for every recording of the market, and no other market’s', () => {
+  test('is the same for every recording of the market, and differs from other markets’', () => {
     expect(STAND_IN).toMatch(/^0x0{24}[0-9a-f]{40}$/);
     expect(standInConditionId(SLUG.toUpperCase(), START_MS)).toBe(STAND_IN);
     expect(standInConditionId(SLUG, START_MS + 1)).not.toBe(STAND_IN);
@@ -60,24 +60,27 @@ describe('a stand-in for a conditionId', () => {
     },
   );
 
-  test.each(orders)('does so %s also where the market of that name of the year after is known', async (_, imports) => {
-    using place = temporaryArchive();
-    const yearMs = 365 * 86_400_000;
-    const yearAfter = sampleMarket({
-      ...{ slug: SLUG, conditionId: '0xab', clobTokenIds: ['71', '72'] },
-      ...{ startTime: START_MS + yearMs, endTime: START_MS + yearMs + 300_000 },
-    });
-    for (const records of [[imports[0]![0]!], [yearAfter], ...imports, [yearAfter]]) {
-      expect((await importRecords(place.archive, records)).rejections).toEqual([]);
-    }
-    const { markets } = place.archive;
-    expect(listMarkets(markets, 'btc', undefined, 10, 0).map(({ conditionId }) => conditionId)).toEqual([
-      '0xab',
-      CONDITION_ID,
-    ]);
-  });
+  test.each(orders)(
+    'is replaced %s also if the market of the same slug of the next year is known',
+    async (_, imports) => {
+      using place = temporaryArchive();
+      const yearMs = 365 * 86_400_000;
+      const yearAfter = sampleMarket({
+        ...{ slug: SLUG, conditionId: '0xab', clobTokenIds: ['71', '72'] },
+        ...{ startTime: START_MS + yearMs, endTime: START_MS + yearMs + 300_000 },
+      });
+      for (const records of [[imports[0]![0]!], [yearAfter], ...imports, [yearAfter]]) {
+        expect((await importRecords(place.archive, records)).rejections).toEqual([]);
+      }
+      const { markets } = place.archive;
+      expect(listMarkets(markets, 'btc', undefined, 10, 0).map(({ conditionId }) => conditionId)).toEqual([
+        '0xab',
+        CONDITION_ID,
+      ]);
+    },
+  );
 
-  test('stays where the record with a real one is of another window of that name', async () => {
+  test('stays if the record with a real one has another window of the same slug', async () => {
     using place = temporaryArchive();
     const other = sampleMarket({ slug: SLUG, startTime: START_MS + 3_600_000, endTime: START_MS + 3_900_000 });
     await importRecords(place.archive, [UNNAMED, { ...other, clobTokenIds: ['0', '0'] }]);

@@ -19,13 +19,13 @@ const cases: [string, object[], RegExp[]][] = [
   ['the coin’s prices are too old to count', [won('down'), tick(START_MS - 60_000, 100), tick(END_MS, 101)], []],
   ['it is unresolved', [sampleMarket({ priceStart: 100, priceEnd: 99 })], []],
 ];
-test.each(cases)('an import says of a market whose winner is contradicted: %s', async (_, records, wanted) => {
+test.each(cases)('an import notes a contradicted winner: %s', async (_, records, wanted) => {
   using place = temporaryArchive();
   const { notes } = await importRecords(place.archive, records);
   expect(notes).toEqual(wanted.map((pattern) => expect.stringMatching(pattern)));
 });
 
-test('an import names a hundred contradicted markets and counts the others', async () => {
+test('an import notes a hundred contradicted winners and counts the others', async () => {
   using place = temporaryArchive();
   const markets = Array.from({ length: 130 }, (_, index) =>
     won('up', {

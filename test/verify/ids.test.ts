@@ -5,7 +5,7 @@ import { IdLedger, type IdSource } from '../../src/verify/ids.ts';
 
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
-/** The ranges that hold exactly `given`, none touching another. */
+/** The ranges of exactly the ids `given`, not adjacent to each other. */
 function rangesOf(given: ReadonlySet<number>): IdRange[] {
   const ranges: { firstId: number; lastId: number }[] = [];
   for (const id of [...given].sort((a, b) => a - b)) {
@@ -24,8 +24,8 @@ function sourceOf(given: ReadonlySet<number>): IdSource {
   };
 }
 
-/** What a whole walk over `used`, once for each window, says about each of them, and how many windows there were. */
-function said(source: IdSource, used: readonly number[], marks: number, ranges: number) {
+/** The verdicts on all ids in `used`, marked once per window, and the number of windows. */
+function verdicts(source: IdSource, used: readonly number[], marks: number, ranges: number) {
   const ledger = new IdLedger(source, { marks, ranges });
   const faults: string[] = [];
   let windows = 0;
@@ -39,7 +39,7 @@ function said(source: IdSource, used: readonly number[], marks: number, ranges: 
   return { faults: faults.sort(), windows };
 }
 
-/** The same with every id held in memory. */
+/** The same, with all ids in memory. */
 function expected(given: ReadonlySet<number>, used: readonly number[]): string[] {
   const seen = new Set<number>();
   const faults: string[] = [];
@@ -57,29 +57,29 @@ const anId = fc.oneof(
 );
 
 describe('ids', () => {
-  test('used twice or never given are found, in windows of any size', () => {
+  test('that are used twice or were never given are found, with windows of any size', () => {
     const ids = fc.array(anId, { maxLength: 60 });
     const limits = [fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 12 })] as const;
     fc.assert(
       fc.property(ids, ids, ...limits, (given, used, marks, ranges) => {
         const held = new Set(given);
-        expect(said(sourceOf(held), used, marks, ranges).faults).toEqual(expected(held, used));
+        expect(verdicts(sourceOf(held), used, marks, ranges).faults).toEqual(expected(held, used));
       }),
       { seed: 20_260_416, numRuns: 1500 },
     );
   });
 
-  test('of an archive that fits are looked up in one window, and of a larger one in as many as it needs', () => {
+  test('of a small archive need one window, and of a larger one as many as needed', () => {
     const given = new Set(Array.from({ length: 100 }, (_, index) => index + 1));
     const used = [...given];
-    expect(said(sourceOf(given), used, 100, 10)).toEqual({ faults: [], windows: 1 });
-    expect(said(sourceOf(given), used, 99, 10)).toEqual({ faults: [], windows: 2 });
-    expect(said(sourceOf(given), used, 7, 1)).toEqual({ faults: [], windows: 15 });
+    expect(verdicts(sourceOf(given), used, 100, 10)).toEqual({ faults: [], windows: 1 });
+    expect(verdicts(sourceOf(given), used, 99, 10)).toEqual({ faults: [], windows: 2 });
+    expect(verdicts(sourceOf(given), used, 7, 1)).toEqual({ faults: [], windows: 15 });
     const sparse = new Set(used.map((id) => 2 * id));
-    expect(said(sourceOf(sparse), [...sparse], 1000, 10)).toEqual({ faults: [], windows: 10 });
+    expect(verdicts(sourceOf(sparse), [...sparse], 1000, 10)).toEqual({ faults: [], windows: 10 });
   });
 
-  test('given out while the archive is read are no fault', () => {
+  test('that are given while the archive is read are no fault', () => {
     const given = new Set([1, 2, 3]);
     const source = sourceOf(given);
     const ledger = new IdLedger(source);
@@ -88,7 +88,7 @@ describe('ids', () => {
     expect([1, 2, 3, 4, 5].map((id) => ledger.mark(id))).toEqual(['fine', 'fine', 'fine', 'fine', 'not-given']);
   });
 
-  test('of an empty archive are in one window, and any is a fault', () => {
-    expect(said(sourceOf(new Set()), [1], 8, 8)).toEqual({ faults: ['0: not-given'], windows: 1 });
+  test('of an empty archive need one window, and every id is a fault', () => {
+    expect(verdicts(sourceOf(new Set()), [1], 8, 8)).toEqual({ faults: ['0: not-given'], windows: 1 });
   });
 });

@@ -24,12 +24,12 @@ interface Verified extends Verification {
   readonly markets: readonly MarketObservations[];
 }
 
-/** An archive of two markets with records of every kind, whose database file is written to with SQLite alone. */
+/** An archive of two markets with records of every kind, whose database file the tests modify with SQLite alone. */
 export interface Verifiable extends Disposable {
   readonly path: string;
   readonly data: string;
   verify(options?: { readonly names?: readonly string[]; readonly nowMs?: number }): Promise<Verified>;
-  /** Runs statements on the file, unchecked. */
+  /** Runs statements on the file, without constraints. */
   change(sql: string, ...values: (string | number | Uint8Array | null)[]): void;
   /** Rows as they are. */
   rows<Row>(sql: string): Row[];
@@ -40,7 +40,7 @@ interface Level {
   readonly size: number;
 }
 
-/** Books of up that walk about, in hundredths; `mirrorOf` gives those of down. */
+/** Random-walk books of up, in hundredths; `mirrorOf` gives those of down. */
 function walkingBooks(seed: number, count: number): { bids: Level[]; asks: Level[] }[] {
   const random = randomsOf(seed);
   let mid = 50;
@@ -98,7 +98,7 @@ function recordsOfEveryKind(): object[] {
   ];
 }
 
-/** The archive that tests damage: sound, with the second market's down made from up. */
+/** The sound archive that tests damage; the second market's down is mirrored from up. */
 export async function verifiable(records: readonly object[] = recordsOfEveryKind()): Promise<Verifiable> {
   const held = temporaryArchive();
   const report = await importRecords(held.archive, records);
@@ -108,16 +108,16 @@ export async function verifiable(records: readonly object[] = recordsOfEveryKind
   const sqlite = () => new Database(path, { readwrite: true });
   const change = (sql: string, ...values: (string | number | Uint8Array | null)[]) => {
     const database = sqlite();
-    // Damage respects no constraints.
+    // The tests must be able to violate constraints.
     database.run('PRAGMA ignore_check_constraints = ON');
     database.run(sql, values);
-    // In the file itself, not in a log next to it.
+    // Writes to the file itself, not to a write-ahead log.
     database.run('PRAGMA wal_checkpoint(TRUNCATE)');
     database.close(true);
   };
   change(`UPDATE series SET mirrored = 1 WHERE kind = 'book' AND outcome = 'down'
     AND market_key = (SELECT market_key FROM markets WHERE condition_id = '${MIRRORED_ID}')`);
-  // No page holds what was written over since.
+  // Removes stale data from the pages.
   change('VACUUM');
   return {
     path,

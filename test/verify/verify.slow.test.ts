@@ -47,7 +47,7 @@ function segmentOf(
     .find((row) => row.kind === kind && row.outcome === outcome && row.slug === slug)!;
 }
 
-/** Writes other records instead of a segment's, with a digest and a row that fit them. */
+/** Replaces the records of a segment, with a matching digest and row. */
 function rewrite<R extends Position>(
   held: Verifiable,
   row: SegmentRow,
@@ -68,7 +68,7 @@ function rewrite<R extends Position>(
 }
 
 describe('a sound archive', () => {
-  test('has no problem, and everything in it was read', async () => {
+  test('has no problem, and is read completely', async () => {
     using held = await verifiable();
     const { ok, problems, totals, markets } = await held.verify();
     expect(problems).toEqual([]);
@@ -93,7 +93,7 @@ describe('a sound archive', () => {
     ]);
   });
 
-  test('is left as it is: no byte, no file, no schema', async () => {
+  test('is not changed: no byte, no file, no schema', async () => {
     using held = await verifiable();
     const state = () =>
       readdirSync(held.data).map((name) => {
@@ -118,7 +118,7 @@ describe('a sound archive', () => {
     }
   });
 
-  test('with --market is read for the named markets only', async () => {
+  test('with --market is read only for the named markets', async () => {
     using held = await verifiable();
     held.change('UPDATE segments SET payload = zeroblob(9) WHERE segment_id = ?', segmentOf(held, 'book').segment_id);
     for (const name of [MIRRORED_ID.toUpperCase().replace('0X', '0x'), MIRRORED_SLUG.toUpperCase()]) {
@@ -172,13 +172,13 @@ describe('one flipped bit', () => {
     return copy;
   };
 
-  test('of a payload is found and named, wherever it is', async () => {
+  test('of a payload is found at any place, and its segment is named', async () => {
     await eachNamed((held, row, random) =>
       held.change('UPDATE segments SET payload = ? WHERE segment_id = ?', flipped(row.payload, random), row.segment_id),
     );
   });
 
-  test('of a digest is found and named', async () => {
+  test('of a digest is found, and its segment is named', async () => {
     await eachNamed((held, row, random) =>
       held.change('UPDATE segments SET digest = ? WHERE segment_id = ?', flipped(row.digest, random), row.segment_id),
     );
@@ -188,13 +188,13 @@ describe('one flipped bit', () => {
     const columns = ['first_ms', 'first_id', 'last_ms', 'last_id', 'records'] as const;
     await eachNamed((held, row, random) => {
       const column = columns[Math.floor(random() * columns.length)]!;
-      // The lower 40 bits of what are at most 2^53.
+      // The lower 40 bits of numbers of at most 53 bits.
       const value = Number(BigInt(row[column]) ^ (1n << BigInt(Math.floor(random() * 40))));
       held.change(`UPDATE segments SET ${column} = ? WHERE segment_id = ?`, value, row.segment_id);
     });
   });
 
-  test('anywhere in a segment’s row in the file itself is found, and the segment named', async () => {
+  test('anywhere in a segment’s row in the file is found, and the segment is named', async () => {
     using held = await verifiable();
     const whole = readFileSync(held.path);
     const random = randomsOf(7);
@@ -205,7 +205,7 @@ describe('one flipped bit', () => {
       // The digest comes before the payload.
       const offset = Math.floor(random() * (32 + row.payload.length)) - 32;
       const mask = 1 << Math.floor(random() * 8);
-      // A page may hold what was moved elsewhere: one of the offsets is that of the row.
+      // A page may have stale copies: one of the offsets is that of the row.
       const offsets: number[] = [];
       for (let at = whole.indexOf(row.payload); at >= 0; at = whole.indexOf(row.payload, at + 1)) offsets.push(at);
       expect(offsets.length).toBeGreaterThan(0);
@@ -218,7 +218,7 @@ describe('one flipped bit', () => {
 });
 
 describe('a damaged database', () => {
-  test('is reported wherever its pages are overwritten, and never anything worse', async () => {
+  test('is reported for every overwritten page, without any other failure', async () => {
     using held = await verifiable();
     const whole = readFileSync(held.path);
     const random = randomsOf(11);
@@ -233,7 +233,7 @@ describe('a damaged database', () => {
     }
   });
 
-  test('with any byte changed is verified to an end', async () => {
+  test('with any changed byte is verified to the end', async () => {
     using held = await verifiable();
     const whole = readFileSync(held.path);
     const random = randomsOf(13);
@@ -251,7 +251,7 @@ describe('a damaged database', () => {
     expect(found).toBeGreaterThan(30);
   });
 
-  test('that is cut off, or none at all, is one problem', async () => {
+  test('that is cut off or empty is one problem', async () => {
     using held = await verifiable();
     const whole = readFileSync(held.path);
     for (const bytes of [whole.subarray(0, 3 * 8192), whole.subarray(0, 5000), Buffer.alloc(20_000, 'letter')]) {
@@ -262,7 +262,7 @@ describe('a damaged database', () => {
     }
   });
 
-  test('whose text was changed without its index is found', async () => {
+  test('with a text that differs from its index is reported', async () => {
     using held = await verifiable();
     const whole = readFileSync(held.path);
     const offsets: number[] = [];
@@ -306,7 +306,7 @@ describe('a damaged database', () => {
 });
 
 describe('records that do not fit together', () => {
-  test('a segment that begins before its neighbour ends is named', async () => {
+  test('a segment that begins before the one before it ends is named', async () => {
     using held = await verifiable();
     const rows = held
       .rows<SegmentRow>(SEGMENTS)
@@ -325,7 +325,7 @@ describe('records that do not fit together', () => {
     );
   });
 
-  test('an id that two records have, and one that was never given out, are named with their place', async () => {
+  test('an id that two records have, and one that was never given, are named with their place', async () => {
     using held = await verifiable();
     const other = bookCodec.decode(segmentOf(held, 'book', 'up').payload)[3]!.id;
     const trade = segmentOf(held, 'trade');
@@ -392,7 +392,7 @@ describe('records that do not fit together', () => {
     expect((await held.verify()).problems).toMatchObject([{ kind: 'derivation' }]);
   });
 
-  test('derived records after the last that follows are a problem', async () => {
+  test('surplus derived records at the end are a problem', async () => {
     using held = await verifiable();
     const last = held
       .rows<SegmentRow>(SEGMENTS)
@@ -405,7 +405,7 @@ describe('records that do not fit together', () => {
     expect((await held.verify()).problems).toMatchObject([{ kind: 'derivation', fromMs: expect.any(Number) }]);
   });
 
-  test('values that cannot be, in segments that match their digests, are problems', async () => {
+  test('impossible values in segments that match their digests are problems', async () => {
     using held = await verifiable();
     rewrite(held, segmentOf(held, 'trade'), priceCodec, (records) =>
       records.map((record, i) => (i === 3 ? { ...record, price: 1.5 } : record)),
@@ -490,13 +490,13 @@ describe('mirrored snapshots', () => {
     });
   });
 
-  test('between which some are missing are an observation, for they can be made', async () => {
+  test('of which some are missing are an observation, because an import can add them', async () => {
     using held = await verifiable();
     const books = held
       .rows<SegmentRow>(SEGMENTS)
       .filter(({ outcome, slug }) => outcome === 'down' && slug === MIRRORED_SLUG);
     const last = books.filter(({ kind }) => kind === 'book').at(-1)!;
-    // With what was derived from them.
+    // With the records derived from them.
     for (const row of books.filter(({ kind }) => kind.startsWith('derived-'))) {
       const codec: SegmentCodec<Position> =
         row.kind === 'derived-quote' ? quoteCodec : (priceCodec as SegmentCodec<Position>);
@@ -510,7 +510,7 @@ describe('mirrored snapshots', () => {
     expect(markets[1]!.mirrorMissing).toBe(last.records);
   });
 
-  test('at a time of which none was recorded, or without any recorded ones, are a problem', async () => {
+  test('at a time without a recorded one, or without any recorded ones, are a problem', async () => {
     using held = await verifiable();
     const row = mirrored(held);
     rewrite(held, row, bookCodec, (records) =>
@@ -524,7 +524,7 @@ describe('mirrored snapshots', () => {
     ).toHaveLength(2);
   });
 
-  test('recorded ones that contradict each other are counted, and no problem', async () => {
+  test('recorded ones that contradict each other are counted, and are no problem', async () => {
     const [one, two] = [5, 6].map((seed) => bothOutcomes(CONDITION_ID, START_MS, seed, 50));
     const mixed = one!.map((record, i) => (i % 20 === 1 ? { ...two![i]! } : record));
     using held = await verifiable([sampleMarket(), ...mixed]);
@@ -533,7 +533,7 @@ describe('mirrored snapshots', () => {
     expect(markets[0]).toMatchObject({ sharedInstants: 50, unmirroredInstants: 5 });
   });
 
-  test('of one timestamp are compared as a whole, whatever their order', async () => {
+  test('of one timestamp are compared as a set, in any order', async () => {
     const both = bothOutcomes(MIRRORED_ID, START_MS, 9, 12).map((record) => ({ ...record, timestamp: START_MS }));
     const ups = both.filter((record) => 'outcome' in record && record.outcome === 'up');
     const downs = both.filter((record) => !ups.includes(record)).reverse();
@@ -544,7 +544,7 @@ describe('mirrored snapshots', () => {
 });
 
 describe('winners', () => {
-  test('beyond the number that is listed are counted', async () => {
+  test('beyond the number that is listed are only counted', async () => {
     const markets = Array.from({ length: PROBLEMS_LISTED_MAX + 5 }, (_, index) =>
       sampleMarket({
         conditionId: `0x${(index + 1).toString(16).padStart(64, '0')}`,
@@ -561,7 +561,7 @@ describe('winners', () => {
 
   const DAY = 86_400_000;
 
-  test('that prices contradict are a problem, though the archive is sound', async () => {
+  test('that prices contradict are a problem, but no damage', async () => {
     using held = await verifiable();
     held.change("UPDATE markets SET winner = 'down' WHERE slug = ?", SLUG);
     const { ok, problems, totals } = await held.verify();
@@ -578,7 +578,7 @@ describe('winners', () => {
     expect(totals).toMatchObject({ problems: 2, damage: 0, winnersContradicted: 1 });
   });
 
-  test('that nobody states a day after the window are an observation, not before', async () => {
+  test('that are missing a day after the window are an observation, not before', async () => {
     using held = await verifiable();
     const endMs = START_MS + 600_000;
     expect((await held.verify({ nowMs: endMs + DAY })).markets[1]!.neverClosed).toBe(false);
@@ -594,7 +594,7 @@ describe('observations', () => {
       asks: asks.map((price) => ({ price, size })),
     });
 
-  test('count books by what they are, and the window by its seconds', async () => {
+  test('count books by property, and the seconds of the window', async () => {
     using held = await verifiable([
       sampleMarket(),
       book(START_MS - 5000, [0.5], [0.6]),
@@ -622,7 +622,7 @@ describe('observations', () => {
     expect(markets[0]!.outcomes[1]).toMatchObject({ snapshots: 0, secondsWithout: 300, firstMs: undefined });
   });
 
-  test('take a window that is still open up to now', async () => {
+  test('of an open window end now', async () => {
     using held = await verifiable([sampleMarket(), book(START_MS + 1000, [0.5], [0.6])]);
     const { markets } = await held.verify({ nowMs: START_MS + 10_000 });
     expect(markets[0]!.outcomes[0]).toMatchObject({
@@ -647,7 +647,7 @@ describe('observations', () => {
     expect(up).toMatchObject({ frozen: frozenMs === 0 ? 0 : 1, frozenMs });
   });
 
-  test('see a book stay the same across segments with other scales', async () => {
+  test('recognise an unchanged book across segments with different scales', async () => {
     const fine = (index: number) => ({ price: 0.1234, size: 0.123456 + index });
     using held = await verifiable([
       sampleMarket(),

@@ -29,7 +29,7 @@ export function spotCsv(): Codec {
       if (series === undefined) {
         throw new DomainError(
           'unreadable',
-          `the name '${file.path}' does not state coin and publisher of its prices: rename it, for example to btcusd-chainlink-2026-06-08.csv`,
+          `'${file.path}' does not name the coin and publisher of its prices: rename it, for example to btcusd-chainlink-2026-06-08.csv`,
         );
       }
       await readRows(file, [TIME], sink, (line, row) => {

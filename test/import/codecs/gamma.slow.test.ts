@@ -14,7 +14,7 @@ const [UP, DOWN] = ['111', '222'];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A market as the venue answers it after its end. */
+/** A market as the venue returns it after its end. */
 function gammaMarket(fields: Fields = {}): Fields {
   return {
     id: '1990001',
@@ -37,7 +37,7 @@ function gammaMarket(fields: Fields = {}): Fields {
     updatedAt: '2026-04-16T07:16:24.49797Z',
     closedTime: '2026-04-16 07:15:16+00',
     umaEndDate: '2026-04-16T07:15:17Z',
-    // What nobody asks for may be as inexact as it likes.
+    // Fields that are not read may have any number.
     volume1mo: 30335.869375000013,
     spread: 0.01,
     events: [
@@ -54,7 +54,7 @@ function gammaMarket(fields: Fields = {}): Fields {
 
 const open = { closed: false, outcomePrices: '["0.495", "0.505"]', closedTime: undefined, umaEndDate: undefined };
 
-/** What becomes of one object. */
+/** Imports one object. */
 async function stated(object: object, name = 'gamma.jsonl') {
   using place = temporaryArchive();
   const report = await importFile(place.archive, name, `${JSON.stringify(object)}\n`);
@@ -87,22 +87,22 @@ const everything = {
 };
 
 describe('a Gamma market', () => {
-  test('says what it is, who won, at which prices, and when', async () => {
+  test('states its window, winner, prices and time of resolution', async () => {
     expect(await stated(gammaMarket())).toEqual(everything);
   });
 
-  test('is known by its labels, whichever comes first', async () => {
+  test('has its assets in the order of its outcome labels', async () => {
     const turned = { outcomes: '["Down", "Up"]', outcomePrices: '["0", "1"]', clobTokenIds: `["${DOWN}", "${UP}"]` };
     expect(await stated(gammaMarket(turned))).toEqual(everything);
     expect(await stated(gammaMarket({ ...turned, outcomePrices: '["1", "0"]' }))).toMatchObject({ winner: 'down' });
   });
 
-  test('may have lists as lists, and outcomes in any case', async () => {
+  test('may have arrays instead of text, and outcomes in any case', async () => {
     const lists = { outcomes: ['UP', 'down'], outcomePrices: ['1', '0'], clobTokenIds: [UP, DOWN] };
     expect(await stated(gammaMarket(lists))).toEqual(everything);
   });
 
-  test('of the second version has its assets as positionIds, whatever else it has', async () => {
+  test('of the second version has its assets in positionIds', async () => {
     const second = gammaMarket({ version: 'v2', positionIds: ['77', '78'] });
     expect(await stated(second)).toMatchObject({ clobTokenIds: ['77', '78'] });
     expect(await stated(gammaMarket({ version: 'v1', positionIds: ['77', '78'] }))).toMatchObject({
@@ -127,18 +127,18 @@ describe('a Gamma market', () => {
     expect([winner, active, closed]).toEqual([undefined, true, false]);
   });
 
-  test('resolved when umaEndDate says, where closedTime is missing', async () => {
+  test('is resolved at umaEndDate if closedTime is missing', async () => {
     const { resolvedMs } = await stated(gammaMarket({ closedTime: null }));
     expect(resolvedMs).toBe(Date.parse('2026-04-16T07:15:17Z'));
   });
 
-  test('takes its start from the event, else from the slug', async () => {
+  test('has its start from the event, else from the slug', async () => {
     expect(await stated(gammaMarket({ eventStartTime: undefined }))).toEqual(everything);
     const bare = await stated(gammaMarket({ eventStartTime: undefined, events: undefined }));
     expect([bare.startMs, bare.eventId, bare.priceStart]).toEqual([everything.startMs, '0', undefined]);
   });
 
-  test('has its assets unknown where the venue lists none yet', async () => {
+  test('has unknown assets while the venue lists none', async () => {
     expect((await stated(gammaMarket({ clobTokenIds: undefined }))).clobTokenIds).toEqual(['0', '0']);
   });
 
@@ -147,18 +147,18 @@ describe('a Gamma market', () => {
     ['liquidity', '123456789012345678.5', 'liquidity'],
   ])('is kept without its %s when that has more digits than can be kept', async (field, text, name) => {
     const market = await stated(gammaMarket({ [field]: text, [`${field}Num`]: undefined }));
-    // What is not known is 0.
+    // 0 is unknown.
     expect(Object.entries(market).find(([key]) => key === name)?.[1]).toBe(0);
     expect(market.winner).toBe('up');
   });
 
-  test('takes volumeNum and liquidityNum where the texts are missing', async () => {
+  test('has its figures from volumeNum and liquidityNum if the texts are missing', async () => {
     const numbers = { volume: undefined, volumeNum: 12.5, liquidity: '', liquidityNum: 0.75 };
     expect(await stated(gammaMarket(numbers))).toMatchObject({ volume: 12.5, liquidity: 0.75 });
   });
 });
 
-describe('the timeframe is how long the window lasts', () => {
+describe('the timeframe is the length of the window', () => {
   const windows: [slug: string, start: string, end: string, timeframe: string][] = [
     ['btc-updown-15m-1776323400', START, '2026-04-16T07:25:00Z', '15m'],
     ['btc-updown-4h-1776323400', START, '2026-04-16T11:10:00Z', '4h'],
@@ -171,7 +171,7 @@ describe('the timeframe is how long the window lasts', () => {
   ];
   test.each(windows)('%s from %s to %s is %s', async (slug, eventStartTime, endDate, timeframe) => {
     using place = temporaryArchive();
-    // The series says what it likes.
+    // The series is not read.
     const events = [{ id: '1', seriesSlug: 'btc-up-or-down-5m', series: [{ recurrence: 'daily' }] }];
     const market = gammaMarket({ ...open, slug, eventStartTime, endDate, events });
     const report = await importFile(place.archive, 'gamma.json', JSON.stringify(market));
@@ -196,13 +196,13 @@ describe('a market that never closed', () => {
     expect([active, kinds]).toEqual([true, ['market']]);
   });
 
-  test('that closed after all is not stale', async () => {
+  test('that closed later is not stale', async () => {
     const { closed, kinds } = await stated(gammaMarket({ updatedAt: '2026-05-17T07:15:00Z' }));
     expect([closed, kinds]).toEqual([true, ['market']]);
   });
 });
 
-/** The market in a recorder's words, the object itself in `raw`. */
+/** The market in the fields of a recorder, with the object itself in `raw`. */
 function wrapped(outer: Fields = {}, raw: unknown = gammaMarket()): Fields {
   return {
     slug: SLUG,
@@ -221,11 +221,11 @@ function wrapped(outer: Fields = {}, raw: unknown = gammaMarket()): Fields {
 }
 
 describe('an object in `raw`', () => {
-  test('is what is read, and what is around it agrees', async () => {
+  test('is read, and agrees with the fields around it', async () => {
     expect(await stated(wrapped())).toEqual(everything);
   });
 
-  test('is completed by what is around it', async () => {
+  test('is completed by the fields around it', async () => {
     const { events, eventStartTime, clobTokenIds, outcomePrices, ...bare } = gammaMarket();
     expect(await stated(wrapped({}, bare))).toEqual({
       ...everything,
@@ -235,7 +235,7 @@ describe('an object in `raw`', () => {
     });
   });
 
-  test('may be missing: then the recorder alone speaks', async () => {
+  test('may be missing: then only the recorder’s fields are read', async () => {
     const { kinds, marketId, winner, closed, timeframe, clobTokenIds } = await stated(wrapped({}, null));
     expect({ kinds, marketId, winner, closed, timeframe, clobTokenIds }).toEqual({
       kinds: ['market'],
@@ -247,11 +247,11 @@ describe('an object in `raw`', () => {
     });
   });
 
-  test('may be older than the recorder’s knowledge of the winner', async () => {
+  test('may be older than the winner that the recorder states', async () => {
     expect(await stated(wrapped({}, gammaMarket(open)))).toMatchObject({ winner: 'up', closed: true, active: false });
   });
 
-  test('keeps a strike only when it can be kept unchanged', async () => {
+  test('gives a strike only if it can be stored unchanged', async () => {
     const strike = async (strike_value: unknown) =>
       (await stated(wrapped({ strike_value }, gammaMarket({ events: [] })))).priceStart;
     expect(await strike('63216256884669980000000')).toBe(63216.25688466998);
@@ -269,7 +269,7 @@ describe('an object in `raw`', () => {
     ['winner', { outcome_prices: ['0', '1'] }],
     ['coin', { asset: 'ETH' }],
   ];
-  test.each(contradictions)('is refused when its %s is another than the recorder’s', async (what, outer) => {
+  test.each(contradictions)('is rejected when its %s differs from the recorder’s', async (what, outer) => {
     expect(await refusalOf('gamma.jsonl', JSON.stringify(wrapped(outer)))).toContain(what);
   });
 });
@@ -304,7 +304,7 @@ describe('an event', () => {
     expect(marketOf(place.archive, 'eth-updown-5m-1776323400').symbol).toBe('eth');
   });
 
-  test('without markets is refused', async () => {
+  test('without markets is rejected', async () => {
     expect(await refusalOf('events.json', JSON.stringify(event([])))).toContain('not a Gamma market');
   });
 });
@@ -349,7 +349,7 @@ describe('a file of Gamma objects', () => {
     }
   });
 
-  test('loads the good lines around bad ones, and names the line of each', async () => {
+  test('stores the good lines around bad ones, and reports the line of each bad one', async () => {
     using place = temporaryArchive();
     const lines = [one.slice(0, 700), '', '"text"', one, '{"a":', '[]', 'null', two, `[${'['.repeat(100_000)}`];
     const report = await importFile(place.archive, 'markets.jsonl', lines.join('\n'));
@@ -357,7 +357,7 @@ describe('a file of Gamma objects', () => {
     expect(report.rejections.map(({ line }) => line)).toEqual([1, 3, 5, 7, 9]);
   });
 
-  test('on many lines names the line where the bad one begins', async () => {
+  test('over many lines reports the line where the bad value begins', async () => {
     using place = temporaryArchive();
     const text = pretty([gammaMarket(), gammaMarket({ slug: null }), second], 2);
     const report = await importFile(place.archive, 'markets.json', text);
@@ -374,7 +374,7 @@ describe('a file of Gamma objects', () => {
     expect(report.total.stored).toBe(1);
   });
 
-  test('may hold a value larger than can be read, and goes on after it', async () => {
+  test('may have a value that is too large, and is read after it', async () => {
     using place = temporaryArchive();
     const huge = gammaMarket({ conditionId: '0x3', description: 'x'.repeat(17 * 1024 * 1024) });
     const report = await importFile(place.archive, 'markets.json', `[\n${one},\n${JSON.stringify(huge)},\n${two}\n]`);
@@ -391,7 +391,7 @@ describe('a file of Gamma objects', () => {
   });
 });
 
-describe('a Gamma object is refused, with one reason,', () => {
+describe('a Gamma object is rejected, with one reason,', () => {
   const notOurs = 'is no up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ';
   const share = {
     ...open,
@@ -437,7 +437,7 @@ describe('a Gamma object is refused, with one reason,', () => {
     ['id is not a string of decimal digits', { id: -5 }],
     ['id is not a string of decimal digits', { id: 'x1' }],
     ['clobTokenIds is not a string of decimal digits', { clobTokenIds: '["1", "-2"]' }],
-    // As JSON numbers they would be rounded.
+    // JSON numbers would be rounded.
     ['clobTokenIds is not a string of decimal digits', { clobTokenIds: `[${'9'.repeat(77)}, ${'8'.repeat(77)}]` }],
     ['clobTokenIds is not a list of one asset id per outcome', { clobTokenIds: '["1"]' }],
     ['clobTokenIds is not a list of one asset id per outcome', { clobTokenIds: '["1", "2", "3"]' }],
@@ -461,7 +461,7 @@ describe('a Gamma object is refused, with one reason,', () => {
     ['priceToBeat -3 is negative', { events: [{ startTime: START, eventMetadata: { priceToBeat: -3 } }] }],
   ];
   test.each(cases)('%s: %j', async (why, fields) => {
-    // A good one in front, so that the file is known for what it is.
+    // A good object first, so that the format is recognised.
     const good = JSON.stringify(
       gammaMarket({
         conditionId: '0x9',
@@ -474,16 +474,16 @@ describe('a Gamma object is refused, with one reason,', () => {
     expect(await refusalOf('gamma.jsonl', JSON.stringify(gammaMarket(fields)), `${good}\n`)).toContain(why);
   });
 
-  test.each(['1e999', '-1e999', '0.12345678901234567890123'])('but not over a figure like %s', async (figure) => {
+  test.each(['1e999', '-1e999', '0.12345678901234567890123'])('but not for a figure like %s', async (figure) => {
     const line = JSON.stringify(gammaMarket({ volumeNum: '@', spread: '@' })).replaceAll('"@"', figure);
     expect(await refusalOf('gamma.jsonl', line)).toBeUndefined();
   });
 });
 
-test('a price history is refused: it does not say whose it is', async () => {
+test('a price history is rejected: it does not name its market', async () => {
   const history = '{"history":[{"t":1782201484,"p":0.5},{"t":1782201544,"p":0.5}]}';
   expect(await refusalOf('prices.json', history)).toBe(
-    'a price history does not say of which market and outcome it is',
+    'a price history does not name its market and outcome: it cannot be imported',
   );
 });
 
@@ -504,7 +504,7 @@ describe('the real Gamma objects', () => {
     const none = { duplicate: 0, rejected: 0, ignored: 0 };
     expect(counts('resolved-btc-5m-2026-06-08.jsonl.gz')).toEqual({ ...none, read: 292, stored: 292 });
     expect(counts('unresolved-sample.jsonl.gz')).toEqual({ ...none, read: 404, stored: 392, rejected: 12 });
-    // One market, as itself and in its event.
+    // One market, alone and in its event.
     expect(counts('gamma_event_crypto_updown.json')).toEqual({ ...none, read: 1, stored: 1 });
     expect(counts('gamma_market_updown.json')).toEqual({ ...none, read: 1, stored: 0, duplicate: 1 });
     expect(counts('clob_prices_history.json')).toEqual({ ...none, read: 1, stored: 0, rejected: 1 });
@@ -525,7 +525,7 @@ describe('the real Gamma objects', () => {
       const { closedTime, volume, id, conditionId, createdAt, updatedAt }: Record<string, string> = raw as never;
       const market = marketOf(place.archive, slug!);
       const time = (iso: string) => Math.floor(new Date(iso).getTime());
-      // A strike is known when the shortest text of the double nearest to it has the very digits of the strike.
+      // A strike is stored if the shortest text of the double nearest to it has exactly its digits.
       const strike = strike_value === null ? undefined : Number(`${strike_value}e-18`);
       const digits = String(strike).replace('.', '').replace(/0+$/, '');
       expect(market).toMatchObject({

@@ -96,12 +96,12 @@ describe('a list of markets', () => {
       expect(countsOf(report.total)).toEqual({ read: 1, stored: 1, duplicate: 0, rejected: 0, ignored: 0 });
       const market = marketOf(place.archive, SLUG);
       expect(market).toMatchObject({ ...known, clobTokenIds: tokens, marketId });
-      // Nothing is made up: not whether it is over, not who won.
+      // The list states neither whether the market closed nor a winner.
       expect([market.stated.active, market.stated.closed, market.winner]).toEqual([undefined, undefined, undefined]);
     }
   });
 
-  test('with a row for each asset is one market with both', async () => {
+  test('with one row per asset gives one market with both assets', async () => {
     using place = temporaryArchive();
     const rows = [
       { ...bare, assetId: '11', outcome: 'Up' },
@@ -111,7 +111,7 @@ describe('a list of markets', () => {
     expect(marketOf(place.archive, SLUG).clobTokenIds).toEqual(['11', '22']);
   });
 
-  test('loads the good lines around bad ones', async () => {
+  test('stores the good lines around bad ones', async () => {
     using place = temporaryArchive();
     const lines = [
       '{',
@@ -127,7 +127,7 @@ describe('a list of markets', () => {
   });
 });
 
-describe('a market of a list is refused, with one reason,', () => {
+describe('a market of a list is rejected, with one reason,', () => {
   const cases: [why: string, fields: Fields][] = [
     ['condition_id is missing or not 0x', { condition_id: 'f9ac' }],
     ['condition_id is missing or not 0x', { condition_id: 17 }],

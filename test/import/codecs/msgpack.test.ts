@@ -27,10 +27,10 @@ async function* pieces(stream: Uint8Array, ...sizes: readonly number[]): AsyncGe
 }
 
 interface Read {
-  /** Per record its value, or why it is refused. */
+  /** The value of each record, or why it was rejected. */
   readonly records: unknown[];
   readonly numbers: number[];
-  /** Why the stream was not read to its end. */
+  /** The error that ended the stream. */
   readonly end: string | undefined;
 }
 
@@ -70,7 +70,7 @@ const jsonMap = fc.dictionary(
 );
 
 describe('a stream of records', () => {
-  test('is read as msgpackr packed it, however it is cut into chunks', async () => {
+  test('is decoded to the values that msgpackr packed, for every chunk size', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(jsonMap, { maxLength: 8 }),
@@ -90,11 +90,11 @@ describe('a stream of records', () => {
     );
   });
 
-  test('of nothing has no records', async () => {
+  test('may be empty', async () => {
     expect(await read(pieces(bytes(), 1))).toEqual({ records: [], numbers: [], end: undefined });
   });
 
-  test('keeps what came before the point where it is cut off', async () => {
+  test('keeps the records before the place where it is cut off', async () => {
     const maps = [sampleMarket(), sampleSnapshot(), sampleGap()];
     const packed = maps.map((map) => packr.pack(map));
     const stream = Buffer.concat(packed);
@@ -117,7 +117,7 @@ describe('a stream of records', () => {
   });
 });
 
-describe('a value that JSON could not say unchanged is refused by itself', () => {
+describe('only the value that JSON cannot represent is rejected', () => {
   const cases: readonly (readonly [string, Uint8Array, string])[] = [
     ['NaN as 64 bits', holding(0xcb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0), 'the number NaN'],
     ['NaN as 32 bits', holding(0xca, 0x7f, 0xc0, 0, 0), 'the number NaN'],
@@ -166,7 +166,7 @@ describe('a value that JSON could not say unchanged is refused by itself', () =>
   });
 });
 
-describe('what is odd and yet exact is kept', () => {
+describe('unusual but exact values are kept', () => {
   test.each<[string, Uint8Array, unknown]>([
     ['2^53-1', holding(0xcf, 0, 0x1f, ...repeated(6, 0xff)), Number.MAX_SAFE_INTEGER],
     ['-2^53+1', holding(0xd3, 0xff, 0xe0, 0, 0, 0, 0, 0, 1), -Number.MAX_SAFE_INTEGER],
@@ -210,7 +210,7 @@ describe('memory stays bounded', () => {
     yield then;
   }
 
-  test('a record as long as is allowed is kept, one a byte longer is refused, and the next one read', async () => {
+  test('a record of the maximum length is kept, one a byte longer is rejected, and the next one is read', async () => {
     const header = 8;
     const kept = await read(both(longText(VALUE_BYTES_MAX - header), packr.pack({ next: 1 })));
     expect((kept.records[0] as { k: string }).k.length).toBe(VALUE_BYTES_MAX - header);
@@ -223,7 +223,7 @@ describe('memory stays bounded', () => {
     });
   });
 
-  test('a record of a gigabyte goes by without being collected', async () => {
+  test('a record of a gigabyte is not collected', async () => {
     const before = process.memoryUsage.rss();
     const { records } = await read(both(longText(1024 * 1024 * 1024), packr.pack({ next: 1 })));
     expect(records[1]).toEqual({ next: 1 });
@@ -243,7 +243,7 @@ describe('memory stays bounded', () => {
   });
 });
 
-test('no bytes make it fail in another way, or go on for ever', async () => {
+test('any bytes give records or an unreadable stream, and always an end', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 1, max: 50 }), async (stream, size) => {
       const { records, end } = await read(pieces(stream, size));
@@ -288,7 +288,7 @@ function nestedArrays(depth: number): unknown {
   return depth === 1 ? [] : [nestedArrays(depth - 1)];
 }
 
-/** Equal whatever the order of keys, and -0 apart from 0 as far as JSON goes. */
+/** A text that is equal for equal values, independent of the order of keys. */
 function sorted(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (_, held: unknown) => held));
 }

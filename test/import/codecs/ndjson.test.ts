@@ -18,12 +18,12 @@ import {
 } from '../../support/sample-records.ts';
 import { badValueLines } from '../hostile/hostile-values.ts';
 
-/** What the importer makes of a line. */
+/** The record of a line, as the importer parses it. */
 function parseRecordLine(line: string): RecordedItem {
   return parseRecord(parseJsonExactly(line));
 }
 
-/** JSON of `record` in which the text "@" stands for a literal that JavaScript could not have written so. */
+/** JSON of `record` in which a literal replaces the text "@": JavaScript could not write it that way. */
 function withLiteral(record: object, literal: string): string {
   return JSON.stringify(record).replaceAll('"@"', literal);
 }
@@ -54,8 +54,8 @@ function without(record: object, field: string): object {
   return Object.fromEntries(Object.entries(record).filter(([name]) => name !== field));
 }
 
-describe('a record of each type says the same parsed as written', () => {
-  test('market, with all that is known of a resolved one', () => {
+describe('a record of each type is parsed as it was written', () => {
+  test('market, resolved, with all fields', () => {
     const { statement } = parsed(
       sampleMarket({
         marketId: '1990001',
@@ -167,7 +167,7 @@ describe('a record of each type says the same parsed as written', () => {
 });
 
 describe('a market', () => {
-  test('needs seven fields, and the rest is left open', () => {
+  test('needs seven fields; the others are optional', () => {
     const { statement } = parsed(sampleMarket(), 'market');
     const open = [
       'marketId',
@@ -185,12 +185,12 @@ describe('a market', () => {
     );
   });
 
-  test('may list its outcomes down first: the asset ids follow their labels', () => {
+  test('may have its outcomes in the order down, up: asset ids belong to their labels', () => {
     const listed = sampleMarket({ outcomes: ['Down', 'Up'], clobTokenIds: [DOWN_ASSET, UP_ASSET] });
     expect(parsed(listed, 'market').statement.clobTokenIds).toEqual([UP_ASSET, DOWN_ASSET]);
   });
 
-  test('may know the asset of neither outcome', () => {
+  test('may have unknown assets', () => {
     expect(parsed(sampleMarket({ clobTokenIds: ['0', '0'] }), 'market').statement.clobTokenIds).toEqual(['0', '0']);
   });
 
@@ -233,7 +233,7 @@ describe('times', () => {
   });
 });
 
-describe('numbers are kept as the decimal they were written as', () => {
+describe('numbers are stored as the decimals that were written', () => {
   const kept: [literal: string, value: number][] = [
     ['0.1', 0.1],
     ['"0.1"', 0.1],
@@ -265,7 +265,7 @@ describe('numbers are kept as the decimal they were written as', () => {
     '12345678901234567',
     '1234.567890123456',
     '"1234.567890123456"',
-    // A double would take these for others, or for zero or infinity.
+    // As doubles these would be other numbers, zero or infinity.
     '0.10000000000000000555',
     '0.30000000000000004',
     '"0.30000000000000004"',
@@ -274,7 +274,7 @@ describe('numbers are kept as the decimal they were written as', () => {
     '1e999',
     '"1e999"',
     '1e15',
-    // Written otherwise.
+    // Other notations.
     '"1."',
     '"01"',
     'null',
@@ -305,7 +305,7 @@ describe('the levels of a book', () => {
     ['mixed', [1, 0, 2]],
     ['mixed the other way', [1, 2, 0]],
   ];
-  test.each(orders)('may come %s and are kept best first', (_, order) => {
+  test.each(orders)('may come %s and are stored best first', (_, order) => {
     const record = sampleSnapshot({ bids: order.map((i) => bids[i]), asks: order.map((i) => asks[i]) });
     expect(parsed(record, 'snapshot').book).toEqual(sorted);
   });
@@ -355,14 +355,14 @@ describe('the levels of a book', () => {
   });
 });
 
-test('every bad value that hostile files bring is refused, and the reason names the field', () => {
+test('every bad value of the hostile files is rejected, and the reason names the field', () => {
   const lines = badValueLines();
   expect(lines.length).toBeGreaterThan(800);
   for (const { field, raw, line } of lines) {
     const reason = refusalOf(line);
     const where = `${field} ${raw.slice(0, 40)}`;
     expect(reason, where).toBeString();
-    // What is no JSON, or too much of it, is refused as a whole.
+    // Invalid or too large JSON is rejected as a whole.
     const names = [field, 'the line is not JSON', 'has more digits than can be kept exactly'];
     expect(
       names.some((name) => reason!.includes(name)),
@@ -371,7 +371,7 @@ test('every bad value that hostile files bring is refused, and the reason names 
   }
 });
 
-describe('refused, with a reason that names the field', () => {
+describe('rejected, with a reason that names the field', () => {
   const refused: [string, object, string][] = [
     ['an unknown type', sampleSnapshot({ type: 'trade' }), 'type'],
     ['a type in other letters', sampleSnapshot({ type: 'Snapshot' }), 'type'],
@@ -397,7 +397,7 @@ describe('refused, with a reason that names the field', () => {
     expect(refusalOf(JSON.stringify(record))).toContain(field);
   });
 
-  test.each(['[]', '"snapshot"', '1', 'null', 'true'])('%s is no record', (line) => {
+  test.each(['[]', '"snapshot"', '1', 'null', 'true'])('%s is not a record', (line) => {
     expect(refusalOf(line)).toBe('the record is not an object');
   });
 

@@ -57,7 +57,7 @@ async function imported(lines: readonly string[], name = NAME) {
 }
 
 describe('lines sampled once a second', () => {
-  test('are books of both outcomes, of the market of the slot', async () => {
+  test('become books of both outcomes of the slot’s market', async () => {
     using place = await imported([slot(), '', books(), books({ ts: START_MS + 2000, down: null })], 'monitor.log');
     expect(countsOf(place.report.total)).toEqual({ read: 3, stored: 3, duplicate: 0, rejected: 0, ignored: 0 });
     expect(marketOf(place.archive, SLUG)).toMatchObject({
@@ -79,7 +79,7 @@ describe('lines sampled once a second', () => {
     ]);
   });
 
-  test('without a slot are of the market that the file is called by', async () => {
+  test('without a slot belong to the market in the file’s name', async () => {
     using place = await imported([books()]);
     expect(place.report.records).toEqual({ market: 1, snapshot: 2 });
   });
@@ -92,7 +92,7 @@ describe('lines sampled once a second', () => {
     },
   );
 
-  test('belong to a market that is known', async () => {
+  test('belong to a known market', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket()]);
     const report = await importFile(place.archive, NAME, [slot(), books()].join('\n'));
@@ -100,14 +100,14 @@ describe('lines sampled once a second', () => {
     expect(marketOf(place.archive, SLUG).conditionId).toBe(CONDITION_ID);
   });
 
-  test('belong to a market that is known, whatever it is called', async () => {
+  test('belong to a known market of any name', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket({ slug: 'my-own-market' })]);
     const report = await importFile(place.archive, 'my-own-market.jsonl', books());
     expect(report.records).toEqual({ snapshot: 2 });
   });
 
-  test('follow the slots of their file', async () => {
+  test('belong to the latest slot of their file', async () => {
     const next = 'eth-updown-5m-1776323700';
     using place = await imported(
       [slot(), books(), slot({ slug: next, endTime: START_MS + 600_000 }), books(), ticker()],
@@ -117,7 +117,7 @@ describe('lines sampled once a second', () => {
     expect(coinPricesOf(place.archive, 'eth', 'chainlink').length).toBe(1);
   });
 
-  test('say what three feeds say of the coin, those that say something', async () => {
+  test('give the coin’s price of each of three feeds that has one', async () => {
     using place = await imported([ticker(), ticker({ ts: START_MS + 2000, binancePrice: null })]);
     const times = (source: string) => coinPricesOf(place.archive, 'btc', source);
     expect(times('chainlink')).toEqual([
@@ -128,7 +128,7 @@ describe('lines sampled once a second', () => {
     expect(times('coinbase').length).toBe(2);
   });
 
-  test('say the prices and the winner of the market', async () => {
+  test('state the prices and the winner of the market', async () => {
     const priced = line('market_price', { openPrice: 1, gap: -1.01, priceToBeat: 77643.5 });
     using place = await imported([slot(), priced, priced, resolution({ direction: 'down' })]);
     expect(place.report.files[0]!.kinds.find(({ kind }) => kind === 'market_price')).toMatchObject({
@@ -145,7 +145,7 @@ describe('lines sampled once a second', () => {
     });
   });
 
-  test('that hold nothing are counted apart', async () => {
+  test('without records are counted separately', async () => {
     const nothing = [
       line('remaining', { seconds: 1 }),
       line('slot', { action: 'end', slug: SLUG }),
@@ -162,7 +162,7 @@ describe('lines sampled once a second', () => {
   });
 });
 
-describe('a line is refused, with one reason, and the next one loads:', () => {
+describe('a line is rejected, with one reason, and the next one is stored:', () => {
   const cases: [why: string, text: string][] = [
     ['the line is not JSON', '{"ts":1,"type":"ticker"'],
     ['the line is not a JSON object', '[]'],
@@ -217,7 +217,7 @@ describe('a line is refused, with one reason, and the next one loads:', () => {
     expect(place.report.total.stored).toBe(2);
   });
 
-  test('one that no market is named for', async () => {
+  test('one without a market', async () => {
     using place = await imported([books(), slot(), books()], 'log.jsonl');
     expect(place.report.rejections.map(({ line: number, reason }) => [number, reason])).toEqual([
       [1, 'the market is unknown: there is no slot line before, and the name of the file is not a slug'],

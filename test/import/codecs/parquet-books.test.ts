@@ -14,7 +14,7 @@ const message = (asset: string, size: string) =>
     asks: [],
   });
 
-test('only a market record says which outcome an asset is: without one its books are rejected', async () => {
+test('only a market record states the outcome of an asset: without one its books are rejected', async () => {
   using directory = temporaryDirectory();
   const data = [message(UP_ASSET, '1'), message(DOWN_ASSET, '2'), message('7', '3')];
   const books = join(directory.path, 'books.parquet');

@@ -12,7 +12,7 @@ import { CONDITION_ID, DOWN_ASSET, START_MS, sampleMarket, UP_ASSET } from '../.
 import { KeepingSink } from '../rebuild/keeping-sink.ts';
 import { gapsOf, MARKET, naiveSnapshots, seen, snapshotsOf } from '../rebuild/venue-messages.ts';
 
-/** A row as PMXT documents it; what an event does not have is left out. */
+/** A row as PMXT documents it, without the columns that its event does not have. */
 interface Row {
   readonly offsetMs: number;
   readonly event_type: string;
@@ -112,7 +112,7 @@ async function read(rows: readonly Row[], { rowGroupSize = 1000, every = 'change
 }
 
 describe('an hour of PMXT', () => {
-  test('books and changes become snapshots with the very decimals, trades prices', async () => {
+  test('books and changes become snapshots with exactly their decimals, trades become prices', async () => {
     const { up, sink, gaps } = await read([
       FIRST,
       change(5, 'BUY', '0.4850', '1234567.890123', { best_bid: '0.4850', best_ask: '0.5200' }),
@@ -146,7 +146,7 @@ describe('an hour of PMXT', () => {
     ]);
   });
 
-  test('every decimal that the columns can hold and the archive keeps arrives as it was written', async () => {
+  test('every decimal that both the columns and the archive can hold is stored exactly', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.integer({ min: 1, max: 9999 }), fc.bigInt({ min: 1n, max: 999_999_999_999_999n })), {
@@ -169,7 +169,7 @@ describe('an hour of PMXT', () => {
     );
   });
 
-  test('rows of markets that nobody named are passed over, wherever they are', async () => {
+  test('rows of unknown markets are skipped, wherever they are', async () => {
     const other = (offsetMs: number) =>
       change(offsetMs, 'BUY', '0.5000', '1', { market: OTHER_MARKET, asset_id: '77' });
     const rows = [other(0), FIRST, other(1), change(5, 'BUY', '0.4900', '1'), other(9), other(9)];
@@ -184,7 +184,7 @@ describe('an hour of PMXT', () => {
     }
   });
 
-  test('rows sorted by receipt are applied in the order of the venue, as a naive replay has them', async () => {
+  test('rows sorted by receipt are applied in the venue’s order, like a naive replay', async () => {
     const rows = [FIRST, { ...FIRST, asset_id: DOWN_ASSET }].flatMap((first) =>
       Array.from({ length: 400 }, (_, index) => {
         if (index === 0) return first;
@@ -237,7 +237,7 @@ describe('an hour of PMXT', () => {
       /more than 15 digits$/,
     ],
     ['an event of no kind', { offsetMs: 1, event_type: 'order' }, 'unknown', /^event_type "order" is unknown$/],
-  ])('%s are rejected with their row, the others stay', async (_, row, kind, reason) => {
+  ])('%s are rejected with their row, the others are stored', async (_, row, kind, reason) => {
     const { sink, up } = await read([FIRST, row, change(9, 'BUY', '0.4900', '1')]);
     const rejected = sink.items.filter((item) => item.reasons.length > 0);
     expect(rejected).toMatchObject([{ kind, line: 2 }]);
@@ -272,7 +272,7 @@ describe('imported as a file', () => {
     expect((await importPaths(place.archive, path)).total).toMatchObject({ stored: 0, duplicate: 2 });
   });
 
-  test('a file of which no market is known is rejected as a whole, with what to do', async () => {
+  test('a file without a known market is rejected as a whole, with what to do', async () => {
     using place = temporaryArchive();
     using directory = temporaryDirectory();
     const path = join(directory.path, 'hour.parquet');

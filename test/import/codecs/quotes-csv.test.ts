@@ -49,7 +49,7 @@ const quote = (bidPrice?: number, bidSize?: number, askPrice?: number, askSize?:
 });
 
 describe('a row of best quotes', () => {
-  test('is a quote of each outcome, at its own time, of a market that it states', async () => {
+  test('gives a quote of each outcome, at its own time, and the market', async () => {
     using place = temporaryArchive();
     const report = await importFile(place.archive, NAME, `${HEADER}${row()}`);
     expect(countsOf(report.total)).toEqual({ read: 1, stored: 1, duplicate: 0, rejected: 0, ignored: 0 });
@@ -69,7 +69,7 @@ describe('a row of best quotes', () => {
     });
   });
 
-  test('says nothing new when both of its quotes are known', async () => {
+  test('is a duplicate if both of its quotes are known', async () => {
     using place = temporaryArchive();
     const rows = [
       row(),
@@ -95,7 +95,7 @@ describe('a row of best quotes', () => {
     expect(quotesOf(place.archive, SLUG, 'up')).toMatchObject([{ quote: up }]);
   });
 
-  test('may say nothing of one outcome', async () => {
+  test('may have no values of one outcome', async () => {
     using place = temporaryArchive();
     const silent = { down_book_ts: '', down_bid: '', down_bid_size: '', down_ask: '', down_ask_size: '' };
     await importFile(place.archive, NAME, `${HEADER}${row(silent)}`);
@@ -112,7 +112,7 @@ describe('the market of a row', () => {
     expect(marketOf(place.archive, SLUG).conditionId).toBe(CONDITION_ID);
   });
 
-  test('is found by its slug, and learns its assets', async () => {
+  test('is found by its slug, and gets its assets', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket({ clobTokenIds: ['11', '0'] })]);
     await importFile(place.archive, NAME, `${HEADER}${row()}`);
@@ -130,7 +130,7 @@ describe('the market of a row', () => {
     expect(countsOf(again.total)).toEqual({ read: 1, stored: 0, duplicate: 1, rejected: 0, ignored: 0 });
   });
 
-  test('is that of the year in which it ends, where the slug leaves out the year', async () => {
+  test('has the year of its end if the slug has no year', async () => {
     using place = temporaryArchive();
     const slug = 'bitcoin-up-or-down-march-12-8am-et';
     const end = (year: number) => String(Date.UTC(year, 2, 12, 13) / 1000);
@@ -158,14 +158,14 @@ describe('the market of a row', () => {
     ['coin eth contradicts', { coin: 'ETH' }],
     ['market_end_ts 1776323701000 contradicts', { market_end_ts: '1776323701' }],
   ];
-  test.each(contradictions)('that is known is not contradicted: %s', async (why, values) => {
+  test.each(contradictions)('must not contradict the known one: %s', async (why, values) => {
     using place = temporaryArchive();
     const report = await importFile(place.archive, NAME, HEADER + row() + row(values));
     expect(report.rejections.map(({ line, reason }) => [line, reason.includes(why)])).toEqual([[3, true]]);
   });
 });
 
-describe('a row is refused, with one reason, and the next one loads:', () => {
+describe('a row is rejected, with one reason, and the next one is stored:', () => {
   const cases: [why: string, values: Values][] = [
     ['market_slug is missing', { market_slug: '' }],
     ['market_slug is not made of', { market_slug: 'a b' }],
@@ -218,7 +218,7 @@ test.skipIf(REAL === undefined)('the real quotes are stored quote for quote', as
   expect(countsOf(report.total)).toEqual({ read: 4000, stored: 4000, duplicate: 0, rejected: 0, ignored: 0 });
   expect(report.records).toEqual({ market: 2, quote: 4015 });
   const [header, ...lines] = gunzipSync(readFileSync(REAL!)).toString().trimEnd().split('\n');
-  // The question is the only field with a comma in it.
+  // Only the question has a comma.
   const cells = (line: string) => line.replace(/"[^"]*"/, '').split(',');
   const names = cells(header!);
   const expected = new Map<string, Set<string>>();

@@ -32,7 +32,7 @@ describe('export, import into an empty archive, export', () => {
       fc.asyncProperty(fc.nat({ max: 2 ** 30 }), async (seed) => {
         using place = temporaryArchive();
         using again = temporaryArchive();
-        // Recorded in the order of time, as recorders do.
+        // In the order of time, like real recordings.
         const lines = expectedExport(generatedRecording(seed));
         await importRecords(place.archive, lines);
         const before = await exportsOf(place.archive);
@@ -44,7 +44,7 @@ describe('export, import into an empty archive, export', () => {
           const report = await importFile(again.archive, name, bytes);
           expect(report.rejections).toEqual([]);
           expect(report.files[0]).toMatchObject({ format: 'bookreel segments' });
-          // The second and the third time it is all there.
+          // The second and the third time everything is there.
           expect(report.total.stored).toBe(name === FILE ? lines.length : 0);
           expect(report.total.read).toBe(lines.length);
         }
@@ -56,7 +56,7 @@ describe('export, import into an empty archive, export', () => {
     );
   });
 
-  test('splits segments again where records had come late, once', async () => {
+  test('splits segments again where records came late, once', async () => {
     using place = temporaryArchive();
     using second = temporaryArchive();
     using third = temporaryArchive();
@@ -74,7 +74,7 @@ describe('export, import into an empty archive, export', () => {
     expect((await exportsOf(third.archive)).segments.equals(again.segments)).toBe(true);
   });
 
-  test('takes of a window what belongs to it, though its segments hold more', async () => {
+  test('of a window imports only the records of the window, though its segments have more', async () => {
     using place = temporaryArchive();
     using again = temporaryArchive();
     const records = Array.from({ length: 500 }, (_, i) =>
@@ -137,7 +137,7 @@ describe('a damaged recording', () => {
     return new Uint8Array((await exported(place.archive, 'segments')).bytes);
   };
 
-  test('is kept up to the damage, and its file named with the frame', async () => {
+  test('is stored up to the damage, and reported with its file and frame', async () => {
     const bytes = await whole();
     const frames = framesOf(bytes);
     expect(typesOf(frames)).toBe('MSRRRE');
@@ -174,7 +174,7 @@ describe('a damaged recording', () => {
     expect(report.files[0]!.error).toContain(reason);
   });
 
-  test('whose length is one that no frame has is refused before it is read', async () => {
+  test('with an impossible length of a frame is refused before the frame is read', async () => {
     using place = temporaryArchive();
     const bytes = await whole();
     new DataView(bytes.buffer, bytes.byteOffset).setUint32(21, 0xffff_ffff, true);
@@ -206,7 +206,7 @@ function lineOf({ timestampMs, id, book }: BookRecord): object {
   });
 }
 
-describe('a recording with right digests', () => {
+describe('a recording with correct digests', () => {
   const good = bookCodec.encode(recordsOf(BOOKS), 0, 100).payload;
   const bookOf = (book: Partial<OrderBook>, place: { timestampMs?: number; id?: number } = {}): BookRecord[] => [
     { ...recordsOf([{ bidPrices: [], bidSizes: [], askPrices: [], askSizes: [], ...book }])[0]!, ...place },
@@ -214,7 +214,7 @@ describe('a recording with right digests', () => {
   const onlyOf = (...book: Parameters<typeof bookOf>) => bookCodec.encode(bookOf(...book), 0, 1).payload;
   const rising = (count: number) => Array.from({ length: count }, (_, i) => i / 1e6);
 
-  test('is taken', async () => {
+  test('is imported', async () => {
     using place = temporaryArchive();
     const report = await importFile(place.archive, FILE, sealed([MARKET, UP, run(good, 0, 10, 80), END]));
     expect(report.total).toMatchObject({ stored: 81, rejected: 0 });
@@ -228,7 +228,7 @@ describe('a recording with right digests', () => {
       onlyOf({ askPrices: [0.5], askSizes: [1234567890.123456] }),
       'is not a decimal of at most',
     ],
-    ['a price twice', onlyOf({ bidPrices: [0.5, 0.5], bidSizes: [1, 2] }), 'bids is not in order of its prices'],
+    ['a price twice', onlyOf({ bidPrices: [0.5, 0.5], bidSizes: [1, 2] }), 'the prices of bids are not in order'],
     ['the id 0', onlyOf({}, { id: 0 }), 'id is not between 1 and 2^53-1'],
     [
       'a time after the year 9999',
@@ -244,7 +244,7 @@ describe('a recording with right digests', () => {
     expect(report.rejections).toMatchObject([{ line: 2, reason: expect.stringContaining(reason) }]);
   });
 
-  test('about an outcome, a market or a price that cannot be has its records rejected', async () => {
+  test('with an invalid outcome, market or price has its records rejected', async () => {
     const price = priceCodec.encode([{ timestampMs: START_MS, id: 7, price: 0.5 }], 0, 1).payload;
     for (const [labels, payload, reason] of [
       [{ type: 'snapshot', conditionId: CONDITION_ID, outcome: 'sideways' }, good, 'outcome is neither'],
@@ -264,7 +264,7 @@ describe('a recording with right digests', () => {
   test.each<[string, readonly Uint8Array[]]>([
     ['a series that was not begun', [run(good, 1)]],
     ['more records than its segment has', [run(good, 0, 90, 11)]],
-    ['a segment that is none', [run(Buffer.from('nonsense'))]],
+    ['an invalid segment', [run(Buffer.from('nonsense'))]],
     ['a segment of an earlier version', [run(Buffer.concat([Buffer.of(1), good.subarray(1)]))]],
     ['a segment of a later version', [run(Buffer.concat([Buffer.of(3), good.subarray(1)]))]],
     ['a price above 1', [run(onlyOf({ askPrices: [1.5], askSizes: [1] }))]],
@@ -281,13 +281,13 @@ describe('a recording with right digests', () => {
     expect(report.records.market).toBe(1);
   });
 
-  test('with more series than anything has is damaged', async () => {
+  test('with too many series is damaged', async () => {
     using place = temporaryArchive();
     const report = await importFile(place.archive, FILE, sealed([MARKET, ...new Array(10_001).fill(UP), END]));
     expect(report.files[0]!.error).toContain('is damaged at frame 10002');
   });
 
-  test('with a market that is none has it rejected', async () => {
+  test('with an invalid market has it rejected', async () => {
     for (const body of ['{}', '{"type":"market"}', '[1', '\u00ff']) {
       using place = temporaryArchive();
       const report = await importFile(place.archive, FILE, sealed([frame('M', Buffer.from(body, 'latin1')), END]));
@@ -295,7 +295,7 @@ describe('a recording with right digests', () => {
     }
   });
 
-  test('of a later time is taken without what is not known', async () => {
+  test('of a later version is imported without its unknown frames', async () => {
     using place = temporaryArchive();
     const later = [frame('S', { type: 'depth', of: 'x' }), run(good, 1), frame('Z', { any: 'thing' })];
     const report = await importFile(place.archive, FILE, sealed([MARKET, UP, ...later, run(good, 0, 0, 100), END]));

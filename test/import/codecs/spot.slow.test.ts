@@ -17,7 +17,7 @@ const AT_MS = 1780876800000;
 const ROW = `${AT_MS},63304.20030119507,63304200301195075000000,1780876800939,1780876801156`;
 
 describe('a spot price CSV', () => {
-  test('is a price a row, in order, also where one corrects another of its second', async () => {
+  test('has a price per row, in order, also where one corrects another of its second', async () => {
     using place = temporaryArchive();
     const rows = [
       ROW,
@@ -61,7 +61,7 @@ describe('a spot price CSV', () => {
     ['solusdt_binance_20260724.part.1.csv', 'sol', 'binance'],
     ['xrpusd.csv', 'xrp', 'chainlink'],
   ];
-  test.each(names)('called %s has prices of %s from %s', async (name, symbol, source) => {
+  test.each(names)('named %s has prices of %s from %s', async (name, symbol, source) => {
     using place = temporaryArchive();
     await importFile(place.archive, name, `${HEADER}\n${ROW}\n`);
     expect(coinPricesOf(place.archive, symbol, source).length).toBe(1);
@@ -108,7 +108,7 @@ describe('a spot price CSV', () => {
     ['the row has a quote', `${AT_MS},1"2",,,`],
     ['the row has a quote', `${AT_MS},"1"2,,,`],
   ];
-  test.each(bad)('refuses a row and goes on: %s: %s', async (why, row) => {
+  test.each(bad)('rejects a row and continues: %s: %s', async (why, row) => {
     using place = temporaryArchive();
     const report = await importFile(place.archive, NAME, `${HEADER}\n${row}\n${ROW}\n`);
     expect(report.rejections.map(({ line }) => line)).toEqual([2]);
@@ -116,7 +116,7 @@ describe('a spot price CSV', () => {
     expect(report.total.stored).toBe(1);
   });
 
-  test('refuses rows without end, and rows that are not text', async () => {
+  test('rejects rows that are too long, and rows that are not text', async () => {
     using place = temporaryArchive();
     const parts = [
       `${HEADER}\n`,
@@ -143,8 +143,8 @@ describe('a spot price CSV', () => {
     expect(report.files[0]!.error).toContain('feed_ts_ms once');
   });
 
-  test('finds its fields among any others that RFC 4180 can write', async () => {
-    // The oracle writes what the reader has to understand.
+  test('is read with any other columns that RFC 4180 allows', async () => {
+    // Writes fields as RFC 4180 says.
     const written = (field: string) => (/[",]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field);
     const noteText = fc.string({ unit: fc.constantFrom('a', '"', ',', ' ', 'é', "'"), maxLength: 12 });
     await fc.assert(
@@ -271,7 +271,7 @@ describe('a frame of a price feed', () => {
     { stream: 'btcusdt@depth', data: { b: [] } },
     { type: 'ticker', ts: 1, assetPrice: 2 },
   ];
-  test.each(foreign.map((frame): [unknown] => [frame]))('of none of them: %j', (frame) => {
+  test.each(foreign.map((frame): [unknown] => [frame]))('of an unknown feed is ignored: %j', (frame) => {
     expect(spotFrame(frame)).toBeUndefined();
   });
 
@@ -300,7 +300,7 @@ describe('a frame of a price feed', () => {
     ['publish_time is missing', pyth({ publish_time: '5' })],
     ['an entry without a price', { parsed: [7] }],
   ];
-  test.each(bad)('is refused: %s: %j', (why, frame) => {
+  test.each(bad)('is rejected: %s: %j', (why, frame) => {
     const read = () => spotFrame(frame);
     expect(read).toThrow(DomainError);
     expect(read).toThrow(why);
@@ -340,6 +340,6 @@ describe('a frame of a price feed', () => {
   });
 });
 
-test('a file of prices is refused as a whole only for its name, never for its rows', async () => {
+test('a file of prices is unreadable only for its name, never for its rows', async () => {
   expect(await refusalOf(NAME, `${AT_MS},x,,,`, `${HEADER}\n`)).toContain('value');
 });

@@ -35,11 +35,11 @@ const FIRST_SEEN = seen(0, '0.48:30 0.4:10', '0.52:7.25 0.6:5');
 
 interface Reading {
   readonly every?: SnapshotPace;
-  /** Whether the market is known beforehand. */
+  /** Whether the market is known before the import. */
   readonly isKnown?: boolean;
 }
 
-/** Reads files of lines; a line that is an object is written as JSON. */
+/** Reads files of lines. A line that is an object is written as JSON. */
 async function read(files: readonly (readonly (Frame | string | readonly Frame[])[])[], reading: Reading = {}) {
   using place = temporaryArchive();
   const sink = new KeepingSink(place.archive);
@@ -58,7 +58,7 @@ async function read(files: readonly (readonly (Frame | string | readonly Frame[]
   };
 }
 
-/** When, and the best bid then, of each snapshot. */
+/** The time and the best bid of each snapshot. */
 function bestBids(snapshots: readonly Seen[]): string {
   return snapshots.map(({ timestampMs, bids }) => `${timestampMs - START_MS} ${bids[0]?.join(':')}`).join(', ');
 }
@@ -76,7 +76,7 @@ function json(value: unknown): string {
   return JSON.stringify(value);
 }
 
-describe('how a frame is wrapped', () => {
+describe('a wrapped frame', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['bare', json(FIRST)],
     ['in an array', json([FIRST])],
@@ -104,13 +104,13 @@ describe('how a frame is wrapped', () => {
     ],
   ];
 
-  test.each(cases)('%s it is recognised and read', async (_, line) => {
+  test.each(cases)('%s is recognised and read', async (_, line) => {
     expect(venueFrames({ every: 'change' }).recognises(sampleOf('PONG', line))).toBe(true);
     const { up, reasons } = await read([[line]]);
     expect({ up, reasons }).toEqual({ up: [FIRST_SEEN], reasons: [] });
   });
 
-  test('an array may begin on the line of its first frame', async () => {
+  test('of an array may be on the line where the array begins', async () => {
     const { up, reasons } = await read([[`[${json(FIRST)},`, json(change(10, buy('0.1', '1'))), ']']]);
     expect(reasons).toEqual([]);
     expect(up).toHaveLength(2);
@@ -119,13 +119,13 @@ describe('how a frame is wrapped', () => {
   test.each([
     ['heartbeats alone', ['PONG', 'PING']],
     ['a record of another format', [json({ type: 'snapshot', bids: [], asks: [], assetId: UP_ASSET })]],
-    ['a message of a type that nobody knows', [json({ event_type: 'order', market: CONDITION_ID })]],
+    ['a message of an unknown type', [json({ event_type: 'order', market: CONDITION_ID })]],
     ['words', ['hello', '"world"', '17']],
   ] as const)('%s make no capture', (_, lines) => {
     expect(venueFrames({ every: 'change' }).recognises(sampleOf(...lines))).toBe(false);
   });
 
-  test('rows of one channel name the market by its asset alone', async () => {
+  test('of one event type names only its asset', async () => {
     const { up, reasons } = await read([
       [
         { slug: 'x', asset_id: UP_ASSET, event_ts_ms: START_MS, payload: { bids: FIRST.bids, asks: FIRST.asks } },
@@ -154,7 +154,7 @@ describe('changes', () => {
     expect(up).toEqual([FIRST_SEEN, seen(7, '0.49:12.5 0.48:30 0.4:10', '0.52:7.25 0.6:5')]);
   });
 
-  test('a size of 0 takes a level away, a repeated size changes nothing, and each asset has its own book', async () => {
+  test('a size of 0 removes a level, a repeated size changes nothing, and each asset has its own book', async () => {
     const { up, down, sink } = await read([
       [
         FIRST,
@@ -173,7 +173,7 @@ describe('changes', () => {
     ]);
   });
 
-  test('all of one timestamp make one snapshot, a full book last, however they arrive', async () => {
+  test('all of one timestamp make one snapshot, a full book last, in any order of arrival', async () => {
     const later = book(5, '0.48:31', ASKS);
     const { up, gaps, sink } = await read([
       [FIRST, later, change(5, buy('0.48', '99')), change(5, buy('0.48', '31')), change(5, buy('0.4', '0'))],
@@ -183,12 +183,12 @@ describe('changes', () => {
     expect(sink.items.every(({ added }) => added === 1)).toBe(true);
   });
 
-  test('what leads back to the same book within one timestamp is no snapshot', async () => {
+  test('that lead back to the same book within one timestamp make no snapshot', async () => {
     const { up } = await read([[FIRST, change(5, buy('0.48', '99')), change(5, buy('0.48', '30'))]]);
     expect(up).toEqual([FIRST_SEEN]);
   });
 
-  test('before the first book they are contained in one that follows at once, else rejected', async () => {
+  test('before the first book are duplicates if the book follows at once, else rejected', async () => {
     const followed = await read([[change(-5, buy('0.48', '30')), FIRST]]);
     expect(followed.reasons).toEqual([]);
     expect(followed.up).toEqual([FIRST_SEEN]);
@@ -197,19 +197,14 @@ describe('changes', () => {
   });
 });
 
-describe('messages that cannot be kept', () => {
+describe('rejected messages', () => {
   const unknown = `0x${'77'.repeat(32)}`;
   const cases: readonly (readonly [string, unknown, string, RegExp])[] = [
     ['a line that is not JSON', '{"event_type":"book"', 'unknown', /^the line is not JSON$/],
     ['a frame that is not JSON', { payload: '{"event_type":' }, 'unknown', /^the frame in the line is not JSON$/],
     ['a number as a frame', { payload: '17' }, 'unknown', /not a JSON object/],
-    [
-      'a type that nobody knows',
-      { ...FIRST, event_type: 'order' },
-      'unknown',
-      /^event_type "order" is not a known message/,
-    ],
-    ['an object that nobody knows', { hello: 1 }, 'unknown', /^the object is neither/],
+    ['an unknown type', { ...FIRST, event_type: 'order' }, 'unknown', /^event_type "order" is not a known message/],
+    ['an unknown object', { hello: 1 }, 'unknown', /^the object is neither/],
     ['a book without bids', { ...FIRST, bids: undefined }, 'book', /^bids is missing/],
     ['a book with a price twice', book(0, '0.4:1 0.4:2', ''), 'book', /^bids has the price 0.4 twice$/],
     ['a book without a time', { ...FIRST, timestamp: undefined }, 'book', /^timestamp is missing/],
@@ -235,10 +230,10 @@ describe('messages that cannot be kept', () => {
       'last_trade_price',
       /^price {2}is not a decimal/,
     ],
-    ['a tick that is none', message('tick_size_change', 1), 'tick_size_change', /^new_tick_size is missing$/],
-    ['best prices that are none', message('best_bid_ask', 1), 'best_bid_ask', /^best_bid and best_ask are missing$/],
+    ['a missing tick', message('tick_size_change', 1), 'tick_size_change', /^new_tick_size is missing$/],
+    ['missing best prices', message('best_bid_ask', 1), 'best_bid_ask', /^best_bid and best_ask are missing$/],
     [
-      'a market that nobody stated',
+      'an unknown market',
       { ...FIRST, market: unknown, asset_id: '77' },
       'book',
       /^market 0x7{64} is unknown: import its market record first, or name a file with it \(--markets\)$/,
@@ -250,7 +245,7 @@ describe('messages that cannot be kept', () => {
       'book',
       /^asset 77 is neither 98.* \(up\) nor 10.* \(down\)/,
     ],
-    ['a winner that is none', message('market_resolved', 1), 'market_resolved', /says up or down$/],
+    ['a missing winner', message('market_resolved', 1), 'market_resolved', /says up or down$/],
     [
       'a winner that contradicts itself',
       message('market_resolved', 1, { winning_outcome: 'Up', winning_asset_id: DOWN_ASSET }),
@@ -266,24 +261,24 @@ describe('messages that cannot be kept', () => {
     expect(others).toEqual([]);
     expect({ kind: rejected?.kind, line: rejected?.line }).toEqual({ kind, line: 2 });
     expect(reasons[0]).toMatch(reason);
-    // What is around it is kept.
+    // The messages around it are stored.
     expect(snapshotsOf(sink.records, 'up')).toHaveLength(2);
   });
 
-  test('one bad change of a message leaves the others', async () => {
+  test('one bad change of a message does not affect the others', async () => {
     const { up, reasons } = await read([[FIRST, change(1, buy('0.5', 'many'), buy('0.49', '1'))]]);
     expect(up.at(-1)).toEqual(seen(1, '0.49:1 0.48:30 0.4:10', '0.52:7.25 0.6:5'));
     expect(reasons).toHaveLength(1);
   });
 
-  test('numbers that a double would round are refused, not rounded', async () => {
+  test('numbers that a double would round are rejected, not rounded', async () => {
     const line = json(change(1, buy('0.5', 'SIZE'))).replace('"SIZE"', '0.30000000000000000001');
     const { reasons } = await read([[FIRST, line]]);
     expect(reasons[0]).toMatch(/^size 0.30000000000000000001 is not a decimal/);
   });
 });
 
-describe('what is no record', () => {
+describe('frames without records', () => {
   test.each([
     ['PONG', 'PONG'],
     ['ping', 'PING'],
@@ -294,13 +289,13 @@ describe('what is no record', () => {
     [json({ type: 'market', assets_ids: [UP_ASSET], initial_dump: true }), 'market'],
     [json({ operation: 'subscribe', assets_ids: [UP_ASSET] }), 'subscribe'],
     [json({ type: 'subscriptions', channels: [] }), 'subscriptions'],
-  ])('%s is passed over as %s', async (line, name) => {
+  ])('%s is ignored as %s', async (line, name) => {
     const { sink } = await read([[FIRST, line]]);
     expect(sink.ignored).toEqual({ [name]: 1 });
     expect(sink.counts()).toEqual({ book: { read: 1, rejected: 0 } });
   });
 
-  test('prices of coins among the frames are records of their own', async () => {
+  test('prices of coins among the frames become coin prices', async () => {
     const { sink } = await read([
       [FIRST, { stream: 'btcusdt@trade', data: { e: 'trade', s: 'BTCUSDT', p: '76177.85000000', T: START_MS } }],
     ]);
@@ -308,7 +303,7 @@ describe('what is no record', () => {
   });
 });
 
-test('a trade becomes a price, best prices and ticks become nothing', async () => {
+test('a trade becomes a price; best prices and ticks are not stored', async () => {
   const { sink, notes } = await read([
     [
       FIRST,
@@ -338,7 +333,7 @@ test('a trade becomes a price, best prices and ticks become nothing', async () =
     ['tick_size_change', 1],
   ]);
   expect(notes[0]).toEndWith('1 of 2 stated best prices differ from the rebuilt book');
-  // The tick changes, the book goes on.
+  // The tick changes, the book continues.
   expect(snapshotsOf(sink.records, 'up').at(-1)?.bids[0]).toEqual([0.485, 1]);
 });
 
@@ -354,7 +349,7 @@ describe('markets in the stream', () => {
     timestamp: at(-86_000_000),
   };
 
-  test('one that is announced is known from there on, its assets by their labels', async () => {
+  test('an announced one is known from then on, with its assets by their labels', async () => {
     const { sink, up, reasons } = await read([[FIRST, announcement, FIRST]], { isKnown: false });
     expect(sink.recordsOf('market')).toEqual([
       {
@@ -366,7 +361,7 @@ describe('markets in the stream', () => {
     expect(up).toEqual([FIRST_SEEN]);
   });
 
-  test('one of another kind is passed over, one that says nonsense is rejected', async () => {
+  test('one of another type is skipped, an invalid one is rejected', async () => {
     const { sink, reasons } = await read([
       [FIRST, { ...announcement, slug: 'will-it-rain' }, { ...announcement, outcomes: ['Yes', 'No'] }],
     ]);
@@ -378,7 +373,7 @@ describe('markets in the stream', () => {
     [{ winning_outcome: 'Down' }],
     [{ winning_asset_id: DOWN_ASSET }],
     [{ winning_outcome: 'Down', winning_asset_id: DOWN_ASSET }],
-  ])('one that is resolved says who won: %j', async (fields) => {
+  ])('a resolved one has its winner: %j', async (fields) => {
     const resolved = { event_type: 'market_resolved', market: CONDITION_ID, timestamp: at(320_000), ...fields };
     const { sink } = await read([[FIRST, resolved]]);
     expect(sink.recordsOf('market')).toEqual([
@@ -391,7 +386,7 @@ describe('markets in the stream', () => {
     expect(reasons[0]).toStartWith(`market ${CONDITION_ID} is unknown`);
   });
 
-  test('one that is resolved without having been announced is taken from what the message describes', async () => {
+  test('one that is resolved but was not announced is created from the message', async () => {
     const resolved = {
       ...{ ...announcement, event_type: 'market_resolved', timestamp: at(320_000) },
       ...{ winning_asset_id: DOWN_ASSET, winning_outcome: 'Down' },
@@ -410,7 +405,7 @@ describe('markets in the stream', () => {
     expect(sink.recordsOf('market')).toEqual([{ type: 'market', statement }]);
   });
 
-  test('a message of one whose assets nobody named says what is missing', async () => {
+  test('a message about one with unknown assets is rejected with what is missing', async () => {
     using place = temporaryArchive();
     const sink = new KeepingSink(place.archive);
     sink.markets.learn({ ...MARKET.statement, clobTokenIds: ['0', '0'] });
@@ -421,10 +416,10 @@ describe('markets in the stream', () => {
   });
 });
 
-describe('a recorded book that is not the rebuilt one', () => {
+describe('a recorded book that differs from the rebuilt one', () => {
   const OTHER = book(50, '0.47:1', ASKS);
 
-  test('opens a gap from where the book was last known to be right, and takes its place', async () => {
+  test('opens a gap from the last confirmation of the book, and replaces it', async () => {
     const { up, gaps, sink } = await read([
       [
         FIRST,
@@ -439,11 +434,11 @@ describe('a recorded book that is not the rebuilt one', () => {
       { from: 10, to: 50, reason: 'the recorded book of up differs from the changes before it in 3 levels' },
     ]);
     expect(bestBids(up)).toBe('0 0.48:30, 20 0.48:30, 50 0.47:1, 60 0.47:3');
-    // The book that shows it is what the gap is made of.
+    // The item of the gap is the book that revealed it.
     expect(sink.items[3]).toMatchObject({ kind: 'book', added: 2 });
   });
 
-  test('several in a row are one gap', async () => {
+  test('several in a row open one gap', async () => {
     const { gaps } = await read([
       [
         FIRST,
@@ -459,7 +454,7 @@ describe('a recorded book that is not the rebuilt one', () => {
     ]);
   });
 
-  test('after one that equals it again begins a gap of its own', async () => {
+  test('after an equal one opens another gap', async () => {
     const { gaps } = await read([
       [
         FIRST,
@@ -476,14 +471,14 @@ describe('a recorded book that is not the rebuilt one', () => {
     ]);
   });
 
-  test('says so when no change was recorded at all', async () => {
+  test('opens a gap that says so when no change was recorded', async () => {
     const { gaps } = await read([[FIRST, OTHER]]);
     expect(gaps).toEqual([
       { from: 0, to: 50, reason: 'the book of up changed in 3 levels, and no change was recorded' },
     ]);
   });
 
-  test('is refused when its hash is that of the rebuilt one: then that is right, and no gap opens', async () => {
+  test('is rejected when its hash matches the rebuilt one, which is then right: no gap opens', async () => {
     const right = book(50, '0.4:10 0.48:31', ASKS);
     const damaged = book(50, '0.4:10 0.48:13', ASKS, { hash: venueHash(right, { lastTrade: '0.130' }) });
     const { gaps, reasons, up } = await read([
@@ -494,16 +489,16 @@ describe('a recorded book that is not the rebuilt one', () => {
     expect(bestBids(up)).toBe('0 0.48:30, 50 0.48:31, 60 0.48:32');
   });
 
-  test('with all that its hash depends on is refused when that does not match, and opens a gap', async () => {
-    const said = {
+  test('with everything that its hash depends on is rejected when the hash does not match, and opens a gap', async () => {
+    const stated = {
       tick_size: '0.01',
       min_order_size: '5',
       neg_risk: false,
       last_trade_price: '',
       event_type: undefined,
     };
-    const first = { ...FIRST, ...said, hash: venueHash(FIRST) };
-    const damaged = { ...book(50, '0.4:10', ASKS), ...said, hash: 'f'.repeat(40) };
+    const first = { ...FIRST, ...stated, hash: venueHash(FIRST) };
+    const damaged = { ...book(50, '0.4:10', ASKS), ...stated, hash: 'f'.repeat(40) };
     const { gaps, reasons, notes } = await read([
       [first, damaged, change(60, buy('0.48', '31')), book(70, '0.4:10 0.48:31', ASKS)],
     ]);
@@ -536,7 +531,7 @@ describe('a recorded book that is not the rebuilt one', () => {
     },
   );
 
-  test('has a hash that is found with the price of a trade, though nobody recorded the trade', async () => {
+  test('has a hash that is verified although the last trade was not recorded', async () => {
     const verified = book(50, BIDS, ASKS, {
       hash: venueHash(book(50, BIDS, ASKS), { lastTrade: '0.130', tick: '0.001' }),
     });
@@ -558,7 +553,7 @@ describe('the hash of a change', () => {
       ],
       ASKS,
     );
-  /** A change a second with the hash of the book that it leads to, or of another one. */
+  /** A change per second with the hash of the book after it, or of another book. */
   const changes = (from: number, to: number, isRight: (second: number) => boolean) =>
     Array.from({ length: to - from }, (_, index) => {
       const second = from + index;
@@ -567,26 +562,26 @@ describe('the hash of a change', () => {
       return change(second * 1000, { ...buy('0.48', String(size)), hash });
     });
 
-  test('says that the book was still right, so that a gap begins there', async () => {
+  test('confirms the book, so that a later gap begins there', async () => {
     const { gaps } = await read([[FIRST, ...changes(1, 5, () => true), book(5000, BIDS, ASKS)]]);
     expect(gaps.map(({ from, to }) => ({ from, to }))).toEqual([{ from: 4000, to: 5000 }]);
   });
 
-  test('says that the book has drifted when none matches any more, though no other book comes', async () => {
+  test('reveals a drifted book when none matches any more, though no other book comes', async () => {
     const { gaps } = await read([[FIRST, ...changes(1, 40, (second) => second < 10)]]);
     expect(gaps).toEqual([
       { from: 9000, to: 39_000, reason: 'the hashes of the changes of up do not match the rebuilt book' },
     ]);
   });
 
-  test('says nothing when a few do not match, or none ever did', async () => {
+  test('proves nothing when a few do not match, or none ever did', async () => {
     expect((await read([[FIRST, ...changes(1, 40, (second) => second % 10 < 3)]])).gaps).toEqual([]);
     expect((await read([[FIRST, ...changes(1, 40, () => false)]])).gaps).toEqual([]);
   });
 });
 
 describe('messages that arrive late', () => {
-  test('within two seconds they find their place', async () => {
+  test('are sorted if they are up to two seconds late', async () => {
     const { up, gaps, reasons } = await read([
       [
         FIRST,
@@ -601,7 +596,7 @@ describe('messages that arrive late', () => {
     expect(bestBids(up)).toBe('0 0.48:30, 501 0.48:1, 1500 0.48:2, 2000 0.48:3, 2400 0.48:4');
   });
 
-  test('a change after that is rejected and opens a gap up to the next recorded book', async () => {
+  test('a later change is rejected and opens a gap up to the next recorded book', async () => {
     const { gaps, reasons } = await read([
       [
         FIRST,
@@ -619,7 +614,7 @@ describe('messages that arrive late', () => {
     expect(gaps).toEqual([{ from: 700, to: 6000, reason: 'a change of up arrived too late' }]);
   });
 
-  test('a level more than a book may have is rejected and opens a gap, whatever is said of those it has', async () => {
+  test('a level beyond the maximum is rejected and opens a gap; changes of other levels are applied', async () => {
     const deep = Array.from({ length: LEVELS_MAX - 1 }, (_, index): Level => [((index + 1) / 1e6).toFixed(6), '1']);
     const { up, gaps, reasons } = await read([
       [
@@ -639,7 +634,7 @@ describe('messages that arrive late', () => {
     expect(up.map(({ bids }) => bids.length)).toEqual([10_000, 10_001, 10_001, 10_000, 10_001, 2]);
   });
 
-  test('a full book is kept at its own time, however late', async () => {
+  test('a full book is stored at its own time, however late it is', async () => {
     const late = book(500, '0.2:2', '');
     const { up, gaps, reasons } = await read([
       [FIRST, change(1000, buy('0.1', '1')), change(9000, buy('0.1', '2')), late, change(9001, buy('0.1', '3'))],
@@ -664,7 +659,7 @@ describe('messages that arrive late', () => {
 });
 
 describe('recordings of one market that overlap', () => {
-  /** A market where little happens: a change every three seconds, a book now and then. */
+  /** A quiet market: a change every three seconds, and a few books. */
   const quiet = Array.from({ length: 60 }, (_, index) => {
     const bid: Level = ['0.48', String(index + 1)];
     const changed = change(index * 3000, buy(...bid));
@@ -683,7 +678,7 @@ describe('recordings of one market that overlap', () => {
     [40, 18],
     [58, 57],
     [59, 51],
-  ])('of %d messages, and of all from the message %d on: as if they were one', async (end, start) => {
+  ])('of %d messages, and of all from message %d on, give the same as one recording', async (end, start) => {
     const whole = await read([quiet]);
     expect(whole.up).toHaveLength(60);
     const parted = await read([quiet.slice(0, end), quiet.slice(start)]);
@@ -693,7 +688,7 @@ describe('recordings of one market that overlap', () => {
     expect([...distinct.values()].toSorted((a, b) => a.timestampMs - b.timestampMs)).toEqual(whole.up);
   });
 
-  test('the earlier one after the later one, which has no book by itself', async () => {
+  test('the earlier one after the later one, which has no book of its own', async () => {
     const changes = Array.from({ length: 100 }, (_, index) => change(index * 20 + 20, buy('0.48', String(index + 1))));
     // Within the first part messages are out of order, as the venue sends them.
     const [second, first, ...rest] = changes.slice(0, 80);
@@ -706,7 +701,7 @@ describe('recordings of one market that overlap', () => {
     expect(up).toEqual((await read([earlier])).up);
   });
 
-  test('a late change from before the first book opens no gap: the book has it', async () => {
+  test('a late change from before the first book opens no gap: the book contains it', async () => {
     const shortlyBefore = [change(4000, buy('0.1', '9'))];
     const longBefore = [change(100, buy('0.1', '9'))];
     const present = [book(5000, BIDS, ASKS), change(8000, buy('0.1', '1')), change(12_000, buy('0.1', '2'))];
@@ -716,7 +711,7 @@ describe('recordings of one market that overlap', () => {
   });
 });
 
-describe('how densely', () => {
+describe('snapshots are made', () => {
   const frames = [
     FIRST,
     change(10, buy('0.48', '1')),
@@ -728,25 +723,25 @@ describe('how densely', () => {
     change(3600, buy('0.48', '2')),
   ];
 
-  test('every change', async () => {
+  test('of every change', async () => {
     expect(bestBids((await read([frames])).up)).toBe(
       '0 0.48:30, 10 0.48:1, 990 0.48:2, 1000 0.48:3, 1999 0.48:2, 3500 0.48:4, 3600 0.48:2',
     );
   });
 
-  test('once a second: the last state of each, when it came to be, and none that is the one before', async () => {
+  test('once per second, of its last state at the time of its last change, and not of an unchanged book', async () => {
     expect(bestBids((await read([frames], { every: 1000 })).up)).toBe('990 0.48:2');
     expect(bestBids((await read([frames.slice(0, -1)], { every: 1000 })).up)).toBe('990 0.48:2, 3500 0.48:4');
   });
 
-  test('files that follow one another are one recording', async () => {
+  test('across consecutive files as from one recording', async () => {
     const whole = await read([frames], { every: 500 });
     const parted = await read([frames.slice(0, 3), frames.slice(3, 5), frames.slice(5)], { every: 500 });
     expect(bestBids(parted.up)).toBe(bestBids(whole.up));
   });
 });
 
-test('memory is bounded: of very many assets the one least recently heard of is finished, and needs a new book', async () => {
+test('memory is bounded: with too many assets the one whose last message is oldest is finished, and needs a new book', async () => {
   using place = temporaryArchive();
   const sink = new KeepingSink(place.archive);
   const assetIds = Array.from({ length: 4098 }, (_, index) => String(1000 + index));

@@ -1,29 +1,29 @@
-/** When the markets of the corpus begin; every case has a stretch of time of its own behind it. */
+/** The start of the corpus's markets. Every case has its own range of time after it. */
 export const HOSTILE_START_MS = Date.UTC(2026, 3, 16);
 const CASE_MS = 50_000;
 
-/** A record as an export writes it, without its id. */
+/** A record as in an export, without its id. */
 export type KeptRecord = Readonly<Record<string, unknown>>;
 
-/** One hostile file and what must become of it. */
+/** A hostile file and its expected result. */
 export interface HostileCase {
-  /** What is wrong with it, as a name of its directory. */
+  /** The fault, which is also the name of its directory. */
   readonly title: string;
-  /** The file's own name. */
+  /** The name of the file. */
   readonly file: string;
   readonly bytes: Uint8Array;
-  /** What is stored of it: all of these, how many records, or a beginning of these where it is damaged. */
+  /** Stored records: all of these, their number, or the first of these if the file is damaged. */
   readonly kept: readonly KeptRecord[] | number | { readonly beginningOf: readonly KeptRecord[] } | 'any';
-  /** How many of its units are rejected, each with its reason. */
+  /** The number of rejected items. */
   readonly rejected: number | 'some' | 'any';
-  /** Whether it is not read to its end, or not at all; 'any' where that depends on the damage. */
+  /** Whether it is not read to its end; 'any' if that depends on the damage. */
   readonly damaged: boolean | 'any';
 }
 
-/** A case that waits for its number: its records lie in the stretch of time that the number gives it. */
+/** Makes a case of a number, which determines the range of time of its records. */
 export type CaseMaker = (startMs: number) => HostileCase;
 
-/** A price of a coin, `offsetMs` into the case's own time. */
+/** A coin price, `offsetMs` after the start of the case's range of time. */
 export function goodRecord(startMs: number, offsetMs: number): KeptRecord {
   return {
     type: 'coinPrice',
@@ -34,7 +34,7 @@ export function goodRecord(startMs: number, offsetMs: number): KeptRecord {
   };
 }
 
-/** Lines of the own format that cannot be kept, between two that can. */
+/** Bad lines of bookreel's own format, between two good ones. */
 export function badLines(title: string, lines: readonly (string | Uint8Array)[], file = 'bad.ndjson'): CaseMaker {
   return (startMs) => {
     const kept = [goodRecord(startMs, 1), goodRecord(startMs, 2)];
@@ -43,7 +43,7 @@ export function badLines(title: string, lines: readonly (string | Uint8Array)[],
   };
 }
 
-/** Lines that look bad and are none. */
+/** Lines that look bad but are good. */
 export function oddLines(
   title: string,
   lines: (startMs: number) => readonly (string | Uint8Array)[],
@@ -63,7 +63,7 @@ export function oddLines(
   };
 }
 
-/** A file that says what is expected of it by itself. */
+/** A case with its own expected result. */
 export function wholeFile(
   title: string,
   file: string,
@@ -73,7 +73,7 @@ export function wholeFile(
   return () => ({ title, file, bytes: bytesOf(bytes), kept: 0, rejected: 'any', damaged: false, ...expected });
 }
 
-/** The cases with their numbers given out: each has 50 s of time to itself. */
+/** Numbers the cases. Each has its own range of 50 s. */
 export function numbered(makers: readonly CaseMaker[]): HostileCase[] {
   return makers.map((maker, index) => maker(HOSTILE_START_MS + index * CASE_MS));
 }

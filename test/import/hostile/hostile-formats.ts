@@ -4,7 +4,7 @@ import { type CaseMaker, goodRecord, joined, type KeptRecord, wholeFile } from '
 const MEBIBYTE = 1024 * 1024;
 const HEX = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
-/** A msgpack map of texts and numbers, as small records have them. */
+/** A msgpack map of texts and numbers. */
 function packed(fields: Readonly<Record<string, unknown>>): Buffer {
   const entries = Object.entries(fields);
   return Buffer.concat([Buffer.from([0x80 | entries.length]), ...entries.flatMap((entry) => entry.map(packedValue))]);
@@ -18,7 +18,7 @@ function packedValue(value: unknown): Buffer {
   return bytes;
 }
 
-/** Values that are no records, between two that are; or a stream that ends with them. */
+/** Values that are not records, between two records; or a stream that ends with them. */
 function msgpack(title: string, values: readonly Uint8Array[], ends = false): CaseMaker {
   return (startMs) => {
     const [first, last] = [goodRecord(startMs, 1), goodRecord(startMs, 2)];
@@ -52,7 +52,7 @@ function msgpackStreams(): CaseMaker[] {
   ];
 }
 
-/** A CSV of one reference price a second. */
+/** CSV of one coin price per second. */
 function prices(title: string, rows: readonly string[], rejected: number, header = 'feed_ts_ms,value'): CaseMaker {
   return (startMs) => {
     const kept: KeptRecord[] = [1, 2].map((offset) => ({ ...goodRecord(startMs, offset), source: 'chainlink' }));
@@ -102,7 +102,7 @@ function csvs(): CaseMaker[] {
     ),
     wholeFile('csv-a-column-twice', 'btcusd-chainlink.csv', 'feed_ts_ms,value,feed_ts_ms\n1,2,3\n', { damaged: 'any' }),
     wholeFile('csv-only-a-header', 'btcusd-chainlink.csv', 'feed_ts_ms,value\n', { rejected: 0 }),
-    wholeFile('csv-of-nobody', 'prices.csv', 'feed_ts_ms,value\n1776323400000,1\n', { damaged: true }),
+    wholeFile('csv-without-publisher', 'prices.csv', 'feed_ts_ms,value\n1776323400000,1\n', { damaged: true }),
     wholeFile(
       'csv-quotes-of-nonsense',
       'quotes.csv',
@@ -181,7 +181,7 @@ function frames(): CaseMaker[] {
   ];
 }
 
-/** What the venue says about markets, and what is sampled once a second. */
+/** Gamma objects, market lists and one-second snapshots. */
 function documents(): CaseMaker[] {
   const market = (fields: string) =>
     `{"conditionId":"${CONDITION_ID}","slug":"btc-updown-5m-1776323400","clobTokenIds":"[]","outcomes":"[]",${fields}}`;
@@ -262,7 +262,7 @@ function documents(): CaseMaker[] {
   ];
 }
 
-/** Files of the other formats that can be imported, made to break their readers. */
+/** Files of the other formats that may break their codecs. */
 export function hostileFormats(): CaseMaker[] {
   return [...msgpackStreams(), ...csvs(), ...frames(), ...documents()];
 }

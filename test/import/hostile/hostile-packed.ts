@@ -3,7 +3,7 @@ import { bytesOf, type CaseMaker, goodRecord, type HostileCase, joined, wholeFil
 
 const MEBIBYTE = 1024 * 1024;
 const RECORDS = 2000;
-/** Where packed files are cut, as shares of their length. */
+/** The places where compressed files are cut, as parts of their length. */
 const CUTS = [0, 0.0005, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.9999];
 const FLIPS = 12;
 
@@ -14,7 +14,7 @@ const PACKS: readonly (readonly [suffix: string, pack: Pack])[] = [
   ['zst', (bytes) => zstdCompressSync(bytes, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })],
 ];
 
-/** Many records, packed and then spoilt by `spoil`: a beginning of them may be kept. */
+/** Many records, compressed and then damaged by `spoil`: the first of them may be stored. */
 function spoilt(
   title: string,
   suffix: string,
@@ -41,14 +41,14 @@ function cutOff(): CaseMaker[] {
   return PACKS.flatMap(([suffix, pack]) =>
     CUTS.map((share) =>
       spoilt(`cut-off-at-${share}`, suffix, pack, (packed) => packed.subarray(0, Math.floor(packed.length * share)), {
-        // Of a beginning shorter than its mark nothing tells that it was packed.
+        // A file shorter than the magic bytes is not recognised as compressed.
         damaged: share <= 0.0005 ? 'any' : true,
       }),
     ),
   );
 }
 
-/** What comes out before the sum at the end is asked may be anything: no more is expected than that nothing breaks. */
+/** The bytes before the checksum may decompress to anything: the case only expects an orderly end. */
 function flipped(): CaseMaker[] {
   return PACKS.flatMap(([suffix, pack]) =>
     Array.from({ length: FLIPS }, (_, index) => {
@@ -69,7 +69,7 @@ function flipped(): CaseMaker[] {
   );
 }
 
-/** Headers and trailers that lie. */
+/** Wrong headers and trailers. */
 function lying(): CaseMaker[] {
   const gz = PACKS[0]![1];
   const zst = PACKS[1]![1];
@@ -87,10 +87,10 @@ function lying(): CaseMaker[] {
     spoilt('unknown-method', 'gz', gz, at(2, 7)),
     spoilt('reserved-flags', 'gz', gz, at(3, 0xe0), { damaged: 'any' }),
     spoilt('no-trailer', 'gz', gz, (packed) => packed.subarray(0, -8)),
-    spoilt('noise-behind', 'gz', gz, (packed) => Buffer.concat([packed, Buffer.from('\u0001\u0002garbage')]), {
+    spoilt('noise-after-the-end', 'gz', gz, (packed) => Buffer.concat([packed, Buffer.from('\u0001\u0002garbage')]), {
       damaged: 'any',
     }),
-    spoilt('a-member-cut-off-behind', 'gz', gz, (packed) => Buffer.concat([packed, packed.subarray(0, 100)])),
+    spoilt('then-a-member-cut-off', 'gz', gz, (packed) => Buffer.concat([packed, packed.subarray(0, 100)])),
     spoilt(
       'a-name-that-climbs',
       'gz',
@@ -118,9 +118,9 @@ function lying(): CaseMaker[] {
     ),
     spoilt('wrong-checksum', 'zst', zst, at(-4, 1, 2, 3, 4)),
     spoilt('reserved-bit', 'zst', zst, at(4, 0x08), { damaged: 'any' }),
-    spoilt('dictionary-that-nobody-has', 'zst', zst, at(4, 0x27), { damaged: 'any' }),
-    spoilt('noise-behind', 'zst', zst, (packed) => Buffer.concat([packed, Buffer.from('garbage')])),
-    spoilt('a-frame-cut-off-behind', 'zst', zst, (packed) => Buffer.concat([packed, packed.subarray(0, 60)])),
+    spoilt('unknown-dictionary', 'zst', zst, at(4, 0x27), { damaged: 'any' }),
+    spoilt('noise-after-the-end', 'zst', zst, (packed) => Buffer.concat([packed, Buffer.from('garbage')])),
+    spoilt('then-a-frame-cut-off', 'zst', zst, (packed) => Buffer.concat([packed, packed.subarray(0, 60)])),
     spoilt('skippable-frames-around', 'zst', zst, (packed) => Buffer.concat([skippable(1000), packed, skippable(0)]), {
       damaged: 'any',
     }),
@@ -164,7 +164,7 @@ function skippable(length: number): Buffer {
   return Buffer.concat([header, Buffer.alloc(length)]);
 }
 
-/** Small files that unpack to much: the content of each is `unit`, repeated to `mebibytes`. */
+/** Decompression bombs: the content is `unit`, repeated up to `mebibytes`. */
 function bombs(): CaseMaker[] {
   const bomb = (title: string, suffix: string, unit: string | Uint8Array, mebibytes: number, damaged: boolean) => {
     const pack = PACKS.find(([known]) => known === suffix)![1];
@@ -195,12 +195,12 @@ function bombs(): CaseMaker[] {
   ];
 }
 
-/** `unit` over and over, up to `length` bytes. */
+/** `unit` repeated up to `length` bytes. */
 function filled(unit: Uint8Array, length: number): Buffer {
   return Buffer.alloc(length, unit);
 }
 
-/** Packed files that are broken, lie, or unpack to more than anybody wants. */
+/** Compressed files that are damaged, have wrong headers, or are decompression bombs. */
 export function hostilePacked(): CaseMaker[] {
   return [...cutOff(), ...flipped(), ...lying(), ...bombs()];
 }

@@ -5,7 +5,7 @@ import { type CaseMaker, type HostileCase, wholeFile } from './hostile-case.ts';
 const ROWS = 400;
 const FLIPS = 30;
 
-/** A field of a Thrift struct in the compact protocol: its id, and what it is. */
+/** A field of a Thrift struct in the compact protocol: its id and value. */
 type Field = readonly [id: number, value: Thrift];
 type Thrift =
   | { readonly i32: number }
@@ -65,7 +65,7 @@ interface Page {
   readonly values: number;
   readonly encoding: number;
   readonly bytes: readonly number[];
-  /** What the header says instead of the length of the bytes. */
+  /** The length in the header, instead of the real one. */
   readonly unpacked?: number;
   readonly packed?: number;
 }
@@ -105,12 +105,12 @@ interface Crafted {
   readonly pages: readonly Page[];
   readonly codec?: number;
   readonly repetition?: number;
-  /** What the footer says of its schema's columns. */
+  /** The columns of the schema in the footer. */
   readonly claimedColumns?: number;
   readonly footerBytes?: number;
 }
 
-/** A file of one column `raw_data`, whose footer and page headers say what they are told to. */
+/** A file of one column `raw_data` with any footer and page headers. */
 function crafted({ rows, pages, codec = UNCOMPRESSED, repetition = REQUIRED, claimedColumns, footerBytes }: Crafted) {
   const body = pages.flatMap(pageBytes);
   const hasDictionary = pages[0]?.kind === DICTIONARY_PAGE;
@@ -171,7 +171,7 @@ const dictionary: Page = { kind: DICTIONARY_PAGE, values: 1, encoding: PLAIN, by
 const run = (count: number, value: number) => [...varint(BigInt(count) * 2n), value];
 const MANY = 500_000_000;
 
-/** Pages and footers that promise far more than there is. */
+/** Pages and footers that claim more than there is. */
 function promising(): CaseMaker[] {
   const dataPage = (values: number, bytes: readonly number[], encoding = RLE_DICTIONARY): Page => ({
     ...{ kind: DATA_PAGE, values, encoding, bytes },
@@ -210,7 +210,7 @@ function promising(): CaseMaker[] {
   );
 }
 
-/** Real messages in a file as a scraper writes it, then spoilt. */
+/** Real messages in a scraper's file, then damaged. */
 function spoilt(): CaseMaker[] {
   const base = (startMs: number) => {
     const messages = Array.from({ length: ROWS }, (_, index) =>
@@ -243,7 +243,7 @@ function spoilt(): CaseMaker[] {
     ),
     ...Array.from({ length: FLIPS }, (_, index) =>
       file(`flipped-at-${index}-of-${FLIPS}`, (bytes) => {
-        // The first half of the flips goes to the page headers, the second to the footer.
+        // The first half of the flips is in the page headers, the second in the footer.
         const footer = bytes.readUInt32LE(bytes.length - 8);
         const at =
           index % 2 === 0 ? 4 + index : bytes.length - 8 - footer + Math.floor((footer * (index + 0.5)) / FLIPS);
@@ -255,7 +255,7 @@ function spoilt(): CaseMaker[] {
   ];
 }
 
-/** Parquet that is cut off, damaged, or made to be unpacked to more than there is. */
+/** Parquet that is cut off, damaged, or a decompression bomb. */
 export function hostileParquet(): CaseMaker[] {
   return [...promising(), ...spoilt()];
 }

@@ -3,7 +3,7 @@ import { CONDITION_ID, sampleCoinPrice, sampleMarket, sampleSnapshot } from '../
 import { badLines, type CaseMaker, goodRecord, type KeptRecord, oddLines, wholeFile } from './hostile-case.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** A line is refused beyond this. */
+/** Maximum length of a line. */
 const LINE_BYTES_MAX = 16 * MEBIBYTE;
 const LEVELS_MAX = 10_001;
 
@@ -50,7 +50,7 @@ function unbounded(): CaseMaker[] {
   ];
 }
 
-/** Records that say odd things and are records all the same. */
+/** Unusual but valid records. */
 function odd(): CaseMaker[] {
   const price = (startMs: number, offsetMs: number, more: string) =>
     JSON.stringify(goodRecord(startMs, offsetMs)).replace('{', () => `{${more}`);
@@ -73,7 +73,7 @@ function odd(): CaseMaker[] {
       ],
       kept(8, 16),
     ),
-    oddLines('fields-that-nobody-knows', (ms) => [price(ms, 8, `"extra":${million},"nested":[[[[[]]]]],`)], kept(8)),
+    oddLines('unknown-fields', (ms) => [price(ms, 8, `"extra":${million},"nested":[[[[[]]]]],`)], kept(8)),
     oddLines('unknown-numbers-of-many-digits-are-read', (ms) => [price(ms, 8, '"t":0.30000000000000004,')], kept(8)),
     oddLines('a-record-twice', (ms) => [again(ms), again(ms)], kept(8)),
     oddLines(
@@ -99,7 +99,7 @@ function odd(): CaseMaker[] {
   ];
 }
 
-/** Bytes that are no text, and texts in other encodings. */
+/** Bytes that are not text, and texts in other encodings. */
 function encodings(): CaseMaker[] {
   const bytes = (...values: number[]) => Uint8Array.from(values);
   const market = JSON.stringify(sampleMarket());
@@ -130,7 +130,7 @@ function encodings(): CaseMaker[] {
       '{}',
       '{"Type":"gap"}',
     ]),
-    badLines('markets-that-nobody-knows', [
+    badLines('unknown-markets', [
       JSON.stringify(sampleSnapshot({ conditionId: `0x${'0'.repeat(64)}` })),
       JSON.stringify(sampleSnapshot({ conditionId: '0xdead' })),
     ]),
@@ -156,7 +156,7 @@ function encodings(): CaseMaker[] {
   ];
 }
 
-/** Bytes that follow from a seed and look like none. */
+/** Pseudo-random bytes of a seed. */
 function noise(length: number, seed = 1): Uint8Array {
   const bytes = new Uint8Array(length);
   let state = seed;
@@ -167,7 +167,7 @@ function noise(length: number, seed = 1): Uint8Array {
   return bytes;
 }
 
-/** Texts that break what reads them. */
+/** Texts that may break a parser. */
 export function hostileTexts(): CaseMaker[] {
   return [...unbounded(), ...odd(), ...encodings()];
 }

@@ -29,7 +29,7 @@ function recordWith(type: string, path: string, raw: string): string {
   return JSON.stringify(record).replace(JSON.stringify('\u0001'), () => raw);
 }
 
-/** Fields that hold a number, and whether it lies between 0 and 1. */
+/** Fields with a number, and whether it must be between 0 and 1. */
 const NUMBERS: readonly (readonly [type: string, path: string, isPrice: boolean])[] = [
   ['snapshot', 'bids.0.price', true],
   ['snapshot', 'bids.1.size', false],
@@ -47,7 +47,7 @@ const NUMBERS: readonly (readonly [type: string, path: string, isPrice: boolean]
   ['market', 'priceEnd', false],
 ];
 
-/** What no field takes, as it stands in the text; some of it is no JSON. */
+/** Literals that no field may have; some are not JSON. */
 const NO_NUMBERS: readonly (readonly [name: string, ...raw: string[]])[] = [
   ['not-a-number', 'NaN', '"NaN"', '-NaN', 'nan', '"nan"'],
   ['infinite', 'Infinity', '-Infinity', '"Infinity"', '"-Infinity"', '"∞"'],
@@ -62,14 +62,14 @@ const NO_NUMBERS: readonly (readonly [name: string, ...raw: string[]])[] = [
 ];
 const NO_PRICES = ['1.5', '1.01', '1.0000000000000002', '1.000000000001', '"2"', '1e1', '-0.000001'];
 
-/** A line in which one field is what it must not be. */
+/** A line in which one field has a bad value. */
 interface BadLine {
   readonly field: string;
   readonly raw: string;
   readonly line: string;
 }
 
-/** Every bad value in every field, for who asks of each line alone why it is refused. */
+/** Every bad value in every field, for tests that check the reason for each line. */
 export function badValueLines(): BadLine[] {
   const linesOf = (type: string, path: string, raws: readonly string[]) =>
     raws.map((raw) => ({ field: path.split('.').at(-1)!, raw, line: recordWith(type, path, raw) }));
@@ -94,7 +94,7 @@ function badNumbers(): CaseMaker[] {
 }
 
 const NO_FIELDS = ['{"a":1}', '[[]]'];
-/** Every field by its type of record, with what it must not be beside those. */
+/** Every field by type of record, with further bad values. */
 const FIELDS: Readonly<Record<string, readonly (readonly [field: string, ...more: string[]])[]>> = {
   market: [
     ['conditionId', '7', '"0x"', `"0x${'a'.repeat(65)}"`, `"0x${'a'.repeat(1_000_000)}"`, '"../../etc/passwd"'],
@@ -162,7 +162,7 @@ function badFields(): CaseMaker[] {
   );
 }
 
-/** Times that do not exist or say too little. */
+/** Times that do not exist or are incomplete. */
 const NO_TIMES = [
   ...['"2026-02-29T00:00:00Z"', '"2026-04-31T00:00:00Z"', '"2026-04-16T24:00:00Z"', '"2026-04-16T07:60:00Z"'],
   ...['"2026-13-01T00:00:00Z"', '"2026-04-16 07:10:04Z"', '"Thu, 16 Apr 2026 07:10:04 GMT"', '"now"', '""', '1.5'],
@@ -189,7 +189,7 @@ function badTimes(): CaseMaker[] {
   );
 }
 
-/** Numbers, types and times that no record may have, a file for each kind of record, field and fault. */
+/** Invalid numbers, types and times: one file per kind of record, field and fault. */
 export function hostileValues(): CaseMaker[] {
   return [...badNumbers(), ...badFields(), ...badTimes()];
 }

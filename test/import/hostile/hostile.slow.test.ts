@@ -37,9 +37,9 @@ import { hostileValues } from './hostile-values.ts';
 
 const MEMORY_BYTES_MAX = 400 * 1024 * 1024;
 const DEADLINE_MS = 600_000;
-/** A sentence about a file may be as long as this, its path included. */
+/** Maximum length of a sentence about a file, including its path. */
 const SENTENCE_CHARS_MAX = 1000;
-/** What a terminal would act upon. */
+/** Control characters for terminals. */
 const CONTROL = /[\p{Cc}\p{Bidi_Control}]/u;
 
 const CASES = numbered([
@@ -59,7 +59,7 @@ interface Rejected {
 const pathOf = ({ title, file }: HostileCase, index: number) =>
   join('corpus', `${String(index).padStart(4, '0')}-${title}`, file);
 
-/** Ended by itself, with an exit code that says what happened, no stack, and within its memory. */
+/** Checks that a run ended by itself with a documented exit code, without a stack trace, and within its memory. */
 function expectOrderly({ code, stdout, stderr, peakBytes }: Watched, expectedCode: number): void {
   expect(stderr).not.toContain('defect');
   expect(stderr).not.toContain('$bunfs');
@@ -72,7 +72,7 @@ function expectOrderly({ code, stdout, stderr, peakBytes }: Watched, expectedCod
   expect(peakBytes).toBeLessThanOrEqual(MEMORY_BYTES_MAX);
 }
 
-/** The records of an archive as its export writes them, without their ids, in the order of their times. */
+/** The records of an archive in its export, without ids, by time. */
 async function recordsIn(data: string): Promise<KeptRecord[]> {
   const { code, stdout, stderr } = await runExecutable(['export', '--data', data]);
   expect({ code, stderr: stderr.includes('defect') }).toEqual({ code: 0, stderr: false });
@@ -101,7 +101,7 @@ describe(`${CASES.length} hostile files, imported at once`, () => {
   let run: Watched;
   let stored: KeptRecord[] = [];
   const rejected = new Map<string, Rejected[]>();
-  /** What was said about files that were not read to their end. */
+  /** The errors of files that were not read to their end. */
   const damages = new Map<string, string>();
 
   beforeAll(async () => {
@@ -134,7 +134,7 @@ describe(`${CASES.length} hostile files, imported at once`, () => {
     await expectSound(join(cwd, 'data'));
   }, 60_000);
 
-  test('are each refused where they are bad, and kept where they are good', () => {
+  test('have their bad records rejected and their good records stored', () => {
     const byCase = Map.groupBy(stored, (record) => caseOf(timeOf(record)));
     const surprises = CASES.flatMap((hostile, index) => {
       const path = pathOf(hostile, index);
@@ -148,12 +148,12 @@ describe(`${CASES.length} hostile files, imported at once`, () => {
       const expected = { path, kept: true, rejected: hostile.rejected, damaged: hostile.damaged };
       return Bun.deepEquals(found, expected)
         ? []
-        : [{ found, expected, stored: within.slice(0, 3), said: damages.get(path) }];
+        : [{ found, expected, stored: within.slice(0, 3), error: damages.get(path) }];
     });
     expect(surprises).toEqual([]);
   });
 
-  test('are each spoken of in sentences that fit on a line', () => {
+  test('are reported in sentences that fit on a line', () => {
     const reasons = [...rejected.values()].flat();
     expect(reasons.length).toBeGreaterThan(1000);
     for (const { reason } of reasons) {
@@ -163,8 +163,8 @@ describe(`${CASES.length} hostile files, imported at once`, () => {
     }
   });
 
-  test('bring nothing new when they are imported again', async () => {
-    // All but the largest, which take their time.
+  test('store nothing when they are imported again', async () => {
+    // All except the largest, which take long.
     for (const title of ['snapshot-timestamp-that-is-no-time', 'invalid-UTF-8', 'gz-cut-off-at-0.5']) {
       const index = CASES.findIndex((hostile) => hostile.title === title);
       const again = await runExecutable(['import', pathOf(CASES[index]!, index), '--data', 'data', '--json'], { cwd });
@@ -175,7 +175,7 @@ describe(`${CASES.length} hostile files, imported at once`, () => {
   }, 60_000);
 });
 
-/** Whether what was stored in a case's time is what it must leave. */
+/** Whether the records in a case's time range are those that it must store. */
 function keptOf({ kept }: HostileCase, within: readonly KeptRecord[]): boolean {
   if (kept === 'any') return true;
   if (typeof kept === 'number') return within.length === kept;
@@ -190,7 +190,7 @@ function countedAs(expected: HostileCase['rejected'], count: number): HostileCas
 }
 
 describe('a directory of strange things', () => {
-  test('is read past loops, devices, sockets, pipes nobody writes to, and names that no terminal should see', async () => {
+  test('is read without following loops, devices, sockets, pipes without writers, and with names that contain control characters', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     const corpus = join(cwd, 'corpus');
@@ -242,7 +242,7 @@ describe('a directory of strange things', () => {
       expect(run.stdout).toContain(`${names.length} stored, 0 duplicate, ${names.length} rejected`);
       expect(run.stderr).toContain('corpus/two\\u{a}lines.ndjson:2: the line is not JSON');
       expect(run.stderr).toContain('corpus/\\u{1b}[31mred\\u{7}.ndjson:2: the line is not JSON');
-      // A name that is no text cannot be asked for; the others are.
+      // A name that is not text cannot be an argument; the others can.
       expect(run.stderr).toMatch(/^'corpus\/\uFFFD+\.ndjson' cannot be read: check the path and its permissions$/m);
       expect(await recordsIn(join(cwd, 'data'))).toEqual(kept);
       await expectSound(join(cwd, 'data'));
@@ -252,7 +252,7 @@ describe('a directory of strange things', () => {
   }, 60_000);
 
   test.skipIf(ORDINARY_USER === undefined)(
-    'is read past files and directories that may not be read (skipped for root who cannot step down)',
+    'is read past files and directories that may not be read (skipped for root)',
     async () => {
       using directory = temporaryDirectory();
       const cwd = directory.path;
@@ -277,9 +277,9 @@ describe('a directory of strange things', () => {
   );
 });
 
-describe('an input that is named', () => {
-  const refusals: [what: string, args: readonly string[], said: RegExp][] = [
-    ['a device', ['/dev/zero'], /^bookreel: '\/dev\/zero' is a device: name a file, a directory, a pipe, or -\n$/],
+describe('a named input', () => {
+  const refusals: [what: string, args: readonly string[], sentence: RegExp][] = [
+    ['a device', ['/dev/zero'], /^bookreel: '\/dev\/zero' is a device: name a file, a directory, a pipe or -\n$/],
     [
       'nothing',
       ['nowhere.ndjson'],
@@ -309,7 +309,7 @@ describe('an input that is named', () => {
       /^bookreel: 'nested\/bookreel.db' cannot be .*\n$/,
     ],
   ];
-  test.each(refusals)('and is %s is refused in one sentence', async (_, args, said) => {
+  test.each(refusals)('that is %s is refused in one sentence', async (_, args, sentence) => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     writeFileSync(join(cwd, 'good.ndjson'), joined([JSON.stringify(goodRecord(HOSTILE_START_MS, 1))]));
@@ -326,12 +326,12 @@ describe('an input that is named', () => {
     const before = readFileSync(join(cwd, 'foreign', 'bookreel.db'));
     const { code, stdout, stderr } = await runExecutable(['import', ...args], { cwd });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(said);
+    expect(stderr).toMatch(sentence);
     expect(readFileSync(join(cwd, 'foreign', 'bookreel.db'))).toEqual(before);
     expect(readdirSync(join(cwd, 'foreign'))).toEqual(['bookreel.db']);
   });
 
-  test('and is a line of a gigabyte from a pipe is refused as one line; those around it are kept', async () => {
+  test('that is a pipe with a line of a gigabyte has that line rejected and the others stored', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     const [first, last] = [1, 2].map((offset) => JSON.stringify(goodRecord(HOSTILE_START_MS, offset)));
@@ -346,7 +346,7 @@ describe('an input that is named', () => {
     await expectSound(join(cwd, 'data'));
   }, 120_000);
 
-  test('and is books of 10,000 levels, one after the other, stays within 400 MB', async () => {
+  test('that has many books of 10,000 levels is imported within 400 MB', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     const levels = (count: number, from: number, seed: number) =>
@@ -396,7 +396,7 @@ function hasRecords(data: string): boolean {
   try {
     return storedIn(data).series.length > 0;
   } catch {
-    // Not there yet, or in use.
+    // The archive does not exist yet, or is in use.
     return false;
   }
 }

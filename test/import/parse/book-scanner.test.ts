@@ -22,13 +22,13 @@ import {
 
 const RUNS = { seed: 20_260_416, numRuns: 300 };
 
-/** What one line came to: read by the scanner, or left alone; and what the slow way makes of it. */
+/** The result of the scanner for a line, if it scanned it, and the result of `parseRecord`. */
 interface Reading {
   readonly scanned: RecordedItem | undefined;
   readonly parsed: RecordedItem | 'rejected';
 }
 
-/** Every line through one scanner, in chunks of `chunkBytes`. */
+/** Reads every line with one scanner, in chunks of `chunkBytes`. */
 async function readingsOf(lines: readonly (string | Uint8Array)[], chunkBytes: number): Promise<Reading[]> {
   const bytes = Buffer.concat(lines.flatMap((line) => [Buffer.from(line), Buffer.from('\n')]));
   async function* chunks() {
@@ -52,13 +52,13 @@ function parsedOrRejected(parse: () => RecordedItem): RecordedItem | 'rejected' 
   }
 }
 
-/** How a recorder writes its lines. */
+/** The style in which a recorder writes its lines. */
 interface Hand {
-  /** Between a key and its value, and between two members, as JSON.stringify or Python have it. */
+  /** Separators after keys and members, as in JSON.stringify or Python. */
   readonly spaced: boolean;
   readonly numbers: 'numbers' | 'texts' | 'trailing zeros';
   readonly order: 'best first' | 'worst first' | 'any';
-  /** Which fields come first, and which are there besides those that are needed. */
+  /** The order of the fields, and additional fields. */
   readonly fields: 'as exported' | 'sides first' | 'with others';
 }
 
@@ -76,7 +76,7 @@ const style: fc.Arbitrary<BookStyle> = fc.record({
   changesMax: fc.constantFrom(0, 2, 10),
 });
 
-/** Plain digits: exponents and signs are what other tests are about. */
+/** Plain digits; other tests cover exponents and signs. */
 function decimalText(value: number): string {
   return String(value).includes('e') ? value.toFixed(12).replace(/0+$/, '') : String(value);
 }
@@ -125,7 +125,7 @@ function lineOf(book: OrderBook, i: number, outcome: string, by: Hand): string {
   return json.replace(/"(@\w+)"/g, (_, name: string) => literals[name]!);
 }
 
-/** Books of one market by turns, as a recorder writes them. */
+/** Books of both outcomes of one market, as a recorder writes them. */
 const recording = fc
   .tuple(fc.nat(), fc.integer({ min: 1, max: 12 }), style, hand)
   .map(([seed, count, books, by]) =>
@@ -138,8 +138,8 @@ const recording = fc
   )
   .map((lines) => lines.toSorted((a, b) => a.at - b.at).map(({ text }) => text));
 
-describe('what the scanner reads', () => {
-  test('is what parsing the line makes of it, whoever wrote it', async () => {
+describe('the result of the scanner', () => {
+  test('is that of parseRecord, for lines of any recorder', async () => {
     await fc.assert(
       fc.asyncProperty(recording, fc.integer({ min: 1, max: 5000 }), async (lines, chunkBytes) => {
         for (const { scanned, parsed } of await readingsOf(lines, chunkBytes)) {
@@ -150,7 +150,7 @@ describe('what the scanner reads', () => {
     );
   });
 
-  test('is what parsing makes of it also where bytes of a line were damaged, and behind such a line', async () => {
+  test('is that of parseRecord also for lines with damaged bytes, and after such a line', async () => {
     const damage = fc.record({
       line: fc.nat(),
       at: fc.nat(),
@@ -177,7 +177,7 @@ describe('what the scanner reads', () => {
     );
   });
 
-  test('is not taken from the line before where a single byte of a level is another one', async () => {
+  test('is not copied from the line before if a single byte of a level differs', async () => {
     const text = JSON.stringify(sampleSnapshot({ bids: [51, 50, 49, 48].map((n) => ({ price: n / 100, size: n })) }));
     const digits = [...text.matchAll(/\d/g)].map(({ index }) => index);
     for (const at of digits) {
@@ -205,7 +205,7 @@ describe('a line is scanned', () => {
     ],
     ['with an id and an asset', JSON.stringify({ ...sampleSnapshot({ id: '17', assetId: UP_ASSET }) })],
     ['with an id that is a number', JSON.stringify(sampleSnapshot({ id: 17 }))],
-    ['with what the API says beside it', JSON.stringify(sampleSnapshot({ symbol: 'btc', timeframe: '5m' }))],
+    ['with the additional fields of the API', JSON.stringify(sampleSnapshot({ symbol: 'btc', timeframe: '5m' }))],
     ['with integer milliseconds', JSON.stringify(sampleSnapshot({ timestamp: START_MS }))],
     ['with integer milliseconds in quotes', JSON.stringify(sampleSnapshot({ timestamp: String(START_MS) }))],
     ['with a time of whole seconds', JSON.stringify(sampleSnapshot({ timestamp: '2026-04-16T07:10:04Z' }))],
@@ -214,18 +214,15 @@ describe('a line is scanned', () => {
       JSON.stringify(sampleSnapshot({ timestamp: '2026-04-16T09:10:04.123456+02:00' })),
     ],
     ['as a mirrored one', JSON.stringify(sampleSnapshot({ mirrored: true }))],
-    [
-      'with its sides in front of its names',
-      JSON.stringify(Object.fromEntries(Object.entries(sampleSnapshot()).reverse())),
-    ],
+    ['with its sides before its names', JSON.stringify(Object.fromEntries(Object.entries(sampleSnapshot()).reverse()))],
   ];
-  test.each(plain)('%s, and again behind itself', async (_, line) => {
+  test.each(plain)('%s, also a second time', async (_, line) => {
     for (const { scanned, parsed } of await readingsOf([line, line], 100_000)) {
       expect(scanned).toEqual(parsed as RecordedItem);
     }
   });
 
-  test('of a hundred markets by turns, more than are remembered', async () => {
+  test('of a hundred markets in turn, more than are kept', async () => {
     const lines = Array.from({ length: 400 }, (_, i) =>
       JSON.stringify(sampleSnapshot({ conditionId: `0x${(i % 100).toString(16)}`, timestamp: START_MS + i })),
     );
@@ -233,13 +230,13 @@ describe('a line is scanned', () => {
   });
 });
 
-describe('a line is left to the slow way', () => {
+describe('a line is left to parseRecord', () => {
   const snapshot = JSON.stringify(sampleSnapshot());
   const without = (name: string) => JSON.stringify({ ...sampleSnapshot(), [name]: undefined });
   const left: [string, string | Uint8Array][] = [
     ['that is another record', JSON.stringify(sampleMarket())],
-    ['that is no object', `[${snapshot}]`],
-    ['with something behind it', `${snapshot}x`],
+    ['that is not an object', `[${snapshot}]`],
+    ['with something after it', `${snapshot}x`],
     ['that is cut off', snapshot.slice(0, -1)],
     ['with a byte order mark', `\ufeff${snapshot}`],
     [
@@ -257,7 +254,7 @@ describe('a line is left to the slow way', () => {
     ['with a price above 1', snapshot.replace('0.52', '1.01')],
     ['with a negative size', snapshot.replace('7.25', '-7.25')],
     ['with an exponent', snapshot.replace('7.25', '725e-2')],
-    ['with a needless zero', snapshot.replace('7.25', '07.25')],
+    ['with a superfluous zero', snapshot.replace('7.25', '07.25')],
     ['with a number that ends in a point', snapshot.replace('7.25', '7.')],
     ['with 16 digits', snapshot.replace('7.25', '7.250000000000001')],
     ['with 13 decimals', snapshot.replace('7.25', '7.2500000000001')],
@@ -266,7 +263,7 @@ describe('a line is left to the slow way', () => {
     ['with the second 60', JSON.stringify(sampleSnapshot({ timestamp: '2026-04-16T07:10:60.000Z' }))],
     ['with Unix seconds', JSON.stringify(sampleSnapshot({ timestamp: 1_776_323_404 }))],
     ['with the id 0', JSON.stringify(sampleSnapshot({ id: '0' }))],
-    ['with a condition that is none', JSON.stringify(sampleSnapshot({ conditionId: 'btc' }))],
+    ['with an invalid conditionId', JSON.stringify(sampleSnapshot({ conditionId: 'btc' }))],
     ['with levels that have more than price and size', snapshot.replace('"size":7.25', '"size":7.25,"orders":3')],
     ['longer than any book', JSON.stringify(sampleSnapshot({ note: 'x'.repeat(64 * 1024) }))],
   ];
@@ -296,7 +293,7 @@ describe('an archive', () => {
       const by: Hand = { spaced: false, numbers: 'numbers', order: 'best first', fields: 'as exported' };
       const books = randomBooks(7, 700, { priceScale: 2, sizes, levelsMax: 40, changesMax: 3 });
       const lines = books.map((book, i) => lineOf(book, i, i % 5 === 0 ? 'down' : 'up', by));
-      // Late ones, repeated ones, and several of one timestamp.
+      // With late and repeated ones, and several of one timestamp.
       const snapshots = [
         ...lines.slice(300),
         ...lines.slice(0, 350),

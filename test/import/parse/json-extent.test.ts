@@ -5,7 +5,7 @@ import { exactOf } from '../../support/exact.ts';
 
 const RUNS = { seed: 20260416, numRuns: 2000 };
 
-/** Whether a number is what a double says of it, digit by digit; integers that are safe are. */
+/** Whether a double represents a number digit by digit; safe integers do. */
 function isExact(source: string): boolean {
   const value = Number(source);
   if (!Number.isFinite(value)) return false;
@@ -14,7 +14,7 @@ function isExact(source: string): boolean {
   return written.digits === held.digits && (written.digits === 0n || written.exponent === held.exponent);
 }
 
-/** What JSON.parse itself says the numbers of a text are. */
+/** The numbers of a text according to JSON.parse. */
 function numbersIn(text: string): string[] {
   const numbers: string[] = [];
   JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
@@ -33,7 +33,7 @@ const numberText = fc
       '',
     ),
   );
-/** Texts that hold what looks like numbers, quotes and names. */
+/** Texts with content that looks like numbers, quotes and names. */
 const wordText = fc
   .oneof(fc.string(), fc.constantFrom('1e999', '":1e999', '\\"', '\\', '"', '{"a":0.1234567890123456789'))
   .map((word) => JSON.stringify(word));
@@ -45,7 +45,7 @@ const { document } = fc.letrec<{ document: string }>((tie) => ({
     fc.constantFrom('true', 'null'),
     fc.array(tie('document'), { maxLength: 4 }).map((items) => `[${items.join(' , ')}]`),
     fc
-      // JSON.parse forgets the values of a name that comes again.
+      // JSON.parse drops the earlier values of a repeated name.
       .uniqueArray(fc.tuple(wordText, tie('document')), { maxLength: 4, selector: ([name]) => name })
       .map((fields) => `{${fields.map(([name, value]) => `${name} : ${value}`).join(',')}}`),
   ),
@@ -60,7 +60,7 @@ function refuses(check: () => void): boolean {
   }
 }
 
-test('a text is refused when one of its numbers is not what a double carries, wherever it is, and only then', () => {
+test('a text is rejected only if a double cannot represent one of its numbers, at any place', () => {
   let refused = 0;
   fc.assert(
     fc.property(document, (text) => {
@@ -73,7 +73,7 @@ test('a text is refused when one of its numbers is not what a double carries, wh
   expect(refused).toBeGreaterThan(RUNS.numRuns / 20);
 });
 
-test('the number that is refused is called by the name before it', () => {
+test('the reason names the field of the rejected number', () => {
   expect(() => parseJsonExactly('{"bids":[{"price" : 0.12345678901234567}]}')).toThrow(
     'price 0.12345678901234567 has more digits than can be kept exactly',
   );
@@ -86,18 +86,18 @@ describe('a text of too many values', () => {
     ['empty arrays', (count) => `[${'[],'.repeat(count / 2 - 1)}0]`],
     ['open brackets', (count) => '['.repeat(count - 1)],
   ];
-  test.each(cases)('is refused beyond the bound, and not at it: %s', (_, text) => {
+  test.each(cases)('is rejected beyond the maximum, and not at it: %s', (_, text) => {
     const bound = 10_000;
     expect(refuses(() => refuseTooManyValues(`${text(bound)}${padding}`, bound))).toBe(false);
     expect(refuses(() => refuseTooManyValues(`${text(bound + 2)}${padding}`, bound))).toBe(true);
   });
 
-  test('is not refused for commas and brackets in its texts', () => {
+  test('is not rejected for commas and brackets in its texts', () => {
     const texts = `{"a":"${',[{'.repeat(JSON_VALUES_MAX)}\\",[","b":"\\\\"}`;
     expect(refuses(() => refuseTooManyValues(texts))).toBe(false);
   });
 
-  test('is refused for as many different names, which one name many times is not', () => {
+  test('is rejected for too many different names, but not for one name many times', () => {
     const objects = (name: (index: number) => string) =>
       `[${Array.from({ length: 60_000 }, (_, index) => `{${JSON.stringify(name(index))} : 1}`).join(',')}]`;
     expect(refuses(() => refuseTooManyValues(objects(() => 'price')))).toBe(false);

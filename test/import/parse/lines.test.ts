@@ -4,7 +4,7 @@ import { type ByteLine, LINE_BYTES_MAX, type Line, linesOf, visitLines } from '.
 
 const RUNS = { seed: 20_260_416, numRuns: 300 };
 
-/** Chunks of a stream that uses one buffer again and again: what a chunk said is gone when the next one is there. */
+/** Chunks of a stream that reuses one buffer: the next chunk overwrites the one before. */
 async function* fleeting(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   const buffer = new Uint8Array(bytes.length);
   const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
@@ -22,7 +22,7 @@ const piece = fc.oneof(
 );
 const input = fc.tuple(fc.array(piece, { maxLength: 30 }), fc.array(fc.nat(), { maxLength: 12 }));
 
-/** As a text editor would have it. */
+/** The expected lines of a text. */
 function expectedOf(text: string): { number: number; text: string }[] {
   return text
     .split('\n')
@@ -31,19 +31,19 @@ function expectedOf(text: string): { number: number; text: string }[] {
     .map((line) => ({ ...line, text: line.text.replace(/^\ufeff/, '') }));
 }
 
-const said = (line: Line) => ({ number: line.number, text: line.text() });
+const contentOf = (line: Line) => ({ number: line.number, text: line.text() });
 
 describe('the lines of a stream', () => {
-  test('are those of its text, wherever it is cut, read as they come and visited', async () => {
+  test('are those of its text for any chunks, with linesOf and with visitLines', async () => {
     await fc.assert(
       fc.asyncProperty(input, async ([pieces, cuts]) => {
         const text = pieces.join('');
         const bytes = Buffer.from(text);
         const read: unknown[] = [];
-        for await (const line of linesOf(fleeting(bytes, cuts))) read.push(said(line));
+        for await (const line of linesOf(fleeting(bytes, cuts))) read.push(contentOf(line));
         expect(read).toEqual(expectedOf(text));
         const visited: unknown[] = [];
-        await visitLines(fleeting(bytes, cuts), (line) => visited.push(said(line)));
+        await visitLines(fleeting(bytes, cuts), (line) => visited.push(contentOf(line)));
         expect(visited).toEqual(expectedOf(text));
       }),
       RUNS,
@@ -97,7 +97,7 @@ describe('a line that is too long', () => {
   });
 });
 
-test('a line that is not UTF-8 says so when its text is asked for, and the next one is read', async () => {
+test('getting the text of a line that is not UTF-8 throws, and the next line is read', async () => {
   const bytes = Buffer.concat([Buffer.from('a'), Buffer.from([0xff]), Buffer.from('\nb')]);
   const texts: string[] = [];
   for await (const line of linesOf(fleeting(bytes, []))) {

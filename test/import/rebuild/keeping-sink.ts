@@ -7,7 +7,7 @@ import { Sample } from '../../../src/import/sample.ts';
 import type { RecordedItem } from '../../../src/record/record.ts';
 import type { Archive } from '../../../src/store/archive.ts';
 
-/** An item and what became of its parts. */
+/** An item and the results of its parts. */
 interface KeptItem extends SourceItem {
   readonly kind: string;
   readonly parts: number;
@@ -16,7 +16,7 @@ interface KeptItem extends SourceItem {
   readonly reasons: string[];
 }
 
-/** An sink that keeps everything it is given, in order, and stores nothing. */
+/** A sink that keeps all records and results in order, without an archive. */
 export class KeepingSink implements RecordSink {
   readonly markets: KnownMarkets;
   readonly items: KeptItem[] = [];
@@ -68,12 +68,12 @@ export class KeepingSink implements RecordSink {
     return this.records.filter((record): record is Extract<RecordedItem, { type: Type }> => record.type === type);
   }
 
-  /** Units of which not every part came to an end, or one came to two. */
+  /** Items with parts that did not end, or ended twice. */
   openItems(): KeptItem[] {
     return this.items.filter((item) => item.added + item.finished + item.reasons.length !== item.parts);
   }
 
-  /** How many items of each kind were read, and how many of them rejected. */
+  /** The number of items read and rejected, by kind. */
   counts(): Record<string, { read: number; rejected: number }> {
     const counts: Record<string, { read: number; rejected: number }> = {};
     for (const { kind, reasons } of this.items) {
@@ -89,7 +89,7 @@ export class KeepingSink implements RecordSink {
   }
 }
 
-/** A file of these lines that exists nowhere. */
+/** A file of these lines, in memory. */
 function fileOf(lines: readonly string[]): RecordingFile {
   const bytes = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(''));
   const { name, isJsonLines } = new Sample('capture.jsonl', bytes);
@@ -103,7 +103,7 @@ function fileOf(lines: readonly string[]): RecordingFile {
   };
 }
 
-/** Reads files of these lines, one after the other, and ends the import. */
+/** Reads files of these lines one after the other, then finishes the codec. */
 export async function readAll(codec: Codec, sink: RecordSink, ...files: (readonly string[])[]): Promise<void> {
   for (const lines of files) await codec.read(fileOf(lines), sink);
   codec.finish?.(sink);

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { MarketTrades } from '../../../src/import/rebuild/market-trades.ts';
 
-test('the last trade of a book is looked for around its time, at its price and at the other outcome’s, the likeliest first', () => {
+test('the last trade of a book is searched around its time, at its price and at the other outcome’s, most likely first', () => {
   const trades = new MarketTrades();
   for (const [timestampMs, price] of [
     [1300, 0.3],
@@ -12,12 +12,12 @@ test('the last trade of a book is looked for around its time, at its price and a
   ] as const) {
     trades.add(timestampMs, price);
   }
-  // A trade is sent about 20 ms after the book that it changed; 880 and 1300 lie too far away.
+  // A trade is sent about 20 ms after the book that it changed; 880 and 1300 are too far away.
   expect(trades.pricesAround(1000)).toEqual(['0.870', '0.130', '0.500', '0.500', '0.125', '0.875']);
   expect(trades.pricesAround(5000)).toEqual([]);
 });
 
-test('of many trades the last ones are remembered, and eight at most are asked', () => {
+test('only the latest trades are kept, and eight at most are tried', () => {
   const trades = new MarketTrades();
   for (let second = 0; second < 1000; second += 1) trades.add(second, 0.5);
   expect(trades.pricesAround(0)).toEqual([]);

@@ -46,7 +46,7 @@ function loadCapture(directory: string): Capture {
   return { markets: [current, next], frames };
 }
 
-/** Reads frames as the lines of a file, and what became of them. */
+/** Reads frames as the lines of a file, and returns the results. */
 async function rebuilt(frames: readonly Frame[], every: SnapshotPace = 'change') {
   using place = temporaryArchive();
   const sink = new KeepingSink(place.archive);
@@ -70,7 +70,7 @@ async function rebuilt(frames: readonly Frame[], every: SnapshotPace = 'change')
   return { sink, byAsset, gaps: sink.recordsOf('gap'), notes: codec.notes?.() ?? [] };
 }
 
-/** 2025: `changes` of one asset; before: one change a message. Both have one asset a message. */
+/** In 2025 a message had `changes` of one asset; before, one change. Both have one asset per message. */
 function olderShapes(frame: Frame): { former: Frame[]; flat: Frame[] } {
   if (frame.event_type !== 'price_change') return { former: [frame], flat: [frame] };
   const { market, timestamp, event_type, price_changes } = frame;
@@ -85,7 +85,7 @@ function olderShapes(frame: Frame): { former: Frame[]; flat: Frame[] } {
   };
 }
 
-/** Moves whole timestamps by up to so many places: messages of one timestamp have no order but that of their arrival. */
+/** Moves all messages of a timestamp together, by up to this number of places: they are only ordered by arrival. */
 function shuffled(frames: readonly Frame[], seed: number, places: number): Frame[] {
   let state = seed + 1;
   const random = () => {
@@ -102,7 +102,7 @@ function shuffled(frames: readonly Frame[], seed: number, places: number): Frame
   return moved;
 }
 
-/** By how much the latest of these frames arrives after a younger one. */
+/** The maximum time by which a frame arrives after a later one. */
 function latestMs(frames: readonly Frame[]): number {
   let newestMs = 0;
   return Math.max(
@@ -125,7 +125,7 @@ describe.skipIf(CAPTURE === undefined)(
       expect(notes).toEqual([
         `${LATER_BOOKS} of ${LATER_BOOKS} later recorded books equal the book rebuilt from the changes; ` +
           `${BOOKS} of ${BOOKS} book hashes verified, 0 books damaged; ` +
-          '208 of 214 hashes of changes verified, of those that were tried; ' +
+          '208 of 214 checked hashes of changes verified; ' +
           `0 of ${ENTRIES} stated best prices differ from the rebuilt book`,
       ]);
       expect(gaps).toEqual([]);
@@ -139,7 +139,7 @@ describe.skipIf(CAPTURE === undefined)(
       expect(sink.recordsOf('price')).toHaveLength(71);
     });
 
-    test('snapshots are the state after every timestamp at which the book changed', async () => {
+    test('snapshots are the states after every timestamp that changed the book', async () => {
       const { byAsset } = await rebuilt(capture.frames);
       const naive = naiveSnapshots(capture.frames, 1);
       expect([...byAsset.values()].flat().length).toBeGreaterThan(9000);
@@ -156,7 +156,7 @@ describe.skipIf(CAPTURE === undefined)(
       },
     );
 
-    test('up and down are one book: what is bid on one is asked on the other', async () => {
+    test('up and down mirror each other: a bid on one is an ask on the other', async () => {
       const { byAsset } = await rebuilt(capture.frames);
       let compared = 0;
       for (const { upTokenId, downTokenId } of capture.markets) {
@@ -190,7 +190,7 @@ describe.skipIf(CAPTURE === undefined)(
       );
     });
 
-    test('a change without which the next recorded book is not reached opens a gap that holds every wrong snapshot', async () => {
+    test('a missing change that the next recorded book reveals opens a gap that contains every wrong snapshot', async () => {
       const truth = naiveSnapshots(capture.frames, 1);
       const indexes = capture.frames.flatMap((frame, index) => (frame.event_type === 'price_change' ? [index] : []));
       let opened = 0;
@@ -220,7 +220,7 @@ describe.skipIf(CAPTURE === undefined)(
       expect(again.gaps).toEqual([]);
     });
 
-    test('the directory imports as it lies there, and a second time stores nothing', async () => {
+    test('the directory imports as it is, and a second time stores nothing', async () => {
       using place = temporaryArchive();
       const first = await importPaths(place.archive, CAPTURE!);
       const { rejected, gaps } = first.total;
@@ -248,7 +248,7 @@ function bookTimesOf(asset: string): number[] {
   return books.map((frame) => Number(frame.timestamp));
 }
 
-/** Times of the wrong snapshots from `fromMs` to the next recorded book; none when the book was right again before that. */
+/** Times of the wrong snapshots from `fromMs` to the next recorded book; none if the book was right again before it. */
 function wrongUntilBook(
   snapshots: readonly Seen[],
   truth: readonly Seen[],
@@ -272,7 +272,7 @@ describe.skipIf(SESSIONS === undefined)(
   () => {
     const folders = SESSIONS === undefined ? [] : readdirSync(SESSIONS);
 
-    test.each(folders)('every line of %s is stored, said before, or no record by its nature', async (folder) => {
+    test.each(folders)('every line of %s is stored, a duplicate, or without a record', async (folder) => {
       using place = temporaryArchive();
       const directory = join(SESSIONS!, folder);
       const report = await importPaths(place.archive, directory);

@@ -7,10 +7,10 @@ export type Frame = Readonly<Record<string, unknown>>;
 /** Price and size, as the venue writes them. */
 export type Level = readonly [price: string, size: string];
 
-/** A level as a record has it. */
+/** A level of a record. */
 type NumberLevel = readonly [price: number, size: number];
 
-/** A snapshot, as tests compare them: best level first. */
+/** A snapshot for comparisons: best level first. */
 export interface Seen {
   readonly timestampMs: number;
   readonly bids: readonly NumberLevel[];
@@ -31,7 +31,7 @@ const pairsOf = (side: string) =>
 const levels = (side: Side) =>
   (typeof side === 'string' ? pairsOf(side) : side).map(([price, size]) => ({ price, size }));
 
-/** A book as it comes after a trade, best level last. */
+/** A book message as after a trade, best level last. */
 export function book(offsetMs: number, bids: Side, asks: Side, fields: Frame = {}): Frame {
   return {
     market: CONDITION_ID,
@@ -52,7 +52,7 @@ export interface ChangeEntry {
   readonly hash?: string;
 }
 
-/** A price_change in its present shape. */
+/** A price_change in its current shape. */
 export function change(offsetMs: number, ...entries: readonly ChangeEntry[]): Frame {
   return {
     market: CONDITION_ID,
@@ -70,7 +70,7 @@ export function sell(price: string, size: string): ChangeEntry {
   return { price, size, side: 'SELL' };
 }
 
-/** What the venue's hash of a book is, by the definition. */
+/** The venue's hash of a book, by its definition. */
 export function venueHash(frame: Frame, tail: { readonly tick?: string; readonly lastTrade?: string } = {}): string {
   const { market, asset_id, timestamp, bids, asks } = frame;
   const hashed = {
@@ -109,7 +109,7 @@ export function gapsOf(items: readonly RecordedItem[]): { from: number; to: numb
   });
 }
 
-/** Whose message it is, when, and what it does: `levels` that are set, in a whole book instead of all others. */
+/** The asset, the time and the effect of a message: `levels` are set; a whole book replaces all others. */
 interface Step {
   readonly asset: string;
   readonly timestampMs: number;
@@ -118,8 +118,8 @@ interface Step {
 }
 
 /**
- * Books rebuilt as naively as can be: all messages in memory, sorted by timestamp with full books last, the state after each
- * timestamp compared as a whole. By asset.
+ * Rebuilds books naively, by asset: sorts all messages by timestamp, full books last, and compares the whole book after each
+ * timestamp.
  */
 export function naiveSnapshots(frames: readonly Frame[], everyMs: number): Map<string, Seen[]> {
   const steps = frames.flatMap(stepsOf);
@@ -192,7 +192,7 @@ function isSame(a: Seen, b: Seen | undefined): boolean {
   return b !== undefined && JSON.stringify([a.bids, a.asks]) === JSON.stringify([b.bids, b.asks]);
 }
 
-/** A record of the market that the messages are about, for a sink that is to know it. */
+/** The market record of the messages' market, for a sink that knows it. */
 export const MARKET: Extract<RecordedItem, { type: 'market' }> = {
   type: 'market',
   statement: {
