@@ -10,6 +10,7 @@ import { quoteCodec } from '../../segment/quote-segment.ts';
 import { looksLikeSegments, type SegmentFrame, segmentFramesOf } from '../../segment/segment-frames.ts';
 import { VarintReader } from '../../segment/varint.ts';
 import type { Codec } from '../codec.ts';
+import { decodedText, EXACT_UTF8 } from '../parse/utf8.ts';
 import type { RecordSink } from '../record-sink.ts';
 import { parseRecord, takeRecord } from './ndjson.ts';
 
@@ -35,7 +36,6 @@ export function bookreelSegments(): Codec {
 class SegmentsReader {
   readonly #name: string;
   readonly #sink: RecordSink;
-  readonly #texts = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   /** The fields that all records of a series share, by the number of the series. */
   #series: Fields[] = [];
   #records = 0;
@@ -67,21 +67,13 @@ class SegmentsReader {
 
   #takeRecord(body: Uint8Array): void {
     this.#records += 1;
-    takeRecord(this.#records, () => parseJsonExactly(this.#text(body)), this.#sink);
+    takeRecord(this.#records, () => parsedBody(body), this.#sink);
   }
 
   #labels(body: Uint8Array): Fields {
-    const labels = parseJsonExactly(this.#text(body));
+    const labels = parsedBody(body);
     if (!isFields(labels)) throw rejected('a series is not an object');
     return labels;
-  }
-
-  #text(body: Uint8Array): string {
-    try {
-      return this.#texts.decode(body);
-    } catch {
-      throw rejected('it is not UTF-8');
-    }
   }
 
   #takeSegment(frame: SegmentFrame): void {
@@ -163,6 +155,10 @@ class SegmentsReader {
   #damaged({ number }: SegmentFrame): DomainError {
     return new DomainError('unreadable', `${this.#name} is damaged at frame ${number}: export it again`);
   }
+}
+
+function parsedBody(body: Uint8Array): unknown {
+  return parseJsonExactly(decodedText(EXACT_UTF8, body, 'it is not UTF-8'));
 }
 
 /** Checks a book like that of any other format: anybody can compute the digests of a recording. */

@@ -1,6 +1,7 @@
 import { attempt, rejected } from '../../record/fields.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import { LINE_BYTES_MAX, type Line, linesOf } from './lines.ts';
+import { decodedText, PLAIN_UTF8 } from './utf8.ts';
 
 const NEWLINE = 10;
 const QUOTE = 34;
@@ -35,7 +36,6 @@ export function scannedTexts(head: Uint8Array, count: number): string[] {
 
 /** Finds the first and last bytes of values. It does not check that they are JSON. */
 class ValueScanner {
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
   #line = 1;
   #offset = 0;
   /** Number of open brackets within an object; 0 between values and within words. */
@@ -124,11 +124,7 @@ class ValueScanner {
     this.#bytes = 0;
     const text = () => {
       if (bytes > LINE_BYTES_MAX) throw rejected(`the JSON value is longer than ${LINE_BYTES_MAX} bytes`);
-      try {
-        return this.#decoder.decode(Buffer.concat(parts));
-      } catch {
-        throw rejected('the JSON value is not UTF-8');
-      }
+      return decodedText(PLAIN_UTF8, Buffer.concat(parts), 'the JSON value is not UTF-8');
     };
     return { number: this.#startLine, text };
   }

@@ -1,4 +1,5 @@
 import { rejected } from '../../record/fields.ts';
+import { decodedText, PLAIN_UTF8 } from './utf8.ts';
 
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
@@ -43,7 +44,6 @@ export async function visitLines(chunks: AsyncIterable<Uint8Array>, visit: (line
 
 /** Cuts chunks into lines. Keeps an incomplete line until the next chunk. */
 class LineCutter {
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
   #number = 0;
   #parts: Uint8Array[] = [];
   #partBytes = 0;
@@ -83,15 +83,8 @@ class LineCutter {
     const number = this.#number;
     if (length > LINE_BYTES_MAX) return { number, bytes, start: 0, end: 0, text: tooLong };
     if (isBlank(bytes, start, end)) return undefined;
-    return { number, bytes, start, end, text: () => this.#text(bytes.subarray(start, end)) };
-  }
-
-  #text(bytes: Uint8Array): string {
-    try {
-      return this.#decoder.decode(bytes);
-    } catch {
-      throw rejected('the line is not UTF-8');
-    }
+    const text = () => decodedText(PLAIN_UTF8, bytes.subarray(start, end), 'the line is not UTF-8');
+    return { number, bytes, start, end, text };
   }
 }
 

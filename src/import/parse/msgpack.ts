@@ -2,6 +2,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { JSON_VALUES_MAX } from '../../record/exact-json.ts';
 import { type Fields, isFields, rejected } from '../../record/fields.ts';
 import { RECORD_TYPES } from '../../record/record.ts';
+import { decodedText, EXACT_UTF8 } from './utf8.ts';
 
 /** A longer value is rejected without being collected, to limit memory. */
 export const VALUE_BYTES_MAX = 16 * 1024 * 1024;
@@ -185,7 +186,6 @@ class ValueSkipper {
  * keys, renames `__proto__`, replaces invalid UTF-8, and decodes extensions.)
  */
 class MsgpackDecoder {
-  readonly #texts = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   /** The latest keys, by a hash of their bytes: all records have the same few keys. */
   readonly #keys: (KnownKey | undefined)[] = new Array(KEYS_KEPT);
   #bytes: Uint8Array = new Uint8Array();
@@ -295,22 +295,14 @@ class MsgpackDecoder {
     const slot = (length * 31 + (bytes[0] ?? 0) * 7 + (bytes[length - 1] ?? 0)) % KEYS_KEPT;
     const known = this.#keys[slot];
     if (known !== undefined && isSame(known.bytes, bytes)) return known.text;
-    const text = this.#decodeText(bytes);
+    const text = textOf(bytes);
     if (length <= KEY_BYTES_KEPT_MAX) this.#keys[slot] = { bytes: bytes.slice(), text };
     return text;
   }
 
   #text(length: number): string {
     const start = this.#take(length);
-    return this.#decodeText(this.#bytes.subarray(start, start + length));
-  }
-
-  #decodeText(bytes: Uint8Array): string {
-    try {
-      return this.#texts.decode(bytes);
-    } catch {
-      throw rejected('it has text that is not UTF-8');
-    }
+    return textOf(this.#bytes.subarray(start, start + length));
   }
 
   #unsigned(bytes: number): number {
@@ -338,6 +330,10 @@ const KEY_BYTES_KEPT_MAX = 31;
 interface KnownKey {
   readonly bytes: Uint8Array;
   readonly text: string;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return decodedText(EXACT_UTF8, bytes, 'it has text that is not UTF-8');
 }
 
 function finite(value: number): number {
