@@ -98,7 +98,6 @@ function* marketSteps(
   yield* merged(series, pace, tally);
 }
 
-/** A series that is being written. */
 interface Series {
   readonly type: RecordType;
   readonly writer: SeriesWriter;

@@ -36,7 +36,6 @@ interface RecordByKind {
 }
 type Kind = keyof RecordByKind;
 
-/** The records of the batch for one series of a market. */
 interface SeriesOf<K extends Kind, S> {
   readonly kind: K;
   readonly outcome: Outcome;
@@ -50,13 +49,11 @@ interface CoinSeries<S> {
   readonly records: Entered<PriceRecord, S>[];
 }
 
-/** The records of the batch for one market. */
 interface MarketRecords<S> {
   readonly series: Series<S>[];
   readonly gaps: { readonly gap: Gap; readonly entry: Entry<S> }[];
 }
 
-/** The records of one transaction. */
 export class Batch<S> {
   readonly #archive: Archive;
   readonly #known: KnownMarkets;

@@ -64,7 +64,6 @@ class Stopped extends Error {}
 
 type Items = readonly CountedItem[];
 
-/** A file and the codec of its format. */
 interface RecognisedFile {
   readonly source: Source;
   readonly codec: Codec;

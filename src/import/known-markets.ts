@@ -9,7 +9,6 @@ export type KnownMarket = Pick<
   'conditionId' | 'slug' | 'symbol' | 'timeframe' | 'clobTokenIds' | 'startMs' | 'endMs'
 >;
 
-/** The market and outcome of an asset id. */
 export interface KnownAsset {
   readonly market: KnownMarket;
   readonly outcome: Outcome;

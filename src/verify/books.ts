@@ -19,7 +19,6 @@ import { type Audit, OUTCOME_PRICES, QUOTES, RecordWalk, soundSegments } from '.
 /** A book that repeats for this long is frozen. */
 const FROZEN_MIN_MS = 60_000;
 
-/** Selects the outcome whose books are checked. */
 export interface BookWalkOptions {
   readonly market: Market;
   readonly outcome: Outcome;

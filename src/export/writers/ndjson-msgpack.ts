@@ -12,7 +12,6 @@ import { type ExportWriter, type SeriesLabels, type SeriesWriter, STEP_BYTES, va
 
 const NEWLINE = 10;
 
-/** Encodes records. */
 interface RecordEncoding {
   readonly record: (fields: RecordFields) => void;
   /** Copies unchanged bytes from the snapshot before (segment/snapshot-writer.ts). */

@@ -67,7 +67,6 @@ export function takeRecord(number: number, read: () => unknown, sink: RecordSink
   sink.take(kindOf(value), number, () => [parseRecord(attempted(value))]);
 }
 
-/** The record type for the report. */
 function kindOf(value: unknown): string {
   const type = isFields(value) ? value.type : undefined;
   return RECORD_TYPES.find((known) => known === type) ?? UNKNOWN_KIND;

@@ -32,7 +32,6 @@ export function bookreelSegments(): Codec {
   };
 }
 
-/** Reads one file. */
 class SegmentsReader {
   readonly #name: string;
   readonly #sink: RecordSink;

@@ -19,7 +19,6 @@ const CONTROL_TYPES = new Set(
   ].flat(),
 );
 
-/** A part of a line of a capture. */
 export type LinePart =
   /** A JSON object without wrapper: a message of the venue, of another feed, or unknown. */
   | { readonly frame: Fields }
@@ -90,7 +89,6 @@ function controlOf(value: Fields): string | undefined {
   return Object.keys(value).length === 0 ? 'empty frame' : undefined;
 }
 
-/** Why an unknown frame is rejected. */
 export function unknownFrame(frame: Fields): string {
   const eventType = frame.event_type;
   if (typeof eventType === 'string') {

@@ -84,7 +84,6 @@ function broken(name: string, what: string, number: number): DomainError {
 const UNFINISHED = -1;
 const NOT_MSGPACK = -2;
 
-/** The kinds of values. */
 const [CONSTANT, SMALL_INTEGER, UNSIGNED, SIGNED, FLOAT, TEXT, ARRAY, MAP, BINARY, EXTENSION] = [
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
 ];
@@ -135,7 +134,6 @@ class ValueSkipper {
   #kind = CONSTANT;
   /** Bytes of the length that are still to come. */
   #lengthBytes = 0;
-  /** The length so far. */
   #length = 0;
 
   /** The end of the value that continues or begins at `start`; UNFINISHED if it is beyond the chunk. */

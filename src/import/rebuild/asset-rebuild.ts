@@ -31,8 +31,8 @@ const INTERVAL_ITEMS_MAX = 1024;
 /** Hashes of changes are checked once per this time of the venue, and every one after a mismatch. */
 const HASH_EVERY_MS = 100;
 /**
- * After this number of mismatches in a row the book has drifted, which ends as a gap. Fewer may be chance: messages of one
- * millisecond have no known order, and a trade may be missing.
+ * After this number of mismatches in a row the book counts as drifted, which gives a gap, and hashes are checked at the slow pace
+ * again. Fewer may be chance: messages of one millisecond have no known order, and a trade may be missing.
  */
 const DRIFT_HASHES = 16;
 const BEFORE_FIRST_BOOK = 'a change before the first book of this asset';

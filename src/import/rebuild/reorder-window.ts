@@ -1,4 +1,3 @@
-/** An event with a timestamp. */
 export interface Timed {
   readonly timestampMs: number;
   /** Whether it comes after all others of its timestamp. */
