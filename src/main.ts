@@ -1,4 +1,5 @@
 import { run } from './cli/program.ts';
+import { errorLine } from './cli/terminal.ts';
 
 /** Files and directories that are made here are for their owner only. */
 const OWNER_ONLY = 0o077;
@@ -10,7 +11,7 @@ async function main(): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // A reader that has had enough (`| head`) is no failure.
     if (error.code === 'EPIPE') process.exit(0);
-    process.stderr.write(`bookreel: standard output cannot be written (${error.code}): the output above is lost\n`);
+    process.stderr.write(errorLine(`standard output cannot be written (${error.code}): the output above is lost`));
     process.exit(1);
   });
   // A server whose log reader went away goes on serving.

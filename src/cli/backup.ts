@@ -4,7 +4,7 @@ import { backUp, restore } from '../store/backup.ts';
 import { saysDamaged } from '../store/database.ts';
 import { verifyFile } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { json, type Terminal } from './terminal.ts';
+import { errorLine, json, printable, type Terminal } from './terminal.ts';
 import { printProblems } from './verify.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
@@ -81,12 +81,16 @@ async function copied<T>(
       const verification = await verifyFile(path, { clock: terminal.clock });
       if (verification.totals.damage === 0) return;
       printProblems(terminal.err, verification);
-      terminal.err(`bookreel: the copy of '${source}' is not kept, it has the problems above\n`);
+      terminal.err(
+        errorLine(
+          printable(`the copy of '${source}' is not kept because of the problems above: restore an earlier backup`),
+        ),
+      );
       throw new ExitWith(EXIT.verification);
     });
   } catch (error) {
     if (!(error instanceof DomainError) || !saysDamaged(error)) throw error;
-    terminal.err(`bookreel: ${error.message}\n`);
+    terminal.err(errorLine(printable(error.message)));
     throw new ExitWith(EXIT.verification);
   }
 }

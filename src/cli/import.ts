@@ -11,7 +11,7 @@ import type { Archive } from '../store/archive.ts';
 import { DATABASE_FILE } from '../store/database.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { onStopSignals } from './stop-signals.ts';
-import { json, printable, progressOn, type Terminal, table } from './terminal.ts';
+import { errorLine, json, printable, progressOn, type Terminal, table } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface ImportCommandOptions extends GlobalOptions {
@@ -176,10 +176,12 @@ export async function importSources(
 }
 
 export function printReport(terminal: Terminal, options: GlobalOptions, report: ImportReport): void {
-  if (options.json === true) {
-    terminal.out(json(report));
-    return;
-  }
+  if (options.json === true) terminal.out(json(report));
+  else printText(terminal, report);
+  for (const failure of failuresOf(report)) terminal.err(errorLine(failure));
+}
+
+function printText(terminal: Terminal, report: ImportReport): void {
   const { total, files, rejections, skipped, elapsedMs } = report;
   const rate = Math.round((total.read / Math.max(1, elapsedMs)) * 1000);
   const word = report.dryRun ? 'would be stored' : 'stored';
@@ -189,24 +191,33 @@ export function printReport(terminal: Terminal, options: GlobalOptions, report: 
   if (files.length > 0) terminal.out(table(HEADINGS, files.flatMap(rowsOf)));
   if (report.dryRun) terminal.err('dry run: nothing was stored\n');
   if (report.mirrored > 0) terminal.err(`${report.mirrored} snapshots mirrored from the other outcome\n`);
-  if (report.stopped) {
-    terminal.err('stopped: what is counted as stored is kept; run the same command again to go on\n');
-  } else {
-    const open = total.read - total.stored - total.duplicate - total.rejected;
-    if (open > 0) terminal.err(`${open} records were read and not stored: run the import again to store them\n`);
-  }
   if (total.droppedLevels > 0) terminal.err(`${total.droppedLevels} levels of size 0 were left out\n`);
   for (const note of report.notes) terminal.err(`${printable(note)}\n`);
   for (const path of skipped) terminal.err(`${printable(path)}: skipped, not a recording\n`);
   for (const { path, line, reason } of rejections) {
     terminal.err(`${printable(path)}:${line}: ${printable(reason)}\n`);
   }
-  const silent = total.rejected - rejections.length;
-  if (silent > 0) terminal.err(`… and ${silent} more rejected records (--rejects FILE has them all)\n`);
-  for (const { error, read } of files) {
-    if (error === undefined) continue;
-    terminal.err(`${printable(error)}${read > 0 ? '; what stands in front of the damage is stored' : ''}\n`);
-  }
+}
+
+/** Why an import is not complete, in sentences that say what to do. */
+function failuresOf({ total, files, rejections, stopped }: ImportReport): string[] {
+  const { read, stored, duplicate, rejected } = total;
+  const unread = files.flatMap((file) =>
+    file.error === undefined
+      ? []
+      : [`${printable(file.error)}${file.read > 0 ? '; the records before the damage are stored' : ''}`],
+  );
+  const remedy =
+    rejections.length < rejected
+      ? `the first ${rejections.length} are listed, --rejects FILE writes them all`
+      : 'correct them and import them again';
+  const notStored = read - stored - duplicate - rejected;
+  return [
+    ...unread,
+    ...(rejected > 0 ? [`${rejected} of ${read} records were rejected: ${remedy}`] : []),
+    ...(stopped ? ['the import was stopped: run the same command again to import the rest'] : []),
+    ...(!stopped && notStored > 0 ? [`${notStored} records were read and not stored: run the same command again`] : []),
+  ];
 }
 
 const HEADINGS = ['file', 'format', 'kind', 'read', 'stored', 'duplicate', 'rejected', 'ignored', 'gaps'];

@@ -11,7 +11,7 @@ import { openapiCommand } from './openapi.ts';
 import { replayCommand } from './replay.ts';
 import { seedCommand } from './seed.ts';
 import { serveCommand } from './serve.ts';
-import { printable, type Terminal } from './terminal.ts';
+import { errorLine, printable, type Terminal } from './terminal.ts';
 import { tierCommand } from './tier.ts';
 import { verifyCommand } from './verify.ts';
 import { versionCommand } from './version.ts';
@@ -39,26 +39,49 @@ Examples:
   for (const command of withDescendants(program)) {
     command
       .exitOverride()
-      .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+      .configureOutput({
+        writeOut: terminal.out,
+        writeErr: terminal.err,
+        outputError: (message) => terminal.err(errorLine(printable(usageSentence(command, message)))),
+      })
       .configureHelp({ ...command.configureHelp(), showGlobalOptions: true });
   }
   return program;
 }
 
-/** Runs one command and says, in one sentence on stderr, why it failed if it did. */
+/** Runs one command. One that fails says why in one sentence on stderr. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
   try {
     await createProgram(terminal).parseAsync([...argv], { from: 'user' });
     return EXIT.ok;
   } catch (error) {
-    if (error instanceof DomainError) terminal.err(`bookreel: ${printable(error.message)}\n`);
+    if (error instanceof DomainError) terminal.err(errorLine(printable(error.message)));
     else if (!(error instanceof CommanderError) && !(error instanceof ExitWith)) {
-      terminal.err(
-        `bookreel: this is a defect, please report it: ${error instanceof Error ? error.stack : String(error)}\n`,
-      );
+      const trace = error instanceof Error ? error.stack : String(error);
+      terminal.err(errorLine(`this is a defect, please report it: ${trace}`));
     }
     return exitCodeFor(error);
   }
+}
+
+/** What the parser says of a mistake, in one sentence that says what to do. */
+function usageSentence(command: Command, message: string): string {
+  const sentence = message
+    .replace(/^error: /, '')
+    .replace(
+      / is invalid( for argument '[^']*')?\. (.)/,
+      (_, where = '', first) => ` is invalid${where}: ${first.toLowerCase()}`,
+    )
+    .replace(/\. Expected (\d+) arguments? but got (\d+): .*$/s, ': $1 expected, $2 given')
+    .replace(/\n\(Did you mean (.*)\?\)\n$/, ': did you mean $1?')
+    .replace(/\.?\n$/, '');
+  const saysWhatToDo = / is invalid.*: |: did you mean .*\?$/s.test(sentence);
+  return saysWhatToDo ? sentence : `${sentence}; see '${wordsOf(command)} --help'`;
+}
+
+/** The words that call a command. */
+function wordsOf(command: Command): string {
+  return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
 }
 
 function withDescendants(command: Command): Command[] {

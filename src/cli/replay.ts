@@ -11,7 +11,7 @@ import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-sele
 import { steeringCommands } from './replay-steering.ts';
 import { type EdgeOptions, edgeOf } from './serve.ts';
 import { stopSignals } from './stop-signals.ts';
-import { json, type Terminal } from './terminal.ts';
+import { errorLine, json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
@@ -70,7 +70,7 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
     const clocks = { monotonicMs: () => performance.now(), wallMs: terminal.clock };
     const replays = new Replays(archive, clocks);
     const replay = replays.create(replayOptionsOf(requestOf(options)));
-    const logError = (line: string) => terminal.err(`${line}\n`);
+    const logError = (line: string) => terminal.err(errorLine(line));
     const sockets = new Sockets(options.maxSockets, logError);
     const { first, second } = stopSignals();
     let draining = false;

@@ -12,7 +12,7 @@ import { Listener, originOf } from './listening.ts';
 import { logDescriptor } from './log-descriptor.ts';
 import { seed } from './seed.ts';
 import { stopSignals } from './stop-signals.ts';
-import { json, type Terminal } from './terminal.ts';
+import { errorLine, json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
@@ -81,7 +81,7 @@ async function listenUntilStopped(
 ): Promise<void> {
   let draining = false;
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
-  const logError = (line: string) => terminal.err(`${line}\n`);
+  const logError = (line: string) => terminal.err(errorLine(line));
   const form = terminal.errIsTerminal ? 'text' : 'json';
   const accessLog = options.accessLog ? new AccessLog(logDescriptor(STDERR), form, clocks) : undefined;
   const app = createApp({

@@ -1,4 +1,4 @@
-/** Where a command's words go: data to `out`, everything said about it to `err`. */
+/** A command's output: data goes to `out`, messages go to `err`. */
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -12,9 +12,14 @@ export interface Terminal {
 
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Bidi_Control}]/gu;
 
-/** A text of a stranger, as a name of a file, as one line that moves no cursor: control characters as escapes. */
+/** Text from outside, such as a file's name, as one line that moves no cursor: control characters become escapes. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+}
+
+/** An error as every command writes it on stderr. `sentence` says what to do; pass text from outside through `printable` first. */
+export function errorLine(sentence: string): string {
+  return `bookreel: ${sentence}\n`;
 }
 
 /** Rows under their headings, columns as wide as they need to be. */

@@ -328,19 +328,20 @@ describe('what is exported', () => {
   });
 
   test.each([
-    [['--format', 'xml'], 'Allowed choices are ndjson, msgpack, csv, parquet, segments, sqlite'],
+    [['--format', 'xml'], 'is invalid: allowed choices are ndjson, msgpack, csv, parquet, segments, sqlite'],
     [['--coin', 'b/c'], 'coin codes like btc,eth'],
     [['--coin', ''], 'coin codes like btc,eth'],
-    [['--tf', '5m,10m'], 'It must be some of 5m, 15m, 1h, 4h, 24h'],
-    [['--from', 'yesterday'], 'It must be Unix milliseconds'],
-    [['--from', '2026-02-30'], 'It must be Unix milliseconds'],
+    [['--tf', '5m,10m'], 'is invalid: it must be some of 5m, 15m, 1h, 4h, 24h'],
+    [['--from', 'yesterday'], 'is invalid: it must be Unix milliseconds'],
+    [['--from', '2026-02-30'], 'is invalid: it must be Unix milliseconds'],
     [['--from', '2', '--to', '1'], '--from must not be later than --to'],
     [['--zstd', '--gzip'], "option '--zstd' cannot be used with option '--gzip'"],
-    [['--market', ''], 'It must be a conditionId or a slug'],
+    [['--market', ''], 'is invalid: it must be a conditionId or a slug'],
     [['extra'], 'too many arguments'],
   ])('%j is a usage error in one sentence', async (args, reason) => {
     const { code, stdout, stderr } = await exported(data, args);
     expect({ code, length: stdout.length }).toEqual({ code: 2, length: 0 });
+    expect(stderr).toMatch(/^bookreel: [^\n]+\n$/);
     expect(stderr).toContain(reason);
   });
 

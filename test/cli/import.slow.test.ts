@@ -118,6 +118,7 @@ describe('import', () => {
     expect(text.stdout).toStartWith('9 records read from 1 files: 4 stored, 0 duplicate, 5 rejected');
     const refused = [3, 6, 8, 9, 10];
     const said = text.stderr.trimEnd().split('\n');
+    expect(said.pop()).toBe('bookreel: 5 of 9 records were rejected: correct them and import them again');
     expect(said.map((line) => line.slice(0, `${path}:10:`.length).replace(/: .*$/, ''))).toEqual(
       refused.map((line) => expect.stringContaining(`${path}:${line}`)),
     );
@@ -127,6 +128,7 @@ describe('import', () => {
     ]);
     const again = await runExecutable(['import', path, '--data', data, '--json']);
     expect(again.code).toBe(1);
+    expect(again.stderr).toMatch(/^bookreel: 5 of 9 records were rejected: .*\n$/);
     const report = JSON.parse(again.stdout) as Report;
     expect(report.total).toMatchObject({ read: 9, stored: 0, duplicate: 4, rejected: 5 });
     expect(report.rejections.map(({ path: name, line }) => [name, line])).toEqual(refused.map((line) => [path, line]));
@@ -186,7 +188,9 @@ describe('import', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('1500 rejected') });
     const said = stderr.trimEnd().split('\n');
     expect(said.filter((line) => line.startsWith('standard input:')).length).toBe(1000);
-    expect(said.at(-1)).toBe('… and 500 more rejected records (--rejects FILE has them all)');
+    expect(said.at(-1)).toBe(
+      'bookreel: 1500 of 1501 records were rejected: the first 1000 are listed, --rejects FILE writes them all',
+    );
     const lines = readFileSync(rejects, 'utf8').trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual(
       Array.from({ length: 1500 }, (_, index) => ({

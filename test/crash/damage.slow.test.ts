@@ -62,7 +62,7 @@ describe('a recording that ends before its time', () => {
         expect(cut.code).toBe(1);
         expect(cut.stderr).toMatch(
           new RegExp(
-            `^'${name}' cannot be read to its end \\(.*\\): it is damaged or cut off; what stands in front of the damage is stored\n$`,
+            `^bookreel: '${name}' cannot be read to its end \\(.*\\): it is damaged or cut off; the records before the damage are stored\n$`,
           ),
         );
         const { integrity, series } = storedIn(join(cwd, 'data'));

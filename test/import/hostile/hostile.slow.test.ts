@@ -120,7 +120,7 @@ describe(`${CASES.length} hostile files, imported at once`, () => {
       rejected.set(rejection.path, [...(rejected.get(rejection.path) ?? []), rejection]);
     }
     for (const line of run.stderr.split('\n')) {
-      const path = /^'(corpus\/[^']+)'/.exec(line)?.[1];
+      const path = /^bookreel: '(corpus\/[^']+)'/.exec(line)?.[1];
       if (path !== undefined) damages.set(path, line);
     }
     stored = await recordsIn(join(cwd, 'data'));
@@ -243,7 +243,9 @@ describe('a directory of strange things', () => {
       expect(run.stderr).toContain('corpus/two\\u{a}lines.ndjson:2: the line is not JSON');
       expect(run.stderr).toContain('corpus/\\u{1b}[31mred\\u{7}.ndjson:2: the line is not JSON');
       // A name that is not text cannot be an argument; the others can.
-      expect(run.stderr).toMatch(/^'corpus\/\uFFFD+\.ndjson' cannot be read: check the path and its permissions$/m);
+      expect(run.stderr).toMatch(
+        /^bookreel: 'corpus\/\uFFFD+\.ndjson' cannot be read: check the path and its permissions$/m,
+      );
       expect(await recordsIn(join(cwd, 'data'))).toEqual(kept);
       await expectSound(join(cwd, 'data'));
     } finally {
@@ -269,8 +271,8 @@ describe('a directory of strange things', () => {
       expect(child.stdout()).toContain('1 records read from 3 files: 1 stored');
       expect(child.stderr().split('\n').sort()).toEqual([
         '',
-        "'corpus/closed' cannot be read: check the path and its permissions",
-        "'corpus/closed.ndjson' cannot be read: check the path and its permissions",
+        "bookreel: 'corpus/closed' cannot be read: check the path and its permissions",
+        "bookreel: 'corpus/closed.ndjson' cannot be read: check the path and its permissions",
       ]);
       chmodSync(join(cwd, 'corpus', 'closed'), 0o700);
     },
