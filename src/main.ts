@@ -3,8 +3,9 @@ import { errorLine } from './cli/terminal.ts';
 
 /** Files and directories that are made here are for their owner only. */
 const OWNER_ONLY = 0o077;
-/** For the last messages to be taken. */
+/** How long the last messages may take to be read. */
 const MESSAGES_MS = 1000;
+const COLUMNS_ASSUMED = 80;
 
 async function main(): Promise<void> {
   process.umask(OWNER_ONLY);
@@ -20,7 +21,10 @@ async function main(): Promise<void> {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
     write: (bytes) => new Promise((resolve) => process.stdout.write(bytes, () => resolve())),
-    errIsTerminal: process.stderr.isTTY === true,
+    outIsTerminal: process.stdout.isTTY === true,
+    errIsTerminal: process.stderr.isTTY === true && process.env.TERM !== 'dumb',
+    // A terminal that does not know its width says 0.
+    errColumns: () => process.stderr.columns || COLUMNS_ASSUMED,
     clock: () => Date.now(),
   });
   // A pipe takes what was written at its reader's pace; what is not flushed would be lost with the process.

@@ -12,7 +12,9 @@ const program = createProgram({
   out: () => undefined,
   err: () => undefined,
   write: async () => undefined,
+  outIsTerminal: false,
   errIsTerminal: false,
+  errColumns: () => 80,
   clock: () => NOW_MS,
 });
 

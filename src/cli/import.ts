@@ -11,7 +11,7 @@ import type { Archive } from '../store/archive.ts';
 import { DATABASE_FILE } from '../store/database.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { onStopSignals } from './stop-signals.ts';
-import { errorLine, json, printable, progressOn, type Terminal, table } from './terminal.ts';
+import { eraseProgress, errorLine, json, printable, progressOn, type Terminal, table } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface ImportCommandOptions extends GlobalOptions {
@@ -25,7 +25,6 @@ interface ImportCommandOptions extends GlobalOptions {
 /** What an import is asked for, without its sources. */
 type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal'>;
 
-const PROGRESS_EVERY_MS = 3000;
 const BAR_CHARS = 24;
 
 export function importCommand(terminal: Terminal): Command {
@@ -142,7 +141,8 @@ function writable<T>(path: string, write: () => T): T {
 function interruptible(terminal: Terminal): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const release = onStopSignals(() => {
-    terminal.err(`${terminal.errIsTerminal ? '\n' : ''}stopping at the end of this batch (once more ends at once)\n`);
+    eraseProgress(terminal);
+    terminal.err('stopping after this batch; a second signal stops at once\n');
     controller.abort();
   });
   return { signal: controller.signal, [Symbol.dispose]: release };
@@ -156,16 +156,15 @@ export async function importSources(
   sources: readonly Source[],
   request: ImportRequest = {},
 ): Promise<ImportReport> {
-  const progress = progressOn(terminal, PROGRESS_EVERY_MS);
-  const onProgress = (reached: ImportProgress) =>
-    progress.say((elapsedMs) => progressLine(reached, elapsedMs, terminal.errIsTerminal));
+  const show = progressOn(terminal);
+  const onProgress = (reached: ImportProgress) => show((elapsedMs) => progressLine(reached, elapsedMs));
   const importer = new Importer(archive, { ...request, clock: terminal.clock, onProgress });
   try {
     const report = await importer.run(sources);
-    progress.end();
+    eraseProgress(terminal);
     return report;
   } catch (error) {
-    progress.end();
+    eraseProgress(terminal);
     const report = importer.report();
     const { stored, duplicate, rejected } = report.total;
     if (stored + duplicate + rejected > 0) printReport(terminal, options, report);
@@ -237,20 +236,18 @@ export function isClean(report: ImportReport): boolean {
   return report.total.rejected === 0 && !report.stopped && report.files.every((file) => file.error === undefined);
 }
 
-function progressLine(progress: ImportProgress, elapsedMs: number, withBar: boolean): string {
-  const file = printable(progress.file);
+/** What matters most comes first: a narrow terminal cuts the end off. */
+function progressLine(progress: ImportProgress, elapsedMs: number): string {
   const { fileNumber, files, read, stored, bytesRead, bytesTotal } = progress;
   const rate = Math.round((read / Math.max(1, elapsedMs)) * 1000);
-  const counts = `${read} records read, ${stored} stored, ${rate} records/s`;
-  if (bytesTotal === undefined || bytesTotal === 0) {
-    return `${megabytes(bytesRead)}: ${counts}: file ${fileNumber} of ${files} (${file})`;
-  }
+  const file = `file ${fileNumber} of ${files} (${printable(progress.file)})`;
+  const counts = `${read} records read, ${stored} stored, ${rate} records/s, ${file}`;
+  if (bytesTotal === undefined || bytesTotal === 0) return `${megabytes(bytesRead)}: ${counts}`;
   const done = Math.min(1, bytesRead / bytesTotal);
-  const bar = `[${'#'.repeat(Math.floor(done * BAR_CHARS)).padEnd(BAR_CHARS, '.')}] `;
-  const leftS = done === 0 ? undefined : Math.ceil((elapsedMs * (1 / done - 1)) / 1000);
-  const left = leftS === undefined ? '' : `, ${leftS} s left`;
-  const share = `${Math.floor(done * 100)} % of ${megabytes(bytesTotal)}`;
-  return `${withBar ? bar : ''}${share}: ${counts}${left}: file ${fileNumber} of ${files} (${file})`;
+  const percent = `${Math.floor(done * 100)}`.padStart(3);
+  const bar = '#'.repeat(Math.floor(done * BAR_CHARS)).padEnd(BAR_CHARS, '.');
+  const left = done === 0 ? '' : `, ${Math.ceil((elapsedMs * (1 / done - 1)) / 1000)} s left`;
+  return `${percent} % [${bar}] of ${megabytes(bytesTotal)}${left}: ${counts}`;
 }
 
 function megabytes(bytes: number): string {

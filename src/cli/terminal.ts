@@ -4,8 +4,11 @@ export interface Terminal {
   readonly err: (text: string) => void;
   /** Data that is no text, or much of it; settles when the reader has taken it, and only then the bytes may change. */
   readonly write: (bytes: Uint8Array) => Promise<void>;
+  readonly outIsTerminal: boolean;
   /** Whether `err` is a terminal that a line can be rewritten on. */
   readonly errIsTerminal: boolean;
+  /** The width of that terminal at this moment. */
+  readonly errColumns: () => number;
   /** Unix milliseconds. */
   readonly clock: () => number;
 }
@@ -31,29 +34,50 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
 }
 
 const PROGRESS_MS = 100;
-const LINE_CHARS_MAX = 160;
+const ERASE_TO_END = '\u001b[J';
+/** Between these a line that is too long is cut by the terminal: it may have become narrower a moment ago. */
+const [WRAP_OFF, WRAP_ON] = ['\u001b[?7l', '\u001b[?7h'];
+
+/** Shows how far work has come. Calls `lineOf` only when it is time to show it again. */
+export type ShowProgress = (lineOf: (elapsedMs: number) => string) => void;
+
+/** On a terminal, progress is one line that is repainted in place until `eraseProgress`; elsewhere it is nothing. */
+export function progressOn(terminal: Terminal): ShowProgress {
+  const { errIsTerminal, errColumns, clock } = terminal;
+  const startedMs = clock();
+  let paintedMs = startedMs;
+  return (lineOf) => {
+    const nowMs = clock();
+    if (!errIsTerminal || nowMs - paintedMs < PROGRESS_MS) return;
+    paintedMs = nowMs;
+    // A line as wide as the terminal would leave the cursor on the next one.
+    paint(terminal, cut(lineOf(nowMs - startedMs), errColumns() - 1));
+  };
+}
+
+/** Makes room for a message, or ends the progress. */
+export function eraseProgress(terminal: Terminal): void {
+  if (terminal.errIsTerminal) paint(terminal, '');
+}
 
 /**
- * How far work is: on a terminal one line that is rewritten, elsewhere a line every `elsewhereMs`, or never. `say` writes it if
- * it is time for that, `end` clears it.
+ * Leaves the cursor at the beginning of the line: where a narrower terminal breaks the line into several rows, the cursor stays
+ * on the first of them, so the next line replaces them all.
  */
-export function progressOn(terminal: Terminal, elsewhereMs = Number.POSITIVE_INFINITY) {
-  const { errIsTerminal, clock, err } = terminal;
-  const everyMs = errIsTerminal ? PROGRESS_MS : elsewhereMs;
-  const startedMs = clock();
-  let saidMs = startedMs;
-  return {
-    say(lineOf: (elapsedMs: number) => string): void {
-      const nowMs = clock();
-      if (nowMs - saidMs < everyMs) return;
-      saidMs = nowMs;
-      const line = lineOf(nowMs - startedMs);
-      err(errIsTerminal ? `\r\u001b[K${line.slice(0, LINE_CHARS_MAX)}` : `${line}\n`);
-    },
-    end(): void {
-      if (errIsTerminal) err('\r\u001b[K');
-    },
-  };
+function paint({ err }: Terminal, line: string): void {
+  err(`${WRAP_OFF}\r${line}${ERASE_TO_END}\r${WRAP_ON}`);
+}
+
+/** As much of a text as fits into this number of columns, of which some characters take two. */
+function cut(text: string, columns: number): string {
+  let left = columns;
+  let end = 0;
+  for (const character of text) {
+    left -= Bun.stringWidth(character);
+    if (left < 0) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
 }
 
 export function json(value: unknown): string {

@@ -5,7 +5,7 @@ import { KEY_SECRET_FILE } from '../store/key-secret.ts';
 import type { MarketObservations, Verification } from '../verify/report.ts';
 import { verifyFile } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { progressOn, type Terminal, table } from './terminal.ts';
+import { eraseProgress, progressOn, type Terminal, table } from './terminal.ts';
 import {
   marketDocument,
   marketRows,
@@ -58,18 +58,21 @@ Examples:
 
 type Check = (onMarket: (market: MarketObservations) => void) => Promise<Verification>;
 
-/** Checks with progress on stderr. */
+/** Checks with progress on stderr, unless the document that is being written to the same terminal shows it. */
 async function printed(terminal: Terminal, options: GlobalOptions, check: Check): Promise<Verification> {
-  const progress = progressOn(terminal);
+  const isShown = options.json !== true || !terminal.outIsTerminal;
+  const show = progressOn(terminal);
   let done = 0;
   const watched: Check = async (onMarket) => {
-    const verification = await check((market) => {
-      onMarket(market);
-      done += 1;
-      progress.say(() => `${done} markets verified`);
-    });
-    progress.end();
-    return verification;
+    try {
+      return await check((market) => {
+        onMarket(market);
+        done += 1;
+        if (isShown) show(() => `${done} markets verified`);
+      });
+    } finally {
+      if (isShown) eraseProgress(terminal);
+    }
   };
   return options.json === true ? await printJson(terminal, watched) : await printText(terminal, watched);
 }

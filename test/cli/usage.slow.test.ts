@@ -12,7 +12,9 @@ const program = createProgram({
   out: silent,
   err: silent,
   write: async () => undefined,
+  outIsTerminal: false,
   errIsTerminal: false,
+  errColumns: () => 80,
   clock: () => 0,
 });
 

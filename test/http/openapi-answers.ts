@@ -21,7 +21,9 @@ const TERMINAL = {
   out: () => undefined,
   err: () => undefined,
   write: async () => undefined,
+  outIsTerminal: false,
   errIsTerminal: false,
+  errColumns: () => 80,
   clock: () => NOW_MS,
 };
 

@@ -96,7 +96,8 @@ describe.skipIf(!IS_INSTALLED)(
       const judgeOf = await judges();
       using held = temporaryArchive();
       const silent = { out: () => undefined, err: () => undefined, write: async () => undefined };
-      await seed({ ...silent, errIsTerminal: false, clock: () => NOW_MS }, { data: '' }, held.archive);
+      const noTerminal = { outIsTerminal: false, errIsTerminal: false, errColumns: () => 80 };
+      await seed({ ...silent, ...noTerminal, clock: () => NOW_MS }, { data: '' }, held.archive);
       const { app, key } = serviceOf(held.archive);
       let judged = 0;
       const ask = async (request: string): Promise<unknown> => {
