@@ -14,13 +14,14 @@ import { serveCommand } from './serve.ts';
 import { errorLine, printable, type Terminal } from './terminal.ts';
 import { tierCommand } from './tier.ts';
 import { verifyCommand } from './verify.ts';
-import { versionCommand } from './version.ts';
+import { VERSION, versionCommand } from './version.ts';
 
 /** The whole command line: `bookreel <noun> <verb>`. */
 export function createProgram(terminal: Terminal): Command {
   const program = addSettings(new Command('bookreel'), 'data')
     .description('Recorded order books of short-horizon up-or-down prediction markets: import, keep, serve.')
     .option('--json', 'machine-readable output')
+    .version(`bookreel ${VERSION}`, '-V, --version', 'print the version')
     .addHelpText(
       'after',
       `

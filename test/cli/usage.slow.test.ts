@@ -251,6 +251,13 @@ describe('version and openapi', () => {
     );
   });
 
+  test.each([['--version'], ['-V']])('%s prints the name and the version, as version does', async (flag) => {
+    const { code, stdout, stderr } = await runExecutable([flag]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^bookreel \d+\.\d+\.\d+\n$/);
+    expect((await runExecutable(['version'])).stdout).toStartWith(`${stdout.trim()} (`);
+  });
+
   test('they need no data directory and leave none behind', async () => {
     using directory = temporaryDirectory();
     await runExecutable(['version'], { cwd: directory.path });
