@@ -5,10 +5,10 @@ import { instant } from '../config.ts';
 import { canonicalCoin, isCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
-import type { Compression } from '../export/compression.ts';
 import { ExportTally } from '../export/export.ts';
 import { type ByteSink, exportedBytes, send } from '../export/export-bytes.ts';
-import { EXPORT_FORMATS, type ExportFormat } from '../export/format.ts';
+import { contentOf, type FileContent } from '../export/file-name.ts';
+import { EXPORT_FORMATS, type ExportFormat, isText } from '../export/format.ts';
 import { type Manifest, manifestOf } from '../export/manifest.ts';
 import { NewFile } from '../export/new-file.ts';
 import { selectionOf } from '../export/selection.ts';
@@ -23,7 +23,7 @@ interface ExportOptions extends GlobalOptions {
   readonly tf?: readonly Timeframe[];
   readonly from?: number;
   readonly to?: number;
-  readonly format: ExportFormat;
+  readonly format?: ExportFormat;
   readonly output: string;
   readonly zstd?: boolean;
   readonly gzip?: boolean;
@@ -41,7 +41,7 @@ export function exportCommand(terminal: Terminal): Command {
     .option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`, timeframes)
     .option('--from <time>', 'earliest timestamp, inclusive', instant)
     .option('--to <time>', 'latest timestamp, inclusive', instant)
-    .addOption(new Option('--format <name>', 'what to write').choices(EXPORT_FORMATS).default('ndjson'))
+    .addOption(new Option('--format <name>', 'default: by the name of the file, else ndjson').choices(EXPORT_FORMATS))
     .option('-o, --output <file>', 'where to write; - is standard output', STDOUT)
     .addOption(new Option('--zstd', 'compress with zstd').conflicts('gzip'))
     .option('--gzip', 'compress with gzip')
@@ -69,19 +69,35 @@ Examples:
       if ((options.from ?? 0) > (options.to ?? Number.MAX_SAFE_INTEGER)) {
         throw new DomainError('invalid-parameter', '--from must not be later than --to');
       }
-      await withArchive(terminal, options, { create: false }, (archive) => exportTo(terminal, options, archive));
+      const content = contentOf(options.output, {
+        format: options.format,
+        compression: options.zstd === true ? 'zstd' : options.gzip === true ? 'gzip' : undefined,
+      });
+      const { format, compression } = content;
+      if (options.output === STDOUT && terminal.outIsTerminal && (compression !== undefined || !isText(format))) {
+        const what = compression === undefined ? format : `${format} compressed with ${compression}`;
+        throw new DomainError('invalid-parameter', `${what} is not for a terminal: write it to a file with -o FILE`);
+      }
+      await withArchive(terminal, options, { create: false }, (archive) =>
+        exportTo(terminal, options, content, archive),
+      );
     });
 }
 
-async function exportTo(terminal: Terminal, options: ExportOptions, archive: Archive): Promise<void> {
+async function exportTo(
+  terminal: Terminal,
+  options: ExportOptions,
+  content: FileContent,
+  archive: Archive,
+): Promise<void> {
   if (options.output === STDOUT) {
-    const manifest = await exportInto(options, archive, terminal.write);
+    const manifest = await exportInto(options, content, archive, terminal.write);
     terminal.err(`${JSON.stringify(manifest)}\n`);
     return;
   }
   using file = NewFile.begin(options.output, options.force === true);
   using manifestFile = NewFile.begin(`${options.output}${MANIFEST_SUFFIX}`, options.force === true);
-  const manifest = await exportInto(options, archive, (bytes) => file.write(bytes));
+  const manifest = await exportInto(options, content, archive, (bytes) => file.write(bytes));
   manifestFile.write(Buffer.from(json(manifest)));
   // In this order a file never has the manifest of another one, whenever this is killed.
   manifestFile.removeOld();
@@ -90,10 +106,13 @@ async function exportTo(terminal: Terminal, options: ExportOptions, archive: Arc
   terminal.out(options.json === true ? json(manifest) : `${summaryOf(manifest)} written to '${options.output}'\n`);
 }
 
-async function exportInto(options: ExportOptions, archive: Archive, sink: ByteSink): Promise<Manifest> {
-  const { coin, market: markets, tf, from: fromMs, to: toMs, format } = options;
-  const compression: Compression | undefined =
-    options.zstd === true ? 'zstd' : options.gzip === true ? 'gzip' : undefined;
+async function exportInto(
+  options: ExportOptions,
+  { format, compression }: FileContent,
+  archive: Archive,
+  sink: ByteSink,
+): Promise<Manifest> {
+  const { coin, market: markets, tf, from: fromMs, to: toMs } = options;
   const scratch = options.output === STDOUT ? tmpdir() : dirname(options.output);
   const tally = new ExportTally();
   using _view = archive.database.beginView();

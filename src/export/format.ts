@@ -24,6 +24,16 @@ export type ExportFormat = StreamedFormat | 'sqlite';
 export const STREAMED_FORMATS = Object.keys(STREAMED) as StreamedFormat[];
 export const EXPORT_FORMATS: readonly ExportFormat[] = [...STREAMED_FORMATS, 'sqlite'];
 
+/** The ends of file names that stand for a format, without their dot. */
+export function suffixesOf(format: ExportFormat): readonly string[] {
+  return format === 'sqlite' ? ['sqlite', 'db'] : [STREAMED[format].suffix];
+}
+
+/** Whether a person can read it on a terminal. */
+export function isText(format: ExportFormat): boolean {
+  return format === 'ndjson' || format === 'csv';
+}
+
 export function fileKindOf(format: StreamedFormat): { readonly mediaType: string; readonly suffix: string } {
   return STREAMED[format];
 }

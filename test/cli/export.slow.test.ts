@@ -14,6 +14,7 @@ import {
   lightNdjson,
   writeLightRecording,
 } from '../support/light-recording.ts';
+import { Screen } from '../support/screen.ts';
 
 setDefaultTimeout(120_000);
 
@@ -141,6 +142,37 @@ describe('to standard output', () => {
   });
 });
 
+describe('to a terminal', () => {
+  const onTerminal = async (...args: string[]) => {
+    const screen = new Screen(200);
+    const child = Bun.spawn([EXECUTABLE, 'export', '--data', data, '--coin', 'eth', ...args], {
+      terminal: { cols: 200, rows: 20, data: (_, bytes) => screen.write(bytes) },
+    });
+    const code = await child.exited;
+    child.terminal?.close();
+    return { code, screen: screen.written };
+  };
+
+  test.each([
+    [['--format', 'parquet'], 'parquet'],
+    [['--format', 'msgpack', '-o', '-'], 'msgpack'],
+    [['--format', 'segments'], 'segments'],
+    [['--format', 'sqlite'], 'sqlite'],
+    [['--zstd'], 'ndjson compressed with zstd'],
+    [['--format', 'csv', '--gzip'], 'csv compressed with gzip'],
+  ])('%j is refused: it is not text', async (args, what) => {
+    expect(await onTerminal(...args)).toEqual({
+      code: 2,
+      screen: `bookreel: ${what} is not for a terminal: write it to a file with -o FILE\r\n`,
+    });
+  });
+
+  test.each([['ndjson'], ['csv']])('%s is written', async (format) => {
+    const { code, screen } = await onTerminal('--format', format);
+    expect({ code, screen }).toEqual({ code: 0, screen: expect.stringContaining('eth-updown-5m-1') });
+  });
+});
+
 describe('to a file', () => {
   test.each(FORMATS)('%s is what standard output gets, with the manifest next to it', async (format) => {
     const path = place(`whole.${format}`);
@@ -190,6 +222,28 @@ describe('to a file', () => {
       contentSha256: sha256(plain),
     });
     expect(readFileSync(`${first}.manifest.json`, 'utf8')).toBe(readFileSync(`${second}.manifest.json`, 'utf8'));
+  });
+
+  test.each([
+    ['named.csv.gz', 'csv', 'gzip', [0x1f, 0x8b]],
+    ['named.msgpack.zst', 'msgpack', 'zstd', [0x28, 0xb5, 0x2f, 0xfd]],
+    ['named.parquet', 'parquet', null, [...Buffer.from('PAR1')]],
+    ['named.db', 'sqlite', null, [...Buffer.from('SQLite format 3')]],
+  ])('%s says format and compression by its name', async (name, format, compression, magic) => {
+    expect((await exported(data, ['-o', place(name)])).code).toBe(0);
+    expect([...readFileSync(place(name)).subarray(0, magic.length)]).toEqual(magic);
+    expect(JSON.parse(readFileSync(`${place(name)}.manifest.json`, 'utf8'))).toMatchObject({ format, compression });
+  });
+
+  test.each([
+    [['--format', 'csv', '-o', 'x.parquet'], "the name 'x.parquet' says parquet, not csv"],
+    [['--zstd', '-o', 'x.csv.gz'], "the name 'x.csv.gz' says gzip compression, not zstd"],
+  ])('%j contradicts itself: a usage error that leaves no file', async (args, reason) => {
+    const { code, stdout, stderr } = await runExecutable(['export', '--data', data, ...args], { cwd: directory.path });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^bookreel: [^\n]+\n$/);
+    expect(stderr).toContain(reason);
+    expect(readdirSync(directory.path).filter((name) => name.startsWith('x.'))).toEqual([]);
   });
 
   test('one that is there is not touched without --force, and replaced with it', async () => {

@@ -1,0 +1,47 @@
+import { basename } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+import type { Compression } from './compression.ts';
+import { EXPORT_FORMATS, type ExportFormat, suffixesOf } from './format.ts';
+
+/** The content of an export's file. */
+export interface FileContent {
+  readonly format: ExportFormat;
+  readonly compression: Compression | undefined;
+}
+
+/** What a command asks for; undefined leaves the choice to the file's name. */
+type RequestedContent = { readonly [Field in keyof FileContent]: FileContent[Field] | undefined };
+
+const COMPRESSION_SUFFIXES = new Map<string, Compression>([
+  ['zst', 'zstd'],
+  ['gz', 'gzip'],
+]);
+const FORMAT_SUFFIXES = new Map(
+  EXPORT_FORMATS.flatMap((format) => suffixesOf(format).map((suffix) => [suffix, format])),
+);
+const DEFAULT_FORMAT: ExportFormat = 'ndjson';
+
+/**
+ * The content that a file of this name gets: what is asked for, else what the name's suffixes say (`.csv.gz`), else NDJSON
+ * without compression. Throws 'invalid-parameter' where the name says something else than what is asked for; a name with a
+ * format's suffix and none of a compression says that there is none.
+ */
+export function contentOf(path: string, asked: RequestedContent): FileContent {
+  const suffixes = basename(path).toLowerCase().split('.').slice(1);
+  const compression = COMPRESSION_SUFFIXES.get(suffixes.at(-1) ?? '');
+  const format = FORMAT_SUFFIXES.get(suffixes.at(compression === undefined ? -1 : -2) ?? '');
+  if (format !== undefined && asked.format !== undefined && format !== asked.format) {
+    throw contradiction(path, `${format}, not ${asked.format}`, '--format');
+  }
+  if (asked.compression !== undefined && asked.compression !== compression && (compression ?? format) !== undefined) {
+    throw contradiction(path, `${compression ?? 'no'} compression, not ${asked.compression}`, `--${asked.compression}`);
+  }
+  return {
+    format: asked.format ?? format ?? DEFAULT_FORMAT,
+    compression: asked.compression ?? compression,
+  };
+}
+
+function contradiction(path: string, said: string, flag: string): DomainError {
+  return new DomainError('invalid-parameter', `the name '${path}' says ${said}: change the name or leave out ${flag}`);
+}
