@@ -2,7 +2,7 @@ import { lengthOf, type TimeRange } from '../domain/coverage.ts';
 import { formatInstant, type InstantMs, isInstant } from '../domain/instant.ts';
 import type { MarketObservations, OutcomeObservations, Problem, Verification } from '../verify/report.ts';
 
-/** One sentence with all that is known of where the problem is. */
+/** One sentence that begins with everything known about the problem's place. */
 export function sentenceOf(problem: Problem): string {
   const { slug, conditionId, outcome, series, symbol, source, segmentId, fromMs, toMs, what } = problem;
   const coin = symbol === undefined ? '' : `${symbol} prices of ${source ?? 'no source'}`;
@@ -54,7 +54,7 @@ function rangeDocument(range: TimeRange | undefined) {
   return { from: instantOrNull(fromMs), to: instantOrNull(toMs), milliseconds: lengthOf(range) };
 }
 
-/** Snapshots by outcome, and what is remarkable about them, as one row; no row when nothing is. */
+/** One row with the snapshots of each outcome and notes about them; no row when there is nothing to note. */
 export function marketRows(market: MarketObservations): string[][] {
   const { slug, problems, outcomes } = market;
   const notes = notesOf(market);
@@ -72,7 +72,9 @@ function notesOf(market: MarketObservations): string[] {
   return [
     ...(gaps.length > 0 ? [countOf(gaps.length, 'gap')] : []),
     ...perOutcome.map(({ outcome, notes }) => `${outcome}: ${notes.join(', ')}`),
-    ...(unmirroredInstants > 0 ? [`${unmirroredInstants} of ${sharedInstants} shared instants are no mirror`] : []),
+    ...(unmirroredInstants > 0
+      ? [`${unmirroredInstants} of ${sharedInstants} shared instants do not mirror each other`]
+      : []),
     ...(mirrorMissing > 0 ? [`${mirrorMissing} snapshots are not mirrored yet`] : []),
     ...(neverClosed ? ['never closed'] : []),
     ...(winnerDoubt === undefined ? [] : [winnerDoubt]),
@@ -87,13 +89,13 @@ function outcomeNotes(observed: OutcomeObservations): string[] {
     [observed.empty, 'empty'],
     [observed.placeholder, 'placeholder'],
     [observed.beforeWindow, 'before the window'],
-    [observed.afterWindow, 'after it'],
+    [observed.afterWindow, 'after the window'],
     [secondsWithout, 'seconds without data'],
   ];
   const silenceMs = longestSilence === undefined ? 0 : lengthOf(longestSilence);
   return [
     ...counted.filter(([count]) => count > 0).map(([count, name]) => `${count} ${name}`),
-    // Without a whole second of it there is nothing to say.
+    // A silence without a whole second is not worth a note.
     ...(secondsWithout > 0 ? [`silent for up to ${seconds(silenceMs)}`] : []),
     ...(frozen > 0 ? [`frozen for ${seconds(frozenMs)} in ${countOf(frozen, 'range')}`] : []),
   ];
@@ -106,7 +108,7 @@ export function totalsLine({ totals, ok }: Verification): string {
   const judged =
     winners === 0
       ? ''
-      : `of ${winners} winners the coin's prices confirm ${winnersConfirmed}, contradict ${winnersContradicted}, cannot judge ${winnersUnjudged}\n`;
+      : `${countOf(winners, 'winner')}: the coin's prices confirm ${winnersConfirmed}, contradict ${winnersContradicted} and do not cover ${winnersUnjudged}\n`;
   const found = ok ? 'no problems' : countOf(problems, 'problem');
   return `${judged}${countOf(markets, 'market')}, ${countOf(snapshots, 'snapshot')}, ${countOf(records, 'record')} in ${countOf(segments, 'segment')}: ${found} (${recordsPerSecond(records, elapsedMs)} records/s)\n`;
 }
@@ -123,7 +125,7 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 100) / 10} s`;
 }
 
-/** A damaged row may say any time. */
+/** A damaged row may hold any number. */
 function instantText(ms: InstantMs | undefined): string {
   return ms !== undefined && isInstant(ms) ? formatInstant(ms) : '?';
 }
