@@ -8,15 +8,19 @@ import { SPEED_MAX, SPEED_MIN } from './replay/replay-clock.ts';
 interface Setting {
   readonly flag: string;
   readonly env: string;
-  /** As it would be typed. */
+  /** As a user would type it. */
   readonly fallback: string;
   readonly about: string;
   /** Throws InvalidArgumentError. */
   readonly read: (text: string) => unknown;
 }
 
-const PORT = { flag: '--port <number>', about: 'port to listen on; 0 takes a free one', read: integerFrom(0, 65_535) };
-/** The parser's own timer ends there. */
+const PORT = {
+  flag: '--port <number>',
+  about: 'port to listen on; 0 chooses a free one',
+  read: integerFrom(0, 65_535),
+};
+/** The HTTP parser's timer allows no more. */
 const IDLE_SECONDS_MAX = 255;
 
 /**
@@ -43,7 +47,7 @@ export const SETTINGS = {
     flag: '--access-log <state>',
     env: 'BOOKREEL_ACCESS_LOG',
     fallback: 'off',
-    about: 'on or off: a line on stderr for each request, as JSON, or for eyes on a terminal',
+    about: 'on or off: write a line per request to stderr, as text on a terminal, else as JSON',
     read: onOrOff,
   },
   /** A list of networks. */
@@ -51,7 +55,7 @@ export const SETTINGS = {
     flag: '--trusted-proxies <list>',
     env: 'BOOKREEL_TRUSTED_PROXIES',
     fallback: 'none',
-    about: 'addresses, networks (10.0.0.0/8) or loopback: proxies whose X-Forwarded-For is trusted',
+    about: 'proxies whose X-Forwarded-For is trusted: addresses, networks (10.0.0.0/8), loopback',
     read: (text) => unless('none', text, (list) => itemsOf(list).flatMap(networks)) ?? [],
   },
   /** A list of origins, or `*`; undefined: none. */
@@ -59,7 +63,7 @@ export const SETTINGS = {
     flag: '--cors-origins <list>',
     env: 'BOOKREEL_CORS_ORIGINS',
     fallback: 'none',
-    about: 'origins (https://app.example) whose scripts may read answers, or *',
+    about: 'origins (https://app.example) whose scripts may read responses, or *',
     read: (text) => unless('none', text, (list) => (list === '*' ? list : itemsOf(list).map(origin))),
   },
   /** A set of host names in lower case; undefined: any. */
@@ -67,21 +71,21 @@ export const SETTINGS = {
     flag: '--allowed-hosts <list>',
     env: 'BOOKREEL_ALLOWED_HOSTS',
     fallback: 'any',
-    about: 'host names to answer for, without port',
+    about: 'host names that requests may use, without port',
     read: (text) => unless('any', text, (list) => new Set(itemsOf(list).map(hostName))),
   },
   idleSeconds: {
     flag: '--idle-seconds <number>',
     env: 'BOOKREEL_IDLE_SECONDS',
     fallback: '30',
-    about: 'between two requests of a connection',
+    about: 'seconds until a connection without a request is closed',
     read: integerFrom(1, IDLE_SECONDS_MAX),
   },
   drainSeconds: {
     flag: '--drain-seconds <number>',
     env: 'BOOKREEL_DRAIN_SECONDS',
     fallback: '10',
-    about: 'for the requests under way when a signal says stop',
+    about: 'seconds that requests under way have after a stop signal',
     read: integerFrom(0, 3600),
   },
   replayPort: { ...PORT, env: 'BOOKREEL_REPLAY_PORT', fallback: '8000' },
@@ -89,14 +93,14 @@ export const SETTINGS = {
     flag: '--max-sockets <number>',
     env: 'BOOKREEL_MAX_SOCKETS',
     fallback: '256',
-    about: 'sockets at once',
+    about: 'maximum number of open WebSockets',
     read: integerFrom(1, 1_000_000),
   },
   replayUrl: {
     flag: '--url <url>',
     env: 'BOOKREEL_REPLAY_URL',
     fallback: 'http://127.0.0.1:8000',
-    about: 'where the process that replays is found',
+    about: 'address of the bookreel replay process',
     read: baseUrl,
   },
   /** A path; undefined: there is no key. */
@@ -104,7 +108,7 @@ export const SETTINGS = {
     flag: '--key-file <file>',
     env: 'BOOKREEL_KEY_FILE',
     fallback: 'none',
-    about: 'file with the API key to ask with, where one is needed',
+    about: 'file with the API key, if the process requires one',
     read: (text) => unless('none', text, notEmpty),
   },
 } as const satisfies Readonly<Record<string, Setting>>;
@@ -120,7 +124,7 @@ export function addSettings(command: Command, ...names: readonly (keyof typeof S
   return command;
 }
 
-/** Undefined for the word that means nothing. */
+/** Undefined for the word that stands for no value. */
 function unless<T>(word: string, text: string, read: (text: string) => T): T | undefined {
   return text === word ? undefined : read(text);
 }
@@ -130,7 +134,7 @@ function onOrOff(text: string): boolean {
   return text === 'on';
 }
 
-/** A URL that paths are appended to: without a slash at its end. */
+/** A URL to append paths to, without a slash at its end. */
 function baseUrl(text: string): string {
   const parsed = URL.parse(text);
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.search === '' && parsed.hash === '') {
@@ -145,13 +149,13 @@ function itemsOf(text: string): string[] {
 
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 
-/** `loopback` is both networks of this machine. */
+/** `loopback` stands for the loopback networks of IPv4 and IPv6. */
 function networks(text: string): IpNetwork[] {
   return (text === 'loopback' ? LOOPBACK : [text]).map((name) => {
     const network = parseIpNetwork(name);
     if (network !== undefined) return network;
     throw new InvalidArgumentError(
-      `'${text}' is no address, no network like 10.0.0.0/8 or 2001:db8::/32 without bits behind its length, and not loopback.`,
+      `'${text}' is not an address, not a network like 10.0.0.0/8 or 2001:db8::/32 with only zeros after its prefix, and not loopback.`,
     );
   });
 }
@@ -160,12 +164,12 @@ function networks(text: string): IpNetwork[] {
 function origin(text: string): string {
   const parsed = URL.parse(text);
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.origin === text) return text;
-  throw new InvalidArgumentError(`'${text}' is no origin as browsers send it, like https://app.example:8443.`);
+  throw new InvalidArgumentError(`'${text}' is not an origin as browsers send it, like https://app.example:8443.`);
 }
 
 function hostName(text: string): string {
   if (/^(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])$/.test(text)) return text.toLowerCase();
-  throw new InvalidArgumentError(`'${text}' is no host name, address or [IPv6 address] without a port.`);
+  throw new InvalidArgumentError(`'${text}' is not a host name, an address or an [IPv6 address] without a port.`);
 }
 
 export const requestsPerMinute = integerFrom(1, REQUESTS_PER_MINUTE_MAX);
@@ -179,7 +183,7 @@ export function instant(text: string): InstantMs {
   );
 }
 
-/** A number, or `max`; which numbers, the clock of a replay says. */
+/** A number in the range that the replay clock allows, or `max`. */
 export function speed(text: string): number | 'max' {
   if (text === 'max') return text;
   if (/^\d{1,4}(?:\.\d{1,3})?$/.test(text) && Number(text) >= SPEED_MIN && Number(text) <= SPEED_MAX)
@@ -187,7 +191,7 @@ export function speed(text: string): number | 'max' {
   throw new InvalidArgumentError(`It must be a number from ${SPEED_MIN} to ${SPEED_MAX}, or max.`);
 }
 
-/** A price in USD a month with at most two decimals. */
+/** A price in USD per month with at most two decimals. */
 export function monthlyPrice(text: string): number {
   if (!/^(?:0|[1-9]\d{0,8})(?:\.\d{1,2})?$/.test(text)) {
     throw new InvalidArgumentError('It must be an amount in USD with at most two decimals, like 49 or 49.50.');
@@ -217,7 +221,7 @@ function listOrAll(text: string, accepts: (item: string) => boolean, wanted: str
   return [...new Set(items)];
 }
 
-/** What is empty is a mistake in a script or a unit file: as a host it would mean every address of the machine. */
+/** An empty value is a mistake in a script or a unit file: an empty host would mean every address of the machine. */
 function notEmpty(text: string): string {
   if (text === '') throw new InvalidArgumentError('It must not be empty.');
   return text;

@@ -14,15 +14,16 @@ interface CopyOptions extends GlobalOptions {
 
 export function backupCommand(terminal: Terminal): Command {
   return new Command('backup')
-    .argument('<file>', 'where to, outside the data directory')
-    .description('write a verified copy of the archive and, beside it, of its key secret')
-    .option('--force', 'replace the file when it exists')
+    .argument('<file>', 'file to write, outside the data directory')
+    .description('write a verified copy of the archive and of its key secret')
+    .option('--force', 'replace the file if it exists')
     .addHelpText(
       'after',
       `
-The copy is the archive at one moment; a server and imports go on meanwhile. It is written under another name, verified, and
-gets its own last. Keep FILE and FILE.key-secret: without the secret no key of the copy is valid. A file named
-FILE.partial-… is left of a backup that was killed and can be deleted.
+The copy has the state of the archive at one moment; a server and imports may
+run meanwhile. The copy gets its name after it is verified. Keep both FILE and
+FILE.key-secret: without the secret no key is valid. Files named FILE.partial-…
+come from a backup that was killed, and can be deleted.
 
 Examples:
   $ bookreel backup /mnt/backups/bookreel-monday.db
@@ -42,14 +43,15 @@ Examples:
 
 export function restoreCommand(terminal: Terminal): Command {
   return new Command('restore')
-    .argument('<file>', "what 'bookreel backup' wrote, its key secret beside it")
-    .description('make a backup the archive of the data directory, with its keys')
-    .option('--force', 'keep the archive that is there aside, as bookreel.db.before-restore-N')
+    .argument('<file>', "file that 'bookreel backup' wrote, with its key secret in the same directory")
+    .description('replace the archive and the keys of the data directory by a backup')
+    .option('--force', 'if there is an archive, rename it to bookreel.db.before-restore-N')
     .addHelpText(
       'after',
       `
-The copy is verified before it is installed, and gets its name last: whenever this is interrupted, the data directory holds no
-archive or a whole one. A directory that is being served is refused with exit code 4.
+The backup is verified before it is installed. If the command is interrupted,
+the data directory has a complete archive or none. While a server uses the data
+directory, the command fails with exit code 4.
 
 Examples:
   $ bookreel restore /mnt/backups/bookreel-monday.db --data /var/lib/bookreel
@@ -61,15 +63,15 @@ Examples:
         restore(file, data, { force: options.force === true, check }),
       );
       terminal.out(options.json === true ? json({ data, bytes, keptAs }) : `${data}\n`);
-      const kept = keptAs === null ? '' : `; the archive that was there is ${keptAs}`;
+      const kept = keptAs === null ? '' : `; the previous archive is now ${keptAs}`;
       if (options.json !== true) terminal.err(`${bytes} bytes, verified${kept}\n`);
     });
 }
 
 /**
- * Copies the archive `source`; `work` has the copy verified by what it is given. Throws ExitWith 3, after saying why, where
- * the copy is damaged or the source is too damaged to be read. What a recording has wrong (a winner that prices contradict) is
- * no fault of the copy.
+ * Copies the archive `source`; `work` verifies the copy with the function it gets. Prints the reason and throws ExitWith 3 if
+ * the copy is damaged, or the source too damaged to be read. An error in a recording (a winner that contradicts the prices) is
+ * no damage.
  */
 async function copied<T>(
   terminal: Terminal,

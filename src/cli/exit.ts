@@ -1,11 +1,11 @@
 import { CommanderError } from 'commander';
 import { DomainError } from '../domain/errors.ts';
 
-/** What the program's exit code says. */
+/** The program's exit codes. */
 export const EXIT = { ok: 0, failure: 1, usage: 2, verification: 3, inUse: 4 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Thrown by a command whose work is done but not clean; what there is to say was said. */
+/** Ends a command with this exit code. The command has printed the reason already. */
 export class ExitWith extends Error {
   readonly code: ExitCode;
 
@@ -17,7 +17,7 @@ export class ExitWith extends Error {
 
 export function exitCodeFor(error: unknown): ExitCode {
   if (error instanceof ExitWith) return error.code;
-  // Help and version leave through an error too.
+  // The parser throws after --help and --version too.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (!(error instanceof DomainError)) return EXIT.failure;
   if (error.kind === 'in-use') return EXIT.inUse;

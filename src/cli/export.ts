@@ -35,33 +35,47 @@ const MANIFEST_SUFFIX = '.manifest.json';
 
 export function exportCommand(terminal: Terminal): Command {
   return new Command('export')
-    .description('write recordings out: all, or those of some coins, markets and times')
+    .description('write recordings to a file: everything, or a selection')
     .option('--coin <list>', 'only these coins, like btc,eth', coins)
     .option('--market <name>', 'only this market, by conditionId or slug; may be repeated', market)
     .option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`, timeframes)
     .option('--from <time>', 'earliest timestamp, inclusive', instant)
     .option('--to <time>', 'latest timestamp, inclusive', instant)
-    .addOption(new Option('--format <name>', 'default: by the name of the file, else ndjson').choices(EXPORT_FORMATS))
-    .option('-o, --output <file>', 'where to write; - is standard output', STDOUT)
+    .addOption(
+      new Option('--format <name>', "format of the file; without it, the file's name decides, else ndjson").choices(
+        EXPORT_FORMATS,
+      ),
+    )
+    .option('-o, --output <file>', 'file to write; - is standard output', STDOUT)
     .addOption(new Option('--zstd', 'compress with zstd').conflicts('gzip'))
     .option('--gzip', 'compress with gzip')
-    .option('--force', 'replace the file if it is there')
+    .option('--force', 'replace the file if it exists')
     .addHelpText(
       'after',
       `
-ndjson and msgpack can be imported again, to the same bytes; csv and parquet are one flat table for pandas or DuckDB,
-sqlite is a database of plain tables. segments are the archive's own, as they are stored: the smallest and fastest form,
-to be imported again or read with the reader that a server has at /docs/segment-reader.ts; where they end depends on how
-the archive was filled, otherwise the same data gives the same bytes. A manifest (counts, first and last timestamp,
-SHA-256) is written beside the file as <file>${MANIFEST_SUFFIX}, with standard output to standard error.
+The file's name selects format and compression: .ndjson, .msgpack, .csv,
+.parquet, .segments, .sqlite or .db; with .zst or .gz after it, compressed.
 
-Reference prices of the coins belong to an export unless --market or --tf narrows it. With --from or --to, markets that
-have nothing in that time are left out, unless --market names them.
+  ndjson, msgpack  can be imported again without loss
+  csv, parquet     one flat table, for pandas or DuckDB
+  sqlite           a database of plain tables
+  segments         the archive's own format: the smallest, and the fastest to
+                   write; can be imported again, or read with the TypeScript
+                   file that a server has at /docs/segment-reader.ts
+
+The same data gives the same bytes, except in segments: their boundaries depend
+on the order of the imports. A manifest with counts, first and last timestamp
+and SHA-256 is written to <file>${MANIFEST_SUFFIX}, or to standard error when
+the export goes to standard output.
+
+An export has the reference prices of its coins, unless --market or --tf is
+given. With --from or --to it leaves out markets without any record in that
+time, except those that --market names.
 
 Examples:
-  $ bookreel export -o archive.ndjson.zst --zstd
-  $ bookreel export --coin btc --tf 5m,15m --from 2026-04-16 --format parquet -o btc.parquet
-  $ bookreel export --market btc-updown-5m-1776323400 --format segments -o btc.segments
+  $ bookreel export -o archive.ndjson.zst
+  $ bookreel export --coin btc --tf 5m,15m --from 2026-04-16 -o btc.parquet
+  $ bookreel export --market btc-updown-5m-1776323400 -o btc.segments
   $ bookreel export --market btc-updown-5m-1776323400 | head -n 3`,
     )
     .action(async (_, command: Command) => {
@@ -99,7 +113,7 @@ async function exportTo(
   using manifestFile = NewFile.begin(`${options.output}${MANIFEST_SUFFIX}`, options.force === true);
   const manifest = await exportInto(options, content, archive, (bytes) => file.write(bytes));
   manifestFile.write(Buffer.from(json(manifest)));
-  // In this order a file never has the manifest of another one, whenever this is killed.
+  // In this order a file never gets the manifest of another one, even when the process is killed in between.
   manifestFile.removeOld();
   file.commit();
   manifestFile.commit();
@@ -130,16 +144,16 @@ function summaryOf({ counts, bytes }: Manifest): string {
 export const coins = listOf((item) => {
   const coin = canonicalCoin(item);
   return isCoin(coin) ? coin : undefined;
-}, 'It must be coin codes like btc,eth.');
+}, 'It must be a list of coin codes like btc,eth.');
 
-export const timeframes = listOf(parseTimeframe, `It must be some of ${TIMEFRAMES.join(', ')}.`);
+export const timeframes = listOf(parseTimeframe, `It must be a list of these: ${TIMEFRAMES.join(', ')}.`);
 
 export function market(text: string, previous: readonly string[] = []): readonly string[] {
   if (text === '') throw new InvalidArgumentError('It must be a conditionId or a slug.');
   return [...previous, text];
 }
 
-/** A parser of comma-separated lists, each added to those before; it refuses what `read` gives undefined for. */
+/** Parses comma-separated lists, each appended to the one before. Refuses items for which `read` returns undefined. */
 function listOf<T>(read: (item: string) => T | undefined, refusal: string) {
   return (text: string, previous: readonly T[] = []): readonly T[] => {
     const items = text.split(',').map((item) => read(item.trim()));

@@ -22,36 +22,42 @@ interface ImportCommandOptions extends GlobalOptions {
   readonly dryRun?: boolean;
 }
 
-/** What an import is asked for, without its sources. */
+/** The options of an import, without its sources. */
 type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal'>;
 
 const BAR_CHARS = 24;
 
 export function importCommand(terminal: Terminal): Command {
   return new Command('import')
-    .argument('<path...>', 'recordings: files, directories, or - for standard input')
-    .description('load recordings; their format is recognised by content')
+    .argument('<path...>', 'files or directories of recordings; - is standard input')
+    .description('import recordings; the format is recognised from the content')
     .option(
       '--markets <file>',
-      'market records to read first, for recordings that do not say which outcome an asset is',
+      'read these market records first, for recordings that do not state the outcome of an asset',
     )
     .addOption(
-      new Option('--every <pace>', 'how densely recorded changes become snapshots: change, 100ms, 1s, …')
+      new Option(
+        '--every <pace>',
+        'how often recorded changes become a snapshot: at every change, or every 100ms, 1s, …',
+      )
         .argParser(paceOption)
         .default('change'),
     )
-    .option('--mirror', 'complete markets recorded on one outcome only from that outcome’s books')
-    .option('--rejects <file>', 'write every rejected record there, one JSON object a line')
+    .option('--mirror', 'where only one outcome was recorded, derive the books of the other one from it')
+    .option('--rejects <file>', 'write every rejected record to this file, one JSON object per line')
     .option('--dry-run', 'validate without storing')
     .addHelpText(
       'after',
       `
-Formats: bookreel's NDJSON and msgpack, the venue's WebSocket frames and market objects, Parquet of book messages and of
-PMXT, CSV of best quotes and of reference prices, snapshots a second. Plain, .gz or .zst.
+Formats: bookreel's own NDJSON, msgpack and segments; the venue's WebSocket
+messages and market objects; Parquet of book messages and of PMXT; CSV of best
+quotes, of snapshots every second and of reference prices. Files may be
+compressed with gzip or zstd.
 
-Records that cannot be kept are reported with file and line, the others load; the exit code is then 1.
-Importing anything again stores nothing. Ctrl-C stops at the end of a batch: the same command goes on from there.
-A running server serves what is stored at once.
+Rejected records are reported with file and line, and the others are imported;
+the exit code is then 1. Importing the same records again stores nothing.
+Ctrl-C stops the import after the current batch; the same command imports the
+rest. A running server serves new records at once.
 
 Examples:
   $ bookreel import recordings/
@@ -82,11 +88,11 @@ Examples:
 
 function paceOption(text: string): SnapshotPace {
   const pace = parsePace(text);
-  if (pace === undefined) throw new InvalidArgumentError('It is change, or a duration like 100ms or 1s.');
+  if (pace === undefined) throw new InvalidArgumentError('It must be change, or a duration like 100ms or 1s.');
   return pace;
 }
 
-/** A rehearsal on an archive that does not exist yet creates none. */
+/** A dry run does not create an archive where there is none. */
 async function withArchiveOrRehearsal(
   terminal: Terminal,
   options: ImportCommandOptions,
@@ -103,7 +109,7 @@ async function withArchiveOrRehearsal(
   }
 }
 
-/** A slip in the command must not cost a recording, or the archive. */
+/** A mistake in the command must not overwrite a recording, or the archive. */
 function refuseOverwriting(rejects: string, data: string, sources: readonly Source[]): void {
   const target = statSync(rejects, { throwIfNoEntry: false });
   if (target === undefined || target.isCharacterDevice()) return;
@@ -114,11 +120,11 @@ function refuseOverwriting(rejects: string, data: string, sources: readonly Sour
   if (![join(data, DATABASE_FILE), ...sources.map(({ path }) => path)].some(isTarget)) return;
   throw new DomainError(
     'invalid-parameter',
-    `'${rejects}' is imported, or the archive itself: name another file for the rejected records`,
+    `'${rejects}' is an input of this import or the archive itself: name another file for the rejected records`,
   );
 }
 
-/** Writes rejections as lines of JSON, complete also when the import does not come to its end. */
+/** Writes each rejection at once as a line of JSON, so that none is lost when the import stops early. */
 function openRejects(path: string): Disposable & { readonly onReject: (rejection: Rejection) => void } {
   const descriptor = writable(path, () => openSync(path, 'w'));
   return {
@@ -137,7 +143,7 @@ function writable<T>(path: string, write: () => T): T {
   }
 }
 
-/** The first SIGINT or SIGTERM asks the import to stop; a second one ends the process, as it would without us. */
+/** The first SIGINT or SIGTERM asks the import to stop; the second one ends the process. */
 function interruptible(terminal: Terminal): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const release = onStopSignals(() => {
@@ -148,7 +154,7 @@ function interruptible(terminal: Terminal): Disposable & { readonly signal: Abor
   return { signal: controller.signal, [Symbol.dispose]: release };
 }
 
-/** Imports with progress on stderr; an import that fails reports what it had stored before it says why. */
+/** Imports with progress on stderr. An import that fails prints its report up to there, then throws. */
 export async function importSources(
   terminal: Terminal,
   options: GlobalOptions,
@@ -189,7 +195,7 @@ function printText(terminal: Terminal, report: ImportReport): void {
   );
   if (files.length > 0) terminal.out(table(HEADINGS, files.flatMap(rowsOf)));
   if (report.dryRun) terminal.err('dry run: nothing was stored\n');
-  if (report.mirrored > 0) terminal.err(`${report.mirrored} snapshots mirrored from the other outcome\n`);
+  if (report.mirrored > 0) terminal.err(`${report.mirrored} snapshots derived from the other outcome\n`);
   if (total.droppedLevels > 0) terminal.err(`${total.droppedLevels} levels of size 0 were left out\n`);
   for (const note of report.notes) terminal.err(`${printable(note)}\n`);
   for (const path of skipped) terminal.err(`${printable(path)}: skipped, not a recording\n`);
@@ -221,7 +227,7 @@ function failuresOf({ total, files, rejections, stopped }: ImportReport): string
 
 const HEADINGS = ['file', 'format', 'kind', 'read', 'stored', 'duplicate', 'rejected', 'ignored', 'gaps'];
 
-/** A row a kind; the first one names the file. */
+/** One row per kind; the first one names the file. */
 function rowsOf({ path, format, kinds, gaps }: FileReport): string[][] {
   const none = { kind: '', read: 0, stored: 0, duplicate: 0, rejected: 0, ignored: 0 };
   return (kinds.length === 0 ? [none] : kinds).map(({ kind, read, stored, duplicate, rejected, ignored }, index) => [

@@ -11,7 +11,7 @@ import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 const DEFAULT_ACCOUNT = 'owner@localhost';
 const EMAIL = /^[\x21-\x3f\x41-\x7e]{1,64}@[\x21-\x3f\x41-\x7e]{1,190}$/;
-/** What can be printed in a table: no control characters, no line breaks. */
+/** No control characters and no line breaks: the name is printed in a table. */
 const NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,100}$/u;
 
 interface CreateOptions extends GlobalOptions {
@@ -28,12 +28,12 @@ export function keyCommand(terminal: Terminal): Command {
     .addHelpText('after', '\nExamples:\n  $ bookreel key create --tier pro\n  $ bookreel key list');
   key
     .command('create')
-    .description('create a key and print it, once, alone on stdout')
+    .description('create a key and print it on stdout; it is shown only once')
     .requiredOption('--tier <id>', "tier of the key: see 'bookreel tier list'")
     .option('--account <email>', 'account that owns the key', DEFAULT_ACCOUNT)
-    .option('--name <text>', 'a name to tell keys apart')
-    .option('--rpm <number>', "requests a minute, instead of the tier's", requestsPerMinute)
-    .option('--as-of <instant>', 'nothing later is ever shown to it: what it asks cannot look ahead', instant)
+    .option('--name <text>', 'name of the key, for your own use')
+    .option('--rpm <number>', "requests per minute, instead of the tier's number", requestsPerMinute)
+    .option('--as-of <instant>', 'the key never sees data later than this, so backtests cannot look ahead', instant)
     .addHelpText(
       'after',
       '\nExamples:\n  $ bookreel key create --tier free\n  $ bookreel key create --tier enterprise --account desk@example.com --name backtests --rpm 5000\n  $ bookreel key create --tier pro --name out-of-sample --as-of 2026-04-16T07:00Z',
@@ -48,7 +48,7 @@ export function keyCommand(terminal: Terminal): Command {
     });
   key
     .command('list')
-    .description('list keys by their public prefix; a key itself is never shown again')
+    .description('list the keys with their public prefixes; the keys themselves are not shown')
     .addHelpText('after', '\nExamples:\n  $ bookreel key list\n  $ bookreel key list --json')
     .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
@@ -59,7 +59,7 @@ export function keyCommand(terminal: Terminal): Command {
   key
     .command('rotate')
     .argument('<id>', "id of the key: see 'bookreel key list'")
-    .description('print a new key in place of the old one, which fails from the next request on')
+    .description('replace a key and print the new one; the old key is refused at once')
     .addHelpText('after', '\nExamples:\n  $ bookreel key rotate key_abcdefghij')
     .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
@@ -71,7 +71,7 @@ export function keyCommand(terminal: Terminal): Command {
   key
     .command('revoke')
     .argument('<id>', "id of the key: see 'bookreel key list'")
-    .description('refuse a key from the next request on')
+    .description('refuse a key from now on')
     .addHelpText('after', '\nExamples:\n  $ bookreel key revoke key_abcdefghij')
     .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
@@ -84,7 +84,7 @@ export function keyCommand(terminal: Terminal): Command {
   return key;
 }
 
-/** Throws 'invalid-parameter' for a tier that does not exist, an account that is no e-mail address, an odd name. */
+/** Throws 'invalid-parameter' for an unknown tier, an account that is not an e-mail address, or an unprintable name. */
 export function createKey(archive: Archive, nowMs: number, request: NewKey): IssuedKey {
   if (!EMAIL.test(request.account)) {
     throw new DomainError(
@@ -93,7 +93,7 @@ export function createKey(archive: Archive, nowMs: number, request: NewKey): Iss
     );
   }
   if (request.name !== undefined && !NAME.test(request.name)) {
-    throw new DomainError('invalid-parameter', '--name is not 1 to 100 printable characters: choose another name');
+    throw new DomainError('invalid-parameter', '--name must have 1 to 100 printable characters: choose another name');
   }
   return archive.database.write(() => {
     tierOf(archive, request.tier);
@@ -106,7 +106,7 @@ function printIssued(terminal: Terminal, options: GlobalOptions, { apiKey, key }
   if (options.json === true) return;
   const held = apiKey.asOfMs === undefined ? '' : `, as of ${formatInstant(apiKey.asOfMs)}`;
   terminal.err(
-    `${apiKey.id} (${apiKey.tier}, ${apiKey.account}${held}) is ${done}; the key above is shown this once\n`,
+    `${apiKey.id} (${apiKey.tier}, ${apiKey.account}${held}) is ${done}; the key above is shown only once\n`,
   );
 }
 

@@ -5,24 +5,25 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly idleSeconds: number;
-  /** Left out: BODY_BYTES_MAX. */
+  /** Default: BODY_BYTES_MAX. */
   readonly bodyBytesMax?: number;
-  /** Logs, in a line, why connections are refused for a while. */
+  /** Logs in one line why connections are refused. */
   readonly say: (line: string) => void;
 }
 
-/** Every endpoint only reads: a body has no meaning here. */
+/** All endpoints only read, so a request needs no body. */
 const BODY_BYTES_MAX = 64 * 1024;
-/** Files that are free as long as connections are taken: the answers under way may need some. */
+/** Connections are accepted only while this number of files can still be opened: responses under way may need some. */
 const SPARE_FILES = 8;
-/** Between two checks for free files, which take a fortieth of a millisecond: while connections are taken, and refused. */
+/** Time between two checks for free files, while connections are accepted and while they are refused. A check takes 25 µs. */
 const LOOK_MS = { listening: 250, refusing: 1000 };
 
-const NO_FILES = 'connections are refused until some are closed: this process may open no more files (ulimit -n)';
+const NO_FILES =
+  'connections are refused until others are closed: this process can open no more files (raise ulimit -n)';
 
 type Server = Pick<Bun.Server<unknown>, 'port' | 'stop'>;
 
-/** The router, as far as listening goes. */
+/** The router's methods for listening. */
 interface App {
   listen(options: {
     readonly hostname: string;
@@ -31,14 +32,14 @@ interface App {
     readonly idleTimeout: number;
     readonly maxRequestBodySize: number;
   }): unknown;
-  /** The last one that listened; null before. */
+  /** The server of the last `listen`; null before. */
   readonly server: Server | null;
 }
 
 /**
- * A service on an address of its own, which takes connections as long as files are free. Without any, the server would ask for
- * the next connection again and again, with all the processor time there is: so it stops listening before that, goes on with
- * those connected, and listens again when some have left.
+ * Listens on one address, and accepts connections while the process can open files. Without free files the server would retry
+ * to accept in a loop and take a whole processor. So it stops listening before that, continues to serve its open connections,
+ * and listens again when some are closed.
  */
 export class Listener {
   readonly port: number;
@@ -46,11 +47,11 @@ export class Listener {
   readonly #options: ListenOptions;
   /** Undefined while connections are refused. */
   #listening: Server | undefined;
-  /** Those that have stopped listening and still have connections, with what settles when these are closed. */
+  /** Servers that do not listen any more but have connections, each with a promise that settles when these are closed. */
   readonly #leaving = new Map<Server, Promise<void>>();
   #look: NodeJS.Timeout;
 
-  /** Throws 'conflict' when the address cannot be had. */
+  /** Throws 'conflict' when it cannot listen on the address. */
   constructor(app: App, options: ListenOptions) {
     this.#app = app;
     this.#options = options;
@@ -59,18 +60,18 @@ export class Listener {
     this.#look = this.#lookLater();
   }
 
-  /** Takes no more connections. Settles when the requests under way are answered. */
+  /** Accepts no more connections. Settles when the requests under way are answered. */
   async drain(): Promise<void> {
     clearTimeout(this.#look);
     this.#refuse();
     await Promise.all(this.#leaving.values());
   }
 
-  /** Cuts off what is still open. */
+  /** Closes all connections, also those with requests under way. */
   stop(): void {
     clearTimeout(this.#look);
     this.#refuse();
-    // Settles when the last connection is closed, and nobody waits for that any more.
+    // Not awaited: it settles only when the last connection is closed.
     for (const server of this.#leaving.keys()) void server.stop(true);
   }
 
@@ -81,7 +82,7 @@ export class Listener {
       this.#app.listen({
         hostname: host,
         port,
-        // A second server on this port would halve every rate limit without a word.
+        // A second server on this port would take half of the requests, and each would count them on its own.
         reusePort: false,
         idleTimeout: idleSeconds,
         maxRequestBodySize: bodyBytesMax,
@@ -89,7 +90,7 @@ export class Listener {
     } catch (error) {
       throw cannotListen(error, host, port);
     }
-    // The router would stop it when nothing is left to do, which never is so; and keep it until then.
+    // The router's hook never runs while the server listens, and keeps the server in memory.
     for (const hook of process.listeners('beforeExit').slice(hooks)) process.off('beforeExit', hook);
     return this.#app.server!;
   }
@@ -98,7 +99,7 @@ export class Listener {
     const server = this.#listening;
     if (server === undefined) return;
     this.#listening = undefined;
-    // Not by the router, which would forget it at once: answers under way ask it for their clients' addresses.
+    // Not by the router, which would forget the server: responses under way still ask it for their clients' addresses.
     const stopped = server.stop(false).then(() => void this.#leaving.delete(server));
     this.#leaving.set(server, stopped);
   }
@@ -114,7 +115,7 @@ export class Listener {
         try {
           this.#listening = this.#listen(this.port);
         } catch (error) {
-          // The files are gone again, or another program has the address: the next look will show.
+          // Another process took the files or the address. The next look tries again.
           this.#options.say((error as DomainError).message);
         }
       }
@@ -130,27 +131,27 @@ function areFilesFree(): boolean {
     while (opened.length < SPARE_FILES) opened.push(openSync('/dev/null', 'r'));
     return true;
   } catch {
-    // EMFILE, or ENFILE of the whole machine.
+    // EMFILE: this process has too many files open. ENFILE: the whole machine has.
     return false;
   } finally {
     for (const descriptor of opened) closeSync(descriptor);
   }
 }
 
-/** Whether only this machine can connect to a host of this name. */
+/** Whether only processes of this machine can connect to this host. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** Where clients of this machine find a service that listens on `host`. */
+/** The origin under which clients of this machine reach a service that listens on `host`. */
 export function originOf(host: string, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there',
-  EACCES: 'that is not permitted',
+  EADDRINUSE: 'another program listens on it',
+  EACCES: 'this user may not use that port',
 };
 
 function cannotListen(error: unknown, host: string, port: number): DomainError {

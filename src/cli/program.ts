@@ -19,13 +19,14 @@ import { VERSION, versionCommand } from './version.ts';
 /** The whole command line: `bookreel <noun> <verb>`. */
 export function createProgram(terminal: Terminal): Command {
   const program = addSettings(new Command('bookreel'), 'data')
-    .description('Recorded order books of short-horizon up-or-down prediction markets: import, keep, serve.')
-    .option('--json', 'machine-readable output')
+    .description('Import, keep, serve, replay and export recorded order books of up-or-down prediction markets.')
+    .option('--json', 'print JSON')
     .version(`bookreel ${VERSION}`, '-V, --version', 'print the version')
     .addHelpText(
       'after',
       `
-Exit codes: 0 ok, 1 failure, 2 usage, 3 verification found problems, 4 data directory in use.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 3 verification found problems,
+4 the data directory is in use.
 
 Examples:
   $ bookreel serve --demo
@@ -65,7 +66,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-/** What the parser says of a mistake, in one sentence that says what to do. */
+/** The parser's message about wrong usage, as one sentence that says what to do. */
 function usageSentence(command: Command, message: string): string {
   const sentence = message
     .replace(/^error: /, '')

@@ -24,12 +24,12 @@ const FIXTURES: readonly Source[] = Object.entries({ btc, eth, sol, xrp }).map((
 
 export function seedCommand(terminal: Terminal): Command {
   return new Command('seed')
-    .description('load the tier catalog and the simulated recordings that are part of this program')
-    .option('--fixtures <dir>', 'load the recordings of this directory instead')
+    .description('load the tier catalog and the simulated recordings that come with this program')
+    .option('--fixtures <dir>', 'load the recordings in this directory instead')
     .addHelpText(
       'after',
       `
-Seeding twice changes nothing; tiers that were changed stay as they are.
+Seeding again changes nothing. Tiers that you have changed keep your changes.
 
 Examples:
   $ bookreel seed

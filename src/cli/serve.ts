@@ -16,7 +16,7 @@ import { errorLine, json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
-/** Which clients and hosts the service answers, and how. */
+/** Settings about clients, proxies and host names. */
 export interface EdgeOptions {
   readonly trustedProxies?: readonly IpNetwork[];
   readonly corsOrigins?: readonly string[] | '*';
@@ -41,15 +41,16 @@ const STDERR = 2;
 
 export function serveCommand(terminal: Terminal): Command {
   return addSettings(
-    new Command('serve').description('serve the archive over HTTP; creates the data directory if need be'),
+    new Command('serve').description('serve the archive over HTTP; a missing data directory is created'),
     ...(['host', 'port', 'accessLog', 'trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
     ...(['idleSeconds', 'drainSeconds'] as const),
   )
-    .option('--demo', 'seed the simulated recordings first and print a curl line with a fresh key')
+    .option('--demo', 'load the simulated recordings first, and print a curl command with a new key')
     .addHelpText(
       'after',
       `
-SIGTERM and SIGINT stop it after the requests under way, a second one at once; every other command works beside it.
+SIGTERM or SIGINT stops the server when the requests under way are answered; a
+second signal stops it at once. All other commands work while it is running.
 
 Examples:
   $ bookreel serve --demo
@@ -60,7 +61,7 @@ Examples:
     });
 }
 
-/** Serves until a signal says stop. The one place where everything is wired together. */
+/** Serves until a stop signal. Everything is wired together here. */
 async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   const lock = ServeLock.take(options.data);
   try {
@@ -98,23 +99,25 @@ async function listenUntilStopped(
   await first;
   draining = true;
   await stop(terminal, listening, options.drainSeconds, second);
-  // Nobody may be reading.
+  // The log may have no reader.
   if (accessLog !== undefined) await Promise.race([accessLog.flush(), Bun.sleep(LOG_FLUSH_MS), second]);
 }
 
-/** Lets the requests under way end, for so long or until `atOnce` settles; throws ExitWith when that is so. */
+/**
+ * Waits for the requests under way, for this number of seconds at most. Throws ExitWith when `atOnce` settles first.
+ */
 async function stop(terminal: Terminal, listener: Listener, drainSeconds: number, atOnce: Promise<void>) {
   terminal.err('stopping: waiting for the requests under way\n');
   const drained = listener.drain().then(() => 'drained' as const);
   const hurried = atOnce.then(() => 'at once' as const);
   const end = await Promise.race([drained, hurried, Bun.sleep(drainSeconds * 1000)]);
   if (end === 'drained') return;
-  terminal.err('stopping: cutting off the requests under way\n');
+  terminal.err('stopping: closing the connections with requests under way\n');
   listener.stop();
   if (end === 'at once') throw new ExitWith(EXIT.failure);
 }
 
-/** What the service is guarded with, of what was asked for. */
+/** The settings as the app takes them. */
 export function edgeOf(
   { trustedProxies = [], corsOrigins, allowedHosts }: EdgeOptions,
   accessLog: AccessLog | undefined,
@@ -138,7 +141,7 @@ function announce(terminal: Terminal, options: ServeOptions, origin: string, dem
   if (curl !== undefined) terminal.out(`${curl}\n`);
 }
 
-/** Seeds, and gives the demo's key a new secret: earlier ones are no longer of use. */
+/** Seeds, and rotates the demo's key: keys of earlier starts are no longer valid. */
 async function prepareDemo(terminal: Terminal, options: ServeOptions, archive: Archive): Promise<string> {
   await seed(terminal, options, archive);
   const nowMs = terminal.clock();

@@ -1,6 +1,6 @@
 /**
- * Calls a handler with each SIGTERM or SIGINT; one more signal ends the process as it would without us. (In the first process of a
- * container signals without a handler have no effect.) Returns what takes the handlers back.
+ * Calls the handlers in order, one with each SIGTERM or SIGINT. The signal after the last handler ends the process, except in
+ * the first process of a container, where signals without a handler have no effect. Returns a function that removes the handlers.
  */
 export function onStopSignals(...handlers: readonly (() => void)[]): () => void {
   const waiting = [...handlers];

@@ -2,7 +2,7 @@
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Data that is no text, or much of it; settles when the reader has taken it, and only then the bytes may change. */
+  /** For binary or large data. The bytes must not change until it settles, which is when the reader has taken them. */
   readonly write: (bytes: Uint8Array) => Promise<void>;
   readonly outIsTerminal: boolean;
   /** Whether `err` is a terminal that a line can be rewritten on. */
@@ -25,7 +25,7 @@ export function errorLine(sentence: string): string {
   return `bookreel: ${sentence}\n`;
 }
 
-/** Rows under their headings, columns as wide as they need to be. */
+/** Rows under their headings, each column as wide as its longest cell. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [headings, ...rows];
   const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
@@ -35,7 +35,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
 
 const PROGRESS_MS = 100;
 const ERASE_TO_END = '\u001b[J';
-/** Between these a line that is too long is cut by the terminal: it may have become narrower a moment ago. */
+/** Between these the terminal cuts a line that is too long: it may have become narrower a moment ago. */
 const [WRAP_OFF, WRAP_ON] = ['\u001b[?7l', '\u001b[?7h'];
 
 /** Shows how far work has come. Calls `lineOf` only when it is time to show it again. */

@@ -8,7 +8,7 @@ import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface SetOptions extends GlobalOptions {
   readonly rpm?: number;
-  /** undefined inside the box: all. */
+  /** A `list` of undefined: all. */
   readonly coins?: { readonly list: readonly string[] | undefined };
   readonly routes?: { readonly list: readonly string[] | undefined };
   readonly price?: number;
@@ -16,7 +16,7 @@ interface SetOptions extends GlobalOptions {
 
 export function tierCommand(terminal: Terminal): Command {
   const tier = new Command('tier')
-    .description('read and change the tier catalog')
+    .description('show and change the tier catalog')
     .addHelpText('after', '\nExamples:\n  $ bookreel tier list\n  $ bookreel tier set starter --rpm 120');
   tier
     .command('list')
@@ -31,11 +31,15 @@ export function tierCommand(terminal: Terminal): Command {
   tier
     .command('set')
     .argument('<id>', "id of the tier: see 'bookreel tier list'")
-    .description('change a tier; a running server follows with the next request')
-    .option('--rpm <number>', 'requests a minute', requestsPerMinute)
-    .option('--coins <list>', 'coins it grants, comma-separated, or all', (text) => ({ list: coinList(text) }))
-    .option('--routes <list>', 'routes it grants, comma-separated, or all', (text) => ({ list: routeList(text) }))
-    .option('--price <usd>', 'monthly price', monthlyPrice)
+    .description('change a tier; a running server uses the change at once')
+    .option('--rpm <number>', 'requests per minute', requestsPerMinute)
+    .option('--coins <list>', 'coins that keys of this tier may read, comma-separated, or all', (text) => ({
+      list: coinList(text),
+    }))
+    .option('--routes <list>', 'routes that keys of this tier may use, comma-separated, or all', (text) => ({
+      list: routeList(text),
+    }))
+    .option('--price <usd>', 'monthly price in USD', monthlyPrice)
     .addHelpText(
       'after',
       '\nExamples:\n  $ bookreel tier set starter --rpm 120 --price 29\n  $ bookreel tier set pro --coins btc,eth,sol,xrp,doge --routes all',
@@ -50,12 +54,12 @@ export function tierCommand(terminal: Terminal): Command {
   return tier;
 }
 
-/** Throws 'invalid-parameter' for one that does not exist. */
+/** Throws 'invalid-parameter' for an unknown tier. */
 export function tierOf(archive: Archive, id: string): Tier {
   const tier = archive.tiers.find(id);
   if (tier !== undefined) return tier;
   const known = archive.tiers.list().map((other) => other.id);
-  throw new DomainError('invalid-parameter', `there is no tier '${id}': take one of ${known.join(', ')}`);
+  throw new DomainError('invalid-parameter', `there is no tier '${id}': choose one of ${known.join(', ')}`);
 }
 
 function changeTier(archive: Archive, id: string, { rpm, coins, routes, price }: SetOptions): Tier {
@@ -69,7 +73,7 @@ function changeTier(archive: Archive, id: string, { rpm, coins, routes, price }:
     coins: coins === undefined ? held.coins : coins.list,
     routes: routes === undefined ? held.routes : routes.list,
     monthlyPriceUsd: price ?? held.monthlyPriceUsd,
-    // The note replaces a price that is not decided.
+    // A tier has a note instead of a price while the price is undecided.
     priceNote: price === undefined ? held.priceNote : undefined,
   };
   archive.tiers.update(changed);

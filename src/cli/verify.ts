@@ -24,19 +24,21 @@ const HEADINGS = ['MARKET', 'SNAPSHOTS', 'PROBLEMS', 'OBSERVATIONS'];
 
 export function verifyCommand(terminal: Terminal): Command {
   return new Command('verify')
-    .description('check everything the archive holds, and report what its recordings lack')
+    .description('check the whole archive, and report what its recordings lack')
     .option(
       '--market <name>',
-      'only this market, by conditionId or slug; may be given several times',
+      'only this market, by conditionId or slug; may be repeated',
       (name: string, before: readonly string[] = []) => [...before, name],
     )
     .addHelpText(
       'after',
       `
-Problems (something is wrong) make the exit code 3: damaged pages and segments, ids given twice, broken references, derived
-or mirrored records that do not follow, winners that prices contradict. What recordings lack is reported as it is: gaps,
-crossed, one-sided, empty, frozen and placeholder books, seconds without data. With --market the named markets are read and
-nothing else. Nothing is changed, and a running server is no obstacle.
+Problems make the exit code 3: damaged pages and segments, duplicate ids, broken
+references, wrong derived or mirrored records, winners that contradict the
+prices. Weaknesses of a recording are reported but do not change the exit code:
+gaps, crossed, one-sided, empty, frozen and placeholder books, seconds without
+data. With --market only the named markets are read. The command only reads, and
+works while a server is running.
 
 Examples:
   $ bookreel verify
@@ -58,7 +60,7 @@ Examples:
 
 type Check = (onMarket: (market: MarketObservations) => void) => Promise<Verification>;
 
-/** Checks with progress on stderr, unless the document that is being written to the same terminal shows it. */
+/** Checks with progress on stderr. There is none while JSON is printed to a terminal: it would be painted over. */
 async function printed(terminal: Terminal, options: GlobalOptions, check: Check): Promise<Verification> {
   const isShown = options.json !== true || !terminal.outIsTerminal;
   const show = progressOn(terminal);
@@ -86,7 +88,7 @@ async function printText(terminal: Terminal, check: Check): Promise<Verification
   return verification;
 }
 
-/** Market by market, so that an archive of any size is printed without holding its report. */
+/** Prints each market at once: the report of a large archive does not fit in memory. */
 async function printJson(terminal: Terminal, check: Check): Promise<Verification> {
   let separator = '{"markets":[\n';
   const verification = await check((market) => {
@@ -104,7 +106,7 @@ async function printJson(terminal: Terminal, check: Check): Promise<Verification
   return verification;
 }
 
-/** A sentence each; those that are not listed are counted. */
+/** Prints one sentence per problem, and the number of those that the report does not list. */
 export function printProblems(write: (text: string) => void, { problems, totals }: Verification): void {
   for (const problem of problems) write(`${sentenceOf(problem)}\n`);
   if (totals.problems > problems.length) write(`… and ${totals.problems - problems.length} more problems\n`);

@@ -8,7 +8,7 @@ export interface GlobalOptions {
   readonly json?: boolean;
 }
 
-/** Opens the data directory for one command and closes it whatever happens. */
+/** Opens the data directory for one command, and closes it also when the command fails. */
 export async function withArchive<T>(
   terminal: Terminal,
   { data }: GlobalOptions,

@@ -24,7 +24,7 @@ export type ExportFormat = StreamedFormat | 'sqlite';
 export const STREAMED_FORMATS = Object.keys(STREAMED) as StreamedFormat[];
 export const EXPORT_FORMATS: readonly ExportFormat[] = [...STREAMED_FORMATS, 'sqlite'];
 
-/** The ends of file names that stand for a format, without their dot. */
+/** Suffixes of file names that say this format, without the dot. */
 export function suffixesOf(format: ExportFormat): readonly string[] {
   return format === 'sqlite' ? ['sqlite', 'db'] : [STREAMED[format].suffix];
 }

@@ -276,7 +276,7 @@ describe('restore', () => {
     for (const number of [1, 2]) {
       const { code, stderr } = await held.run('restore', 'copy.db', '--force', '--data', 'data');
       expect(code).toBe(0);
-      expect(stderr).toContain(`the archive that was there is data/bookreel.db.before-restore-${number}`);
+      expect(stderr).toContain(`the previous archive is now data/bookreel.db.before-restore-${number}`);
     }
     expect(storedIn(held.file('data')).series.find(({ kind }) => kind === 'book')?.records).toBe(20);
     // The secret is the same one: it is not put aside.

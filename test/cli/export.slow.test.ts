@@ -385,7 +385,7 @@ describe('what is exported', () => {
     [['--format', 'xml'], 'is invalid: allowed choices are ndjson, msgpack, csv, parquet, segments, sqlite'],
     [['--coin', 'b/c'], 'coin codes like btc,eth'],
     [['--coin', ''], 'coin codes like btc,eth'],
-    [['--tf', '5m,10m'], 'is invalid: it must be some of 5m, 15m, 1h, 4h, 24h'],
+    [['--tf', '5m,10m'], 'is invalid: it must be a list of these: 5m, 15m, 1h, 4h, 24h'],
     [['--from', 'yesterday'], 'is invalid: it must be Unix milliseconds'],
     [['--from', '2026-02-30'], 'is invalid: it must be Unix milliseconds'],
     [['--from', '2', '--to', '1'], '--from must not be later than --to'],

@@ -38,7 +38,7 @@ test('draining waits for an answer that is not complete', async () => {
 test('an address that is taken is an error', async () => {
   const first = new Listener(new Elysia(), WHERE);
   const second = () => new Listener(new Elysia(), { ...WHERE, port: first.port });
-  expect(second).toThrow('another program listens there');
+  expect(second).toThrow('another program listens on it');
   first.stop();
 });
 

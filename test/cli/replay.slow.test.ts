@@ -117,7 +117,7 @@ describe('bookreel replay', () => {
     const { port } = new URL(replay.origin);
     const second = await runExecutable(['replay', '--data', data, '--port', port]);
     expect(second.code).toBe(1);
-    expect(second.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: another program listens there`);
+    expect(second.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: another program listens on it`);
   });
 
   test.each(['SIGTERM', 'SIGINT'] as const)(

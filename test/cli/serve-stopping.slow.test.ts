@@ -10,7 +10,7 @@ import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/ligh
 const LISTENING = /serves '.*' on (http:\/\/\S+) /;
 const EXPORT = `/v1/btc/markets/${LIGHT_CONDITION_ID}/export?format=ndjson`;
 const WAITING = 'stopping: waiting for the requests under way\n';
-const CUTTING = 'stopping: cutting off the requests under way\n';
+const CUTTING = 'stopping: closing the connections with requests under way\n';
 /** As an export many times what socket buffers hold. */
 const SNAPSHOTS = 4000;
 const LEVELS = 100;

@@ -47,7 +47,7 @@ describe('a second server', () => {
     const other = join(directory.path, 'other');
     const second = await runExecutable(['serve', '--port', port, '--data', other]);
     expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 1, stdout: '' });
-    expect(second.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: another program listens there`);
+    expect(second.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: another program listens on it`);
     // And it gave its data back.
     await using third = await startServer(other);
     expect((await fetch(`${third.origin}/readyz`)).status).toBe(200);

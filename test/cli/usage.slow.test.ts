@@ -55,6 +55,9 @@ describe('help', () => {
       expect(stdout).toContain(`  $ bookreel ${name}`.trimEnd());
       expect(stdout).toContain('--data <dir>');
       expect(stdout).toContain('--json');
+      // Commands to copy stay on one line; everything else fits into the usual width of a terminal.
+      const prose = stdout.split('\n').filter((line) => !line.startsWith('  $ '));
+      if (!name.startsWith('replay')) expect(prose.filter((line) => line.length > 80)).toEqual([]);
     },
   );
 

@@ -15,7 +15,7 @@ const streamOf = (snapshots: number) =>
 /** More than the server may open files, of which some are open at rest. */
 const CLIENTS = 500;
 const FILES_MAX = 256;
-const SAID = 'connections are refused until some are closed';
+const SAID = 'connections are refused until others are closed';
 /** For ten events and four looks for free files. A server that asks for the next connection all the time takes all there is. */
 const IDLE_CPU_SECONDS = 0.1;
 const MANY = 10_000;
