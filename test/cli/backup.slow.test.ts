@@ -90,7 +90,7 @@ describe('backup and restore', () => {
     expect((await held.run('verify', '--data', 'again')).code).toBe(0);
   });
 
-  test('say what they did as JSON', async () => {
+  test('print their result as JSON with --json', async () => {
     using held = await archiveOf(5);
     const backup = await held.run('backup', 'copy.db', '--data', 'data', '--json');
     const { size } = statSync(held.file('copy.db'));
@@ -117,7 +117,7 @@ describe('backup and restore', () => {
 });
 
 describe('backup', () => {
-  test('while a server serves and an import runs is a state of the archive that was', async () => {
+  test('has one state of the archive while a server and an import are running', async () => {
     using held = await archiveOf(1);
     await using _server = await startServer(held.file('data'));
     const count = 60_000;
@@ -201,7 +201,7 @@ describe('backup', () => {
     expect(held.names('folder')).toEqual([]);
   });
 
-  test('of a damaged archive is none: exit code 3, the segment named, and no file left', async () => {
+  test('of a damaged archive names the segment, leaves no file and ends with exit code 3', async () => {
     using held = await archiveOf(300);
     flipSomeByte(held.file('data/bookreel.db'));
     const { code, stdout, stderr } = await held.run('backup', 'copy.db', '--data', 'data');
@@ -216,7 +216,7 @@ describe('backup', () => {
     expect(held.names()).toEqual(['data']);
   });
 
-  test('of an archive whose recording contradicts itself is one: that is no damage', async () => {
+  test('of an archive whose recording contradicts itself succeeds: that is no damage', async () => {
     using held = await archiveOf(3);
     const market = { ...LIGHT_MARKET, winner: 'down', priceStart: 1, priceEnd: 2 };
     await runExecutable(['import', '-', '--data', 'data'], { cwd: held.path, stdin: `${JSON.stringify(market)}\n` });
@@ -232,7 +232,7 @@ describe('backup', () => {
     expect(held.names()).toEqual(['data']);
   });
 
-  test('that is killed leaves no file of that name, or a whole backup', async () => {
+  test('leaves no file of that name or a complete backup when it is killed', async () => {
     using held = await archiveOf(20_000);
     const random = randomsOf(20_260_416);
     let none = 0;
@@ -267,7 +267,7 @@ describe('restore', () => {
     return held;
   }
 
-  test('refuses a directory that holds an archive, and with --force keeps that one aside, whole', async () => {
+  test('refuses a directory with an archive, and with --force renames that archive', async () => {
     using held = await withBackup();
     await runExecutable(['import', '-', '--data', 'data'], { cwd: held.path, stdin: lightNdjson(900) });
     const later = contentDigest(held.file('data'));
@@ -288,7 +288,7 @@ describe('restore', () => {
     expect(contentDigest(held.file('old'))).toBe(later);
   });
 
-  test('puts another archive’s key secret aside with it', async () => {
+  test('renames the key secret of that archive too', async () => {
     using held = await withBackup();
     using other = await archiveOf(3);
     expect((await held.run('restore', 'copy.db', '--force', '--data', other.file('data'))).code).toBe(0);
@@ -319,7 +319,7 @@ describe('restore', () => {
     expect(held.names('data').filter((name) => name.includes('restore') || name.includes('partial'))).toEqual([]);
   });
 
-  test('of a damaged backup is none: exit code 3, and no directory is made for it', async () => {
+  test('of a damaged backup creates no directory and ends with exit code 3', async () => {
     using held = await withBackup(300);
     const whole = readFileSync(held.file('copy.db'));
     flipSomeByte(held.file('copy.db'));
@@ -340,7 +340,7 @@ describe('restore', () => {
     expect(held.names('data').filter((name) => name.includes('restore') || name.includes('partial'))).toEqual([]);
   });
 
-  test('wants the key secret of a backup that has keys, and takes that of its directory when it stands there', async () => {
+  test('needs the key secret of a backup that has keys, and uses the one in the data directory if it is there', async () => {
     using held = await withBackup();
     renameSync(held.file('copy.db.key-secret'), held.file('elsewhere'));
     expectRefusal(await held.run('restore', 'copy.db', '--data', 'again'), 1, "copy.db.key-secret' is missing");
@@ -378,7 +378,7 @@ describe('restore', () => {
     expect(held.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
   });
 
-  test('takes away what a killed process left next to the archive, so that it never meets the new one', async () => {
+  test('renames the files that a killed process left with the archive, so that the new archive does not read them', async () => {
     using held = await withBackup();
     mkdirSync(held.file('again'));
     // The log of an archive that is gone.
@@ -397,7 +397,7 @@ describe('restore', () => {
     expect(storedIn(held.file('again')).markets).toBe(1);
   });
 
-  test('that is killed leaves no archive or a whole one, and the one before it whole', async () => {
+  test('leaves no archive or a complete one when it is killed, and the previous one complete', async () => {
     using held = await withBackup(20_000);
     const random = randomsOf(7);
     const before = contentDigest(held.file('data'));

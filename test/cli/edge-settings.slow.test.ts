@@ -58,7 +58,7 @@ describe('serve', () => {
     ]);
   });
 
-  test('writes no line for a request unless it is switched on', async () => {
+  test('logs no request unless --access-log is on', async () => {
     using directory = temporaryDirectory();
     await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', directory.path]);
     const [, origin] = await server.said(LISTENING);
@@ -68,7 +68,7 @@ describe('serve', () => {
     expect(linesOf(server.stderr())).toEqual([]);
   });
 
-  test('writes the lines of its log while it runs, and the last ones before it ends', async () => {
+  test('writes its access log while it runs, and the last lines before it ends', async () => {
     using directory = temporaryDirectory();
     const command = [EXECUTABLE, 'serve', '--port', '0', '--data', directory.path, '--access-log', 'on'];
     await using server = startChild(command);

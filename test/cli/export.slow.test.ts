@@ -81,7 +81,7 @@ beforeAll(async () => {
 });
 
 describe('to standard output', () => {
-  test('come the records alone; the manifest is one line of JSON on stderr', async () => {
+  test('only records are written; the manifest is one line of JSON on stderr', async () => {
     const { stdout, stderr, code } = await exported(data);
     expect(code).toBe(0);
     const lines = Buffer.from(stdout).toString().trimEnd().split('\n');
@@ -102,7 +102,7 @@ describe('to standard output', () => {
     expect(Buffer.from((await exported(data, ['-o', '-'])).stdout).equals(Buffer.from(stdout))).toBe(true);
   });
 
-  test('a reader that takes its time gets every byte', async () => {
+  test('a slow reader gets every byte', async () => {
     const { stdout } = await exported(data, ['--format', 'csv']);
     expect(stdout.length).toBeGreaterThan(1_000_000);
     const slow = Bun.spawnSync([
@@ -115,7 +115,7 @@ describe('to standard output', () => {
     expect(sha256(slow.stdout)).toBe(sha256(stdout));
   });
 
-  test('a reader that has had enough is no failure', () => {
+  test('a reader that closes its pipe is not a failure', () => {
     const script = '{ "$0" export --data "$1" 2>/dev/null; echo "exit $?" >&2; } | head -n 1';
     const { stdout, stderr } = Bun.spawnSync(['sh', '-c', script, EXECUTABLE, data]);
     expect(stderr.toString()).toBe('exit 0\n');
@@ -174,7 +174,7 @@ describe('to a terminal', () => {
 });
 
 describe('to a file', () => {
-  test.each(FORMATS)('%s is what standard output gets, with the manifest next to it', async (format) => {
+  test.each(FORMATS)('%s has the bytes that standard output gets, and a manifest', async (format) => {
     const path = place(`whole.${format}`);
     const { code, stdout, stderr } = await runExecutable([
       'export',
@@ -246,7 +246,7 @@ describe('to a file', () => {
     expect(readdirSync(directory.path).filter((name) => name.startsWith('x.'))).toEqual([]);
   });
 
-  test('one that is there is not touched without --force, and replaced with it', async () => {
+  test('a file that exists is replaced only with --force', async () => {
     const path = place('taken');
     writeFileSync(path, 'mine');
     const refused = await runExecutable(['export', '--data', data, '-o', path]);
@@ -275,7 +275,7 @@ describe('to a file', () => {
     expect(readdirSync(directory.path).sort()).toEqual(before);
   });
 
-  test('an export that fails leaves neither file nor manifest nor scratch behind', async () => {
+  test('an export that fails leaves no file, no manifest and no temporary files', async () => {
     using damaged = temporaryDirectory();
     writeLightRecording(join(damaged.path, 'light.ndjson'), SNAPSHOTS);
     const archive = join(damaged.path, 'data');
@@ -297,7 +297,7 @@ describe('to a file', () => {
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith('.bookreel-export-'))).toEqual(before);
   });
 
-  test('it is for its owner only', async () => {
+  test('only the owner can read the file', async () => {
     const path = place('private');
     await runExecutable(['export', '--data', data, '--coin', 'eth', '-o', path]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -319,7 +319,7 @@ describe('what is exported', () => {
     );
   };
 
-  test('can be narrowed by coin, timeframe, market and time, in lists and again and again', async () => {
+  test('can be selected by coin, timeframe, market and time, with lists and repeated flags', async () => {
     const eth = { market: 1, gap: 1 };
     const btc = { market: 1, snapshot: SNAPSHOTS };
     expect(await types('--coin', 'ETH')).toEqual(eth);
@@ -344,7 +344,7 @@ describe('what is exported', () => {
     expect(await types('--to', '2020-01-01')).toEqual({});
   });
 
-  test('is one state of the archive, whatever is imported meanwhile', async () => {
+  test('is one state of the archive, also during an import', async () => {
     using growing = temporaryDirectory();
     const archive = join(growing.path, 'data');
     await runExecutable(['import', '-', '--data', archive], { stdin: lightNdjson(3000) });
@@ -399,7 +399,7 @@ describe('what is exported', () => {
     expect(stderr).toContain(reason);
   });
 
-  test('without a data directory is a failure that creates none', async () => {
+  test('without a data directory is a failure and creates none', async () => {
     using empty = temporaryDirectory();
     const { code, stderr } = await exported(join(empty.path, 'missing'));
     expect(code).toBe(1);

@@ -95,7 +95,7 @@ describe('import', () => {
     expect(finished.stdout).toContain('0 records read');
   });
 
-  test('records that cannot be kept are named by file and line, the others load, and the exit code is 1', async () => {
+  test('rejected records are named by file and line, the others are imported, and the exit code is 1', async () => {
     using directory = temporaryDirectory();
     const good = (index: number) => JSON.stringify(lightSnapshot(index));
     const lines = [
@@ -136,7 +136,7 @@ describe('import', () => {
     expect(said).toEqual(report.rejections.map(({ path: name, line, reason }) => `${name}:${line}: ${reason}`));
   });
 
-  test('a named file that is no recording is a failure before anything is read; one found in a directory is skipped', async () => {
+  test('a named file that is not a recording is a failure before anything is read; in a directory it is skipped', async () => {
     using directory = temporaryDirectory();
     const recordings = join(directory.path, 'recordings');
     mkdirSync(recordings);
@@ -162,7 +162,7 @@ describe('import', () => {
     expect(finished.stdout.toString()).toStartWith('3001 records read');
   });
 
-  test('--markets is read first', async () => {
+  test('the file of --markets is read first', async () => {
     using directory = temporaryDirectory();
     const markets = join(directory.path, 'markets-elsewhere.ndjson');
     writeFileSync(markets, `${JSON.stringify(LIGHT_MARKET)}\n`);
@@ -205,7 +205,7 @@ describe('import', () => {
     expect(nowhere.stderr).toContain('cannot be written');
   });
 
-  test('--rejects never takes the place of what is imported, or of the archive', async () => {
+  test('--rejects never overwrites an input or the archive', async () => {
     using directory = temporaryDirectory();
     const recording = join(directory.path, 'light.ndjson');
     writeLightRecording(recording, 3);
@@ -246,7 +246,7 @@ describe('import', () => {
     expect(contentDigest(data)).toBe(before);
   });
 
-  test('SIGINT stops at the end of a batch, keeps what is counted as stored, and the same command goes on', async () => {
+  test('SIGINT stops after a batch and keeps the records counted as stored; the same command imports the rest', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'light.ndjson');
     writeLightRecording(path, 400_000);
@@ -270,7 +270,7 @@ describe('import', () => {
     expect(rest.total.stored).toBe(400_001 - stopped.total.stored);
   });
 
-  test('a pipe that nothing comes from ends with SIGINT too', async () => {
+  test('SIGINT also stops an import that waits for a pipe', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     const rejects = join(directory.path, 'rejects.ndjson');
@@ -289,7 +289,7 @@ describe('import', () => {
     expect(report.total).toMatchObject({ read: 3, stored: 2, rejected: 1 });
   });
 
-  test('a pace that is none is a usage error', async () => {
+  test('an unknown value of --every is a usage error', async () => {
     const { code, stderr } = await runExecutable(['import', '-', '--every', 'often'], { stdin: '' });
     expect(code).toBe(2);
     expect(stderr).toContain('100ms');
@@ -313,7 +313,7 @@ interface Snapshot {
 }
 
 describe('import while a server is running', () => {
-  test('pages walked meanwhile hold every record that was there exactly once, in order', async () => {
+  test('pages that are read during the import have every earlier record exactly once, in order', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     const base = join(directory.path, 'base.ndjson');

@@ -53,7 +53,7 @@ describe('key', () => {
     expect(stderr).not.toMatch(KEY);
   });
 
-  test('create keeps what was asked for, and list says it without the key', async () => {
+  test('create stores its options, and list shows them without the key', async () => {
     using directory = temporaryDirectory();
     const { run, json } = commandsOn(directory.path);
     const asked = ['--tier', 'enterprise', '--account', 'desk@example.com', '--name', 'back tests', '--rpm', '5000'];
@@ -141,7 +141,7 @@ describe('key', () => {
     expect(stderr).toContain(reason);
   });
 
-  test('an account may hold many keys, each its own', async () => {
+  test('an account may have many keys', async () => {
     using directory = temporaryDirectory();
     const { run, json } = commandsOn(directory.path);
     const keys = new Set<string>();
@@ -152,7 +152,7 @@ describe('key', () => {
     expect(new Set(listed.map((key) => key.account))).toEqual(new Set(['owner@localhost']));
   });
 
-  test('first commands that race for one new data directory all succeed', async () => {
+  test('several first commands on one new data directory all succeed', async () => {
     using directory = temporaryDirectory();
     const data = `${directory.path}/new`;
     const { run, json } = commandsOn(data);
@@ -226,7 +226,7 @@ describe('tier', () => {
     ],
   ];
 
-  test.each(changes)('set starter %j changes that and nothing else', async (args, change) => {
+  test.each(changes)('set starter %j changes only that', async (args, change) => {
     using directory = temporaryDirectory();
     const { run, json } = commandsOn(directory.path);
     await run('key', 'create', '--tier', 'free');

@@ -35,14 +35,14 @@ test('draining waits for an answer that is not complete', async () => {
   listening.stop();
 });
 
-test('an address that is taken is an error', async () => {
+test('an address that is in use is an error', async () => {
   const first = new Listener(new Elysia(), WHERE);
   const second = () => new Listener(new Elysia(), { ...WHERE, port: first.port });
   expect(second).toThrow('another program listens on it');
   first.stop();
 });
 
-test('connections on which nothing happens are closed: silent ones, with half a request, and between two', async () => {
+test('idle connections are closed: before a request, within one, and between two', async () => {
   const listening = new Listener(new Elysia().get('/', 'here'), { ...WHERE, idleSeconds: 1 });
   const answers = await Promise.all(
     ['', 'GET / HTTP/1.1\r\nHost: local', 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'].map(async (sent) => {

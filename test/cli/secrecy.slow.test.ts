@@ -210,7 +210,7 @@ test('the search finds a key where there is one', () => {
   expect(betrays(Buffer.from(`${key.slice(0, PUBLIC_CHARS)}…`), key)).toBe(false);
 });
 
-test('whatever is wrong with a key, the gate digests it and looks it up as often as any other', async () => {
+test('an invalid key is hashed and looked up as often as a valid one', async () => {
   using held = temporaryArchive();
   const { database, tiers } = held.archive;
   const secret = KeySecret.open(held.path, () => false);

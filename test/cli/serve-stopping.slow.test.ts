@@ -99,7 +99,7 @@ async function saidToStop(server: Child): Promise<void> {
   while (!server.stderr().includes(WAITING)) await Bun.sleep(POLL_MS);
 }
 
-test('an export under way is sent whole, idle connections are closed, and nobody is taken in', async () => {
+test('an export under way is sent completely, idle connections are closed, and new ones are refused', async () => {
   const { server, origin } = await serve();
   await using _ = server;
   const authorization = `Authorization: Bearer ${key}`;
@@ -123,7 +123,7 @@ test('an export under way is sent whole, idle connections are closed, and nobody
   expect(server.stderr()).toBe(WAITING);
 });
 
-test('a request that had begun is answered, and /readyz says that this server is going', async () => {
+test('a request that had begun is answered, and /readyz says that the server is stopping', async () => {
   const { server, origin } = await serve();
   await using _ = server;
   const begun = new Connection(origin).send('GET /readyz HTTP/1.1\r\nHost: localhost\r\n');
@@ -137,7 +137,7 @@ test('a request that had begun is answered, and /readyz says that this server is
   expect(await server.exited).toBe(0);
 });
 
-test('a reader that takes nothing keeps it for --drain-seconds and no longer', async () => {
+test('a reader that takes nothing delays the end by --drain-seconds at most', async () => {
   const { server, origin } = await serve('--drain-seconds', '1');
   await using _ = server;
   const stuck = new Connection(origin).ask(EXPORT, `Authorization: Bearer ${key}`);

@@ -15,7 +15,7 @@ function get(origin: string, path: string, key: string): Promise<Response> {
 }
 
 describe('a second server', () => {
-  test('on the same data exits with 4 and names the directory, however it is spelled', async () => {
+  test('on the same data exits with 4 and names the directory, for every spelling of its path', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     await using server = await startServer(data);
@@ -55,7 +55,7 @@ describe('a second server', () => {
 });
 
 describe('serve', () => {
-  test('makes a data directory that is missing, and says where it serves', async () => {
+  test('creates a missing data directory and prints its address', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'a', 'b');
     await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', data]);
@@ -154,7 +154,7 @@ describe('stopping', () => {
     },
   );
 
-  test('connections that only stand open do not keep it', async () => {
+  test('idle connections do not delay the end', async () => {
     using directory = temporaryDirectory();
     await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', directory.path]);
     const [, origin] = await server.said(LISTENING);
@@ -167,7 +167,7 @@ describe('stopping', () => {
     idle.destroy();
   });
 
-  test('a reader of its messages that has gone does not keep it from stopping in order', async () => {
+  test('it stops in order also when nothing reads its messages any more', async () => {
     using directory = temporaryDirectory();
     const server = Bun.spawn([EXECUTABLE, 'serve', '--json', '--port', '0', '--data', directory.path], {
       stdin: 'ignore',
@@ -183,7 +183,7 @@ describe('stopping', () => {
   });
 });
 
-test('a restarted server counts afresh', async () => {
+test('a restarted server starts to count again', async () => {
   using directory = temporaryDirectory();
   const { key } = await issueKey(directory.path, 'free', 1);
   for (let start = 0; start < 2; start += 1) {
@@ -240,7 +240,7 @@ describe('permissions', () => {
     },
   );
 
-  test('a data directory that was made by hand keeps its mode, its files are for the owner alone', async () => {
+  test('a data directory that a user created keeps its mode, and only the owner can read its files', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     mkdirSync(data);

@@ -173,7 +173,7 @@ describe('failures', () => {
     expect(finished.stderr).toContain("there is no key 'key_nobody'");
   });
 
-  test('a path that does not exist is named, and no data directory is made for it', async () => {
+  test('a path that does not exist is named, and no data directory is created', async () => {
     using directory = temporaryDirectory();
     const finished = await runExecutable(['import', 'nowhere.ndjson', '--data', 'data'], { cwd: directory.path });
     expect(finished.code).toBe(1);
@@ -194,7 +194,7 @@ describe('failures', () => {
     },
   );
 
-  test('an address that is not of this machine is a failure that names it', async () => {
+  test('an address of another machine is a failure that names it', async () => {
     using directory = temporaryDirectory();
     const args = ['serve', '--data', directory.path, '--host', '203.0.113.1', '--port', '0'];
     const finished = await runExecutable(args);
@@ -261,7 +261,7 @@ describe('version and openapi', () => {
     expect((await runExecutable(['version'])).stdout).toStartWith(`${stdout.trim()} (`);
   });
 
-  test('they need no data directory and leave none behind', async () => {
+  test('they need no data directory and create none', async () => {
     using directory = temporaryDirectory();
     await runExecutable(['version'], { cwd: directory.path });
     await runExecutable(['openapi'], { cwd: directory.path });
@@ -270,7 +270,7 @@ describe('version and openapi', () => {
 });
 
 describe('standard output', () => {
-  test('a reader that takes its time gets every byte of an output larger than a pipe', async () => {
+  test('a slow reader gets every byte of an output larger than a pipe', async () => {
     const whole = (await runExecutable(['openapi'])).stdout;
     // More than a pipe holds, or this says nothing.
     expect(whole.length).toBeGreaterThan(65_536);
@@ -304,7 +304,7 @@ describe('working directory', () => {
     'package.json': '{"name":"planted","main":"planted.ts","imports":{"#*":"./planted.ts"}',
   };
 
-  test('nothing that was planted in it is loaded', async () => {
+  test('no configuration file in it is loaded', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     for (const [name, content] of Object.entries(planted)) await Bun.write(join(cwd, name), content);
@@ -315,7 +315,7 @@ describe('working directory', () => {
     expect(readdirSync(cwd).sort()).toEqual([...Object.keys(planted), 'bookreel-data'].sort());
   });
 
-  test('one that is empty and read-only will do, with the data elsewhere', async () => {
+  test('it may be empty and read-only when the data is elsewhere', async () => {
     using directory = temporaryDirectory();
     const cwd = join(directory.path, 'read-only');
     mkdirSync(cwd, { mode: 0o555 });

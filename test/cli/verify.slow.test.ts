@@ -35,7 +35,7 @@ function change(path: string, sql: string): void {
 }
 
 describe('verify', () => {
-  test('of the seeded archive finds nothing wrong, and prints a line a market that lacks something', async () => {
+  test('of the seeded archive finds no problem, and prints a line for each market with a weakness', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     await runExecutable(['seed', '--data', data]);
@@ -49,7 +49,7 @@ describe('verify', () => {
     expect(lines.filter((line) => /^simulated-\S+ +up \d+, down \d+ +0 +\S/.test(line)).length).toBeGreaterThan(40);
   });
 
-  test('as JSON says the same of every market, and in one document', async () => {
+  test('as JSON has the same for every market, in one document', async () => {
     using held = await lightArchive(300);
     const { code, stdout, stderr } = await verify(held.data, '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -95,7 +95,7 @@ describe('verify', () => {
     );
   });
 
-  test('names a segment of which one byte was changed, and ends with exit code 3', async () => {
+  test('names a segment with one changed byte, and ends with exit code 3', async () => {
     using held = await lightArchive(300);
     change(
       held.path,
@@ -131,7 +131,7 @@ describe('verify', () => {
     }
   });
 
-  test('misses the key secret when there are keys', async () => {
+  test('reports a missing key secret when there are keys', async () => {
     using held = await lightArchive(3);
     await runExecutable(['key', 'create', '--tier', 'free', '--data', held.data]);
     rmSync(join(held.data, 'key-secret'));
@@ -153,7 +153,7 @@ describe('verify', () => {
     expect((await fetch(`${server.origin}/readyz`)).status).toBe(200);
   });
 
-  test('with --market reads what is named, and names what nobody has', async () => {
+  test('with --market reads only the named markets, and refuses unknown names', async () => {
     using held = await lightArchive(30);
     const named = JSON.parse(
       (await verify(held.data, '--json', '--market', LIGHT_MARKET.slug, '--market', LIGHT_CONDITION_ID)).stdout,
@@ -175,7 +175,7 @@ describe('verify', () => {
     },
   );
 
-  test('refuses what another bookreel wrote, and what is not an archive of ours', async () => {
+  test('refuses an archive of another version, and other files', async () => {
     using held = await lightArchive(3);
     for (const version of [3, 99]) {
       change(held.path, `PRAGMA user_version = ${version}`);
