@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { DomainError } from '../domain/errors.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface ListenOptions {
   readonly host: string;
@@ -141,6 +142,12 @@ function areFilesFree(): boolean {
 /** Whether only processes of this machine can connect to this host. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** Names the manual's page about proxies if other machines can connect to `host`. */
+export function mentionProxy({ err }: Terminal, host: string): void {
+  if (isLoopback(host)) return;
+  err(`Other machines may connect to ${host}: 'bookreel manual public' shows how to put a TLS proxy before it.\n`);
 }
 
 /** The origin under which clients of this machine reach a service that listens on `host`. */

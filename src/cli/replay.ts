@@ -6,7 +6,7 @@ import { Sockets } from '../http/replay/socket.ts';
 import { bookAt } from '../replay/market-state.ts';
 import type { Replay } from '../replay/replay.ts';
 import { Replays } from '../replay/replays.ts';
-import { isLoopback, Listener, originOf } from './listening.ts';
+import { isLoopback, Listener, mentionProxy, originOf } from './listening.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
 import { steeringCommands } from './replay-steering.ts';
 import { type EdgeOptions, edgeOf } from './serve.ts';
@@ -86,6 +86,7 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
     const { host, port } = options;
     const bounds = { idleSeconds: IDLE_SECONDS, bodyBytesMax: BODY_BYTES_MAX };
     const listening = new Listener(app, { host, port, ...bounds, say: logError });
+    mentionProxy(terminal, options.host);
     announce(terminal, options, originOf(options.host, listening.port), replays, replay);
     if (options.paused !== true) replay.clock.resume();
     await first;

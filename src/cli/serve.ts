@@ -8,7 +8,7 @@ import type { Archive } from '../store/archive.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { createKey } from './key.ts';
-import { Listener, originOf } from './listening.ts';
+import { Listener, mentionProxy, originOf } from './listening.ts';
 import { logDescriptor } from './log-descriptor.ts';
 import { seed } from './seed.ts';
 import { stopSignals } from './stop-signals.ts';
@@ -95,6 +95,7 @@ async function listenUntilStopped(
   });
   const { first, second } = stopSignals();
   const listening = new Listener(app, { ...options, say: logError });
+  mentionProxy(terminal, options.host);
   announce(terminal, options, originOf(options.host, listening.port), demoKey);
   await first;
   draining = true;
