@@ -18,10 +18,13 @@ export class RawSocket {
     this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
   }
 
-  /** Asks for a socket at `url` with headers of its own choice; throws the status line of what is no 101. */
-  static async open(url: string, headers: readonly string[] = []): Promise<RawSocket> {
+  /**
+   * Opens a socket at `url` with headers of its own choice, on the connection `over` if there is one. Throws the status line of an
+   * answer other than 101.
+   */
+  static async open(url: string, headers: readonly string[] = [], over?: Socket): Promise<RawSocket> {
     const { hostname, port, host, pathname, search } = new URL(url);
-    const raw = new RawSocket(connect(Number(port), hostname));
+    const raw = new RawSocket(over ?? connect(Number(port), hostname));
     const own = headers.some((header) => /^host:/i.test(header)) ? [] : [`Host: ${host}`];
     const key = `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`;
     const upgrade = ['Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13', key];
