@@ -1,4 +1,4 @@
-# Bun comes pinned from package.json: nothing but Node with npm (or any Bun), make and git is needed.
+# package.json pins Bun. You need only Node with npm (or any Bun), make and git.
 BUN_VERSION := $(shell sed -n 's/.*"bun": "\(.*\)".*/\1/p' package.json)
 BUN := node_modules/.bin/bun
 BINARY := dist/bookreel
@@ -6,13 +6,13 @@ DATA ?= bookreel-data
 HOST ?= 127.0.0.1
 PORT ?= 8080
 TEST_TIMEOUT_MS := 120000
-# `bun test` leaves out what bunfig.toml names; an option in its place names what is left out instead of that.
+# The option replaces the patterns in bunfig.toml.
 TEST := $(BUN) test --timeout $(TEST_TIMEOUT_MS) --path-ignore-patterns
 CAMPAIGNS := '**/*.campaign.test.ts'
-# How long each file took: the slowest begin the next run.
+# Times of each file: the next run begins with the slowest.
 TIMINGS := --timings dist/test-timings.json --update-timings
 
-# --minify-identifiers would switch the router's own checks off; .env and bunfig.toml of a working directory are not ours.
+# --minify-identifiers would disable the router's own checks. The executable must not read .env or bunfig.toml of its directory.
 BUILD_FLAGS := --compile --bytecode --format=esm --minify-whitespace --minify-syntax --no-compile-autoload-dotenv --no-compile-autoload-bunfig
 
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
@@ -29,7 +29,7 @@ node_modules/.installed: package.json bun.lock bunfig.toml $(wildcard .patches/*
 	else npx --yes bun@$(BUN_VERSION) install --frozen-lockfile; fi
 	@touch $@
 
-install: node_modules/.installed ## install the pinned dependencies, Bun among them
+install: node_modules/.installed ## install the pinned dependencies, including Bun
 
 $(BINARY): node_modules/.installed $(SOURCES) package.json tsconfig.json
 	$(BUN) build $(BUILD_FLAGS) src/main.ts --outfile $@
@@ -54,58 +54,58 @@ $(TARDIS_CLIENT): node_modules/.installed test/tardis-client/package.json test/t
 
 build: $(BINARY) ## compile the executable to dist/bookreel
 
-run: build ## seed the fixtures, serve on 127.0.0.1:8080, print a curl line that works
+run: build ## import the fixtures, serve on 127.0.0.1:8080, and print a curl command
 	@exec $(BINARY) serve --demo --data $(DATA) --host $(HOST) --port $(PORT)
 
-test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run every test, quick and slow; TESTS=cli/export names some (quick ones: bun test)
+test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run all tests, quick and slow; TESTS=cli/export selects some (quick ones only: bun test)
 	$(TEST) $(CAMPAIGNS) --parallel=3 $(if $(TESTS),,$(TIMINGS)) $(TESTS)
 
-campaign: build ## kill, starve and besiege the executable for some minutes: a bounded part of crash, fault and judge; TESTS=…
+campaign: build ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some
 	$(TEST) '' --parallel=2 $(or $(TESTS),campaign.test)
 
-check: install $(JUDGES) ## check format, lint, layers, types, dead code, and the API documents with Redocly and Spectral
+check: install $(JUDGES) ## check format, lint, imports, types, dead code, and the API documents with Redocly and Spectral
 	$(BUN) run check
 	$(BUN) src/main.ts openapi >test/judges/node_modules/openapi.json
 	$(BUN) src/main.ts openapi --replay >test/judges/node_modules/openapi-replay.json
 	cd test/judges && REDOCLY_TELEMETRY=off $(abspath $(BUN)) node_modules/.bin/redocly lint --config redocly.yaml node_modules/openapi.json node_modules/openapi-replay.json
 	cd test/judges && $(abspath $(BUN)) node_modules/.bin/spectral lint --ruleset spectral.yaml --fail-severity hint node_modules/openapi.json node_modules/openapi-replay.json
 
-format: install ## format and fix what can be fixed
+format: install ## format the files and apply safe fixes
 	$(BUN) run format
 
-fixtures: install ## make the simulated recordings again
+fixtures: install ## generate the simulated recordings again
 	$(BUN) fixtures/simulate.ts
 
-examples: install ## ask again what the examples of the API document ask, and keep the answers
+examples: install ## record the example responses of the API document again
 	$(BUN) test/http/record-examples.ts
 	$(BUN) node_modules/.bin/biome format --write src/http/docs/openapi-examples.json
 
-bench: build ## measure beside nginx, Fastify, PostgreSQL and DuckDB, and write test/bench/RESULTS.md
+bench: build ## compare with nginx, Fastify, PostgreSQL and DuckDB, and write test/bench/RESULTS.md
 	$(BUN) test/bench/run.ts
 
-compare: build ## measure the build BEFORE=path and this one in turns, and print what changed
+compare: build ## measure the build BEFORE=path and this one alternately, and print the differences
 	$(BUN) test/bench/compare.ts $(BEFORE)
 
-judge: build $(JUDGES) ## let outside judges, properties and REQUESTS=100000 bad requests at the executable; SEED=… makes a run again
+judge: build $(JUDGES) ## test the executable with Specmatic, Prism, properties and REQUESTS=100000 bad requests; SEED=… repeats a run
 	$(BUN) test/judges/run.ts
 
 contract: export CONTRACT_URL := $(value URL)
 contract: export CONTRACT_ADMIN := $(value ADMIN)
-contract: build ## hold the service at URL=http… against the contract, with ADMIN='bookreel --data DIR' or KEY_FREE=… to KEY_ENTERPRISE=…
+contract: build ## run the contract suite, on the service at URL=http… if given, with ADMIN='bookreel --data DIR' or KEY_FREE=… to KEY_ENTERPRISE=…
 	$(TEST) $(CAMPAIGNS) $(if $(URL),test/contract/deployment.,test/contract)
 
-fault: build ## do to the executable what machines do (no files, no disk, no database, other times), and write test/fault/RESULTS.md
+fault: build ## run the executable without files, disk, database or correct time, and write test/fault/RESULTS.md
 	$(BUN) test/fault/run.ts
 
 MINUTES ?= 20
-soak: build ## load the executable for MINUTES=20 at half of what it can do, and write test/soak/RESULTS.md
+soak: build ## load the executable for MINUTES=20 at half its capacity, and write test/soak/RESULTS.md
 	SOAK_MINUTES=$(MINUTES) $(BUN) test/soak/run.ts
 
-pace: build ## measure how fast and how evenly a replay is told, and write test/bench/replay/RESULTS.md
+pace: build ## measure the speed and timing of a replay, and write test/bench/replay/RESULTS.md
 	$(BUN) test/bench/replay/run.ts
 
 crash: build ## kill 1,000 imports at random moments (CRASH_KILLS), and write test/crash/RESULTS.md
 	$(BUN) test/crash/run.ts
 
-clean: ## remove what was built and installed
+clean: ## remove everything that was built or installed
 	rm -rf dist node_modules test/bench/contenders/node_modules test/judges/node_modules test/venue-client/node_modules test/tardis-client/node_modules
