@@ -20,7 +20,7 @@ const OPENING = [
   ['tier', 'list'],
 ] as const;
 
-/** Exit code 1, nothing on stdout, and one sentence that holds `reason`. */
+/** Expects exit code 1, nothing on stdout, and one sentence that contains `reason`. */
 function expectFailure({ code, stdout, stderr }: Finished, reason: string): void {
   expect(stderr).toContain(reason);
   expect(stderr).not.toContain('defect');
@@ -28,7 +28,7 @@ function expectFailure({ code, stdout, stderr }: Finished, reason: string): void
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
 }
 
-/** A working directory with a recording and, in `data`, an archive of it that has a key. */
+/** A working directory with a recording, and in `data` an archive with that recording and a key. */
 async function workingDirectory(): Promise<Disposable & { readonly path: string; readonly data: string }> {
   const directory = temporaryDirectory();
   writeLightRecording(join(directory.path, 'light.ndjson'), 3000);
@@ -42,7 +42,7 @@ async function workingDirectory(): Promise<Disposable & { readonly path: string;
   };
 }
 
-describe('a recording that ends before its time', () => {
+describe('a recording that was cut off', () => {
   const SNAPSHOTS = 30_000;
   const whole = lightNdjson(SNAPSHOTS);
 
@@ -50,7 +50,7 @@ describe('a recording that ends before its time', () => {
     ['.gz', gzipSync(whole)],
     ['.zst', zstdCompressSync(whole)],
   ])(
-    '%s: what comes before the end is stored, the report says so, the whole file adds the rest',
+    '%s: the records before the cut are stored and reported, and the whole file adds the rest',
     async (suffix, packed) => {
       using directory = temporaryDirectory();
       const cwd = directory.path;
@@ -72,7 +72,7 @@ describe('a recording that ends before its time', () => {
         expect(stored).toBeGreaterThan(0);
         expect(stored).toBeLessThan(SNAPSHOTS);
         expect(cut.stdout).toContain(`${stored + 1} stored`);
-        // A beginning of the input: as many as there is time between the first and the last.
+        // The stored snapshots are the first ones: snapshots are 10 ms apart.
         expect(Math.max(...books.map(({ lastMs }) => lastMs))).toBe(LIGHT_START_MS + (stored - 1) * 10);
         writeFileSync(join(cwd, name), packed);
         const complete = await runExecutable(['import', name, '--data', 'data'], { cwd });
@@ -85,7 +85,7 @@ describe('a recording that ends before its time', () => {
   test.each([
     ['.gz', gzipSync(whole)],
     ['.zst', zstdCompressSync(whole, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })],
-  ])('%s with a wrong byte in its middle is found out', async (suffix, packed) => {
+  ])('%s with a wrong byte in the middle is reported as damaged', async (suffix, packed) => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     const name = `garbled.ndjson${suffix}`;
@@ -98,7 +98,7 @@ describe('a recording that ends before its time', () => {
     expect(storedIn(join(cwd, 'data')).integrity).toBe('ok');
   });
 
-  test('the files after a damaged one are read all the same', async () => {
+  test('the files after a damaged one are still imported', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     const packed = gzipSync(lightNdjson(100));
@@ -118,7 +118,10 @@ describe('a recording that ends before its time', () => {
 describe('a Parquet recording', () => {
   test.each([
     ['only its first four bytes', Buffer.from('PAR1')],
-    ['nonsense between its marks', Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(500, 7), Buffer.from('PAR1')])],
+    [
+      'random bytes between its magic numbers',
+      Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(500, 7), Buffer.from('PAR1')]),
+    ],
     ['a footer longer than itself', Buffer.from('PAR1....\xff\xff\xff\x7fPAR1', 'latin1')],
   ])('that is %s is damaged, and the exit code is 1', async (_, bytes) => {
     using directory = temporaryDirectory();
@@ -143,7 +146,7 @@ describe('a Parquet recording', () => {
       return await runExecutable(['import', 'books.parquet', '--data', 'data'], { cwd });
     }
 
-    test('imports as it is', async () => {
+    test('is imported without changes', async () => {
       const { code, stderr } = await importChanged((bytes) => bytes);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     });
@@ -155,7 +158,7 @@ describe('a Parquet recording', () => {
       expect(stderr).not.toContain('defect');
     });
 
-    test('whose pages are overwritten, its footer intact, does not pass, and nothing breaks', async () => {
+    test('whose pages are overwritten but not its footer is refused, and the process does not crash', async () => {
       const { code, stderr } = await importChanged((bytes) => {
         const footerBytes = bytes.readUInt32LE(bytes.length - 8);
         return bytes.fill(0x5a, 1000, bytes.length - 8 - footerBytes);
@@ -165,7 +168,7 @@ describe('a Parquet recording', () => {
       expect(stderr).not.toContain('defect');
     });
 
-    test('without the column raw_data is not a recording in a known format', async () => {
+    test('without the column raw_data is an unknown format', async () => {
       const { code, stderr } = await importChanged((bytes) =>
         Buffer.from(bytes.toString('latin1').replaceAll('raw_data', 'row_data'), 'latin1'),
       );
@@ -175,9 +178,9 @@ describe('a Parquet recording', () => {
   });
 });
 
-describe('a recording that may not be read', () => {
+describe('a recording without read permission', () => {
   test.skipIf(ORDINARY_USER === undefined)(
-    'is refused in one sentence when it is named, be it a file or a directory (needs an ordinary user)',
+    'is refused in one sentence, whether a file or a directory (needs an ordinary user)',
     async () => {
       using directory = temporaryDirectory();
       const cwd = directory.path;
@@ -227,12 +230,12 @@ describe('a data directory', () => {
     ],
     ["another program's mark", withPragma('PRAGMA application_id = 1234'), 'belongs to another program'],
     [
-      'a letter in place of the database',
+      'a text file in place of the database',
       (path) => writeFileSync(path, 'To whom it may concern, '.repeat(1000)),
       'is not a SQLite database',
     ],
     ['damaged pages', overwritten, 'is damaged: restore it from a backup'],
-  ])('with %s is refused by every command, and stays as it is', async (_, change, reason) => {
+  ])('with %s is refused by every command, and does not change', async (_, change, reason) => {
     using directory = await workingDirectory();
     const path = join(directory.data, 'bookreel.db');
     change(path);
@@ -244,7 +247,7 @@ describe('a data directory', () => {
     }
   });
 
-  test('that lost its key secret says so as long as it has keys, and gets a new one when it has none', async () => {
+  test('without its key secret is refused if it has keys, and gets a new secret if it has none', async () => {
     using directory = await workingDirectory();
     const secret = join(directory.data, 'key-secret');
     rmSync(secret);
@@ -263,12 +266,12 @@ describe('a data directory', () => {
   });
 
   test.skipIf(ORDINARY_USER === undefined)(
-    'that may not be written, or not be looked into, is a failure that names it (needs an ordinary user)',
+    'without write or search permission is refused, with its name (needs an ordinary user)',
     async () => {
       using directory = await workingDirectory();
       const cwd = directory.path;
       chmodSync(cwd, 0o755);
-      // As a backup on a read-only medium has them: readable for all, writable for nobody.
+      // Like a backup on a read-only medium.
       const archive = join(cwd, 'archive');
       cpSync(directory.data, archive, { recursive: true });
       for (const name of readdirSync(archive)) chmodSync(join(archive, name), 0o444);

@@ -7,15 +7,15 @@ import { writeLightRecording } from '../support/light-recording.ts';
 
 const CALLS = 'fsync,fdatasync,write,pwrite64,writev,pwritev,sendto';
 
-/** One system call of a trace, or the half of one that another thread cut in two. */
+/** One system call of a trace, or half of one that another thread interrupted. */
 const CALL = /^(\d+)\s+(?:(\w+)\((\d+)<([^>]*)>|<\.\.\. (\w+) resumed>)/;
 
 interface Trace {
-  /** Data files that had been written and not been synced when standard output was written. */
+  /** Data files that were written but not synced before the output. */
   readonly unsynced: readonly string[];
   readonly writes: number;
   readonly syncs: number;
-  /** Whether the output was seen at all. */
+  /** Whether the output is in the trace. */
   readonly reported: boolean;
 }
 
@@ -38,7 +38,7 @@ function traceUntilOutput(cwd: string, args: readonly string[], output: string):
       unsynced.delete(syncing.get(thread) ?? '');
       syncs += 1;
     }
-    // The index of the write-ahead log is made anew after a crash: it need not be on disk.
+    // SQLite rebuilds the index of the write-ahead log after a crash, so it need not be on disk.
     if (!path.startsWith(join(cwd, 'data')) || path.endsWith('-shm')) continue;
     if (isSync && line.includes('<unfinished')) syncing.set(thread, path);
     else if (isSync) {
@@ -57,7 +57,7 @@ function canTrace(): boolean {
   return Bun.spawnSync(['strace', '-o', '/dev/null', 'true'], { stdout: 'ignore', stderr: 'ignore' }).exitCode === 0;
 }
 
-describe.skipIf(!canTrace())('what was said is on disk (needs strace)', () => {
+describe.skipIf(!canTrace())('acknowledged data is on disk (needs strace)', () => {
   test('an import syncs every data file it wrote before it reports', () => {
     using directory = temporaryDirectory();
     writeLightRecording(join(directory.path, 'light.ndjson'), 20_000);

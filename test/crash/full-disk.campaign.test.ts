@@ -26,7 +26,7 @@ function expectFailure({ code, stdout, stderr }: Finished): void {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
 }
 
-/** An import that stops half way reports what it had stored before it says why. */
+/** An import that fails reports the number of stored records before the reason. */
 function expectStopped({ code, stdout, stderr }: Finished): void {
   expect(code).toBe(1);
   expect(stdout).toMatch(/^(?:\d+ records read .*\n(?:.+\n)*)?$/);
@@ -34,9 +34,9 @@ function expectStopped({ code, stdout, stderr }: Finished): void {
   expect(stderr.trimEnd().split('\n').at(-1)).toStartWith('bookreel: ');
 }
 
-describe('a disk that fills up', () => {
+describe('a full disk', () => {
   test.skipIf(!CAN_MOUNT)(
-    'ends an import with the advice to free space, keeps what was committed, and more space completes it (needs to mount a tmpfs)',
+    'ends an import with the advice to free space; committed records stay, and with more space another import completes (needs to mount a tmpfs)',
     async () => {
       using directory = temporaryDirectory();
       const cwd = directory.path;
@@ -54,7 +54,7 @@ describe('a disk that fills up', () => {
       expect(kept).toBeLessThan(RECORDS);
       const again = await runExecutable(importing, { cwd });
       expect(again.code).toBe(0);
-      // An import that takes long says how far it is, and nothing else.
+      // A long import prints its progress, and nothing else.
       expect(again.stderr).toMatch(/^(?:\d+ % of .*\n)*$/);
       expect(again.stdout).toContain(`${RECORDS - kept} stored, ${kept} duplicate`);
       expect(recordsIn(data)).toBe(RECORDS);
@@ -62,7 +62,7 @@ describe('a disk that fills up', () => {
   );
 
   test.skipIf(!CAN_MOUNT)(
-    'gives every command the same advice, however early it comes (needs to mount a tmpfs)',
+    'makes every command print the same advice, however early it fails (needs to mount a tmpfs)',
     async () => {
       using directory = temporaryDirectory();
       const cwd = directory.path;
@@ -84,7 +84,7 @@ describe('a disk that fills up', () => {
     },
   );
 
-  test('a limit on the size of files ends an import likewise, and without the limit it completes', async () => {
+  test('a limit on file sizes ends an import in the same way, and without the limit it completes', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     writeLightRecording(join(cwd, 'light.ndjson'), SNAPSHOTS);
@@ -106,7 +106,7 @@ describe('a disk that fills up', () => {
 
 const EARLY_SNAPSHOTS = 2000;
 
-/** An archive with the recording's first snapshots and a server on it, which somebody asks for them without a pause. */
+/** An archive with the recording's first snapshots, a server, and a client that requests them without a pause. */
 async function askedServer(cwd: string, data: string) {
   writeLightRecording(join(cwd, 'early.ndjson'), EARLY_SNAPSHOTS);
   expect((await runExecutable(['import', 'early.ndjson', '--data', data], { cwd })).code).toBe(0);
@@ -128,7 +128,7 @@ async function askedServer(cwd: string, data: string) {
   })();
   return {
     ask,
-    /** Ends the asking: every question has got its answer. */
+    /** Stops the client. Every request has its answer then. */
     expectAllAnswered: async () => {
       asking = false;
       await reader;
@@ -154,9 +154,9 @@ async function expectClean(data: string): Promise<void> {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 }
 
-describe('a server whose disk fails while something is imported', () => {
+describe('a server whose disk fails during an import', () => {
   test.skipIf(!CAN_MOUNT)(
-    'goes on reading when the disk is full, and serves the rest once there is space (needs to mount a tmpfs)',
+    'continues to serve when the disk is full, and serves the rest after an import with more space (needs to mount a tmpfs)',
     async () => {
       using directory = temporaryDirectory();
       const cwd = directory.path;
@@ -181,7 +181,7 @@ describe('a server whose disk fails while something is imported', () => {
   );
 
   test.skipIf(!CAN_FAIL)(
-    'goes on reading when the file system becomes read-only, and all is sound once it is repaired (needs to mount an ext4)',
+    'continues to serve when the file system becomes read-only, and the archive is sound after the repair (needs to mount an ext4)',
     async () => {
       using directory = temporaryDirectory();
       const cwd = directory.path;
@@ -213,12 +213,12 @@ describe('a server whose disk fails while something is imported', () => {
   );
 });
 
-/** As recordsIn, for an archive that somebody is writing to. */
+/** Like recordsIn, for an archive that is being written. */
 function recordsWithin(data: string): number {
   try {
     return recordsIn(data);
   } catch {
-    // In use just now.
+    // Another process has the lock.
     return 0;
   }
 }

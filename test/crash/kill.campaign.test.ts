@@ -10,25 +10,25 @@ import { gatherRealRecordings, HAS_REAL_RECORDINGS } from './real-recording.ts';
 const SEED = 20_260_416;
 const SNAPSHOTS = 20_000;
 const PARQUET_FILES = 30;
-/** Of 50 in all. */
+/** 50 kills in total. */
 const KILLS_OF_REAL = HAS_REAL_RECORDINGS ? 8 : 0;
 const KILLS = 50 - KILLS_OF_REAL;
 
 describe('kill -9 of an import', () => {
-  test(`leaves whole batches with all that was reported, ${KILLS} times, and running it again completes it`, async () => {
+  test(`leaves complete batches with every reported record, ${KILLS} times, and another import completes the archive`, async () => {
     using directory = temporaryDirectory();
     const recording = join(directory.path, 'light.ndjson');
     writeLightRecording(recording, SNAPSHOTS);
     const whole = await wholeImport(recording);
-    // A record of the own format each: ids are given as they come.
+    // Records of bookreel's own format get their ids in their order.
     expect([...whole.edges.keys()]).toEqual(edgesOf(SNAPSHOTS));
     const tally = noKills();
     await killImports({ whole, kills: KILLS, seed: SEED, restartEvery: 10 }, tally);
-    expectTelling(tally);
+    expectUsefulKills(tally);
   }, 240_000);
 
   test.skipIf(!HAS_REAL_RECORDINGS)(
-    `leaves the same of real Parquet and WebSocket frames, ${KILLS_OF_REAL} times (needs the real recordings)`,
+    `does so with real Parquet files and WebSocket frames, ${KILLS_OF_REAL} times (needs the real recordings)`,
     async () => {
       using directory = temporaryDirectory();
       const recording = join(directory.path, 'recording');
@@ -36,28 +36,28 @@ describe('kill -9 of an import', () => {
       const whole = await wholeImport(recording);
       const tally = noKills();
       await killImports({ whole, kills: KILLS_OF_REAL, seed: SEED, restartEvery: 4 }, tally);
-      expectTelling(tally);
+      expectUsefulKills(tally);
     },
     240_000,
   );
 });
 
-/** The ids given out after each batch of a market and `snapshots` snapshots. */
+/** The highest id after each batch, for a market and `snapshots` snapshots. */
 function edgesOf(snapshots: number): number[] {
   const edges = [0];
   for (let records = BATCH_RECORDS; records <= snapshots; records += BATCH_RECORDS) edges.push(records - 1);
   return [...edges, snapshots];
 }
 
-/** Or the kills came too early or too late to say anything. */
-function expectTelling({ kills, interrupted, completed, restartsMs }: KillTally): void {
+/** Fails if most kills came before the first batch or after the last one. */
+function expectUsefulKills({ kills, interrupted, completed, restartsMs }: KillTally): void {
   expect(interrupted).toBeGreaterThanOrEqual(kills / 4);
   expect(completed).toBeGreaterThan(0);
   expect(restartsMs.length).toBeGreaterThan(0);
 }
 
 describe('kill -9 of a server', () => {
-  test('gives its data directory back at once', async () => {
+  test('releases its data directory at once', async () => {
     using directory = temporaryDirectory();
     const serve = ['serve', '--port', '0', '--data', directory.path];
     for (let round = 0; round < 3; round += 1) {
@@ -69,7 +69,7 @@ describe('kill -9 of a server', () => {
     expect((await fetch(`${last.origin}/readyz`)).status).toBe(200);
   });
 
-  test('keys made meanwhile are there afterwards', async () => {
+  test('keeps the keys that were created while it ran', async () => {
     using directory = temporaryDirectory();
     await using server = await startServer(directory.path);
     const create = ['key', 'create', '--tier', 'pro', '--data', directory.path];

@@ -9,28 +9,28 @@ import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts
 import { randomsOf } from '../support/random-books.ts';
 import { type Stored, storedIn } from '../support/stored.ts';
 
-/** What an uninterrupted import of a recording leaves, and passes through. */
+/** The states and the result of an import that is not killed. */
 export interface WholeImport {
-  /** Where the recording lies; a file or a directory. */
+  /** Path of the recording, a file or a directory. */
   readonly recording: string;
-  /** Units that were stored at each edge of a batch, by the highest id that was given out by then; 0 at the start. */
+  /** Source items stored at each end of a batch, by the highest id then; 0 at the start. */
   readonly edges: ReadonlyMap<number, number>;
-  /** Records that have an id, as an export writes them. */
+  /** Records that have an id, as lines of an export. */
   readonly records: ReadonlyMap<number, string>;
-  /** Units that the recording is made of. */
+  /** Source items of the recording. */
   readonly units: number;
-  /** How long the executable takes for it. */
+  /** Duration of the executable's import. */
   readonly durationMs: number;
 }
 
 export interface KillTally {
-  /** Imports that were killed. */
+  /** Killed imports. */
   kills: number;
-  /** Of those, the ones that had stored something, and not everything. */
+  /** Of these, the imports that had stored a part. */
   interrupted: number;
-  /** Archives that were brought to completion after their kills. */
+  /** Archives that another import completed after their kills. */
   completed: number;
-  /** Records that were there after a kill and had to be, over all kills. */
+  /** Records that had to be stored after a kill, sum of all kills. */
   records: number;
   readonly restartsMs: number[];
 }
@@ -39,13 +39,13 @@ export interface KillPlan {
   readonly whole: WholeImport;
   readonly kills: number;
   readonly seed: number;
-  /** Starts a server after every so many kills. */
+  /** Number of kills between two starts of a server. */
   readonly restartEvery: number;
 }
 
-/** Beyond so many kills an import is let through to its end. */
+/** After this number of kills an import may complete. */
 const KILLS_PER_ARCHIVE_MAX = 8;
-/** Kills come up to so many times of what an import takes by itself. */
+/** Kills come within the import's own duration, multiplied by this. */
 const KILL_WITHIN = 1.2;
 const READ = /(\d+) records read/g;
 const STORED = /(\d+) stored/g;
@@ -55,7 +55,7 @@ export function noKills(): KillTally {
   return { kills: 0, interrupted: 0, completed: 0, records: 0, restartsMs: [] };
 }
 
-/** Imports a recording without disturbing it, in this process to see every batch, and by the executable for its time. */
+/** Imports a recording without a kill: in this process, to see every batch, and with the executable, to measure its duration. */
 export async function wholeImport(recording: string): Promise<WholeImport> {
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
@@ -81,8 +81,8 @@ export async function wholeImport(recording: string): Promise<WholeImport> {
 }
 
 /**
- * Kills imports at random moments of their life, again and again on the way to a complete archive, and checks after each
- * kill what was left. Throws when something is missing, half, or damaged.
+ * Kills imports at random moments until an archive is complete, and checks it after each kill. Throws if a record is missing, a
+ * batch is incomplete, or the archive is damaged.
  */
 export async function killImports(plan: KillPlan, tally: KillTally): Promise<void> {
   const random = randomsOf(plan.seed);
@@ -116,25 +116,25 @@ async function killOnTheWay(plan: KillPlan, tally: KillTally, data: string, rand
 }
 
 interface KilledImport {
-  /** False when it ended before its time came. */
+  /** False if it ended before the kill. */
   readonly killed: boolean;
-  /** The most that a progress line said is stored. */
+  /** The highest number of stored records in a progress line. */
   readonly reported: number;
 }
 
-/** Whether it is time to kill, by how long the import has been running and how much it said it has read. */
+/** Whether to kill now, by the import's running time and the progress it printed. */
 type Due = (elapsedMs: number, read: number) => boolean;
 
 function afterTime(share: number, { durationMs }: WholeImport): Due {
   return (elapsedMs) => elapsedMs >= share * KILL_WITHIN * durationMs;
 }
 
-/** Wherever a machine that has other things to do as well lets the import be by then. */
+/** After a time: the import's progress by then depends on the load of the machine. */
 function afterUnits(share: number, { units }: WholeImport): Due {
   return (_, read) => read >= share * units;
 }
 
-/** Runs an import on a terminal, where it says every 100 ms how far it is, and kills it. */
+/** Runs an import on a terminal, where it prints its progress every 100 ms, and kills it. */
 async function killImport(recording: string, data: string, due: Due): Promise<KilledImport> {
   let screen = '';
   const decoder = new TextDecoder();
@@ -151,15 +151,15 @@ async function killImport(recording: string, data: string, due: Due): Promise<Ki
   while (child.exitCode === null && !due(performance.now() - startedMs, mostOf(READ))) await Bun.sleep(1);
   child.kill('SIGKILL');
   await child.exited;
-  // What it wrote before the end may still be on its way through the terminal.
+  // Its last output may still be in the terminal's buffer.
   await Bun.sleep(20);
   child.terminal?.close();
   return { killed: child.signalCode === 'SIGKILL', reported: mostOf(STORED) };
 }
 
 /**
- * Checks what a killed import left: sound, whole batches, every record as it should be; these are compared unless the archive
- * ends where it did `before`. The highest id that was given out.
+ * Checks the archive after a kill: it is sound, its batches are complete, and its records are correct. Records are not compared
+ * if the archive has no more than `before`. Returns the highest id.
  */
 async function checked(data: string, { edges, records }: WholeImport, before: number): Promise<number> {
   const stored = storedOrNone(data);
@@ -167,7 +167,7 @@ async function checked(data: string, { edges, records }: WholeImport, before: nu
   assert.equal(stored.integrity, 'ok');
   const last = stored.givenIds.at(-1)?.last ?? 0;
   assert.deepEqual(stored.givenIds, last === 0 ? [] : [{ first: 1, last }]);
-  assert.ok(edges.has(last), `${last} records are stored, which no edge of a batch has`);
+  assert.ok(edges.has(last), `${last} records are stored, but no batch ends there`);
   const verified = await runExecutable(['verify', '--data', data]);
   assert.equal(verified.code, 0, `${verified.stdout}${verified.stderr}`);
   if (last === before) return last;
@@ -177,7 +177,7 @@ async function checked(data: string, { edges, records }: WholeImport, before: nu
   return last;
 }
 
-/** Undefined where the kill came before there were tables. */
+/** Undefined if the kill came before the tables were created. */
 function storedOrNone(data: string): Stored | undefined {
   if (!existsSync(join(data, 'bookreel.db'))) return undefined;
   try {
@@ -188,20 +188,20 @@ function storedOrNone(data: string): Stored | undefined {
   }
 }
 
-/** The records of an archive by their ids, each as a line of the export. */
+/** The records of an archive by id, each as a line of an export. */
 async function exported(data: string): Promise<Map<number, string>> {
   const { code, stdout, stderr } = await runExecutable(['export', '--data', data]);
   assert.equal(code, 0, stderr);
   const records = new Map<number, string>();
   for (const line of stdout.split('\n')) {
     const id = /^\{"type":"[a-zA-Z]+","id":"(\d+)"/.exec(line)?.[1];
-    // Markets and gaps have none.
+    // Markets and gaps have no id.
     if (id !== undefined) records.set(Number(id), String(Bun.hash(line)));
   }
   return records;
 }
 
-/** Starts a server on what a kill left, and measures the time to its first ready answer. */
+/** Starts a server on the archive after a kill. Returns the time until /readyz answers 200. */
 async function restart(data: string, tally: KillTally): Promise<void> {
   const startedMs = performance.now();
   await using server = await startServer(data);

@@ -6,7 +6,7 @@ const CAPTURE = realRecording('ws-capture-5m');
 
 export const HAS_REAL_RECORDINGS = REAL_BOOKS !== undefined && CAPTURE !== undefined;
 
-/** Puts a part of the real recordings into a directory: books of several markets from Parquet, and a capture of frames. */
+/** Copies a part of the real recordings into a directory: Parquet files of several markets' books, and a capture of frames. */
 export function gatherRealRecordings(directory: string, parquetFiles: number): void {
   const books = REAL_BOOKS!;
   mkdirSync(directory, { recursive: true });

@@ -7,12 +7,12 @@ import { type KillTally, killImports, noKills, wholeImport } from './killed-impo
 import { gatherRealRecordings, HAS_REAL_RECORDINGS } from './real-recording.ts';
 
 /**
- * The long run of the crash test: `make crash`. CRASH_KILLS says how many imports are killed, CRASH_SEED when. Writes
- * RESULTS.md next to this file, and ends with 1 when anything was wrong.
+ * The long run of the crash test: `make crash`. CRASH_KILLS is the number of imports to kill, CRASH_SEED decides the moments.
+ * Writes RESULTS.md next to this file. The exit code is 1 if a check failed.
  */
 const KILLS = Number(process.env.CRASH_KILLS ?? 1000);
 const SEED = Number(process.env.CRASH_SEED ?? 20_260_416);
-/** Imports that are killed at the same time, each on archives of its own. */
+/** Imports that run at the same time, each with its own archives. */
 const CHAINS = Math.min(2, cpus().length);
 const PARQUET_FILES = 30;
 const LIGHT_SNAPSHOTS = 50_000;
@@ -41,7 +41,7 @@ async function main(): Promise<number> {
         } catch (error) {
           failures.push(String(error instanceof Error ? error.message : error).slice(0, 500));
           console.error(failures.at(-1));
-          // The one whose check failed counts too.
+          // A kill whose check failed counts too.
           tally.kills += 1;
         }
       }
@@ -78,7 +78,7 @@ interface Circumstances {
   readonly batches: number;
   readonly importMs: number;
   readonly elapsedMs: number;
-  /** Processes that wanted a CPU, the mean of a minute each, ascending. */
+  /** Load averages of one minute, ascending. */
   readonly loads: readonly number[];
 }
 
@@ -93,28 +93,28 @@ async function resultsText(
   return `# kill -9 of imports
 
 ${await circumstances(`\`make crash\` (\`CRASH_KILLS=${KILLS} CRASH_SEED=${SEED} bun test/crash/run.ts\`)`, elapsedMs)}
-- recording: ${recorded}; ${records} records with an id in ${batches} batches, ${seconds(importMs)} s to import undisturbed
+- recording: ${recorded}; ${records} records with an id in ${batches} batches, ${seconds(importMs)} s for an import without kills
 - ${CHAINS} imports at a time; load average ${median(loads).toFixed(1)}, at most ${loads.at(-1)!.toFixed(1)}
 
-| what | |
+| figure | |
 | --- | ---: |
 | imports killed at a random moment | ${total.kills} |
-| of them, ones that had stored something and not everything | ${total.interrupted} |
-| archives brought to completion after their kills | ${total.completed} |
-| records that had to be there after a kill, over all kills | ${total.records} |
-| restarts of the server, one after every kill | ${total.restartsMs.length} |
-| median restart, from starting \`serve\` to the first 200 of \`/readyz\` | ${Math.round(median(total.restartsMs))} ms |
-| 99 of 100 restarts within | ${Math.round(total.restartsMs[Math.floor(total.restartsMs.length * 0.99)] ?? 0)} ms |
+| of these, imports that had stored a part of the recording | ${total.interrupted} |
+| archives completed by another import after their kills | ${total.completed} |
+| records that had to be stored after a kill, sum of all kills | ${total.records} |
+| restarts of the server, one after each kill | ${total.restartsMs.length} |
+| median restart, from the start of \`serve\` to the first 200 of \`/readyz\` | ${Math.round(median(total.restartsMs))} ms |
+| 99 % of the restarts took at most | ${Math.round(total.restartsMs[Math.floor(total.restartsMs.length * 0.99)] ?? 0)} ms |
 | slowest restart | ${Math.round(total.restartsMs.at(-1) ?? 0)} ms |
 | **failures** | **${failures.length}** |
 
-After every kill: SQLite's integrity check; \`bookreel verify\`; by their ids the stored records are the beginning of the undisturbed
-import, up to an edge of a batch; the digest of each line in an export is the same (asked whenever a kill left more than the one
-before); nothing is missing that a progress line had reported as stored.
+Checks after every kill: SQLite's integrity check passes; \`bookreel verify\` passes; the ids of the stored records are those that an
+import without kills stores first, up to the end of a batch; each line of an export has the same digest (compared if the kill left
+more records than the one before); every record that a progress line reported as stored is stored.
 ${failures.length === 0 ? '' : `\nFailures:\n${failures.map((failure) => `- ${failure}`).join('\n')}\n`}`;
 }
 
-/** Of ascending values. */
+/** The median of ascending values. */
 function median(values: readonly number[]): number {
   return values[Math.floor(values.length / 2)] ?? 0;
 }

@@ -11,7 +11,7 @@ const LACKS = LIBRARY === undefined ? 'faketime' : undefined;
 const RPM = 5;
 const TIERS = '/v1/billing/tiers';
 const WINDOW_SECONDS = 60;
-/** What rounding up, and the time between reading the clock there and here, may come to. */
+/** Tolerance for rounding up, and for the time between the two readings of the clock. */
 const SLACK_SECONDS = 3;
 const STEPS = [
   ['an hour forward', 3600],
@@ -20,7 +20,7 @@ const STEPS = [
   ['a day back', -86_400],
 ] as const;
 
-/** A server whose wall clock can be set. The monotonic one goes on, as it does on a machine whose clock is set. */
+/** A server whose wall clock can be set. Its monotonic clock continues, as on a machine whose clock is set. */
 async function servedWithClock(cwd: string) {
   const file = join(cwd, 'clock');
   const set = (offsetSeconds: number) =>
@@ -37,7 +37,7 @@ async function servedWithClock(cwd: string) {
 
 const header = ({ headers }: Answer, name: string) => Number(headers.get(name));
 
-/** The reset that an answer announces lies within the next minute, by the clock that was set. */
+/** Expects that the reset in an answer is within the next minute of the new time. */
 function expectSensibleReset(answer: Answer, offsetSeconds: number): void {
   const leftSeconds = header(answer, 'x-ratelimit-reset') - (Date.now() / 1000 + offsetSeconds);
   expect(leftSeconds).toBeGreaterThan(-SLACK_SECONDS);
@@ -46,9 +46,9 @@ function expectSensibleReset(answer: Answer, offsetSeconds: number): void {
 
 fault(
   {
-    what: 'the wall clock is set by an hour and a day, both ways, within a window',
+    what: 'the wall clock is set by an hour and by a day, forwards and backwards, within a window',
     expected:
-      'no request more and none less than the limit; reset lies within the next minute of the new time; data as before',
+      'exactly as many requests as the limit are served; reset is within the next minute of the new time; data is the same',
     lacks: LACKS,
   },
   async () => {
@@ -76,15 +76,15 @@ fault(
       expect(await served.ready()).toEqual(READY);
     }
     expect(Math.max(...waits)).toBeLessThanOrEqual(WINDOW_SECONDS);
-    return `${RPM} of ${RPM} served over 4 steps, then 429 whatever the clock says; Retry-After ${waits.join(', ')} s`;
+    return `${RPM} of ${RPM} served over 4 steps, then 429 at every wall clock; Retry-After ${waits.join(', ')} s`;
   },
 );
 
 for (const [step, offset] of STEPS) {
   fault(
     {
-      what: `the wall clock is set ${step} when the limit is used up`,
-      expected: 'the window ends after its minute of real time, neither earlier nor later, and begins whole',
+      what: `the wall clock is set ${step} after the limit is reached`,
+      expected: 'the window ends after one minute of real time, and the next one has the whole limit',
       lacks: LACKS,
       long: true,
     },

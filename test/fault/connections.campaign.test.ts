@@ -7,19 +7,19 @@ import { openIdle } from './idle-connections.ts';
 import { cpuSeconds, filesMax, residentBytes } from './machine.ts';
 import { expectRecorded, READY, serveLight, until } from './served.ts';
 
-/** An answer that takes four seconds: the last 40 snapshots, ten a second. */
+/** A stream of four seconds: the last 40 snapshots, ten a second. */
 const STREAMED = 40;
 const streamOf = (snapshots: number) =>
   `/v1/btc/markets/${LIGHT_CONDITION_ID}/stream?speed=0.1&from=${LIGHT_START_MS + (snapshots - STREAMED) * 10}`;
 
-/** More than the server may open files, of which some are open at rest. */
+/** More connections than files that the server may open. */
 const CLIENTS = 500;
 const FILES_MAX = 256;
 const SAID = 'connections are refused until others are closed';
-/** For ten events and four looks for free files. A server that asks for the next connection all the time takes all there is. */
+/** For ten events and four checks for free files. A server that calls accept in a loop would use a whole CPU. */
 const IDLE_CPU_SECONDS = 0.1;
 const MANY = 10_000;
-/** What else the two processes have open. */
+/** Other open files of the two processes. */
 const FILES_BESIDE = 500;
 const MIB = 1024 * 1024;
 
@@ -27,7 +27,7 @@ fault(
   {
     what: `${CLIENTS} connections to a server that may have ${FILES_MAX} files open, each with half a request`,
     expected:
-      'it lives, sends the answers under way, takes no processor time meanwhile, and answers again once the others have left',
+      'it continues, completes running answers, uses almost no CPU, and accepts connections again after the clients left',
     lacks: Bun.which('prlimit') === null ? 'prlimit' : undefined,
   },
   async () => {
@@ -46,7 +46,7 @@ fault(
     {
       const port = Number(new URL(served.origin).port);
       using held = await openIdle(port, CLIENTS, { sent: 'GET /readyz HTTP/1.1\r\nHost: localhost\r\n' });
-      await until('it says that it refuses connections', () => served.server.stderr().includes(SAID));
+      await until('it reports that it refuses connections', () => served.server.stderr().includes(SAID));
       const most = descriptors();
       expect(most).toBeWithin(FILES_MAX / 2, FILES_MAX + 1);
       const before = cpuSeconds(pid);
@@ -55,7 +55,7 @@ fault(
       expect(busySeconds).toBeLessThanOrEqual(IDLE_CPU_SECONDS);
       expect(held.open + held.lost).toBe(CLIENTS);
       expect(await stream.text()).toEndWith(`event: end\ndata: {"snapshots":${STREAMED},"gaps":0}\n\n`);
-      seen = `${atRest} files at rest, ${most} of ${FILES_MAX} meanwhile, busy ${busySeconds.toFixed(2)} s of 1 s`;
+      seen = `${atRest} files at rest, ${most} of ${FILES_MAX} under load, CPU ${busySeconds.toFixed(2)} s of 1 s`;
     }
     const leftMs = performance.now();
     await until('it takes new connections', async () => {
@@ -68,7 +68,7 @@ fault(
     });
     const seconds = (performance.now() - leftMs) / 1000;
     for (const index of [0, 1, 1999]) expectRecorded(await served.nearest(index), index);
-    await until('it has closed those that left', () => descriptors() <= atRest + 2);
+    await until('it has closed the old connections', () => descriptors() <= atRest + 2);
     return `${seen}; ready ${seconds.toFixed(1)} s after they left`;
   },
 );
@@ -76,7 +76,7 @@ fault(
 fault(
   {
     what: `${MANY} idle connections from ten addresses`,
-    expected: 'others are answered meanwhile, the idle ones are closed in time, and the memory they took is not kept',
+    expected: 'other clients are served, the idle connections are closed in time, and their memory is released',
     lacks: filesMax() < MANY + FILES_BESIDE ? `ulimit -n ${MANY + FILES_BESIDE}` : undefined,
     long: true,
   },

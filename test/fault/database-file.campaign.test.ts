@@ -23,25 +23,25 @@ import {
 
 const PAGE_BYTES = 8192;
 const FILES = ['bookreel.db', 'bookreel.db-wal', 'bookreel.db-shm'];
-/** Pages in front of this one belong to what every request needs (the schema, keys, tiers, the tops of trees). */
+/** Pages before this one contain data that every request needs (the schema, keys, tiers, the roots of trees). */
 const FIRST_OF_DATA = 30;
 const SNAPSHOTS = 140_000;
 const ASKED = 140;
 /** SQLite counts pages from 1. */
 const ROOT_OF = 'SELECT rootpage AS page FROM sqlite_schema WHERE name = ?';
 
-/** Where trees begin, from 0. */
+/** Root pages, counted from 0. */
 function rootPages(path: string, names: readonly string[]): number[] {
   using sqlite = new Database(path, { readonly: true });
   return names.map((name) => sqlite.query<{ page: number }, [string]>(ROOT_OF).get(name)!.page - 1);
 }
 
 async function checkpointed(data: string): Promise<void> {
-  // Whoever closes a database last brings the log into the file.
+  // The last process that closes a database writes the log into the file.
   expect((await runExecutable(['key', 'list', '--data', data])).code).toBe(0);
 }
 
-/** Overwrites pages of a file as a broken disk or another program would. */
+/** Overwrites pages of a file, as a broken disk or another program would. */
 function overwrite(path: string, pages: Iterable<number>, filler: (page: number) => Uint8Array): number {
   const file = openSync(path, 'r+');
   let count = 0;
@@ -57,7 +57,7 @@ function* pagesFrom(first: number, end: number, step: number): Generator<number>
   for (let page = first; page < end; page += step) yield page;
 }
 
-/** Asks for records all over the recording; each answer is right or a 503. */
+/** Requests records of the whole recording; each answer must be right or a 503. */
 async function sweep(served: Served): Promise<{ right: number; unavailable: number }> {
   const tally = { right: 0, unavailable: 0 };
   for (let index = 0; index < served.snapshots; index += Math.ceil(served.snapshots / ASKED)) {
@@ -72,8 +72,7 @@ const noise = () => crypto.getRandomValues(new Uint8Array(PAGE_BYTES));
 fault(
   {
     what: 'every fourth page of the recorded books is overwritten with noise while they are served',
-    expected:
-      'each answer is the recorded book or a 503; the service is ready for the rest; verify and backup name the damage',
+    expected: 'each answer is the recorded book or a 503; the service stays ready; verify and backup report the damage',
   },
   async () => {
     using directory = temporaryDirectory();
@@ -98,7 +97,7 @@ fault(
 fault(
   {
     what: 'the pages of keys and accounts are overwritten with noise while the archive is served',
-    expected: 'no key is accepted and no data is sent: 503 for every key, right or wrong, and not ready',
+    expected: 'no key is accepted and no data is sent: 503 for every key, valid or not, and /readyz is 503',
   },
   async () => {
     using directory = temporaryDirectory();
@@ -107,7 +106,7 @@ fault(
     const roots = rootPages(path, ['accounts', 'api_keys', 'sqlite_autoindex_api_keys_2']);
     await served.stop();
     await using again = await serve(served);
-    // Before the first look: what a server has read, it knows.
+    // Before the first request: the server caches the keys that it has read.
     overwrite(path, roots, noise);
     for (const authorization of [`Bearer ${served.key}`, `Bearer ${generateKey()}`]) {
       expectUnavailable(await again.ask('/v1/billing/tiers', { authorization }));
@@ -120,8 +119,8 @@ fault(
 
 fault(
   {
-    what: 'the first page of the database is overwritten with zeros while it is served, and then put right',
-    expected: 'each answer is right or a 503, /readyz agrees with them, and afterwards all is as before',
+    what: 'the first page of the database is overwritten with zeros while it is served, and then restored',
+    expected: 'each answer is right or a 503, /readyz agrees with them, and after the repair every answer is right',
   },
   async () => {
     using directory = temporaryDirectory();
@@ -153,7 +152,7 @@ async function expectAllRefused(served: Served): Promise<void> {
 fault(
   {
     what: 'the database file is deleted while it is served',
-    expected: '503 and not ready instead of data that no longer exists; put back from elsewhere, a restart serves it',
+    expected: '503 and not ready instead of data that no longer exists; after a restore and a restart it is served',
   },
   async () => {
     using directory = temporaryDirectory();
@@ -179,7 +178,7 @@ fault(
 fault(
   {
     what: 'the database is moved away while it is served, and moved back',
-    expected: '503 and not ready as long as it is away, then served again without a restart',
+    expected: '503 and not ready until it is back, then served without a restart',
   },
   async () => {
     using directory = temporaryDirectory();
@@ -196,7 +195,7 @@ fault(
 fault(
   {
     what: 'the database is replaced by another archive while it is served',
-    expected: '503 and not ready: keys that the new one does not know get nothing; a restart serves the new one',
+    expected: '503 and not ready: keys of the old archive get no data of the new one; a restart serves the new one',
   },
   async () => {
     using directory = temporaryDirectory();
@@ -221,8 +220,7 @@ fault(
 fault(
   {
     what: 'the write-ahead log is deleted while an import writes into it and a server runs',
-    expected:
-      'the import ends with an error, the server is not ready; then the archive is sound and the import completes it',
+    expected: 'the import fails and the server is not ready; then the archive is sound and another import completes it',
   },
   async () => {
     using directory = temporaryDirectory();

@@ -22,9 +22,8 @@ async function expectAllRight(served: Served): Promise<void> {
 
 fault(
   {
-    what: 'the disk of the data directory is full, to the last byte, while it is served and imported into',
-    expected:
-      'every answer is right, ready; writing commands say that the disk is full; with space again nothing is lost',
+    what: 'the disk of the data directory has no free byte during serve and import',
+    expected: 'every answer is right, ready; writing commands report the full disk; with space again nothing is lost',
     lacks: LACKS_SMALL,
   },
   async () => {
@@ -55,7 +54,7 @@ fault(
 fault(
   {
     what: 'the file system becomes read-only while it is served',
-    expected: 'every answer is right, ready; writing commands fail with a sentence; verify and backup still work',
+    expected: 'every answer is right, ready; writing commands fail with one sentence; verify and backup still work',
     lacks: LACKS_FAILING,
   },
   async () => {
@@ -80,7 +79,7 @@ fault(
 fault(
   {
     what: 'a server is started on a read-only file system',
-    expected: 'it says why it cannot serve there and exits with 1; what only reads works',
+    expected: 'it reports the reason and exits with 1; commands that only read work',
     lacks: LACKS_SMALL,
   },
   async () => {
@@ -102,8 +101,8 @@ fault(
 
 fault(
   {
-    what: 'what the server logs, each request among it, goes to a full disk',
-    expected: 'answers are given as ever, faults as well, and it stops in order',
+    what: 'the server writes its log, with a line per request, to a full disk',
+    expected: 'requests are answered as usual, including refusals, and SIGTERM ends it with exit code 0',
     lacks: existsSync('/dev/full') ? undefined : '/dev/full',
   },
   async () => {
@@ -122,7 +121,7 @@ fault(
 fault(
   {
     what: 'the server is killed (SIGKILL) while the disk is full, and started again on it',
-    expected: 'it serves all that was stored, or says that the disk is full; with space again it serves all',
+    expected: 'it serves every stored record, or reports the full disk; with space again it serves every record',
     lacks: LACKS_SMALL,
   },
   async () => {
@@ -136,7 +135,7 @@ fault(
       await using attempt = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', served.data]);
       const started = await Promise.race([attempt.said(/ on http/).then(() => true), attempt.exited.then(() => false)]);
       if (!started) expect(attempt.stderr()).toContain('the disk is full');
-      seen = started ? 'serves on the full disk' : `exits ${attempt.code} and says that the disk is full`;
+      seen = started ? 'serves on the full disk' : `exits ${attempt.code} and reports the full disk`;
     }
     disk.fill(false);
     await using again = await serve(served);

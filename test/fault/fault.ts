@@ -1,19 +1,19 @@
 import { test } from 'bun:test';
 import { appendFileSync } from 'node:fs';
 
-/** One fault, told to the executable while it serves. */
+/** One fault of the executable's environment. */
 interface Fault {
-  /** What is done to it. */
+  /** The fault, as a sentence. */
   readonly what: string;
-  /** What must come of it. */
+  /** The behaviour that is required. */
   readonly expected: string;
-  /** What this machine lacks for it, in words; undefined when it has everything. */
+  /** Programs or rights that are missing on this machine, in words; undefined if there are none. */
   readonly lacks?: string | undefined;
-  /** Takes more than a few seconds: runs with `make fault` only. */
+  /** Takes long, so it runs with `make fault` only. */
   readonly long?: boolean;
 }
 
-/** What one fault came to, a line of JSON each in the file that BOOKREEL_FAULT_RESULTS names. */
+/** The result of one fault: a line of JSON in the file BOOKREEL_FAULT_RESULTS. */
 export interface FaultResult {
   readonly what: string;
   readonly expected: string;
@@ -24,7 +24,7 @@ export interface FaultResult {
 const DEADLINE_MS = 300_000;
 const SEEN_CHARS_MAX = 300;
 
-/** A test that says what it saw. `run` throws when that is not what was expected. */
+/** Adds a test. `run` returns a summary for the results, and throws if the behaviour is not the expected one. */
 export function fault({ what, expected, lacks, long = false }: Fault, run: () => Promise<string>): void {
   const results = process.env.BOOKREEL_FAULT_RESULTS;
   const report = (outcome: FaultResult['outcome'], seen: string) => {

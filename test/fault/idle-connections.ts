@@ -1,17 +1,17 @@
 import { connect, type Socket } from 'node:net';
 
-/** Connections on which nothing happens. */
+/** Connections that send nothing after their beginning. */
 export interface IdleConnections extends Disposable {
-  /** How many the other side has accepted and not closed. */
+  /** Number of connections that the server accepted and has not closed. */
   readonly open: number;
-  /** How many were refused, cut or timed out. */
+  /** Number of connections that were refused, closed or timed out. */
   readonly lost: number;
 }
 
 interface IdleOptions {
-  /** What is sent on each at its beginning; left out: nothing. */
+  /** Text that each sends at its beginning; default: none. */
   readonly sent?: string;
-  /** How many come from one address, 127.0.1.1, 127.0.1.2 and so on: each has 28,000 ports on most systems. Left out: all. */
+  /** Connections per address (127.0.1.1, 127.0.1.2 …): each has 28,000 ports on most systems. Default: all from one. */
   readonly perAddress?: number;
 }
 
@@ -40,9 +40,9 @@ export async function openIdle(
         if (sent !== undefined) socket.write(sent);
         resolve();
       });
-      // What it is told stands in front of the end.
+      // A socket that does not read does not notice its end.
       socket.resume();
-      // A close follows each error.
+      // 'close' follows each 'error'.
       socket.on('error', () => undefined);
       socket.once('close', () => {
         lost += 1;

@@ -6,9 +6,9 @@ import { startChild } from '../support/child.ts';
 import { EXECUTABLE } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_START_MS, writeLightRecording } from '../support/light-recording.ts';
 
-/** Every call that can name another host; those that only continue a connection name none. */
+/** Every system call that has another host's address as a parameter. */
 const CALLS = 'connect,sendto,sendmsg,sendmmsg';
-/** How strace writes addresses: `sin_addr=inet_addr("…")`, `inet_pton(AF_INET6, "…", …)`. */
+/** Addresses as strace writes them: `sin_addr=inet_addr("…")`, `inet_pton(AF_INET6, "…", …)`. */
 const ADDRESS = /inet_(?:addr\("|pton\(AF_INET6, ")([^"]+)"/g;
 const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;
 const ASSET = /(?:src|href)="(\/[^"]*)"/g;
@@ -16,11 +16,11 @@ const FORMATS = ['ndjson', 'msgpack', 'csv', 'parquet', 'segments', 'sqlite'];
 
 const canTrace = (() => {
   if (Bun.which('strace') === null) return false;
-  // Some containers have the program and forbid what it does.
+  // Some containers have strace but forbid tracing.
   return Bun.spawnSync(['strace', '-qq', '-e', 'trace=none', 'true']).exitCode === 0;
 })();
 
-/** The hosts that were asked for, or were tried to be, in what strace wrote. */
+/** The hosts in a trace, other than loopback, whether or not the connection succeeded. */
 function hostsIn(trace: string): string[] {
   return [...trace.matchAll(ADDRESS)].map(([, host]) => host!).filter((host) => !LOOPBACK.test(host));
 }
@@ -30,7 +30,7 @@ function traced(log: string, ...command: string[]): string[] {
 }
 
 describe.skipIf(!canTrace)('offline (needs strace)', () => {
-  test('from import to export no other host is asked for anything', async () => {
+  test('no command from import to export contacts another host', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     const data = join(cwd, 'data');
@@ -71,7 +71,7 @@ describe.skipIf(!canTrace)('offline (needs strace)', () => {
     for (const format of ['ndjson', 'msgpack', 'csv', 'parquet', 'segments'])
       await get(`${market}/export?format=${format}`);
     await get('/v1/nothing', 404);
-    // A signal for strace is not handed on: the one it runs is told itself.
+    // strace does not pass signals on, so its child gets the signal directly.
     const pid = Number(readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').split(' ')[0]);
     process.kill(pid, 'SIGTERM');
     expect(await server.exited).toBe(0);
@@ -88,10 +88,10 @@ describe.skipIf(!canTrace)('offline (needs strace)', () => {
     expect(existsSync(join(cwd, 'restored', 'bookreel.db'))).toBe(true);
   }, 300_000);
 
-  test('another host would be seen, whether it answers or not', async () => {
+  test('a contact with another host would be in the trace, whether or not it answers', async () => {
     using directory = temporaryDirectory();
     const log = join(directory.path, 'log');
-    // Addresses for documentation, of nobody (RFC 5737, RFC 3849).
+    // Addresses for documentation (RFC 5737, RFC 3849).
     const script = `for (const host of ['192.0.2.1', '[2001:db8::1]', '127.0.0.1:9'])
       await fetch('http://' + host + '/', { signal: AbortSignal.timeout(300) }).catch(() => undefined);`;
     await using child = startChild(traced(log, EXECUTABLE, '-e', script), { env: { BUN_BE_BUN: '1' } });

@@ -17,8 +17,8 @@ const BEYOND_A_WINDOW_MS = 62_000;
 
 fault(
   {
-    what: 'the server is stopped (SIGSTOP) while it is asked, and goes on (SIGCONT)',
-    expected: 'every request that waited gets its answer, and the limit has counted each once',
+    what: 'the server is paused during requests (SIGSTOP, then SIGCONT)',
+    expected: 'every waiting request is answered, and the limit counts each once',
   },
   async () => {
     using directory = temporaryDirectory();
@@ -31,14 +31,14 @@ fault(
     for (const [index, answer] of (await Promise.all(waiting)).entries()) expectRecorded(answer, index);
     expect((await served.nearest(0)).status).toBe(429);
     expect(await served.ready()).toEqual(READY);
-    return `${ASKED_MEANWHILE} of ${ASKED_MEANWHILE} that waited were answered right, the next one 429, readyz 200`;
+    return `${ASKED_MEANWHILE} of ${ASKED_MEANWHILE} waiting requests were answered right, the next one got 429, readyz 200`;
   },
 );
 
 fault(
   {
-    what: 'the server is stopped for longer than a window (SIGSTOP, 62 s, SIGCONT)',
-    expected: 'the window is over, exactly one new budget is there, and connections work',
+    what: 'the server is paused for longer than a window (SIGSTOP, 62 s, SIGCONT)',
+    expected: 'the window has ended, exactly one new limit applies, and connections work',
     long: true,
   },
   async () => {
@@ -59,8 +59,9 @@ fault(
 
 fault(
   {
-    what: 'an import is stopped (SIGSTOP) while it holds the write lock and a server runs, and goes on',
-    expected: 'the server answers as ever; a command that writes says who has the lock, or waits; the import completes',
+    what: 'an import is paused (SIGSTOP, then SIGCONT) while it has the write lock and a server runs',
+    expected:
+      'the server answers as usual; a command that writes waits, or reports that another one has the lock; the import completes',
   },
   async () => {
     using directory = temporaryDirectory();
@@ -78,6 +79,6 @@ fault(
     expect(await importer.exited).toBe(0);
     expectRecorded(await served.nearest(SNAPSHOTS - 1), SNAPSHOTS - 1);
     expect((await runExecutable(['verify', '--data', served.data])).code).toBe(0);
-    return `100 of 100 answers right meanwhile, readyz 200; 'key create' exits ${create.code}; import 0, verify 0`;
+    return `100 of 100 answers right during the pause, readyz 200; 'key create' exits ${create.code}; import 0, verify 0`;
   },
 );

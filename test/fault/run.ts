@@ -4,7 +4,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { circumstances } from '../support/circumstances.ts';
 import type { FaultResult } from './fault.ts';
 
-/** Every fault, the long ones as well: `make fault`. Writes RESULTS.md beside this file, and ends with 1 when one failed. */
+/** Tests every fault, including the long ones: `make fault`. Writes RESULTS.md next to this file. The exit code is 1 if one failed. */
 async function main(): Promise<number> {
   using directory = temporaryDirectory();
   const results = join(directory.path, 'results.jsonl');
@@ -35,7 +35,7 @@ async function resultsText(faults: readonly FaultResult[], elapsedMs: number): P
 ${await circumstances('`make fault` (`bun test/fault/run.ts`)', elapsedMs)}
 - ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped
 
-An answer is right when it is the recorded book, value for value; a 503 is one when it says nothing of the inside.
+An answer is right if it is the recorded book, value for value. A 503 counts as an answer if its text reveals nothing internal.
 
 | fault | expected | seen | outcome |
 | --- | --- | --- | --- |
@@ -43,7 +43,7 @@ ${rows.join('\n')}
 `;
 }
 
-/** Text of any kind in a cell of a table. */
+/** Escapes a text for a cell of a table. */
 function cell(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').trim();
 }

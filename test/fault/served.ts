@@ -12,20 +12,20 @@ export interface Answer {
 }
 
 export interface ServedOptions {
-  /** Where the recording is written. */
+  /** Directory for the recording. */
   readonly cwd: string;
-  /** The data directory; `data` in `cwd` when left out. */
+  /** The data directory; default: `data` in `cwd`. */
   readonly data?: string;
   readonly snapshots?: number;
-  /** The key's requests a minute; a million when left out. */
+  /** The key's requests a minute; default: a million. */
   readonly rpm?: number;
-  /** What stands in front of the executable: a command that becomes it. */
+  /** A command that replaces itself with the executable; its words come first. */
   readonly under?: readonly string[];
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The light recording, served by the executable. */
+/** The executable, serving the light recording. */
 export interface Served extends AsyncDisposable {
   readonly data: string;
   readonly origin: string;
@@ -33,17 +33,17 @@ export interface Served extends AsyncDisposable {
   readonly server: Child;
   readonly snapshots: number;
   ask(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Asks for the record at the time of snapshot `index`. */
+  /** Requests the record at the time of snapshot `index`. */
   nearest(index: number): Promise<Answer>;
-  /** Tells it to stop, which it must do in order. */
+  /** Sends SIGTERM, and expects exit code 0. */
   stop(): Promise<void>;
-  /** The status of /readyz, and what it says. */
+  /** The status of /readyz, and `status` in its body. */
   ready(): Promise<readonly [number, string]>;
 }
 
 export const READY = [200, 'ready'] as const;
 export const NOT_READY = [503, 'database unavailable'] as const;
-/** Nothing of this may be in an answer: it speaks of the inside. */
+/** Internals that no answer may contain. */
 const INTERNAL = /sqlite|select |bookreel\.db|-wal|\.ts\b|\/tmp\/|\bat \/|errno|EIO|EMFILE|stack/i;
 const SNAPSHOTS = 2000;
 const ASK_WITHIN_MS = 30_000;
@@ -67,7 +67,7 @@ interface Archived {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Serves an archive that `serveLight` made. */
+/** Serves an archive that `serveLight` created. */
 export async function serve({ data, key, snapshots, under = [], args = [], env = {} }: Archived): Promise<Served> {
   const command = [...under, EXECUTABLE, 'serve', '--port', '0', '--data', data, ...args];
   const server = startChild(command, { env });
@@ -99,7 +99,7 @@ export async function serve({ data, key, snapshots, under = [], args = [], env =
   };
 }
 
-/** An answer to `nearest(index)` is what was recorded, or a 503 that says nothing of the inside. */
+/** Expects of an answer to `nearest(index)` that it is the recorded book, or a 503 that reveals nothing internal. */
 export function expectHonest(answer: Answer, index: number): 200 | 503 {
   if (answer.status === 200) {
     expectRecorded(answer, index);
@@ -126,11 +126,11 @@ export function expectUnavailable({ status, headers, text }: Answer): void {
 
 const POLL_MS = 20;
 
-/** Waits until `look` finds what it looks for. */
+/** Waits until `look` returns true. Throws after `withinMs`. */
 export async function until(what: string, look: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await look())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms until ${what}`);
     await Bun.sleep(POLL_MS);
   }
 }
