@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { pack, unpack } from 'msgpackr';
 import { type Corpus, snapshotsOf } from './corpus.ts';
 
-/** Other ways to keep the same snapshots in SQLite: a row each, with the whole record as JSON text or as msgpack. */
+/** Other ways to store the same snapshots in SQLite: one row each, with the whole record as JSON text or as msgpack. */
 export interface Baselines extends Disposable {
-  /** Rows of JSON text: parsed into objects, and the page written with JSON.stringify. */
+  /** Rows of JSON text, parsed into objects; JSON.stringify writes the page. */
   jsonPage(conditionId: string, fromMs: number, limit: number, nextCursor: string | null): string;
-  /** Rows of msgpack: unpacked into objects, and the page written with JSON.stringify. */
+  /** Rows of msgpack, unpacked into objects; JSON.stringify writes the page. */
   msgpackPage(conditionId: string, fromMs: number, limit: number, nextCursor: string | null): string;
 }
 

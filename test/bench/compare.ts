@@ -12,18 +12,18 @@ import { spreadOf } from './rounds.ts';
 
 const ROUNDS = 5;
 const SECONDS = 2;
-/** Starts differ by a fifth from one to the next. */
+/** Times of single starts differ by a fifth, so there are more of them. */
 const STARTS = 21;
 const MEBIBYTE = 2 ** 20;
 
-/** One of the two builds, with an archive of its own that it made from the same recording. */
+/** One of the two builds, and an archive that it created from the same recording. */
 interface Build {
   readonly name: 'before' | 'after';
   readonly executable: string;
   readonly data: string;
 }
 
-/** A figure of both builds, round by round. */
+/** One figure of both builds, with a value per round. */
 interface Figure {
   readonly name: string;
   readonly isBetterWhen: 'more' | 'less';
@@ -32,7 +32,7 @@ interface Figure {
 
 const USAGE = 'usage: bun test/bench/compare.ts EXECUTABLE — the build before; the one after is dist/bookreel';
 
-/** Measures two builds in one run, in turns: `make compare BEFORE=…`. Prints the medians and what changed. */
+/** Measures two builds alternately in one run: `make compare BEFORE=…`. Prints the medians and the differences. */
 async function main([given]: readonly string[]): Promise<number> {
   if (given === undefined || !existsSync(given)) {
     console.error(USAGE);
@@ -60,7 +60,7 @@ async function main([given]: readonly string[]): Promise<number> {
     await replays(builds),
   ];
   console.log(`${await circumstances(`\`make compare BEFORE=${given}\` (\`bun test/bench/compare.ts\`)`)}
-- corpus: ${corpus.description}; builds take turns, ${ROUNDS} rounds (${STARTS} of starts)
+- corpus: ${corpus.description}; the builds alternate, ${ROUNDS} rounds (starts: ${STARTS})
 
 ${table(
   ['figure', 'before', 'after', 'better by'],
@@ -77,7 +77,7 @@ function spread({ values }: Figure, name: Build['name']): string {
   return shown(spreadOf(values[name]));
 }
 
-/** By how much of the figure before the one after is better; negative: worse. */
+/** The improvement as a share of the figure before; negative if it is worse. */
 function gain({ values, isBetterWhen }: Figure): string {
   const [before, after] = [spreadOf(values.before).median, spreadOf(values.after).median];
   const share = isBetterWhen === 'more' ? after / before - 1 : before / after - 1;
@@ -88,7 +88,7 @@ function figureOf(name: string, isBetterWhen: Figure['isBetterWhen']): Figure {
   return { name, isBetterWhen, values: { before: [], after: [] } };
 }
 
-/** Has each build its turn, in changing order, as many times as there are rounds. */
+/** Runs each build once per round, in changing order. */
 async function inTurns(
   builds: readonly Build[],
   measure: (build: Build) => Promise<void>,
@@ -105,7 +105,7 @@ async function command(executable: string, args: readonly string[]): Promise<str
   return stdout;
 }
 
-/** What a command takes: by the clock, and of the processor. */
+/** A command's elapsed time and processor time. */
 async function commands(
   name: string,
   builds: readonly Build[],
@@ -124,7 +124,7 @@ async function commands(
   return [wall, cpu];
 }
 
-/** Until a server says where it listens, and what it holds then. */
+/** Time until a server prints its address, and its memory then. */
 async function starts(builds: readonly Build[]): Promise<Figure[]> {
   const ready = figureOf('start, ms', 'less');
   const memory = figureOf('memory at rest without the executable, MiB', 'less');
@@ -171,7 +171,7 @@ async function http(builds: readonly Build[], corpus: HttpCorpus, directory: str
         const perSecond = measured.get(trial.name)!.requestsPerSecond.median;
         const seconds = (performance.now() - startedMs) / 1000;
         rate.values[trial.name].push(perSecond);
-        // With what warmed it up: an estimate that is as good for either build.
+        // Includes the warm-up, for both builds alike.
         cpu.values[trial.name].push(((cpuSeconds(pid) - cpuBefore) / (perSecond * seconds)) * 1e6);
       }
     }
@@ -180,7 +180,7 @@ async function http(builds: readonly Build[], corpus: HttpCorpus, directory: str
   return figures;
 }
 
-/** Everything that is recorded, replayed to one client over a socket as fast as it reads. */
+/** The whole recording, replayed to one client over a socket as fast as it reads. */
 async function replays(builds: readonly Build[]): Promise<Figure> {
   const deltas = figureOf('replay, delta frames/s', 'more');
   await inTurns(builds, async ({ name, data, executable }) => {

@@ -8,10 +8,10 @@ import { REAL_BOOKS } from '../support/real-recordings.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { booksRecording } from './recordings.ts';
 
-/** Baselines and imports take the largest markets only: all of them would fill the disk with JSON. */
+/** Baselines and imports use only the largest markets: the JSON of all would fill the disk. */
 const LARGE_MARKETS = 4;
 
-/** A snapshot as the service sends it. */
+/** A snapshot in the service's JSON. */
 export interface SnapshotRow {
   readonly id: string;
   readonly conditionId: string;
@@ -19,16 +19,16 @@ export interface SnapshotRow {
   readonly timestamp: string;
 }
 
-/** One of the largest markets. Its snapshots are not kept in memory: what lives there slows every collection. */
+/** One of the largest markets. Its snapshots are not in memory, where they would slow every garbage collection. */
 interface LargeMarket {
   readonly market: StoredMarket;
-  /** Of every snapshot, ascending. */
+  /** Time of every snapshot, ascending. */
   readonly timestampsMs: readonly number[];
-  /** Of all snapshots, as the service sends them. */
+  /** Bytes of all snapshots in the service's JSON. */
   readonly jsonBytes: number;
 }
 
-/** What is measured: recordings in an archive of their own. */
+/** The measured recordings, in a new archive. */
 export interface Corpus extends Disposable {
   readonly description: string;
   readonly place: ReturnType<typeof temporaryArchive>;
@@ -36,9 +36,9 @@ export interface Corpus extends Disposable {
   readonly markets: number;
   readonly snapshots: number;
   readonly large: readonly LargeMarket[];
-  /** The largest market's recording in a directory of its own, to be imported again and again. */
+  /** A directory with the largest market's recording, for repeated imports. */
   readonly books: string | undefined;
-  /** The large markets in bookreel's own format, likewise. */
+  /** A file with the large markets in bookreel's own format, for repeated imports. */
   readonly ndjson: string;
 }
 
@@ -87,7 +87,7 @@ export async function openCorpus(): Promise<Corpus> {
   };
 }
 
-/** A market's snapshots as the service sends them, in order. */
+/** A market's snapshots in the service's JSON, in order. */
 export async function* snapshotsOf(service: Service, market: StoredMarket): AsyncGenerator<SnapshotRow> {
   for (let cursor = ''; ; ) {
     const answer = await service.get(`/${market.symbol}/markets/${market.conditionId}/snapshots?limit=1000${cursor}`);

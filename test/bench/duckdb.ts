@@ -7,7 +7,7 @@ import { type Section, shown, table, times } from './report.ts';
 import { measure, type Spread } from './rounds.ts';
 
 const ROUNDS = 5;
-/** Runs in one round; DuckDB takes its time. */
+/** Runs in one round: few, because DuckDB is slow. */
 const OWN_TIMES = 60;
 const DUCKDB_TIMES = 5;
 const LIMITS = [1000, 100] as const;
@@ -18,18 +18,18 @@ type Question = { readonly market: string } & (
 );
 
 interface Asked {
-  /** The same look-up each time, but for 0 in a question that nobody asked before. */
+  /** The same look-up each time; if the number is not 0, with a new URL, so that no cached answer fits. */
   readonly path: (nth: number) => string;
   readonly question: Question;
 }
 
 export interface DuckdbFigures {
   readonly version: string;
-  /** By kind of request: microseconds. */
+  /** Microseconds by kind of request. */
   readonly kinds: ReadonlyMap<string, { readonly bookreel: Spread; readonly duckdb: Spread }>;
 }
 
-/** DuckDB over Parquet in a process of its own beside the whole request in this one. */
+/** DuckDB with Parquet in another process, compared with the whole request in this one. */
 export async function measureDuckdb(corpus: Corpus, say: (line: string) => void): Promise<DuckdbFigures> {
   await installContenders(say);
   using directory = temporaryDirectory();
@@ -59,7 +59,7 @@ export async function measureDuckdb(corpus: Corpus, say: (line: string) => void)
   return { version, kinds };
 }
 
-/** The same requests for both, from places all over the large markets. */
+/** The same requests for both, spread over the large markets. */
 async function askedKinds(corpus: Corpus): Promise<Map<string, Asked[]>> {
   const places = corpus.large.flatMap(({ market, timestampsMs }) =>
     [0.1, 0.5, 0.7].map((part) => ({ market, timestampMs: timestampsMs[Math.floor(timestampsMs.length * part)]! })),
@@ -77,7 +77,7 @@ async function askedKinds(corpus: Corpus): Promise<Map<string, Asked[]>> {
   for (const limit of LIMITS) {
     const asked = places.map(async (place) => {
       const first = `${series(place)}?limit=${limit}&from=${place.timestampMs}`;
-      // The end of time lies behind all of them, wherever it is.
+      // `to` is after every record, so it does not change the answer.
       const path = (nth: number) => (nth === 0 ? first : `${first}&to=${INSTANT_MAX_MS - nth}`);
       const { nextCursor } = (await (await corpus.service.get(first)).json()) as { nextCursor: string | null };
       const question = { market: place.market.conditionId, from: place.timestampMs, limit, nextCursor };
@@ -98,9 +98,9 @@ export function duckdbSection({ version, kinds }: DuckdbFigures): Section {
   return {
     text: `## DuckDB over Parquet, in process
 
-DuckDB ${version} under Node, prepared statements over one Parquet file (zstd, sorted by market and time, row groups of 2048) of
-the large markets with each record's finished JSON as text, up to the length of the body. bookreel: the whole request in process
-(key, rate limit, look-up, entity tag, headers). Both give the same values. µs, ${ROUNDS} rounds.
+DuckDB ${version} with Node: prepared statements on one Parquet file (zstd, sorted by market and time, row groups of 2048) of the large
+markets, with each record's JSON as text, including the body's length. bookreel: the whole request in process (key, rate limit,
+look-up, entity tag, headers). Both return the same values. µs, ${ROUNDS} rounds.
 
 ${table(['request', 'bookreel', 'DuckDB', 'bookreel is'], rows)}`,
   };

@@ -6,13 +6,13 @@ import { type Section, shown, table } from './report.ts';
 import { type Spread, spreadOf } from './rounds.ts';
 
 const IMPORT_ROUNDS = 7;
-/** So many lines are in memory at a time as texts. */
+/** Number of lines in memory at a time. */
 const PARSED_LINES = 4096;
 
 export interface ImportRate {
   readonly records: number;
   readonly recordsPerSecond: Spread;
-  /** Against JSON.parse of the lines of the NDJSON, by medians of this run. */
+  /** Compared with JSON.parse of the NDJSON's lines, by medians of this run. */
   readonly ofJsonParse: number;
 }
 
@@ -20,14 +20,14 @@ type Rates = Map<string, ImportRate>;
 type Turn = () => Promise<{ records: number; seconds: number }>;
 
 /**
- * Recordings into a new archive, beside JSON.parse of the same lines alone, in interleaved rounds. In a process of its own,
- * as an import usually is: what else this one keeps in memory would be collected again and again.
+ * Measures imports into a new archive and, in the same rounds, only JSON.parse of the same lines. It runs in a new process, as an
+ * import usually does, because this process's other objects would slow garbage collection.
  */
 export async function measureImports(corpus: Corpus): Promise<Rates> {
   const recordings = corpus.books === undefined ? [corpus.ndjson] : [corpus.ndjson, corpus.books];
   const child = Bun.spawn([process.execPath, import.meta.path, ...recordings], { stdout: 'pipe', stderr: 'inherit' });
   const printed = await new Response(child.stdout).text();
-  if ((await child.exited) !== 0) throw new Error('the imports could not be measured');
+  if ((await child.exited) !== 0) throw new Error('the process that measures imports failed');
   return new Map(JSON.parse(printed) as [string, ImportRate][]);
 }
 
@@ -41,8 +41,8 @@ export function importsSection(measured: ReadonlyMap<string, ImportRate>): Secti
   return {
     text: `## Import
 
-Into a new archive on disk, in one process, with every check on and quotes and midpoints derived; the Parquet is that of the
-largest market. \`bun test/bench/imports.ts NDJSON\` measures this part alone.
+Imports into a new archive on disk, in one process, with every check and with derived quotes and midpoints; the Parquet file is that of
+the largest market. \`bun test/bench/imports.ts NDJSON\` measures only this part.
 
 ${table(['recording', 'records', 'records a second', 'of JSON.parse'], rows)}`,
   };
@@ -62,7 +62,7 @@ async function measureHere(ndjson: string, books: string | undefined): Promise<R
     for (const [name, turn] of turns) {
       Bun.gc(true);
       const { records, seconds } = await turn();
-      // The round before the first warms up.
+      // Round -1 is the warm-up.
       if (round < 0) continue;
       measured.get(name)!.records = records;
       measured.get(name)!.rates.push(records / seconds);
@@ -82,7 +82,7 @@ async function measureHere(ndjson: string, books: string | undefined): Promise<R
   );
 }
 
-/** Only parsing counts: not reading, not finding the lines, not decoding them. */
+/** Only the time of parsing, without reading, splitting and decoding lines. */
 async function parsed(path: string): ReturnType<Turn> {
   let records = 0;
   let seconds = 0;

@@ -14,10 +14,10 @@ import { NOW_MS } from '../support/archive.ts';
 import { bytesOf } from './corpus.ts';
 
 const CACHE_PREFIX = 'bookreel-bench-archive-';
-/** What other versions left behind, and nobody has used since, makes room. */
+/** Archives of other versions that were not used for this time are deleted. */
 const UNUSED_MS_MAX = 24 * 3_600_000;
 
-/** How much an archive of repeated recordings must hold at least. */
+/** Minimum size of an archive of repeated recordings. */
 export interface ArchiveSize {
   readonly snapshots: number;
   readonly bytes: number;
@@ -34,11 +34,11 @@ interface RecordedMarket {
   readonly series: readonly RecordedSeries[];
 }
 
-/** A market of the large archive, and when something was recorded of it. */
+/** A market of the large archive, and the times of its records. */
 export interface CopiedMarket {
   readonly symbol: string;
   readonly conditionId: string;
-  /** Of the snapshots of all outcomes, ascending; shared by all copies, to be moved by `shiftMs`. */
+  /** Times of the snapshots of all outcomes, ascending; shared by all copies, which add `shiftMs`. */
   readonly timestampsMs: readonly number[];
   readonly shiftMs: number;
 }
@@ -49,14 +49,14 @@ export interface CopiedArchive {
   readonly snapshots: number;
   readonly bytes: number;
   readonly markets: readonly CopiedMarket[];
-  /** Undefined where it was found in the cache. */
+  /** Undefined if it was in the cache. */
   readonly madeSeconds: number | undefined;
 }
 
 /**
- * An archive of at least `size`: everything that `source` holds, again and again under new markets in later windows, with ids
- * of its own, stored through the stores as an import does it. With `begun`, a smaller archive of the same, it goes on from a
- * copy of that. It is kept outside the project for the next run, under a name that says of what and in which form it is made.
+ * An archive of at least `size`: repeated copies of `source` as new markets in later windows, with their own ids, stored through the
+ * stores like an import. With `begun`, a smaller archive of the same source, it continues from a copy of that. It stays outside the
+ * project for the next run, and its name contains the schema and a digest of the source.
  */
 export function copiedArchive(source: Archive, size: ArchiveSize, begun?: CopiedArchive): CopiedArchive {
   const recorded = recordedMarkets(source);
@@ -85,7 +85,7 @@ export function copiedArchive(source: Archive, size: ArchiveSize, begun?: Copied
   }
 }
 
-/** Of everything that is stored of the recordings, and of the form in which it is. */
+/** Digest of all stored segments, and so of the recordings and of their byte format. */
 function digestOf({ database }: Archive): string {
   const hash = createHash('sha256');
   const rows = database.query<{ digest: Uint8Array }, []>('SELECT digest FROM segments ORDER BY digest').all();
@@ -105,7 +105,7 @@ function forgetUnused(form: string): void {
   }
 }
 
-/** Made beside its place and then moved there: what a run that was killed leaves behind is never taken for whole. */
+/** Creates it under a temporary name and renames it, so that a killed run leaves no incomplete archive under the final name. */
 function makeCopies(
   recorded: readonly RecordedMarket[],
   size: ArchiveSize,
@@ -165,7 +165,7 @@ function copiedMarkets(recorded: readonly RecordedMarket[], copy: number): Copie
     }));
 }
 
-/** From the first window to the end of the last one, so that copies follow each other. */
+/** Time from the first window's start to the last one's end: the distance of two copies. */
 function spanOf(recorded: readonly RecordedMarket[]): number {
   const firstMs = Math.min(...recorded.map(({ market }) => market.startMs));
   return Math.max(...recorded.map(({ market }) => market.endMs)) - firstMs;
@@ -225,7 +225,7 @@ function recordedSeries(source: Archive, market: StoredMarket): RecordedSeries[]
   });
 }
 
-/** `record` with the columns of the book before where they are equal, as importing leaves it: they are encoded faster. */
+/** `record` with the columns of the book before if they are equal, like a record of an import: equal columns are encoded faster. */
 function sharing(before: BookRecord | undefined, record: BookRecord): BookRecord {
   if (before === undefined) return record;
   const column = (held: readonly number[], own: readonly number[]) => (sameColumn(held, own) ? held : own);

@@ -13,31 +13,31 @@ import { type Spread, spreadOf } from './rounds.ts';
 const FEW = { snapshots: 100_000, bytes: 0 };
 const MANY = { snapshots: 10_000_000, bytes: 0 };
 const GIGABYTE = { snapshots: 10_000_000, bytes: 1024 ** 3 };
-/** So many that hardly one is asked for twice: what is answered from memory says nothing of the archive. */
+/** Enough that few are repeated, because a cached answer does not measure the archive. */
 const PATHS = 150_000;
 const PAGE = 100;
 const ROUNDS = 7;
 const SECONDS = 2;
-/** One key has at most a million requests a minute. */
+/** The maximum of one key is a million requests a minute. */
 const KEYS = 8;
-/** Of the times that are asked for. */
+/** Seed of the requested times. */
 const SEED = 20_260_416;
 const STARTS = 15;
 const COLD_STARTS = 5;
 const IDLE_MS = 5000;
-/** Writing 3 here makes Linux forget all file content that it keeps in memory. */
+/** Writing 3 to this file makes Linux drop its page cache. */
 const DROP_CACHES = '/proc/sys/vm/drop_caches';
 const RATIO_MAX = 1.25;
 const START_MS_MAX = 150;
 const AT_REST_MB_MAX = 90;
-/** Megabytes as memory is mostly given: 2^20 bytes. */
+/** 2^20 bytes, the usual unit of memory. */
 const MB = 1024 ** 2;
 
-/** How long a request takes with few snapshots stored, and with many. */
+/** The time of a request with few stored snapshots, and with many. */
 interface SizeComparison {
   readonly small: Rate;
   readonly large: Rate;
-  /** Of the medians of the time a request takes: large to small. */
+  /** The median with many, divided by that with few. */
   readonly ratio: number;
 }
 
@@ -49,13 +49,13 @@ export interface LargeFigures {
   readonly requests: ReadonlyMap<string, SizeComparison>;
   /** Milliseconds from starting the executable to its first answer, with the archive of a gigabyte. */
   readonly start: Spread;
-  /** The same when nothing of it is in memory; undefined where that cannot be brought about. */
+  /** The same with an empty page cache; undefined if this process may not empty it. */
   readonly coldStart: Spread | undefined;
-  /** Resident bytes with that archive, some seconds after its first answer. */
+  /** Resident bytes with that archive, a few seconds after the first answer. */
   readonly atRest: number;
 }
 
-/** The executable over archives of 100 thousand and of 10 million snapshots and of a gigabyte, made of what `source` holds. */
+/** Measures the executable with archives of 100 thousand snapshots, of 10 million, and of a gigabyte, made of copies of `source`. */
 export async function measureLarge(source: Archive, say: (line: string) => void): Promise<LargeFigures> {
   const few = copiedArchive(source, FEW);
   const many = copiedArchive(source, MANY);
@@ -73,7 +73,7 @@ export async function measureLarge(source: Archive, say: (line: string) => void)
 }
 
 function described({ snapshots, bytes, madeSeconds }: CopiedArchive): string {
-  const made = madeSeconds === undefined ? 'kept from an earlier run' : `made in ${madeSeconds.toFixed(0)} s`;
+  const made = madeSeconds === undefined ? 'from an earlier run' : `created in ${madeSeconds.toFixed(0)} s`;
   return `${snapshots} snapshots, ${(bytes / 1e6).toFixed(0)} MB, ${made}`;
 }
 
@@ -123,7 +123,7 @@ function nearestPaths(markets: readonly CopiedMarket[], count: number): string[]
   });
 }
 
-/** Any market, from any of its snapshots on that so many follow. */
+/** Any market, from any snapshot that is followed by enough others for a whole page. */
 function pagePaths(markets: readonly CopiedMarket[], count: number): string[] {
   const random = randomsOf(SEED);
   const large = markets.filter(({ timestampsMs }) => timestampsMs.length >= PAGE);
@@ -138,7 +138,7 @@ async function measureStarts({ data }: CopiedArchive, key: string, path: string,
   const millis: number[] = [];
   for (let nth = -1; nth < starts; nth += 1) {
     const taken = await startToAnswer(data, key, path);
-    // The one before the first brings what the executable reads into memory.
+    // The start before the first one fills the page cache.
     if (nth >= 0) millis.push(taken);
   }
   return spreadOf(millis);
@@ -153,7 +153,7 @@ async function measureColdStarts({ data }: CopiedArchive, key: string, path: str
   return spreadOf(millis);
 }
 
-/** False where this process may not. */
+/** Returns false if this process may not do so. */
 function forgetFiles(): boolean {
   try {
     writeFileSync(DROP_CACHES, '3');
@@ -196,25 +196,25 @@ export function largeSection(figures: LargeFigures): Section {
     times(compared.ratio),
   ]);
   const rates = table(['request', 'µs, few stored', 'µs, many stored', 'many : few'], rows);
-  const cold = coldStart === undefined ? 'not measured: dropping caches is not permitted here' : shown(coldStart);
+  const cold = coldStart === undefined ? 'not measured: this process may not empty the page cache' : shown(coldStart);
   const one = table(
-    ['what', 'measured'],
+    ['figure', 'measured'],
     [
       ['start to first answer, ms', shown(start)],
-      ['start to first answer, nothing in memory, ms', cold],
+      ['start to first answer, empty page cache, ms', cold],
       ['at rest: resident, MB', (atRest / MB).toFixed(0)],
     ],
   );
   const text = `## A large archive
 
-The corpus again and again under new markets in new windows, through the stores: ${described(few)}; ${described(many)}.
-The same executable over both in turn, ${ROUNDS} rounds of ${SECONDS} s; any market, any time, ${PATHS} different questions, identity. A
-request's time is a second by the requests in it. ${repeatsSentence(turns, repeats)}
+Copies of the corpus as new markets in new windows, stored through the stores: ${described(few)}; ${described(many)}.
+The same executable with both alternately, ${ROUNDS} rounds of ${SECONDS} s; any market, any time, ${PATHS} different URLs, identity. A
+request's time is one second divided by the requests in it. ${repeatsSentence(turns, repeats)}
 
 ${rates}
 
-Over a third one, ${described(gigabyte)}: the time from starting the executable until the whole answer to "nearest" is there (${STARTS} starts, and
-${COLD_STARTS} with nothing of any file in memory, the executable's own 100 MB included), and its memory ${IDLE_MS / 1000} s after that answer.
+With a third one, ${described(gigabyte)}: the time from the start of the executable to the end of the first answer to "nearest" (${STARTS} starts,
+and ${COLD_STARTS} with an empty page cache, also without the executable's own 100 MB), and its memory ${IDLE_MS / 1000} s after that answer.
 
 ${one}`;
   return { text, goals: goalsOf(figures) };

@@ -5,7 +5,7 @@ import { type Section, shown, table } from './report.ts';
 import { percentile, ROUNDS, type Spread, spreadOf } from './rounds.ts';
 
 const LOOKUPS = 2000;
-/** Of the times that are asked for. */
+/** Seed of the requested times. */
 const SEED = 20_260_416;
 const OUTCOMES = ['up', 'down'] as const;
 
@@ -14,7 +14,7 @@ export interface Latency {
   readonly p99: Spread;
 }
 
-/** Times anywhere in the windows of the corpus' markets, always the same ones. */
+/** Times in the windows of the corpus's markets, the same in every run. */
 function randomTargets(corpus: Corpus, count: number) {
   const random = randomsOf(SEED);
   return Array.from({ length: count }, () => {
@@ -30,7 +30,7 @@ function later({ market, timestampMs }: ReturnType<typeof randomTargets>[number]
 
 type Target = ReturnType<typeof later>;
 
-/** Microseconds of one look-up, each timed by itself, in interleaved rounds; without `outcome`: both outcomes are asked. */
+/** Microseconds of one look-up, each timed separately, in interleaved rounds; without `outcome`, so for both outcomes. */
 export async function measureNearest(corpus: Corpus): Promise<Map<string, Latency>> {
   const { archive } = corpus.place;
   const targets = randomTargets(corpus, LOOKUPS);
@@ -52,10 +52,10 @@ export async function measureNearest(corpus: Corpus): Promise<Map<string, Latenc
   );
   for (let round = -1; round < ROUNDS; round += 1) {
     for (const [name, way] of Object.entries(ways)) {
-      // Other milliseconds in each round: questions that nobody asked before.
+      // Other milliseconds in each round, so that no cached answer fits.
       const asked = targets.map((target) => later(target, round + 1));
       const sorted = (await timedEach(asked, way)).sort((a, b) => a - b);
-      // The round before the first warms up.
+      // Round -1 is the warm-up.
       if (round < 0) continue;
       rounds.get(name)!.medians.push(percentile(sorted, 0.5));
       rounds.get(name)!.p99s.push(percentile(sorted, 0.99));
@@ -71,7 +71,7 @@ export function nearestSection(measured: ReadonlyMap<string, Latency>): Section 
   return {
     text: `## The snapshot nearest to a time, in process
 
-At random times within the windows; without \`outcome\`, so both outcomes are looked up. No time is asked for twice.
+Random times within the windows; without \`outcome\`, so for both outcomes. No time is requested twice.
 
 ${table(['what', 'median µs', 'p99 µs'], rows)}`,
   };

@@ -19,7 +19,7 @@ interface AskedPage {
   readonly nextCursor: string | null;
 }
 
-/** A page of `limit` snapshots made four ways; all must give the same value before any is measured. */
+/** Measures four ways to make a page of `limit` snapshots, after a check that all return the same value. */
 export async function measurePages(corpus: Corpus, baselines: Baselines, limit: number): Promise<Map<string, Spread>> {
   const { service } = corpus;
   const { archive } = corpus.place;
@@ -50,7 +50,7 @@ export async function measurePages(corpus: Corpus, baselines: Baselines, limit: 
     if (values.some((value) => !Bun.deepEquals(value, values[0], true)))
       throw new Error(`answers differ: ${page.path}`);
   }
-  // The end of time lies behind all of them, wherever it is: the same page, and a question that nobody asked before.
+  // `to` is after every record: the same page under a new URL, so that no cached answer fits.
   let asked = 0;
   const unasked = (page: AskedPage) => ({ ...page, path: `${page.path}&to=${INSTANT_MAX_MS - ++asked}` });
   const contenders = Object.entries(ways).map(
@@ -59,7 +59,7 @@ export async function measurePages(corpus: Corpus, baselines: Baselines, limit: 
   return await measure(contenders);
 }
 
-/** By limit. */
+/** The section of pages; `pages` is by limit. */
 export function pagesSection(pages: ReadonlyMap<number, ReadonlyMap<string, Spread>>): Section {
   const tables = [...pages].map(([limit, measured]) => {
     const [ours] = measured.values();
@@ -69,19 +69,19 @@ export function pagesSection(pages: ReadonlyMap<number, ReadonlyMap<string, Spre
   return {
     text: `## Pages in process
 
-Up to the bytes of the body. The first one is all that a request takes (key, rate limit, look-up, entity tag, headers); the
-others only read rows and write JSON. All give the same value. No question is asked twice.
+Each includes the bytes of the body. The first is the whole request (key, rate limit, look-up, entity tag, headers); the others only
+read rows and write JSON. All return the same value. No URL is requested twice.
 
 ${tables.join('\n\n')}`,
   };
 }
 
-/** The bytes a client would be sent; the service's own answer is read in the same way. */
+/** The bytes for the client; the service's own answer is read in the same way. */
 async function bodyOf(json: string): Promise<ArrayBuffer> {
   return await new Response(json).arrayBuffer();
 }
 
-/** The page as objects of the API, from our own segments. */
+/** The page as objects of the API, from bookreel's segments. */
 function decodedPage(archive: Archive, market: StoredMarket, fromMs: number, limit: number): object[] {
   return archive.database.read(() => {
     const query = { fromMs, toMs: INSTANT_MAX_MS, order: 'asc', after: undefined, limit } as const;

@@ -4,7 +4,7 @@ import { importBytes, importRecords, temporaryArchive } from '../support/archive
 import { serviceOf } from '../support/service.ts';
 import { furtherMarkets, repeatedBooks } from './recordings.ts';
 
-test('further markets are imported one and all, in consecutive windows before the recorded ones', async () => {
+test('all further markets are imported, in consecutive windows before the recorded ones', async () => {
   using place = temporaryArchive();
   await importBytes(place.archive, simulateCoin('btc'));
   const service = serviceOf(place.archive);
@@ -21,7 +21,7 @@ test('further markets are imported one and all, in consecutive windows before th
   for (const [index, market] of further.slice(1).entries()) expect(market.endTime).toBe(further[index]!.startTime);
 });
 
-test('books are repeated within their window, in order and losing none', async () => {
+test('books are repeated within their window, in order and completely', async () => {
   const market = {
     type: 'market',
     conditionId: '0x0a',

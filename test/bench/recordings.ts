@@ -6,7 +6,7 @@ import { formatInstant } from '../../src/domain/instant.ts';
 import type { MarketResource } from '../../src/domain/market.ts';
 import { REAL_BOOKS } from '../support/real-recordings.ts';
 
-/** So often a simulated market's books are repeated within its window. */
+/** Number of copies of a simulated market's books within its window. */
 const COPIES = 24;
 
 interface Recording {
@@ -15,7 +15,7 @@ interface Recording {
   readonly description: string;
 }
 
-/** The real books where they are present, else the simulated ones scaled up, written into `directory`. */
+/** The real books if they are present, otherwise multiplied simulated ones, written into `directory`. */
 export function booksRecording(directory: string): Recording {
   if (REAL_BOOKS !== undefined) {
     return { path: REAL_BOOKS, description: 'real books of 5m markets, imported from Parquet' };
@@ -34,7 +34,7 @@ interface RecordedLine {
   readonly endTime?: string;
 }
 
-/** The resolved markets of a recording with their snapshots `copies` times in succession, each time faster by that factor. */
+/** The resolved markets of a recording with `copies` successive copies of their snapshots, each faster by that factor. */
 export function repeatedBooks(ndjson: string, copies: number): string {
   const records = ndjson
     .trimEnd()
@@ -58,8 +58,8 @@ export function repeatedBooks(ndjson: string, copies: number): string {
 }
 
 /**
- * `count` further markets like `models`, as records to import: in consecutive windows that end where the earliest model
- * begins, with ids of their own.
+ * `count` further markets like `models`, as records to import, with their own ids. Their windows are consecutive and end at the
+ * start of the earliest model.
  */
 export function furtherMarkets(models: readonly MarketResource[], count: number): string {
   const firstMs = Math.min(...models.map(({ startTime }) => Date.parse(startTime)));

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { ratioGoal, table, verdict } from './report.ts';
 
-test('a ratio meets its goal from the goal on, and one without the other figure is not measured', () => {
+test('a ratio equal to its goal meets it, and a ratio without the other figure is not measured', () => {
   expect([10, 9.99, undefined].map((measured) => ratioGoal('pages', measured, 10).met)).toEqual([
     true,
     false,
@@ -22,7 +22,7 @@ test('the verdict names every goal once', () => {
   );
 });
 
-test('columns of a table have one width', () => {
+test('the rows of a table have equal column widths', () => {
   expect(
     table(
       ['what', 'µs'],

@@ -1,37 +1,37 @@
 import type { Spread } from './rounds.ts';
 
-/** What a section of the results says, and what it shows of the goals. */
+/** The text of a section of the results, and its goals. */
 export interface Section {
   readonly text: string;
   readonly goals?: readonly Goal[];
 }
 
-/** A figure that the product sets itself, and what this run measured. */
+/** A required figure, and the measured one. */
 export interface Goal {
   readonly figure: string;
   readonly asked: string;
   readonly measured: string;
-  /** Undefined where this run could not measure it. */
+  /** Undefined if this run could not measure it. */
   readonly met: boolean | undefined;
 }
 
-/** A goal of at least `asked` times another's figure; `measured` is undefined where the other is not here. */
+/** A goal of at least `asked` times another program's figure; `measured` is undefined if that program is missing. */
 export function ratioGoal(figure: string, measured: number | undefined, asked: number): Goal {
   if (measured === undefined) return { figure, asked: `≥ ${times(asked)}`, measured: 'not measured', met: undefined };
-  // Rounded down, so that what is shown is no more than what decides.
+  // Rounded down, so that the figure shown is never above the measured one.
   const unit = measured < 10 ? 100 : 10;
   const down = Math.floor(measured * unit) / unit;
   return { figure, asked: `≥ ${times(asked)}`, measured: times(down), met: measured >= asked };
 }
 
-/** All goals in one table, and in plain words which were met. */
+/** All goals in one table, followed by sentences that list the met and the missed ones. */
 export function goalsSection(goals: readonly Goal[]): string {
   const word = ({ met }: Goal) => (met === undefined ? '' : met ? 'yes' : 'no');
   const rows = goals.map((goal) => [goal.figure, goal.asked, goal.measured, word(goal)]);
   return `## Goals\n\n${table(['figure', 'asked', 'measured', 'met'], rows)}\n\n${verdict(goals)}`;
 }
 
-/** Which goals were met and which not, a line each. */
+/** One sentence each for met, missed and unmeasured goals. */
 export function verdict(goals: readonly Goal[]): string {
   const lines: string[] = [];
   for (const [met, words] of [
@@ -47,7 +47,7 @@ export function verdict(goals: readonly Goal[]): string {
   return lines.join('\n\n');
 }
 
-/** Columns padded to one width; the first column is text, the others are numbers. */
+/** A table with padded columns; the first column is text, the others are numbers. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)));
   const line = (cells: readonly string[]) => {
@@ -58,12 +58,12 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [head, rule, ...rows].map(line).join('\n');
 }
 
-/** A median with the smallest and the largest value beside it. */
+/** A median, with the smallest and the largest value in brackets. */
 export function shown({ median, min, max }: Spread): string {
   return `${figure(median)} (${figure(min)} – ${figure(max)})`;
 }
 
-/** Three digits at least. */
+/** A number with at least three digits. */
 export function figure(value: number): string {
   if (value >= 100) return Math.round(value).toString();
   return value.toFixed(value < 10 ? 2 : 1);

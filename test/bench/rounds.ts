@@ -1,4 +1,4 @@
-/** How often each contender is measured; odd, so that the median is one of the measurements. */
+/** Number of measurements of each contender; odd, so that the median is one of them. */
 export const ROUNDS = 9;
 
 export interface Spread {
@@ -7,17 +7,17 @@ export interface Spread {
   readonly max: number;
 }
 
-/** One thing to be measured; `run` does it once and may be told which of several inputs to take. */
+/** A measured operation; `run` does it once, with the input of the given number. */
 export interface Contender {
   readonly name: string;
-  /** How often it is done in one round. */
+  /** Number of runs in one round. */
   readonly times: number;
   readonly run: (nth: number) => unknown;
 }
 
 /**
- * Measures contenders against each other: one warm-up, then rounds in which each has its turn, in changing order, so that
- * whatever else the machine does meets them alike. Answers microseconds for one run, per contender.
+ * Compares contenders: one warm-up, then rounds in which each runs in changing order, so that other load on the machine affects all
+ * alike. Returns the microseconds of one run, by contender.
  */
 export async function measure(contenders: readonly Contender[], rounds: number = ROUNDS): Promise<Map<string, Spread>> {
   const samples = new Map(contenders.map(({ name }): [string, number[]] => [name, []]));
@@ -32,7 +32,7 @@ export async function measure(contenders: readonly Contender[], rounds: number =
 }
 
 async function timed({ times, run }: Contender): Promise<number> {
-  // What the one before left behind is not ours to clear away, and memory is to be at hand again.
+  // Collects the previous contender's garbage, and allocates memory again, outside the measured time.
   Bun.gc(true);
   await run(0);
   const started = Bun.nanoseconds();
@@ -48,7 +48,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: percentile(sorted, 0.5), min: sorted[0]!, max: sorted.at(-1)! };
 }
 
-/** Of ascending values, the one that the share `p` of them does not exceed. */
+/** The value at the share `p` of ascending values: its index is the number of values times `p`, rounded down. */
 export function percentile(sorted: readonly number[], p: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))]!;
 }

@@ -22,9 +22,9 @@ import { measureTransfer, transferSection } from './transfer.ts';
 
 const RESULTS = join(import.meta.dir, 'RESULTS.md');
 
-/** What sections share; each corpus is made when it is first asked for. */
+/** Shared by sections; each corpus is created at its first use. */
 interface Bench {
-  /** Of the contenders over HTTP; undefined: all. */
+  /** Names of the contenders over HTTP; undefined for all. */
   readonly contenders: readonly string[] | undefined;
   readonly corpus: () => Promise<Corpus>;
   readonly httpCorpus: () => Promise<HttpCorpus>;
@@ -58,11 +58,11 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
 const USAGE = `usage: bun test/bench/run.ts [SECTION]… [--kinds NAME,…] [--contenders NAME,…]
 sections: ${Object.keys(SECTIONS).join(', ')}
 kinds of request over HTTP: nearest, nearest of each outcome, page of 100, page of 1000, market list of 1000
-contenders beside bookreel: nginx, rows, text, postgres`;
+contenders other than bookreel: nginx, rows, text, postgres`;
 
 /**
- * Measures everything and writes RESULTS.md beside this file; or only what is named, and prints it. Ends with a statement of
- * which goals were met; one that was not is no failure.
+ * Measures everything and writes RESULTS.md next to this file, or measures the named sections and prints them. The last lines list
+ * met and missed goals. A missed goal is not a failure.
  */
 async function main(args: readonly string[]): Promise<number> {
   const options = { kinds: { type: 'string' }, contenders: { type: 'string' } } as const;
@@ -125,9 +125,9 @@ async function heading(description: string, elapsedMs: number): Promise<string> 
 ${await circumstances('`make bench` (`bun test/bench/run.ts`)', elapsedMs)}
 - corpus: ${description}
 
-A value is the median of its rounds, in brackets the smallest and the largest one. Contenders take turns in changing order;
-in process there are ${ROUNDS} rounds (7 of imports) after one to warm up, and a turn begins with a garbage collection and a run that
-does not count. Ratios are of medians of this run.`;
+Each value is the median of its rounds, with the smallest and the largest one in brackets. Contenders run alternately, in changing
+order. In process there are ${ROUNDS} rounds (imports: 7) after a warm-up, and each turn begins with a garbage collection and a run that is
+not counted. Ratios compare medians of this run.`;
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -7,14 +7,14 @@ import { measure, type Spread } from './rounds.ts';
 
 const FORMS = ['segments', 'ndjson'] as const;
 const ENCODINGS = ['identity', 'zstd', 'gzip'] as const;
-/** A market takes a few ms: every one is asked for so often in a turn. */
+/** Requests for each market in a turn: one takes only a few ms. */
 const TURNS = 4;
 /** 100 Mbit/s. */
 const WIRE_BYTES_PER_SECOND = 12.5e6;
 
 type Form = (typeof FORMS)[number];
 
-/** A form of the export under one Content-Encoding, all records of a market counted as snapshots. */
+/** A format of the export with one Content-Encoding; all records of a market count as snapshots. */
 interface Transfer {
   readonly form: Form;
   readonly encoding: (typeof ENCODINGS)[number];
@@ -25,11 +25,11 @@ interface Transfer {
 interface SegmentsForm {
   readonly snapshots: number;
   readonly transfers: readonly Transfer[];
-  /** Snapshots a second, as plain objects, from bytes in memory. */
+  /** Snapshots per second, as plain objects, from bytes in memory. */
   readonly reading: ReadonlyMap<string, Spread>;
 }
 
-/** Whole markets as segments beside the same as ndjson: from the executable over loopback, and read. */
+/** Compares whole markets as segments and as ndjson: sent by the executable on loopback, and decoded. */
 export async function measureSegmentsForm(corpus: Corpus): Promise<SegmentsForm> {
   const data = corpus.place.path;
   const { key } = await issueKey(data);
@@ -40,7 +40,7 @@ export async function measureSegmentsForm(corpus: Corpus): Promise<SegmentsForm>
     const { symbol, conditionId } = markets[nth % markets.length]!;
     const answer = await fetch(`${server.origin}/v1/${symbol}/markets/${conditionId}/export?format=${form}`, {
       headers: { authorization: `Bearer ${key}`, 'accept-encoding': encoding },
-      // What is sent is what is measured.
+      // The sent bytes are measured, not the decompressed ones.
       decompress: false,
     });
     if (answer.status !== 200) throw new Error(`${answer.status} for ${form}`);
@@ -74,13 +74,13 @@ export async function measureSegmentsForm(corpus: Corpus): Promise<SegmentsForm>
   return { snapshots, transfers, reading };
 }
 
-/** Of microseconds a market. */
+/** Snapshots per second, from microseconds per market. */
 function rateOf({ median, min, max }: Spread, snapshots: number): Spread {
   const rate = (us: number) => (snapshots / us) * 1e6;
   return { median: rate(median), min: rate(max), max: rate(min) };
 }
 
-/** Throws unless the reader gives what the pages of the API give. */
+/** Throws unless the reader returns the same snapshots as the pages of the API. */
 async function refuseOther({ service, large }: Corpus, bytes: Uint8Array): Promise<void> {
   const found = readSnapshots(bytes);
   for await (const row of snapshotsOf(service, large[0]!.market)) {
@@ -119,7 +119,7 @@ export function segmentsFormSection({ snapshots, transfers, reading }: SegmentsF
     text: `## Whole markets as segments
 
 The export of the largest markets (${snapshots} snapshots), one after another, from the compiled executable on loopback with
-everything on; the client shares the machine and reads every byte. The reader’s snapshots were compared with the API’s pages.
+every feature on; the client runs on the same machine and reads every byte. The reader’s snapshots equal those of the API’s pages.
 
 ${table(['form', 'bytes a snapshot', 'snapshots a second', 'MB a second', 'a second over 100 Mbit/s'], sent)}
 

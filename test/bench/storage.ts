@@ -6,18 +6,18 @@ const BOOK_BYTES_MAX = 45;
 
 export interface Storage {
   readonly bookPayload: number;
-  /** The pages of all segments with their index; undefined where SQLite was built without dbstat. */
+  /** Bytes of all segments' pages with their index; undefined if SQLite has no dbstat. */
   readonly segmentPages: number | undefined;
-  /** Of these the share of the books, by bytes of payload and digest. */
+  /** The books' share of these, by bytes of payload and digest. */
   readonly bookPages: number | undefined;
   readonly file: number;
-  /** Of the API's JSON, in the largest markets. */
+  /** Bytes of the API's JSON, for the largest markets. */
   readonly json: number;
   /** Whether these are real books. */
   readonly isReal: boolean;
 }
 
-/** Bytes a snapshot. */
+/** Bytes per snapshot. */
 export function measureStorage(corpus: Corpus): Storage {
   const { database } = corpus.place.archive;
   database.checkpoint();
@@ -67,7 +67,7 @@ export function storageSection({ bookPayload, segmentPages, bookPages, file, jso
     measured: bookPages === undefined || !isReal ? 'not measured' : bookPages.toFixed(1),
     met: bookPages === undefined || !isReal ? undefined : bookPages <= BOOK_BYTES_MAX,
   };
-  return { text: `## Storage\n\n${table(['what', 'bytes a snapshot', 'JSON is larger'], rows)}`, goals: [goal] };
+  return { text: `## Storage\n\n${table(['stored as', 'bytes a snapshot', 'JSON is larger'], rows)}`, goals: [goal] };
 }
 
 function segmentPages(sqlite: Database): number | undefined {
@@ -78,7 +78,7 @@ function segmentPages(sqlite: Database): number | undefined {
       )
       .get()!.bytes;
   } catch (error) {
-    // "no such table": this SQLite cannot tell.
+    // "no such table": this SQLite has no dbstat.
     if (error instanceof SQLiteError) return undefined;
     throw error;
   }

@@ -9,18 +9,18 @@ import { type Spread, spreadOf } from './rounds.ts';
 const ROUNDS = 7;
 /** 100 Mbit/s. */
 const BYTES_A_MICROSECOND = 12.5;
-/** Different answers of one kind in one round. */
+/** Number of different answers of one kind in one round. */
 const ANSWERS = 16;
-/** A difference that no client sees: near the crossing either is right. */
+/** A difference that does not matter to clients: near the break-even size both choices are right. */
 const EQUAL_MICROS = 20;
 const LIST = 'market list of 1000';
 const PAGE_OF_1000 = 'page of 1000';
-/** Small lists and pages, to see from which size on it pays. */
+/** Limits of small lists and pages, to find the size from which compression pays. */
 const SMALL_LIMITS = [1, 2, 3, 10];
 
 const TYPES = { JSON: 'application/json', msgpack: 'application/msgpack' } as const;
 
-/** Ways to compress that could be chosen from. */
+/** The compression methods to compare. */
 const CANDIDATES = {
   'gzip 1': (body: Uint8Array<ArrayBuffer>) => Bun.gzipSync(body, { level: 1 }),
   'zstd 1': (body: Uint8Array<ArrayBuffer>) => Bun.zstdCompressSync(body, { level: 1 }),
@@ -31,7 +31,7 @@ type Candidate = keyof typeof CANDIDATES;
 const SENT = ['identity', 'gzip', 'zstd'] as const;
 type Sent = (typeof SENT)[number];
 
-/** Bytes of a body, in the mean, and microseconds of making or compressing it. */
+/** Mean bytes of a body, and microseconds to make or compress it. */
 interface Cost {
   readonly bytes: number;
   readonly micros: Spread;
@@ -40,16 +40,16 @@ interface Cost {
 /** One kind of answer in one format. */
 export interface Transfer {
   readonly name: string;
-  /** As the service sends it to who accepts one encoding; whether it was used. */
+  /** The service's answers to clients that accept one encoding, and whether it used the encoding. */
   readonly sent: Readonly<Record<Sent, Cost & { readonly encoded: boolean }>>;
-  /** Of compressing the identity body alone. */
+  /** Cost of compressing the identity body alone. */
   readonly candidates: Readonly<Record<Candidate, Cost>>;
 }
 
-/** What each kind of answer costs to make, to compress and to send. In process. */
+/** Measures the cost to make, to compress and to send each kind of answer, in process. */
 export async function measureTransfer(corpus: HttpCorpus, say: (line: string) => void): Promise<Transfer[]> {
   const archive = openArchive(corpus.data, NOW_MS, { create: false });
-  // What this one changes, the service has to look for again: no answer comes from memory.
+  // Writes to the archive with this connection empty the service's cache, so that no answer is cached.
   const other = openArchive(corpus.data, NOW_MS, { create: false });
   try {
     const service = serviceOf(archive);
@@ -113,7 +113,7 @@ async function transferOf(
       encoded = 0;
       let nanos = 0;
       for (const path of paths) {
-        // Every request comes in a turn of its own.
+        // Every request comes in another turn of the event loop.
         await nextTurn();
         const started = Bun.nanoseconds();
         const answer = await ask(path, encoding);
@@ -150,7 +150,7 @@ function changeArchive({ database, markets }: Archive): void {
   database.write(() => markets.touch(market.key));
 }
 
-/** What `measured` says, once to warm up and then so often that it counts. */
+/** Calls `measured` once as a warm-up, then for every round. */
 async function rounds(measured: () => Promise<number>): Promise<Spread> {
   const values: number[] = [];
   for (let round = -1; round < ROUNDS; round += 1) {
@@ -161,7 +161,7 @@ async function rounds(measured: () => Promise<number>): Promise<Spread> {
   return spreadOf(values);
 }
 
-/** Microseconds until the last byte has arrived. */
+/** Microseconds until the last byte arrives. */
 function totalOf({ bytes, micros }: Cost): number {
   return micros.median + bytes / BYTES_A_MICROSECOND;
 }
@@ -173,7 +173,7 @@ export function transferSection(transfers: readonly Transfer[]): Section {
     shown(identity.micros),
     figure(totalOf(identity)),
     ...[gzip, zstd].flatMap((cost) =>
-      cost.encoded ? [Math.round(cost.bytes).toString(), figure(totalOf(cost))] : ['as it is', ''],
+      cost.encoded ? [Math.round(cost.bytes).toString(), figure(totalOf(cost))] : ['not compressed', ''],
     ),
   ]);
   const chosen = transfers.map(({ name, sent, candidates }) => [
@@ -186,19 +186,19 @@ export function transferSection(transfers: readonly Transfer[]): Section {
   const crossings = Object.keys(CANDIDATES).map((name) => `${name} from ${crossingOf(transfers, name as Candidate)}`);
   const text = `## Bytes and time at 100 Mbit/s
 
-What each kind of answer takes until its last byte has arrived: the time of the service, in process, and ${BYTES_A_MICROSECOND} bytes a µs.
-${ANSWERS} answers of each kind, ${ROUNDS} rounds; nothing comes from memory.
+The time until the last byte of an answer arrives: the service's time, in process, plus the time to send ${BYTES_A_MICROSECOND} bytes per µs.
+${ANSWERS} answers of each kind, ${ROUNDS} rounds; no answer is cached.
 
 ${table(['answer', 'bytes', 'µs of the service', 'µs in all', 'gzip, bytes', 'µs in all', 'zstd, bytes', 'µs in all'], asSent)}
 
-The ways to compress beside each other, the microseconds of compressing and those of sending; beside that, every answer takes the
-same time. Compressing pays in the smallest answers measured: ${crossings.join(', ')}.
+The compression methods, with the microseconds of compressing plus those of sending; the rest of the time is the same for all.
+Smallest measured answers for which compression pays: ${crossings.join(', ')}.
 
-${table(['answer', 'sent as it is', ...Object.keys(CANDIDATES)], chosen)}`;
+${table(['answer', 'uncompressed', ...Object.keys(CANDIDATES)], chosen)}`;
   return { text, goals: [goalOf(transfers)] };
 }
 
-/** The smallest answer from which on compressing that way pays in every one. */
+/** The smallest answer from which this method pays in every larger one. */
 function crossingOf(transfers: readonly Transfer[], candidate: Candidate): string {
   const sorted = transfers.toSorted((a, b) => b.sent.identity.bytes - a.sent.identity.bytes);
   const firstThatDoesNot = sorted.findIndex((transfer) => !pays(transfer, candidate));
@@ -211,12 +211,12 @@ function pays(transfer: Transfer, candidate: Candidate): boolean {
   return gainOf(transfer, candidate) > 0;
 }
 
-/** By how many microseconds an answer arrives earlier when it is compressed; making it takes as long either way. */
+/** The microseconds by which an answer arrives earlier if it is compressed; making it takes the same time. */
 function gainOf({ sent, candidates }: Transfer, candidate: Candidate): number {
   return sent.identity.bytes / BYTES_A_MICROSECOND - totalOf(candidates[candidate]);
 }
 
-/** Whether what is sent is compressed wherever it arrives earlier so, and nowhere else. */
+/** Whether the service compresses exactly the answers that arrive earlier compressed. */
 function goalOf(transfers: readonly Transfer[]): Goal {
   const wrong = transfers.flatMap((transfer) =>
     (['gzip', 'zstd'] as const)
@@ -224,7 +224,7 @@ function goalOf(transfers: readonly Transfer[]): Goal {
       .map((encoding) => `${transfer.name}, ${encoding}`),
   );
   return {
-    figure: 'answers are compressed where they arrive earlier so at 100 Mbit/s',
+    figure: 'exactly the answers that arrive earlier compressed at 100 Mbit/s are compressed',
     asked: 'all',
     measured: wrong.length === 0 ? `all of ${2 * transfers.length}` : `not: ${wrong.join('; ')}`,
     met: wrong.length === 0,
@@ -234,7 +234,7 @@ function goalOf(transfers: readonly Transfer[]): Goal {
 function isRight(transfer: Transfer, encoding: 'gzip' | 'zstd'): boolean {
   const { encoded, bytes } = transfer.sent[encoding];
   const ways = Object.keys(CANDIDATES).filter((name) => name.startsWith(encoding)) as Candidate[];
-  // Its bytes tell at which level it was compressed.
+  // The bytes show the level of compression.
   const away = (way: Candidate) => Math.abs(transfer.candidates[way].bytes - bytes);
   const way = encoded ? ways.reduce((a, b) => (away(a) <= away(b) ? a : b)) : ways[0]!;
   return encoded === pays(transfer, way) || Math.abs(gainOf(transfer, way)) < EQUAL_MICROS;

@@ -2,9 +2,9 @@ import { createInterface } from 'node:readline';
 import { DuckDBInstance } from '@duckdb/node-api';
 
 /**
- * DuckDB over one Parquet file (zstd) of finished JSON texts, sorted by market and time in the smallest row groups, in this
- * process: NDJSON is copied into PARQUET, then each line of the input is a question and each line of the output the length
- * of its answer, or the answer itself as a JSON string where `show` is set.
+ * DuckDB in this process with one Parquet file (zstd) of JSON texts, sorted by market and time in the smallest row groups. It copies
+ * NDJSON into PARQUET. Then each line of the input is a question, and each line of the output is the length of its answer, or the
+ * answer itself as a JSON string if `show` is set.
  *
  * Questions: {market, from, limit, nextCursor} a page, {market, at} the nearest of each outcome.
  */
@@ -24,7 +24,7 @@ await duckdb.run(`
 
 const page = await duckdb.prepare(`
   SELECT body FROM '${parquet}' WHERE condition_id = $1 AND timestamp_ms >= $2 ORDER BY timestamp_ms, id LIMIT $3`);
-/** The nearest of each outcome; of equally near ones the earlier, of one time the highest id; the nearer one first. */
+/** The nearest of each outcome, the nearer one first. Ties: the earlier one; at one time the highest id. */
 const nearest = await duckdb.prepare(`
   WITH times AS (
     SELECT outcome, arg_min(timestamp_ms, [abs(timestamp_ms - $2), timestamp_ms]) AS timestamp_ms

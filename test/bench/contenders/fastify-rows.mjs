@@ -3,8 +3,8 @@ import { cursorOf, listQuery, loadRecords, pageQuery } from './records.mjs';
 import { nearestOf, openSqlite, PLACES, pageOf } from './sqlite.mjs';
 
 /**
- * What most would write: Fastify over better-sqlite3, a row per record with a column per field, lists as JSON text, and
- * answers as objects. Without keys, tiers, limits or checks of parameters.
+ * The common way: Fastify with better-sqlite3, a row per record with a column per field, lists as JSON text, and answers as
+ * objects. Without keys, tiers, limits or checks of parameters.
  */
 const directory = process.argv[2];
 const sqlite = openSqlite(`${directory}/rows.db`);

@@ -3,8 +3,8 @@ import { cursorOf, listQuery, loadRecords, pageQuery } from './records.mjs';
 import { nearestOf, openSqlite, PLACES, pageOf } from './sqlite.mjs';
 
 /**
- * The faster way with the same parts: Fastify over better-sqlite3, a row per record with its finished JSON as text, and
- * answers joined from these. Without keys, tiers, limits or checks of parameters.
+ * The faster way with the same packages: Fastify with better-sqlite3, a row per record with its JSON as text, and answers joined
+ * from these texts. Without keys, tiers, limits or checks of parameters.
  */
 const directory = process.argv[2];
 const sqlite = openSqlite(`${directory}/text.db`);

@@ -3,11 +3,11 @@ import pg from 'pg';
 import { cursorOf, listQuery, loadRecords, pageQuery } from './records.mjs';
 
 /**
- * PostgreSQL behind a thin server: node:http and a pool of connections over a Unix socket, prepared statements, a row per
- * record with its JSON in a json column, and answers joined from its text. Without keys, tiers, limits or checks.
+ * PostgreSQL with a thin server: node:http and a pool of connections over a Unix socket, prepared statements, a row per record with
+ * its JSON in a json column, and answers joined from its text. Without keys, tiers, limits or checks.
  */
 const [directory, socketDirectory] = process.argv.slice(2);
-// The text of a json column is what is sent: it is not parsed.
+// The text of a json column is sent without parsing.
 pg.types.setTypeParser(pg.types.builtins.JSON, (text) => text);
 const pool = new pg.Pool({ host: socketDirectory, user: 'postgres', database: 'postgres', max: 8 });
 await load();

@@ -1,10 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-/**
- * The records that every contender serves, as bookreel's own service sends them, a line of JSON each:
- * `markets.ndjson` and `snapshots.ndjson` in one directory.
- */
+/** The records of every contender, in the JSON of bookreel's service, one per line: `markets.ndjson` and `snapshots.ndjson` in one directory. */
 export function recordLines(directory, name) {
   return createInterface({
     input: createReadStream(`${directory}/${name}.ndjson`),
@@ -24,17 +21,17 @@ export async function loadRecords(directory, name, load, batchRecords = 1000) {
   if (batch.length > 0) await load(batch);
 }
 
-/** Where the next page goes on; every service has its own form of it. */
+/** The position of the next page; every service has its own format. */
 export function cursorOf(timestampMs, id) {
   return Buffer.from(`${timestampMs}:${id}`).toString('base64url');
 }
 
-/** What a query of a page says; the number is one more than asked for, which tells whether more follow. */
+/** The parameters of a page; the limit is one higher than requested, to find out whether more records follow. */
 export function pageQuery({ from = '0', to = '253402300799999', limit = '100' }) {
   return { from: Number(from), to: Number(to), limit: Number(limit), fetched: Number(limit) + 1 };
 }
 
-/** What a query of a list says, likewise. */
+/** The parameters of a list, with the same higher limit. */
 export function listQuery({ limit = '100', skip = '0' }) {
   return { limit: Number(limit), skip: Number(skip), fetched: Number(limit) + 1 };
 }

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 
-/** A database that is written once and then only read: nothing is spared on caches. */
+/** A database that is written once and then only read, with large caches. */
 export function openSqlite(path) {
   const sqlite = new Database(path);
   sqlite.pragma('journal_mode = WAL');
@@ -20,7 +20,7 @@ export const pageOf = (columns) => `
   WHERE condition_id = @market AND timestamp_ms BETWEEN @from AND @to
   ORDER BY timestamp_ms, id LIMIT @fetched`;
 
-/** The nearer of the last at or before and the first after; of equally near ones the earlier, of one time the highest id. */
+/** The nearer of the last at or before and the first after. Ties: the earlier one; at one time the highest id. */
 export const nearestOf = (columns) => `
   SELECT ${columns} FROM snapshots
   WHERE condition_id = @market AND outcome = @outcome AND timestamp_ms = (

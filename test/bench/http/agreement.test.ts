@@ -7,7 +7,7 @@ const OTHER_ORDER = '{"nextCursor":"CC","data":[{"bids":[{"size":1.0,"price":5e-
 const OTHER_VALUE = PAGE.replace('0.5', '0.51');
 const NO_CURSOR = PAGE.replace('"AAA"', 'null');
 
-test('an answer agrees as far as it has to, and no further', () => {
+test('each degree of agreement accepts and refuses the right answers', () => {
   const all = [PAGE, OTHER_CURSOR, OTHER_ORDER.replace('"CC"', '"AAA"'), OTHER_VALUE, NO_CURSOR];
   const agreeing = (agreement: Parameters<typeof agrees>[2]) => all.map((answer) => agrees(PAGE, answer, agreement));
   expect(agreeing('bytes')).toEqual([true, false, false, false, false]);

@@ -1,11 +1,11 @@
 import type { Agreement, Contender } from './contender.ts';
 import type { Kind } from './corpus.ts';
 
-/** So many answers of each kind are compared; the paths stand in no order. */
+/** Number of compared answers of each kind; the paths are in random order. */
 export const SAMPLES = 24;
 const CURSOR = /"nextCursor":"[^"]+"\}$/;
 
-/** Throws unless every contender's answers agree with the first one's, as far as each has to. */
+/** Throws unless every contender's answers agree with the first one's, to the degree of its `agreement`. */
 export async function requireAgreement(contenders: readonly Contender[], kinds: readonly Kind[]): Promise<void> {
   const [model, ...others] = contenders;
   for (const kind of kinds) {
@@ -15,13 +15,13 @@ export async function requireAgreement(contenders: readonly Contender[], kinds: 
       if (data.length < kind.recordsMin) throw new Error(`an empty answer: ${kind.paths[index]}`);
       for (const contender of others) {
         if (agrees(expected, await answerOf(contender, kind, index), contender.agreement)) continue;
-        throw new Error(`${contender.name} does not answer as ${model!.name} does: ${kind.paths[index]}`);
+        throw new Error(`${contender.name} answers differently from ${model!.name}: ${kind.paths[index]}`);
       }
     }
   }
 }
 
-/** Whether `answer` is what was `expected`. */
+/** Whether `answer` agrees with `expected`. */
 export function agrees(expected: string, answer: string, agreement: Agreement): boolean {
   if (agreement === 'bytes') return answer === expected;
   const [one, other] = [expected, answer].map((text) => text.replace(CURSOR, '"nextCursor":"…"}'));

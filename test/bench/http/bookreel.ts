@@ -2,7 +2,7 @@ import { startServer } from '../../support/executable.ts';
 import type { Contender } from './contender.ts';
 import type { HttpCorpus } from './corpus.ts';
 
-/** The executable with everything on; its keys take turns, since each has a limit. */
+/** The executable with every feature on; requests alternate between its keys, because each has a limit. */
 export async function startBookreel({ data, keys }: HttpCorpus): Promise<Contender> {
   const server = await startServer(data);
   return {

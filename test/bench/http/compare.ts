@@ -18,15 +18,15 @@ export interface Comparison {
   /** By contender, in the order of the table; bookreel first. */
   readonly names: ReadonlyMap<ContenderId, string>;
   readonly leftOut: readonly string[];
-  /** Of what is none of the contenders. */
+  /** Versions of the tools. */
   readonly tools: string;
   /** By kind of request, then by contender. */
   readonly rates: ReadonlyMap<string, ReadonlyMap<ContenderId, Rate>>;
 }
 
 /**
- * Every contender over HTTP on the same records, once all of them have shown that they answer alike; or bookreel and those
- * that are `asked` for only.
+ * Measures contenders over HTTP with the same records, after a check that all give the same answers: every contender, or bookreel
+ * and the `asked` ones.
  */
 export async function compareOverHttp(
   corpus: HttpCorpus,
@@ -60,7 +60,7 @@ export async function compareOverHttp(
     }
   }
   await requireAgreement([...contenders.values()], corpus.kinds);
-  say('  all of them answer alike');
+  say('  all give the same answers');
   const rates = new Map<string, Map<ContenderId, Rate>>();
   for (const kind of corpus.kinds) {
     const trials = [...contenders].map(([id, { origin, ask }]) => ({
@@ -78,7 +78,7 @@ export async function compareOverHttp(
   return { tools, names: new Map([...contenders].map(([id, { name }]) => [id, name])), leftOut, rates };
 }
 
-/** What bookreel answers to a path, as it stands in nginx's files. */
+/** bookreel's answer to a path, for nginx's files. */
 async function bodyOf({ origin }: Contender, { keys }: HttpCorpus, path: string): Promise<Uint8Array> {
   const answer = await fetch(`${origin}${path}`, {
     headers: { authorization: `Bearer ${keys[0]}`, 'accept-encoding': 'identity' },

@@ -1,18 +1,15 @@
 import type { Kind } from './corpus.ts';
 
-/** One request as it is sent. */
+/** One request. */
 export interface Ask {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/**
- * How much of an answer must be as bookreel sends it: all its bytes; all but the cursor, of which every service has its own
- * form; or the values.
- */
+/** The part of an answer that must equal bookreel's: all bytes; all except the cursor, whose format is each service's own; or the values. */
 export type Agreement = 'bytes' | 'bytes but the cursor' | 'values';
 
-/** A running server of the same records. */
+/** A running server with the same records. */
 export interface Contender extends AsyncDisposable {
   readonly name: string;
   readonly origin: string;
@@ -20,7 +17,7 @@ export interface Contender extends AsyncDisposable {
   ask(kind: Kind, index: number): Ask;
 }
 
-/** Asks a path as every client without a key would. */
+/** Requests a path without a key. */
 export function plainAsk({ paths }: Kind, index: number): Ask {
   return { path: paths[index % paths.length]!, headers: {} };
 }
@@ -28,7 +25,7 @@ export function plainAsk({ paths }: Kind, index: number): Ask {
 const POLL_MS = 50;
 const START_MS_MAX = 30_000;
 
-/** Waits until `ready` says so; throws when it takes too long or the process ends before. */
+/** Waits until `ready` returns true. Throws after a time limit, or if the process ends before. */
 export async function started(
   name: string,
   child: Bun.Subprocess,

@@ -8,34 +8,34 @@ import { realRecording } from '../../support/real-recordings.ts';
 import { booksRecording, furtherMarkets } from '../recordings.ts';
 
 const COIN = 'btc';
-/** A list of 1000 is asked for at each place where it is full. */
+/** Lists of 1000 are requested at each `skip` at which they are full. */
 const MARKETS = 1400;
 const REAL_MARKETS = join('gamma', 'resolved-btc-5m-2026-06-08.jsonl.gz');
 const LIST_LIMIT = 1000;
-/** So many that few or none are asked twice in one turn: an answer that was kept is no answer that was made. */
+/** Enough that few or none are repeated in one turn, because a cached answer does not measure how answers are made. */
 const NEAREST_PATHS = 65_536;
 const SMALL_PAGE_PATHS = 8192;
 const LARGE_PAGE_PATHS = 2048;
-/** One key has at most a million requests a minute. */
+/** The maximum of one key is a million requests a minute. */
 const KEYS = 8;
-/** Of the times that are asked for, and their order. */
+/** Seed of the requested times, and of their order. */
 const SEED = 20_260_416;
 
-/** Requests of one kind: different ones of the same size, in an order that is always the same. */
+/** Different requests of one kind with answers of the same size, in the same order in every run. */
 export interface Kind {
   readonly name: string;
-  /** From `/v1` on. */
+  /** Each begins with `/v1`. */
   readonly paths: readonly string[];
-  /** How many records each answer has at least. */
+  /** Minimum number of records in each answer. */
   readonly recordsMin: number;
 }
 
-/** What is served over HTTP: an archive that the executable itself made, and the same records for everybody else. */
+/** The data that is served over HTTP: an archive that the executable created, and the same records for the other contenders. */
 export interface HttpCorpus extends Disposable {
   readonly description: string;
   /** The data directory. */
   readonly data: string;
-  /** A directory with the records as the service sends them: `markets.ndjson` and `snapshots.ndjson`. */
+  /** A directory with the records in the service's JSON: `markets.ndjson` and `snapshots.ndjson`. */
   readonly records: string;
   readonly keys: readonly string[];
   readonly kinds: readonly Kind[];
@@ -43,13 +43,13 @@ export interface HttpCorpus extends Disposable {
 
 interface ServedMarket {
   readonly path: string;
-  /** Of every snapshot, ascending. */
+  /** Time of every snapshot, ascending. */
   readonly timestamps: readonly string[];
-  /** How many of these are of outcome up. */
+  /** Number of these with outcome up. */
   readonly ups: number;
 }
 
-/** With only the `asked` kinds of request, where any are named. */
+/** The corpus, with only the `asked` kinds of request if any are named. */
 export async function openHttpCorpus(asked?: readonly string[]): Promise<HttpCorpus> {
   const directory = temporaryDirectory();
   const data = join(directory.path, 'archive');
@@ -87,7 +87,7 @@ export async function openHttpCorpus(asked?: readonly string[]): Promise<HttpCor
 
 type Get = (path: string) => Promise<string>;
 
-/** All markets of the coin, latest first; their records as they were sent go to the file `into`. */
+/** All markets of the coin, latest first. Writes their records, as received, to the file `into`. */
 async function listMarkets(get: Get, into?: string): Promise<MarketResource[]> {
   const markets: MarketResource[] = [];
   const texts: string[] = [];
@@ -102,7 +102,7 @@ async function listMarkets(get: Get, into?: string): Promise<MarketResource[]> {
   return markets;
 }
 
-/** Walks the snapshots of all markets into a file; markets without any are left out of what it answers. */
+/** Writes the snapshots of all markets to a file. Returns the markets that have snapshots. */
 async function walkSnapshots(get: Get, markets: readonly MarketResource[], into: string): Promise<ServedMarket[]> {
   const file = Bun.file(into).writer();
   const served: ServedMarket[] = [];
@@ -126,7 +126,7 @@ async function walkSnapshots(get: Get, markets: readonly MarketResource[], into:
   return served;
 }
 
-/** The records of an answer as they were sent; `firstField` is what each begins with. */
+/** The records of an answer, as received; `firstField` is the beginning of each. */
 function recordTexts(answer: string, firstField: string): string[] {
   const data = answer.slice('{"data":['.length, answer.lastIndexOf(']'));
   if (data === '') return [];
@@ -136,7 +136,7 @@ function recordTexts(answer: string, firstField: string): string[] {
 
 function kindsOf(served: readonly ServedMarket[]): Kind[] {
   const random = randomsOf(SEED);
-  // Times anywhere in what was recorded; of markets that have books of outcome up, so that no answer is empty.
+  // Any times of the recordings of markets with books of outcome up, so that no answer is empty.
   const withUps = served.filter(({ ups }) => ups > 0);
   const nearest = Array.from({ length: NEAREST_PATHS }, () => {
     const { path, timestamps } = withUps[Math.floor(random() * withUps.length)]!;
@@ -158,7 +158,7 @@ function kindsOf(served: readonly ServedMarket[]): Kind[] {
   ];
 }
 
-/** All full pages that begin at a snapshot, wherever it stands. */
+/** All full pages that begin at a snapshot. */
 function pagePaths(served: readonly ServedMarket[], limit: number): string[] {
   return served.flatMap(({ path, timestamps }) =>
     timestamps

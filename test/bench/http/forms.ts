@@ -7,18 +7,18 @@ import { measureRates, type Rate, type Trial } from './trial.ts';
 
 const ROUNDS = 3;
 const SECONDS = 1;
-/** An answer without a body is nothing but headers. */
+/** Maximum size of an answer that consists of headers alone. */
 const HEADER_BYTES_MAX = 1000;
 const CHECKED = 4;
-/** Answers of which the client has a copy. */
+/** Number of answers of which the client has a copy. */
 const COPIES = 2000;
 const FEW = Array.from({ length: 64 }, (_, index) => index);
 
-/** One way to ask for the same things. */
+/** One way to request the same records. */
 interface Form {
   readonly name: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What the body stands for, as JSON text. */
+  /** The body's value as JSON text. */
   readonly json: (body: Uint8Array<ArrayBuffer>) => string;
 }
 
@@ -34,13 +34,13 @@ const FORMS: readonly Form[] = [
   { name: 'JSON, zstd', headers: { 'accept-encoding': 'zstd' }, json: (body) => textOf(Bun.zstdDecompressSync(body)) },
   { name: 'JSON, gzip', headers: { 'accept-encoding': 'gzip' }, json: (body) => textOf(Bun.gunzipSync(body)) },
 ];
-const HOT = 'JSON, one and the same again and again';
+const HOT = 'JSON, the same URL repeatedly';
 const UNCHANGED = 'the client’s copy is current: 304';
 
-/** By kind of request, then by form, the rate; the forms in one order. */
+/** The rate by kind of request and format; the formats in a fixed order. */
 export type FormRates = ReadonlyMap<string, ReadonlyMap<string, Rate>>;
 
-/** The forms in which bookreel gives the same answers, each checked first; of the nearest snapshot one outcome only. */
+/** Measures the formats of bookreel's answers after a check of each; for the nearest snapshot only one outcome. */
 export async function measureForms(corpus: HttpCorpus, say: (line: string) => void): Promise<FormRates> {
   using directory = temporaryDirectory();
   await using bookreel = await startBookreel(corpus);
@@ -67,13 +67,13 @@ function trialOf({ origin, ask }: Contender, kind: Kind, { name, headers }: Form
   return { name, origin, asks };
 }
 
-/** Only one path, with all of the keys. */
+/** A single path, with all keys. */
 function hotTrial({ origin, ask }: Contender, kind: Kind): Trial {
   const { path } = ask(kind, 0);
   return { name: HOT, origin, asks: FEW.map((index) => ({ path, headers: ask(kind, index).headers })) };
 }
 
-/** Undefined where answers carry no entity tag. */
+/** Undefined if the answers have no entity tag. */
 async function unchangedTrial({ origin, ask }: Contender, kind: Kind): Promise<Trial | undefined> {
   const asks = [];
   for (let index = 0; index < Math.min(COPIES, kind.paths.length); index += 1) {
@@ -100,7 +100,7 @@ async function requireSameValues({ origin, ask }: Contender, kind: Kind): Promis
         decompress: false,
       });
       const body = new Uint8Array(await answer.arrayBuffer());
-      // Small answers stay as they are.
+      // Small answers are not compressed.
       const plain = asked['accept-encoding'] !== undefined && !answer.headers.has('content-encoding');
       texts.push(plain ? textOf(body) : json(body));
     }

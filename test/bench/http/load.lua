@@ -1,5 +1,5 @@
--- The load for wrk: sends the requests of a file in turn, and prints what was counted as one line of JSON.
--- Arguments after `--`: the file (whole HTTP requests with a NUL behind each), and which of them to begin with.
+-- The load for wrk: sends the requests of a file in order, and prints the counts as one line of JSON.
+-- Arguments after `--`: the file (whole HTTP requests, each followed by a NUL), and the index of the first one to send.
 
 local requests = {}
 local position = 0

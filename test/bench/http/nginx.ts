@@ -8,12 +8,12 @@ import { type Contender, started, stop } from './contender.ts';
 import type { Kind } from './corpus.ts';
 
 const FILES_MAX = 4096;
-/** Of the files of one kind. */
+/** Maximum total size of the files of one kind. */
 const BYTES_MAX = 160_000_000;
 
 /**
- * nginx over files that hold what bookreel answers to the first paths of each kind, under short names: its best case. As many as
- * come to `BYTES_MAX`, and at least those that are compared.
+ * nginx with files of bookreel's answers to the first paths of each kind, with short names: its best case. Their number is limited
+ * by `BYTES_MAX`, but includes at least the compared ones.
  */
 export async function startNginx(
   kinds: readonly Kind[],

@@ -5,15 +5,15 @@ import { type Agreement, type Contender, plainAsk, stop } from './contender.ts';
 
 const DIRECTORY = join(import.meta.dir, '..', 'contenders');
 const LOCK = join(DIRECTORY, 'bun.lock');
-/** Made last of all that is installed. */
+/** The file that the installation writes last. */
 const COMPILED = join(DIRECTORY, 'node_modules', 'better-sqlite3', 'build', 'Release', 'better_sqlite3.node');
 
-/** Installs the packages that the contenders are made of, pinned, where they are not yet or no longer as the lock says. */
+/** Installs the contenders' pinned packages if they are missing or differ from the lock file. */
 export async function installContenders(say: (line: string) => void): Promise<void> {
   if (existsSync(COMPILED) && statSync(COMPILED).mtimeMs >= statSync(LOCK).mtimeMs) return;
   const npm = requiredProgram('npm', 'nodejs npm');
   say('installing the contenders; better-sqlite3 may have to be compiled, which takes a minute or two');
-  // Node runs them: what is native is compiled for it, by what comes with it.
+  // Node runs the contenders, so npm compiles native modules for Node.
   const steps = [
     [process.execPath, 'install', '--frozen-lockfile', '--ignore-scripts'],
     [npm, 'rebuild', 'better-sqlite3'],
@@ -26,7 +26,7 @@ export async function installContenders(say: (line: string) => void): Promise<vo
   }
 }
 
-/** The version of one of these packages. */
+/** The installed version of one of these packages. */
 export function packageVersion(name: string): string {
   const description = require(join(DIRECTORY, 'node_modules', name, 'package.json')) as { version: string };
   return description.version;
@@ -39,7 +39,7 @@ interface NodeServer {
   readonly agreement: Agreement;
 }
 
-/** Starts one of the scripts beside package.json under Node; it loads the records and prints where it listens. */
+/** Starts a contender's script with Node; it loads the records and prints its address. */
 export async function startNodeServer({ name, script, args, agreement }: NodeServer): Promise<Contender> {
   const server = contenderProcess(script, args);
   return {
@@ -53,11 +53,11 @@ export async function startNodeServer({ name, script, args, agreement }: NodeSer
 
 interface ContenderProcess extends AsyncDisposable {
   write(text: string): void;
-  /** The next line of its output; throws when it ends before. */
+  /** The next line of its output. Throws if it ends before. */
   nextLine(): Promise<string>;
 }
 
-/** Runs one of these scripts under Node until it is disposed of. */
+/** Runs one of these scripts with Node until it is disposed. */
 export function contenderProcess(script: string, args: readonly string[]): ContenderProcess {
   const child = Bun.spawn([requiredProgram('node', 'nodejs'), join(DIRECTORY, script), ...args], {
     env: { ...process.env, NODE_ENV: 'production' },

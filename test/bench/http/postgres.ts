@@ -6,7 +6,7 @@ import { started, stop } from './contender.ts';
 
 const DEBIAN = '/usr/lib/postgresql';
 const PACKAGES = 'postgresql-15';
-/** Room for all of the corpus, no work in the background, and nothing to survive a crash with. */
+/** Memory for the whole corpus, no background work, and no durability. */
 const SETTINGS = {
   listen_addresses: '',
   shared_buffers: '1GB',
@@ -21,14 +21,14 @@ const SETTINGS = {
 
 export interface Postgres extends AsyncDisposable {
   readonly version: string;
-  /** Where its Unix socket is. */
+  /** Directory of its Unix socket. */
   readonly socketDirectory: string;
 }
 
-/** A new PostgreSQL in a directory of its own, with a superuser `postgres` that needs no password. */
+/** A new PostgreSQL in a new directory, with a superuser `postgres` without a password. */
 export async function startPostgres(): Promise<Postgres> {
   const programs = programsDirectory();
-  // It refuses to run as root.
+  // PostgreSQL refuses to run as root.
   const owner = process.getuid?.() === 0 ? postgresUser() : undefined;
   const path = mkdtempSync(join(tmpdir(), 'bookreel-bench-postgres-'));
   if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
@@ -60,7 +60,7 @@ export async function startPostgres(): Promise<Postgres> {
   };
 }
 
-/** On the path, or where Debian keeps the servers. */
+/** On the path, or in Debian's directory of servers. */
 function programsDirectory(): string {
   const found = Bun.which('postgres');
   if (found !== null) return dirname(realpathSync(found));
@@ -70,7 +70,7 @@ function programsDirectory(): string {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  throw new LeftOut(`there is no PostgreSQL here (Debian: apt-get install ${PACKAGES})`);
+  throw new LeftOut(`PostgreSQL is not installed (Debian: apt-get install ${PACKAGES})`);
 }
 
 function postgresUser(): { uid: number; gid: number } {

@@ -4,7 +4,7 @@ import type { FormRates } from './forms.ts';
 import type { Rate } from './trial.ts';
 import { repeatsSentence } from './wrk.ts';
 
-/** How many times another's requests a second bookreel is to answer, by kind of request. */
+/** Required ratio of bookreel's requests per second to another's, by kind of request. */
 const RATIOS: readonly (readonly [kind: string, Partial<Record<ContenderId, number>>])[] = [
   ['page of 1000', { rows: 35, postgres: 10, nginx: 0.6 }],
   ['page of 100', { rows: 20, postgres: 8, nginx: 0.3 }],
@@ -34,21 +34,21 @@ export function comparisonSection(description: string, { names, leftOut, tools, 
   const repeats = repeatsSentence(total(turns, 'turns'), total(turns, 'repeats'));
   const missing = leftOut.map((line) => `\n\n**Left out:** ${line}`).join('');
   return {
-    text: `## Over HTTP, beside others
+    text: `## Over HTTP, compared with others
 
 Corpus: ${description}.
 
-bookreel is the compiled executable with everything on: keys, tier, rate limit, entity tags, all headers. The others serve the
-same records without any of that. bookreel, Fastify and the server in front of PostgreSQL are one process each; nginx has a worker
-per CPU, PostgreSQL a process per connection. Before anything is measured, nginx and those that join stored texts have to send
-bookreel's very bytes (but for the cursor of the next page, of which each has its own form), and those that make objects the same values.
+bookreel is the compiled executable with every feature on: keys, tier, rate limit, entity tags, all headers. The others serve the same
+records without these features. bookreel, Fastify and PostgreSQL's HTTP server are one process each; nginx has a worker per CPU,
+PostgreSQL a process per connection. A check before the measurements requires that nginx and the servers that join stored texts send the
+same bytes as bookreel (except the cursor of the next page, whose format is their own), and that the others send the same values.
 
 Load (${tools}): one thread of wrk with 16 keep-alive connections on loopback, on the same machine, which reads every
-byte. So many different URLs of each kind are asked in turn (nearest 65,536, pages of 100: 8,192, pages of 1000: 2,048, lists:
-400) that few or none come twice in a turn and answers have to be made, not remembered. After a second to warm up every server
-has its turn in each of 5 rounds of at least 2 s and 40 answers, in changing order. Any failed answer fails the run. nginx has
-fewer files, all of them open and in memory, under short names: its best case. bookreel’s 8 keys take turns, since each has a limit.
-nearest asks for one outcome (\`outcome=up\`), nearest of each outcome for both. ${repeats}${missing}
+byte. Each kind has different URLs (nearest: 65,536, pages of 100: 8,192, pages of 1000: 2,048, lists: 400), so few or none repeat within
+a turn and few answers come from a cache. After a warm-up of one second, every server runs in each of 5 rounds of at least 2 s and 40
+answers, in changing order. A failed answer fails the run. nginx has fewer files, all open and in memory, with short names: its best
+case. Requests alternate between bookreel’s 8 keys, because each has a limit. "nearest" requests one outcome (\`outcome=up\`), "nearest
+of each outcome" both. ${repeats}${missing}
 
 ${tables.join('\n\n')}`,
     goals: RATIOS.filter(([kind]) => rates.has(kind)).flatMap(([kind, asked]) =>
@@ -73,10 +73,10 @@ export function formsSection(rates: FormRates): Section {
     ]);
   });
   return {
-    text: `## Forms of bookreel's answers
+    text: `## Formats of bookreel's answers
 
-The same load on bookreel alone, 3 rounds of 1 s; "one and the same" asks for one URL only. Every form is checked to stand for the
-same values. Answers without an entity tag have no line for a current copy.
+The same load on bookreel alone, 3 rounds of 1 s; "the same URL" requests a single URL. A check requires that all formats have the same
+values. Answers without an entity tag have no line for a current copy.
 
 ${table(['request', 'kB with headers', 'requests a second', 'of JSON'], rows)}`,
   };

@@ -8,7 +8,7 @@ test('the share of stolen time is that of all processors between two readings', 
   expect(stolenShare(before, after)).toBe(25 / 200);
 });
 
-test('where the system does not say, nothing is stolen', () => {
+test('a system without figures counts as nothing stolen', () => {
   expect(stolenShare(ticks(''), ticks(''))).toBe(0);
   const now = ticks();
   expect(stolenShare(now, now)).toBe(0);

@@ -5,11 +5,11 @@ import { runWrk, type Turn, takeTurn } from './wrk.ts';
 
 const CONNECTIONS = 16;
 const WARM_UP_SECONDS = 1;
-/** A round is long enough for so many answers. */
+/** Minimum number of answers in a round. */
 const ANSWERS_MIN = 40;
 const SECONDS_MAX = 10;
 
-/** One thing whose rate is measured: a server and the requests that it is asked in turn. */
+/** A server and its requests, whose rate is measured. */
 export interface Trial {
   readonly name: string;
   readonly origin: string;
@@ -18,7 +18,7 @@ export interface Trial {
 
 export interface Rate {
   readonly requestsPerSecond: Spread;
-  /** Of an answer with its headers, in the mean. */
+  /** Mean bytes of an answer with its headers. */
   readonly bytes: number;
   readonly turns: number;
   /** See `takeTurn`. */
@@ -28,13 +28,13 @@ export interface Rate {
 export interface Rounds {
   readonly rounds: number;
   readonly seconds: number;
-  /** For the files that wrk reads. */
+  /** Directory for the files that wrk reads. */
   readonly directory: string;
 }
 
 /**
- * Requests a second of each trial: one round to warm up, then rounds in which each has its turn, in changing order, with as
- * many keep-alive connections as one thread of wrk keeps busy. All begin a round at the same request.
+ * Measures the requests per second of each trial: a warm-up, then rounds in which each runs in changing order, with as many
+ * keep-alive connections as one thread of wrk can use. All begin a round with the same request.
  */
 export async function measureRates(
   trials: readonly Trial[],

@@ -6,7 +6,7 @@ import { countedOf, runWrk } from './wrk.ts';
 const LINE = (failed: number) =>
   `Running 1s test\nload {"answers":500,"failed":${failed},"bytes":1500000,"micros":2000000}\n`;
 
-test('what wrk counted is read from its last line', () => {
+test('the counts of wrk are read from its last line', () => {
   expect(countedOf(LINE(0))).toEqual({ answers: 500, requestsPerSecond: 250, bytes: 3000 });
 });
 
@@ -17,7 +17,7 @@ test('output with a failed answer, or without counts, is refused', () => {
 
 const withWrk = test.skipIf(Bun.which('wrk') === null);
 
-withWrk('every request is sent in turn with its own headers, from the one asked for on', async () => {
+withWrk('every request is sent in order with its own headers, beginning with the selected one', async () => {
   const seen: string[] = [];
   using server = Bun.serve({
     hostname: '127.0.0.1',
@@ -33,13 +33,13 @@ withWrk('every request is sent in turn with its own headers, from the one asked 
   const requests = await writeRequests(directory.path, { name: 'any', origin, asks });
   const { answers } = await runWrk({ origin, requests, first: 1, seconds: 1, connections: 1 });
   expect(answers).toBeGreaterThan(3);
-  // wrk sends one before it begins to count, to see that the server is there.
+  // wrk sends one request before it begins to count, to check that the server answers.
   expect(new Set(seen)).toEqual(new Set(['/a Bearer a', '/b Bearer b', '/c Bearer c']));
   const order = seen.slice(0, 6).map((line) => line[1]);
   expect('abcabcabcabc').toContain(order.join(''));
 });
 
-withWrk('an answer that is an error fails the run', async () => {
+withWrk('an error answer fails the run', async () => {
   let answers = 0;
   using server = Bun.serve({
     hostname: '127.0.0.1',

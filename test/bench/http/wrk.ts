@@ -3,35 +3,35 @@ import { requiredProgram } from '../program.ts';
 import { stolenShare, ticks } from './stolen.ts';
 
 const SCRIPT = join(import.meta.dir, 'load.lua');
-/** Longer than any answer takes under load: a time-out is a failure. */
+/** Longer than any answer under load, because a time-out is a failure. */
 const TIMEOUT = '30s';
-/** A turn during which the machine's host gave more of its time to others says nothing: it is repeated. */
+/** Maximum share of time that the machine's host may give to others. Beyond it, a turn is repeated. */
 const STOLEN_MAX = 0.05;
 const ATTEMPTS_MAX = 4;
 
 export interface Load {
   readonly origin: string;
-  /** Whole HTTP requests with a NUL behind each; `first` says with which to begin. */
+  /** A file of whole HTTP requests, each followed by a NUL; `first` is the index of the first one to send. */
   readonly requests: string;
   readonly first: number;
   readonly seconds: number;
   readonly connections: number;
 }
 
-/** What one run of wrk counted. */
+/** Counts of one run of wrk. */
 export interface Counted {
   readonly answers: number;
   readonly requestsPerSecond: number;
-  /** Of an answer with its headers, in the mean. */
+  /** Mean bytes of an answer with its headers. */
   readonly bytes: number;
 }
 
-/** A run, and how often it was repeated before because the machine was not itself. */
+/** A run, and the number of repetitions before it because the host took time. */
 export interface Turn extends Counted {
   readonly repeats: number;
 }
 
-/** Runs a load again, a few times at most, as long as the machine's host takes more than a little of its time away. */
+/** Repeats a load, a few times at most, until the machine's host takes little of its time. */
 export async function takeTurn(load: Load): Promise<Turn> {
   for (let repeats = 0; ; repeats += 1) {
     const before = ticks();
@@ -40,12 +40,12 @@ export async function takeTurn(load: Load): Promise<Turn> {
   }
 }
 
-/** What is said of such turns beside figures. */
+/** The sentence about such turns for the results. */
 export function repeatsSentence(turns: number, repeats: number): string {
-  return `A turn during which the machine's host gave more than ${STOLEN_MAX * 100} % of its time to others was taken again, ${ATTEMPTS_MAX - 1} times at most: ${repeats} times for ${turns} turns.`;
+  return `A turn in which the machine's host gave more than ${STOLEN_MAX * 100} % of the time to others is repeated, at most ${ATTEMPTS_MAX - 1} times: ${repeats} repetitions in ${turns} turns.`;
 }
 
-/** Runs wrk with one thread, as fast as answers come. Throws when any answer was an error; a short run may have none at all. */
+/** Runs wrk with one thread at full speed. Throws if an answer is an error; a short run may have no answers. */
 export async function runWrk(load: Load): Promise<Counted> {
   const { origin, requests, first, seconds, connections } = load;
   const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', TIMEOUT, '-s', SCRIPT, origin];
@@ -62,7 +62,7 @@ export async function runWrk(load: Load): Promise<Counted> {
   return countedOf(stdout);
 }
 
-/** What `load.lua` printed at the end of a run. */
+/** The counts that `load.lua` prints at the end of a run. */
 export function countedOf(printed: string): Counted {
   const line = /^load (\{.*\})$/m.exec(printed)?.[1];
   if (line === undefined) throw new Error(`wrk printed no counts: ${printed}`);

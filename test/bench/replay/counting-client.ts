@@ -1,12 +1,12 @@
 import { argv } from 'node:process';
 
 /**
- * A client of the market channel that reads as fast as it can and does as little else as it can: it counts frames by their
- * heads (RFC 6455, 5.2). `bun counting-client.ts PORT ASSET…` subscribes, says "subscribed", and says once a second what it has
- * counted, as JSON; a frame is a delta when its text begins as `price_change` does.
+ * A client of the market channel that reads as fast as possible and only counts frames by their headers (RFC 6455, 5.2).
+ * `bun counting-client.ts PORT ASSET…` subscribes, prints "subscribed", and prints its counts once a second, as JSON. A frame is a
+ * delta if its text begins like a `price_change`.
  */
 const HOST = '127.0.0.1';
-/** `{"market":"0x` and 64 digits, `","p`: of no other message. */
+/** `{"market":"0x`, 64 digits, `","p`: no other message begins like this. */
 const KIND_AT = 80;
 const LETTER_P = 112;
 const TEXT = 1;
@@ -36,7 +36,7 @@ function count(chunk: Buffer): void {
   held = at === bytes.length ? Buffer.alloc(0) : Buffer.from(bytes.subarray(at));
 }
 
-/** A client's frames are masked; with a mask of zeros they stay as they are. */
+/** A client's frames must be masked; a mask of zeros changes nothing. */
 function textFrame(text: string): Buffer {
   const payload = Buffer.from(text);
   const head = payload.length < 126 ? Buffer.alloc(2) : payload.length < 65_536 ? Buffer.alloc(4) : Buffer.alloc(10);

@@ -4,7 +4,7 @@ import { type Child, startChild } from '../../support/child.ts';
 import { EXECUTABLE, finished } from '../../support/executable.ts';
 import { stolenShare, ticks } from '../http/stolen.ts';
 
-/** A round during which the host took more than this is taken again, so many times in all at most. */
+/** A round in which the host took more than STOLEN_MAX is repeated, at most AGAIN_MAX times in total. */
 export const STOLEN_MAX = 0.05;
 export const AGAIN_MAX = 10;
 const HOST = '127.0.0.1';
@@ -17,7 +17,7 @@ interface Counted {
   readonly lastMs: number;
 }
 
-/** Everything of an archive, sent once. */
+/** One replay of a whole archive. */
 export interface Round {
   readonly deltas: number;
   readonly bytes: number;
@@ -60,7 +60,7 @@ export function clientOf(program: string, { port, assetIds }: Replay): Child {
   return startChild([process.execPath, join(import.meta.dir, program), port, ...assetIds]);
 }
 
-/** Everything from beginning to end, to one client that reads; beside it others that are stopped and read nothing. */
+/** The whole replay to one client that reads, while other clients are stopped and read nothing. */
 export async function fullSpeed(archive: string, { slowClients = 0, executable = EXECUTABLE } = {}): Promise<Round> {
   for (let tried = 0; ; tried += 1) {
     await using replay = await replayOf(archive, 'max', executable);
@@ -82,7 +82,7 @@ export async function fullSpeed(archive: string, { slowClients = 0, executable =
   }
 }
 
-/** What a client has counted when that no longer grows. */
+/** A client's counts when they no longer grow. */
 async function settled(client: Child): Promise<Counted> {
   const last = () =>
     JSON.parse(client.stdout().trimEnd().split('\n').at(-1)!.replace('subscribed', 'null')) as Counted | null;

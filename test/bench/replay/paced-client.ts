@@ -1,9 +1,9 @@
 import { argv } from 'node:process';
 
 /**
- * A client of the market channel that notes when each message came. `bun paced-client.ts PORT ASSET…` subscribes, says
- * "subscribed", and when nothing has come for three seconds says the offsets between what the messages are stamped with and when
- * they came, as a JSON array of milliseconds in the order of arrival.
+ * A client of the market channel that records the arrival time of each message. `bun paced-client.ts PORT ASSET…` subscribes and
+ * prints "subscribed". After three seconds without a message it prints arrival time minus timestamp of each message, as a JSON
+ * array of milliseconds in the order of arrival.
  */
 const HOST = '127.0.0.1';
 const QUIET_MS = 3000;
@@ -19,7 +19,7 @@ socket.onopen = () => {
 };
 socket.onmessage = ({ data }: MessageEvent<string>) => {
   const cameMs = performance.now();
-  // Books are stamped with their last change, which may be older.
+  // A book's timestamp is that of its last change, which may be older.
   if (!data.includes('"event_type":"price_change"')) return;
   const stampedMs = Number(/"timestamp":"(\d+)"/.exec(data)![1]);
   offsets.push(cameMs - stampedMs);

@@ -8,8 +8,8 @@ import { stolenShare, ticks } from '../http/stolen.ts';
 import { AGAIN_MAX, clientOf, fullSpeed, type Round, replayOf, STOLEN_MAX } from './full-speed.ts';
 
 /**
- * How fast a replay is told, and how evenly: `make pace`. The executable replays real recordings to clients in processes of
- * their own, over sockets. Writes RESULTS.md beside this file.
+ * Measures the speed and timing of a replay: `make pace`. The executable replays real recordings over sockets to clients in other
+ * processes. Writes RESULTS.md next to this file.
  */
 const RESULTS = join(import.meta.dir, 'RESULTS.md');
 const ROUNDS = 5;
@@ -20,7 +20,7 @@ async function main(): Promise<number> {
   const books = realRecording('books-5m-parquet');
   const capture = realRecording('ws-capture-5m');
   if (books === undefined || capture === undefined) {
-    console.error('the real recordings that this measures with are not here');
+    console.error('this measurement needs the real recordings, which are missing');
     return 1;
   }
   using directory = temporaryDirectory();
@@ -43,7 +43,7 @@ async function rounds(archive: string, slowClients = 0): Promise<Round[]> {
   return all;
 }
 
-/** Of every change at speed 1: by how much it came later, or earlier, than the median of them all, in ms, ascending. */
+/** The delay of every change at speed 1 relative to the median delay, in ms, ascending. */
 async function pacedOffsets(
   archive: string,
 ): Promise<{ readonly offsets: readonly number[]; readonly stolen: number }> {
@@ -68,7 +68,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }
 
-/** The share `p` of the distances from the median is at most this. */
+/** The share `p` of the distances from the median is at most the result. */
 function distanceAt(offsets: readonly number[], p: number): number {
   const distances = offsets.map(Math.abs).sort((a, b) => a - b);
   return distances[Math.min(distances.length - 1, Math.ceil(distances.length * p) - 1)]!;
@@ -88,20 +88,20 @@ async function resultsText({ ofBooks, beside, ofCapture, paced }: Measured): Pro
   return `# Replay
 
 ${await circumstances('`make pace` (`bun test/bench/replay/run.ts`)')}
-- the executable and its client side by side; rounds of which the machine's host took more than ${STOLEN_MAX * 100} % were taken again, ${AGAIN_MAX} at most
+- the executable and its client run on one machine; rounds in which the machine's host took more than ${STOLEN_MAX * 100} % of the time are repeated, at most ${AGAIN_MAX} of them
 
-| asked | seen | |
+| required | measured | |
 | --- | --- | --- |
 | at full speed at least ${grouped(GOAL_DELTAS_PER_SECOND)} delta frames a second to one client | ${grouped(rate)} (books) | ${met(rate >= GOAL_DELTAS_PER_SECOND)} |
 | at speed 1 within ${GOAL_P99_MS} ms of the recorded spacing at p99 | ${p99.toFixed(1)} ms | ${met(p99 <= GOAL_P99_MS)} |
 
-Each delta is a \`price_change\` with the venue's hash of the book behind it. Medians of ${ROUNDS} rounds, and the least and the most.
+Each delta is a \`price_change\` with the venue's hash of the book after it. Medians of ${ROUNDS} rounds, with the lowest and the highest value.
 
 | full speed | delta frames/s | MiB/s | frames a round |
 | --- | ---: | ---: | ---: |
-| full books of 16 markets, of most one outcome (12 levels change from one to the next) | ${ratesText(ofBooks)} | ${mibText(ofBooks)} | ${grouped(ofBooks[0]!.deltas)} |
-| the same, beside a client that reads nothing | ${ratesText(beside)} | ${mibText(beside)} | ${grouped(beside[0]!.deltas)} |
-| a capture of 2 markets, both outcomes (1.1 levels change, so each frame has two hashes of its own; it is over before the program is warm) | ${ratesText(ofCapture)} | ${mibText(ofCapture)} | ${grouped(ofCapture[0]!.deltas)} |
+| full books of 16 markets, mostly of one outcome (12 levels change per book) | ${ratesText(ofBooks)} | ${mibText(ofBooks)} | ${grouped(ofBooks[0]!.deltas)} |
+| the same, with another client that reads nothing | ${ratesText(beside)} | ${mibText(beside)} | ${grouped(beside[0]!.deltas)} |
+| a capture of 2 markets, both outcomes (1.1 levels change, so each frame has its own two hashes; it ends before the program is warm) | ${ratesText(ofCapture)} | ${mibText(ofCapture)} | ${grouped(ofCapture[0]!.deltas)} |
 
 | speed 1: distance from the recorded spacing, ms | p50 | p90 | p99 | most | changes |
 | --- | ---: | ---: | ---: | ---: | ---: |
