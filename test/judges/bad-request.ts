@@ -4,21 +4,21 @@ import { randomsOf } from '../support/random-books.ts';
 export interface BadRequest {
   readonly bytes: string;
   readonly method: string;
-  /** What was done to it, in order. */
+  /** Its flaws, in the order in which they were added. */
   readonly flaws: readonly string[];
-  /** Whether its message is well-formed: then it is answered on a connection that stays open. Else it may be closed. */
+  /** Whether its message is well-formed: then the connection must stay open. Otherwise the server may close it. */
   readonly isMessage: boolean;
 }
 
-/** What requests are made of: things that exist on the service that is asked. */
+/** Values that exist on the service, from which requests are generated. */
 export interface Vocabulary {
   readonly conditionIds: readonly string[];
   readonly slugs: readonly string[];
-  /** An instant that has records. */
+  /** An instant with records. */
   readonly atMs: number;
-  /** Cursors that were given out. */
+  /** Cursors from answers of the service. */
   readonly cursors: readonly string[];
-  /** Those of every kind: that may see everything, of a small tier, revoked. */
+  /** A key with all rights, one of a small tier, and a revoked one. */
   readonly keys: readonly string[];
 }
 
@@ -32,21 +32,21 @@ interface Draft {
 
 type Random = () => number;
 type Flaw = readonly [name: string, apply: (draft: Draft, random: Random, words: Vocabulary) => void];
-/** Breaks the message itself. */
+/** Makes the message malformed. */
 type Break = readonly [name: string, apply: (bytes: string, random: Random) => string];
 
 const FLAWS_MAX = 3;
-/** How often the message itself is broken: such a request costs a connection. */
+/** Share of malformed messages: each costs a connection. */
 const BROKEN_SHARE = 0.04;
 const LONG_CHARS_MAX = 3000;
 
-/** Request `index` of those that `seed` decides; the same one each time. */
+/** Request `index` of the sequence of `seed`, always the same. */
 export function badRequest(seed: number, index: number, words: Vocabulary): BadRequest {
   const random = randomsOf(Math.imul(seed, 0x9e3779b1) + index);
   const draft = validDraft(random, words);
   const flaws: string[] = [];
   const isMessage = random() >= BROKEN_SHARE;
-  // One flaw at least that the service has to refuse, then others that may hide it.
+  // At least one flaw that the service must refuse, then others that may hide it.
   for (let left = isMessage ? 1 + Math.floor(random() * FLAWS_MAX) : 0; left > 0; left -= 1) {
     const [name, apply] = pick(FLAWS, random);
     apply(draft, random, words);
@@ -82,19 +82,19 @@ function validDraft(random: Random, words: Vocabulary): Draft {
   return {
     method: 'GET',
     path,
-    // A whole export is streamed, as events are: nothing that comes behind it on its connection would be answered.
+    // A whole export is streamed, like events: later requests on its connection would not be answered.
     query: path.endsWith('/export') ? [['format', 'none']] : path.endsWith('/stream') ? [['speed', 'none']] : [],
     headers: [
       ['Host', 'localhost'],
       ['Authorization', `Bearer ${words.keys[0]}`],
-      // Requests without a valid key count against an address: each has its own.
+      // Requests without a valid key count for their address, so each has its own.
       ['X-Forwarded-For', address],
     ],
     body: '',
   };
 }
 
-/** Text that takes parsers apart: as it stands in a URL, so without a space, a control character or a byte above ASCII. */
+/** Texts that parsers often get wrong, as they appear in a URL: without spaces, control characters or bytes above ASCII. */
 const JUNK: readonly string[] = [
   ...['', '.', '..', '...', '*', '~', "'", '"', '`', '\\', '|', '^', '<script>', '{}', '[]', '{{7*7}}'],
   ...['null', 'undefined', 'NaN', 'true', '-1', '+1', '0', '00', '1e3', '0x10', '1.0', '1_000', '-0', '١٢٣'],
@@ -204,7 +204,7 @@ const FLAWS: readonly Flaw[] = [
   ],
   ['a long parameter', (draft, random) => void draft.query.push([pick(NAMES, random), long(random)])],
   [
-    'a cursor of another question',
+    'a cursor of another request',
     (draft, random, { cursors }) => void draft.query.push(['cursor', pick(cursors, random)]),
   ],
   [
@@ -266,11 +266,11 @@ const BREAKS: readonly Break[] = [
       bytes.replace('HTTP/1.1', pick(['HTTP/1.0', 'HTTP/2.0', 'HTTP/9.9', 'HTTP/1', 'http/1.1', ''], random)),
   ],
   [
-    'a method that is no token',
+    'a method that is not a token',
     (bytes, random) => bytes.replace('GET', pick(['', ' ', 'G\0T', 'G(T', '{}', 'A'.repeat(5000), '\xff'], random)),
   ],
   [
-    'a target with bytes that have no place',
+    'a target with forbidden bytes',
     (bytes, random) => bytes.replace(' HTTP', `${pick([' x', '\0', '\x7f', '\xff\xfe', '\t', '#a b'], random)} HTTP`),
   ],
   ['no target', (bytes) => bytes.replace(/ \S* HTTP/, '  HTTP')],
@@ -315,7 +315,7 @@ const BREAKS: readonly Break[] = [
     (bytes, random) => withHeader(bytes, pick([': a', ' : a', 'a b: c', 'a\0b: c', 'nonsense'], random)),
   ],
   [
-    'a header with bytes that have no place',
+    'a header with forbidden bytes',
     (bytes, random) => withHeader(bytes, `X-Odd: ${pick(['\0', '\x01', '\x7f', 'a\rb', 'a\nb'], random)}`),
   ],
   ['no Host', (bytes) => bytes.replace('Host: localhost\r\n', '')],
@@ -361,7 +361,7 @@ function bytesOf({ method, path, query, headers, body }: Draft): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** What no target may hold as it is: such bytes break the message, which is another kind of flaw. */
+/** Bytes that a target may not contain unescaped: they would make the message malformed, which is another kind of flaw. */
 function inTarget(text: string): string {
   const target = text.startsWith('/') ? text : `/${text}`;
   return target.replace(/[^!-~]|#/gu, (char) => encodeURIComponent(char));
@@ -378,7 +378,7 @@ function setAuthorization(draft: Draft, value: string): void {
   draft.headers = [...draft.headers.filter(([name]) => name !== 'Authorization'), ['Authorization', value]];
 }
 
-/** Every second character of it, as an escape. */
+/** The text with about half of its characters escaped. */
 function escaped(text: string, random: Random): string {
   return [...text].map((char) => (random() < 0.5 ? char : `%${char.charCodeAt(0).toString(16)}`)).join('');
 }
@@ -389,7 +389,7 @@ function long(random: Random): string {
   );
 }
 
-/** One character other than it was, printable. */
+/** The text with one character replaced by another printable one. */
 function changed(text: string, random: Random): string {
   const at = Math.floor(random() * text.length);
   const other = String.fromCharCode(0x21 + Math.floor(random() * 94));

@@ -5,20 +5,20 @@ import { type SeededServer, startSeededServer } from './seeded-server.ts';
 import type { Verdict } from './verdict.ts';
 
 const CONNECTIONS = 8;
-/** Requests that are sent at once on one connection. */
+/** Requests per connection, sent at once. */
 const BATCH = 40;
-/** Until then a broken message has its answer, if it gets one before it ends. */
+/** Time for the answer to a malformed message that has no end. */
 const GRACE_MS = 30;
-/** An answer is there by then, or it never comes. */
+/** Longest wait for an answer. */
 const SILENCE_MS = 20_000;
-/** Of the process at the end, whatever number of requests it refused. */
+/** Maximum memory of the process at the end, independent of the number of requests. */
 const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 const FAILURES_MAX = 20;
-/** The HTTP parser's own word on a version it does not speak, before the service sees anything (RFC 9110, 15.6.6). */
+/** The HTTP parser's own answer to an unsupported version; the service does not see the request (RFC 9110, 15.6.6). */
 const UNSPOKEN_VERSION = 'HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\n';
-/** Of the log: the end of the text, a request (JSON), and the last word. All else is a fault, and its stack. */
+/** Expected lines of the log: an empty one, a request (JSON), and the last message. Every other line is a fault or its stack. */
 const EXPECTED_LINE = /^$|^\{"time":|^stopping: /;
-/** What would speak of the inside. */
+/** Internals that no answer may contain. */
 const INTERNAL = /sqlite|node_modules|bunfs|\/tmp\/|\bat \S+ \(|typebox|elysia|TypeError|RangeError/i;
 
 interface Tally {
@@ -30,9 +30,9 @@ interface Tally {
 }
 
 /**
- * At least `wanted` requests that the service refuses, made of `seed`: none is answered by a 5xx, none goes unanswered, the
- * process lives on within its memory, answers as before, and logs no fault. Requests that turn out to be harmless are
- * sent and judged as well, but not counted.
+ * Sends at least `wanted` requests that the service refuses, generated from `seed`. Requires that no answer is a 5xx, that every
+ * request is answered, that the process continues within its memory, answers as before, and logs no fault. Requests that the
+ * service accepts are checked too, but not counted.
  */
 export async function judgeByBadRequests(wanted: number, seed: number): Promise<Verdict> {
   const startedMs = performance.now();
@@ -49,7 +49,7 @@ export async function judgeByBadRequests(wanted: number, seed: number): Promise<
     Array.from({ length: CONNECTIONS }, async () => {
       while (goesOn()) {
         const batch: BadRequest[] = [];
-        // What breaks a message comes last: nothing behind it would be read.
+        // A malformed message comes last, because the server does not read further.
         while (batch.length < BATCH && batch.at(-1)?.isMessage !== false) batch.push(badRequest(seed, next++, words));
         await send(server, batch, next - batch.length, tally);
       }
@@ -58,7 +58,7 @@ export async function judgeByBadRequests(wanted: number, seed: number): Promise<
   const residentBytes = server.residentBytes();
   const { failures } = tally;
   if (server.child.code !== undefined) failures.push(`the process ended with ${server.child.code}`);
-  else if ((await probe()) !== before) failures.push('the service no longer answers as before');
+  else if ((await probe()) !== before) failures.push('the same request gets another answer than before');
   if (residentBytes > RESIDENT_BYTES_MAX) failures.push(`${megabytes(residentBytes)} resident at the end`);
   server.child.kill('SIGTERM');
   const code = await server.child.exited;
@@ -106,7 +106,7 @@ async function pageOf({ origin }: SeededServer, { conditionIds, keys }: Vocabula
   return `${response.status} ${await response.text()}`;
 }
 
-/** Sends a batch on a connection of its own, and waits for all its answers. */
+/** Sends a batch on a new connection, and waits for all answers. */
 async function send({ port }: SeededServer, batch: readonly BadRequest[], first: number, tally: Tally): Promise<void> {
   const answers = new PipelinedAnswers((index) => batch[index]?.method ?? 'GET');
   const name = (index: number) => `request ${first + index} (${batch[index]?.flaws.join(', ')})`;
@@ -115,7 +115,7 @@ async function send({ port }: SeededServer, batch: readonly BadRequest[], first:
   const messages = lastIsBroken ? batch.length - 1 : batch.length;
   const bytesOf = (part: readonly BadRequest[]) => Buffer.from(part.map(({ bytes }) => bytes).join(''), 'latin1');
   let unsent = bytesOf(batch.slice(0, messages));
-  // Sent once all else is answered: what it does to the connection is then its own doing.
+  // Sent after all other answers, so that it alone can affect the connection.
   let broken = bytesOf(batch.slice(messages));
   let grace: ReturnType<typeof setTimeout> | undefined;
   const timer = setTimeout(() => end(`no answer for ${SILENCE_MS} ms`), SILENCE_MS);
@@ -123,7 +123,7 @@ async function send({ port }: SeededServer, batch: readonly BadRequest[], first:
     if (answers.count >= batch.length) socket.end();
     if (answers.count === messages && unsent.length === 0) [unsent, broken] = [broken, unsent];
     if (unsent.length > 0) unsent = unsent.subarray(socket.write(unsent));
-    // A message that was cut off has no end but this one.
+    // Only this ends a message that was cut off.
     if (answers.count === messages && unsent.length === 0) grace ??= setTimeout(() => socket.end(), GRACE_MS);
   };
   const socket = await Bun.connect({
@@ -172,7 +172,7 @@ function judge(answer: Answer, answers: PipelinedAnswers, name: (index: number) 
   if (INTERNAL.test(body)) wrong('internals');
 }
 
-/** Lines of the log that speak of a fault, and keys that got into it. */
+/** Lines of the log that report a fault, and keys in the log. */
 function faultsLogged({ child }: SeededServer, { keys }: Vocabulary): string[] {
   const log = child.stderr();
   const faults = log.split('\n').filter((line) => !EXPECTED_LINE.test(line));

@@ -5,13 +5,13 @@ const TEST_TIMEOUT_MS = 600_000;
 export interface TestRun {
   readonly code: number;
   readonly passed: number;
-  /** Names of the tests that failed. */
+  /** Names of the failed tests. */
   readonly failed: readonly string[];
-  /** All that the run said. */
-  readonly said: string;
+  /** The whole output of the run. */
+  readonly output: string;
 }
 
-/** Runs one file of tests in a process of its own; `env` is added to the environment. */
+/** Runs one test file in a new process; `env` is added to the environment. */
 export async function runTests(
   file: string,
   env: Readonly<Record<string, string>>,
@@ -24,15 +24,15 @@ export async function runTests(
     stdout: 'ignore',
     stderr: 'pipe',
   });
-  const said = await new Response(run.stderr).text();
+  const output = await new Response(run.stderr).text();
   const code = await run.exited;
-  const failed = [...said.matchAll(/^\(fail\) (.*?)(?: \[[\d.]+ms\])?$/gm)].map((match) => match[1]!);
-  const passed = Number(/^ *(\d+) pass$/m.exec(said)?.[1] ?? 0);
-  return { code, passed, failed: [...new Set(failed)], said };
+  const failed = [...output.matchAll(/^\(fail\) (.*?)(?: \[[\d.]+ms\])?$/gm)].map((match) => match[1]!);
+  const passed = Number(/^ *(\d+) pass$/m.exec(output)?.[1] ?? 0);
+  return { code, passed, failed: [...new Set(failed)], output };
 }
 
-/** What to show of a run that went wrong: a line for each failed test, or the end of what it said. */
-export function failuresOf({ code, failed, said }: TestRun): string[] {
+/** A line for each failed test, or the end of the output if the run failed without any. */
+export function failuresOf({ code, failed, output }: TestRun): string[] {
   if (failed.length > 0) return failed.map((name) => `test: ${name}`);
-  return code === 0 ? [] : [`the tests ended with ${code}: ${said.slice(-1000)}`];
+  return code === 0 ? [] : [`the tests ended with ${code}: ${output.slice(-1000)}`];
 }

@@ -12,8 +12,8 @@ import type { PrismReport } from './prism.ts';
 import { PRISM, type RelayTally, startPrismRelay } from './prism-relay.ts';
 
 /**
- * The contract suite with Prism between it and the executable: `bun test ./test/judges/contract-under-prism.ts`. What Prism
- * found, and what went past it, is written to PRISM_REPORT as JSON.
+ * The contract suite with Prism as a proxy before the executable: `bun test ./test/judges/contract-under-prism.ts`. Writes Prism's
+ * violations and the requests that bypassed it to PRISM_REPORT, as JSON.
  */
 const tallies: RelayTally[] = [];
 
@@ -55,7 +55,7 @@ const openUnderPrism: OpenTarget = async (records) => {
 
 contractSuite('the contract, under Prism', openUnderPrism, { ...HERE, plain: false });
 
-test('Prism found nothing in what was asked and answered', () => {
+test('Prism found no violations in requests and answers', () => {
   const judged = tallies.reduce((sum, tally) => sum + tally.judged, 0);
   expect(judged).toBeGreaterThan(1000);
   expect(tallies.flatMap(({ violations }) => [...violations])).toEqual([]);

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** A port of this machine that nobody listens on, for programs that cannot take one themselves. */
+/** A free port of this machine, for programs that cannot choose one themselves. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const { promise: listening, resolve } = Promise.withResolvers<void>();

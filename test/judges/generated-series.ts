@@ -3,14 +3,14 @@ import { ascendingPositions } from '../support/positions.ts';
 
 export type Outcome = 'up' | 'down';
 
-/** A snapshot as the oracles see it: where it stands, and nothing else. */
+/** A snapshot reduced to its position, for the oracles. */
 export interface Placed {
   readonly timestampMs: number;
   readonly id: number;
   readonly outcome: Outcome;
 }
 
-/** A market whose snapshots are known beforehand, ascending by (timestamp, id). */
+/** A market with known snapshots, ascending by (timestamp, id). */
 export interface GeneratedMarket {
   readonly conditionId: string;
   readonly slug: string;
@@ -20,7 +20,7 @@ export interface GeneratedMarket {
 const RECORDS_MAX = 260;
 const START_MS = 1_776_323_400_000;
 
-/** Markets with anything from no records to several segments of them; ties within and between outcomes. Ids are unique. */
+/** Markets with zero records up to several segments; ties within and between outcomes. Ids are unique. */
 export function generatedMarkets(count: number, seed: number): GeneratedMarket[] {
   const sizes = fc.oneof(
     { weight: 1, arbitrary: fc.constantFrom(0, 1, 2) },
@@ -38,12 +38,12 @@ export function generatedMarkets(count: number, seed: number): GeneratedMarket[]
   return fc.sample(placed, { seed, numRuns: count }).map((records, index) => ({
     conditionId: `0x${(index + 1).toString(16).padStart(4, '0')}${'c'.repeat(60)}`,
     slug: `generated-${index}`,
-    // An id is given once in an archive.
+    // An id is unique in an archive.
     placed: records.filter(({ id }) => !taken.has(id) && taken.add(id)),
   }));
 }
 
-/** The markets as records of the own format, their snapshots last first. */
+/** The markets as records of bookreel's own format, their snapshots in descending order. */
 export function recordsOf(markets: readonly GeneratedMarket[]): object[] {
   return markets.flatMap(({ conditionId, slug, placed }, index) => [
     {
@@ -56,7 +56,7 @@ export function recordsOf(markets: readonly GeneratedMarket[]): object[] {
       clobTokenIds: [`1${index}1`, `1${index}2`],
       startTime: START_MS + index * 300_000,
       endTime: START_MS + (index + 1) * 300_000,
-      // Every second one is resolved: its answers are held and tagged.
+      // Every second one is resolved: its answers are cached and have entity tags.
       ...(index % 2 === 0 ? {} : { active: false, closed: true, winner: 'up', resolvedAt: START_MS }),
     },
     ...placed
@@ -66,7 +66,7 @@ export function recordsOf(markets: readonly GeneratedMarket[]): object[] {
         outcome,
         timestamp: new Date(timestampMs).toISOString(),
         id,
-        // No two neighbours are equal: a repetition would be the same record.
+        // Neighbours differ, because equal ones would be one record.
         bids: [{ price: '0.4', size: `${1 + place}.5` }],
         asks: [{ price: '0.6', size: '7' }],
       }))

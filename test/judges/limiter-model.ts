@@ -1,16 +1,16 @@
 const WINDOW_MS = 60_000;
 
-/** What the contract lets a service say of a subject's budget. */
+/** A service's answer about a subject's limit, as the contract defines it. */
 export interface Budget {
   readonly allowed: boolean;
   readonly remaining: number;
-  /** Milliseconds until the window ends. */
+  /** Milliseconds until the end of the window. */
   readonly leftMs: number;
 }
 
 /**
- * Fixed windows of a minute, told from the contract's words: every allowed request is kept, a window is the minute from
- * the first one on, and what is refused is not counted.
+ * Fixed windows of a minute, implemented from the contract: it keeps every allowed request, a window is the minute after the
+ * first one, and refused requests do not count.
  */
 export class LimiterModel {
   readonly #allowedAt = new Map<string, number[]>();

@@ -7,7 +7,7 @@ export interface SeriesQuestion {
   readonly order: 'asc' | 'desc' | undefined;
 }
 
-/** All records a question asks for, out of a list that ascends by (timestamp, id). */
+/** All records that match a request, from a list that ascends by (timestamp, id). */
 export function scanned(placed: readonly Placed[], { from, to, outcome, order }: SeriesQuestion): Placed[] {
   const found = placed.filter(
     (record) =>
@@ -18,14 +18,14 @@ export function scanned(placed: readonly Placed[], { from, to, outcome, order }:
   return order === 'desc' ? found.reverse() : found;
 }
 
-/** The contract's nearest records of an instant: by looking at each record once. */
+/** The nearest records of an instant, as the contract defines them, found by reading every record. */
 export function nearestOf(placed: readonly Placed[], atMs: number, asked: Outcome | undefined): Placed[] {
   const distance = ({ timestampMs }: Placed) => Math.abs(timestampMs - atMs);
   const best = new Map<Outcome, Placed>();
   for (const record of placed) {
     const held = best.get(record.outcome);
     const isNearer = held === undefined || distance(record) < distance(held);
-    // In an ascending list the earlier of two as far away comes first, and of one instant the highest id last.
+    // In an ascending list, the earlier of two equally near records comes first, and the highest id of an instant last.
     if (isNearer || record.timestampMs === held.timestampMs) best.set(record.outcome, record);
   }
   const found = (['up', 'down'] as const).flatMap((outcome) => best.get(outcome) ?? []);

@@ -10,7 +10,7 @@ import { serviceOf } from '../support/service.ts';
 
 setDefaultTimeout(60_000);
 
-/** The part of Ajv that judges here; it came with what is installed beside this file. */
+/** The part of Ajv that is used here; it is installed next to this file. */
 interface Validate {
   (value: unknown): boolean;
   readonly errors?: readonly object[] | null;
@@ -25,7 +25,7 @@ const DOCUMENT = apiDocument();
 const INSTALLED = join(import.meta.dir, 'node_modules');
 const IS_INSTALLED = existsSync(join(INSTALLED, 'ajv'));
 
-/** What a body of one media type of one status of one path is held against. */
+/** The validator of a body by path, status and media type. */
 async function judges(): Promise<(path: string, status: number, type: string) => Validate> {
   const { default: Ajv2020 } = (await import(join(INSTALLED, 'ajv/dist/2020.js'))) as { default: AjvConstructor };
   const { default: addFormats } = (await import(join(INSTALLED, 'ajv-formats'))) as { default: (ajv: Ajv) => void };
@@ -48,7 +48,7 @@ async function judges(): Promise<(path: string, status: number, type: string) =>
   return (path, status, type) => ajv.getSchema(pointers.get(`${path} ${status} ${type}`)!)!;
 }
 
-/** Every body that lacks a field of `value` or of what is in it, or has one more; with the place of the change. */
+/** Copies of `value` with one field missing, added or of another type, at any depth; each with the place of the change. */
 function* damaged(value: unknown, at = ''): Generator<[string, unknown]> {
   if (value === null || typeof value !== 'object') return;
   if (Array.isArray(value)) {
@@ -66,9 +66,9 @@ function* damaged(value: unknown, at = ''): Generator<[string, unknown]> {
 }
 
 describe.skipIf(!IS_INSTALLED)(
-  'bodies, by the schemas of the document, with Ajv (skipped where it is not installed)',
+  'bodies, validated with Ajv by the schemas of the document (skipped if Ajv is not installed)',
   () => {
-    test('every example is valid as it is shown and as it was sent, and invalid with any field gone, added or of another type', async () => {
+    test('every example is valid as shown and as sent, and invalid with a field missing, added or of another type', async () => {
       const judgeOf = await judges();
       const answers = await liveAnswers();
       let refused = 0;
@@ -81,7 +81,7 @@ describe.skipIf(!IS_INSTALLED)(
             expect(judge(sent.body) || judge.errors, `${status} ${path} ${name}`).toBe(true);
             if (typeof value === 'string') continue;
             for (const [place, changed] of damaged(value)) {
-              // Links are by any name, and only problems about parameters have issues.
+              // Links may have any name, and only problems with parameters have issues.
               if (place.startsWith('.links') || place === ' without issues') continue;
               expect(judge(changed), `${status} ${path} ${name}: ${place}`).toBe(false);
               refused += 1;
@@ -92,7 +92,7 @@ describe.skipIf(!IS_INSTALLED)(
       expect(refused).toBeGreaterThan(500);
     });
 
-    test('everything of all simulated markets is valid, as JSON and as msgpack', async () => {
+    test('every answer about the simulated markets is valid, as JSON and as msgpack', async () => {
       const judgeOf = await judges();
       using held = temporaryArchive();
       const silent = { out: () => undefined, err: () => undefined, write: async () => undefined };

@@ -1,7 +1,7 @@
-/** One answer out of a connection's stream. */
+/** One answer of a connection. */
 export interface Answer {
   readonly status: number;
-  /** Lines of the head, the status line first, as they were sent. */
+  /** Lines of the head as sent, beginning with the status line. */
   readonly head: string;
   readonly body: string;
 }
@@ -10,8 +10,8 @@ const LENGTH = /\r\ncontent-length: *(\d+)\r\n/i;
 const CHUNKED = /\r\ntransfer-encoding: *chunked\r\n/i;
 
 /**
- * Takes the answers to requests that were sent one behind the other on one connection apart again (RFC 9112, 6.3): text in
- * latin1, as much as there is. `methodOf` says what the answer of that index answers, for those to HEAD have no body.
+ * Splits the answers to pipelined requests of one connection (RFC 9112, 6.3), from text in latin1 of any length. `methodOf` returns
+ * the method of a request by its index, because answers to HEAD have no body.
  */
 export class PipelinedAnswers {
   #text = '';
@@ -23,17 +23,17 @@ export class PipelinedAnswers {
     this.#methodOf = methodOf;
   }
 
-  /** How many answers were whole so far. */
+  /** Number of complete answers so far. */
   get count(): number {
     return this.#count;
   }
 
-  /** Whether bytes came that are no whole answer yet. */
+  /** Whether there are bytes of an incomplete answer. */
   get hasRest(): boolean {
     return this.#at < this.#text.length;
   }
 
-  /** The answers that are whole with what came now. Interim ones (1xx) are passed over. */
+  /** The answers that the new text completes. Interim ones (1xx) are skipped. */
   push(text: string): Answer[] {
     this.#text = this.#text.slice(this.#at) + text;
     this.#at = 0;
@@ -59,7 +59,7 @@ export class PipelinedAnswers {
     return { status: Number(status), head, body: this.#text.slice(start, bodyEnd) };
   }
 
-  /** Undefined when it has not come whole. */
+  /** Undefined if it is incomplete. */
   #endOfBody(status: number, head: string, start: number): number | undefined {
     if (status < 200 || status === 204 || status === 304 || this.#methodOf(this.#count) === 'HEAD') return start;
     if (CHUNKED.test(head)) return this.#endOfChunks(start);

@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 
-/** Its command, where it is installed. */
+/** Prism's command, if it is installed. */
 export const PRISM = join(import.meta.dir, 'node_modules', '.bin', 'prism');
 
-/** What stands between the contract suite and the service. */
+/** A relay between the contract suite and the service. */
 export interface PrismRelay extends AsyncDisposable {
   readonly origin: string;
   readonly tally: RelayTally;
 }
 
 export interface RelayTally {
-  /** Answers that Prism held against the document. */
+  /** Answers that Prism validated. */
   judged: number;
-  /** What Prism cannot carry and went past it, by reason. */
+  /** Number of requests that bypassed Prism, by reason. */
   readonly past: Map<string, number>;
-  /** One line each, repeated ones once. */
+  /** One line each, without repetitions. */
   readonly violations: Set<string>;
 }
 
@@ -27,21 +27,21 @@ interface Violation {
 
 const VIOLATIONS_MAX = 50;
 
-/** What the service takes beyond what the document offers, or Prism reads otherwise than the document means it. */
+/** Violations that are none: the service accepts more than the document offers, or Prism reads the document differently. */
 const LENIENT: readonly ((target: string, violation: Violation) => boolean)[] = [
   // The contract compares outcomes in lower case; the document offers one spelling.
   (target, { location }) => location[2] === 'outcome' && OUTCOME_IN_ANY_CASE.test(decodeURIComponent(target)),
-  // A null in a query is the word; Prism takes it for a string.
+  // A null in a query is the word null; Prism reads it as a string.
   (target, { location }) => location[2] === 'skip' && /[?&]skip=(?:null)?(?:&|$)/.test(target),
-  // RFC 9110, 11.1: the scheme is compared without regard to case; Prism compares it as it stands.
+  // RFC 9110, 11.1: the scheme is case-insensitive; Prism compares it case-sensitively.
   (_, { message }) => message === 'Invalid security scheme used',
 ];
 const OUTCOME_IN_ANY_CASE = /[?&]outcome=(?:up|down)(?:&|$)/i;
 
 /**
- * Sends each request that Prism can carry through Prism, and others straight to the service. Of Prism's answers the
- * violations are kept: any of the response; and one of the request when the service took what the document forbids. That
- * a refused request breaks the document is as it should be.
+ * Sends each request that Prism supports through Prism, and others directly to the service. Keeps Prism's violations: all of
+ * responses, and those of requests that the service accepted although the document forbids them. A refused request may violate
+ * the document.
  */
 export function startPrismRelay(service: string, prism: string, paths: readonly string[]): PrismRelay {
   const tally: RelayTally = { judged: 0, past: new Map(), violations: new Set() };
@@ -77,19 +77,19 @@ export function startPrismRelay(service: string, prism: string, paths: readonly 
   };
 }
 
-/** Why Prism cannot carry a request; undefined: it can. */
+/** The reason why Prism does not support a request; undefined if it does. */
 function reasonToPass(request: Request, target: string, described: readonly RegExp[]): string | undefined {
   const { method, headers } = request;
   const [path = '', query = ''] = target.split('?', 2);
-  if (method !== 'GET') return 'methods that a document of GET does not have';
-  if (!described.some((pattern) => pattern.test(path))) return 'paths that no document has';
-  if (/%20|%0/i.test(query)) return 'spaces and control characters in a query, which Prism writes anew';
+  if (method !== 'GET') return 'methods other than GET';
+  if (!described.some((pattern) => pattern.test(path))) return 'paths that are not in the document';
+  if (/%20|%0/i.test(query)) return 'spaces and control characters in a query, which Prism rewrites';
   if (/%(?![0-9a-f]{2})/i.test(target) || !isUtf8(path)) return 'escapes that Prism cannot decode';
   if (/msgpack/i.test(headers.get('accept') ?? '')) return 'msgpack: Prism reads JSON and text';
   if (/gzip|zstd/i.test(headers.get('accept-encoding') ?? '')) return 'compression, which Prism undoes';
   if (headers.has('if-none-match')) return 'conditional requests';
-  if (/\/stream\/?$/.test(path)) return 'event streams, which Prism passes on once they have ended';
-  if (/(?:^|&)format=(?:msgpack|parquet|segments)/.test(query)) return 'exports that are no text';
+  if (/\/stream\/?$/.test(path)) return 'event streams, which Prism buffers until their end';
+  if (/(?:^|&)format=(?:msgpack|parquet|segments)/.test(query)) return 'binary exports';
   return undefined;
 }
 

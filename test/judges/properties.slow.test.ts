@@ -9,7 +9,7 @@ import { type GeneratedMarket, generatedMarkets, type Outcome, type Placed, reco
 import { LimiterModel } from './limiter-model.ts';
 import { nearestOf, type SeriesQuestion, scanned } from './linear-scan.ts';
 
-/** `make judge` runs more of them, with a seed of its own. */
+/** `make judge` sets a higher number, and its own seed. */
 const RUNS = {
   seed: Number(process.env.PROPERTY_SEED ?? 20_260_416),
   numRuns: Number(process.env.PROPERTY_RUNS ?? 100),
@@ -28,17 +28,17 @@ interface Page {
 const placedOf = ({ data }: Page): Placed[] =>
   data.map(({ id, timestamp, outcome }) => ({ timestampMs: Date.parse(timestamp), id: Number(id), outcome }));
 
-/** On a record, a millisecond beside one, or anywhere. */
+/** The time of a record, a millisecond before or after it, or any time. */
 function instantOf({ placed }: GeneratedMarket): fc.Arbitrary<number> {
   const anywhere = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
   if (placed.length === 0) return anywhere;
-  const beside = fc
+  const nearRecord = fc
     .tuple(fc.constantFrom(...placed), fc.constantFrom(-1, 0, 1))
     .map(([{ timestampMs }, step]) => Math.max(0, timestampMs + step));
-  return fc.oneof({ weight: 9, arbitrary: beside }, { weight: 1, arbitrary: anywhere });
+  return fc.oneof({ weight: 9, arbitrary: nearRecord }, { weight: 1, arbitrary: anywhere });
 }
 
-/** The names of a market, and of its time an instant, as a client may write them. */
+/** A market's names, and an instant of its window in the spellings that clients may use. */
 const nameOf = ({ conditionId, slug }: GeneratedMarket) =>
   fc.constantFrom(conditionId, conditionId.toUpperCase().replace('0X', '0x'), slug, slug.toUpperCase());
 const ISO_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
@@ -58,17 +58,17 @@ describe.each<[string, OpenTarget]>([
     await target[Symbol.asyncDispose]();
   });
 
-  test('pages by cursor, each with a limit of its own, are the sorted array cut up', async () => {
+  test('pages by cursor with different limits are the sorted array, cut into pieces', async () => {
     const asked = fc.constantFrom(...MARKETS).chain((market) =>
       fc.record({
         market: fc.constant(market),
         name: nameOf(market),
         kind: fc.constantFrom(...KINDS),
-        // Each is left out every second time.
+        // Each is absent in half of the cases.
         bounds: fc.tuple(fc.option(instantOf(market), { freq: 1 }), fc.option(instantOf(market), { freq: 1 })),
         outcome: fc.constantFrom(...OUTCOMES),
         order: fc.constantFrom('asc', 'desc', undefined),
-        // Taken in turns.
+        // Used one after the other.
         limits: fc.array(fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 41, max: 1000 })), {
           minLength: 1,
           maxLength: 5,
@@ -82,7 +82,7 @@ describe.each<[string, OpenTarget]>([
         const question = { from: from ?? undefined, to: to ?? undefined, outcome, order };
         const path = `/v1/btc/markets/${name}/${kind}`;
         const walked = await walk(get, path, question, limits, asIso);
-        // Every book differs from the one before in its best bid's size; the mid stays, and is told once an outcome.
+        // Each book's best bid has another size than the one before; the mid is constant, so each outcome has it once.
         if (kind !== 'prices') expect(walked).toEqual(scanned(market.placed, question));
         else expect(walked).toEqual(scanned(firstOfEach(market.placed), question));
       }),
@@ -90,7 +90,7 @@ describe.each<[string, OpenTarget]>([
     );
   });
 
-  test('the nearest records are those that a look at each of them finds', async () => {
+  test('the nearest records are those of a linear scan', async () => {
     const asked = fc.constantFrom(...MARKETS).chain((market) =>
       fc.record({
         market: fc.constant(market),
@@ -110,7 +110,7 @@ describe.each<[string, OpenTarget]>([
     );
   });
 
-  test('within a minute each key gets its own limit, and never another one’s', async () => {
+  test('within a minute each key gets exactly its own limit', async () => {
     const asked = fc.record({
       limits: fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 4 }),
       turns: fc.array(fc.nat(), { maxLength: 30 }),
@@ -128,13 +128,13 @@ describe.each<[string, OpenTarget]>([
           expect(reply.headers.get('x-ratelimit-remaining')).toBe(String(expected.remaining));
         }
       }),
-      // A key of the executable is made by a command of its own.
+      // Each key takes a command of the executable.
       { ...RUNS, numRuns: Math.ceil(RUNS.numRuns / (name === 'the executable' ? 25 : 1)) },
     );
   });
 });
 
-test('over any time, keys and addresses have what the model of fixed windows gives them', async () => {
+test('over any time, keys and addresses have the limits of the model of fixed windows', async () => {
   await using service = startService();
   const { archive, origin } = service;
   let made = 0;
@@ -170,7 +170,7 @@ test('over any time, keys and addresses have what the model of fixed windows giv
         const waitSeconds = Number(headers.get('retry-after') ?? Math.ceil(expected.leftMs / 1000));
         expect(waitSeconds).toBe(Math.ceil(expected.leftMs / 1000));
       }
-      // The next run's keys are new; its windows begin with it.
+      // The next run has new keys and windows.
       service.passTime(60_000);
     }),
     RUNS,
@@ -205,7 +205,7 @@ async function walk(
   }
 }
 
-/** Half-way between neighbours, where the earlier one wins. */
+/** The middle between neighbours, where the earlier one is the nearest. */
 function between({ placed }: GeneratedMarket): fc.Arbitrary<number> {
   if (placed.length < 2) return fc.nat();
   return fc

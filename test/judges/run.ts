@@ -5,9 +5,9 @@ import { judgeBySpecmatic } from './specmatic.ts';
 import { tableOf, type Verdict } from './verdict.ts';
 
 /**
- * Judges that were not written here, and generators of what nobody would write: `make judge`. REQUESTS says how many bad
- * requests are refused at the least, PROPERTY_RUNS how often each property is tried, SEED what both are made of; JUDGES
- * names those to be heard. Ends with a table, a line of counts, and 1 when a judge found anything.
+ * Tests by external tools and by generated requests: `make judge`. REQUESTS is the minimum number of bad requests, PROPERTY_RUNS
+ * the number of checks of each property, SEED the seed of both; JUDGES selects some. Prints a table and a line of counts. The exit
+ * code is 1 if a judge found a failure.
  */
 const REQUESTS = Number(process.env.REQUESTS ?? 100_000);
 const PROPERTY_RUNS = Number(process.env.PROPERTY_RUNS ?? 200);
@@ -27,7 +27,7 @@ async function main(): Promise<number> {
   const verdicts: Verdict[] = [];
   for (const name of names) {
     const judge = JUDGES[name];
-    if (judge === undefined) throw new Error(`'${name}' is no judge: ${Object.keys(JUDGES).join(', ')}`);
+    if (judge === undefined) throw new Error(`'${name}' is not a judge; choose from ${Object.keys(JUDGES).join(', ')}`);
     const verdict = await judge();
     for (const failure of verdict.failures) console.log(`${verdict.judge}: ${failure}`);
     verdicts.push(verdict);

@@ -4,21 +4,21 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { EXECUTABLE, issueKey, printed } from '../support/executable.ts';
 
-/** The executable over an archive of the simulated recordings, on a free port; all that it says goes to files. */
+/** The executable with an archive of the simulated recordings, on a free port; its output goes to files. */
 export interface SeededServer extends AsyncDisposable {
   readonly origin: string;
   readonly port: number;
   readonly child: Child;
   makeKey(tier: string, rpm?: number): Promise<{ readonly id: string; readonly key: string }>;
   revokeKey(id: string): Promise<void>;
-  /** Resident memory of the process. */
+  /** The process's resident memory. */
   residentBytes(): number;
 }
 
 export interface SeededServerOptions {
   /** Further flags of `serve`. */
   readonly args?: readonly string[];
-  /** Flags of `export`: only what they select is served, with the ids it has in the whole. */
+  /** Flags of `export`: the server has only the records that they select, with their ids. */
   readonly window?: readonly string[];
 }
 

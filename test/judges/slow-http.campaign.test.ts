@@ -5,13 +5,13 @@ import { type RunningServer, runExecutable, startServer } from '../support/execu
 const TOOL = Bun.which('slowhttptest');
 const SECONDS = 10;
 const CONNECTIONS = 300;
-/** What a client that behaves asks at least while it goes on. */
+/** Minimum number of answers to an ordinary client during the load. */
 const ANSWERS_MIN = 20;
 const PAUSE_MS = 20;
 
 /**
- * slowhttptest in each of its modes: headers that do not end, bodies that do not, ranges, and answers that are read a few
- * bytes at a time. It runs for a few seconds with a few hundred connections from one address.
+ * slowhttptest in each of its modes: endless headers, endless bodies, ranges, and answers that are read a few bytes at a time. It
+ * runs for a few seconds with a few hundred connections from one address.
  */
 const MODES = {
   headers: ['-H', '-i', '1', '-t', 'GET'],
@@ -33,7 +33,7 @@ describe.skipIf(TOOL === null)('slow clients (needs slowhttptest)', () => {
     directory[Symbol.dispose]();
   });
 
-  test('in every mode at once do not keep other clients waiting', async () => {
+  test('do not delay other clients, in all modes at once', async () => {
     const url = `${server.origin}/openapi.json`;
     const common = ['-c', String(CONNECTIONS), '-r', '100', '-l', String(SECONDS), '-p', '5', '-u', url];
     const loads = Object.values(MODES).map((mode) =>

@@ -1,4 +1,4 @@
-/** The API document, as far as it is looked at here. */
+/** The part of the API document that is used here. */
 export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<'get', OpenApiOperation>>>>;
 }
@@ -20,17 +20,16 @@ interface MediaType {
   readonly examples?: object;
 }
 
-/** A part of the parameters, small enough for every combination of their values to be tried. */
+/** A subset of the parameters, small enough to test every combination of their values. */
 export interface Variation {
   readonly parameters: ReadonlySet<string>;
-  /** Only routes that have this one. */
+  /** Only routes with this parameter. */
   readonly having?: string;
 }
 
 /**
- * Of the query together these are varied; all that a series takes would make 100,000 tests. What is in none of them: a
- * cursor, which the service gives out for one question, and headers, which change an answer's form at the most. The
- * examples have both.
+ * Query parameters that are varied together; all parameters of a series would make 100,000 tests. None has a cursor, which the
+ * service issues for one request, or headers, which change only the format. The examples have both.
  */
 export const VARIATIONS: readonly Variation[] = [
   { parameters: new Set(['from', 'to', 'limit', 'skip', 'tf']) },
@@ -40,12 +39,13 @@ export const VARIATIONS: readonly Variation[] = [
   { parameters: new Set(['asOf']), having: 'asOf' },
 ];
 
-/** Without its cursor this example is the one in front of it again. */
+/** Without its cursor this example equals the one before it. */
 const FOLLOWING = 'nextPage';
 
 /**
- * What Specmatic may vary as it likes: with the parameters of one variation and what a request needs beside, without the export, whose format decides its
- * media type, without the stream, which takes as long as the recording did unless it is asked not to, and with one media type an answer, for Specmatic asks for none by Accept.
+ * The document for Specmatic's own variations: the parameters of one variation and the required ones. It has no export, whose
+ * format decides its media type, no stream, which takes as long as the recording by default, and one media type per answer,
+ * because Specmatic sends no Accept.
  */
 export function generatedOnly(document: OpenApiDocument, { parameters, having }: Variation): OpenApiDocument {
   const paths = Object.entries(document.paths)
@@ -63,12 +63,12 @@ export function generatedOnly(document: OpenApiDocument, { parameters, having }:
   return withShortLists(withMediaTypes(varied, (types) => types.slice(0, 1)));
 }
 
-/** A parameter's own name, or that of the component it refers to. */
+/** A parameter's name, or the name of the component to which it refers. */
 function nameOf({ name, $ref }: OpenApiParameter): string {
   return name ?? $ref?.slice($ref.lastIndexOf('/') + 1) ?? '';
 }
 
-/** What Specmatic is to ask as it stands: all examples, of each media type that has any. */
+/** The document for Specmatic's unchanged requests: all examples of each media type. */
 export function examplesOnly(document: OpenApiDocument): OpenApiDocument {
   const shown = withMediaTypes(document, (types) => {
     const exampled = types.filter(([, { examples }]) => examples !== undefined);
@@ -77,7 +77,7 @@ export function examplesOnly(document: OpenApiDocument): OpenApiDocument {
   return withShortLists(shown);
 }
 
-/** Lists of two at the most: with patterns that repeat for a thousand times Specmatic is busy for minutes. */
+/** Limits lists to two items: a pattern with a thousand repetitions takes Specmatic minutes. */
 function withShortLists(document: OpenApiDocument): OpenApiDocument {
   const paths = Object.entries(document.paths).map(([path, { get }]) => {
     const parameters = get.parameters?.map((parameter) => {
@@ -107,7 +107,7 @@ function withMediaTypes(
   return { ...document, paths: Object.fromEntries(paths) };
 }
 
-/** Parameters and answers without the example of that name. */
+/** The parameters and answers without the example `name`. */
 function withoutExample(document: OpenApiDocument, name: string): OpenApiDocument {
   return JSON.parse(
     JSON.stringify(document, (key, value: unknown) => {

@@ -10,7 +10,7 @@ import { skippedVerdict, type Verdict } from './verdict.ts';
 
 const JUDGE = 'Specmatic, from the document';
 const JAR = join(import.meta.dir, 'node_modules', 'specmatic', 'specmatic.jar');
-/** What the examples of the document ask about: pages of it are small, and Specmatic prints each of them. */
+/** The market of the document's examples: its pages are small, and Specmatic prints each of them. */
 const [WINDOW_FROM, WINDOW_TO] = ['2026-01-08T10:31:40Z', '2026-01-08T10:31:50Z'];
 const WINDOW = ['--from', WINDOW_FROM, '--to', WINDOW_TO];
 const SHOWN_MAX = 20;
@@ -18,17 +18,14 @@ const SHOWN_MAX = 20;
 interface SpecmaticRun {
   readonly tests: number;
   readonly failures: readonly string[];
-  /**
-   * Tests that put `from` behind `to`, or `asOf` in front of all there is, which the document cannot forbid: refused, as the
-   * contract has it.
-   */
+  /** Tests with `from` after `to`, or `asOf` before every record. The document cannot forbid them; the contract refuses them. */
   readonly unfit: number;
 }
 
 /**
- * Specmatic's tests, made of the document alone: requests with every parameter at its bounds, beyond them and of another
- * type, and the document's examples as they stand. The key reaches it by the name of the security scheme in its
- * environment, as its documentation has it. 0 failures.
+ * Specmatic's tests, generated from the document alone: requests with every parameter at its bounds, beyond them and of another
+ * type, and the document's examples unchanged. Specmatic reads the key from the environment variable with the name of the
+ * security scheme. Requires no failures.
  */
 export async function judgeBySpecmatic(): Promise<Verdict> {
   if (!existsSync(JAR)) return skippedVerdict(JUDGE, 'its packages are not installed');
@@ -49,7 +46,7 @@ export async function judgeBySpecmatic(): Promise<Verdict> {
     judge: JUDGE,
     checks: `${sum(({ tests }) => tests)} generated, ${examples.tests} of examples`,
     failures: [...generated, examples].flatMap(({ failures }) => failures).slice(0, SHOWN_MAX),
-    notes: `${sum(({ unfit }) => unfit)} more put from after to, 400, or asOf before everything, 404`,
+    notes: `${sum(({ unfit }) => unfit)} more have from after to (400) or asOf before every record (404)`,
     seconds: (performance.now() - startedMs) / 1000,
   };
 }
@@ -88,8 +85,8 @@ function resultOf(printed: string, code: number): SpecmaticRun {
     if (isReversed(exchange) || isTooEarly(exchange)) unfit += 1;
     else failures.push(`${verdict[0]}: ${targetOf(exchange)}: ${reasonBehind(printed, from)}`);
   }
-  if (tests === 0) failures.push('no tests were made of the document');
-  if (successes + failures.length + unfit !== tests) failures.push(`not all is accounted for: ${totals.join(', ')}`);
+  if (tests === 0) failures.push('Specmatic generated no tests');
+  if (successes + failures.length + unfit !== tests) failures.push(`the counts do not add up: ${totals.join(', ')}`);
   return { tests: tests - unfit, failures, unfit };
 }
 
@@ -97,14 +94,14 @@ function targetOf(exchange: string): string {
   return [...exchange.matchAll(/^ *GET (\S+)$/gm)].at(-1)?.[1] ?? '';
 }
 
-/** Whether a request had `from` behind `to`, and was refused for that alone. */
+/** Whether a request had `from` after `to`, and was refused only for that. */
 function isReversed(exchange: string): boolean {
   const [from, to] = [instantIn(exchange, 'from'), instantIn(exchange, 'to')];
   const isRefused = /^ *400 Bad Request$/m.test(exchange) && /"issues":\s*\[\s*\{[^{}]*\}\s*\]/.test(exchange);
   return from !== undefined && to !== undefined && from > to && isRefused;
 }
 
-/** Whether a request asked what was known before anything was. */
+/** Whether a request had `asOf` before every record. */
 function isTooEarly(exchange: string): boolean {
   const asOf = instantIn(exchange, 'asOf');
   return asOf !== undefined && asOf < Date.parse(WINDOW_FROM) && /^ *404 Not Found$/m.test(exchange);
@@ -112,7 +109,7 @@ function isTooEarly(exchange: string): boolean {
 
 function instantIn(exchange: string, name: string): number | undefined {
   const value = new RegExp(`[?&]${name}=([^&]*)`).exec(targetOf(exchange))?.[1] ?? '';
-  // A plus sign is one: it stands in front of an offset.
+  // A plus sign is literal: it begins an offset.
   return msOf(decodeURIComponent(value));
 }
 

@@ -1,13 +1,13 @@
-/** What one judge found. */
+/** The result of one judge. */
 export interface Verdict {
   readonly judge: string;
-  /** What was checked, and how often. */
+  /** The kinds and numbers of its checks. */
   readonly checks: string;
-  /** One line each; none: the judge is content. */
+  /** One line each; empty if everything passed. */
   readonly failures: readonly string[];
-  /** Why the judge was not heard. */
+  /** The reason why the judge did not run. */
   readonly skipped?: string;
-  /** Figures beside the verdict. */
+  /** Further figures. */
   readonly notes: string;
   readonly seconds: number;
 }
@@ -16,7 +16,7 @@ export function skippedVerdict(judge: string, why: string): Verdict {
   return { judge, checks: '', failures: [], skipped: why, notes: '', seconds: 0 };
 }
 
-/** A row per judge, and a last line of counts. */
+/** A row per judge, then a line of counts. */
 export function tableOf(verdicts: readonly Verdict[]): string {
   const rows = verdicts.map((verdict) => [
     verdict.judge,

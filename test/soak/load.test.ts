@@ -19,7 +19,7 @@ afterAll(() => server.stop(true));
 const ask = (path: string): Ask => ({ kind: 'test', path, headers: {}, statuses: [200], fixed: true });
 const loadOf = (path: string) => new Load(server.url.origin, () => ask(path));
 
-test('answers that are as they should be are counted, and nothing is wrong', async () => {
+test('correct answers are counted, and no fault is reported', async () => {
   const load = loadOf('/good');
   expect(await load.fullSpeed(4, 50)).toBeGreaterThan(0);
   const { latenciesMs, faults, statuses } = load.take();
@@ -32,22 +32,22 @@ test.each([
   ['/failing', 'status 500: the same'],
   ['/bare', 'no X-RateLimit-Remaining'],
   ['/changing', 'other bytes than before'],
-] as const)('what is wrong with %s is found', async (path, what) => {
+] as const)('the fault of %s is reported', async (path, what) => {
   const load = loadOf(path);
   for (let i = 0; i < 2; i += 1) await load.ask(ask(path));
   expect(load.take().faults.at(-1)).toEqual({ kind: 'test', path, what });
 });
 
-test('a service that is gone is an error of each request', async () => {
+test('without a service every request is a fault', async () => {
   const load = new Load('http://127.0.0.1:1', () => ask('/'));
   await load.ask(ask('/'));
   expect(load.take().faults).toHaveLength(1);
 });
 
-test('a paced load makes as many requests as were asked for, and waits for the last answer', async () => {
+test('a paced load sends the requests at its rate, and waits for the last answer', async () => {
   const load = loadOf('/good');
   let left = 40;
-  // Every gap of the process is the shortest there is, so that all are due at once.
+  // Every interval of the process is the shortest one, so all requests are due at once.
   await load.paced(
     1000,
     () => 0,

@@ -1,33 +1,33 @@
 import type { Ask } from './mix.ts';
 
-/** What came of one request that was not as it should be. */
+/** A request with a wrong answer, and the reason. */
 export interface Fault {
   readonly kind: string;
   readonly path: string;
   readonly what: string;
 }
 
-/** What was counted since the tally before. */
+/** Counts since the tally before. */
 export interface Tally {
-  /** From the moment a request was due to its whole answer. */
+  /** Each from the moment when a request was due until its whole answer. */
   readonly latenciesMs: number[];
   readonly statuses: Map<number, number>;
   readonly faults: Fault[];
   bytes: number;
 }
 
-/** So many requests are under way at most; what is due beyond that waits, and its latency counts the wait. */
+/** Maximum number of requests under way. Further due requests wait, and their latency includes the wait. */
 const UNDER_WAY_MAX = 64;
 const TICK_MS = 1;
 const ANSWER_WITHIN_MS = 30_000;
-/** Answers whose digest is remembered, to see that the same question gets the same bytes. */
+/** Maximum number of answers whose digest is kept, to check that a repeated request gets the same bytes. */
 const DIGESTS_MAX = 100_000;
 
 function emptyTally(): Tally {
   return { latenciesMs: [], statuses: new Map(), faults: [], bytes: 0 };
 }
 
-/** Makes requests of a service, and holds every answer against what it should be. */
+/** Sends requests to a service, and checks every answer. */
 export class Load {
   readonly #origin: string;
   readonly #next: () => Ask;
@@ -40,14 +40,14 @@ export class Load {
     this.#next = next;
   }
 
-  /** What was counted since the last call. */
+  /** Counts since the last call. */
   take(): Tally {
     const taken = this.#tally;
     this.#tally = emptyTally();
     return taken;
   }
 
-  /** As many requests as `workers` that wait for each answer can make in `ms`; answers how many a second that were. */
+  /** Sends requests for `ms` with `workers` that wait for each answer. Returns the requests per second. */
   async fullSpeed(workers: number, ms: number): Promise<number> {
     const startedMs = performance.now();
     let answers = 0;
@@ -61,10 +61,7 @@ export class Load {
     return (answers * 1000) / (performance.now() - startedMs);
   }
 
-  /**
-   * Requests of many clients that know nothing of one another, `perSecond` in the mean (a Poisson process), until `ended`. A
-   * slow answer holds up no other request.
-   */
+  /** Sends requests of many independent clients, on average `perSecond` (a Poisson process), until `ended`. A slow answer delays no other request. */
   async paced(perSecond: number, random: () => number, ended: () => boolean): Promise<void> {
     let dueMs = performance.now();
     while (!ended()) {
@@ -78,7 +75,7 @@ export class Load {
     while (this.#underWay > 0) await Bun.sleep(TICK_MS);
   }
 
-  /** One request outside the mix; its answer counts as the others do. */
+  /** One request outside the mix; its answer is counted like the others. */
   async ask(ask: Ask): Promise<number | undefined> {
     return await this.#ask(ask, performance.now());
   }
@@ -88,7 +85,7 @@ export class Load {
     try {
       const response = await fetch(`${this.#origin}${ask.path}`, {
         headers: { ...ask.headers },
-        // What the server compressed is compared as it is.
+        // The compressed bytes are compared.
         decompress: false,
         signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
       });
@@ -108,7 +105,7 @@ export class Load {
     }
   }
 
-  /** What is wrong with an answer; undefined when nothing is. */
+  /** The fault of an answer; undefined if there is none. */
   #wrong(ask: Ask, response: Response, body: Uint8Array): string | undefined {
     if (!ask.statuses.includes(response.status)) return `status ${response.status}: ${new TextDecoder().decode(body)}`;
     if (response.headers.get('x-request-id') === null) return 'no X-Request-Id';

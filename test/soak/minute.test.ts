@@ -12,12 +12,12 @@ const CALM: Minute = {
   rssBytes: 100,
   cpuShare: 0.5,
   stolenShare: 0,
-  beside: '',
+  otherWork: '',
 };
 const run = (change: (index: number) => Partial<Minute>) =>
   verdictOf(Array.from({ length: 9 }, (_, index) => ({ ...CALM, ...change(index) })));
 
-test('a minute has the percentiles of its latencies and the median of its memory', () => {
+test('a minute has percentiles of its latencies and the median of its memory', () => {
   const tally: Tally = {
     latenciesMs: Array.from({ length: 100 }, (_, index) => 100 - index),
     statuses: new Map(),
@@ -29,7 +29,7 @@ test('a minute has the percentiles of its latencies and the median of its memory
     rssBytes: [9, 1, 5],
     cpuShare: 0.5,
     stolenShare: 0.1,
-    beside: ['import', 'rotation'],
+    otherWork: ['import', 'rotation'],
   };
   expect(minuteOf(tally, readings)).toEqual({
     ...CALM,
@@ -40,21 +40,21 @@ test('a minute has the percentiles of its latencies and the median of its memory
     maxMs: 100,
     rssBytes: 5,
     stolenShare: 0.1,
-    beside: 'import, rotation',
+    otherWork: 'import, rotation',
   });
 });
 
 describe('a soak', () => {
-  test('that stays as it was passes', () => {
+  test('without changes passes', () => {
     expect(run(() => ({}))).toMatchObject({ isClean: true, isBounded: true, isFlat: true, rssGrowth: 0, disturbed: 0 });
   });
 
-  test('with one wrong answer, or a minute without any, is not clean', () => {
+  test('with one wrong answer, or a minute without answers, is not clean', () => {
     expect(run((index) => ({ errors: index === 4 ? 1 : 0 }))).toMatchObject({ isClean: false, errors: 1 });
     expect(run((index) => ({ answers: index === 8 ? 0 : 10 })).isClean).toBe(false);
   });
 
-  test('whose memory grows by 5 % is not bounded, whatever one minute has', () => {
+  test('whose memory grows by 5 % is not bounded, and a single minute does not matter', () => {
     expect(run((index) => ({ rssBytes: index < 6 ? 1000 : 1050 })).isBounded).toBe(false);
     expect(run((index) => ({ rssBytes: index === 8 ? 9999 : 1000 })).isBounded).toBe(true);
   });
@@ -65,7 +65,7 @@ describe('a soak', () => {
     expect(run((index) => ({ p99Ms: index < 6 ? 0.5 : 1.5 })).isFlat).toBe(true);
   });
 
-  test('is judged without the minutes of which the host took a part, unless there are no others', () => {
+  test('is judged without minutes in which the host took time, unless there are no others', () => {
     const late = (index: number) => (index === 7 ? 8 : 99);
     expect(run((index) => (index < 6 ? {} : { p99Ms: late(index), stolenShare: index === 7 ? 0 : 0.2 }))).toMatchObject(
       {

@@ -1,7 +1,7 @@
 import { percentile } from '../bench/rounds.ts';
 import type { Tally } from './load.ts';
 
-/** A stretch of the run, a minute of a long one, and what was counted in it. */
+/** A period of the run, a minute in a long run, with its counts. */
 export interface Minute {
   readonly seconds: number;
   readonly answers: number;
@@ -9,24 +9,24 @@ export interface Minute {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** The median of a reading every second. */
+  /** Median of one reading per second. */
   readonly rssBytes: number;
-  /** Of one processor, by the server. */
+  /** Share of one processor that the server used. */
   readonly cpuShare: number;
-  /** Of the machine's time, by its host. */
+  /** Share of the machine's time that its host took. */
   readonly stolenShare: number;
-  /** What went on beside: imports, rotations. */
-  readonly beside: string;
+  /** Work during the period: imports, rotations. */
+  readonly otherWork: string;
 }
 
-/** What the machine's host may take of a minute before its latencies say nothing about the server. */
+/** Maximum share that the machine's host may take of a minute. Beyond it, its latencies are not used. */
 export const STOLEN_MAX = 0.05;
 const RSS_GROWTH_MAX = 0.05;
-/** Latencies of two thirds of a run that differ by less are taken for the same: by a quarter, or by a millisecond. */
+/** Latencies of two thirds of a run count as equal if they differ by less than a quarter or less than a millisecond. */
 const P99_RATIO_MAX = 1.25;
 const P99_DIFFERENCE_MS = 1;
 
-/** The last third of a run held against the first, by the medians of their minutes. */
+/** The last third of a run compared with the first, by the medians of their minutes. */
 export interface Verdict {
   readonly errors: number;
   readonly rssFirstBytes: number;
@@ -36,7 +36,7 @@ export interface Verdict {
   readonly p50LastMs: number;
   readonly p99FirstMs: number;
   readonly p99LastMs: number;
-  /** Minutes left out of the latencies because the host took time away; all count when there would be none left. */
+  /** Minutes whose latencies are not used because the host took time. If none would be left, all are used. */
   readonly disturbed: number;
   readonly isClean: boolean;
   readonly isBounded: boolean;
@@ -48,7 +48,7 @@ export interface Readings {
   readonly rssBytes: readonly number[];
   readonly cpuShare: number;
   readonly stolenShare: number;
-  readonly beside: readonly string[];
+  readonly otherWork: readonly string[];
 }
 
 export function minuteOf(tally: Tally, readings: Readings): Minute {
@@ -64,13 +64,13 @@ export function minuteOf(tally: Tally, readings: Readings): Minute {
     rssBytes: median(readings.rssBytes),
     cpuShare: readings.cpuShare,
     stolenShare: readings.stolenShare,
-    beside: readings.beside.join(', '),
+    otherWork: readings.otherWork.join(', '),
   };
 }
 
-/** Throws when there are fewer than three minutes. */
+/** Throws if there are fewer than three minutes. */
 export function verdictOf(minutes: readonly Minute[]): Verdict {
-  if (minutes.length < 3) throw new Error('there is no first and last third of so few minutes');
+  if (minutes.length < 3) throw new Error('fewer than three minutes have no first and last third');
   const third = Math.floor(minutes.length / 3);
   const thirds = [minutes.slice(0, third), minutes.slice(-third)] as const;
   const [rssFirstBytes, rssLastBytes] = thirds.map((part) => median(part.map(({ rssBytes }) => rssBytes))) as [

@@ -1,28 +1,28 @@
 import { LIGHT_CONDITION_ID, LIGHT_START_MS } from '../support/light-recording.ts';
 
-/** One request that somebody makes of the service, and what may come back. */
+/** A request, and the answers that are allowed. */
 export interface Ask {
   readonly kind: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly statuses: readonly number[];
-  /** Whether every answer to it has the same bytes, however often it is asked. */
+  /** Whether every answer to it has the same bytes. */
   readonly fixed: boolean;
 }
 
-/** The keys that the load is made with. */
+/** The keys of the load. */
 export interface LoadKeys {
-  /** One that may see everything, as often as it likes. */
+  /** A key with all rights and no limit that matters. */
   readonly ample: string;
-  /** One whose limit is reached all the time. */
+  /** A key whose limit is always reached. */
   readonly limited: string;
-  /** One that was never given out. */
+  /** A well-formed key that does not exist. */
   readonly unknown: string;
 }
 
 interface Kind {
   readonly name: string;
-  /** Parts of a thousand. */
+  /** Share of the requests, in thousandths. */
   readonly weight: number;
   readonly make: () => Omit<Ask, 'kind'>;
 }
@@ -37,16 +37,16 @@ interface SeenMarket {
 
 const COINS = ['btc', 'eth', 'sol', 'xrp'];
 const MARKETS_PER_COIN = 6;
-/** Instants of a market that are asked for; few enough that answers come up again, as they do with real clients. */
+/** Number of instants of a market in the load: small, so that requests repeat, as those of real clients do. */
 const INSTANTS = 400;
 const PACKED = { accept: 'application/msgpack' };
 const ZSTD = { 'accept-encoding': 'zstd' };
-/** What a request without a valid key gets, also when its address has had enough. */
+/** Statuses of a request without a valid key: 429 if its address has reached the limit. */
 const REFUSED = [401, 429];
 
 /**
- * The load: what clients do that look at recorded markets, in the proportions of a day. `random` gives numbers from 0 to 1.
- * Learns from the service itself which markets there are.
+ * The load: requests of clients that read recorded markets, in the proportions of a day. `random` returns numbers from 0 to 1.
+ * Finds the markets by asking the service.
  */
 export async function mixOf(origin: string, keys: LoadKeys, random: () => number): Promise<() => Ask> {
   const markets = await marketsOf(origin, keys.ample);
@@ -78,7 +78,7 @@ export async function mixOf(origin: string, keys: LoadKeys, random: () => number
     { name: 'quotes', weight: 70, make: () => good(page('quotes', 100)) },
     { name: 'prices', weight: 50, make: () => good(page('prices', 100), ZSTD) },
     { name: 'coin prices', weight: 20, make: () => good(`/v1/${some(COINS)}/prices?limit=100`) },
-    // An import adds to them.
+    // Imports change these lists.
     { name: 'list', weight: 80, make: () => ({ ...good(`/v1/${some(COINS)}/markets?limit=50`), fixed: false }) },
     { name: 'market', weight: 30, make: () => good(market().path) },
     { name: 'coverage', weight: 10, make: () => good(`${market().path}/coverage`) },
@@ -92,7 +92,7 @@ export async function mixOf(origin: string, keys: LoadKeys, random: () => number
         return { ...good(asked.path, { 'if-none-match': asked.etag! }), statuses: [304] };
       },
     },
-    { name: 'the last of what is imported', weight: 10, make: () => ({ ...good(latest()), fixed: false }) },
+    { name: 'the last imported snapshot', weight: 10, make: () => ({ ...good(latest()), fixed: false }) },
     {
       name: 'unknown key',
       weight: 15,
@@ -135,7 +135,7 @@ function refused(path: string, headers: Readonly<Record<string, string>>): Omit<
   return { path, headers, statuses: REFUSED, fixed: false };
 }
 
-/** The markets that have books, a few of each coin, with the time that the books are of. */
+/** Some markets of each coin that have books, with the times of these books. */
 async function marketsOf(origin: string, key: string): Promise<SeenMarket[]> {
   const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' };
   const get = async <T>(path: string) => {
@@ -149,7 +149,7 @@ async function marketsOf(origin: string, key: string): Promise<SeenMarket[]> {
     const list = await get<{ data: { conditionId: string }[] }>(`/v1/${coin}/markets?limit=1000`);
     for (const { conditionId } of list.data) {
       if (taken === MARKETS_PER_COIN) break;
-      // It grows while the load runs.
+      // This market grows during the load.
       if (conditionId === LIGHT_CONDITION_ID) continue;
       const path = `/v1/${coin}/markets/${conditionId}`;
       const { data } = await get<{ data: { outcomes: { first: string | null; last: string | null }[] } }>(
@@ -162,6 +162,6 @@ async function marketsOf(origin: string, key: string): Promise<SeenMarket[]> {
       taken += 1;
     }
   }
-  if (found.length === 0) throw new Error('there is no market with books to ask for');
+  if (found.length === 0) throw new Error('the archive has no market with books');
   return found;
 }

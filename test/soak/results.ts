@@ -4,12 +4,12 @@ import { type Minute, STOLEN_MAX, type Verdict } from './minute.ts';
 
 export interface Circumstances {
   readonly minutes: number;
-  /** Requests a second that were answered without a pause, and those that were made afterwards. */
+  /** Requests per second without pauses, and in the load afterwards. */
   readonly fullSpeed: number;
   readonly perSecond: number;
   readonly seed: number;
   readonly recording: string;
-  /** Of the server, after SIGTERM. */
+  /** Exit code of the server after SIGTERM. */
   readonly exitCode: number;
 }
 
@@ -27,27 +27,27 @@ export async function resultsText(
   return `# Soak
 
 ${await circumstances(`\`make soak MINUTES=${asked}\` (\`SOAK_MINUTES=${asked} SOAK_SEED=${seed} bun test/soak/run.ts\`)`)}
-- the executable and the load side by side; archive: ${recording}; an import and a rotated key beside, again and again
-- load: nearest 45 %, pages 18 %, lists, quotes, prices, coverage, exports, msgpack, zstd, 304, 400, 401, 429; ${fullSpeed.toFixed(0)} requests/s when 16 clients ask without a pause, then ${perSecond.toFixed(0)} requests/s (Poisson), whatever the answers take
+- the executable and the load run on one machine; archive: ${recording}; repeatedly, a file is imported and a key is rotated
+- load: nearest 45 %, pages 18 %, lists, quotes, prices, coverage, exports, msgpack, zstd, 304, 400, 401, 429; ${fullSpeed.toFixed(0)} requests/s from 16 clients without pauses, then ${perSecond.toFixed(0)} requests/s (Poisson), independent of the answers
 
-| asked | seen | |
+| required | measured | |
 | --- | --- | --- |
-| no wrong answer | ${verdict.errors} of ${answers}; ${faults.length} with warm-up and end; exit code ${exitCode} | ${mark(verdict.isClean && faults.length === 0 && exitCode === 0)} |
+| no wrong answer | ${verdict.errors} of ${answers}; ${faults.length} including warm-up and end; exit code ${exitCode} | ${mark(verdict.isClean && faults.length === 0 && exitCode === 0)} |
 | memory grows by less than 5 % | RSS ${mib(verdict.rssFirstBytes)} → ${mib(verdict.rssLastBytes)} MiB (${percent(verdict.rssGrowth)}), medians of the first and the last third | ${mark(verdict.isBounded)} |
-| latency stays flat | p99 ${ms(verdict.p99FirstMs)} → ${ms(verdict.p99LastMs)} ms, p50 ${ms(verdict.p50FirstMs)} → ${ms(verdict.p50LastMs)} ms, medians likewise, ${verdict.disturbed} disturbed stretches, left out where a third has others | ${mark(verdict.isFlat)} |
+| latency stays flat | p99 ${ms(verdict.p99FirstMs)} → ${ms(verdict.p99LastMs)} ms, p50 ${ms(verdict.p50FirstMs)} → ${ms(verdict.p50LastMs)} ms, medians of the first and the last third, ${verdict.disturbed} disturbed periods, left out if a third has others | ${mark(verdict.isFlat)} |
 
-A latency counts from the moment a request was due, with the load's own part. Each answer is held against its status, its headers and,
-where nothing of it may change, against the bytes of the answer before. Stretches with a * are ones of which the machine's host took more
-than ${STOLEN_MAX * 100} %.
+A latency starts when a request is due, and includes the client's own time. The status and the headers of each answer are checked. If an
+answer may not change, its bytes are compared with those of the answer before. In periods with a *, the machine's host took more than
+${STOLEN_MAX * 100} % of the time.
 
-| stretch | s | answers | wrong | p50 ms | p99 ms | max ms | RSS MiB | server CPU | taken by the host | beside |
+| period | s | answers | wrong | p50 ms | p99 ms | max ms | RSS MiB | server CPU | taken by the host | other work |
 | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
 ${minutes.map(row).join('\n')}
 ${faults.length === 0 ? '' : `\nWrong:\n${faults.slice(0, FAULTS_LISTED_MAX).map(faultLine).join('\n')}\n`}`;
 }
 
 function row(minute: Minute, index: number): string {
-  const { seconds, answers, errors, p50Ms, p99Ms, maxMs, rssBytes, cpuShare, stolenShare, beside } = minute;
+  const { seconds, answers, errors, p50Ms, p99Ms, maxMs, rssBytes, cpuShare, stolenShare, otherWork } = minute;
   const cells = [
     `${index + 1}${stolenShare > STOLEN_MAX ? '*' : ''}`,
     seconds.toFixed(0),
@@ -59,7 +59,7 @@ function row(minute: Minute, index: number): string {
     mib(rssBytes),
     percent(cpuShare),
     percent(stolenShare),
-    beside,
+    otherWork,
   ];
   return `| ${cells.join(' | ')} |`;
 }

@@ -13,27 +13,27 @@ import { mixOf } from './mix.ts';
 import { type Circumstances, resultsText } from './results.ts';
 
 /**
- * The long run: `make soak MINUTES=20`. Loads the executable with what clients do, at half of what it can do, and watches its
- * memory, latencies and errors. Writes RESULTS.md beside this file, and ends with 1 when memory grows, an answer is wrong or
- * latencies rise. SOAK_MINUTES may be a fraction; SOAK_SEED makes another sequence of requests.
+ * The long run: `make soak MINUTES=20`. Loads the executable with typical requests at half its capacity, and measures memory,
+ * latencies and errors. Writes RESULTS.md next to this file. The exit code is 1 if memory grows, an answer is wrong or latencies
+ * rise. SOAK_MINUTES may be a fraction; SOAK_SEED selects another sequence of requests.
  */
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 20);
 const SEED = Number(process.env.SOAK_SEED ?? 20_260_416);
 const MINUTE_MS = 60_000;
-/** A run of a few minutes is cut into so many stretches, so that it has thirds as well. */
-const STRETCHES_MIN = 9;
-const STRETCH_MS = Math.min(MINUTE_MS, (MINUTES * MINUTE_MS) / STRETCHES_MIN);
+/** Minimum number of periods, so that a run of a few minutes has thirds too. */
+const PERIODS_MIN = 9;
+const PERIOD_MS = Math.min(MINUTE_MS, (MINUTES * MINUTE_MS) / PERIODS_MIN);
 const FULL_SPEED_MS = Math.min(30_000, MINUTES * MINUTE_MS * 0.1);
 const WARM_UP_MS = Math.min(3 * MINUTE_MS, MINUTES * MINUTE_MS * 0.25);
 const WORKERS = 16;
 const SHARE_OF_FULL_SPEED = 0.5;
 const PARQUET_FILES = 30;
-/** What is imported at once while the load runs, and what is there before. */
+/** Snapshots per import during the load, and before it. */
 const IMPORTED_SNAPSHOTS = 2000;
 const SAMPLE_MS = 1000;
 const LIMITED_RPM = 60;
 
-/** An archive with a server on it. */
+/** An archive and its server. */
 interface Serving {
   readonly data: string;
   readonly directory: string;
@@ -57,22 +57,22 @@ async function main(): Promise<number> {
   const load = new Load(origin!, await mixOf(origin!, { ample: ample.key, limited: limited.key, unknown }, random));
   const fullSpeed = await load.fullSpeed(WORKERS, FULL_SPEED_MS);
   const perSecond = fullSpeed * SHARE_OF_FULL_SPEED;
-  console.error(`${fullSpeed.toFixed(0)} requests/s at full speed, ${perSecond.toFixed(0)} from here on`);
+  console.error(`${fullSpeed.toFixed(0)} requests/s at full speed, ${perSecond.toFixed(0)} from now on`);
   let ended = false;
   const pacing = load.paced(perSecond, random, () => ended);
   const events: string[] = [];
-  const beside = goOnBeside(serving, load, rotating, events, () => ended);
+  const otherWork = importAndRotate(serving, load, rotating, events, () => ended);
   const faults: Fault[] = [];
-  await Promise.race([Bun.sleep(WARM_UP_MS), beside]);
+  await Promise.race([Bun.sleep(WARM_UP_MS), otherWork]);
   faults.push(...load.take().faults);
   const minutes: Minute[] = [];
-  while (minutes.length * STRETCH_MS < MINUTES * MINUTE_MS - 1) {
+  while (minutes.length * PERIOD_MS < MINUTES * MINUTE_MS - 1) {
     const tallied = await watch(serving, load, events, faults);
     minutes.push(tallied);
     console.error(JSON.stringify(tallied));
   }
   ended = true;
-  await Promise.all([pacing, beside]);
+  await Promise.all([pacing, otherWork]);
   faults.push(...load.take().faults);
   server.kill('SIGTERM');
   const exitCode = await server.exited;
@@ -93,13 +93,13 @@ async function main(): Promise<number> {
   return faults.length === 0 && verdict.isClean && verdict.isBounded && verdict.isFlat && exitCode === 0 ? 0 : 1;
 }
 
-/** Counts for one stretch. */
+/** Counts for one period. */
 async function watch({ server }: Serving, load: Load, events: string[], faults: Fault[]): Promise<Minute> {
   const startedMs = performance.now();
   const before = { ticks: ticks(), cpu: cpuSeconds(server.pid) };
   const rssBytes: number[] = [];
-  while (performance.now() - startedMs < STRETCH_MS) {
-    await Bun.sleep(Math.min(SAMPLE_MS, STRETCH_MS));
+  while (performance.now() - startedMs < PERIOD_MS) {
+    await Bun.sleep(Math.min(SAMPLE_MS, PERIOD_MS));
     rssBytes.push(residentBytes(server.pid));
   }
   const seconds = (performance.now() - startedMs) / 1000;
@@ -110,17 +110,17 @@ async function watch({ server }: Serving, load: Load, events: string[], faults: 
     rssBytes,
     cpuShare: (cpuSeconds(server.pid) - before.cpu) / seconds,
     stolenShare: stolenShare(before.ticks, ticks()),
-    beside: events.splice(0),
+    otherWork: events.splice(0),
   });
 }
 
-/** Fills an archive with what there is to record of. */
+/** Imports all available recordings into an archive. */
 async function fill(data: string, directory: string): Promise<void> {
   await printed(['seed', '--data', data]);
   if (HAS_REAL_RECORDINGS) {
     const recording = join(directory, 'recording');
     gatherRealRecordings(recording, PARQUET_FILES);
-    // 1: records were rejected, as they are in real recordings.
+    // Exit code 1: records were rejected, which happens with real recordings.
     const { code, stderr } = await runExecutable(['import', recording, '--data', data]);
     if (code !== 0 && code !== 1) throw new Error(stderr);
   }
@@ -133,8 +133,8 @@ async function importMore(data: string, directory: string, round: number): Promi
   await printed(['import', recording, '--data', data]);
 }
 
-/** Rotates a key and imports more, once a stretch each, and sees at once that the service knows. */
-async function goOnBeside(
+/** Rotates a key and imports a file, each once per period, and checks that the service uses both at once. */
+async function importAndRotate(
   { data, directory }: Serving,
   load: Load,
   rotating: { id: string; key: string },
@@ -164,12 +164,12 @@ async function goOnBeside(
     const rotated = JSON.parse(await printed(['key', 'rotate', rotating.id, '--json', '--data', data])) as {
       key: string;
     };
-    // Its address may have had enough of refusals.
+    // Its address may have reached the limit.
     await load.ask(tiers(key, [401, 429]));
     key = rotated.key;
     await load.ask(tiers(key, [200]));
     events.push('rotation');
-    for (let waitedMs = 0; waitedMs < STRETCH_MS && !ended(); waitedMs += SAMPLE_MS) await Bun.sleep(SAMPLE_MS);
+    for (let waitedMs = 0; waitedMs < PERIOD_MS && !ended(); waitedMs += SAMPLE_MS) await Bun.sleep(SAMPLE_MS);
   }
 }
 
