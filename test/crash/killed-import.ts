@@ -18,7 +18,7 @@ export interface WholeImport {
   /** Records that have an id, as lines of an export. */
   readonly records: ReadonlyMap<number, string>;
   /** Source items of the recording. */
-  readonly units: number;
+  readonly items: number;
   /** Duration of the executable's import. */
   readonly durationMs: number;
 }
@@ -61,13 +61,13 @@ export async function wholeImport(recording: string): Promise<WholeImport> {
   const data = join(directory.path, 'data');
   const edges = new Map([[0, 0]]);
   const archive = openArchive(data, NOW_MS, { create: true });
-  let units = 0;
+  let items = 0;
   try {
     const given = archive.database.query<{ last: number | null }, []>('SELECT MAX(last_id) AS last FROM given_ids');
     const onProgress = ({ stored }: { stored: number }) => void edges.set(given.get()?.last ?? 0, stored);
     const report = await new Importer(archive, { clock: () => NOW_MS, onProgress }).run(sourcesOf([recording]));
     edges.set(given.get()?.last ?? 0, report.total.stored);
-    units = report.total.read;
+    items = report.total.read;
   } finally {
     archive.database.close();
   }
@@ -77,7 +77,7 @@ export async function wholeImport(recording: string): Promise<WholeImport> {
   assert.equal(timed.code, 0, timed.stderr);
   const records = await exported(data);
   assert.equal(records.size, Math.max(...edges.keys()));
-  return { recording, edges, records, units, durationMs };
+  return { recording, edges, records, items, durationMs };
 }
 
 /**
@@ -97,7 +97,7 @@ async function killOnTheWay(plan: KillPlan, tally: KillTally, data: string, rand
   const all = Math.max(...whole.edges.keys());
   let kept = 0;
   for (let kills = 0; kept < all && kills < KILLS_PER_ARCHIVE_MAX && tally.kills < plan.kills; kills += 1) {
-    const due = tally.kills % 2 === 0 ? afterTime(random(), whole) : afterUnits(random(), whole);
+    const due = tally.kills % 2 === 0 ? afterTime(random(), whole) : afterItems(random(), whole);
     const { killed, reported } = await killImport(whole.recording, data, due);
     const before = kept;
     kept = await checked(data, whole, before);
@@ -129,9 +129,9 @@ function afterTime(share: number, { durationMs }: WholeImport): Due {
   return (elapsedMs) => elapsedMs >= share * KILL_WITHIN * durationMs;
 }
 
-/** After a time: the import's progress by then depends on the load of the machine. */
-function afterUnits(share: number, { units }: WholeImport): Due {
-  return (_, read) => read >= share * units;
+/** After a share of the input, at whatever speed a loaded machine reads it. */
+function afterItems(share: number, { items }: WholeImport): Due {
+  return (_, read) => read >= share * items;
 }
 
 /** Runs an import on a terminal, where it prints its progress every 100 ms, and kills it. */

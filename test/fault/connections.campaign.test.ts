@@ -15,12 +15,12 @@ const streamOf = (snapshots: number) =>
 /** More connections than files that the server may open. */
 const CLIENTS = 500;
 const FILES_MAX = 256;
-const SAID = 'connections are refused until others are closed';
+const REFUSING = 'connections are refused until others are closed';
 /** For ten events and four checks for free files. A server that calls accept in a loop would use a whole CPU. */
 const IDLE_CPU_SECONDS = 0.1;
 const MANY = 10_000;
 /** Other open files of the two processes. */
-const FILES_BESIDE = 500;
+const OTHER_FILES = 500;
 const MIB = 1024 * 1024;
 
 fault(
@@ -46,7 +46,7 @@ fault(
     {
       const port = Number(new URL(served.origin).port);
       using held = await openIdle(port, CLIENTS, { sent: 'GET /readyz HTTP/1.1\r\nHost: localhost\r\n' });
-      await until('it reports that it refuses connections', () => served.server.stderr().includes(SAID));
+      await until('it reports that it refuses connections', () => served.server.stderr().includes(REFUSING));
       const most = descriptors();
       expect(most).toBeWithin(FILES_MAX / 2, FILES_MAX + 1);
       const before = cpuSeconds(pid);
@@ -77,7 +77,7 @@ fault(
   {
     what: `${MANY} idle connections from ten addresses`,
     expected: 'other clients are served, the idle connections are closed in time, and their memory is released',
-    lacks: filesMax() < MANY + FILES_BESIDE ? `ulimit -n ${MANY + FILES_BESIDE}` : undefined,
+    lacks: filesMax() < MANY + OTHER_FILES ? `ulimit -n ${MANY + OTHER_FILES}` : undefined,
     long: true,
   },
   async () => {
