@@ -199,7 +199,7 @@ export async function startProxied(name: ProxyName, options: ProxiedOptions = {}
   };
 }
 
-/** Replacements of addresses and paths that the page tells readers to change, or that belong to the whole machine. */
+/** Replacements of addresses and paths: those that a reader must change, and those that a test may not use. */
 function placesOf(name: ProxyName, directory: string, port: number): (readonly [string, string])[] {
   if (name === 'nginx') {
     return [
@@ -209,7 +209,7 @@ function placesOf(name: ProxyName, directory: string, port: number): (readonly [
   }
   return [
     ['# tls ', 'tls '],
-    ['/run/caddy/admin.sock', join(directory, 'admin.sock')],
+    ['/var/lib/caddy/admin.sock', join(directory, 'admin.sock')],
     [`\n${API} {`, `\n${API}:${port} {`],
     [`\n${REPLAY} {`, `\n${REPLAY}:${port} {`],
   ];
