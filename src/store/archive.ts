@@ -10,6 +10,7 @@ import { Prices } from './prices.ts';
 import { Quotes } from './quotes.ts';
 import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
+import { SnapshotTotals } from './snapshot-totals.ts';
 import { Snapshots } from './snapshots.ts';
 import { Tiers } from './tiers.ts';
 
@@ -24,13 +25,15 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
     const secret = KeySecret.open(directory, () => !hasKeys(database));
     const segments = new Segments(database);
     const series = new SeriesCatalog(database);
+    const snapshotTotals = new SnapshotTotals(database, segments, series);
     const tiers = new Tiers(database);
     const apiKeys = new ApiKeys(database, secret);
     return {
       database,
       archiveId,
       markets: new Markets(database),
-      snapshots: new Snapshots(segments, series),
+      snapshots: new Snapshots(segments, series, snapshotTotals),
+      snapshotTotals,
       quotes: new Quotes(segments, series),
       prices: new Prices(segments, series),
       gaps: new Gaps(database),

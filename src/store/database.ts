@@ -7,8 +7,8 @@ import schema from './schema.sql' with { type: 'text' };
 
 /** "bkrl": the database file is ours. */
 const APPLICATION_ID = 0x62_6b_72_6c;
-/** Of schema.sql. 1 to 3 were those of builds before the first release, which are not read. */
-export const SCHEMA_VERSION = 4;
+/** Of schema.sql. 1 to 4 were those of builds before the first release, which are not read. */
+export const SCHEMA_VERSION = 5;
 /** Four segments of books fill a page (segment/segment-header.ts). */
 const PAGE_BYTES = 8192;
 /** How long a command waits for another one that writes. */

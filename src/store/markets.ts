@@ -1,4 +1,5 @@
 import { isStandIn, standInConditionId } from '../domain/condition-id.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import { isListed, LISTED_AHEAD_MS_MAX } from '../domain/market-as-of.ts';
 import {
   afterStatement,
@@ -52,6 +53,25 @@ const SKIP = `AND (start_ms, condition_id) < (?, ?) ${LATEST_FIRST}`;
 export const SKIP_MARKETS = `SELECT start_ms AS startMs, condition_id AS conditionId FROM markets WHERE symbol = ? ${SKIP}`;
 export const SKIP_MARKETS_OF_TIMEFRAME = `SELECT start_ms AS startMs, condition_id AS conditionId FROM markets
   WHERE symbol = ? AND timeframe = ? ${SKIP}`;
+/**
+ * Of a walk through a list: each market and whether a filter takes it. ?5: earliest end; ?6: known until; ?7 and ?8: least and
+ * greatest that `recorded` may be, ?9 and ?10 that `closed` may be, 0 or 1; ?11: when a market was resolved that does not say;
+ * ?12: timeframe, or NULL.
+ */
+const WALKED = `market_key AS key, start_ms AS startMs, condition_id AS conditionId, (
+    end_ms >= ?5 AND (start_ms <= ?6 OR created_ms <= ?6)
+    AND (IFNULL(first_snapshot_ms, 9e999) <= ?6) BETWEEN ?7 AND ?8
+    AND (closed IS 1 AND IFNULL(resolved_ms, ?11) <= ?6) BETWEEN ?9 AND ?10
+    AND timeframe = IFNULL(?12, timeframe)
+  ) AS isTaken`;
+const WALK = `(start_ms, condition_id) < (?2, ?3) AND start_ms >= ?4 ORDER BY start_ms DESC, condition_id DESC LIMIT ?13`;
+export const WALK_MARKETS = `SELECT ${WALKED} FROM markets WHERE symbol = ?1 AND ${WALK}`;
+export const WALK_MARKETS_OF_TIMEFRAME = `SELECT ${WALKED} FROM markets INDEXED BY markets_by_coin_and_timeframe
+  WHERE symbol = ?1 AND timeframe = ?12 AND ${WALK}`;
+export const WALK_RECORDED_MARKETS = `SELECT ${WALKED} FROM markets INDEXED BY recorded_markets_by_coin
+  WHERE symbol = ?1 AND first_snapshot_ms IS NOT NULL AND ${WALK}`;
+export const LONGEST_WINDOW = `SELECT end_ms - start_ms AS lengthMs FROM markets WHERE symbol = ?
+  ORDER BY end_ms - start_ms DESC LIMIT 1`;
 export const FIND_MARKET = `SELECT ${COLUMNS} FROM markets WHERE condition_id = ?`;
 export const FIND_MARKET_BY_UP_ASSET = `SELECT ${COLUMNS} FROM markets WHERE up_asset_id = ? AND up_asset_id <> '0'`;
 export const FIND_MARKET_BY_DOWN_ASSET = `SELECT ${COLUMNS} FROM markets
@@ -85,6 +105,30 @@ export interface ListPosition {
   readonly conditionId: string;
 }
 
+/** What of a coin's list a walk takes; undefined takes all. */
+export interface MarketFilter {
+  readonly timeframe: Timeframe | undefined;
+  /** Whether there is an order book snapshot, at `asOfMs` or before. */
+  readonly recorded: boolean | undefined;
+  /** As it was known at `asOfMs`. */
+  readonly closed: boolean | undefined;
+  /** Windows that touch these, both inclusive. */
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+}
+
+/** ?1 to ?13 of WALKED and WALK. */
+type WalkBounds = [
+  ...[symbol: string, startMs: number, conditionId: string, sinceMs: number, fromMs: number, knownToMs: number],
+  ...[recordedMin: number, recordedMax: number, closedMin: number, closedMax: number, unresolvedMs: number],
+  ...[timeframe: Timeframe | null, count: number],
+];
+
+interface WalkedRow extends ListPosition {
+  readonly key: number;
+  readonly isTaken: number;
+}
+
 /** Before every market. */
 const LIST_START: ListPosition = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '' };
 
@@ -100,6 +144,10 @@ export class Markets {
       skipOfTimeframe: database.query<ListPosition, [string, Timeframe, number, string, number, number]>(
         SKIP_MARKETS_OF_TIMEFRAME,
       ),
+      walk: database.query<WalkedRow, WalkBounds>(WALK_MARKETS),
+      walkOfTimeframe: database.query<WalkedRow, WalkBounds>(WALK_MARKETS_OF_TIMEFRAME),
+      walkRecorded: database.query<WalkedRow, WalkBounds>(WALK_RECORDED_MARKETS),
+      longest: database.query<{ lengthMs: number }, [string]>(LONGEST_WINDOW),
       find: database.query<MarketRow, [string]>(FIND_MARKET),
       byKey: database.query<MarketRow, [number]>(FIND_MARKET_BY_KEY),
       findByUpAsset: database.query<MarketRow, [string]>(FIND_MARKET_BY_UP_ASSET),
@@ -163,6 +211,33 @@ export class Markets {
         ? this.#sql.skip.get(symbol, startMs, conditionId, 1, count - 1)
         : this.#sql.skipOfTimeframe.get(symbol, timeframe, startMs, conditionId, 1, count - 1);
     return row ?? undefined;
+  }
+
+  /**
+   * The next `count` markets of a coin's list after `from`: the keys of those that `filter` takes, in the list's order, and the
+   * position of the last one; undefined: the list ends here. With `asOfMs` see `list`.
+   */
+  walk(
+    symbol: string,
+    { timeframe, recorded, closed, fromMs, toMs }: MarketFilter,
+    count: number,
+    from: ListPosition = LIST_START,
+    asOfMs?: InstantMs,
+  ): { readonly keys: readonly number[]; readonly last: ListPosition | undefined } {
+    const knownToMs = asOfMs ?? Number.MAX_SAFE_INTEGER;
+    const before = Math.min(from.startMs, toMs + 1, knownToMs + LISTED_AHEAD_MS_MAX);
+    const sinceMs = fromMs - (this.#sql.longest.get(symbol)?.lengthMs ?? 0);
+    const statement =
+      recorded === true ? this.#sql.walkRecorded : timeframe === undefined ? this.#sql.walk : this.#sql.walkOfTimeframe;
+    const bounds: WalkBounds = [
+      ...([symbol, before, before === from.startMs ? from.conditionId : '', sinceMs, fromMs, knownToMs] as const),
+      ...boundsOf(recorded),
+      ...boundsOf(closed),
+      ...([asOfMs === undefined ? 0 : Infinity, timeframe ?? null, count] as const),
+    ];
+    const rows = statement.all(...bounds);
+    const keys = rows.flatMap(({ key, isTaken }) => (isTaken === 1 ? key : []));
+    return { keys, last: rows.length < count ? undefined : rows.at(-1) };
   }
 
   findByConditionId(conditionId: string): StoredMarket | undefined {
@@ -289,6 +364,11 @@ function valuesOf(market: StatedMarket): (string | number | null)[] {
     market.updatedMs,
     market.statedUpdatedMs ?? null,
   ];
+}
+
+/** The least and the greatest number that a truth value of SQL may be. */
+function boundsOf(wanted: boolean | undefined): [number, number] {
+  return wanted === undefined ? [0, 1] : [Number(wanted), Number(wanted)];
 }
 
 function bit(value: boolean | undefined): number | null {

@@ -35,11 +35,22 @@ CREATE TABLE markets (
   stated_updated_ms INTEGER,
   -- A new random number with every change to the market or to a record of it: copies of one archive that went
   -- different ways never agree on one.
-  revision INTEGER NOT NULL
+  revision INTEGER NOT NULL,
+  -- Of its order book snapshots, both outcomes together; kept by the transaction that stores them.
+  snapshot_count INTEGER NOT NULL DEFAULT 0,
+  -- NULL where there are none.
+  first_snapshot_ms INTEGER,
+  last_snapshot_ms INTEGER
 ) STRICT;
 
 CREATE INDEX markets_by_coin ON markets (symbol, start_ms, condition_id);
 CREATE INDEX markets_by_coin_and_timeframe ON markets (symbol, timeframe, start_ms, condition_id);
+-- Lists of recorded markets, and the totals of a coin without reading its markets.
+CREATE INDEX recorded_markets_by_coin
+  ON markets (symbol, start_ms, condition_id, first_snapshot_ms, last_snapshot_ms, snapshot_count)
+  WHERE first_snapshot_ms IS NOT NULL;
+-- The longest window bounds where windows begin that touch an instant.
+CREATE INDEX markets_by_length ON markets (symbol, end_ms - start_ms);
 CREATE INDEX markets_by_slug ON markets (slug, symbol, start_ms);
 -- Recordings name markets by their assets ('0': never recorded).
 CREATE INDEX markets_by_up_asset ON markets (up_asset_id) WHERE up_asset_id <> '0';

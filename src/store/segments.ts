@@ -64,6 +64,7 @@ export const NEXT_SEGMENT = `SELECT digest, payload FROM segments
   WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT 1`;
 export const PREVIOUS_SEGMENT = `SELECT digest, payload FROM segments
   WHERE series_id = ? AND (last_ms, last_id) < (?, ?) ORDER BY last_ms DESC, last_id DESC LIMIT 1`;
+export const COUNT_RECORDS = 'SELECT SUM(records) AS count FROM segments WHERE series_id = ? AND last_ms <= ?';
 export const DELETE_SEGMENT = 'DELETE FROM segments WHERE series_id = ? AND last_ms = ? AND last_id = ?';
 
 /**
@@ -76,6 +77,7 @@ export class Segments {
   readonly #insert;
   readonly #delete;
   readonly #clear;
+  readonly #count;
   /** Of the payload read last. */
   readonly #digest = new Uint8Array(DIGEST_BYTES);
 
@@ -91,6 +93,7 @@ export class Segments {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#clear = database.query<never, [number]>('DELETE FROM segments WHERE series_id = ?');
+    this.#count = database.query<{ count: number | null }, [number, number]>(COUNT_RECORDS);
     this.#delete = database.query<never, [number, number, number]>(DELETE_SEGMENT);
   }
 
@@ -162,6 +165,14 @@ export class Segments {
       if (to < segment.head.count) return;
       after = lastOf(segment);
     }
+  }
+
+  /** How many records of a series are not later than `untilMs`. Reads the row of each segment until then, and one payload. */
+  count(seriesId: number, untilMs: number = Number.MAX_SAFE_INTEGER): number {
+    const end = { timestampMs: untilMs, id: ID_MAX };
+    const segment = this.#source.following(seriesId, end);
+    const whole = this.#count.get(seriesId, untilMs)?.count ?? 0;
+    return segment === undefined ? whole : whole + firstAfter(segment.head, end);
   }
 
   /** The last record before `position`, decoded. */

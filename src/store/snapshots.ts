@@ -10,6 +10,7 @@ import type { StoredMarket } from './markets.ts';
 import type { PagePlan, Segments } from './segments.ts';
 import type { SeriesCatalog } from './series.ts';
 import type { Found } from './series-walk.ts';
+import type { SnapshotTotals } from './snapshot-totals.ts';
 
 export interface AddOutcome {
   readonly stored: number;
@@ -26,10 +27,12 @@ export interface OutcomePage {
 export class Snapshots {
   readonly #segments: Segments;
   readonly #series: SeriesCatalog;
+  readonly #totals: SnapshotTotals;
 
-  constructor(segments: Segments, series: SeriesCatalog) {
+  constructor(segments: Segments, series: SeriesCatalog, totals: SnapshotTotals) {
     this.#segments = segments;
     this.#series = series;
+    this.#totals = totals;
   }
 
   /**
@@ -100,11 +103,14 @@ export class Snapshots {
     const series = this.#series.ensure(market.key, outcome, 'book');
     const { stored, duplicates, changes } = this.#segments.merge(series, records, bookCodec, giveId);
     for (const range of changes) this.#derive(market, outcome, range);
+    if (stored > 0) this.#totals.update(market.key, stored);
     return { stored, duplicates };
   }
 
   #clear(market: StoredMarket, outcome: Outcome, books: number): void {
+    const cleared = this.#segments.count(books);
     this.#segments.clear(books);
+    this.#totals.update(market.key, -cleared);
     this.#series.markMirrored(books, false);
     for (const kind of ['derived-quote', 'derived-mid'] as const) {
       const derived = this.#series.find(market.key, outcome, kind);

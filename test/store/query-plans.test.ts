@@ -3,8 +3,9 @@ import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import * as markets from '../../src/store/markets.ts';
 import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
-import { DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
+import { COUNT_RECORDS, DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
+import { MARKET_TOTAL, UPDATE_TOTAL } from '../../src/store/snapshot-totals.ts';
 import { temporaryArchive } from '../support/archive.ts';
 
 const held = temporaryArchive();
@@ -36,13 +37,32 @@ test.each<[string, string, ...string[]]>([
     markets.SKIP_MARKETS_OF_TIMEFRAME,
     `${MARKETS} COVERING INDEX markets_by_coin_and_timeframe (`,
   ],
+  ['WALK_MARKETS', markets.WALK_MARKETS, `${MARKETS} INDEX markets_by_coin (`],
+  ['WALK_MARKETS_OF_TIMEFRAME', markets.WALK_MARKETS_OF_TIMEFRAME, `${MARKETS} INDEX markets_by_coin_and_timeframe (`],
+  ['WALK_RECORDED_MARKETS', markets.WALK_RECORDED_MARKETS, `${MARKETS} INDEX recorded_markets_by_coin (`],
+  ['LONGEST_WINDOW', markets.LONGEST_WINDOW, `${MARKETS} COVERING INDEX markets_by_length (`],
+  ['MARKET_TOTAL', MARKET_TOTAL, `${MARKETS} INTEGER PRIMARY KEY`],
+  [
+    'UPDATE_TOTAL',
+    UPDATE_TOTAL,
+    `${MARKETS} INTEGER PRIMARY KEY`,
+    'SCALAR SUBQUERY',
+    'SEARCH series USING COVERING INDEX series_by_market (',
+    'CORRELATED SCALAR SUBQUERY',
+    `${SEGMENTS} INDEX segments_by_position (`,
+    'SCALAR SUBQUERY',
+    'SEARCH series USING COVERING INDEX series_by_market (',
+    'CORRELATED SCALAR SUBQUERY',
+    `${SEGMENTS} COVERING INDEX segments_by_position (`,
+  ],
+  ['COUNT_RECORDS', COUNT_RECORDS, `${SEGMENTS} INDEX segments_by_position (`],
   ['FIND_MARKET', markets.FIND_MARKET, `${MARKETS} INDEX sqlite_autoindex_markets_1 (`],
   ['FIND_MARKET_BY_UP_ASSET', markets.FIND_MARKET_BY_UP_ASSET, `${MARKETS} INDEX markets_by_up_asset (`],
   ['FIND_MARKET_BY_DOWN_ASSET', markets.FIND_MARKET_BY_DOWN_ASSET, `${MARKETS} INDEX markets_by_down_asset (`],
   ['LIST_MARKETS_OF_SLUG', markets.LIST_MARKETS_OF_SLUG, `${MARKETS} INDEX markets_by_slug (`],
   ['NEXT_MARKET', markets.NEXT_MARKET, `${MARKETS} INDEX markets_by_coin (`],
   ['NEXT_MARKET_BY_KEY', markets.NEXT_MARKET_BY_KEY, `${MARKETS} INTEGER PRIMARY KEY (`],
-  ['KNOWS_COIN', markets.KNOWS_COIN, `${MARKETS} COVERING INDEX markets_by_coin`],
+  ['KNOWS_COIN', markets.KNOWS_COIN, `${MARKETS} COVERING INDEX`],
 ])('%s only searches, without sorting', (_, sql, ...steps) => {
   const plan = held.archive.database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
   expect(plan.map(({ detail }) => detail)).toEqual(steps.map((step) => expect.stringContaining(step)));
