@@ -88,6 +88,20 @@ export const MarketResource = Type.Object(
 );
 export type MarketResource = Static<typeof MarketResource>;
 
+/** A market with the number of its snapshots on the wire. */
+export const MarketWithCounts = Type.Object(
+  {
+    ...MarketResource.properties,
+    snapshotCount: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Stored order book snapshots of both outcomes; with asOf those until then.',
+    }),
+  },
+  { $id: 'MarketWithCounts', description: 'A market, asked for with include=counts.' },
+);
+export type MarketWithCounts = Static<typeof MarketWithCounts>;
+
 export function marketResource(market: Market): MarketResource {
   return {
     conditionId: market.conditionId,

@@ -13,12 +13,13 @@ export interface Route {
 const SERIES_QUERY = ['from', 'to', 'limit', 'cursor', 'order', 'interval', 'asOf'] as const;
 const OUTCOME_SERIES_QUERY = [...SERIES_QUERY, 'outcome'] as const;
 const NEAREST_QUERY = ['outcome', 'mode', 'maxDistance', 'depth', 'asOf'] as const;
+const MARKETS_QUERY = ['tf', 'limit', 'skip', 'recorded', 'closed', 'from', 'to', 'include', 'asOf'] as const;
 const MARKET = '/v1/{coin}/markets/{conditionId}';
 
 export const ROUTES = {
   tiers: { path: '/v1/billing/tiers', grant: undefined, query: [] },
-  markets: { path: '/v1/{coin}/markets', grant: 'markets', query: ['tf', 'limit', 'skip', 'asOf'] },
-  market: { path: MARKET, grant: 'markets', query: ['asOf'] },
+  markets: { path: '/v1/{coin}/markets', grant: 'markets', query: MARKETS_QUERY },
+  market: { path: MARKET, grant: 'markets', query: ['include', 'asOf'] },
   snapshots: { path: `${MARKET}/snapshots`, grant: 'snapshots', query: [...OUTCOME_SERIES_QUERY, 'depth'] },
   nearest: { path: `${MARKET}/snapshots/at/{ts}`, grant: 'snapshots', query: NEAREST_QUERY },
   nearestOfEach: { path: `${MARKET}/snapshots/at`, grant: 'snapshots', query: ['ts', ...NEAREST_QUERY] },

@@ -9,8 +9,8 @@ const SERIES = ['from', 'to', 'limit', 'cursor', 'order', 'interval', 'asOf'];
 const NEAREST = ['outcome', 'mode', 'maxDistance', 'depth', 'asOf'];
 const PATHS: readonly { readonly path: string; readonly allowed: readonly string[] }[] = [
   { path: '/v1/billing/tiers', allowed: [] },
-  { path: '/v1/btc/markets', allowed: ['tf', 'limit', 'skip', 'asOf'] },
-  { path: market, allowed: ['asOf'] },
+  { path: '/v1/btc/markets', allowed: ['tf', 'limit', 'skip', 'recorded', 'closed', 'from', 'to', 'include', 'asOf'] },
+  { path: market, allowed: ['include', 'asOf'] },
   { path: `${market}/snapshots`, allowed: [...SERIES, 'outcome', 'depth'] },
   { path: `${market}/snapshots/at/${T0}`, allowed: NEAREST },
   { path: `${market}/snapshots/at`, allowed: ['ts', ...NEAREST] },
@@ -27,6 +27,9 @@ const EVERY_NAME = [
   'tf',
   'limit',
   'skip',
+  'recorded',
+  'closed',
+  'include',
   'from',
   'to',
   'cursor',
@@ -47,6 +50,9 @@ const VALUES: Readonly<Record<string, string>> = {
   tf: '5m',
   limit: '5',
   skip: '0',
+  recorded: 'true',
+  closed: 'false',
+  include: 'counts',
   from: String(T0),
   to: String(T0),
   outcome: 'up',
@@ -148,7 +154,13 @@ export function parameterTests(suite: Suite): void {
     ['from=2026-04-17&to=2026-04-16', 400],
     ['to=0&from=1', 400],
   ])('%s: from later than to is refused, and equal ones are not', async (query, status) => {
-    for (const path of [`${market}/snapshots`, `${market}/prices`, `${market}/quotes`, '/v1/btc/prices']) {
+    for (const path of [
+      `${market}/snapshots`,
+      `${market}/prices`,
+      `${market}/quotes`,
+      '/v1/btc/prices',
+      '/v1/btc/markets',
+    ]) {
       expect((await get(`${path}?${query}`)).status).toBe(status);
     }
   });

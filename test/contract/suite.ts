@@ -6,6 +6,7 @@ import { coverageTests } from './coverage.ts';
 import { exportTests } from './export.ts';
 import { formatTests } from './formats.ts';
 import { malformedHttpTests } from './malformed-http.ts';
+import { marketFilterTests } from './market-filters.ts';
 import { pageTests } from './pages.ts';
 import { parameterTests } from './parameters.ts';
 import { RECORDS } from './recording.ts';
@@ -52,6 +53,7 @@ export function contractSuite(name: string, open: OpenTarget, reach: Reach = HER
     };
     describe('rules', () => ruleTests(suite));
     describe('records and markets', () => resourceTests(suite));
+    describe('filtered markets', () => marketFilterTests(suite));
     describe('time series', () => seriesTests(suite));
     describe('sampling', () => samplingTests(suite));
     describe('as of an instant', () => asOfTests(suite));

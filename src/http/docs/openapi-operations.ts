@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox';
 import { CoverageResource } from '../../domain/coverage.ts';
 import { instantText } from '../../domain/instant.ts';
-import { MarketResource } from '../../domain/market.ts';
+import { MarketResource, MarketWithCounts } from '../../domain/market.ts';
 import { SnapshotResource } from '../../domain/orderbook.ts';
 import { PAGE_LIMIT_MAX } from '../../domain/page.ts';
 import { CoinPriceResource, PriceResource } from '../../domain/price.ts';
@@ -64,9 +64,12 @@ const TierList = dataOf(
   'The live tier catalog.',
   Type.Array(Type.Ref(TierResource.$id!), { description: 'The tiers.' }),
 );
+const MarketOfEither = Type.Union([Type.Ref(MarketResource.$id!), Type.Ref(MarketWithCounts.$id!)], {
+  description: 'With snapshotCount where include=counts asks for it.',
+});
 const MarketList = Type.Object(
   {
-    data: listOf(MarketResource, PAGE_LIMIT_MAX),
+    data: Type.Array(MarketOfEither, { maxItems: PAGE_LIMIT_MAX, description: 'The markets.' }),
     pagination: Type.Object(
       {
         limit: Type.Integer({ minimum: 1, maximum: PAGE_LIMIT_MAX, description: 'As asked for.' }),
@@ -79,7 +82,7 @@ const MarketList = Type.Object(
   },
   { $id: 'MarketList', description: 'Markets of a coin, the latest window first.' },
 );
-const MarketAnswer = dataOf('MarketAnswer', 'One market.', Type.Ref(MarketResource.$id!));
+const MarketAnswer = dataOf('MarketAnswer', 'One market.', MarketOfEither);
 const SnapshotPage = pageOf('SnapshotPage', SnapshotResource);
 const NearestSnapshots = dataOf('NearestSnapshots', 'The nearest of each outcome.', listOf(SnapshotResource, 2));
 const NearestOfEach = Type.Object(
@@ -119,7 +122,15 @@ const Text = Type.String();
 
 /** Every schema that has a name in the document. */
 export const SCHEMAS: readonly TSchema[] = [
-  ...[MarketResource, SnapshotResource, CoverageResource, QuoteResource, PriceResource, CoinPriceResource],
+  ...[
+    MarketResource,
+    MarketWithCounts,
+    SnapshotResource,
+    CoverageResource,
+    QuoteResource,
+    PriceResource,
+    CoinPriceResource,
+  ],
   ...[TierResource, TierList, MarketList, MarketAnswer, SnapshotPage, NearestSnapshots, NearestOfEach],
   ...[CoverageAnswer, PricePage],
   ...[QuotePage, CoinPricePage, Home, State, Problem],
@@ -150,13 +161,15 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
   },
   markets: {
     summary: 'Markets of a coin',
-    description: 'The latest window first, ties by conditionId descending.',
+    description:
+      'The latest window first, ties by conditionId descending. recorded, closed, from and to leave markets out: from and to those whose window does not touch that time, both inclusive.',
     tag: 'markets',
     content: packable(MarketList),
     headers: TIMED_HEADERS,
     examples: {
       list: '/v1/btc/markets?tf=5m&limit=1&skip=1',
       asOf: '/v1/btc/markets?limit=1&asOf=2026-01-08T10:31:40Z',
+      recorded: '/v1/btc/markets?limit=1&recorded=true&closed=true&include=counts',
     },
   },
   market: {

@@ -3,7 +3,7 @@ import type { Timeframe } from '../../domain/timeframe.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { appendArrayLength, msgpackText } from '../../segment/msgpack-writer.ts';
 import type { Archive } from '../../store/archive.ts';
-import type { ListPosition } from '../../store/markets.ts';
+import type { ListPosition, MarketFilter } from '../../store/markets.ts';
 import { VersionedCache } from '../../store/versioned-cache.ts';
 import type { Format } from '../response/responder.ts';
 
@@ -12,10 +12,17 @@ const CHUNK_MARKETS = 64;
 /** About 10,000 markets, 8 MB. */
 const CHUNKS_MAX = 160;
 
-export interface MarketListQuery {
+/** A part of a list; without a timeframe of all. */
+interface ListedMarkets {
   readonly timeframe: Timeframe | undefined;
   readonly limit: number;
   readonly skip: number;
+}
+
+export interface MarketListQuery extends Omit<ListedMarkets, 'timeframe'> {
+  readonly filter: MarketFilter;
+  /** Whether each market has the number of its snapshots. */
+  readonly hasCounts: boolean;
 }
 
 /** Markets that follow each other in a list. */
@@ -68,7 +75,7 @@ export class MarketList {
   }
 
   /** A whole answer about a coin that is recorded; valid until the next one is written. */
-  write(coin: string, { timeframe, limit, skip }: MarketListQuery): Uint8Array<ArrayBuffer> {
+  write(coin: string, { timeframe, limit, skip }: ListedMarkets): Uint8Array<ArrayBuffer> {
     const out = this.#out;
     const { begin, separator, pagination, end } = this.#frame;
     const parts: Uint8Array[] = [];

@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
-import type { InstantMs } from '../../domain/instant.ts';
-import { marketResource } from '../../domain/market.ts';
+import { type MarketResource, type MarketWithCounts, marketResource } from '../../domain/market.ts';
 import { marketResourceAsOf } from '../../domain/market-as-of.ts';
-import type { ListPosition, StoredMarket } from '../../store/markets.ts';
+import type { Archive } from '../../store/archive.ts';
+import type { ListPosition, MarketFilter, StoredMarket } from '../../store/markets.ts';
 import { type Format, negotiate } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
 import { ROUTES, routerPath } from '../routes.ts';
@@ -13,6 +13,21 @@ import { MarketList, type MarketListQuery } from './market-list.ts';
 const SKIPPED_AT_ONCE_MAX = 50_000;
 /** With `asOf` every market that is skipped is read. */
 const SKIPPED_AT_ONCE_AS_OF = 5000;
+/** A filter looks at so many in a few milliseconds. */
+const WALKED_AT_ONCE = 2000;
+/** Of each, the segments before the instant are counted. */
+const COUNTED_AT_ONCE_AS_OF = 100;
+
+/** What a walk through a list has found so far. */
+interface Walked {
+  /** At most one more than asked for. */
+  readonly data: readonly object[];
+  /** How many that the filter takes are still to be skipped. */
+  readonly left: number;
+  readonly after: ListPosition | undefined;
+  /** The archive's when the walk began. */
+  readonly state: number | undefined;
+}
 
 /** A coin's markets, and one market. */
 export function marketsController(deps: ControllerDeps) {
@@ -31,17 +46,17 @@ export function marketsController(deps: ControllerDeps) {
     state?: number,
   ) =>
     database.readShared(() => {
-      const { timeframe, limit, skip, asOfMs } = asked;
+      const { limit, skip, filter, asOfMs } = asked;
       const coin = lookup.coin(coinText, asOfMs);
       const negotiated = negotiate(exchange);
       const { format } = negotiated;
       const cached = responder.cached(negotiated);
       if (cached !== undefined) return cached;
       if (asOfMs === undefined && state === undefined)
-        return responder.give(lists[format].write(coin, asked), negotiated);
+        return responder.give(lists[format].write(coin, { timeframe: filter.timeframe, limit, skip }), negotiated);
       // With one more than asked for it is known whether more follow.
-      const found = markets.list(coin, timeframe, limit + 1, left, after, asOfMs);
-      const data = found.slice(0, limit).map((market) => resourceOf(market, asOfMs));
+      const found = markets.list(coin, filter.timeframe, limit + 1, left, after, asOfMs);
+      const data = found.slice(0, limit).map((market) => resourceOf(archive, market, asked));
       const pagination = { limit, skip, count: data.length, hasMore: found.length > limit };
       return responder.give(responder.encode({ data, pagination }, format), negotiated, undefined, state);
     });
@@ -52,7 +67,7 @@ export function marketsController(deps: ControllerDeps) {
     asked: MarketListQuery & Timed,
     skippedAtOnce: number,
   ) => {
-    const { timeframe, asOfMs } = asked;
+    const { filter, asOfMs } = asked;
     const begun = database.readShared(() => ({ cached: responder.cached(negotiate(exchange)), state: database.state }));
     if (begun.cached !== undefined) return begun.cached;
     let after: ListPosition | undefined;
@@ -60,7 +75,7 @@ export function marketsController(deps: ControllerDeps) {
     while (left > 0) {
       const [count, from] = [Math.min(left, skippedAtOnce), after];
       const next = database.readShared(() =>
-        markets.skip(lookup.coin(coinText, asOfMs), timeframe, count, from, asOfMs),
+        markets.skip(lookup.coin(coinText, asOfMs), filter.timeframe, count, from, asOfMs),
       );
       // The list ends before: what follows finds nothing, whatever is left to be skipped.
       if (next === undefined) break;
@@ -71,22 +86,63 @@ export function marketsController(deps: ControllerDeps) {
     return await answerList(exchange, coinText, asked, left, after, begun.state);
   };
 
+  /** The list as its filter takes it, after `walked`; each step of the walk is a view of its own. */
+  const answerWalk = (
+    exchange: Exchange,
+    coinText: string,
+    asked: MarketListQuery & Timed,
+    walked: Walked = { data: [], left: asked.skip, after: undefined, state: undefined },
+  ): Response | Promise<Response> =>
+    database.readShared(() => {
+      const { limit, skip, filter, hasCounts, asOfMs } = asked;
+      const coin = lookup.coin(coinText, asOfMs);
+      const negotiated = negotiate(exchange);
+      const cached = responder.cached(negotiated);
+      if (cached !== undefined) return cached;
+      const { left, state = database.state } = walked;
+      const count = hasCounts && asOfMs !== undefined ? COUNTED_AT_ONCE_AS_OF : WALKED_AT_ONCE;
+      const { keys, last } = markets.walk(coin, filter, count, walked.after, asOfMs);
+      const data = [...walked.data];
+      // With one more than asked for it is known whether more follow.
+      for (const key of keys.slice(left, left + limit + 1 - data.length)) {
+        data.push(resourceOf(archive, markets.byKey(key), asked));
+      }
+      if (data.length <= limit && last !== undefined) {
+        const next = { data, left: Math.max(0, left - keys.length), after: last, state };
+        return nextTurn().then(() => answerWalk(exchange, coinText, asked, next));
+      }
+      const pagination = { limit, skip, count: Math.min(limit, data.length), hasMore: data.length > limit };
+      const document = { data: data.slice(0, limit), pagination };
+      return responder.give(responder.encode(document, negotiated.format), negotiated, undefined, state);
+    });
+
   return new Elysia({ name: 'markets' })
     .use(gate)
     .get(routerPath('markets'), ({ params, exchange }) => {
       const asked = parametersOf(exchange, ROUTES.markets, (parameters) => parameters.marketList());
+      if (asked.hasCounts || isFiltered(asked.filter)) return answerWalk(exchange, params.coin, asked);
       const skippedAtOnce = asked.asOfMs === undefined ? SKIPPED_AT_ONCE_MAX : SKIPPED_AT_ONCE_AS_OF;
       if (asked.skip > skippedAtOnce) return answerInSteps(exchange, params.coin, asked, skippedAtOnce);
       return answerList(exchange, params.coin, asked, asked.skip);
     })
     .get(routerPath('market'), ({ params, exchange }) => {
-      const asked = parametersOf(exchange, ROUTES.market, () => ({}));
+      const asked = parametersOf(exchange, ROUTES.market, (parameters) => ({ hasCounts: parameters.hasCounts() }));
       return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated, etag }) => {
-        return responder.giveDocument({ data: resourceOf(market, asked.asOfMs) }, negotiated, etag);
+        return responder.giveDocument({ data: resourceOf(archive, market, asked) }, negotiated, etag);
       });
     });
 }
 
-function resourceOf(market: StoredMarket, asOfMs: InstantMs | undefined) {
-  return asOfMs === undefined ? marketResource(market) : marketResourceAsOf(market, asOfMs);
+/** Whether it takes less than all markets, or all of a timeframe. */
+function isFiltered({ recorded, closed, fromMs, toMs }: MarketFilter): boolean {
+  return recorded !== undefined || closed !== undefined || fromMs > 0 || toMs < Number.MAX_SAFE_INTEGER;
+}
+
+function resourceOf(
+  { snapshotTotals }: Archive,
+  market: StoredMarket,
+  { asOfMs, hasCounts }: Timed & Pick<MarketListQuery, 'hasCounts'>,
+): MarketResource | MarketWithCounts {
+  const resource = asOfMs === undefined ? marketResource(market) : marketResourceAsOf(market, asOfMs);
+  return hasCounts ? { ...resource, snapshotCount: snapshotTotals.count(market.key, asOfMs) } : resource;
 }

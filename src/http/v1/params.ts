@@ -29,6 +29,7 @@ const [INTERVAL_MS_MIN, INTERVAL_MS_MAX] = [100, 86_400_000];
 const INTERVAL_WANTED = 'must be a whole number with a unit (ms, s, m, h, d) from 100ms to 1d';
 const CURSOR_WANTED =
   'must be the nextCursor of a request with the same path, order and filters: repeat that request, or start without one';
+const TRUTH_VALUES = ['true', 'false'] as const;
 /** `max`, or from 0.1 to 1000 with up to three decimals. */
 const SPEED_SHAPE = /^(?:max|1000(?:\.0{1,3})?|[1-9]\d{0,2}(?:\.\d{1,3})?|0\.[1-9]\d{0,2})$/;
 const SPEED_WANTED = 'must be max or a number from 0.1 to 1000 with up to three decimals';
@@ -111,7 +112,14 @@ export class Parameters {
     const limit = this.#limit();
     const readSkip = (text: string) => (text === '' || text === 'null' ? 0 : parsePlainInteger(text));
     const skip = this.#value('skip', readSkip, 'must be an integer from 0 to 2^53-1 in plain digits, or null', 0);
-    return { timeframe, limit, skip };
+    const { fromMs, toMs } = this.#window();
+    const [recorded, closed] = [this.#flag('recorded'), this.#flag('closed')];
+    return { limit, skip, filter: { timeframe, recorded, closed, fromMs, toMs }, hasCounts: this.hasCounts() };
+  }
+
+  /** Whether markets are wanted with the number of their snapshots. */
+  hasCounts(): boolean {
+    return this.#oneOf('include', ['counts'], undefined) !== undefined;
   }
 
   outcomes(): readonly Outcome[] {
@@ -230,6 +238,11 @@ export class Parameters {
     return this.#value(name, read, `must be one of ${words.join(', ')}`, absent);
   }
 
+  #flag(name: QueryName): boolean | undefined {
+    const word = this.#oneOf(name, TRUTH_VALUES, undefined);
+    return word === undefined ? undefined : word === 'true';
+  }
+
   #integer(name: QueryName, min: number, max: number): number | undefined {
     const read = (text: string) => {
       const value = parsePlainInteger(text);
@@ -312,8 +325,31 @@ export const QUERY_SCHEMAS: Readonly<Record<string, ParameterSchema>> = {
     description: 'How many markets to pass over; null, or nothing behind the equals sign, is 0.',
     schema: { ...integer(0, Number.MAX_SAFE_INTEGER), type: ['integer', 'null'], default: 0 },
   },
-  from: { description: `Earliest timestamp, inclusive, not later than to: ${TIME_FORMS}.`, schema: INSTANT },
-  to: { description: `Latest timestamp, inclusive: ${TIME_FORMS}.`, schema: INSTANT },
+  recorded: {
+    description: 'true: only markets with at least one order book snapshot; false: only those without.',
+    schema: word(TRUTH_VALUES),
+    example: 'true',
+  },
+  closed: {
+    description: 'true: only markets in which trading has ended; false: only the others.',
+    schema: word(TRUTH_VALUES),
+    example: 'true',
+  },
+  include: {
+    description: 'counts: each market has snapshotCount as well, the number of its stored order book snapshots.',
+    schema: word(['counts']),
+    example: 'counts',
+  },
+  from: {
+    description: `Earliest timestamp, inclusive, not later than to; of markets: only those whose window ends then or later. ${TIME_FORMS}.`,
+    schema: INSTANT,
+    example: '2026-01-08T10:00:00Z',
+  },
+  to: {
+    description: `Latest timestamp, inclusive; of markets: only those whose window starts then or earlier. ${TIME_FORMS}.`,
+    schema: INSTANT,
+    example: '2026-01-08T12:00:00Z',
+  },
   cursor: {
     description: 'nextCursor of the page before, with the same path, order and filters; never made up.',
     schema: text(CURSOR_SHAPE.source),

@@ -1,0 +1,140 @@
+import { expect, test } from 'bun:test';
+import type { Client } from './client.ts';
+import { expectedMarket, expectedMarkets, expectedSnapshots } from './oracle.ts';
+import { BOOKS, EMPTY, ETH, MARKETS, type MarketRecord, NEAREST, RECORDED, SOL, T0 } from './recording.ts';
+import type { Suite } from './target.ts';
+
+type Fields = Record<string, unknown>;
+interface MarketList {
+  readonly data: readonly Fields[];
+  readonly pagination: Fields;
+}
+
+const MINUTE = 60_000;
+const at = (time: unknown) => (time === null ? Infinity : Date.parse(String(time)));
+const of = (market: MarketRecord) => `/v1/${market.symbol}/markets/${market.conditionId}`;
+
+/** How many snapshots a market had at `asOfMs`. */
+function countOf(conditionId: unknown, asOfMs = Infinity): number {
+  const market = MARKETS.find((record) => record.conditionId.toLowerCase() === conditionId)!;
+  return expectedSnapshots(market).filter(({ timestamp }) => at(timestamp) <= asOfMs).length;
+}
+
+interface Filter {
+  readonly tf?: string | undefined;
+  readonly recorded?: boolean | undefined;
+  readonly closed?: boolean | undefined;
+  readonly window?: readonly [from: number | undefined, to?: number] | undefined;
+  readonly asOf?: number | undefined;
+}
+
+/** The list, worked out from the recording. */
+function expectedList({ tf, recorded, closed, window = [undefined], asOf }: Filter): Fields[] {
+  const [from = -Infinity, to = Infinity] = window;
+  return expectedMarkets('btc', tf)
+    .filter((market) => asOf === undefined || Math.min(at(market.createdAt), at(market.startTime)) <= asOf)
+    .filter((market) => at(market.startTime) <= to && at(market.endTime) >= from)
+    .filter((market) => recorded === undefined || recorded === countOf(market.conditionId, asOf) > 0)
+    .filter((market) => {
+      const isClosed = market.closed === true && (asOf === undefined || at(market.resolvedAt) <= asOf);
+      return closed === undefined || closed === isClosed;
+    });
+}
+
+function searchOf({ tf, recorded, closed, window = [undefined], asOf }: Filter): string {
+  const values = { tf, recorded, closed, from: window[0], to: window[1], asOf };
+  const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : `${name}=${value}`));
+  return given.join('&');
+}
+
+const FLAGS = [undefined, true, false];
+const WINDOWS = [
+  undefined,
+  [T0],
+  [undefined, T0],
+  [T0 + 5 * MINUTE, T0 + 5 * MINUTE],
+  [T0 + 5 * MINUTE + 1, T0 + 5 * MINUTE + 1],
+  [T0 - 16 * MINUTE, T0 - 10 * MINUTE],
+  [T0 - 10 * MINUTE + 1, T0 - 1],
+  [0, T0 - 599 * MINUTE],
+  [T0 + 9000 * MINUTE],
+] as const;
+const EVERY_FILTER: readonly Filter[] = [undefined, '5m', '15m', '4h'].flatMap((tf) =>
+  FLAGS.flatMap((recorded) =>
+    FLAGS.flatMap((closed) =>
+      WINDOWS.flatMap((window) =>
+        [undefined, T0 - 1, T0 + 1000, T0 + 6 * MINUTE].map((asOf) => ({ tf, recorded, closed, window, asOf })),
+      ),
+    ),
+  ),
+);
+
+/** The market list's filters, and the number of snapshots of each market. */
+export function marketFilterTests(suite: Suite): void {
+  const get: Client = (...asked) => suite.client(...asked);
+  const listOf = async (search: string) => {
+    const reply = await get(`/v1/btc/markets?${search}`);
+    expect(reply.status, search).toBe(200);
+    return reply.json<MarketList>();
+  };
+
+  test('every combination of filters has the markets that a scan finds, with their number of snapshots', async () => {
+    let found = 0;
+    for (const filter of EVERY_FILTER) {
+      const search = searchOf(filter);
+      const expected = expectedList(filter).map(({ conditionId }) => ({
+        conditionId,
+        snapshotCount: countOf(conditionId, filter.asOf),
+      }));
+      const { data, pagination } = await listOf(`include=counts&limit=1000&${search}`);
+      const named = data.map(({ conditionId, snapshotCount }) => ({ conditionId, snapshotCount }));
+      expect(named, search).toEqual(expected);
+      expect(pagination, search).toEqual({ limit: 1000, skip: 0, count: expected.length, hasMore: false });
+      found += expected.length;
+    }
+    expect(found).toBeGreaterThan(1000);
+  });
+
+  test('a filtered list has whole markets, and is paged by skip and limit like any list', async () => {
+    const filters: Filter[] = [{ recorded: true }, { closed: false }, { window: [T0 - 15 * MINUTE, T0], tf: '5m' }];
+    for (const filter of filters) {
+      const expected = expectedList(filter);
+      expect(expected.length).toBeGreaterThan(1);
+      for (let skip = 0; skip <= expected.length + 1; skip += 1) {
+        for (const limit of [1, 2, 5]) {
+          const data = expected.slice(skip, skip + limit);
+          const pagination = { limit, skip, count: data.length, hasMore: skip + limit < expected.length };
+          expect(await listOf(`${searchOf(filter)}&limit=${limit}&skip=${skip}`)).toEqual({ data, pagination });
+        }
+      }
+    }
+  });
+
+  test('include=counts adds snapshotCount to one market, and nothing is added without it', async () => {
+    for (const market of [BOOKS, RECORDED, NEAREST, EMPTY, ETH, SOL]) {
+      const expected = expectedMarket(market);
+      const counted = (await get(`${of(market)}?include=counts`)).json<{ data: Fields }>();
+      expect(counted.data).toEqual({ ...expected, snapshotCount: countOf(expected.conditionId) });
+      expect((await get(of(market))).json<unknown>()).toEqual({ data: expected });
+      for (const asOf of [T0, T0 + 1, T0 + 1999, T0 + 2000, T0 + 2500, T0 + 30_000]) {
+        const { data } = (await get(`${of(market)}?include=counts&asOf=${asOf}`)).json<{ data: Fields }>();
+        expect(data.snapshotCount).toBe(countOf(expected.conditionId, asOf));
+      }
+    }
+  });
+
+  test('counts of one market come in msgpack and with an entity tag of their own', async () => {
+    const packed = await get(`${of(BOOKS)}?include=counts`, { headers: { accept: 'application/msgpack' } });
+    expect(packed.headers.get('content-type')).toBe('application/msgpack');
+    const counted = await get(`${of(BOOKS)}?include=counts`);
+    const tag = counted.headers.get('etag')!;
+    expect(tag).not.toBe((await get(of(BOOKS))).headers.get('etag')!);
+    const again = await get(`${of(BOOKS)}?include=counts`, { headers: { 'if-none-match': tag } });
+    expect(again.status).toBe(304);
+  });
+
+  test('from later than to is refused', async () => {
+    expect((await get(`/v1/btc/markets?from=${T0 + 1}&to=${T0}`)).status).toBe(400);
+    expect((await get(`/v1/btc/markets?from=${T0}&to=${T0}`)).status).toBe(200);
+  });
+}
