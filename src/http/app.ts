@@ -25,6 +25,7 @@ import { pathOf } from './request-target.ts';
 import { Responder, withoutLength } from './response/responder.ts';
 import { ResponseCache } from './response/response-cache.ts';
 import { MountedPaths, ROUTES } from './routes.ts';
+import { coinsController } from './v1/coins.ts';
 import { coverageController } from './v1/coverage.ts';
 import { exportController } from './v1/export.ts';
 import { Lookup } from './v1/lookup.ts';
@@ -94,6 +95,7 @@ export function createApp(appDeps: AppDeps) {
   const v1 = new Elysia({ name: 'v1' })
     .use(gate)
     .use(tiersController(deps))
+    .use(coinsController(deps))
     .use(marketsController(deps))
     .use(snapshotsController(deps))
     .use(streamController({ ...deps, clocks, isDraining }, logCut('stream')))

@@ -18,6 +18,7 @@ const MARKET = '/v1/{coin}/markets/{conditionId}';
 
 export const ROUTES = {
   tiers: { path: '/v1/billing/tiers', grant: undefined, query: [] },
+  coins: { path: '/v1/coins', grant: 'markets', query: ['asOf'] },
   markets: { path: '/v1/{coin}/markets', grant: 'markets', query: MARKETS_QUERY },
   market: { path: MARKET, grant: 'markets', query: ['include', 'asOf'] },
   snapshots: { path: `${MARKET}/snapshots`, grant: 'snapshots', query: [...OUTCOME_SERIES_QUERY, 'depth'] },

@@ -64,7 +64,8 @@ export const NEXT_SEGMENT = `SELECT digest, payload FROM segments
   WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT 1`;
 export const PREVIOUS_SEGMENT = `SELECT digest, payload FROM segments
   WHERE series_id = ? AND (last_ms, last_id) < (?, ?) ORDER BY last_ms DESC, last_id DESC LIMIT 1`;
-export const COUNT_RECORDS = 'SELECT SUM(records) AS count FROM segments WHERE series_id = ? AND last_ms <= ?';
+export const COUNT_RECORDS = `SELECT SUM(records) AS count, MAX(last_ms) AS lastMs FROM segments
+  WHERE series_id = ? AND last_ms <= ?`;
 export const DELETE_SEGMENT = 'DELETE FROM segments WHERE series_id = ? AND last_ms = ? AND last_id = ?';
 
 /**
@@ -93,7 +94,7 @@ export class Segments {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#clear = database.query<never, [number]>('DELETE FROM segments WHERE series_id = ?');
-    this.#count = database.query<{ count: number | null }, [number, number]>(COUNT_RECORDS);
+    this.#count = database.query<{ count: number | null; lastMs: number | null }, [number, number]>(COUNT_RECORDS);
     this.#delete = database.query<never, [number, number, number]>(DELETE_SEGMENT);
   }
 
@@ -167,12 +168,16 @@ export class Segments {
     }
   }
 
-  /** How many records of a series are not later than `untilMs`. Reads the row of each segment until then, and one payload. */
-  count(seriesId: number, untilMs: number = Number.MAX_SAFE_INTEGER): number {
+  /**
+   * How many records of a series are not later than `untilMs`, and when the last of them is (0 without any). Reads the row of
+   * each segment until then, and one payload.
+   */
+  until(seriesId: number, untilMs: number = Number.MAX_SAFE_INTEGER): { count: number; lastMs: number } {
     const end = { timestampMs: untilMs, id: ID_MAX };
+    const { count, lastMs } = this.#count.get(seriesId, untilMs)!;
     const segment = this.#source.following(seriesId, end);
-    const whole = this.#count.get(seriesId, untilMs)?.count ?? 0;
-    return segment === undefined ? whole : whole + firstAfter(segment.head, end);
+    const more = segment === undefined ? 0 : firstAfter(segment.head, end);
+    return { count: (count ?? 0) + more, lastMs: segment?.head.timestamps[more - 1] ?? lastMs ?? 0 };
   }
 
   /** The last record before `position`, decoded. */

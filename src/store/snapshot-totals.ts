@@ -1,11 +1,13 @@
 import type { InstantMs } from '../domain/instant.ts';
+import { LISTED_AHEAD_MS_MAX } from '../domain/market-as-of.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
+import type { RecordedCoin } from '../domain/recorded-coin.ts';
 import type { Database } from './database.ts';
 import type { Segments } from './segments.ts';
 import type { SeriesCatalog } from './series.ts';
 
 interface TotalRow {
-  readonly count: number;
+  readonly count: number | null;
   readonly firstMs: number | null;
   readonly lastMs: number | null;
 }
@@ -22,17 +24,37 @@ export const UPDATE_TOTAL = `UPDATE markets SET snapshot_count = snapshot_count 
     )) FROM series WHERE market_key = ?1 AND kind = 'book')
   WHERE market_key = ?1`;
 
+/** ?1: coin; ?2: known until; ?3: windows that begin then or later were not listed by ?2. */
+export const COUNT_LISTED = `SELECT (
+    SELECT COUNT(*) FROM markets WHERE symbol = ?1 AND start_ms <= ?2
+  ) + (
+    SELECT COUNT(*) FROM markets WHERE symbol = ?1 AND start_ms > ?2 AND start_ms < ?3 AND created_ms <= ?2
+  ) AS markets`;
+/** Of the index alone, except for windows that begin after ?2. */
+const LISTED_RECORDED = `FROM markets INDEXED BY recorded_markets_by_coin
+  WHERE symbol = ?1 AND start_ms < ?3 AND (start_ms <= ?2 OR created_ms <= ?2) AND first_snapshot_ms <= ?2`;
+export const COIN_TOTAL = `SELECT COUNT(*) AS recordedMarkets, SUM(snapshot_count) AS count, MIN(first_snapshot_ms) AS firstMs,
+  MAX(last_snapshot_ms) AS lastMs ${LISTED_RECORDED} AND last_snapshot_ms <= ?2`;
+export const OPEN_MARKETS = `SELECT market_key AS key, first_snapshot_ms AS firstMs ${LISTED_RECORDED} AND last_snapshot_ms > ?2`;
+
 /** How many order book snapshots are stored of each market, recorded and mirrored, and when the first and the last one is. */
 export class SnapshotTotals {
   readonly #segments: Segments;
   readonly #series: SeriesCatalog;
   readonly #market;
   readonly #update;
+  readonly #listed;
+  readonly #ofCoin;
+  readonly #open;
 
   constructor(database: Database, segments: Segments, series: SeriesCatalog) {
     this.#segments = segments;
     this.#series = series;
     this.#market = database.query<TotalRow, [number]>(MARKET_TOTAL);
+    type Listed = [symbol: string, asOfMs: InstantMs, beforeMs: InstantMs];
+    this.#listed = database.query<{ markets: number }, Listed>(COUNT_LISTED);
+    this.#ofCoin = database.query<TotalRow & { readonly recordedMarkets: number }, Listed>(COIN_TOTAL);
+    this.#open = database.query<{ key: number; firstMs: InstantMs }, Listed>(OPEN_MARKETS);
     this.#update = database.query<never, [number, number]>(UPDATE_TOTAL);
   }
 
@@ -45,8 +67,43 @@ export class SnapshotTotals {
   count(marketKey: number, asOfMs: InstantMs = Number.MAX_SAFE_INTEGER): number {
     const { count, firstMs, lastMs } = this.#market.get(marketKey)!;
     if (firstMs === null || lastMs === null || firstMs > asOfMs) return 0;
-    if (lastMs <= asOfMs) return count;
+    if (lastMs <= asOfMs) return count ?? 0;
+    return this.until(marketKey, asOfMs).count;
+  }
+
+  /** How many snapshots of a market are not later than `asOfMs`, and when the last of them is (0 without any), by its segments. */
+  until(marketKey: number, asOfMs: InstantMs): { readonly count: number; readonly lastMs: InstantMs } {
     const books = OUTCOMES.flatMap((outcome) => this.#series.find(marketKey, outcome, 'book') ?? []);
-    return books.reduce((sum, seriesId) => sum + this.#segments.count(seriesId, asOfMs), 0);
+    const found = books.map((seriesId) => this.#segments.until(seriesId, asOfMs));
+    return {
+      count: found.reduce((sum, { count }) => sum + count, 0),
+      lastMs: Math.max(0, ...found.map(({ lastMs }) => lastMs)),
+    };
+  }
+
+  /**
+   * The totals of a coin. With `asOfMs` of the markets that were listed by then (see `Markets.list`) and their snapshots that
+   * are not later, except those of the markets with the keys `open`, which have later ones as well: `until` counts these.
+   */
+  ofCoin(
+    symbol: string,
+    asOfMs: InstantMs = Number.MAX_SAFE_INTEGER,
+  ): { readonly coin: RecordedCoin; readonly open: readonly number[] } {
+    const listed = [symbol, asOfMs, asOfMs + LISTED_AHEAD_MS_MAX] as const;
+    const { markets } = this.#listed.get(...listed)!;
+    const { count, firstMs, lastMs, recordedMarkets } = this.#ofCoin.get(...listed)!;
+    const open = asOfMs < Number.MAX_SAFE_INTEGER ? this.#open.all(...listed) : [];
+    const firstOpenMs = open.reduce((first, row) => Math.min(first, row.firstMs), firstMs ?? Infinity);
+    return {
+      coin: {
+        symbol,
+        markets,
+        recordedMarkets: recordedMarkets + open.length,
+        snapshots: count ?? 0,
+        firstMs: firstOpenMs === Infinity ? undefined : firstOpenMs,
+        lastMs: lastMs ?? undefined,
+      },
+      open: open.map(({ key }) => key),
+    };
   }
 }

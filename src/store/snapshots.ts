@@ -108,7 +108,7 @@ export class Snapshots {
   }
 
   #clear(market: StoredMarket, outcome: Outcome, books: number): void {
-    const cleared = this.#segments.count(books);
+    const cleared = this.#segments.until(books).count;
     this.#segments.clear(books);
     this.#totals.update(market.key, -cleared);
     this.#series.markMirrored(books, false);

@@ -8,8 +8,11 @@ const market = `/v1/btc/markets/${BOOKS.conditionId}`;
 /** One question of every kind, large and small. */
 const QUESTIONS: readonly string[] = [
   '/v1/billing/tiers',
+  '/v1/coins',
   '/v1/btc/markets',
+  '/v1/btc/markets?recorded=true&include=counts',
   market,
+  `${market}?include=counts`,
   `${market}/snapshots`,
   `${market}/snapshots?order=desc&limit=7&outcome=down`,
   `${market}/snapshots/at/${T0 + 5000}`,

@@ -9,6 +9,7 @@ const SERIES = ['from', 'to', 'limit', 'cursor', 'order', 'interval', 'asOf'];
 const NEAREST = ['outcome', 'mode', 'maxDistance', 'depth', 'asOf'];
 const PATHS: readonly { readonly path: string; readonly allowed: readonly string[] }[] = [
   { path: '/v1/billing/tiers', allowed: [] },
+  { path: '/v1/coins', allowed: ['asOf'] },
   { path: '/v1/btc/markets', allowed: ['tf', 'limit', 'skip', 'recorded', 'closed', 'from', 'to', 'include', 'asOf'] },
   { path: market, allowed: ['include', 'asOf'] },
   { path: `${market}/snapshots`, allowed: [...SERIES, 'outcome', 'depth'] },

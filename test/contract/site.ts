@@ -140,7 +140,7 @@ export function siteTests(suite: Suite): void {
         : [
             ...['200', '400', '401', '429', '500', '503'],
             ...(path.includes('{conditionId}') && path !== ROUTES.stream.path ? ['304'] : []),
-            ...(path.includes('{coin}') ? ['403', '404'] : []),
+            ...(path.includes('{coin}') ? ['403', '404'] : path === ROUTES.coins.path ? ['403'] : []),
           ];
       expect(Object.keys(operation.responses).sort(), path).toEqual(expected.sort());
     }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
 import { accessTests } from './access.ts';
 import { asOfTests } from './as-of.ts';
 import { type Client, clientOf } from './client.ts';
+import { coinTests } from './coins.ts';
 import { coverageTests } from './coverage.ts';
 import { exportTests } from './export.ts';
 import { formatTests } from './formats.ts';
@@ -53,6 +54,7 @@ export function contractSuite(name: string, open: OpenTarget, reach: Reach = HER
     };
     describe('rules', () => ruleTests(suite));
     describe('records and markets', () => resourceTests(suite));
+    describe('coins', () => coinTests(suite));
     describe('filtered markets', () => marketFilterTests(suite));
     describe('time series', () => seriesTests(suite));
     describe('sampling', () => samplingTests(suite));

@@ -90,6 +90,8 @@ const interval = maybe(fc.constantFrom('100ms', '1s', '1m', '1d'));
 const depth = maybe(fc.integer({ min: 1, max: 4 }));
 const mode = maybe(fc.constantFrom('nearest', 'before', 'after'));
 const maxDistance = maybe(fc.integer({ min: 0, max: 20_000 }));
+const flag = maybe(fc.constantFrom('true', 'false'));
+const include = maybe(fc.constant('counts'));
 const window = { from: maybe(nearInstant), to: maybe(nearInstant) };
 const series = { ...window, order, limit, interval };
 
@@ -98,8 +100,12 @@ export const QUESTIONS: readonly (readonly [
   path: fc.Arbitrary<string>,
   query: Record<string, fc.Arbitrary<unknown>>,
 ])[] = [
-  [fc.constantFrom('/v1/btc/markets', '/v1/eth/markets'), { limit, skip: maybe(fc.integer({ min: 0, max: 3 })) }],
-  [fc.constantFrom(MARKET_PATH, `/v1/btc/markets/${LATE_MARKET}`, '/v1/btc/markets/late-1'), {}],
+  [
+    fc.constantFrom('/v1/btc/markets', '/v1/eth/markets'),
+    { limit, skip: maybe(fc.integer({ min: 0, max: 3 })), recorded: flag, closed: flag, ...window, include },
+  ],
+  [fc.constantFrom(MARKET_PATH, `/v1/btc/markets/${LATE_MARKET}`, '/v1/btc/markets/late-1'), { include }],
+  [fc.constant('/v1/coins'), {}],
   [fc.constant(`${MARKET_PATH}/snapshots`), { ...series, outcome, depth }],
   [nearInstant.map((ms) => `${MARKET_PATH}/snapshots/at/${ms}`), { outcome, mode, maxDistance, depth }],
   [

@@ -5,7 +5,7 @@ import * as markets from '../../src/store/markets.ts';
 import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
 import { COUNT_RECORDS, DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
-import { MARKET_TOTAL, UPDATE_TOTAL } from '../../src/store/snapshot-totals.ts';
+import { COIN_TOTAL, COUNT_LISTED, MARKET_TOTAL, OPEN_MARKETS, UPDATE_TOTAL } from '../../src/store/snapshot-totals.ts';
 import { temporaryArchive } from '../support/archive.ts';
 
 const held = temporaryArchive();
@@ -42,6 +42,17 @@ test.each<[string, string, ...string[]]>([
   ['WALK_RECORDED_MARKETS', markets.WALK_RECORDED_MARKETS, `${MARKETS} INDEX recorded_markets_by_coin (`],
   ['LONGEST_WINDOW', markets.LONGEST_WINDOW, `${MARKETS} COVERING INDEX markets_by_length (`],
   ['MARKET_TOTAL', MARKET_TOTAL, `${MARKETS} INTEGER PRIMARY KEY`],
+  [
+    'COUNT_LISTED',
+    COUNT_LISTED,
+    'SCAN CONSTANT ROW',
+    'SCALAR SUBQUERY',
+    `${MARKETS} COVERING INDEX markets_by_coin (`,
+    'SCALAR SUBQUERY',
+    `${MARKETS} INDEX markets_by_coin (`,
+  ],
+  ['COIN_TOTAL', COIN_TOTAL, `${MARKETS} INDEX recorded_markets_by_coin (`],
+  ['OPEN_MARKETS', OPEN_MARKETS, `${MARKETS} INDEX recorded_markets_by_coin (`],
   [
     'UPDATE_TOTAL',
     UPDATE_TOTAL,

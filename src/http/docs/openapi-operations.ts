@@ -6,6 +6,7 @@ import { SnapshotResource } from '../../domain/orderbook.ts';
 import { PAGE_LIMIT_MAX } from '../../domain/page.ts';
 import { CoinPriceResource, PriceResource } from '../../domain/price.ts';
 import { QuoteResource } from '../../domain/quote.ts';
+import { CoinResource } from '../../domain/recorded-coin.ts';
 import { TierResource } from '../../domain/tier.ts';
 import { fileKindOf, STREAMED_FORMATS } from '../../export/format.ts';
 import { Problem } from '../response/problem.ts';
@@ -63,6 +64,11 @@ const TierList = dataOf(
   'TierList',
   'The live tier catalog.',
   Type.Array(Type.Ref(TierResource.$id!), { description: 'The tiers.' }),
+);
+const CoinList = dataOf(
+  'CoinList',
+  'The coins of the archive that the key’s tier grants.',
+  Type.Array(Type.Ref(CoinResource.$id!), { description: 'The coins, by symbol.' }),
 );
 const MarketOfEither = Type.Union([Type.Ref(MarketResource.$id!), Type.Ref(MarketWithCounts.$id!)], {
   description: 'With snapshotCount where include=counts asks for it.',
@@ -131,7 +137,17 @@ export const SCHEMAS: readonly TSchema[] = [
     PriceResource,
     CoinPriceResource,
   ],
-  ...[TierResource, TierList, MarketList, MarketAnswer, SnapshotPage, NearestSnapshots, NearestOfEach],
+  ...[
+    TierResource,
+    TierList,
+    CoinResource,
+    CoinList,
+    MarketList,
+    MarketAnswer,
+    SnapshotPage,
+    NearestSnapshots,
+    NearestOfEach,
+  ],
   ...[CoverageAnswer, PricePage],
   ...[QuotePage, CoinPricePage, Home, State, Problem],
 ];
@@ -158,6 +174,15 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     content: packable(TierList),
     headers: DOCUMENT_HEADERS,
     examples: { catalog: ROUTES.tiers.path },
+  },
+  coins: {
+    summary: 'Coins with what is recorded of them',
+    description:
+      'The coins that the key’s tier grants, by symbol: markets, snapshots, and when the first and the last snapshot was recorded. A coin with reference prices only is listed too.',
+    tag: 'markets',
+    content: packable(CoinList),
+    headers: TIMED_HEADERS,
+    examples: { coins: ROUTES.coins.path, asOf: `${ROUTES.coins.path}?asOf=2026-01-08T10:31:40Z` },
   },
   markets: {
     summary: 'Markets of a coin',

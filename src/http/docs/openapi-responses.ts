@@ -109,7 +109,8 @@ function refusalsOf({ path, grant }: Route): readonly (keyof typeof REFUSALS)[] 
   return [
     ...(path.includes('{conditionId}') && path !== ROUTES.stream.path ? (['NotModified'] as const) : []),
     ...(['BadRequest', 'Unauthorized'] as const),
-    ...(grant === undefined ? [] : (['Forbidden', 'NotFound'] as const)),
+    ...(grant === undefined ? [] : (['Forbidden'] as const)),
+    ...(path.includes('{coin}') ? (['NotFound'] as const) : []),
     ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
   ];
 }

@@ -36,6 +36,8 @@ export interface AccessCheck {
   readonly keyId: string | undefined;
   /** Whether the request would be let in now, whatever its rate limit. */
   isLetIn(): boolean;
+  /** Whether the caller's tier grants a coin, given in lower case. */
+  readonly grantsCoin: (coin: string) => boolean;
   /** The latest instant that the answer may have now. */
   knownUntilMs(): InstantMs | undefined;
 }
@@ -71,6 +73,7 @@ export function access(deps: AccessDeps) {
           const tier = callerNow(deps, request, token)?.tier;
           return tier !== undefined && ungranted(tier, target?.grant, inPath?.coin) === undefined;
         },
+        grantsCoin: (coin) => grantsCoin(caller.tier, coin),
         knownUntilMs: () => earlierLimit(caller.key.asOfMs, deps.knownUntil(replayIn(params))),
       };
       return { exchange, accessCheck };

@@ -253,6 +253,31 @@ describe('the API of a process that replays', () => {
     await stopped(replay);
   });
 
+  test('counts coins and markets up to its instant', async () => {
+    const replay = await created({ paused: true });
+    for (const [seconds, path] of [0, 10, 30, 299].flatMap(
+      (s) =>
+        [
+          [s, '/v1'],
+          [s, `/replays/${replay.id}/v1`],
+        ] as const,
+    )) {
+      const nowMs = START_MS + seconds * 1000;
+      await changed(replay.id, { now: nowMs });
+      const known = booksUntil(nowMs);
+      const coins = (await (await replaying.get(`${path}/coins`)).json()) as { data: { symbol: string }[] };
+      const counts = { recordedMarkets: known.length > 0 ? 1 : 0, snapshots: known.length };
+      const ends = { firstAt: known[0] ?? null, lastAt: known.at(-1) ?? null };
+      const btc = coins.data.find(({ symbol }) => symbol === 'btc');
+      if (btc === undefined) expect(known).toEqual([]);
+      else expect(btc).toMatchObject({ markets: 1, ...counts, ...ends });
+      const list = await replaying.get(`${path}/btc/markets?recorded=true&include=counts`);
+      const { data = [] } = (await list.json()) as { data?: { snapshotCount: number }[] };
+      expect(data.map(({ snapshotCount }) => snapshotCount)).toEqual(known.length > 0 ? [known.length] : []);
+    }
+    await stopped(replay);
+  });
+
   test('does not look further with an asOf of the client', async () => {
     const replay = await created({ paused: true });
     await changed(replay.id, { now: START_MS + 30_000 });

@@ -1,0 +1,43 @@
+import { type Static, Type } from 'typebox';
+import { CoinCode } from './coin.ts';
+import { formatInstant, type InstantMs, instantText } from './instant.ts';
+
+/** How much is recorded of a coin. */
+export interface RecordedCoin {
+  readonly symbol: string;
+  readonly markets: number;
+  /** Markets with at least one order book snapshot. */
+  readonly recordedMarkets: number;
+  readonly snapshots: number;
+  /** Of the first and the last snapshot; undefined without any. */
+  readonly firstMs: InstantMs | undefined;
+  readonly lastMs: InstantMs | undefined;
+}
+
+const count = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+
+/** Such a coin on the wire. */
+export const CoinResource = Type.Object(
+  {
+    symbol: CoinCode,
+    markets: count('Markets that are listed; 0 where only reference prices are recorded.'),
+    recordedMarkets: count('Markets with at least one order book snapshot.'),
+    snapshots: count('Stored order book snapshots of all markets.'),
+    firstAt: Type.Union([instantText('When the first snapshot was recorded.'), Type.Null()], {
+      description: 'Of the first snapshot; null without any.',
+    }),
+    lastAt: Type.Union([instantText('When the last snapshot was recorded.'), Type.Null()], {
+      description: 'Of the last snapshot; null without any.',
+    }),
+  },
+  { $id: 'Coin', description: 'How much is recorded of a coin.' },
+);
+export type CoinResource = Static<typeof CoinResource>;
+
+export function coinResource({ firstMs, lastMs, ...counts }: RecordedCoin): CoinResource {
+  return {
+    ...counts,
+    firstAt: firstMs === undefined ? null : formatInstant(firstMs),
+    lastAt: lastMs === undefined ? null : formatInstant(lastMs),
+  };
+}
