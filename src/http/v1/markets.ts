@@ -100,7 +100,9 @@ export function marketsController(deps: ControllerDeps) {
       const cached = responder.cached(negotiated);
       if (cached !== undefined) return cached;
       const { left, state = database.state } = walked;
-      const count = hasCounts && asOfMs !== undefined ? COUNTED_AT_ONCE_AS_OF : WALKED_AT_ONCE;
+      const atOnce = hasCounts && asOfMs !== undefined ? COUNTED_AT_ONCE_AS_OF : WALKED_AT_ONCE;
+      // Often the filter takes all of the first ones.
+      const count = walked.after === undefined ? Math.min(left + limit + 1, atOnce) : atOnce;
       const { keys, last } = markets.walk(coin, filter, count, walked.after, asOfMs);
       const data = [...walked.data];
       // With one more than asked for it is known whether more follow.
