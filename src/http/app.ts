@@ -151,7 +151,7 @@ export function createApp(appDeps: AppDeps) {
       if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set, server });
       else rateLimit.chargeAddress({ request, set, server });
     })
-    .use(siteController({ archive, version, isDraining }))
+    .use(siteController({ archive, version, isDraining, namesCoins: replay === undefined }))
     .use(docsController(replay === undefined ? openApiDocument(version) : replayDocument(version)));
   return app;
 }

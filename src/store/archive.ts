@@ -8,6 +8,7 @@ import { KeySecret } from './key-secret.ts';
 import { Markets } from './markets.ts';
 import { Prices } from './prices.ts';
 import { Quotes } from './quotes.ts';
+import { RecordedCoins } from './recorded-coins.ts';
 import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
 import { SnapshotTotals } from './snapshot-totals.ts';
@@ -26,16 +27,19 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
     const segments = new Segments(database);
     const series = new SeriesCatalog(database);
     const snapshotTotals = new SnapshotTotals(database, segments, series);
+    const markets = new Markets(database);
+    const prices = new Prices(segments, series);
     const tiers = new Tiers(database);
     const apiKeys = new ApiKeys(database, secret);
     return {
       database,
       archiveId,
-      markets: new Markets(database),
+      markets,
       snapshots: new Snapshots(segments, series, snapshotTotals),
       snapshotTotals,
+      recordedCoins: new RecordedCoins(database, markets, prices, snapshotTotals),
       quotes: new Quotes(segments, series),
-      prices: new Prices(segments, series),
+      prices,
       gaps: new Gaps(database),
       tiers,
       apiKeys,

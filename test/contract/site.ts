@@ -41,8 +41,9 @@ export function siteTests(suite: Suite): void {
   const filled = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => PATH_VALUES[name]!);
 
   test('/ says what this is, and its links lead somewhere', async () => {
-    const home = (await get('/')).json<{ name: string; links: Record<string, string> }>();
+    const home = (await get('/')).json<{ name: string; coins: string[]; links: Record<string, string> }>();
     expect(home.name).toBe('bookreel');
+    expect(home.coins).toEqual(['btc', 'doge', 'eth', 'sol', 'xrp']);
     expect(Object.values(home.links).length).toBeGreaterThan(3);
     for (const link of Object.values(home.links)) {
       expect((await suite.client(filled(link))).status, link).toBe(200);

@@ -1,10 +1,14 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { exchange, requestOf } from '../contract/raw-http.ts';
+import { importRecords } from '../support/archive.ts';
+import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+import { startReplaying } from './replay/replaying.ts';
 import { startService } from './service.ts';
 
 const PAGE = { accept: 'text/html' };
 
 const service = startService();
+beforeAll(() => importRecords(service.archive, [sampleMarket(), sampleSnapshot()]));
 afterAll(() => service[Symbol.asyncDispose]());
 
 async function shown(origin: string, path: string, headers: Record<string, string>): Promise<string> {
@@ -41,4 +45,52 @@ describe.each(['/', '/llms.txt'])('lines to copy from %s', (path) => {
       if (host !== '') expect(body).not.toContain(host);
     },
   );
+});
+
+describe('the coins on /', () => {
+  test('are those that are recorded, and the lines to copy ask about one that has order books', async () => {
+    await using recorded = startService();
+    const eth = { conditionId: `0x${'ee'.repeat(32)}`, slug: 'eth-1', symbol: 'eth', clobTokenIds: ['8', '9'] };
+    // No tier but the largest one grants the coin with books.
+    const doge = { conditionId: `0x${'dd'.repeat(32)}`, slug: 'doge-1', symbol: 'doge', clobTokenIds: ['6', '7'] };
+    const { conditionId } = doge;
+    await importRecords(recorded.archive, [
+      sampleMarket(),
+      sampleMarket(eth),
+      sampleMarket(doge),
+      sampleSnapshot({ conditionId }),
+    ]);
+    const page = await shown(recorded.origin, '/', {});
+    expect(page).toContain('Recorded coins: <code>btc</code>, <code>doge</code>, <code>eth</code>.');
+    expect(page).toContain('/v1/doge/markets?recorded=true&amp;limit=1');
+    expect(page).toContain('bookreel key create --tier enterprise');
+    for (const secret of [conditionId, 'doge-1', 'eth-1']) expect(page).not.toContain(secret);
+    const home = (await (await fetch(recorded.origin)).json()) as { coins: unknown };
+    expect(home.coins).toEqual(['btc', 'doge', 'eth']);
+  });
+
+  test('of an archive without order books are followed by how to import', async () => {
+    await using empty = startService();
+    const page = await shown(empty.origin, '/', {});
+    expect(page).toContain('bookreel import PATH');
+    expect(page).not.toContain('curl');
+    expect(((await (await fetch(empty.origin)).json()) as { coins: unknown }).coins).toEqual([]);
+    await importRecords(empty.archive, [sampleMarket()]);
+    expect(await shown(empty.origin, '/', {})).toContain('bookreel import PATH');
+    await importRecords(empty.archive, [sampleSnapshot()]);
+    const recorded = await shown(empty.origin, '/', {});
+    expect(recorded).not.toContain('bookreel import PATH');
+    expect(recorded).toContain('curl');
+  });
+
+  test('are left out where the database cannot answer, and in a replay', async () => {
+    await using broken = startService();
+    broken.archive.database.query('ALTER TABLE markets RENAME TO gone').run();
+    expect(await shown(broken.origin, '/', {})).not.toContain('Recorded coins');
+    expect(((await (await fetch(broken.origin)).json()) as { coins: unknown }).coins).toBeNull();
+    await using replaying = await startReplaying((archive) =>
+      importRecords(archive, [sampleMarket(), sampleSnapshot()]),
+    );
+    expect(((await (await fetch(replaying.origin)).json()) as { coins: unknown }).coins).toBeNull();
+  });
 });

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox';
+import { CoinCode } from '../../domain/coin.ts';
 import { CoverageResource } from '../../domain/coverage.ts';
 import { instantText } from '../../domain/instant.ts';
 import { MarketResource, MarketWithCounts } from '../../domain/market.ts';
@@ -114,6 +115,10 @@ const Home = Type.Object(
     name: Type.String({ description: 'bookreel.' }),
     version: Type.String({ description: 'Of the program.' }),
     description: Type.String({ description: 'What this is.' }),
+    coins: orNull(
+      Type.Array(CoinCode),
+      'The coins that are recorded, by name; null in a replay, and where they cannot be read now.',
+    ),
     authentication: Type.String({ description: 'How a key is sent.' }),
     links: Type.Record(Type.String(), Type.String(), { description: 'Paths by what is there.' }),
   },
@@ -294,7 +299,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
   },
   home: {
     summary: 'What this is',
-    description: 'Name, version and links; as a page with a quick start for who would rather have HTML than JSON.',
+    description: 'Name, version, coins and links as JSON; a page with a quick start where Accept prefers HTML.',
     tag: 'service',
     content: { 'application/json': Home, 'text/html': Text },
     headers: ['Vary', ...PAGE_HEADERS],

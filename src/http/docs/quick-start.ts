@@ -1,34 +1,41 @@
 import { manualPath, ROUTES } from '../routes.ts';
 import { plainPage } from './page.ts';
 
+/** What the page says of the archive. */
+export interface Recorded {
+  /** By name. */
+  readonly coins: readonly string[];
+  /** A coin with order books, and a tier that may read them; undefined where nothing of that kind is recorded. */
+  readonly example: { readonly coin: string; readonly tier: string } | undefined;
+}
+
 /**
- * The page at `/`: what this is, how to get a key, three lines to paste. It names no market: which there are is for those who
- * have a key.
+ * The page at `/`: what this is, how to get a key, three lines to paste. It names coins and no market: a key is needed to find
+ * those. `recorded` is undefined where the page does not know.
  */
-export function quickStartPage(version: string, origin: string): string {
-  const { docs, llms, openapi, segmentReader, tiers, healthz, readyz } = ROUTES;
+export function quickStartPage(version: string, origin: string, recorded: Recorded | undefined): string {
+  const { docs, llms, openapi, segmentReader, tiers, coins, healthz, readyz } = ROUTES;
+  const { coin, tier } = recorded?.example ?? { coin: 'btc', tier: 'starter' };
   return plainPage(
     'bookreel',
     `<h1>bookreel</h1>
 <p>Version ${Bun.escapeHTML(version)}. Recorded order books of short-horizon up-or-down prediction markets, exactly as they were recorded,
 over a read-only HTTP API.</p>
-
+${recorded === undefined ? '' : coinsLine(recorded.coins)}
 <h2>1. Get a key</h2>
-<p>Whoever runs this server makes one beside it. It is shown once; its tier decides coins, routes and requests a minute.</p>
-${shell([`bookreel key create --tier starter`])}
+<p>The operator of this server creates keys on its command line, also while it runs. A key is shown once; its tier decides which coins and
+routes it may read, and how many requests a minute.</p>
+${shell([`bookreel key create --tier ${tier}`])}
 ${shell(['export KEY=br_live_…'])}
 
-<h2>2. Ask</h2>
-<p>The latest markets of a coin, the name of the very latest, and the first snapshots of its order books:</p>
-${shell(curlLines(origin))}
-<p>A coin nobody recorded is a 404. <code>bookreel import PATH</code> brings recordings in, beside the running server.</p>
-
+${recorded === undefined || recorded.example !== undefined ? request(coin, origin) : IMPORT}
 <h2>3. Go on</h2>
 <ul>
-<li>A page ends with <code>nextCursor</code>: ask again with <code>cursor=</code> that, until it is <code>null</code>.</li>
+<li>A page ends with <code>nextCursor</code>. To get the next page, repeat the request with <code>cursor=</code> that value, until it is
+<code>null</code>.</li>
 <li><code>from</code>, <code>to</code> and <code>/at/{ts}</code> take Unix milliseconds or ISO 8601; answers have ISO 8601 UTC with milliseconds.</li>
-<li>After a 429 wait as many seconds as <code>Retry-After</code> says. Errors are <code>application/problem+json</code>; <code>detail</code> says
-what to do.</li>
+<li>After a 429, wait for the number of seconds in <code>Retry-After</code>. Errors are <code>application/problem+json</code>;
+<code>detail</code> says what to do.</li>
 </ul>
 
 <h2>Read on</h2>
@@ -39,21 +46,40 @@ what to do.</li>
 <li><a href="${manualPath()}">The manual</a>: the interface, recordings, replay, configuration, limits</li>
 <li><a href="${manualPath('segments')}">The format of segments</a>, the smallest download of a market, and <a href="${segmentReader.path}">a reader to
 copy</a></li>
+<li><code>${coins.path}</code>: the coins that a key may read, and how much is recorded of each</li>
 <li><code>${tiers.path}</code>: the live catalog of tiers, for any key</li>
 <li><a href="${healthz.path}">Liveness</a>, <a href="${readyz.path}">readiness</a></li>
 </ul>`,
   );
 }
 
+const IMPORT = `<h2>2. Import a recording</h2>
+<p>No order books are recorded here yet. Import a recording on the machine of this server, also while it runs, and load this page again:</p>
+${shell(['bookreel import PATH'])}
+`;
+
+function coinsLine(coins: readonly string[]): string {
+  return coins.length === 0
+    ? ''
+    : `<p>Recorded coins: ${coins.map((coin) => `<code>${coin}</code>`).join(', ')}.</p>\n`;
+}
+
+function request(coin: string, origin: string): string {
+  return `<h2>2. Ask</h2>
+<p>The latest market of <code>${coin}</code> with recorded order books, its name, and its first two order book snapshots:</p>
+${shell(curlLines(coin, origin))}
+`;
+}
+
 /** One command a line, as a shell takes them; the host in them is one that has no characters a shell or curl would read. */
-function curlLines(origin: string): readonly string[] {
-  const markets = `${origin}${ROUTES.markets.path.replace('{coin}', 'btc')}`;
-  const snapshots = `${origin}${ROUTES.snapshots.path.replace('{coin}', 'btc').replace('{conditionId}', '$MARKET')}`;
+function curlLines(coin: string, origin: string): readonly string[] {
+  const markets = `${origin}${ROUTES.markets.path.replace('{coin}', coin)}?recorded=true&limit=1`;
+  const snapshots = `${origin}${ROUTES.snapshots.path.replace('{coin}', coin).replace('{conditionId}', '$MARKET')}?limit=2`;
   const curl = 'curl -s -H "Authorization: Bearer $KEY"';
   return [
-    `${curl} '${markets}?limit=2'`,
-    `MARKET=$(${curl} '${markets}?limit=1' | sed 's/.*"slug":"\\([^"]*\\)".*/\\1/')`,
-    `${curl} "${snapshots}?limit=2"`,
+    `${curl} '${markets}'`,
+    `MARKET=$(${curl} '${markets}' | sed 's/.*"slug":"\\([^"]*\\)".*/\\1/')`,
+    `${curl} "${snapshots}"`,
   ];
 }
 

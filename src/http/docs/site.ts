@@ -1,27 +1,41 @@
 import { Elysia } from 'elysia';
+import { DomainError } from '../../domain/errors.ts';
+import { grantsCoin, grantsRoute } from '../../domain/tier.ts';
 import type { Archive } from '../../store/archive.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { manualPath, ROUTES, routerPath } from '../routes.ts';
 import { originOf, plainPageHeaders } from './page.ts';
-import { quickStartPage } from './quick-start.ts';
+import { quickStartPage, type Recorded } from './quick-start.ts';
 
 export interface SiteDeps {
   readonly archive: Archive;
   readonly version: string;
   /** Whether the server is stopping. */
   readonly isDraining: () => boolean;
+  /** Whether `/` names the coins of the archive; a replay may not have reached all of them. */
+  readonly namesCoins: boolean;
 }
 
 /** The paths outside /v1 that need no key. */
-export function siteController({ archive, version, isDraining }: SiteDeps) {
+export function siteController({ archive, version, isDraining, namesCoins }: SiteDeps) {
   const status = (set: ResponseSettings, state: string, code: number) =>
     respondJson(set, { status: state }, NO_STORE, code);
+  const recorded = (): Recorded | undefined => {
+    if (!namesCoins) return undefined;
+    try {
+      return archive.database.readShared(() => recordedIn(archive));
+    } catch (error) {
+      // The page says the rest while the database cannot answer.
+      if (error instanceof DomainError && error.kind === 'unavailable') return undefined;
+      throw error;
+    }
+  };
   return new Elysia({ name: 'site' })
     .get(routerPath('home'), ({ request, set }) => {
       const vary = { vary: 'Accept' };
-      if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version), vary);
-      return respond(set, quickStartPage(version, originOf(request)), { ...plainPageHeaders(), ...vary });
+      if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version, recorded()), vary);
+      return respond(set, quickStartPage(version, originOf(request), recorded()), { ...plainPageHeaders(), ...vary });
     })
     .get(routerPath('healthz'), ({ set }) => status(set, 'ok', 200))
     .get(routerPath('readyz'), ({ set }) => {
@@ -39,12 +53,28 @@ export function siteController({ archive, version, isDraining }: SiteDeps) {
     });
 }
 
+/** A coin with order books is the example, and the first tier that grants reading them. */
+function recordedIn({ recordedCoins, tiers }: Archive): Recorded {
+  const all = recordedCoins.all();
+  const coin = all.find(({ recordedMarkets }) => recordedMarkets > 0)?.symbol;
+  const granting = (symbol: string) =>
+    tiers
+      .list()
+      .find((tier) => grantsCoin(tier, symbol) && grantsRoute(tier, 'markets') && grantsRoute(tier, 'snapshots'));
+  const tier = coin === undefined ? undefined : granting(coin);
+  return {
+    coins: all.map(({ symbol }) => symbol),
+    example: coin === undefined || tier === undefined ? undefined : { coin, tier: tier.id },
+  };
+}
+
 /** What this is, for programs. */
-function about(version: string): object {
+function about(version: string, recorded: Recorded | undefined): object {
   return {
     name: 'bookreel',
     version,
     description: 'Recorded order books of short-horizon up-or-down prediction markets, read-only.',
+    coins: recorded?.coins ?? null,
     authentication: "Every /v1 path needs the header 'Authorization: Bearer <API_KEY>'.",
     links: {
       quickStart: ROUTES.home.path,
@@ -53,6 +83,7 @@ function about(version: string): object {
       openapi: ROUTES.openapi.path,
       llms: ROUTES.llms.path,
       tiers: ROUTES.tiers.path,
+      coins: ROUTES.coins.path,
       markets: ROUTES.markets.path,
       health: ROUTES.healthz.path,
       ready: ROUTES.readyz.path,

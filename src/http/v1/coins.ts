@@ -1,7 +1,6 @@
 import { Elysia } from 'elysia';
 import type { InstantMs } from '../../domain/instant.ts';
 import { coinResource, type RecordedCoin } from '../../domain/recorded-coin.ts';
-import { VersionedCache } from '../../store/versioned-cache.ts';
 import { negotiate } from '../response/responder.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { type ControllerDeps, parametersOf } from './controller.ts';
@@ -11,11 +10,7 @@ const MARKETS_AT_ONCE = 50;
 
 /** The coins of an archive that the key's tier grants, and how much is recorded of each. */
 export function coinsController({ gate, archive, responder, nextTurn }: ControllerDeps) {
-  const { database, markets, prices, snapshotTotals } = archive;
-  const symbols = () => [...new Set([...markets.coins(), ...prices.coins()])].sort();
-  // Of all coins: keys see different ones.
-  const cache = new VersionedCache<readonly RecordedCoin[]>(database, 1);
-  const allCoins = () => cache.find('', () => symbols().map((symbol) => snapshotTotals.ofCoin(symbol).coin)) ?? [];
+  const { database, prices, snapshotTotals, recordedCoins } = archive;
 
   const coinAsOf = async (symbol: string, asOfMs: InstantMs): Promise<RecordedCoin | undefined> => {
     const { coin, open, isKnown } = database.readShared(() => {
@@ -40,9 +35,10 @@ export function coinsController({ gate, archive, responder, nextTurn }: Controll
     const { asOfMs } = parametersOf(exchange, ROUTES.coins, () => ({}));
     const data: RecordedCoin[] = [];
     if (asOfMs === undefined) {
-      data.push(...database.readShared(allCoins).filter(({ symbol }) => accessCheck.grantsCoin(symbol)));
+      const all = database.readShared(() => recordedCoins.all());
+      data.push(...all.filter(({ symbol }) => accessCheck.grantsCoin(symbol)));
     } else {
-      for (const symbol of database.readShared(symbols).filter(accessCheck.grantsCoin)) {
+      for (const symbol of database.readShared(() => recordedCoins.symbols()).filter(accessCheck.grantsCoin)) {
         const coin = await coinAsOf(symbol, asOfMs);
         if (coin !== undefined) data.push(coin);
       }
