@@ -38,7 +38,6 @@ export const ROUTES = {
   openapi: { path: '/openapi.json', grant: undefined, query: [] },
   llms: { path: '/llms.txt', grant: undefined, query: [] },
   docs: { path: '/docs', grant: undefined, query: [] },
-  reference: { path: '/docs/reference.js', grant: undefined, query: [] },
   segmentReader: { path: '/docs/segment-reader.ts', grant: undefined, query: [] },
   manual: { path: '/docs/{page}', grant: undefined, query: [] },
   healthz: { path: '/healthz', grant: undefined, query: [] },

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROUTES } from '../../src/http/routes.ts';
@@ -34,6 +35,8 @@ const QUERY_VALUES: Readonly<Record<string, string>> = {
   ts: `${T0},${new Date(T0 + 60_000).toISOString()}`,
 };
 
+const SCRIPT = /^\/docs\/scripts\/reference-[0-9a-f]{16}\.js$/;
+
 /** Paths outside /v1, which need no key. */
 export function siteTests(suite: Suite): void {
   const get: Client = (...asked) => clientOf(suite.target.origin)(...asked);
@@ -64,7 +67,7 @@ export function siteTests(suite: Suite): void {
     const loaded = [...page.text.matchAll(/\b(?:src|href|action|data|poster)\s*=\s*["']?([^"'\s>]*)/gi)].map(
       (match) => match[1]!,
     );
-    expect(loaded).toContain('/docs/reference.js');
+    expect(loaded).toContainEqual(expect.stringMatching(SCRIPT));
     const foreign = [
       ...loaded,
       ...[...page.text.matchAll(/(?:url\(|@import\s*)["']?([^"')]+)/gi)].map((match) => match[1]!),
@@ -78,11 +81,39 @@ export function siteTests(suite: Suite): void {
     expect(page.text).toMatch(/withDefaultFonts(?:"|&quot;|&#34;)?\s*:\s*false/);
   });
 
-  test('the script of the page is served whole', async () => {
-    const script = await get('/docs/reference.js');
-    expect(script.status).toBe(200);
-    expect(script.headers.get('content-type')).toStartWith('text/javascript');
-    expect(script.bytes.length).toBeGreaterThan(1_000_000);
+  const scriptOf = async () => (await get('/docs')).text.match(/src="([^"]+)"/)![1]!;
+
+  test('the script of the page is served whole, compressed as the client asks, and kept for good', async () => {
+    const path = await scriptOf();
+    const plain = await get(path);
+    expect(plain.bytes.length).toBeGreaterThan(1_000_000);
+    expect(path).toContain(createHash('sha256').update(plain.bytes).digest('hex').slice(0, 16));
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    for (const [accepted, encoding, decode] of [
+      ['zstd, gzip, br', 'zstd', Bun.zstdDecompressSync],
+      ['gzip', 'gzip', Bun.gunzipSync],
+      ['gzip;q=1, zstd;q=0.5', 'gzip', Bun.gunzipSync],
+      ['br', null, (bytes: Uint8Array<ArrayBuffer>) => bytes],
+    ] as const) {
+      const script = await get(path, { headers: { 'accept-encoding': accepted } });
+      expect(script.status).toBe(200);
+      expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+      expect(script.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(script.headers.get('vary')).toBe('Accept-Encoding');
+      expect(script.headers.get('content-encoding')).toBe(encoding);
+      if (encoding !== null) expect(script.bytes.length).toBeLessThan(plain.bytes.length / 3);
+      expect(Buffer.from(decode(new Uint8Array(script.bytes))).equals(plain.bytes)).toBe(true);
+    }
+  });
+
+  test('a script of another name is not found, and none is kept', async () => {
+    const path = await scriptOf();
+    const old = [path.replace(/[0-9a-f]{16}/, '0123456789abcdef'), path.replace('.js', ''), '/docs/reference.js'];
+    for (const name of old) {
+      const reply = await get(name);
+      expect(reply.status, name).toBe(404);
+      expect(reply.headers.get('cache-control') ?? '').not.toContain('immutable');
+    }
   });
 
   test('the format of segments is described and its reader served, both as they are in the sources', async () => {
@@ -190,7 +221,7 @@ export function siteTests(suite: Suite): void {
   );
 
   test.each([
-    ...['/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/reference.js'],
+    ...['/', '/healthz', '/readyz', '/openapi.json', '/docs'],
     ...['/docs/manual', '/docs/segments.md', '/docs/segment-reader.ts'],
   ])('%s works for HEAD, and with a trailing slash', async (path) => {
     const whole = await get(path);

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { swagger } from '@elysiajs/swagger';
 import { Elysia } from 'elysia';
-import scalarPath from '../../../node_modules/@scalar/api-reference/dist/browser/standalone.js' with { type: 'file' };
 // @ts-expect-error TypeScript sees a module where its text is asked for
 import segmentReader from '../../client/segment-reader.ts' with { type: 'text' };
+import { DomainError } from '../../domain/errors.ts';
 import { formatRows } from '../../import/codecs.ts';
 import { manualPages } from '../../manual/manual.ts';
+import { encodingOf } from '../response/accept.ts';
 import { type ResponseSettings, respond } from '../response/response.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { llmsText } from './llms.ts';
@@ -13,10 +14,11 @@ import { manualMarkdown, manualPage } from './manual-page.ts';
 import type { JsonObject } from './openapi-schema.ts';
 import { originOf, pageHeaders, plainPageHeaders } from './page.ts';
 import { referencePage, referencePolicy } from './reference-page.ts';
-// @ts-expect-error TypeScript sees a module where its text is asked for
-import referenceStart from './reference-start.js' with { type: 'text' };
+import { ReferenceScript } from './reference-script.ts';
 
 const NONCE_BYTES = 16;
+/** Not in the API document: the name of the script changes with the program. */
+const SCRIPTS = '/docs/scripts';
 
 /** Answers here that are no pages load nothing, should a browser show one. */
 const NOTHING = "default-src 'none'; frame-ancestors 'none'";
@@ -29,21 +31,31 @@ const NOTHING = "default-src 'none'; frame-ancestors 'none'";
 export function docsController(described: JsonObject) {
   // Typed for OpenAPI 3.0; what the plugin serves is what it is given.
   const document = JSON.parse(JSON.stringify(described));
-  let held: Blob | undefined;
-  const script = async () => {
-    // Joined at the first request, and sent without a copy.
-    held ??= new Blob([referenceStart, await Bun.file(scalarPath).arrayBuffer()]);
-    return held;
-  };
+  const script = new ReferenceScript();
   return (
     new Elysia({ name: 'docs' })
-      .onBeforeHandle(({ route, set }) => {
+      .onBeforeHandle(async ({ route, set }) => {
         if (route === ROUTES.openapi.path) set.headers['content-security-policy'] = NOTHING;
         if (route !== ROUTES.docs.path) return undefined;
         const nonce = randomBytes(NONCE_BYTES).toString('base64');
-        return respond(set, referencePage(nonce), pageHeaders(referencePolicy(nonce)));
+        return respond(
+          set,
+          referencePage(nonce, `${SCRIPTS}/${await script.name()}`),
+          pageHeaders(referencePolicy(nonce)),
+        );
       })
-      .get(routerPath('reference'), async ({ set }) => text(set, await script(), 'text/javascript'))
+      .get(`${SCRIPTS}/:name`, async ({ params, request, set }) => {
+        if (params.name !== (await script.name())) {
+          throw new DomainError('not-found', 'this version has another script: load /docs again');
+        }
+        const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
+        return respond(set, await script.encoded(encoding), {
+          'content-type': 'text/javascript; charset=utf-8',
+          'cache-control': 'public, max-age=31536000, immutable',
+          vary: 'Accept-Encoding',
+          ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
+        });
+      })
       .get(routerPath('llms'), ({ request, set }) => {
         return text(
           set,

@@ -326,7 +326,6 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     headers: PAGE_HEADERS,
     examples: {},
   },
-  reference: file('Script of the API reference', 'What /docs runs; part of the executable.', 'text/javascript'),
   segmentReader: file(
     'A reader for the format of segments',
     'One file of TypeScript without imports, to be copied: it gives the snapshots of the API’s pages, in their order, and checks all it reads. For Node, Bun, Deno and browsers.',

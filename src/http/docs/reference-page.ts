@@ -27,8 +27,8 @@ export function referencePolicy(nonce: string): readonly string[] {
   ];
 }
 
-/** The page of the API reference; reference-start.js reads what it says. */
-export function referencePage(nonce: string): string {
+/** The page of the API reference; the script at the path `script` begins with reference-start.js, which reads its attributes. */
+export function referencePage(nonce: string, script: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -44,7 +44,7 @@ export function referencePage(nonce: string): string {
 <noscript>
 <p>This page needs JavaScript. These do not: <a href="${manualPath('interface')}">the manual</a>, <a href="${ROUTES.openapi.path}">the OpenAPI document</a>, <a href="${ROUTES.llms.path}">plain text</a>.</p>
 </noscript>
-<script src="${ROUTES.reference.path}" data-configuration="${Bun.escapeHTML(JSON.stringify(REFERENCE))}"></script>
+<script src="${script}" data-configuration="${Bun.escapeHTML(JSON.stringify(REFERENCE))}"></script>
 </body>
 </html>
 `;

@@ -2,11 +2,13 @@ const JSON_TYPE = 'application/json';
 const MSGPACK_TYPE = 'application/msgpack';
 const HTML_TYPE = 'text/html';
 
+export type Encoding = 'zstd' | 'gzip' | 'identity';
+
 /**
  * The qualities of Accept, or a header of its kind, by name in lower case, in the order of the header: 1 where there is none, 0
  * where it is malformed (RFC 9110, 12.4.2). Of a name that comes twice the last quality counts.
  */
-export function qualities(header: string): ReadonlyMap<string, number> {
+function qualities(header: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const part of header.split(',')) {
     const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim());
@@ -26,6 +28,17 @@ export function prefersHtml(accept: string): boolean {
 export function prefersMsgpack(accept: string): boolean {
   // Most requests do not name it, and need no parsing.
   return /msgpack/i.test(accept) && isPreferred(accept, MSGPACK_TYPE, true);
+}
+
+/** The encoding that an Accept-Encoding header prefers; of equally preferred ones the smallest. */
+export function encodingOf(accept: string): Encoding {
+  if (accept === '') return 'identity';
+  const quality = qualities(accept);
+  const [zstd = 0, gzip = 0, identity = 0] = ['zstd', 'gzip', 'identity'].map((name) => quality.get(name));
+  const best = Math.max(zstd, gzip, identity);
+  if (best === 0) return 'identity';
+  if (zstd === best) return 'zstd';
+  return gzip === best ? 'gzip' : 'identity';
 }
 
 /** `orFirst`: of equal quality to JSON, the one that is named first counts, else JSON. */

@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import { Packr } from 'msgpackr';
 import type { StoredMarket } from '../../store/markets.ts';
 import { targetOf } from '../request-target.ts';
-import { prefersMsgpack, qualities } from './accept.ts';
+import { type Encoding, encodingOf, prefersMsgpack } from './accept.ts';
 import { type Exchange, respond } from './response.ts';
 import type { ResponseCache } from './response-cache.ts';
 
@@ -23,7 +23,6 @@ const MSGPACK_TYPE = 'application/msgpack';
 export const EVENT_STREAM_TYPE = 'text/event-stream';
 
 export type Format = 'json' | 'msgpack';
-type Encoding = 'zstd' | 'gzip' | 'identity';
 
 /** A request with the form of its answer. */
 export interface Negotiated extends Exchange {
@@ -41,17 +40,6 @@ export function negotiate(exchange: Exchange): Negotiated {
   const until = knownUntilMs === undefined ? '' : ` until ${knownUntilMs}`;
   const question = `${format} ${encoding} ${targetOf(request)}${until}`;
   return { ...exchange, format, encoding, question };
-}
-
-/** The encoding that the client prefers; of equally preferred ones the smallest. */
-function encodingOf(accept: string): Encoding {
-  if (accept === '') return 'identity';
-  const quality = qualities(accept);
-  const [zstd = 0, gzip = 0, identity = 0] = ['zstd', 'gzip', 'identity'].map((name) => quality.get(name));
-  const best = Math.max(zstd, gzip, identity);
-  if (best === 0) return 'identity';
-  if (zstd === best) return 'zstd';
-  return gzip === best ? 'gzip' : 'identity';
 }
 
 /** Makes responses of documents and of ready bytes: format, compression, entity tags. */
