@@ -3,19 +3,19 @@ import { DomainError } from '../domain/errors.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
 
-/** A key's columns under the names of its fields; what it does not have is NULL. */
+/** A key's columns under the names of its fields; fields that it does not have are NULL. */
 type KeyRow = Omit<ApiKey, OptionalField> & {
   readonly [Field in OptionalField]: Exclude<ApiKey[Field], undefined> | null;
 };
 type OptionalField = 'name' | 'requestsPerMinute' | 'asOfMs' | 'rotatedMs' | 'revokedMs';
 
-/** A key just given out: the only moment at which `key` exists outside its owner's hands. */
+/** A new key. Only here does the program have `key` itself; the archive keeps its digest. */
 export interface IssuedKey {
   readonly apiKey: ApiKey;
   readonly key: string;
 }
 
-/** Nothing later than `asOfMs` is shown to the key; left out: everything is. */
+/** Answers to the key have nothing later than `asOfMs`; left out: there is no limit. */
 export type NewKey = Pick<ApiKey, 'account' | 'name' | 'tier' | 'requestsPerMinute'> & Partial<Pick<ApiKey, 'asOfMs'>>;
 
 const SELECT = `SELECT key_id AS id, email AS account, name, tier_id AS tier, requests_per_minute AS requestsPerMinute,
@@ -54,15 +54,15 @@ export class ApiKeys {
   }
 
   /**
-   * The key that was presented; undefined when it is malformed, unknown or revoked. Every text is digested and looked up once:
-   * the work says nothing about what is wrong with it.
+   * The key that a request sent; undefined when it is malformed, unknown or revoked. Every text is digested and looked up once,
+   * so the time does not show which of these it is.
    */
   authenticate(key: string): ApiKey | undefined {
     const row = this.#sql.findByDigest.get(this.#secret.digest(key));
     return row === null ? undefined : toApiKey(row);
   }
 
-  /** Reads what a request with a key reads; throws what such a request would. */
+  /** Reads the tables that a request with a key reads; throws the same errors. */
   probe(): void {
     this.#sql.any.get();
     this.authenticate('');
@@ -102,7 +102,7 @@ export class ApiKeys {
     if (this.#mustFind(id).revokedMs !== undefined) {
       throw new DomainError(
         'conflict',
-        `key '${id}' was revoked and stays so: create a new one with 'bookreel key create'`,
+        `key '${id}' was revoked, which is final: create a new one with 'bookreel key create'`,
       );
     }
     const key = generateKey();
@@ -119,7 +119,7 @@ export class ApiKeys {
   #mustFind(id: string): ApiKey {
     const found = this.find(id);
     if (found === undefined) {
-      // What is not an id may be a key, which is never printed: terminals and jobs keep what they print.
+      // A text that is not an id may be a key. Keys are never printed: terminals and logs keep them.
       const named = isKeyId(id) ? `there is no key '${id}'` : 'that is not the id of a key';
       throw new DomainError('not-found', `${named}: 'bookreel key list' shows the ids`);
     }

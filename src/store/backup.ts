@@ -9,9 +9,9 @@ import { flush, writeNew } from './on-disk.ts';
 import { LOCK_FILE, ServeLock } from './serve-lock.ts';
 
 export interface CopyOptions {
-  /** A backup replaces an existing file; a restore puts an existing archive aside. */
+  /** A backup replaces an existing file; a restore sets an existing archive aside. */
   readonly force: boolean;
-  /** Verifies the copy before it gets its name; throws when it is not good. */
+  /** Verifies the copy before it gets its name; throws when it has a fault. */
   readonly check: (path: string) => Promise<void>;
 }
 
@@ -24,13 +24,13 @@ export interface Backup {
 
 export interface Restored {
   readonly bytes: number;
-  /** Where the archive that was there is now. */
+  /** The new path of the archive that was there before. */
   readonly keptAs: string | undefined;
 }
 
-/** What never becomes less in an archive. */
+/** These numbers never decrease in an archive. */
 const GROWING = ['markets', 'gaps', 'accounts', 'keys', 'ids'] as const;
-/** How much an archive holds. */
+/** How much an archive has. */
 type Counts = Readonly<Record<(typeof GROWING)[number] | 'segments' | 'records', number>>;
 const COUNT = `SELECT (SELECT COUNT(*) FROM markets) AS markets, (SELECT COUNT(*) FROM gaps) AS gaps,
   (SELECT COUNT(*) FROM accounts) AS accounts, (SELECT COUNT(*) FROM api_keys) AS keys,
@@ -40,15 +40,15 @@ const COUNT = `SELECT (SELECT COUNT(*) FROM markets) AS markets, (SELECT COUNT(*
 /** Files that SQLite keeps next to a database. */
 const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
 
-/** The file of a backup's key secret: next to it, so that neither alone says anything of a key. */
+/** The file of a backup's key secret: next to it, so that neither file alone is enough to check a key. */
 function secretFileOf(file: string): string {
   return `${file}.${KEY_SECRET_FILE}`;
 }
 
 /**
- * Copies one state of the archive of `directory` to `file`, and its key secret next to it. A server and imports go on
- * meanwhile. The copy is written under another name, brought to disk, counted and checked, and gets its own name last: a file
- * of that name is a whole backup.
+ * Copies one state of the archive of `directory` to `file`, and its key secret next to it. A server and imports may
+ * run meanwhile. The copy is written under another name, synced to disk, counted and checked, and gets its own name last: a
+ * file of that name is a complete backup.
  *
  * Throws 'conflict' when the file exists and `force` is not set, 'invalid-parameter' for a file inside the data directory,
  * 'unavailable' when something cannot be read or written, and what `check` throws.
@@ -66,7 +66,7 @@ export async function backUp(directory: string, file: string, { force, check }: 
 
 /**
  * Makes the backup `file` the archive of `directory`, with its keys. The copy is checked before it is installed, and gets its
- * name last: whenever this is interrupted, the directory holds no archive or a whole one.
+ * name last: if this is interrupted, the directory has no archive or a complete one.
  *
  * Throws 'in-use' when a server or another command uses the directory, 'conflict' when it holds an archive and `force` is not
  * set, 'unavailable' when something is missing or cannot be read or written, and what `check` throws.
@@ -76,7 +76,7 @@ export async function restore(file: string, directory: string, { force, check }:
   using backup = Database.openToRead(file);
   // The backup's own secret; else the one of the directory.
   const secretFiles = [secretFileOf(file), join(dirname(file), KEY_SECRET_FILE), join(directory, KEY_SECRET_FILE)];
-  const secret = secretOf(backup, secretFiles, 'this backup is valid: put it beside the backup');
+  const secret = secretOf(backup, secretFiles, 'this backup is valid: put it next to the backup');
   const isNew = !existsSync(directory);
   const lock = ServeLock.take(directory);
   let installed = false;
@@ -169,7 +169,7 @@ function countsOf(database: Database): Counts {
   return database.read(() => database.query<Counts, []>(COUNT).get()!);
 }
 
-/** A copy made while others wrote lies between what was there before and after. */
+/** A copy made while others wrote has no less than there was before, and no more than there was after. */
 function refuseIncomplete(before: Counts, copy: Counts, after: Counts, unchanged: boolean): void {
   const names = unchanged ? (Object.keys(before) as (keyof Counts)[]) : GROWING;
   const wrong = names.find((name) => copy[name] < before[name] || copy[name] > after[name]);
@@ -180,7 +180,7 @@ function refuseIncomplete(before: Counts, copy: Counts, after: Counts, unchanged
   );
 }
 
-/** The first secret of `paths`; undefined when there is none, which an archive without keys can do without. */
+/** The first secret of `paths`; undefined when there is none and the archive has no keys that need it. */
 function secretOf(database: Database, paths: readonly string[], ofWhat: string): Uint8Array | undefined {
   for (const path of paths) {
     const secret = readSecret(path);
@@ -204,7 +204,7 @@ function installBackup(draft: string, target: string, secret: Uint8Array | undef
   });
 }
 
-/** Returns where the archive that was there is now. */
+/** Returns the new path of the archive that was there before. */
 function installArchive(draft: string, directory: string, secret: Uint8Array | undefined): string | undefined {
   const path = join(directory, DATABASE_FILE);
   const secretFile = join(directory, KEY_SECRET_FILE);
@@ -214,7 +214,7 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
     Database.mergeLog(path);
     renameSync(path, `${path}${aside}`);
   }
-  // What a killed process left next to an archive must never meet another one.
+  // Files that a killed process left next to an archive must never be used with another archive.
   for (const companion of COMPANIONS) {
     if (existsSync(`${path}${companion}`)) renameSync(`${path}${companion}`, `${path}${aside}${companion}`);
   }
@@ -223,14 +223,14 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
     if (secret !== undefined) writeSecret(secretFile, secret);
   }
   flush(directory);
-  // A link never replaces an archive that was begun meanwhile.
+  // A link never replaces an archive that was created meanwhile.
   linkSync(draft, path);
   rmSync(draft);
   flush(directory);
   return hadArchive ? `${path}${aside}` : undefined;
 }
 
-/** One more than the highest number under which something was kept aside in `directory`. */
+/** One more than the highest number of a file that was set aside in `directory`. */
 function freeNumber(directory: string): number {
   const numbers = readdirSync(directory).map((name) => Number(/\.before-restore-(\d+)/.exec(name)?.[1] ?? 0));
   return Math.max(0, ...numbers) + 1;
@@ -242,7 +242,7 @@ function holdsSecret(path: string, secret: Uint8Array | undefined): boolean {
     const held = readSecret(path);
     return secret !== undefined && held !== undefined && Buffer.from(held).equals(secret);
   } catch (error) {
-    // A damaged secret is put aside like another one.
+    // A damaged secret is set aside like any other.
     if (error instanceof DomainError) return false;
     throw error;
   }
@@ -257,17 +257,17 @@ function writeSecret(path: string, secret: Uint8Array): void {
 function holdsArchive(directory: string): DomainError {
   return new DomainError(
     'conflict',
-    `'${directory}' holds an archive: name another directory with --data, or put that one aside with --force`,
+    `'${directory}' holds an archive: name another directory with --data, or set that one aside with --force`,
   );
 }
 
-/** Removes a directory that was made for nothing. */
+/** Removes a directory that was created and then not needed. */
 function removeEmpty(directory: string): void {
   rmSync(join(directory, LOCK_FILE), { force: true });
   try {
     rmdirSync(directory);
   } catch (error) {
-    // Something was put there meanwhile: it stays.
+    // It is not empty any more: it stays.
     if (!(error instanceof Error && 'code' in error)) throw error;
   }
 }

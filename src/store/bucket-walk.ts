@@ -3,8 +3,8 @@ import { firstAfter, type OpenSegment } from '../segment/segment-header.ts';
 import { ID_MAX, lastAtOrBefore, positionAt, type SegmentSource, Walk } from './series-walk.ts';
 
 /**
- * The last record of each bucket of `intervalMs` that has any, see PageQuery. Each is found with two seeks, whatever the
- * bucket holds.
+ * The last record of each bucket of `intervalMs` that has any, see PageQuery. Each takes two seeks, whatever the size of the
+ * bucket.
  */
 export class BucketWalk extends Walk {
   readonly #intervalMs: number;
@@ -64,7 +64,7 @@ export class BucketWalk extends Walk {
     this.#seek(last, this.source.following(this.seriesId, last));
   }
 
-  /** Moves to the last record at or before `last`, if there is one; `near`: a segment that may hold it, or comes after it. */
+  /** Moves to the last record at or before `last`, if there is one; `near`: a segment that may have it, or comes after it. */
   #seek(last: Position, near: OpenSegment | undefined): void {
     const isBefore = near !== undefined && comparePositions(positionAt(near, near.head.count - 1), last) <= 0;
     const following = isBefore ? this.source.following(this.seriesId, last) : near;

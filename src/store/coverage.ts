@@ -11,7 +11,7 @@ import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
 import { SnapshotTally } from './snapshot-tally.ts';
 
-/** What is recorded of a market, as one state of the archive has it. */
+/** How much of a market is recorded, in one state of the archive. */
 export interface MarketCoverage {
   readonly market: StoredMarket;
   /** Up, then down, with snapshots or without. */
@@ -27,12 +27,12 @@ const CACHED_MAX = 1000;
 const CACHED_GAPS_MAX = 100_000;
 /** Markets that wait at the same time; further ones are refused. */
 const WAITING_MAX = 100;
-/** Payload that is read before other requests are served: a few milliseconds of work. */
+/** Bytes of payload to read before other requests are served: a few milliseconds of work. */
 const STEP_BYTES = 64 * 1024;
 
 /**
- * Counts what the archive holds of a market. That means reading every book of it, so it is done in steps between which other
- * requests are served, one market at a time, in a view of its own, and cached until the market changes.
+ * Counts the recorded snapshots and gaps of a market. This reads every book, so it is done in steps, between which other
+ * requests are served, one market at a time, in a view of its own. The result is cached until the market changes.
  */
 export class Coverages {
   readonly #path: string;
@@ -48,7 +48,7 @@ export class Coverages {
   }
 
   /**
-   * Of the market as it is when it is read; with `asOfMs` of what it had by then. Throws DomainError 'unavailable' when a
+   * Coverage of the market as it is when it is read; with `asOfMs` of its records until then. Throws DomainError 'unavailable' when a
    * segment is damaged or too many markets wait, 'not-found' when the market is gone.
    */
   of(market: StoredMarket, asOfMs: InstantMs = INSTANT_MAX_MS): Promise<MarketCoverage> {
@@ -74,7 +74,7 @@ export class Coverages {
       })
       .finally(() => this.#underWay.delete(state));
     this.#underWay.set(state, walk);
-    // The caller gets the error; the next one in the queue starts all the same.
+    // The caller gets the error; the next market in the queue starts anyway.
     this.#last = walk.catch(() => undefined);
     return walk;
   }

@@ -5,18 +5,18 @@ import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
 import schema from './schema.sql' with { type: 'text' };
 
-/** "bkrl": the database file is ours. */
+/** "bkrl": a database file of this program. */
 const APPLICATION_ID = 0x62_6b_72_6c;
 /** Of schema.sql. 1 to 4 were those of builds before the first release, which are not read. */
 export const SCHEMA_VERSION = 5;
 /** Four segments of books fill a page (segment/segment-header.ts). */
 const PAGE_BYTES = 8192;
-/** How long a command waits for another one that writes. */
+/** A command waits this long for another one that writes. */
 const BUSY_TIMEOUT_MS = 15_000;
 const CACHE_KIB = 32_768;
-/** How old a shared view may become. A command that has changed something takes longer to report it. */
+/** Maximum age of a shared view. A command that changes the archive takes longer than this to report it. */
 const VIEW_MS_MAX = 0.5;
-/** For how long requests may go on reading a file that was deleted or replaced. */
+/** Requests may read a file for this long after it was deleted or replaced. */
 const REPLACED_MS_MAX = 100;
 
 export const DATABASE_FILE = 'bookreel.db';
@@ -27,8 +27,8 @@ export interface OpenOptions {
 }
 
 /**
- * The data directory's SQLite database: opened, and checked to be ours. Every error of SQLite that leaves
- * here is a DomainError that says what to do.
+ * The data directory's SQLite database: opened, and checked to be an archive of this program. Every error of SQLite that is
+ * thrown from here is a DomainError that says what to do.
  */
 export class Database {
   readonly path: string;
@@ -38,12 +38,12 @@ export class Database {
   readonly #commit: Statement;
   readonly #dataVersion: Statement<{ data_version: number }, []>;
   #rehearsing = false;
-  /** Whether the view of `readShared` is open, and since when. */
+  /** Whether the view of `readShared` is open, and its start. */
   #isShared = false;
   #sharedSinceMs = 0;
   #state = 0;
   #seenVersion = 0;
-  /** The files as they were opened, to be compared with those that have their names now; undefined when only read. */
+  /** The identity of the files when they were opened, to compare with the present ones; undefined when only read. */
   readonly #opened: string | undefined;
   #comparedMs = 0;
 
@@ -86,8 +86,8 @@ export class Database {
   }
 
   /**
-   * Makes a database that nobody uses one file again, so that it can be moved. Throws DomainError 'in-use' when somebody
-   * does; leaves one that is too damaged for it as it is.
+   * Merges the write-ahead log of an unused database into its file, so that the file can be moved. Throws DomainError 'in-use'
+   * when another process uses the database; leaves a database that is too damaged for this unchanged.
    */
   static mergeLog(path: string): void {
     const sqlite = explained(path, () => new Sqlite(path, { readwrite: true, strict: true }));
@@ -114,7 +114,7 @@ export class Database {
     this.#state += 1;
     return this.#within('BEGIN IMMEDIATE', () => {
       const result = work();
-      // What is committed to a file without a name is lost with the last process that has it open.
+      // A commit to a deleted file is lost when the last process closes it.
       this.#refuseReplaced();
       return result;
     });
@@ -130,10 +130,10 @@ export class Database {
   }
 
   /**
-   * One consistent view for all that `work` reads, shared by such calls that follow each other closely: to take a view costs
-   * several times what a look-up within it does. A view ends after half a millisecond, with the tick of the event loop, or
+   * One consistent view for all that `work` reads, shared by calls that follow each other closely: a view costs several times
+   * as much as a look-up within it. A view ends after half a millisecond, with the tick of the event loop, or
    * with any other use of this connection, whichever comes first: a request that is sent later sees what another process
-   * has committed, and the write-ahead log can be begun anew between two views. `work` may not use the connection in
+   * has committed, and the write-ahead log can start again between two views. `work` may not use the connection in
    * another way.
    */
   readShared<T>(work: () => T): T {
@@ -154,7 +154,7 @@ export class Database {
   }
 
   /**
-   * From here to `Symbol.dispose` everything is written and read as usual, and nothing of it is kept. Other processes cannot
+   * Until `Symbol.dispose` the archive is written and read as usual, and then all of it is rolled back. Other processes cannot
    * write meanwhile.
    */
   rehearse(): Disposable {
@@ -195,14 +195,14 @@ export class Database {
     try {
       this.#sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch (error) {
-      // The log keeps it as safely; a failure must not hide why, or that, the work before it ended.
+      // The log keeps the data as safely. A failure here must not hide the result of the work before.
       if (!(error instanceof SQLiteError)) throw error;
     }
   }
 
   /**
-   * Writes one state of the archive to a file that is missing or empty; others may go on writing. The copy needs no other
-   * files.
+   * Writes one state of the archive to a file that is missing or empty, while other processes may write. The copy needs no
+   * other files.
    */
   copyInto(path: string): void {
     this.#endShared();
@@ -235,7 +235,7 @@ export class Database {
     this.close();
   }
 
-  /** SQLite goes on using files that were deleted or replaced, and would never see what others write to the new ones. */
+  /** SQLite continues to use files that were deleted or replaced, and would never see the writes of others to the new ones. */
   #refuseReplaced(): void {
     if (this.#opened === undefined || filesOf(this.path) === this.#opened) return;
     throw new DomainError(
@@ -275,7 +275,7 @@ export class Database {
   #endShared(): void {
     if (!this.#isShared) return;
     this.#isShared = false;
-    // A view that ends has nothing to lose: the next one meets the same error and reports it.
+    // An error here loses nothing: the next view gets the same error and reports it.
     try {
       if (this.#sqlite.inTransaction) this.#commit.run();
     } catch (error) {
@@ -324,7 +324,7 @@ function noArchive(directory: string): DomainError {
   );
 }
 
-/** A path that may not be read is not missing. */
+/** A path without permission to read is not missing. */
 function isMissing(path: string): boolean {
   try {
     statSync(path);
@@ -335,8 +335,8 @@ function isMissing(path: string): boolean {
 }
 
 /**
- * Whether an error of a `Database`, or of a statement within its `read`, says that the file's content is wrong, and not that
- * the disk is full, the file in use or out of reach.
+ * Whether an error of a `Database`, or of a statement within its `read`, means that the file's content is damaged, and not that
+ * the disk is full, or the file in use or not accessible.
  */
 export function saysDamaged(error: unknown): boolean {
   const cause = error instanceof DomainError ? error.cause : error;
@@ -379,7 +379,7 @@ function connectToRead(path: string): Sqlite {
   try {
     return probed(new Sqlite(path, { readwrite: true, strict: true }));
   } catch (error) {
-    // On a read-only medium nobody writes.
+    // No process can write to a read-only medium.
     if (!(error instanceof SQLiteError) || !/^SQLITE_(?:CANTOPEN|READONLY)/.test(error.code ?? '')) throw error;
     const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
     return probed(new Sqlite(`${pathToFileURL(path).href}?immutable=1`, flags));
@@ -405,11 +405,11 @@ function closedOnError<T>(sqlite: Sqlite, work: () => T): T {
   }
 }
 
-/** Whether a database has nothing in it yet. Throws where it is another program's, or of another schema than this one. */
+/** Whether a database is still empty. Throws where it belongs to another program or has another schema. */
 function isNew(sqlite: Sqlite, path: string): boolean {
   const isEmpty = sqlite.query('SELECT name FROM sqlite_schema LIMIT 1').get() === null;
   const owner = pragma(sqlite, 'application_id');
-  // Most programs do not sign their databases; ours are signed with their first table.
+  // Most programs do not set an application_id; this one sets it with its first table.
   if (owner === 0 && isEmpty) return true;
   if (owner !== APPLICATION_ID) {
     throw new DomainError('unavailable', `'${path}' belongs to another program: name another directory with --data`);
@@ -439,7 +439,7 @@ function pragma(sqlite: Sqlite, name: 'user_version' | 'application_id'): number
   return sqlite.query<Record<string, number>, []>(`PRAGMA ${name}`).get()![name]!;
 }
 
-/** Runs `work` and turns what SQLite and the file system throw into one sentence for the user. */
+/** Runs `work` and turns errors of SQLite and the file system into one sentence for the user. */
 export function explained<T>(path: string, work: () => T): T {
   try {
     return work();

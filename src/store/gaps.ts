@@ -37,14 +37,14 @@ export class Gaps {
     return [...this.within(marketKey, 0, INSTANT_MAX_MS)];
   }
 
-  /** Those that had ended by `untilMs`. */
+  /** Gaps that had ended by `untilMs`. */
   count(marketKey: number, untilMs: number): number {
     return this.#count.get(marketKey, untilMs)?.gaps ?? 0;
   }
 
   /**
-   * Those that reach into a window, both ends inclusive, in the order of `list`. Read as they are asked for, some at a time.
-   * At `asOfMs` nobody knew of a gap that had not ended.
+   * Gaps that overlap a window, both ends inclusive, in the order of `list`. Read a few at a time, as the caller takes them. A
+   * gap that ends after `asOfMs` was not known then.
    */
   *within(marketKey: number, fromMs: number, toMs: number, asOfMs = Infinity): Generator<Gap> {
     let last = START;

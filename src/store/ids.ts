@@ -19,11 +19,11 @@ export const RANGE_AFTER =
   'SELECT first_id AS firstId, last_id AS lastId FROM given_ids WHERE first_id > ? ORDER BY first_id LIMIT 1';
 
 /**
- * Gives out record ids: below 2^53, each once per archive, for ever. An id that a recording brings along is kept when
- * it is free, so that importing an export into an empty archive restores every id.
+ * Gives out record ids: below 2^53, each only once per archive. An id that a recording has is kept when it
+ * is free, so that importing an export into an empty archive restores every id.
  *
- * Used within one write transaction: load, reserve what is wanted, take as often as needed, save. Only the range that
- * grows is held in memory, however many there are.
+ * Used within one write transaction: load, reserve the wanted ids, take as often as needed, save. Only the range that grows
+ * is in memory, however many ranges there are.
  */
 export class GivenIds {
   readonly #atOrBefore;
@@ -49,7 +49,7 @@ export class GivenIds {
     this.#highest = this.#atOrBefore.get(Number.MAX_SAFE_INTEGER)?.lastId ?? 0;
   }
 
-  /** Keeps `id` for the record that brings it: until the next `load` it is given to no other. */
+  /** Keeps `id` for the record that has it: until the next `load` no other record gets it. */
   reserve(id: number): void {
     this.#reserved.add(id);
   }

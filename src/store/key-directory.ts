@@ -14,12 +14,12 @@ export interface KeyHolder {
   readonly tier: Tier;
 }
 
-/** Keys with their tiers, looked up once, and again after every change to the archive. */
+/** Keys with their tiers, cached until the archive changes. */
 export class KeyDirectory {
   readonly #secret: KeySecret;
   readonly #apiKeys: ApiKeys;
   readonly #tiers: Tiers;
-  /** By the key's digest: the key itself is not kept. */
+  /** By the key's digest: the key itself is not stored. */
   readonly #cache: VersionedCache<KeyHolder>;
 
   constructor(database: Database, secret: KeySecret, apiKeys: ApiKeys, tiers: Tiers) {

@@ -8,7 +8,7 @@ export const KEY_SECRET_FILE = 'key-secret';
 const SECRET_BYTES = 32;
 const SECRET_TEXT = /^[0-9a-f]{64}$/;
 
-/** The secret that keys are digested with: a file next to the database, so that neither alone says anything of a key. */
+/** The secret of the keys' digests: a file next to the database, so that neither file alone is enough to check a key. */
 export class KeySecret {
   readonly #secret: Uint8Array;
 
@@ -17,8 +17,8 @@ export class KeySecret {
   }
 
   /**
-   * Reads the data directory's secret. When there is none, `mayCreate` decides: with keys given out under a lost secret
-   * a new one would refuse them all, so that is an error instead.
+   * Reads the data directory's secret. Without one, `mayCreate` decides: where keys exist, a new secret would refuse all of
+   * them, so that is an error.
    */
   static open(directory: string, mayCreate: () => boolean): KeySecret {
     const path = join(directory, KEY_SECRET_FILE);
@@ -61,7 +61,7 @@ export function readSecret(path: string): Uint8Array | undefined {
   return Buffer.from(text.trim(), 'hex');
 }
 
-/** Writes another file and links it: two first commands agree on one secret, a crash leaves none or a whole one. */
+/** Writes another file and links it: two first commands get the same secret, and a crash leaves none or a complete one. */
 function createSecret(path: string): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   writeNew(draft, `${randomBytes(SECRET_BYTES).toString('hex')}\n`);

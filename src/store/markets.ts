@@ -12,11 +12,11 @@ import {
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Database } from './database.ts';
 
-/** A market as this archive holds it. */
+/** A market as this archive has it. */
 export interface StoredMarket extends StatedMarket {
   /** This archive's own handle. */
   readonly key: number;
-  /** Another number after every change to the market or to a record of it. */
+  /** A new number after every change to the market or to a record of it. */
   readonly revision: number;
 }
 
@@ -171,7 +171,7 @@ export class Markets {
 
   /**
    * A coin's markets, the latest window first, ties by conditionId descending; `timeframe` undefined takes all. The first `skip`
-   * after `from` are passed over, which takes time in proportion. With `asOfMs` only those that were listed by then, see
+   * after `from` are left out, which takes time in proportion to their number. With `asOfMs` only those that were listed by then, see
    * `isListed`.
    */
   list(
@@ -196,7 +196,7 @@ export class Markets {
     return toMarket(this.#sql.byKey.get(key)!);
   }
 
-  /** Passes over the first `count` markets of such a list: the position of the last of them, undefined when there are fewer. */
+  /** Skips the first `count` markets of a list as above: the position of the last of them, undefined when there are fewer. */
   skip(
     symbol: string,
     timeframe: Timeframe | undefined,
@@ -288,17 +288,17 @@ export class Markets {
     return row === null ? this.#sql.listOfSlug.all(name).map(toMarket) : [toMarket(row)];
   }
 
-  /** See `isListed` of the domain; that of lists knows nothing of first records. */
+  /** See `isListed` of the domain; lists do not look at first records. */
   isListed(market: StoredMarket, asOfMs: number): boolean {
     return isListed(market, asOfMs) || isListed(market, asOfMs, this.firstRecordMs(market.key));
   }
 
-  /** When the first record of a market is, of whatever kind; undefined without any. */
+  /** The time of a market's first record of any kind; undefined without any. */
   firstRecordMs(key: number): number | undefined {
     return this.#sql.firstRecord.get(key)?.first_ms ?? undefined;
   }
 
-  /** From the first to the last thing that a replay sends of a market, records and beginnings of gaps; undefined without any. */
+  /** From the first to the last event that a replay sends of a market: records and starts of gaps; undefined without any. */
   sentSpan(key: number): { readonly firstMs: number; readonly lastMs: number } | undefined {
     const { first_ms: firstMs, last_ms: lastMs } = this.#sql.sentSpan.get(key)!;
     return firstMs === null || lastMs === null ? undefined : { firstMs, lastMs };
@@ -312,7 +312,7 @@ export class Markets {
 
   /**
    * Adds a market, or brings a known one up to date: see `afterStatement`, whose 'rejected-record' this throws. A market that
-   * is held under a stand-in for its conditionId (domain/condition-id.ts) gets the real one from the first record that has it.
+   * is stored under a stand-in for its conditionId (domain/condition-id.ts) gets the real one from the first record that has it.
    * Within a write transaction.
    */
   put(statement: MarketStatement, nowMs: number): { market: StoredMarket; changed: boolean } {
@@ -333,13 +333,13 @@ export class Markets {
     return marketOrNone(this.#sql.listOfSlug.all(slug).find((row) => row.symbol === symbol && row.startMs === startMs));
   }
 
-  /** Notes that a record of the market was added. */
+  /** Gives the market a new revision, because a record of it was added. */
   touch(key: number): void {
     this.#sql.touch.run(key);
   }
 }
 
-/** All that a market says, in the order of WRITTEN. */
+/** All fields of a market, in the order of WRITTEN. */
 function valuesOf(market: StatedMarket): (string | number | null)[] {
   const { stated } = market;
   return [

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 
-/** Brings a file, or the names in a directory, to disk. */
+/** Syncs a file, or the names in a directory, to disk. */
 export function flush(path: string): void {
   const file = openSync(path, 'r');
   try {
@@ -10,7 +10,7 @@ export function flush(path: string): void {
   }
 }
 
-/** Writes a file that must not exist yet, for its owner only; it is on disk when this returns. */
+/** Writes a file that must not exist yet, readable by its owner only; it is on disk when this returns. */
 export function writeNew(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {

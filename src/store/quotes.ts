@@ -14,7 +14,7 @@ export interface OutcomeQuote extends Position {
   readonly quote: Quote;
 }
 
-/** Tops of books: those a recording brought along, and for outcomes without any, those derived from its snapshots. */
+/** Tops of books: recorded ones, and for outcomes without these, those derived from the snapshots. */
 export class Quotes {
   readonly #segments: Segments;
   readonly #series: SeriesCatalog;
@@ -34,7 +34,7 @@ export class Quotes {
     return this.#segments.merge(this.#series.ensure(market.key, outcome, 'quote'), records, quoteCodec, giveId);
   }
 
-  /** The series of each outcome's quotes, with `asOfMs` those known then; outcomes without any are left out. */
+  /** The series of each outcome's quotes, with `asOfMs` those known then; outcomes without quotes are left out. */
   sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number): MarketSeries[] {
     const isKnown = this.#segments.knownBy(asOfMs);
     return outcomes.flatMap((outcome) =>

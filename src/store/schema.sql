@@ -18,7 +18,7 @@ CREATE TABLE markets (
   timeframe TEXT NOT NULL,
   up_asset_id TEXT NOT NULL,
   down_asset_id TEXT NOT NULL,
-  -- NULL in active, closed, volume, liquidity: no recording said so (domain/market-statement.ts has the defaults).
+  -- NULL in active, closed, volume, liquidity: no recording states it (domain/market-statement.ts has the defaults).
   active INTEGER CHECK (active IN (0, 1)),
   closed INTEGER CHECK (closed IN (0, 1)),
   winner TEXT CHECK (winner IN ('up', 'down')),
@@ -31,10 +31,10 @@ CREATE TABLE markets (
   price_end REAL,
   created_ms INTEGER NOT NULL,
   updated_ms INTEGER NOT NULL,
-  -- updated_ms as a recording said it; NULL where none did and updated_ms is when the archive heard of the change.
+  -- updated_ms as a recording states it; NULL where none does: then updated_ms is when the archive stored the change.
   stated_updated_ms INTEGER,
-  -- A new random number with every change to the market or to a record of it: copies of one archive that went
-  -- different ways never agree on one.
+  -- A new random number with every change to the market or to a record of it: copies of one archive that were changed
+  -- differently never have the same.
   revision INTEGER NOT NULL,
   -- Of its order book snapshots, both outcomes together; kept by the transaction that stores them.
   snapshot_count INTEGER NOT NULL DEFAULT 0,
@@ -92,13 +92,13 @@ CREATE TABLE segments (
 
 CREATE UNIQUE INDEX segments_by_position ON segments (series_id, last_ms, last_id);
 
--- Which record ids were ever given out, as disjoint inclusive ranges that do not touch.
+-- All record ids that were given out, as disjoint inclusive ranges that do not touch.
 CREATE TABLE given_ids (
   first_id INTEGER PRIMARY KEY,
   last_id INTEGER NOT NULL
 ) STRICT;
 
--- Time ranges that a recording says it missed.
+-- Time ranges that a recording states as missing.
 CREATE TABLE gaps (
   market_key INTEGER NOT NULL REFERENCES markets (market_key),
   from_ms INTEGER NOT NULL,
@@ -134,7 +134,7 @@ CREATE TABLE api_keys (
   digest BLOB NOT NULL UNIQUE,
   prefix TEXT NOT NULL,
   requests_per_minute INTEGER,
-  -- Answers to the key have what was known then, nothing later. NULL: everything.
+  -- Answers to the key have nothing later. NULL: there is no limit.
   as_of_ms INTEGER CHECK (as_of_ms >= 0),
   created_ms INTEGER NOT NULL,
   rotated_ms INTEGER,

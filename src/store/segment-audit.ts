@@ -21,34 +21,34 @@ export interface AuditedSeries {
   readonly mirrored: boolean;
 }
 
-/** A segment that is as it was written, its head read. */
+/** A segment that matches its digest, with its header read. */
 export interface SoundSegment extends OpenSegment {
   readonly segmentId: number;
   readonly fault: undefined;
 }
 
-/** A segment that is not; the times are those of its row, undefined where it has none. */
+/** A segment with a fault; the times are those of its row, undefined where the row has none. */
 interface FaultySegment {
   readonly segmentId: number;
   readonly firstMs: number | undefined;
   readonly lastMs: number | undefined;
-  /** What is wrong, as the end of a sentence that begins with the segment. */
+  /** The fault, as the end of a sentence whose subject is the segment. */
   readonly fault: string;
 }
 
 export type AuditedSegment = SoundSegment | FaultySegment;
 
-/** Something that SQLite itself finds wrong; `segmentId` where it names a segment's row. */
+/** A fault that SQLite itself reports; `segmentId` where the report names a segment's row. */
 export interface DatabaseFault {
   readonly what: string;
   readonly segmentId: number | undefined;
 }
 
-/** A row of a damaged page can hold anything: every value is checked before it is used. */
+/** A row of a damaged page can have any values: each is checked before it is used. */
 type DoubtfulRow<Column extends string> = Readonly<Record<Column, unknown>>;
 type SegmentColumn = 'series_id' | 'first_ms' | 'first_id' | 'last_ms' | 'last_id' | 'records' | 'digest' | 'payload';
 
-/** An audit lists at most so many of one kind: the first ones say enough. */
+/** An audit lists at most this number of one kind: the first ones are enough to act on. */
 const FAULTS_MAX = 100;
 /** Positions of segments that are read at once. */
 const POSITIONS_MAX = 256;
@@ -111,7 +111,7 @@ export class SegmentAudit {
     return this.#sql.ofCoins.all().map(toSeries);
   }
 
-  /** The segments of a series in its order, each checked by itself and against the one before; one is held at a time. */
+  /** The segments of a series in its order, each checked by itself and against the one before. One is in memory at a time. */
   *segments(seriesId: number): Generator<AuditedSegment> {
     let indexed: Position = { timestampMs: -1, id: -1 };
     let before: Position | undefined;
@@ -135,7 +135,7 @@ export class SegmentAudit {
     return this.#sql.ranges.all(fromId, countMax);
   }
 
-  /** Whether the id was ever given out, as the archive says now. */
+  /** Whether the archive has ever given out the id. */
   isGiven(id: number): boolean {
     const range = this.#sql.rangeAt.get(id);
     return range !== null && id <= range.lastId;
@@ -159,7 +159,7 @@ export class SegmentAudit {
     if (wrong !== undefined) return faulty(`says ${wrong} in its row, and its payload says otherwise`);
     if (!ascends(head)) return faulty('holds records out of order, or with times or ids that cannot be');
     if (before !== undefined && comparePositions(positionAt(segment, 0), before) <= 0) {
-      return faulty('begins before the segment in front of it ends');
+      return faulty('begins before the segment before it ends');
     }
     return { segmentId, ...segment, fault: undefined };
   }
@@ -182,7 +182,7 @@ export class SegmentAudit {
       )
       .all(FAULTS_MAX);
     return rows.map(({ first_id }) => ({
-      what: `the range of given ids that begins with ${first_id} is empty, or touches the one in front of it`,
+      what: `the range of given ids that begins with ${first_id} is empty, or touches the range before it`,
       segmentId: undefined,
     }));
   }

@@ -52,9 +52,9 @@ interface Cluster {
 }
 
 /**
- * A plan ends early where its records would come to more than this, each counted as its whole segment: it bounds what is read
- * for a page, whatever the books are. Those of the usual size (a hundred levels, 2 kB a segment) take half of it at the
- * largest limit.
+ * A plan ends early where its records would take more than this, each counted as its whole segment. This bounds the bytes that
+ * a page reads, whatever the size of the books. Books of the usual size (a hundred levels, 2 kB a segment) take half of it at
+ * the largest limit.
  */
 const PAGE_PAYLOAD_BYTES = 4 * 1024 * 1024;
 
@@ -267,11 +267,11 @@ export class Segments {
     }
     if (segments.length > 0) return { segments, atEnd: segment === undefined };
     if (segment === undefined) return this.#lastBefore(seriesId, first);
-    // Between two segments: the second takes what comes, or every such range would leave a short one there.
+    // Between two segments: the second takes the records, or each range of this kind would leave a short segment there.
     return { segments: [segment], atEnd: this.#segmentAfter(seriesId, segment) === undefined };
   }
 
-  /** Throws 'unavailable' where a row's columns say something else than its payload: it would be found again and again. */
+  /** Throws 'unavailable' where a row's columns contradict its payload: the walk would find that segment again and again. */
   #segmentAfter(seriesId: number, segment: OpenSegment): OpenSegment | undefined {
     const last = lastOf(segment);
     const following = this.#source.following(seriesId, last);
@@ -279,7 +279,7 @@ export class Segments {
     return following;
   }
 
-  /** The segment that goes on where all of the series comes before `position`. */
+  /** The last segment, where all of the series comes before `position`: it takes the records that follow. */
   #lastBefore(seriesId: number, position: Position): Cluster {
     const last = this.#source.preceding(seriesId, position);
     return { segments: last === undefined ? [] : [last], atEnd: true };
@@ -324,7 +324,7 @@ export class Segments {
     return range;
   }
 
-  /** A book that nobody recorded is never served, nor written again under a new digest. */
+  /** Throws 'unavailable' for a payload that does not match its digest: it is never served, nor written again under a new digest. */
   #opened(row: SealedPayload | null): OpenSegment | undefined {
     if (row === null) return undefined;
     const { payload, digest } = row;
@@ -344,8 +344,8 @@ function lastOf(segment: OpenSegment): Position {
 }
 
 /**
- * Full segments and a rest that goes on later, at a series' end; elsewhere segments of about equal length, so that records that
- * come late and one by one do not leave a trail of short ones.
+ * At a series' end full segments and a last one that later records fill; elsewhere segments of about equal length, so that
+ * records that come late and one by one do not leave many short segments.
  */
 function splitEvenly<R extends Position>(
   records: readonly R[],

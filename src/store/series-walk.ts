@@ -1,7 +1,7 @@
 import { comparePositions, type PageQuery, type Position } from '../domain/page.ts';
 import { firstAfter, type OpenSegment, type SegmentHeader, type SegmentSlice } from '../segment/segment-header.ts';
 
-/** Where a walk gets its segments from, one seek each. */
+/** Gives a walk its segments, with one seek each. */
 export interface SegmentSource {
   /** The first segment whose last record comes after `position`. */
   following(seriesId: number, position: Position): OpenSegment | undefined;
@@ -32,14 +32,14 @@ export function lastAtOrBefore(
   return before === undefined ? undefined : { ...before, index: before.head.count - 1 };
 }
 
-/** Walks the positions of one series that a query takes, in the query's order, and notes what was taken. */
+/** Walks the positions of one series that a query takes, in the query's order, and keeps those that were taken. */
 export abstract class Walk {
   protected readonly source: SegmentSource;
   protected readonly seriesId: number;
   protected readonly query: PageQuery;
   protected segment: OpenSegment | undefined;
   protected index = 0;
-  /** What was taken so far: ascending within each slice, the slices in the walk's order. */
+  /** The records taken so far: ascending within each slice, the slices in the walk's order. */
   readonly slices: SegmentSlice[] = [];
   /** The position of the next record; undefined after the last one that the query takes. */
   position: Position | undefined;
@@ -50,12 +50,12 @@ export abstract class Walk {
     this.query = query;
   }
 
-  /** Payload bytes of the segment that `position` lies in: the most that one record of it costs to answer with. */
+  /** Payload bytes of the segment that has `position`: the most that an answer with one of its records reads. */
   get payloadBytes(): number {
     return this.segment?.payload.length ?? 0;
   }
 
-  /** How many records from `position` on the segment holds that the query takes, at most `count`. */
+  /** How many records of the segment the query takes from `position` on, at most `count`. */
   abstract remaining(count: number): number;
 
   /** Takes `count` records of one segment, as `remaining` allows, moves on, and returns the last one's position. */
@@ -64,7 +64,7 @@ export abstract class Walk {
 
 /** Every record. */
 export class SeriesWalk extends Walk {
-  /** The slice that is growing. */
+  /** The slice that grows at the moment. */
   #taken: { payload: Uint8Array; head: SegmentHeader; from: number; to: number } | undefined;
 
   constructor(source: SegmentSource, seriesId: number, query: PageQuery) {
@@ -110,7 +110,7 @@ export class SeriesWalk extends Walk {
   #startBackwards(): void {
     const { toMs, after } = this.query;
     const to = { timestampMs: toMs, id: ID_MAX };
-    // The walk starts at the greatest position at or before `start`; a cursor's own was served already.
+    // The walk starts at the greatest position at or before `start`; the cursor's own position was served already.
     const cursor = after === undefined ? to : { timestampMs: after.timestampMs, id: after.id - 1 };
     const start = comparePositions(cursor, to) < 0 ? cursor : to;
     const following = this.source.following(this.seriesId, start);
@@ -120,7 +120,7 @@ export class SeriesWalk extends Walk {
     this.#arrive();
   }
 
-  /** Crosses into the neighbouring segment where need be, and sees whether the query still takes what comes there. */
+  /** Moves to the neighbouring segment if necessary, and checks whether the query still takes the record there. */
   #arrive(): void {
     const { segment } = this;
     this.position = undefined;

@@ -15,7 +15,7 @@ export const FIND_SERIES = 'SELECT series_id FROM series WHERE market_key = ? AN
 const FIND_BOOKS = "SELECT series_id, mirrored FROM series WHERE market_key = ? AND outcome = ? AND kind = 'book'";
 export const FIND_COIN_SERIES = 'SELECT series_id AS seriesId, source FROM series WHERE symbol = ? ORDER BY source';
 
-/** Which time series exist, and the ids of their segments. */
+/** The time series of an archive, and their ids. */
 export class SeriesCatalog {
   readonly #sql;
 
@@ -65,7 +65,7 @@ export class SeriesCatalog {
     return row === null ? undefined : { seriesId: row.series_id, mirrored: row.mirrored === 1 };
   }
 
-  /** Notes whether an outcome's books were made from the other outcome's. */
+  /** Stores whether an outcome's books were made from the other outcome's. */
   markMirrored(seriesId: number, mirrored: boolean): void {
     this.#sql.mark.run(Number(mirrored), seriesId);
   }

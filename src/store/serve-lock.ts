@@ -17,7 +17,7 @@ export class ServeLock {
     this.#sqlite = sqlite;
   }
 
-  /** Throws DomainError 'in-use' when another server holds the directory, 'unavailable' when it cannot be written. */
+  /** Throws DomainError 'in-use' when another server uses the directory, 'unavailable' when it cannot be written. */
   static take(directory: string): ServeLock {
     const path = join(directory, LOCK_FILE);
     return explained(path, () => {

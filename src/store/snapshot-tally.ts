@@ -3,7 +3,7 @@ import { powerOfTen } from '../domain/decimal.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { BookReader } from '../segment/book-decoder.ts';
 
-/** Counts the snapshots of one outcome while its segments are read, from the ladders alone: no book is made. */
+/** Counts the snapshots of one outcome while its segments are read, by their ladders: no book is built. */
 export class SnapshotTally implements SnapshotCounts {
   snapshots = 0;
   firstMs: InstantMs | undefined;

@@ -23,7 +23,7 @@ export interface OutcomePage {
   readonly plan: PagePlan;
 }
 
-/** Order book snapshots, and what follows from them: quotes and midpoints, kept in step with every change. */
+/** Order book snapshots, and the quotes and midpoints derived from them, which every change updates. */
 export class Snapshots {
   readonly #segments: Segments;
   readonly #series: SeriesCatalog;
@@ -118,7 +118,7 @@ export class Snapshots {
     }
   }
 
-  /** Derives again what lies between the first and the last snapshot of a range that changed. */
+  /** Derives quotes and midpoints again between the first and the last snapshot of a changed range. */
   #derive(market: StoredMarket, outcome: Outcome, range: readonly BookRecord[]): void {
     const first: Position = range[0]!;
     const last: Position = range.at(-1)!;

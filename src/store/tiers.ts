@@ -42,14 +42,14 @@ export class Tiers {
     return row === null ? undefined : toTier(row);
   }
 
-  /** Adds the tiers of the default catalog that are missing; what `tier set` changed stays. Within a transaction. */
+  /** Adds the missing tiers of the default catalog; changes by `tier set` stay. Within a transaction. */
   addDefaults(): void {
     for (const [position, tier] of DEFAULT_TIERS.entries()) {
       this.#insert.run(position, tier.id, tier.name, ...settableOf(tier));
     }
   }
 
-  /** Replaces what can be set of the tier with `tier.id`. */
+  /** Replaces the settable fields of the tier with `tier.id`. */
   update(tier: Tier): void {
     this.#update.run(...settableOf(tier), tier.id);
   }

@@ -9,7 +9,7 @@ import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 const REQUEST: NewKey = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
 
-test('a key is recognised as what it was created as, and only the whole key', () => {
+test('a key is found with the fields it was created with, and only by its whole text', () => {
   using held = temporaryArchive();
   const { database, apiKeys } = held.archive;
   const named = { ...REQUEST, name: 'bot', requestsPerMinute: 5000 };
@@ -29,7 +29,7 @@ test('a key is recognised as what it was created as, and only the whole key', ()
   }
 });
 
-test('an account may hold many keys, whatever the case of its address', () => {
+test('an account may have many keys, whatever the case of its address', () => {
   using held = temporaryArchive();
   const { database, apiKeys } = held.archive;
   const issued = ['ann@example.com', 'ANN@example.com', 'bob@example.com'].map((account, i) =>
@@ -41,7 +41,7 @@ test('an account may hold many keys, whatever the case of its address', () => {
 });
 
 test.each([0, 1, NOW_MS - 1, 253_402_300_799_999])(
-  'a key as of %d is one, also when it is rotated and revoked',
+  'a key keeps its instant %d when it is rotated and revoked',
   (asOfMs) => {
     using held = temporaryArchive();
     const { database, apiKeys } = held.archive;
@@ -79,7 +79,7 @@ describe('rotating a key', () => {
 });
 
 describe('revoking a key', () => {
-  test('refuses it from then on, and a second time changes nothing', () => {
+  test('refuses it from then on; a second revocation changes nothing', () => {
     using held = temporaryArchive();
     const { database, apiKeys } = held.archive;
     const { apiKey, key } = database.write(() => apiKeys.create(REQUEST, NOW_MS));
@@ -99,7 +99,7 @@ describe('revoking a key', () => {
   });
 });
 
-test('what another process rotates or revokes is refused at once', () => {
+test('a key that another process rotates or revokes is refused at once', () => {
   using held = temporaryArchive();
   const { database, apiKeys } = held.archive;
   const other = openArchive(held.path, NOW_MS, { create: false });
@@ -113,7 +113,7 @@ test('what another process rotates or revokes is refused at once', () => {
   other.database.close();
 });
 
-test('no file of the data directory holds a key, its secret part, or a digest that needs no secret', () => {
+test('no file of the data directory has a key, its secret part, or a digest that needs no secret', () => {
   using held = temporaryArchive();
   const { database, apiKeys } = held.archive;
   const first = database.write(() => apiKeys.create(REQUEST, NOW_MS));

@@ -64,7 +64,7 @@ describe('the last record of each bucket', () => {
   });
   const list = fc.array(record, { maxLength: 3 * SEGMENT_RECORDS_MAX });
 
-  test('is found on pages of any size, in both orders, however the records lie in segments', () => {
+  test('is found on pages of any size, in both orders, however the records are split into segments', () => {
     fc.assert(
       fc.property(
         fc.array(list, { minLength: 1, maxLength: 3 }),
@@ -91,7 +91,7 @@ describe('the last record of each bucket', () => {
     );
   });
 
-  test.each(['asc', 'desc'] as const)('may have the largest id there is, %s', (order) => {
+  test.each(['asc', 'desc'] as const)('may have the largest possible id, %s', (order) => {
     // Two segments, the first of which ends with the record at the end of the bucket.
     const records = Array.from({ length: SEGMENT_RECORDS_MAX + 1 }, (_, index) => ({
       timestampMs: index,

@@ -46,7 +46,7 @@ describe('coverage', () => {
     [2, { priceScale: 2, sizes: 'cents', levelsMax: 6, changesMax: 4 }],
     [3, { priceScale: 4, sizes: 'extremes', levelsMax: 40, changesMax: 5 }],
   ] as const satisfies readonly (readonly [number, BookStyle])[])(
-    'of random books (seed %d) counts what the books are',
+    'of random books (seed %d) is what a scan of the books counts',
     async (seed, style) => {
       using held = temporaryArchive();
       const books = { up: randomBooks(seed, 700, style), down: randomBooks(seed + 100, 300, style) };
@@ -73,7 +73,7 @@ describe('coverage', () => {
     expect(gaps).toEqual([{ fromMs: START_MS + 60_000, toMs: START_MS + 90_500, reason: 'recorder restarted' }]);
   });
 
-  test('lists so many gaps and counts all', async () => {
+  test('lists a limited number of gaps and counts all', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     await importRecords(archive, [sampleMarket()]);
@@ -117,7 +117,7 @@ describe('coverage', () => {
     expect(await coverages.of(stored[1]!)).not.toBe(counted[1]!);
   });
 
-  test('says which outcome was made from the other', async () => {
+  test('states which outcome was made from the other', async () => {
     using held = temporaryArchive();
     await importRecords(held.archive, [
       LIGHT_MARKET,
@@ -144,7 +144,7 @@ describe('coverage', () => {
     await expect(coverages.of(marketOf(archive, LIGHT_CONDITION_ID))).rejects.toThrow('a stored segment is damaged');
   });
 
-  test('is one state of the market, whatever an import does while it is counted, and lets others run', async () => {
+  test('is of one state of the market, also during an import, and lets other requests run', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     const snapshots = (from: number, count: number) =>
@@ -169,7 +169,7 @@ describe('coverage', () => {
     expect(marketOf(archive, LIGHT_CONDITION_ID).revision).not.toBe(before.revision);
   });
 
-  test('asked for by many at once is counted once for all of them', async () => {
+  test('is counted once for many requests at the same time', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     await importRecords(archive, [LIGHT_MARKET, ...Array.from({ length: 50 }, (_, index) => lightSnapshot(index))]);
@@ -179,7 +179,7 @@ describe('coverage', () => {
     expect(new Set(answers).size).toBe(1);
   });
 
-  test('refuses further markets when a hundred wait, and goes on after one that failed', async () => {
+  test('refuses further markets when a hundred wait, and continues after one that failed', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     const markets = Array.from({ length: 101 }, (_, index) => ({
@@ -218,7 +218,7 @@ describe('the longest silence', () => {
     return longest;
   }
 
-  test('is the longest step between the edges of the window and its snapshots', () => {
+  test('is the longest time between two snapshots, or a snapshot and an edge of the window', () => {
     const time = fc.integer({ min: 0, max: 60 });
     fc.assert(
       fc.property(fc.array(time, { maxLength: 12 }), time, time, time, (unsorted, a, b, nowMs) => {
@@ -232,7 +232,7 @@ describe('the longest silence', () => {
     );
   });
 
-  test('of a window that has not begun is none', () => {
+  test('does not exist before the window begins', () => {
     expect(new SilenceWatch(NOW_MS + 1000, NOW_MS + 2000).longest(NOW_MS)).toBeUndefined();
   });
 });

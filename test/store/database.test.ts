@@ -61,7 +61,7 @@ describe('a new database', () => {
     expect(pragma(database, 'application_id')).toBe(0x62_6b_72_6c);
   });
 
-  test('writes ahead, waits for the disk, checks references, and waits for other writers', () => {
+  test('uses a write-ahead log, syncs commits to disk, checks references, and waits for other writers', () => {
     using held = temporaryArchive();
     const { database } = held.archive;
     expect(pragma(database, 'journal_mode')).toBe('wal');
@@ -93,7 +93,7 @@ describe('a new database', () => {
     }
   });
 
-  test('knows itself again when it is opened a second time', () => {
+  test('is recognised when it is opened a second time', () => {
     using directory = temporaryDirectory();
     const ids = [1, 2].map(() => {
       const archive = openArchive(directory.path, NOW_MS, CREATE);
@@ -104,7 +104,7 @@ describe('a new database', () => {
     expect(ids[1]).toBe(ids[0]!);
   });
 
-  test('is not made where none was asked for', () => {
+  test('is not created without create: true', () => {
     using directory = temporaryDirectory();
     const error = thrownBy(() => openArchive(directory.path, NOW_MS, { create: false }));
     expect(error).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('bookreel import') });
@@ -146,14 +146,14 @@ describe('a database that cannot be used is refused with what to do', () => {
     expect(Bun.hash(readBytes(directory.path))).toBe(before);
   });
 
-  test('a file that is no database', () => {
+  test('a file that is not a database', () => {
     using directory = temporaryDirectory();
     writeFileSync(join(directory.path, DATABASE_FILE), 'this is a letter, not a database. '.repeat(500));
     const error = thrownBy(() => openArchive(directory.path, NOW_MS, CREATE));
     expect(error).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('not a SQLite database') });
   });
 
-  test('a directory in the place of the file, and a file in the place of the directory', () => {
+  test('a directory instead of the file, and a file instead of the directory', () => {
     using directory = temporaryDirectory();
     mkdirSync(join(directory.path, DATABASE_FILE));
     expect(thrownBy(() => openArchive(directory.path, NOW_MS, CREATE))).toMatchObject({ kind: 'unavailable' });
@@ -173,7 +173,7 @@ describe('a database that cannot be used is refused with what to do', () => {
   });
 });
 
-test('tables of somebody else in the file are left alone', () => {
+test('tables of another program in the file are not changed', () => {
   using directory = temporaryDirectory();
   openArchive(directory.path, NOW_MS, CREATE).database.close();
   tamper(directory.path, 'CREATE TABLE notes (text)', "INSERT INTO notes VALUES ('mine')");
@@ -184,7 +184,7 @@ test('tables of somebody else in the file are left alone', () => {
 });
 
 describe('a write', () => {
-  test('that fails leaves nothing behind, and the next one works', () => {
+  test('that fails changes nothing, and the next one works', () => {
     using held = temporaryArchive();
     const { database, gaps, markets } = held.archive;
     const count = () => database.query<{ n: number }, []>('SELECT COUNT(*) AS n FROM accounts').get()!.n;
@@ -227,7 +227,7 @@ describe('a write', () => {
     other.database.close();
   });
 
-  test('does not change what a reading in progress sees', () => {
+  test('does not change the view of a read in progress', () => {
     using held = temporaryArchive();
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database, tiers } = held.archive;
@@ -245,7 +245,7 @@ describe('a write', () => {
 describe('readings of one shared view', () => {
   const rpmOf = ({ tiers }: Archive) => tiers.find('free')!.requestsPerMinute;
 
-  test('are of one state until others write, which the next view sees', async () => {
+  test('have one state until another process writes, which the next view has', async () => {
     using held = temporaryArchive();
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;
@@ -289,7 +289,7 @@ describe('readings of one shared view', () => {
     look();
   });
 
-  test('share it for a moment only: a long tick of the event loop sees what others wrote meanwhile', () => {
+  test('share it briefly: within a long tick of the event loop, writes of other processes become visible', () => {
     using held = temporaryArchive();
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;
@@ -308,7 +308,7 @@ describe('readings of one shared view', () => {
     other.database.close();
   });
 
-  test('go on in a new view when an error has ended theirs', () => {
+  test('continue in a new view when an error has ended theirs', () => {
     using held = temporaryArchive();
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;
@@ -345,7 +345,7 @@ describe('readings of one shared view', () => {
   });
 });
 
-test('the log is empty after a checkpoint, and everything still there', () => {
+test('the log is empty after a checkpoint, and all data is still there', () => {
   using held = temporaryArchive();
   const { database, tiers } = held.archive;
   expect(statSync(`${database.path}-wal`).size).toBeGreaterThan(0);

@@ -22,7 +22,7 @@ async function withGaps(gaps: readonly Gap[], work: (within: (fromMs: number, to
 const inOrder = (a: Gap, b: Gap) =>
   a.fromMs - b.fromMs || a.toMs - b.toMs || Buffer.compare(Buffer.from(a.reason), Buffer.from(b.reason));
 
-test('gaps within a window are those that reach into it, both ends inclusive, in order', async () => {
+test('gaps within a window are those that overlap it, both ends inclusive, in order', async () => {
   const instant = fc.integer({ min: 0, max: 40 });
   const gap = fc.record({ fromMs: instant, length: instant, reason: fc.constantFrom('', 'a', 'b', 'für', '😀') });
   await fc.assert(
@@ -45,7 +45,7 @@ test('gaps within a window are those that reach into it, both ends inclusive, in
   );
 });
 
-test('gaps are all there, however many share their times', async () => {
+test('all gaps are listed, however many have the same times', async () => {
   const gaps = Array.from({ length: 3000 }, (_, i) => ({
     fromMs: 7 + Math.floor(i / 1300),
     toMs: 9 + Math.floor(i / 700),

@@ -36,7 +36,7 @@ function rangesOfSet(ids: ReadonlySet<number>): [number, number][] {
 }
 
 describe('record ids', () => {
-  test('are given as a set would give them: the wanted one when free, else the one after all', () => {
+  test('are given as a set would give them: the wanted one when free, else the one after all given ones', () => {
     using held = temporaryArchive();
     const { database, givenIds } = held.archive;
     fc.assert(
@@ -66,7 +66,7 @@ describe('record ids', () => {
     );
   });
 
-  test('begin with 1 and are never given again, also after the archive was closed', () => {
+  test('begin with 1 and are never given twice, also after the archive was closed', () => {
     using directory = temporaryDirectory();
     const given: number[] = [];
     for (let i = 0; i < 3; i += 1) {

@@ -11,7 +11,7 @@ const REQUEST = { account: 'a@example.com', name: undefined, tier: 'free', reque
 const always = () => true;
 const never = () => false;
 
-test('the secret is made once, for its owner only, and used from then on', () => {
+test('the secret is created once, readable by its owner only, and used from then on', () => {
   using directory = temporaryDirectory();
   const path = join(directory.path, KEY_SECRET_FILE);
   const made = KeySecret.open(directory.path, always).digest('key');
@@ -33,7 +33,7 @@ test('a digest is HMAC-SHA-256 of the key, so each directory has its own', () =>
   expect(Buffer.from(KeySecret.open(two.path, always).digest('key')).equals(digest)).toBe(false);
 });
 
-test('a secret that is missing although keys were given out is an error, and none is made', () => {
+test('a missing secret is an error where keys exist, and none is created', () => {
   using directory = temporaryDirectory();
   const archive = openArchive(directory.path, NOW_MS, { create: true });
   archive.database.write(() => archive.apiKeys.create(REQUEST, NOW_MS));
@@ -45,7 +45,7 @@ test('a secret that is missing although keys were given out is an error, and non
   expect(readdirSync(directory.path)).not.toContain(KEY_SECRET_FILE);
 });
 
-test('a secret that is missing before any key was given out is made', () => {
+test('a missing secret is created where no keys exist', () => {
   using directory = temporaryDirectory();
   openArchive(directory.path, NOW_MS, { create: true }).database.close();
   rmSync(join(directory.path, KEY_SECRET_FILE));

@@ -29,7 +29,7 @@ const RESOLUTION = {
 } as const;
 
 describe('a market record', () => {
-  test('that is new is stored, and what it leaves open is what is true of an unresolved market', () => {
+  test('that is new is stored, and fields that it leaves out have the values of an unresolved market', () => {
     const [put] = putAll(marketStatement(1));
     expect(put!.changed).toBe(true);
     expect(put!.market).toEqual({
@@ -81,7 +81,7 @@ describe('a market record', () => {
     ['resolved after unresolved', [{}, RESOLUTION], { ...RESOLUTION, changed: true, updatedMs: LATER_MS }],
     ['unresolved after resolved', [RESOLUTION, {}], { ...RESOLUTION, changed: false, updatedMs: NOW_MS }],
     [
-      'unresolved after resolved, although it bears a later time',
+      'unresolved after resolved, although it has a later time',
       [
         { ...RESOLUTION, updatedMs: 10 },
         { active: true, closed: false, volume: 1, updatedMs: 20 },
@@ -89,7 +89,7 @@ describe('a market record', () => {
       { ...RESOLUTION, updatedMs: 10 },
     ],
     [
-      'resolved after unresolved, although what is held bears the time of its import only',
+      'resolved after unresolved, although the stored one has only the time of its import',
       [{}, { ...RESOLUTION, updatedMs: 1000 }],
       { ...RESOLUTION, updatedMs: 1000 },
     ],
@@ -117,7 +117,7 @@ describe('a market record', () => {
     ['two volumes without a time', [{ volume: 1 }, { volume: 2 }], { volume: 2, updatedMs: LATER_MS }],
     ['two volumes without a time, the larger first', [{ volume: 2 }, { volume: 1 }], { volume: 2, changed: false }],
     [
-      'a statement with an old time, although what is held are defaults from its import',
+      'a statement with an old time, although the stored fields are defaults from its import',
       [{}, { volume: 5, liquidity: 7, updatedMs: 1000 }],
       { volume: 5, liquidity: 7, updatedMs: 1000, changed: true },
     ],
@@ -186,7 +186,7 @@ describe('a market record', () => {
     expect(markets.findByConditionId(marketStatement(1).conditionId)).toEqual(before);
   });
 
-  test('is of another revision once a record of the market was added', () => {
+  test('has another revision once a record of the market was added', () => {
     using held = temporaryArchive();
     const { database, markets } = held.archive;
     const { market } = database.write(() => markets.put(marketStatement(1), NOW_MS));
@@ -287,7 +287,7 @@ describe('finding a market', () => {
     expect(it).toBe(conditionId);
   });
 
-  test('by a slug that several have gives the latest of the coin', () => {
+  test('by a slug of several markets gives the latest of the coin', () => {
     expect([latest, ofEth]).toEqual([9000, 99_000]);
   });
 

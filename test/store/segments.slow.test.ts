@@ -97,7 +97,7 @@ function build(it: Recording, nth = 0): { seriesId: number; records: readonly Pr
 }
 
 describe('merging batches into a series', () => {
-  test('gives what sorting all records without their repeats gives, whatever their order and batches', () => {
+  test('gives the same as sorting all records without their repeats, whatever their order and batches', () => {
     fc.assert(
       fc.property(recording, (it) => {
         const seriesId = newSeries();
@@ -139,7 +139,7 @@ describe('merging batches into a series', () => {
   });
 
   test.each(['backwards', 'shuffled', 'mostly in order'] as const)(
-    'leaves no trail of short segments when records come one by one, %s',
+    'leaves few short segments when records come one by one, %s',
     (arrival) => {
       const it: Recording = { seed: 2, count: 2000, spanMs: 1_000_000, batchMax: 1, arrival, ids: 'ascending' };
       const { seriesId, records } = build(it);
@@ -289,7 +289,7 @@ describe('the nearest record', () => {
     return best;
   }
 
-  test('is what looking at every record finds', () => {
+  test('is the one that a scan of all records finds', () => {
     fc.assert(
       fc.property(
         recording,
@@ -335,7 +335,7 @@ test('the record before a position is the last one that comes before it', () => 
 });
 
 describe('replacing a range', () => {
-  test('leaves what lies outside and nothing else', () => {
+  test('keeps the records outside of it and no others', () => {
     const bounds = fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }));
     fc.assert(
       fc.property(recording, bounds, fc.nat({ max: 300 }), (it, [a, b], count) => {

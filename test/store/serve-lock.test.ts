@@ -36,7 +36,7 @@ function takeFails(directory: string): void {
   expect(thrown).toMatchObject({ name: 'DomainError', kind: 'in-use', message: expect.stringContaining(directory) });
 }
 
-test('a second server of the same process is refused until the first lets go', () => {
+test('a second server of the same process is refused until the first releases the lock', () => {
   using directory = temporaryDirectory();
   const lock = ServeLock.take(directory.path);
   takeFails(directory.path);
@@ -45,7 +45,7 @@ test('a second server of the same process is refused until the first lets go', (
   ServeLock.take(directory.path).release();
 });
 
-test('a second server of another process is refused until the first lets go', async () => {
+test('a second server of another process is refused until the first releases the lock', async () => {
   using directory = temporaryDirectory();
   const child = await holder(directory.path);
   takeFails(directory.path);
@@ -65,7 +65,7 @@ test('the lock of a server that was killed is free', async () => {
   lock.release();
 });
 
-test('other commands work while a server runs, and servers of two directories do not meet', () => {
+test('other commands work while a server runs, and servers of two directories are independent', () => {
   using one = temporaryDirectory();
   using two = temporaryDirectory();
   const locks = [ServeLock.take(one.path), ServeLock.take(two.path)];
@@ -75,7 +75,7 @@ test('other commands work while a server runs, and servers of two directories do
   for (const lock of locks) lock.release();
 });
 
-test('a data directory that is missing is made, for its owner only', () => {
+test('a missing data directory is created, accessible to its owner only', () => {
   using parent = temporaryDirectory();
   const directory = join(parent.path, 'deep', 'data');
   const lock = ServeLock.take(directory);

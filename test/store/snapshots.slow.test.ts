@@ -83,7 +83,7 @@ describe('quotes and mids derived from snapshots', () => {
     disorder: fc.constantFrom(0, 0.1, 1),
   });
 
-  test('are those of all snapshots together, however late and in whatever batches the snapshots came', () => {
+  test('are those of all snapshots together, however late and in whatever batches the snapshots come', () => {
     fc.assert(
       fc.property(recording, ({ seed, count, spanMs, levelsMax, batchMax, disorder }) => {
         const market = newMarket();
@@ -114,7 +114,7 @@ describe('quotes and mids derived from snapshots', () => {
     );
   });
 
-  test('of one outcome say nothing of the other', () => {
+  test('of one outcome do not depend on the other', () => {
     const market = newMarket();
     add(market, [{ timestampMs: 5, id: 0, book: topBook(0.4, 0.6) }], 'up');
     add(market, [{ timestampMs: 6, id: 0, book: topBook(0.1, 0.3) }], 'down');
@@ -137,7 +137,7 @@ describe('quotes and mids derived from snapshots', () => {
     expect(prices.page(prices.sources(market, OUTCOMES), ALL).records.map((mid) => mid.id)).toEqual([id]);
   });
 
-  test('give way to recorded ones', () => {
+  test('are replaced by recorded ones', () => {
     const market = newMarket();
     add(market, [{ timestampMs: 5, id: 0, book: topBook(0.4, 0.6) }]);
     const quote = { bidPrice: 0.45, bidSize: 3, askPrice: undefined, askSize: undefined };
@@ -156,7 +156,7 @@ describe('quotes and mids derived from snapshots', () => {
   });
 });
 
-describe('snapshots that come late and one by one leave no trail of short segments', () => {
+describe('snapshots that come late and one by one leave few short segments', () => {
   /** As many rows as half-full segments need, and a few. */
   function expectFewRows(market: StoredMarket): void {
     for (const [kind, { rows, records }] of Object.entries(rowsOf(market))) {
@@ -208,7 +208,7 @@ describe('snapshots that come late and one by one leave no trail of short segmen
 });
 
 describe('adding snapshots', () => {
-  test('counts what is stored and what was there', () => {
+  test('counts new records and duplicates', () => {
     const market = newMarket();
     const a = { timestampMs: 5, id: 0, book: topBook(0.4, 0.6) };
     const b = { timestampMs: 5, id: 0, book: topBook(0.3, 0.6) };

@@ -3,7 +3,7 @@ import { VersionedCache } from '../../src/store/versioned-cache.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { marketStatement } from '../support/markets.ts';
 
-test('what was found is kept until the archive changes, and never more than so many findings', () => {
+test('a result is kept until the archive changes, and at most a limited number of results', () => {
   using held = temporaryArchive();
   const { database, markets } = held.archive;
   const cache = new VersionedCache<string>(database, 3);

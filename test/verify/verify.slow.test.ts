@@ -292,7 +292,7 @@ describe('a damaged database', () => {
     ["DELETE FROM series WHERE kind = 'trade'", 'reference', 'table series that does not exist'],
     ['UPDATE gaps SET market_key = 99', 'reference', 'table markets that does not exist'],
     ['INSERT INTO given_ids VALUES (100000, 99990)', 'database', 'begins with 100000 is empty'],
-    ['INSERT INTO given_ids SELECT last_id + 1, last_id + 5 FROM given_ids', 'database', 'touches the one in front'],
+    ['INSERT INTO given_ids SELECT last_id + 1, last_id + 5 FROM given_ids', 'database', 'touches the range before it'],
   ])('%s is a problem of the kind %s', async (sql, kind, what) => {
     using held = await verifiable();
     held.change('PRAGMA foreign_keys = OFF');
@@ -320,7 +320,7 @@ describe('records that do not fit together', () => {
       expect.objectContaining({
         kind: 'segment',
         segmentId: second!.segment_id,
-        what: 'the segment begins before the segment in front of it ends',
+        what: 'the segment begins before the segment before it ends',
       }),
     );
   });

@@ -20,7 +20,7 @@ const NONCE_BYTES = 16;
 /** Not in the API document: the name of the script changes with the program. */
 const SCRIPTS = '/docs/scripts';
 
-/** Answers here that are no pages load nothing, should a browser show one. */
+/** For responses that are not pages: if a browser shows one, it loads nothing. */
 const NOTHING = "default-src 'none'; frame-ancestors 'none'";
 
 /**
@@ -29,7 +29,7 @@ const NOTHING = "default-src 'none'; frame-ancestors 'none'";
  * takes the place of its own, which needs inline scripts.
  */
 export function docsController(described: JsonObject) {
-  // Typed for OpenAPI 3.0; what the plugin serves is what it is given.
+  // The plugin's type is for OpenAPI 3.0; it serves any document unchanged.
   const document = JSON.parse(JSON.stringify(described));
   const script = new ReferenceScript();
   return (
@@ -64,7 +64,7 @@ export function docsController(described: JsonObject) {
           'private, no-cache',
         );
       })
-      // No type of TypeScript is registered; as plain text a browser shows it.
+      // TypeScript has no registered media type; browsers show plain text.
       .get(routerPath('segmentReader'), ({ set }) => text(set, segmentReader, 'text/plain'))
       .get(routerPath('manual'), ({ params, set }) => {
         const name = params.page.replace(/\.md$/, '');

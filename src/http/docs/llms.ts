@@ -1,7 +1,7 @@
 import type { ManualPage } from '../../manual/manual.ts';
 import { manualPath, ROUTES } from '../routes.ts';
 
-/** The part of a JSON Schema that is put into words. */
+/** The part of a JSON Schema that the text describes. */
 interface Schema {
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
@@ -25,7 +25,7 @@ interface Operation {
   readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
 }
 
-/** The part of an OpenAPI document that is put into words. */
+/** The part of an OpenAPI document that the text describes. */
 export interface DescribedApi {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   /** By path and method. */

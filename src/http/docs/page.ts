@@ -18,8 +18,8 @@ const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base6
 const ALWAYS = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"];
 
 /**
- * The headers of a page that loads only what `allowed` (directives of Content-Security-Policy) lets it load, sends no Referer, and
- * shares no window with other pages. Each answer has its own policy, and may depend on the Host: it is not kept.
+ * The headers of a page that loads only what `allowed` (directives of Content-Security-Policy) permits, sends no Referer, and
+ * shares no window with other pages. Each response has its own policy and may depend on the Host, so it is not cached.
  */
 export function pageHeaders(allowed: readonly string[]): Record<string, string> {
   return {
@@ -55,8 +55,8 @@ ${body}
 }
 
 /**
- * Where the client found this service, as it wrote it: for lines to copy, so to be escaped for what they are put into. A proxy
- * in front that says it was reached over https is believed, whoever it is: that makes a line safer, never less safe.
+ * The origin of this service as the client wrote it, for lines to copy. The caller escapes it. X-Forwarded-Proto is trusted from
+ * any client: https instead of http makes a line safer, never less safe.
  */
 export function originOf(request: Request): string {
   const [scheme = 'http', , authority = ''] = request.url.split('/', 3);

@@ -1,6 +1,6 @@
 import { manualPath, ROUTES } from '../routes.ts';
 
-/** Nothing that would ask a foreign host: no fonts, telemetry, assistants. */
+/** Without everything that contacts another host: fonts, telemetry, assistants. */
 const REFERENCE = {
   url: ROUTES.openapi.path,
   withDefaultFonts: false,
@@ -13,9 +13,9 @@ const REFERENCE = {
 };
 
 /**
- * What the browser holds the page to. Scripts come from this host as files, none are inline, none are made of text. The
- * reference makes its style elements itself: they carry the nonce of this answer, so markup that gets into the page brings no
- * style sheet along. It also writes style attributes, of which there is no list; they can load nothing.
+ * The page's Content-Security-Policy. Scripts are files of this host: none are inline, none are made of text. The reference
+ * creates its style elements itself, with the nonce of this response, so injected markup cannot add a style sheet. It also
+ * writes style attributes, which no list can name; they can load nothing.
  */
 export function referencePolicy(nonce: string): readonly string[] {
   return [

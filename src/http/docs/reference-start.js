@@ -1,12 +1,12 @@
-// What the API reference runs in the browser, in front of Scalar's own script and in the same file.
+// The browser runs this before Scalar's own script; both are in one file.
 (() => {
   const { configuration } = document.currentScript.dataset;
   const nonce = document.querySelector('meta[property=csp-nonce]').content;
 
-  // The schema library inside would try whether it may make functions of text. It may not, and trying is reported.
+  // The schema library would try to make functions of text. The page's policy forbids that, and browsers report the attempt.
   globalThis.__zod_globalConfig = { jitless: true };
 
-  // The page's policy wants the answer's nonce on every style element; of those that Scalar makes one has it.
+  // The page's policy requires the response's nonce on every style element; Scalar sets it on one of them only.
   const { createElement } = document;
   document.createElement = function (...given) {
     const element = createElement.apply(this, given);
@@ -17,7 +17,7 @@
   document.addEventListener('DOMContentLoaded', () => {
     globalThis.Scalar.createApiReference('#reference', {
       ...JSON.parse(configuration),
-      // It asks for all types a route has, alike. Of those people read JSON.
+      // It asks for all media types of a route with equal preference. People read JSON.
       onBeforeRequest: ({ requestBuilder: { headers } }) => {
         if (headers.get('accept')?.includes('application/json,')) headers.set('accept', 'application/json');
       },

@@ -5,7 +5,7 @@ import { negotiate } from '../response/responder.ts';
 import { ROUTES, routerPath } from '../routes.ts';
 import { type ControllerDeps, parametersOf } from './controller.ts';
 
-/** Of each, the segments before the instant are counted: a few milliseconds of work. */
+/** The segments before the instant are counted for each of them: a few milliseconds of work. */
 const MARKETS_AT_ONCE = 50;
 
 /** The coins of an archive that the key's tier grants, and how much is recorded of each. */

@@ -13,16 +13,16 @@ import { MarketList, type MarketListQuery } from './market-list.ts';
 const SKIPPED_AT_ONCE_MAX = 50_000;
 /** With `asOf` every market that is skipped is read. */
 const SKIPPED_AT_ONCE_AS_OF = 5000;
-/** A filter looks at so many in a few milliseconds. */
+/** A filter takes a few milliseconds for this number of markets. */
 const WALKED_AT_ONCE = 2000;
-/** Of each, the segments before the instant are counted. */
+/** The segments before the instant are counted for each of them. */
 const COUNTED_AT_ONCE_AS_OF = 100;
 
 /** What a walk through a list has found so far. */
 interface Walked {
   /** At most one more than asked for. */
   readonly data: readonly object[];
-  /** How many that the filter takes are still to be skipped. */
+  /** The number of markets that are still to be skipped. */
   readonly left: number;
   readonly after: ListPosition | undefined;
   /** The archive's when the walk began. */
