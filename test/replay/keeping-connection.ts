@@ -1,4 +1,4 @@
-import type { Connection } from '../../src/replay/clob/venue-session.ts';
+import type { Connection } from '../../src/replay/connection.ts';
 
 /** A connection that keeps what is sent, and is behind as often as `behind` says. */
 export class KeepingConnection implements Connection {

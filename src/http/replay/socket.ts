@@ -1,6 +1,6 @@
 import type { ServerWebSocket } from 'bun';
 import { DomainError } from '../../domain/errors.ts';
-import type { Connection } from '../../replay/clob/venue-session.ts';
+import type { Connection } from '../../replay/connection.ts';
 
 /** Takes a socket's events, one after the other, and none after `closed`. */
 export interface SocketSession {

@@ -1,4 +1,4 @@
-import type { Connection } from '../../replay/clob/venue-session.ts';
+import type { Connection } from '../../replay/connection.ts';
 import { type FairQueue, QueuedTask } from '../../replay/fair-queue.ts';
 import { MergedStream, type StreamItem, type TardisStream } from '../../replay/tardis/stream.ts';
 import type { Database } from '../../store/database.ts';

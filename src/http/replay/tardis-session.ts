@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
-import type { Connection } from '../../replay/clob/venue-session.ts';
+import type { Connection } from '../../replay/connection.ts';
 import type { FairQueue } from '../../replay/fair-queue.ts';
 import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
 import { type Channel, type ChannelFilter, type Window, withoutAssets } from '../../replay/tardis/options.ts';

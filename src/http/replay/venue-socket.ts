@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
-import { type Connection, VenueSession } from '../../replay/clob/venue-session.ts';
+import { VenueSession } from '../../replay/clob/venue-session.ts';
+import type { Connection } from '../../replay/connection.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { replayIn } from '../plugins/access.ts';

@@ -4,19 +4,11 @@ import type { StoredMarket } from '../../store/markets.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request-parser.ts';
 import { listedFrame, resolvedFrame } from '../../venue/message-writer.ts';
 import { Agenda, type Upcoming } from '../agenda.ts';
+import type { Connection } from '../connection.ts';
 import { QueuedTask, TASK_MS } from '../fair-queue.ts';
 import type { Replay } from '../replay.ts';
 import type { Follower } from '../replay-clock.ts';
 import { MarketFrames } from './market-frames.ts';
-
-/** The client's end of a session. */
-export interface Connection {
-  /** False when the client does not keep up: nothing more is to be sent until `drained` is called. */
-  send(text: string): boolean;
-  /** Calls `work`, whose messages go out in as few pieces as possible. */
-  together(work: () => void): void;
-  close(code: number, reason: string): void;
-}
 
 /** A market and its wanted outcomes; `atMs` is when its next event is, Infinity after the last one. */
 interface Subscription extends Upcoming {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
 import { SOCKET_OPTIONS, type SocketSession, Sockets } from '../../../src/http/replay/socket.ts';
-import type { Connection } from '../../../src/replay/clob/venue-session.ts';
+import type { Connection } from '../../../src/replay/connection.ts';
 import { RawSocket } from './raw-socket.ts';
 
 const SOCKETS_MAX = 3;
