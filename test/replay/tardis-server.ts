@@ -14,12 +14,13 @@ export interface SocketRecord {
 /** tardis-machine's interface over an archive, on a free port. */
 export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
   const log: string[] = [];
-  const { upgrade } = new Sockets(64, (line) => log.push(line));
+  const sockets = new Sockets(64, (line) => log.push(line));
+  const watch = () => () => true;
   const bounds = { isDraining: () => false, queue: new FairQueue(), sessionDelayMs: 50 };
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
   const logCut = (error: unknown) => log.push(String(error));
   const app = new Elysia({ handler: { standardHostname: false }, websocket: SOCKET_OPTIONS }).use(
-    tardisController({ archive, upgrade, clocks, logCut, ...bounds, ...deps }),
+    tardisController({ archive, sockets, watch, clocks, logCut, ...bounds, ...deps }),
   );
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const host = `127.0.0.1:${app.server!.port}`;

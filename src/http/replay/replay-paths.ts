@@ -7,7 +7,7 @@ import { REPLAY_PREFIX } from '../routes.ts';
 import { gammaController } from './gamma.ts';
 import { callerPlugin, refuseUnseen, replayedBy } from './replay-access.ts';
 import { replaysController } from './replays.ts';
-import type { Sockets } from './socket.ts';
+import { lowerUpgrade, type SocketContext, type Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
 import { venueRestController } from './venue-rest.ts';
 import { venueSocketController } from './venue-socket.ts';
@@ -51,20 +51,21 @@ export function replayPaths(deps: ReplayPathsDeps) {
     )
     .use(venueRestController({ replays }))
     .use(gammaController({ replays }));
-  const upgrade: Sockets['upgrade'] = (server, request, open) => {
+  const watch = ({ request }: SocketContext) => {
     const replayed = everything();
-    return sockets.upgrade(server, request, open, () => mayListen(request, replayed));
+    return () => mayListen(request, replayed);
   };
   const ofArchive = new Elysia({ name: 'of-archive' })
     .use(plugin)
     .onBeforeHandle(({ caller }) => refuseUnseen(caller, everything()))
     .use(
       tardisController({
-        ...{ archive, upgrade, queue: replays.queue },
+        ...{ archive, sockets, watch, queue: replays.queue },
         ...{ clocks, logCut, isDraining },
       }),
     );
   return new Elysia({ name: 'replay' })
+    .onRequest(lowerUpgrade)
     .use(ofReplay)
     .use(ofArchive)
     .use(new Elysia({ prefix: REPLAY_PREFIX }).use(ofReplay).use(v1))

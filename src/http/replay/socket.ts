@@ -1,42 +1,56 @@
-import type { ServerWebSocket } from 'bun';
 import { DomainError } from '../../domain/errors.ts';
 import type { Connection } from '../../replay/connection.ts';
 
 /** Takes a socket's events, one after the other, and none after `closed`. */
 export interface SocketSession {
+  /** A frame from the client, exactly as it was sent. */
   received(text: string): void;
-  /** The client has taken what was sent. */
+  /** The client has read everything that waited. */
   drained(): void;
   closed(): void;
 }
 
-/** Called once a socket is open; undefined: its events are of no interest. */
-export type SessionOpener = (connection: Connection) => SocketSession | undefined;
-
-/** The server, as far as a request can become a socket there; null when a request is handled without one. */
-interface UpgradingServer {
-  upgrade<T>(request: Request, options: { readonly data: T }): boolean;
+/** The part of the router's context that decides what a socket gets. */
+export interface SocketContext {
+  readonly request: Request;
+  /** Undefined where the path has none. */
+  readonly params: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** What the router's adapter calls for each socket, found in the socket's data (elysia/dist/ws). */
-interface SocketData {
-  open(socket: ServerWebSocket<SocketData>): void;
-  message(socket: ServerWebSocket<SocketData>, message: string | Buffer): void;
-  drain(socket: ServerWebSocket<SocketData>): void;
-  close(socket: ServerWebSocket<SocketData>): void;
+/** Opens the session of a socket that has just been accepted; undefined: its events are ignored. */
+type SessionOpener = (connection: Connection, context: SocketContext) => SocketSession | undefined;
+
+/** The part of the server's sockets that is used here; the router's types lack the last method. */
+interface ServerSocket {
+  /** -1: some bytes wait; 0: the connection is cut; else the bytes that were sent. */
+  sendText(text: string): number;
+  cork(work: () => void): unknown;
+  close(code: number, reason: string): void;
+  getBufferedAmount?(): number;
+}
+
+/** A socket as the router gives it to hooks: a new object for each event, around the server's one. */
+interface RoutedSocket {
+  readonly raw: ServerSocket;
+  readonly data: SocketContext;
+}
+
+interface OpenSocket {
+  session: SocketSession | undefined;
+  readonly mayListen: () => boolean;
 }
 
 /** A frame from a client that names as many assets as it may has 80 kB. */
 const FRAME_BYTES_MAX = 512 * 1024;
 /**
- * What may wait for a client that does not read when more is to be sent to it: then it is cut off. A well-behaved sender has
- * stopped long before.
+ * Bytes that may wait for a client that does not read: a sender that sends more than that loses the connection. Senders here
+ * stop long before.
  */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
-/** A client that answers no ping for so long has gone. */
+/** A client that answers no ping for this long is disconnected. */
 const IDLE_SECONDS = 120;
 
-/** For the router that sockets are opened through. Uncompressed: a replay at full speed would be as slow as its compressor. */
+/** For the router with the `.ws()` routes. Uncompressed: a replay at full speed would be as slow as its compressor. */
 export const SOCKET_OPTIONS = {
   maxPayloadLength: FRAME_BYTES_MAX,
   backpressureLimit: WAITING_BYTES_MAX,
@@ -46,21 +60,34 @@ export const SOCKET_OPTIONS = {
   perMessageDeflate: false,
 } as const;
 
-/** RFC 6455, 7.4.1: an unexpected condition, and a peer that may not do what it does. */
+/** RFC 6455, 7.4.1: an unexpected condition, and a client that breaks a rule. */
 const INTERNAL_ERROR = 1011;
 const POLICY_VIOLATION = 1008;
-const LOOK_MS = 1000;
+const ACCESS_CHECK_MS = 1000;
+const WEBSOCKET = 'websocket';
 
-/** The sockets of a process: opened here, counted, and closed together. */
+/**
+ * Answers a GET of a socket's path that does not ask for a socket; throws 'malformed-request'. The router has other routes for
+ * sockets.
+ */
+export function refusePlainGet(): never {
+  throw new DomainError('malformed-request', 'this path is a WebSocket: connect to it with ws:// or wss://');
+}
+
+/** The router finds the routes of sockets by this header in lower case; clients may write it in any (RFC 6455, 4.2.1). */
+export function lowerUpgrade({ request: { headers } }: Pick<SocketContext, 'request'>): void {
+  const upgrade = headers.get('upgrade');
+  if (upgrade !== null && upgrade !== WEBSOCKET && upgrade.toLowerCase() === WEBSOCKET)
+    headers.set('upgrade', WEBSOCKET);
+}
+
+/** The sockets of a process: it opens them, counts them, and closes them together. */
 export class Sockets {
   readonly #socketsMax: number;
   readonly #logError: (line: string) => void;
-  /** Each with its `mayListen`. */
-  readonly #open = new Map<ServerWebSocket<SocketData>, () => boolean>();
-  /** Checks those that are open. */
-  #look: ReturnType<typeof setInterval> | undefined;
-  /** Accepted, not open yet. */
-  #opening = 0;
+  readonly #open = new Map<ServerSocket, OpenSocket>();
+  /** Runs while sockets are open. */
+  #accessTimer: ReturnType<typeof setInterval> | undefined;
 
   constructor(socketsMax: number, logError: (line: string) => void) {
     this.#socketsMax = socketsMax;
@@ -72,26 +99,32 @@ export class Sockets {
   }
 
   /**
-   * Makes a socket of a request, whose answer that is. Throws 'malformed-request' for one that does not ask for it, and
-   * 'rate-limited' when there are too many. An error in its session closes the socket with 1011 and is logged. `mayListen` is
-   * asked every second: once it says no, the socket is closed with 1008.
+   * The hooks of a `.ws()` route. A request is refused with 'rate-limited' while too many sockets are open, and with
+   * 'malformed-request' where it cannot become a socket. An error in a session closes its socket with 1011 and is logged.
+   * `watch` is called for each new socket; once the function that it returns says no, which is called every second, the socket
+   * is closed with 1008.
    */
-  readonly upgrade = (
-    server: UpgradingServer | null,
-    request: Request,
-    opener: SessionOpener,
-    mayListen = () => true,
-  ): undefined => {
-    if (this.#open.size + this.#opening >= this.#socketsMax) {
-      throw new DomainError('rate-limited', `there are ${this.#socketsMax} sockets already: close one of them first`);
-    }
-    this.#opening += 1;
-    if (server?.upgrade(request, { data: this.#dataOf(opener, mayListen) }) === true) return undefined;
-    this.#opening -= 1;
-    throw new DomainError('malformed-request', 'this path is a WebSocket: connect to it with ws:// or wss://');
-  };
+  hooks(open: SessionOpener, watch: (context: SocketContext) => () => boolean = () => () => true) {
+    return {
+      // Called right before the server accepts a socket, which opens it at once: none is between the two.
+      upgrade: () => {
+        if (this.#open.size < this.#socketsMax) return;
+        throw new DomainError('rate-limited', `there are ${this.#socketsMax} sockets already: close one of them first`);
+      },
+      open: ({ raw, data }: RoutedSocket) => this.#opened(raw, data, open, watch),
+      drain: ({ raw }: RoutedSocket) => {
+        // Called whenever a part was taken: what waits would grow if each part let the next message in.
+        if (raw.getBufferedAmount?.() === 0) this.#guarded(raw, () => this.#open.get(raw)?.session?.drained());
+      },
+      close: ({ raw }: RoutedSocket) => this.#closed(raw),
+      // The router has no answer to a request that became a socket, and one of its own to any other.
+      afterHandle: (context: SocketContext) => {
+        if ('responseValue' in context && context.responseValue !== undefined) refusePlainGet();
+      },
+    };
+  }
 
-  /** Logs why one is closed that nobody asked to close. */
+  /** Logs the error that a socket was closed for. */
   readonly failed = (error: unknown): void => {
     this.#logError(`a socket broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   };
@@ -101,42 +134,45 @@ export class Sockets {
     for (const socket of [...this.#open.keys()]) socket.close(code, reason);
   }
 
-  #dataOf(opener: SessionOpener, mayListen: () => boolean): SocketData {
-    let session: SocketSession | undefined;
-    return {
-      open: (socket) => {
-        this.#opening -= 1;
-        this.#open.set(socket, mayListen);
-        this.#look ??= setInterval(() => this.#closeForbidden(), LOOK_MS);
-        this.#guarded(socket, () => {
-          session = opener(connectionOf(socket));
-        });
-      },
-      message: (socket, message) => this.#guarded(socket, () => session?.received(String(message))),
-      drain: (socket) => {
-        // Called whenever a part was taken: what waits would grow if each part let the next message in.
-        if (socket.getBufferedAmount() === 0) this.#guarded(socket, () => session?.drained());
-      },
-      close: (socket) => {
-        this.#open.delete(socket);
-        if (this.#open.size === 0) {
-          clearInterval(this.#look);
-          this.#look = undefined;
-        }
-        session?.closed();
-      },
-    };
+  #opened(
+    socket: ServerSocket,
+    context: SocketContext,
+    open: SessionOpener,
+    watch: (context: SocketContext) => () => boolean,
+  ): void {
+    this.#accessTimer ??= setInterval(() => this.#closeForbidden(), ACCESS_CHECK_MS);
+    this.#guarded(socket, () => {
+      const opened: OpenSocket = { session: undefined, mayListen: watch(context) };
+      this.#open.set(socket, opened);
+      opened.session = open(connectionOf(socket), context);
+      // Not a hook: the router reads every message as JSON before its hooks get it, so that numbers lose digits, `"PING"`
+      // becomes PING, and the text is gone. This takes the place of the function that does so.
+      const message = (_: unknown, text: string | Buffer) =>
+        this.#guarded(socket, () => opened.session?.received(String(text)));
+      Object.assign(context, { message });
+    });
+  }
+
+  #closed(socket: ServerSocket): void {
+    const closed = this.#open.get(socket);
+    this.#open.delete(socket);
+    if (this.#open.size === 0) {
+      clearInterval(this.#accessTimer);
+      this.#accessTimer = undefined;
+    }
+    // The router drops errors of its hooks.
+    this.#guarded(socket, () => closed?.session?.closed());
   }
 
   #closeForbidden(): void {
-    for (const [socket, mayListen] of [...this.#open]) {
+    for (const [socket, { mayListen }] of [...this.#open]) {
       this.#guarded(socket, () => {
         if (!mayListen()) socket.close(POLICY_VIOLATION, 'the key may not listen to this any more');
       });
     }
   }
 
-  #guarded(socket: ServerWebSocket<SocketData>, work: () => void): void {
+  #guarded(socket: ServerSocket, work: () => void): void {
     try {
       work();
     } catch (error) {
@@ -146,9 +182,8 @@ export class Sockets {
   }
 }
 
-function connectionOf(socket: ServerWebSocket<SocketData>): Connection {
+function connectionOf(socket: ServerSocket): Connection {
   return {
-    // -1: some bytes wait; 0: the connection is cut; else the bytes that were sent.
     send: (text) => socket.sendText(text) > 0,
     together: (work) => void socket.cork(work),
     close: (code, reason) => socket.close(code, reason),

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
+import type { Connection } from '../../replay/connection.ts';
 import type { FairQueue } from '../../replay/fair-queue.ts';
 import { NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
 import { normalizedStream } from '../../replay/tardis/normalized-stream.ts';
@@ -13,13 +14,15 @@ import { pathOf, searchOf } from '../request-target.ts';
 import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../response/pulled-body.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { PacedReader, tardisChunks } from './paced-reader.ts';
-import type { Sockets } from './socket.ts';
+import { refusePlainGet, type SocketContext, type Sockets } from './socket.ts';
 import { TardisPump } from './tardis-pump.ts';
 import { closeConnection, isTheirs, TardisSession } from './tardis-session.ts';
 
 export interface TardisDeps {
   readonly archive: Archive;
-  readonly upgrade: Sockets['upgrade'];
+  readonly sockets: Sockets;
+  /** Called for each new socket, see Sockets.hooks. */
+  readonly watch: (context: SocketContext) => () => boolean;
   readonly clocks: () => { readonly monotonicMs: number; readonly wallMs: number };
   /** Hears why a stream broke off for a fault of ours. */
   readonly logCut: (error: unknown, request: Request) => void;
@@ -51,7 +54,8 @@ interface Asked {
  */
 export function tardisController({
   archive,
-  upgrade,
+  sockets,
+  watch,
   clocks,
   logCut,
   isDraining,
@@ -101,58 +105,58 @@ export function tardisController({
       return respondJson(set, refusal, JSON_HEADERS, STATUS_OF[kind] ?? 400);
     }
   };
+  const joinSession = (connection: Connection, { request }: SocketContext) => {
+    const query = queryOf(request);
+    try {
+      const window = windowOf(query.get('exchange'), query.get('from'), query.get('to'));
+      const speed = speedOf(query.get('speed')) ?? 0;
+      const name = query.get('session') || crypto.randomUUID();
+      const joined = sessions.get(name);
+      if (joined?.hasStarted === true) {
+        throw new DomainError('conflict', 'this session has started already: nobody can join it any more');
+      }
+      const cut = (error: unknown) => logCut(error, request);
+      const deps = { source, queue, monotonicMs, sessionDelayMs, logCut: cut };
+      const session = joined ?? new TardisSession(deps, speed, () => sessions.delete(name));
+      sessions.set(name, session);
+      const member = session.join(connection, window);
+      return {
+        received: (text: string) => session.received(member, text),
+        drained: () => session.drained(member),
+        closed: () => session.left(member),
+      };
+    } catch (error) {
+      closeConnection(connection, error, '');
+      return undefined;
+    }
+  };
+  const pumpRecords = (connection: Connection, { request }: SocketContext) => {
+    const ended = (error?: unknown) => {
+      if (error !== undefined && !isTheirs(error)) logCut(error, request);
+      closeConnection(connection, error, 'WS replay-normalized finished');
+    };
+    try {
+      const { stream, pace } = opened(normalizedReplay(queryOf(request)));
+      const pump = new TardisPump({ database, queue, pace, ended }, new Map([[stream, connection]]));
+      pump.start();
+      return {
+        received: (text: string) => void (text === 'PING' && connection.send('PONG')),
+        drained: () => pump.drained(stream),
+        closed: () => pump.stop(),
+      };
+    } catch (error) {
+      ended(error);
+      return undefined;
+    }
+  };
   return new Elysia({ name: 'tardis' })
     .get('/replay', (context) => answer(context, nativeReplay))
     .get('/replay-normalized', (context) => answer(context, normalizedReplay))
     .get('/health-check', ({ set }) => healthCheck(set, clocks().wallMs))
-    .get('/ws-replay', ({ request, server }) => {
-      const query = queryOf(request);
-      return upgrade(server, request, (connection) => {
-        try {
-          const window = windowOf(query.get('exchange'), query.get('from'), query.get('to'));
-          const speed = speedOf(query.get('speed')) ?? 0;
-          const name = query.get('session') || crypto.randomUUID();
-          const joined = sessions.get(name);
-          if (joined?.hasStarted === true) {
-            throw new DomainError('conflict', 'this session has started already: nobody can join it any more');
-          }
-          const cut = (error: unknown) => logCut(error, request);
-          const deps = { source, queue, monotonicMs, sessionDelayMs, logCut: cut };
-          const session = joined ?? new TardisSession(deps, speed, () => sessions.delete(name));
-          sessions.set(name, session);
-          const member = session.join(connection, window);
-          return {
-            received: (text) => session.received(member, text),
-            drained: () => session.drained(member),
-            closed: () => session.left(member),
-          };
-        } catch (error) {
-          closeConnection(connection, error, '');
-          return undefined;
-        }
-      });
-    })
-    .get('/ws-replay-normalized', ({ request, server }) =>
-      upgrade(server, request, (connection) => {
-        const ended = (error?: unknown) => {
-          if (error !== undefined && !isTheirs(error)) logCut(error, request);
-          closeConnection(connection, error, 'WS replay-normalized finished');
-        };
-        try {
-          const { stream, pace } = opened(normalizedReplay(queryOf(request)));
-          const pump = new TardisPump({ database, queue, pace, ended }, new Map([[stream, connection]]));
-          pump.start();
-          return {
-            received: (text) => text === 'PING' && connection.send('PONG'),
-            drained: () => pump.drained(stream),
-            closed: () => pump.stop(),
-          };
-        } catch (error) {
-          ended(error);
-          return undefined;
-        }
-      }),
-    );
+    .ws('/ws-replay', sockets.hooks(joinSession, watch))
+    .get('/ws-replay', refusePlainGet)
+    .ws('/ws-replay-normalized', sockets.hooks(pumpRecords, watch))
+    .get('/ws-replay-normalized', refusePlainGet);
 }
 
 function queryOf(request: Request): URLSearchParams {

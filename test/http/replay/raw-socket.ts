@@ -19,16 +19,17 @@ export class RawSocket {
   }
 
   /**
-   * Opens a socket at `url` with headers of its own choice, on the connection `over` if there is one. Throws the status line of an
-   * answer other than 101.
+   * Opens a socket at `url`; `headers` replace those of their names. It uses the connection `over` if there is one. Throws the status
+   * line of an answer other than 101.
    */
   static async open(url: string, headers: readonly string[] = [], over?: Socket): Promise<RawSocket> {
     const { hostname, port, host, pathname, search } = new URL(url);
     const raw = new RawSocket(over ?? connect(Number(port), hostname));
-    const own = headers.some((header) => /^host:/i.test(header)) ? [] : [`Host: ${host}`];
+    const named = new Set(headers.map(nameOf));
     const key = `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`;
     const upgrade = ['Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13', key];
-    raw.#socket.write(`GET ${pathname}${search} HTTP/1.1\r\n${[...own, ...upgrade, ...headers, '', ''].join('\r\n')}`);
+    const usual = [`Host: ${host}`, ...upgrade].filter((header) => !named.has(nameOf(header)));
+    raw.#socket.write(`GET ${pathname}${search} HTTP/1.1\r\n${[...usual, ...headers, '', ''].join('\r\n')}`);
     const head = await raw.#headOf();
     if (!head.startsWith('HTTP/1.1 101 ')) {
       raw.leave();
@@ -100,6 +101,10 @@ export class RawSocket {
     }
     return { texts, closeCode: undefined };
   }
+}
+
+function nameOf(header: string): string {
+  return header.slice(0, header.indexOf(':')).toLowerCase();
 }
 
 function sizeOf(length: number): Buffer {

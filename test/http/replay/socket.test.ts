@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
-import { SOCKET_OPTIONS, type SocketSession, Sockets } from '../../../src/http/replay/socket.ts';
+import { refusePlainGet, SOCKET_OPTIONS, type SocketSession, Sockets } from '../../../src/http/replay/socket.ts';
 import type { Connection } from '../../../src/replay/connection.ts';
 import { RawSocket } from './raw-socket.ts';
 
@@ -13,9 +13,11 @@ function serverOf(opener: (connection: Connection) => Partial<SocketSession> | u
   const sockets = new Sockets(SOCKETS_MAX, (line) => log.push(line));
   const app = new Elysia({ websocket: SOCKET_OPTIONS })
     .onError(({ error }) => new Response(String(error), { status: 400 }))
-    .get('/socket', ({ request, server }) =>
-      sockets.upgrade(server, request, (connection) => ({ ...NOTHING, ...opener(connection) })),
-    );
+    .ws(
+      '/socket',
+      sockets.hooks((connection) => ({ ...NOTHING, ...opener(connection) })),
+    )
+    .get('/socket', refusePlainGet);
   app.listen({ hostname: '127.0.0.1', port: 0 });
   return {
     sockets,
@@ -131,15 +133,44 @@ test('more sockets than there may be are refused, and one that has left makes ro
   for (const client of clients) client.leave();
 });
 
-test('what is no request for a socket is refused, and takes no room', async () => {
+test('a request that cannot become a socket is refused, and takes no room', async () => {
   await using server = serverOf(() => ({}));
   for (let i = 0; i <= SOCKETS_MAX; i += 1) {
-    const response = await fetch(server.url.replace('ws:', 'http:'));
-    expect(response.status).toBe(400);
-    expect(await response.text()).toContain('this path is a WebSocket');
+    // Plain, and without the key that the protocol asks for.
+    for (const headers of [{}, { connection: 'Upgrade', upgrade: 'websocket' }]) {
+      const response = await fetch(server.url.replace('ws:', 'http:'), { headers });
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain('this path is a WebSocket');
+    }
   }
   const client = await RawSocket.open(server.url);
   client.leave();
+});
+
+test('a session gets every frame exactly as it was sent', async () => {
+  const frames = [
+    ...['PING', '"PING"', '12345678901234567890123', '007', '1e3', 'true', 'null', '', ' ', '{', '[1,', '"open'],
+    ...['{"assets_ids":[12345678901234567890123]}', ' {"a": 1,  "a": 2}', '/x', 'Grüße \u0000 😀'],
+  ];
+  const received: unknown[] = [];
+  await using server = serverOf(() => ({ received: (text) => void received.push(text) }));
+  const client = await RawSocket.open(server.url);
+  for (const frame of frames) client.send(frame);
+  await until(() => received.length === frames.length);
+  expect(received).toEqual(frames);
+  client.leave();
+});
+
+test('a socket that its session closes at once is not counted', async () => {
+  await using server = serverOf((connection) => {
+    connection.close(1000, 'enough');
+    return undefined;
+  });
+  for (let i = 0; i <= SOCKETS_MAX; i += 1) {
+    const client = await RawSocket.open(server.url);
+    await client.closed;
+  }
+  expect(server.sockets.count).toBe(0);
 });
 
 test('a session that fails closes its socket with 1011, and the others go on', async () => {

@@ -9,6 +9,7 @@ import {
   sampleSnapshot,
   UP_ASSET,
 } from '../../support/sample-records.ts';
+import { RawSocket } from './raw-socket.ts';
 import { EVERYTHING, type Replaying, startReplaying } from './replaying.ts';
 
 const STYLE = { outcomes: ['up', 'down'], count: 400, priceScale: 3, trades: true, gaps: 0, stepMs: 500 } as const;
@@ -154,6 +155,27 @@ test('a socket of a replay that there is not is refused', async () => {
     expect((await listener.closed).code).not.toBe(1000);
     expect((await replaying.get(path)).status).toBe(404);
   }
+});
+
+test.each(['websocket', 'WebSocket', 'WEBSOCKET'])('a client may write its Upgrade header as %s', async (upgrade) => {
+  await using replaying = await startReplaying(fill);
+  const { id } = replaying.replays.create(EVERYTHING);
+  for (const path of ['/ws/market', `/replays/${id}/ws/market`]) {
+    const client = await RawSocket.open(`${replaying.origin.replace('http', 'ws')}${path}`, [`Upgrade: ${upgrade}`]);
+    client.send('PING');
+    while (client.messages.texts.length === 0) await Bun.sleep(1);
+    expect(client.messages.texts).toEqual(['PONG']);
+    client.leave();
+  }
+});
+
+test('a socket beyond the maximum is refused with 429', async () => {
+  await using replaying = await startReplaying(fill, { socketsMax: 1 });
+  replaying.replays.create(EVERYTHING);
+  const url = `${replaying.origin.replace('http', 'ws')}/ws/market`;
+  const client = await RawSocket.open(url);
+  await expect(RawSocket.open(url)).rejects.toThrow('HTTP/1.1 429');
+  client.leave();
 });
 
 test('a plain request for a socket is refused', async () => {
