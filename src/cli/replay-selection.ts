@@ -26,8 +26,8 @@ export function addSelectionFlags(command: Command): Command {
     .option('--market <name>', 'only this market, by conditionId or slug; may be repeated', market)
     .option('--coin <list>', 'only markets of these coins, like btc,eth', coins)
     .option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`, timeframes)
-    .option('--from <time>', 'where it begins; without: with the first record of those markets', instant)
-    .option('--to <time>', 'where it ends, inclusive; without: with their last record', instant)
+    .option('--from <time>', 'where it begins; without: at the first book of those markets', instant)
+    .option('--to <time>', 'where it ends, inclusive; without: at their last record', instant)
     .option('--speed <number>', 'recorded seconds a second, 0.1 to 1000, or max: as fast as clients read', speed, 1)
     .addOption(
       new Option('--gaps <mode>', 'at a gap of the recording: disconnect sockets, as it was, or ignore it')

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { listedMs } from '../domain/market-as-of.ts';
-import type { Outcome } from '../domain/outcome.ts';
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
@@ -27,7 +27,7 @@ export type GapMode = (typeof GAP_MODES)[number];
 
 export interface ReplayOptions {
   readonly selection: ReplaySelection;
-  /** Undefined: the first record of the selection, or the beginning of its first window. */
+  /** Undefined: the first book of the selection; without books its first record, without records its first window. */
   readonly fromMs: InstantMs | undefined;
   /** Undefined: the last record, end of a window, or resolution. */
   readonly toMs: InstantMs | undefined;
@@ -104,7 +104,8 @@ export class Replay {
       }
     });
     this.#announcements.sort((a, b) => a.timestampMs - b.timestampMs);
-    this.clock = new ReplayClock(spanOf(markets, this.#markets, options), options.speed, clocks.monotonicMs);
+    const span = archive.database.read(() => spanOf(archive, markets, this.#markets, options));
+    this.clock = new ReplayClock(span, options.speed, clocks.monotonicMs);
     const shiftNow = () => (options.rebase ? Math.round(clocks.wallMs() - this.clock.nowMs) : 0);
     this.#shiftMs = shiftNow();
     let hasStarted = false;
@@ -236,18 +237,39 @@ function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: Repl
     .toArray();
 }
 
-/** Without options from the first window or record to the last one, or a resolution. */
+/** Without options from the first book to the last record, end of a window or resolution. */
 function spanOf(
+  archive: Archive,
   markets: readonly StoredMarket[],
   times: ReadonlyMap<number, MarketTimes>,
   options: Pick<ReplayOptions, 'fromMs' | 'toMs'>,
 ): Span {
-  let fromMs = Infinity;
   let toMs = 0;
-  for (const { key, startMs, endMs, resolvedMs = 0 } of markets) {
-    const { firstMs, lastMs } = times.get(key)!;
-    fromMs = Math.min(fromMs, startMs, firstMs);
-    toMs = Math.max(toMs, endMs, resolvedMs, lastMs);
+  for (const { key, endMs, resolvedMs = 0 } of markets)
+    toMs = Math.max(toMs, endMs, resolvedMs, times.get(key)!.lastMs);
+  toMs = options.toMs ?? toMs;
+  return { fromMs: options.fromMs ?? beginningBy(toMs, archive, markets, times), toMs };
+}
+
+/** The first book by `toMs`; without one the first record by then, without records the beginning of the first window. */
+function beginningBy(
+  toMs: InstantMs,
+  { snapshots }: Archive,
+  markets: readonly StoredMarket[],
+  times: ReadonlyMap<number, MarketTimes>,
+): InstantMs {
+  const firstMsOf = ({ key }: StoredMarket) => times.get(key)!.firstMs;
+  const byFirstRecord = markets.toSorted((a, b) => firstMsOf(a) - firstMsOf(b));
+  let bookMs = Infinity;
+  for (const market of byFirstRecord) {
+    // No book is earlier than the first record.
+    if (firstMsOf(market) >= Math.min(bookMs, toMs + 1)) break;
+    for (const outcome of OUTCOMES) {
+      const found = snapshots.nearest(market, outcome, 0, 'after');
+      if (found !== undefined) bookMs = Math.min(bookMs, found.head.timestamps[found.index]!);
+    }
   }
-  return { fromMs: options.fromMs ?? fromMs, toMs: options.toMs ?? toMs };
+  const recordMs = firstMsOf(byFirstRecord[0]!);
+  const windowMs = Math.min(...markets.map(({ startMs }) => startMs));
+  return [bookMs, recordMs].find((instantMs) => instantMs <= toMs) ?? windowMs;
 }

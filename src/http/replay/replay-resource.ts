@@ -66,8 +66,10 @@ export const ReplayRequest = Type.Partial(
     markets: Names('conditionIds or slugs; none: all.'),
     coins: Names('Only markets of these coins; none: of all.'),
     timeframes: Type.Array(TimeframeName, { description: 'Only markets of these timeframes; none: of all.' }),
-    from: Instant('Where it begins; without: with the first record.'),
-    to: Instant('Where it ends; without: with the last record.'),
+    from: Instant(
+      'Where it begins; without: at the first book of its markets, or at their first record if no book is recorded.',
+    ),
+    to: Instant('Where it ends; without: at the last record, end of a window or resolution.'),
     speed: Speed,
     gaps: Gaps,
     rebase: Rebase,

@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../../support/archive.ts';
 import { circumstances } from '../../support/circumstances.ts';
@@ -48,11 +47,6 @@ async function pacedOffsets(
   archive: string,
 ): Promise<{ readonly offsets: readonly number[]; readonly stolen: number }> {
   await using replay = await replayOf(archive, '1');
-  using database = new Database(join(archive, 'bookreel.db'), { readonly: true });
-  const { first_ms: firstMs } = database
-    .query<{ first_ms: number }, []>('SELECT MIN(first_ms) AS first_ms FROM segments')
-    .get()!;
-  await replay.steer('seek', String(firstMs - 1));
   await using client = clientOf('paced-client.ts', replay);
   await client.said(/subscribed/);
   const before = ticks();

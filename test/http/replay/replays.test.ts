@@ -3,7 +3,14 @@ import { formatInstant } from '../../../src/domain/instant.ts';
 import { REPLAYS_MAX } from '../../../src/replay/replays.ts';
 import { randomRecording } from '../../replay/random-recording.ts';
 import { importRecords } from '../../support/archive.ts';
-import { CONDITION_ID, START_MS, sampleMarket } from '../../support/sample-records.ts';
+import {
+  CONDITION_ID,
+  START_MS,
+  sampleMarket,
+  samplePrice,
+  sampleQuote,
+  sampleSnapshot,
+} from '../../support/sample-records.ts';
 import { serviceOf } from '../../support/service.ts';
 import { type Replaying, startReplaying } from './replaying.ts';
 
@@ -12,6 +19,7 @@ const ETH_ID = `0x${'cd34'.repeat(16)}`;
 const END_MS = START_MS + 300_000;
 const STYLE = { outcomes: ['up', 'down'], count: 150, priceScale: 2, trades: true, gaps: 0, stepMs: 900 } as const;
 const { lines, recorded } = randomRecording(7, STYLE);
+const FIRST_BOOK_MS = Math.min(...recorded.flatMap(({ kind, timestampMs }) => (kind === 'book' ? timestampMs : [])));
 
 /** A BTC market with books and trades of five minutes, and an ETH market with none. */
 const fill: Parameters<typeof startReplaying>[0] = (archive) =>
@@ -60,8 +68,8 @@ describe('a replay', () => {
       id: expect.stringMatching(/^[0-9a-f]{12}$/),
       isFirst: true,
       state: 'running',
-      now: formatInstant(START_MS),
-      from: formatInstant(START_MS),
+      now: formatInstant(FIRST_BOOK_MS),
+      from: formatInstant(FIRST_BOOK_MS),
       to: formatInstant(END_MS),
       speed: 1,
       gaps: 'disconnect',
@@ -150,9 +158,32 @@ describe('a replay', () => {
   });
 });
 
+describe('without from a replay begins', () => {
+  const eth = sampleMarket({ conditionId: ETH_ID, slug: 'eth-updown', symbol: 'eth', clobTokenIds: ['31', '32'] });
+  const at = (second: number) => ({ timestamp: formatInstant(START_MS + second * 1000) });
+  const trade = samplePrice(at(1));
+  const books = [
+    sampleSnapshot({ ...at(9), outcome: 'up' }),
+    sampleSnapshot({ ...at(5), outcome: 'down' }),
+    sampleSnapshot({ ...at(3), conditionId: ETH_ID }),
+  ];
+  test.each([
+    ['at the first book of its markets, of either outcome', [trade, ...books], { coins: ['btc'] }, 5],
+    ['at the first book of several markets', [trade, ...books], {}, 3],
+    ['at the first record where there is no book', [trade, sampleQuote(at(2)), books[2]!], { coins: ['btc'] }, 1],
+    ['at the first record where the first book comes after its end', [trade, ...books], { to: START_MS + 2000 }, 1],
+    ['at the beginning of its window where nothing is recorded', [trade, ...books.slice(0, 2)], { coins: ['eth'] }, 0],
+  ])('%s', async (_, records, body, second) => {
+    await using replayed = await startReplaying((archive) => importRecords(archive, [sampleMarket(), eth, ...records]));
+    const response = await replayed.ask('POST', REPLAYS, { ...body, paused: true });
+    const { data } = (await response.json()) as { data: ReplayResource };
+    expect(data).toMatchObject({ from: at(second).timestamp, now: at(second).timestamp });
+  });
+});
+
 describe('its clock', () => {
   test('runs, is paused, resumed, made faster, set and stepped, as its body says', async () => {
-    const replay = await created({ markets: [CONDITION_ID] });
+    const replay = await created({ markets: [CONDITION_ID], from: START_MS });
     replaying.passTime(1500);
     expect(await changed(replay.id, { paused: true })).toMatchObject({
       state: 'paused',
@@ -221,7 +252,7 @@ describe('the API of a process that replays', () => {
   ];
 
   test('shows nothing later than the clock, also once that has gone back: what a service says as at that instant', async () => {
-    const replay = await created({ paused: true });
+    const replay = await created({ from: START_MS, paused: true });
     const service = serviceOf(replaying.archive);
     for (const offsetMs of [0, 60_000, 299_000, 30_000, 3000, 120_000, 0]) {
       const instant = formatInstant(START_MS + offsetMs);
@@ -244,7 +275,7 @@ describe('the API of a process that replays', () => {
   });
 
   test('goes on as the clock does', async () => {
-    const replay = await created({ markets: [CONDITION_ID], speed: 100 });
+    const replay = await created({ markets: [CONDITION_ID], from: START_MS, speed: 100 });
     const path = `/v1/btc/markets/${CONDITION_ID}/snapshots?limit=1000&order=asc`;
     for (let i = 1; i <= 20; i += 1) {
       replaying.passTime(100);

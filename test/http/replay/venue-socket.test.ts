@@ -54,7 +54,7 @@ class Listener {
 
 test('two replays of one archive give the same frames, each to all of its clients, each by its own clock', async () => {
   await using replaying = await startReplaying(fill);
-  const max = { ...EVERYTHING, speed: 'max' as const };
+  const max = { ...EVERYTHING, fromMs: START_MS, speed: 'max' as const };
   const [one, other] = [replaying.replays.create(max), replaying.replays.create(max)];
   const atRoot = [new Listener(replaying, '/ws/market'), new Listener(replaying, `/replays/${one.id}/ws/market`)];
   const another = new Listener(replaying, `/replays/${other.id}/ws/market`);
