@@ -10,8 +10,9 @@ import { type Source, sourcesOf } from '../import/source.ts';
 import type { Archive } from '../store/archive.ts';
 import { DATABASE_FILE } from '../store/database.ts';
 import { EXIT, ExitWith } from './exit.ts';
+import { eraseLine, progressOn } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
-import { eraseProgress, errorLine, json, printable, progressOn, type Terminal, table } from './terminal.ts';
+import { errorLine, json, printable, type Terminal, table } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface ImportCommandOptions extends GlobalOptions {
@@ -147,7 +148,7 @@ function writable<T>(path: string, write: () => T): T {
 function interruptible(terminal: Terminal): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const release = onStopSignals(() => {
-    eraseProgress(terminal);
+    eraseLine(terminal);
     terminal.err('stopping after this batch; a second signal stops at once\n');
     controller.abort();
   });
@@ -167,10 +168,10 @@ export async function importSources(
   const importer = new Importer(archive, { ...request, clock: terminal.clock, onProgress });
   try {
     const report = await importer.run(sources);
-    eraseProgress(terminal);
+    eraseLine(terminal);
     return report;
   } catch (error) {
-    eraseProgress(terminal);
+    eraseLine(terminal);
     const report = importer.report();
     const { stored, duplicate, rejected } = report.total;
     if (stored + duplicate + rejected > 0) printReport(terminal, options, report);

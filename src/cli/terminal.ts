@@ -33,53 +33,6 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return `${all.map((row) => line(row).trimEnd()).join('\n')}\n`;
 }
 
-const PROGRESS_MS = 100;
-const ERASE_TO_END = '\u001b[J';
-/** Between these the terminal cuts a line that is too long: it may have become narrower a moment ago. */
-const [WRAP_OFF, WRAP_ON] = ['\u001b[?7l', '\u001b[?7h'];
-
-/** Shows how far work has come. Calls `lineOf` only when it is time to show it again. */
-export type ShowProgress = (lineOf: (elapsedMs: number) => string) => void;
-
-/** On a terminal, progress is one line that is repainted in place until `eraseProgress`; elsewhere it is nothing. */
-export function progressOn(terminal: Terminal): ShowProgress {
-  const { errIsTerminal, errColumns, clock } = terminal;
-  const startedMs = clock();
-  let paintedMs = startedMs;
-  return (lineOf) => {
-    const nowMs = clock();
-    if (!errIsTerminal || nowMs - paintedMs < PROGRESS_MS) return;
-    paintedMs = nowMs;
-    // A line as wide as the terminal would leave the cursor on the next one.
-    paint(terminal, cut(lineOf(nowMs - startedMs), errColumns() - 1));
-  };
-}
-
-/** Makes room for a message, or ends the progress. */
-export function eraseProgress(terminal: Terminal): void {
-  if (terminal.errIsTerminal) paint(terminal, '');
-}
-
-/**
- * Leaves the cursor at the beginning of the line: where a narrower terminal breaks the line into several rows, the cursor stays
- * on the first of them, so the next line replaces them all.
- */
-function paint({ err }: Terminal, line: string): void {
-  err(`${WRAP_OFF}\r${line}${ERASE_TO_END}\r${WRAP_ON}`);
-}
-
-/** As much of a text as fits into this number of columns, of which some characters take two. */
-function cut(text: string, columns: number): string {
-  let left = columns;
-  let end = 0;
-  for (const character of text) {
-    left -= Bun.stringWidth(character);
-    if (left < 0) break;
-    end += character.length;
-  }
-  return text.slice(0, end);
-}
-
 export function json(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

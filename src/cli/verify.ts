@@ -5,7 +5,8 @@ import { KEY_SECRET_FILE } from '../store/key-secret.ts';
 import type { MarketObservations, Verification } from '../verify/report.ts';
 import { verifyFile } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { eraseProgress, progressOn, type Terminal, table } from './terminal.ts';
+import { eraseLine, progressOn } from './status-line.ts';
+import { type Terminal, table } from './terminal.ts';
 import {
   marketDocument,
   marketRows,
@@ -73,7 +74,7 @@ async function printed(terminal: Terminal, options: GlobalOptions, check: Check)
         if (isShown) show(() => `${done} markets verified`);
       });
     } finally {
-      if (isShown) eraseProgress(terminal);
+      if (isShown) eraseLine(terminal);
     }
   };
   return options.json === true ? await printJson(terminal, watched) : await printText(terminal, watched);

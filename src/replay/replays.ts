@@ -1,5 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
 import type { Archive } from '../store/archive.ts';
+import { Clients } from './clients.ts';
 import { FairQueue } from './fair-queue.ts';
 import { Replay, type ReplayClocks, type ReplayOptions } from './replay.ts';
 
@@ -10,9 +11,11 @@ export const REPLAYS_MAX = 64;
 export class Replays {
   /** For the clients of them all, and other long work. */
   readonly queue = new FairQueue();
+  readonly clients = new Clients();
   readonly #archive: Archive;
   readonly #clocks: ReplayClocks;
   readonly #replays = new Map<string, Replay>();
+  readonly #steerListeners = new Set<(replay: Replay) => void>();
 
   constructor(archive: Archive, clocks: ReplayClocks) {
     this.#archive = archive;
@@ -26,7 +29,16 @@ export class Replays {
     }
     const replay = new Replay(this.#archive, options, this.#clocks, this.queue);
     this.#replays.set(replay.id, replay);
+    replay.clock.onChange(() => {
+      for (const listener of [...this.#steerListeners]) listener(replay);
+    });
     return replay;
+  }
+
+  /** Calls back after every change of a replay's clock; returns a function that ends that. */
+  onSteer(listener: (replay: Replay) => void): () => void {
+    this.#steerListeners.add(listener);
+    return () => this.#steerListeners.delete(listener);
   }
 
   list(): Replay[] {

@@ -13,6 +13,8 @@ const SOCKET = /^WebSocket +(\S+)$/m;
 const CURL_LINE = /^curl .*$/m;
 const ETH_ID = `0x${'cd34'.repeat(16)}`;
 const REPLAYS = '/v1/replays';
+/** What a status line is painted between. */
+const [PAINT_BEGINS, PAINT_ENDS] = ['\u001b[?7l\r', '\u001b[J\r\u001b[?7h'];
 const SLUG = String(sampleMarket().slug);
 /** The first book of the recording, or soon after it. */
 const BEGUN = new Date(START_MS + 30_000).toISOString();
@@ -135,7 +137,7 @@ describe('bookreel replay', () => {
       replay.kill(signal);
       expect(await Promise.all(closings)).toEqual([1001, 1001, 1001]);
       expect(await replay.exited).toBe(0);
-      expect(replay.stderr()).toBe('stopping: closing the sockets\n');
+      expect(replay.stderr()).toEndWith('stopping: closing the sockets\n');
     },
   );
 
@@ -262,6 +264,100 @@ describe('a process that replays', () => {
     expect(await list()).toEqual(missed(nobody));
     for (const wrong of ['127.0.0.1:8000', 'ftp://127.0.0.1', 'http://127.0.0.1/?a']) {
       expect((await runExecutable(['replay', 'list', '--url', wrong])).code).toBe(2);
+    }
+  });
+});
+
+describe('stderr shows where the clock is and who is connected', () => {
+  const BOTH = { exchange: 'polymarket', from: '2026-04-16', to: '2026-04-17', dataTypes: ['trade'], speed: 0.001 };
+  const tardisPath = `/ws-replay-normalized?options=${encodeURIComponent(JSON.stringify(BOTH))}`;
+
+  /** A socket that is open, and a function that closes it. */
+  async function connected(url: string): Promise<() => void> {
+    const socket = new WebSocket(url);
+    await new Promise((resolve) => socket.addEventListener('open', resolve));
+    return () => socket.close();
+  }
+
+  test('a line for each client that comes or goes and each change of a clock, where it is no terminal', async () => {
+    await using replay = await startReplay('--market', SLUG, '--from', BEGUN, '--paused');
+    const [first] = await steer(replay.origin, 'list');
+    const lines: string[] = [];
+    const next = async (line: string) => {
+      lines.push(`${line}\n`);
+      while (replay.stderr().length < lines.join('').length) await Bun.sleep(2);
+      expect(replay.stderr()).toBe(lines.join(''));
+    };
+    const leave = await connected(replay.socket);
+    await next(`client connected (replay ${first!.id}): 1 client, 0 tardis streams`);
+    const leaveTardis = await connected(`${replay.origin.replace('http', 'ws')}${tardisPath}`);
+    await next('tardis stream connected: 1 client, 1 tardis stream');
+    leave();
+    await next(`client left (replay ${first!.id}): 0 clients, 1 tardis stream`);
+    leaveTardis();
+    await next('tardis stream left: 0 clients, 0 tardis streams');
+    await steer(replay.origin, 'speed', '20');
+    await next(`replay ${first!.id}: ${BEGUN} paused, speed 20`);
+    const sought = new Date(START_MS + 42_000).toISOString();
+    await steer(replay.origin, 'seek', sought);
+    await next(`replay ${first!.id}: ${sought} paused, speed 20`);
+    replay.kill('SIGTERM');
+    expect(await replay.exited).toBe(0);
+    await next('stopping: closing the sockets');
+  });
+
+  test('one line that is repainted in place at every width, on a terminal', async () => {
+    let written = '';
+    const decoder = new TextDecoder();
+    const child = Bun.spawn([EXECUTABLE, 'replay', '--data', data, '--port', '0', '--market', SLUG], {
+      env: { ...process.env, TERM: 'xterm' },
+      terminal: {
+        ...{ cols: 100, rows: 20 },
+        data: (_: unknown, bytes: Uint8Array) => {
+          written += decoder.decode(bytes, { stream: true });
+        },
+      },
+    });
+    const painted = () => {
+      const begun = written.split(PAINT_BEGINS).slice(1);
+      return begun.flatMap((text) => (text.includes(PAINT_ENDS) ? text.slice(0, text.indexOf(PAINT_ENDS)) : []));
+    };
+    const shown = async (isSo: (line: string) => boolean) => {
+      while (!isSo(painted().at(-1) ?? '')) await Bun.sleep(5);
+      return painted().at(-1)!;
+    };
+    try {
+      const line = /^\d{4}-\d\d-\d\dT[\d:.]+Z running, speed 1: 0 clients, 0 tardis streams$/;
+      const earlier = await shown((text) => line.test(text));
+      await shown((text) => line.test(text) && text > earlier);
+      const announced = written.slice(0, written.indexOf('\u001b'));
+      const origin = /REST +(http:\S+)/.exec(announced)![1]!;
+      const socket = `${origin.replace('http', 'ws')}/ws/market`;
+      const leave = await connected(socket);
+      await connected(socket);
+      await connected(`${origin.replace('http', 'ws')}${tardisPath}`);
+      await shown((text) => text.endsWith(': 2 clients, 1 tardis stream'));
+      leave();
+      await shown((text) => text.endsWith(': 1 client, 1 tardis stream'));
+      await steer(origin, 'create', '--coin', 'eth');
+      await steer(origin, 'speed', '0.5');
+      await steer(origin, 'pause');
+      const whole = await shown((text) =>
+        text.endsWith(' paused, speed 0.5: 1 client, 1 tardis stream, 1 more replay'),
+      );
+      for (const columns of [60, 30, 10, 1, 100]) {
+        child.terminal?.resize(columns, 20);
+        await shown((text) => text === whole.slice(0, columns - 1));
+      }
+      // Nothing scrolls.
+      expect(written.slice(announced.length)).not.toContain('\n');
+      child.kill('SIGTERM');
+      expect(await child.exited).toBe(0);
+      expect(written.slice(announced.length).split('\n')).toHaveLength(2);
+      expect(written).toEndWith(`${PAINT_ENDS}stopping: closing the sockets\r\n`);
+    } finally {
+      child.kill('SIGKILL');
+      child.terminal?.close();
     }
   });
 });

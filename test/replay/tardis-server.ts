@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { SOCKET_OPTIONS, Sockets } from '../../src/http/replay/socket.ts';
 import { type TardisDeps, tardisController } from '../../src/http/replay/tardis.ts';
+import { Clients } from '../../src/replay/clients.ts';
 import { FairQueue } from '../../src/replay/fair-queue.ts';
 import type { Archive } from '../../src/store/archive.ts';
 
@@ -16,7 +17,7 @@ export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
   const log: string[] = [];
   const sockets = new Sockets(64, (line) => log.push(line));
   const watch = () => () => true;
-  const bounds = { isDraining: () => false, queue: new FairQueue(), sessionDelayMs: 50 };
+  const bounds = { isDraining: () => false, queue: new FairQueue(), clients: new Clients(), sessionDelayMs: 50 };
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
   const logCut = (error: unknown) => log.push(String(error));
   const app = new Elysia({ handler: { standardHostname: false }, websocket: SOCKET_OPTIONS }).use(

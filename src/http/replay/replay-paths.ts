@@ -60,7 +60,7 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .onBeforeHandle(({ caller }) => refuseUnseen(caller, everything()))
     .use(
       tardisController({
-        ...{ archive, sockets, watch, queue: replays.queue },
+        ...{ archive, sockets, watch, queue: replays.queue, clients: replays.clients },
         ...{ clocks, logCut, isDraining },
       }),
     );

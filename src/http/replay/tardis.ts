@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
+import type { Clients } from '../../replay/clients.ts';
 import type { Connection } from '../../replay/connection.ts';
 import type { FairQueue } from '../../replay/fair-queue.ts';
 import { NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
@@ -29,6 +30,7 @@ export interface TardisDeps {
   /** Whether the server is going. */
   readonly isDraining: () => boolean;
   readonly queue: FairQueue;
+  readonly clients: Clients;
   /** Left out: as tardis-machine waits. */
   readonly sessionDelayMs?: number;
 }
@@ -60,6 +62,7 @@ export function tardisController({
   logCut,
   isDraining,
   queue,
+  clients,
   sessionDelayMs = SESSION_DELAY_MS,
 }: TardisDeps) {
   const { database } = archive;
@@ -67,6 +70,7 @@ export function tardisController({
   const monotonicMs = () => clocks().monotonicMs;
   const sessions = new Map<string, TardisSession>();
   let underWay = 0;
+  const join = () => clients.join('tardis stream');
   const opened = ({ assetIds, open, fromMs, speed }: Asked) => {
     const stream = database.read(() => {
       const unknown = assetIds.find((assetId) => archive.markets.findByAsset(assetId) === undefined);
@@ -87,12 +91,14 @@ export function tardisController({
         throw new DomainError('rate-limited', what);
       }
       underWay += 1;
+      const leave = join();
       const leaving = new AbortController();
       const reader = new PacedReader(stream, pace);
       const { lineOf } = asked;
       const chunks = tardisChunks({ database, queue, reader, lineOf, isDraining, signal: leaving.signal });
       const body = pulledBody(chunks, { request, server }, (error) => {
         underWay -= 1;
+        leave();
         leaving.abort();
         if (error !== undefined && !isTheirs(error)) logCut(error, request);
       });
@@ -120,10 +126,14 @@ export function tardisController({
       const session = joined ?? new TardisSession(deps, speed, () => sessions.delete(name));
       sessions.set(name, session);
       const member = session.join(connection, window);
+      const leave = join();
       return {
         received: (text: string) => session.received(member, text),
         drained: () => session.drained(member),
-        closed: () => session.left(member),
+        closed: () => {
+          session.left(member);
+          leave();
+        },
       };
     } catch (error) {
       closeConnection(connection, error, '');
@@ -139,10 +149,14 @@ export function tardisController({
       const { stream, pace } = opened(normalizedReplay(queryOf(request)));
       const pump = new TardisPump({ database, queue, pace, ended }, new Map([[stream, connection]]));
       pump.start();
+      const leave = join();
       return {
         received: (text: string) => void (text === 'PING' && connection.send('PONG')),
         drained: () => pump.drained(stream),
-        closed: () => pump.stop(),
+        closed: () => {
+          pump.stop();
+          leave();
+        },
       };
     } catch (error) {
       ended(error);

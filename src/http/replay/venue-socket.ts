@@ -23,9 +23,11 @@ export function venueSocketController(
       const replay = replayOf(context);
       const session = new VenueSession(replay, connection, monotonicMs, sockets.failed);
       replay.clients += 1;
+      const leave = replays.clients.join('client', replay.id);
       const closed = () => {
         session.closed();
         replay.clients -= 1;
+        leave();
       };
       return { received: (text) => session.received(text), drained: () => session.drained(), closed };
     },
