@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { addSettings } from '../config.ts';
 import { createApp } from '../http/app.ts';
+import { examplePath } from '../http/replay/example-path.ts';
 import { replayOptionsOf, replayResource } from '../http/replay/replay-resource.ts';
 import { Sockets } from '../http/replay/socket.ts';
-import { bookAt } from '../replay/market-state.ts';
 import type { Replay } from '../replay/replay.ts';
 import { Replays } from '../replay/replays.ts';
 import { isLoopback, Listener, mentionProxy, originOf } from './listening.ts';
@@ -122,16 +122,7 @@ ${curl}
   );
 }
 
-/** Asks for the first book that there is to see now, or for the first market; else for what is replayed. */
 function curlLine(replay: Replay, origin: string, needsKey: boolean): string {
   const header = needsKey ? ` -H "Authorization: Bearer $KEY"` : '';
-  const { archive, clock } = replay;
-  const path = archive.database.read(() => {
-    const listed = replay.listedAt(clock.nowMs);
-    const withBook = listed.find((market) => bookAt(archive, market, 'up', clock.nowMs) !== undefined);
-    if (withBook !== undefined) return `/book?token_id=${withBook.clobTokenIds[0]}`;
-    const [market] = listed;
-    return market === undefined ? '/v1/replays' : `/markets/${market.conditionId}`;
-  });
-  return `curl${header} '${origin}${path}'`;
+  return `curl${header} '${origin}${replay.archive.database.read(() => examplePath(replay))}'`;
 }

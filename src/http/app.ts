@@ -19,6 +19,7 @@ import { requestIdOf } from './plugins/request-id.ts';
 import { maskedTarget } from './plugins/secret-mask.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
 import { replayDocument } from './replay/openapi-replay.ts';
+import { replayHome } from './replay/replay-home.ts';
 import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
 import { SOCKET_OPTIONS } from './replay/socket.ts';
 import { pathOf } from './request-target.ts';
@@ -151,7 +152,14 @@ export function createApp(appDeps: AppDeps) {
       if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set, server });
       else rateLimit.chargeAddress({ request, set, server });
     })
-    .use(siteController({ archive, version, isDraining, namesCoins: replay === undefined }))
+    .use(
+      siteController({
+        archive,
+        version,
+        isDraining,
+        ...(replay && { home: replayHome(version, replay.replays, replay.needsKeys) }),
+      }),
+    )
     .use(docsController(replay === undefined ? openApiDocument(version) : replayDocument(version)));
   return app;
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { RawSocket } from '../http/replay/raw-socket.ts';
 import { randomRecording } from '../replay/random-recording.ts';
 import { temporaryDirectory } from '../support/archive.ts';
@@ -265,6 +265,51 @@ describe('a process that replays', () => {
     for (const wrong of ['127.0.0.1:8000', 'ftp://127.0.0.1', 'http://127.0.0.1/?a']) {
       expect((await runExecutable(['replay', 'list', '--url', wrong])).code).toBe(2);
     }
+  });
+});
+
+describe('the commands of the page at /', () => {
+  /** Runs every line that the page of a replay has for a shell, in order. */
+  async function runLines(origin: string, change = (line: string) => line): Promise<string[]> {
+    const page = await (await fetch(origin, { headers: { accept: 'text/html' } })).text();
+    const blocks = [...page.matchAll(/<pre><code>([^<]*)<\/code><\/pre>/g)].map(([, lines]) => lines!);
+    const lines = blocks.flatMap((text) => unescaped(text).split('\n'));
+    for (const line of lines) {
+      await using asked = startChild(['sh', '-c', change(line)], {
+        cwd: directory.path,
+        env: { PATH: `${dirname(EXECUTABLE)}:${process.env.PATH}`, KEY },
+      });
+      expect({ line, code: await asked.exited, stderr: asked.stderr() }).toMatchObject({ line, code: 0 });
+      if (!line.startsWith('curl ')) continue;
+      expect(asked.stdout()).toMatch(/^[[{]/);
+      expect(asked.stdout()).not.toContain('"error"');
+    }
+    return lines;
+  }
+  const unescaped = (html: string) =>
+    [
+      ['&quot;', '"'],
+      ['&#x27;', "'"],
+      ['&lt;', '<'],
+      ['&gt;', '>'],
+      ['&amp;', '&'],
+    ].reduce((text, [entity, character]) => text.replaceAll(entity!, character!), html);
+  let KEY = '';
+
+  test('work as they are printed', async () => {
+    await using replay = await startReplay('--market', SLUG);
+    const lines = await runLines(replay.origin);
+    expect(lines.length).toBeGreaterThan(8);
+    expect(lines[0]).toContain(`/book?token_id=${UP_ASSET}`);
+    expect((await steer(replay.origin, 'list')).map(({ state }) => state)).toEqual(['paused', 'paused']);
+  });
+
+  test('work with a key where one is needed', async () => {
+    KEY = (await runExecutable(['key', 'create', '--tier', 'pro', '--data', data])).stdout.trim();
+    writeFileSync(join(directory.path, 'KEY_FILE'), KEY);
+    await using replay = await startReplay('--host', '0.0.0.0', '--market', SLUG);
+    const lines = await runLines(replay.origin);
+    expect(lines.filter((line) => line.startsWith('curl')).length).toBeGreaterThan(1);
   });
 });
 

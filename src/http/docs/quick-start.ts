@@ -83,6 +83,7 @@ function curlLines(coin: string, origin: string): readonly string[] {
   ];
 }
 
-function shell(lines: readonly string[]): string {
+/** Commands, one a line. */
+export function shell(lines: readonly string[]): string {
   return `<pre><code>${Bun.escapeHTML(lines.join('\n'))}</code></pre>`;
 }

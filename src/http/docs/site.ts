@@ -13,30 +13,16 @@ export interface SiteDeps {
   readonly version: string;
   /** Whether the server is stopping. */
   readonly isDraining: () => boolean;
-  /** Whether `/` names the coins of the archive; a replay may not have reached all of them. */
-  readonly namesCoins: boolean;
+  /** Answers `/`; left out: as a service does. */
+  readonly home?: (request: Request, set: ResponseSettings) => Response;
 }
 
 /** The paths outside /v1 that need no key. */
-export function siteController({ archive, version, isDraining, namesCoins }: SiteDeps) {
+export function siteController({ archive, version, isDraining, home = serviceHome(archive, version) }: SiteDeps) {
   const status = (set: ResponseSettings, state: string, code: number) =>
     respondJson(set, { status: state }, NO_STORE, code);
-  const recorded = (): Recorded | undefined => {
-    if (!namesCoins) return undefined;
-    try {
-      return archive.database.readShared(() => recordedIn(archive));
-    } catch (error) {
-      // The page says the rest while the database cannot answer.
-      if (error instanceof DomainError && error.kind === 'unavailable') return undefined;
-      throw error;
-    }
-  };
   return new Elysia({ name: 'site' })
-    .get(routerPath('home'), ({ request, set }) => {
-      const vary = { vary: 'Accept' };
-      if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version, recorded()), vary);
-      return respond(set, quickStartPage(version, originOf(request), recorded()), { ...plainPageHeaders(), ...vary });
-    })
+    .get(routerPath('home'), ({ request, set }) => home(request, set))
     .get(routerPath('healthz'), ({ set }) => status(set, 'ok', 200))
     .get(routerPath('readyz'), ({ set }) => {
       if (isDraining()) return status(set, 'draining', 503);
@@ -53,19 +39,34 @@ export function siteController({ archive, version, isDraining, namesCoins }: Sit
     });
 }
 
-/** A coin with order books is the example, and the first tier that grants reading them. */
-function recordedIn({ recordedCoins, tiers }: Archive): Recorded {
-  const all = recordedCoins.all();
-  const coin = all.find(({ recordedMarkets }) => recordedMarkets > 0)?.symbol;
-  const granting = (symbol: string) =>
-    tiers
-      .list()
-      .find((tier) => grantsCoin(tier, symbol) && grantsRoute(tier, 'markets') && grantsRoute(tier, 'snapshots'));
-  const tier = coin === undefined ? undefined : granting(coin);
-  return {
-    coins: all.map(({ symbol }) => symbol),
-    example: coin === undefined || tier === undefined ? undefined : { coin, tier: tier.id },
+/** Without its coins while the database cannot answer. */
+function serviceHome(archive: Archive, version: string) {
+  return (request: Request, set: ResponseSettings): Response => {
+    const vary = { vary: 'Accept' };
+    const recorded = recordedIn(archive);
+    if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version, recorded), vary);
+    return respond(set, quickStartPage(version, originOf(request), recorded), { ...plainPageHeaders(), ...vary });
   };
+}
+
+/** A coin with order books is the example, and the first tier that grants reading them. Undefined while the database cannot answer. */
+function recordedIn({ database, recordedCoins, tiers }: Archive): Recorded | undefined {
+  try {
+    return database.readShared(() => {
+      const all = recordedCoins.all();
+      const coin = all.find(({ recordedMarkets }) => recordedMarkets > 0)?.symbol;
+      const granting = (symbol: string) =>
+        tiers
+          .list()
+          .find((tier) => grantsCoin(tier, symbol) && grantsRoute(tier, 'markets') && grantsRoute(tier, 'snapshots'));
+      const tier = coin === undefined ? undefined : granting(coin);
+      const example = coin === undefined || tier === undefined ? undefined : { coin, tier: tier.id };
+      return { coins: all.map(({ symbol }) => symbol), example };
+    });
+  } catch (error) {
+    if (error instanceof DomainError && error.kind === 'unavailable') return undefined;
+    throw error;
+  }
 }
 
 /** What this is, for programs. */

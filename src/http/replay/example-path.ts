@@ -1,0 +1,28 @@
+import { LISTED_AHEAD_MS_MAX } from '../../domain/market-as-of.ts';
+import { bookAt } from '../../replay/market-state.ts';
+import { marketsByStart } from '../../replay/markets-by-start.ts';
+import type { Replay } from '../../replay/replay.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+
+/** The longest window. */
+const WINDOW_MS_MAX = 86_400_000;
+
+/** The markets that are listed at the clock's instant and whose windows have not ended, by start. Needs a view of the archive. */
+export function tradedMarkets(replay: Replay): IteratorObject<StoredMarket> {
+  const { archive, clock, coins } = replay;
+  const { nowMs } = clock;
+  const near = marketsByStart(archive.markets, coins, nowMs - WINDOW_MS_MAX, nowMs + LISTED_AHEAD_MS_MAX);
+  return near.filter((market) => market.endMs > nowMs && replay.hasListed(market, nowMs));
+}
+
+/**
+ * A path that has an answer at the clock's instant: of a book, without books of a market, without markets of the replays. Needs
+ * a view of the archive.
+ */
+export function examplePath(replay: Replay): string {
+  const { archive, clock } = replay;
+  const withBook = tradedMarkets(replay).find((market) => bookAt(archive, market, 'up', clock.nowMs) !== undefined);
+  if (withBook !== undefined) return `/book?token_id=${withBook.clobTokenIds[0]}`;
+  const [market] = tradedMarkets(replay).take(1).toArray();
+  return market === undefined ? '/v1/replays' : `/markets/${market.conditionId}`;
+}

@@ -1,0 +1,173 @@
+import type { Replay } from '../../replay/replay.ts';
+import type { Replays } from '../../replay/replays.ts';
+import { originOf, plainPage, plainPageHeaders } from '../docs/page.ts';
+import { shell } from '../docs/quick-start.ts';
+import { prefersHtml } from '../response/accept.ts';
+import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
+import { examplePath, tradedMarkets } from './example-path.ts';
+import { type ReplayResource, replayResource } from './replay-resource.ts';
+
+/** Markets of a replay that are named; the list of markets has the others. */
+const NAMED_MAX = 8;
+const TARDIS_EXAMPLE_MS = 60_000;
+const DESCRIPTION = 'Recorded order books, replayed as if they were live: nothing later than the clock is sent.';
+
+/** A replay, and names of markets that are traded at its clock. */
+interface ShownReplay extends ReplayResource {
+  readonly traded: readonly string[];
+}
+
+/** Addresses for bots; under /replays/{replay} the first four are those of any replay. */
+function addressesOf(origin: string) {
+  const socket = origin.replace(/^http/, 'ws');
+  return {
+    socket: `${socket}/ws/market`,
+    clob: `${origin}/clob`,
+    gamma: `${origin}/gamma`,
+    api: `${origin}/v1`,
+    replays: `${origin}/v1/replays`,
+    tardis: {
+      replay: `${origin}/replay`,
+      replayNormalized: `${origin}/replay-normalized`,
+      wsReplay: `${socket}/ws-replay`,
+      wsReplayNormalized: `${socket}/ws-replay-normalized`,
+    },
+  };
+}
+
+const LINKS = {
+  docs: '/docs',
+  openapi: '/openapi.json',
+  llms: '/llms.txt',
+  health: '/healthz',
+  ready: '/readyz',
+};
+
+/**
+ * `/` of a process that replays: a page for people, JSON for programs. Where keys are needed it states addresses only: a key is
+ * needed to know what is replayed.
+ */
+export function replayHome(version: string, replays: Replays, needsKeys: boolean) {
+  return (request: Request, set: ResponseSettings): Response => {
+    const origin = originOf(request);
+    const shown = needsKeys ? undefined : replays.list().map((replay) => shownReplay(replays, replay));
+    const headers = { ...NO_STORE, vary: 'Accept' };
+    if (prefersHtml(request.headers.get('accept') ?? '')) {
+      const lines = needsKeys ? keyedLines(origin) : openLines(origin, replays.list()[0]);
+      return respond(set, pageOf(version, origin, shown, lines), { ...plainPageHeaders(), ...headers });
+    }
+    const authentication = needsKeys
+      ? "Every address needs the header 'Authorization: Bearer <API_KEY>' with a key whose tier grants replay."
+      : 'No key is needed on this machine.';
+    const about = { name: 'bookreel replay', version, description: DESCRIPTION, authentication };
+    return respondJson(set, { ...about, replays: shown, addresses: addressesOf(origin), links: LINKS }, headers);
+  };
+}
+
+function shownReplay(replays: Replays, replay: Replay): ShownReplay {
+  const { archive } = replay;
+  const traded = archive.database.readShared(() => tradedMarkets(replay).take(NAMED_MAX).toArray());
+  return { ...replayResource(replays, replay), traded: traded.map(({ slug, conditionId }) => slug ?? conditionId) };
+}
+
+/** Commands to copy, of which each works as it is. */
+interface Lines {
+  readonly ask: readonly string[];
+  readonly steer: readonly string[];
+}
+
+function openLines(origin: string, first: Replay | undefined): Lines {
+  const url = `--url '${origin}'`;
+  const create = `bookreel replay create --speed 10 --paused ${url}`;
+  if (first === undefined) return { ask: [`curl '${origin}/v1/replays'`], steer: [create] };
+  const { id, clock, options, archive } = first;
+  const from = new Date(clock.nowMs).toISOString();
+  const to = new Date(clock.nowMs + TARDIS_EXAMPLE_MS).toISOString();
+  const tardis = JSON.stringify({ exchange: 'polymarket', from, to, dataTypes: ['trade', 'quote_10s'] });
+  const example = archive.database.readShared(() => examplePath(first));
+  return {
+    ask: [
+      `curl '${origin}${example}'`,
+      `curl '${origin}/gamma/markets?limit=1'`,
+      `curl '${origin}/v1/replays'`,
+      `curl -sG '${origin}/replay-normalized' --data-urlencode 'options=${tardis}'`,
+    ],
+    steer: [
+      `bookreel replay pause ${url}`,
+      `bookreel replay seek ${from} ${url}`,
+      `bookreel replay step ${url}`,
+      `bookreel replay speed ${options.speed} ${url}`,
+      `bookreel replay resume ${url}`,
+      create,
+      `curl -X PATCH '${origin}/v1/replays/${id}' -d '{"paused":true}'`,
+    ],
+  };
+}
+
+function keyedLines(origin: string): Lines {
+  const curl = 'curl -H "Authorization: Bearer $KEY"';
+  const options = `--url '${origin}' --key-file KEY_FILE`;
+  return {
+    ask: [`${curl} '${origin}/v1/replays'`, `${curl} '${origin}/gamma/markets?limit=1'`],
+    steer: ['list', 'pause', 'step', 'resume'].map((verb) => `bookreel replay ${verb} ${options}`),
+  };
+}
+
+function pageOf(version: string, origin: string, shown: readonly ShownReplay[] | undefined, lines: Lines): string {
+  const { socket, clob, gamma, api, tardis } = addressesOf(origin);
+  const addresses = [
+    ['Market channel', socket],
+    ['CLOB', clob],
+    ['Gamma', gamma],
+    ['This API, as at the clock', api],
+    [
+      'tardis-machine',
+      `${tardis.replay}, ${tardis.replayNormalized}, ${tardis.wsReplay}, ${tardis.wsReplayNormalized}`,
+    ],
+  ] as const;
+  return plainPage(
+    'bookreel replay',
+    `<h1>bookreel replay</h1>
+<p>Version ${Bun.escapeHTML(version)}. ${DESCRIPTION}</p>
+${shown === undefined ? KEY_NOTE : replaysPart(shown)}
+<h2>Addresses for bots</h2>
+<ul>
+${addresses.map(([name, address]) => `<li>${name}: <code>${Bun.escapeHTML(address)}</code></li>`).join('\n')}
+</ul>
+<p>These are about the first replay. <code>/replays/{replay}</code> before a path selects another one. tardis-machine's paths replay the
+whole archive, with each request's own window.</p>
+
+<h2>Ask</h2>
+${shell(lines.ask)}
+
+<h2>Steer</h2>
+<p>The clock moves for all clients of a replay. When it jumps, they start again with the books of the new instant.</p>
+${shell(lines.steer)}
+
+<h2>Read on</h2>
+<ul>
+<li><a href="${LINKS.docs}">API reference</a>, with requests to try; it needs no network</li>
+<li><a href="${LINKS.openapi}">OpenAPI document</a></li>
+<li><a href="${LINKS.llms}">The same as plain text</a>, for language models</li>
+<li><a href="${LINKS.health}">Liveness</a>, <a href="${LINKS.ready}">readiness</a></li>
+</ul>`,
+  );
+}
+
+const KEY_NOTE = `<h2>Get a key</h2>
+<p>Every request needs a key whose tier grants <code>replay</code>. The operator of this process creates it with
+<code>bookreel key create --tier pro</code>; commands read it from a file.</p>
+${shell(['export KEY=br_live_…'])}`;
+
+function replaysPart(shown: readonly ShownReplay[]): string {
+  if (shown.length === 0) return '<h2>Replays</h2>\n<p>There is no replay: create one.</p>';
+  const items = shown.map(({ id, isFirst, state, now, from, to, speed, coins, markets, clients, traded }) => {
+    const title = `<code>${id}</code>${isFirst ? ', the first one' : ''}`;
+    const clock = `${state === 'running' ? 'runs' : state} at ${now}, speed ${speed}, from ${from} to ${to}`;
+    const names = traded.map((name) => `<code>${Bun.escapeHTML(name)}</code>`).join(', ');
+    const tradedText = names === '' ? 'None of them is traded at the clock.' : `Traded at the clock: ${names}.`;
+    const count = `${markets} ${markets === 1 ? 'market' : 'markets'} of ${Bun.escapeHTML(coins.join(', '))}`;
+    return `<li>${title}: ${count}; ${clock}; ${clients} ${clients === 1 ? 'client' : 'clients'}. ${tradedText}</li>`;
+  });
+  return `<h2>Replays</h2>\n<ul>\n${items.join('\n')}\n</ul>`;
+}
