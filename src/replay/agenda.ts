@@ -1,22 +1,22 @@
 import type { InstantMs } from '../domain/instant.ts';
 
-/** Something that comes up at an instant; of one instant the lower rank comes first. */
+/** An item that is due at an instant; at one instant the lower rank comes first. */
 export interface Upcoming {
   readonly atMs: InstantMs;
   readonly rank: number;
 }
 
-/** Items in the order in which they come up. */
+/** Items in the order in which they are due. */
 export class Agenda<T extends Upcoming> {
-  /** The next one is the last. */
+  /** In reverse order: the next item is the last. */
   #items: T[] = [];
 
-  /** Infinity where nothing is left. */
+  /** Infinity if no item is left. */
   get nextMs(): InstantMs {
     return this.#items.at(-1)?.atMs ?? Infinity;
   }
 
-  /** Walks from the next one on: most new items come up soon. */
+  /** Searches from the next item on, since most new items are due soon. */
   add(item: T): void {
     const items = this.#items;
     let at = items.length;
@@ -24,7 +24,7 @@ export class Agenda<T extends Upcoming> {
     items.splice(at, 0, item);
   }
 
-  /** The next one, which must be there. */
+  /** Removes and returns the next item, which must exist. */
   take(): T {
     return this.#items.pop()!;
   }

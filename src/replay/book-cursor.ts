@@ -7,15 +7,15 @@ import { divisorOf } from '../segment/scale.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import { changedBook, changesBetween, type LevelChange } from '../venue/level-change.ts';
 
-/** A book, and its changes from the one before. */
+/** A book and its changes from the previous one. */
 export interface BookStep {
   readonly after: OrderBook;
   readonly changes: readonly LevelChange[];
 }
 
 /**
- * The books of one series in order, as changes: within a slice the stored edits are the changes, from one slice to the next the
- * two books are compared.
+ * The books of one series in order, as changes. Within a slice the stored edits are the changes; between two slices it compares
+ * the books.
  */
 export class BookCursor {
   readonly #slices: Iterator<SegmentSlice>;
@@ -31,14 +31,14 @@ export class BookCursor {
   }
 
   /**
-   * The next book if it is of this timestamp. `before` is the book before it in the series; undefined when that is not wanted,
-   * or there is none, and the changes are empty then.
+   * The next book if it has this timestamp. `before` is the previous book of the series; if it is undefined, the changes are
+   * empty.
    */
   takeAt(timestampMs: InstantMs, before: OrderBook | undefined): BookStep | undefined {
     if (this.nextMs !== timestampMs) return undefined;
     const reader = this.#reader;
     reader.advance();
-    // The record before a slice may be another one than the last book here: recordings are imported meanwhile.
+    // An import in the meantime may have put another record before this slice.
     const step = reader.index === this.#from ? comparedStep(reader, before) : editedStep(reader, before);
     if (reader.index + 1 < this.#to) this.nextMs = reader.head.timestamps[reader.index + 1]!;
     else this.#enter();
@@ -76,7 +76,7 @@ function editedStep(reader: BookReader, before: OrderBook | undefined): BookStep
   return { after: changedBook(before, gone), changes: gone };
 }
 
-/** The changes that a side's edits are: a level that goes is found in the side before, any other in the present one. */
+/** Turns a side's edits into changes: the previous side has the removed levels, the present one all others. */
 function collect(
   isBid: boolean,
   pricesBefore: readonly number[],

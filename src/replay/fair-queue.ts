@@ -1,14 +1,14 @@
-/** A task works, or sends, for so long before others go on. */
+/** A task works or sends for this long, then others get their turn. */
 export const TASK_MS = 4;
-/** setTimeout takes no more. */
+/** The longest delay that setTimeout takes. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
-/** Long work of many, piece by piece: one piece for each turn of the event loop, so that a request waits for one piece at most. */
+/** Runs the long work of many tasks in pieces, one for each turn of the event loop, so that a request waits for one piece at most. */
 export class FairQueue {
   readonly #waiting = new Set<() => void>();
   #isRunning = false;
 
-  /** Calls `work` once when it is first in line; work that waits keeps its place in the queue. */
+  /** Calls `work` once when it is first in the queue; work that is waiting already keeps its place. */
   add(work: () => void): void {
     this.#waiting.add(work);
     this.#runFirst();
@@ -18,7 +18,7 @@ export class FairQueue {
     this.#waiting.delete(work);
   }
 
-  /** Resolves when the caller is first in line. */
+  /** Resolves when the caller is first in the queue. */
   next(): Promise<void> {
     return new Promise((resolve) => this.add(resolve));
   }
@@ -37,7 +37,7 @@ export class FairQueue {
   }
 }
 
-/** Work that goes through a queue again and again, now or later; of several requests the last one counts. */
+/** Work that enters a queue repeatedly, now or later; of several requests the last one counts. */
 export class QueuedTask {
   readonly #queue: FairQueue;
   readonly #work: () => void;
@@ -53,7 +53,7 @@ export class QueuedTask {
     this.#queue.add(this.#work);
   }
 
-  /** Enters the queue in `waitMs`, rounded up: clocks count whole milliseconds, and half a one early finds nothing due. */
+  /** Enters the queue after `waitMs`, rounded up: clocks count whole milliseconds, and half of one too early nothing is due. */
   runIn(waitMs: number): void {
     this.cancel();
     this.#timer = setTimeout(() => this.#queue.add(this.#work), Math.min(Math.ceil(waitMs), WAIT_MS_MAX));

@@ -11,12 +11,12 @@ import type { Replay } from './replay.ts';
 /** Books with a wider spread are shown at their last trade (docs.polymarket.com, prices and order books). */
 const SHOWN_SPREAD_MAX = 0.1;
 /**
- * The venue takes orders until a market is closed: for most some 20 seconds after the window, for none of those measured more
- * than 316. A market whose closing is not recorded is over by then.
+ * The venue takes orders until it closes a market, for most about 20 seconds after the window, for none of those measured more
+ * than 316 seconds. A market without a recorded close takes orders for this long.
  */
 const ACCEPTING_AFTER_WINDOW_MS = 5 * 60_000;
 
-/** A market that is listed at `nowMs`, as lists have it; its times are moved, see Replay.shiftMs. */
+/** A market that is listed at `nowMs`, as lists have it; its times are shifted, see Replay.shiftMs. */
 export function listedMarket(replay: Replay, market: StoredMarket, nowMs: InstantMs): ListedMarket {
   const known = marketAsOf(market, nowMs);
   const moved = (instantMs: InstantMs) => instantMs + replay.shiftMs;
@@ -31,7 +31,7 @@ export function listedMarket(replay: Replay, market: StoredMarket, nowMs: Instan
   };
 }
 
-/** The object of such a market in a list. Within Database.readShared. */
+/** The object of a market in a list. Call it within Database.readShared. */
 export function listedObject(
   replay: Replay,
   market: StoredMarket,

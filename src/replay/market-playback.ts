@@ -21,7 +21,7 @@ export interface OutcomeChange {
   readonly changes: readonly LevelChange[];
 }
 
-/** Something that is recorded of a market, at `timestampMs`. */
+/** An event in the recording of a market. */
 export type PlaybackEvent = { readonly timestampMs: InstantMs } & (
   | { readonly kind: 'books'; readonly up: OutcomeChange | undefined; readonly down: OutcomeChange | undefined }
   | { readonly kind: 'trade'; readonly outcome: Outcome; readonly record: PriceRecord }
@@ -36,11 +36,11 @@ export interface OutcomeState {
 }
 
 /**
- * The recording of one market in order, from one instant on: the events follow from the archive and that instant alone. It
- * holds one segment of each series. Records of one timestamp come in the order of the archive, the nth book of up together
- * with the nth of down.
+ * The recording of one market in order, from one instant on. The events depend on the archive and that instant alone. It holds
+ * one segment of each series. Records of one timestamp come in the order of the archive, the nth book of up together with the
+ * nth of down.
  *
- * An outcome without books of its own by now has those of the other one, mirrored.
+ * An outcome without own books up to an instant has the mirrored books of the other one.
  */
 export class MarketPlayback {
   readonly market: StoredMarket;
@@ -53,7 +53,7 @@ export class MarketPlayback {
   #tickSize: string;
   #nextMs: InstantMs | undefined;
 
-  /** Records up to `atMs`, inclusive, make the state; later ones become events. */
+  /** Records up to `atMs`, inclusive, become the state, later ones events. */
   constructor(archive: Archive, ticks: TickSizes, market: StoredMarket, atMs: InstantMs) {
     this.#ticks = ticks;
     this.market = market;
@@ -80,12 +80,12 @@ export class MarketPlayback {
     return this.#state[outcome];
   }
 
-  /** When the next event is; undefined after the last one. */
+  /** The time of the next event; undefined after the last one. */
   get nextMs(): InstantMs | undefined {
     return this.#nextMs;
   }
 
-  /** The next event, which must be there; the state is the one after it then. */
+  /** Returns the next event, which must exist, and applies it to the state. */
   next(): PlaybackEvent {
     const timestampMs = this.#nextMs!;
     const event = this.#take(timestampMs);
@@ -106,7 +106,7 @@ export class MarketPlayback {
     return earliestMs === Infinity ? undefined : earliestMs;
   }
 
-  /** Of events of one timestamp: ticks come before the books that need them, trades after them, a gap at the end. */
+  /** At one timestamp ticks come before the books that need them, trades after the books, a gap last. */
   #take(timestampMs: InstantMs): PlaybackEvent {
     const { up, down } = this.#books;
     if (this.#tick?.timestampMs === timestampMs) return this.#takeTick(this.#tick);
@@ -134,13 +134,13 @@ export class MarketPlayback {
     };
   }
 
-  /** The outcome's last book if that was one of its own. */
+  /** The outcome's last book if it was recorded for this outcome. */
   #own(outcome: Outcome): OrderBook | undefined {
     const { known } = this.#state[outcome];
     return known?.isOwn === true ? known.book : undefined;
   }
 
-  /** Brings an outcome's book up to date; undefined where no record bears on it. */
+  /** Brings an outcome's book up to date; undefined if no record changes it. */
   #change(
     outcome: Outcome,
     own: BookStep | undefined,
@@ -160,7 +160,7 @@ export class MarketPlayback {
     const { price, timestampMs } = record;
     const other = this.#state[otherOutcome(outcome)];
     this.#state[outcome].lastTrade = { price, timestampMs, isOwn: true };
-    // Of two trades of one time an outcome has its own.
+    // Of two trades at one time an outcome's own one counts.
     if (other.lastTrade?.isOwn !== true || other.lastTrade.timestampMs !== timestampMs) {
       other.lastTrade = { price: complement(price), timestampMs, isOwn: false };
     }
@@ -172,13 +172,13 @@ function byOutcome<T>(make: (outcome: Outcome) => T): Record<Outcome, T> {
   return { up: make('up'), down: make('down') };
 }
 
-/** A recorded book takes the place of a mirrored one as any later one would. */
+/** A recorded book replaces a mirrored one as any later book does. */
 function ownStep(known: KnownBook | undefined, own: BookStep): BookStep {
   if (known === undefined || known.isOwn) return own;
   return { after: own.after, changes: changesBetween(known.book, own.after) };
 }
 
-/** The other outcome's step, mirrored; undefined for an outcome with books of its own. */
+/** The other outcome's step, mirrored; undefined for an outcome with own books. */
 function mirroredStep(known: KnownBook | undefined, other: BookStep | undefined): BookStep | undefined {
   if (other === undefined || known?.isOwn === true) return undefined;
   if (known === undefined) return { after: mirrorOf(other.after), changes: [] };
@@ -186,7 +186,7 @@ function mirroredStep(known: KnownBook | undefined, other: BookStep | undefined)
   return { after: changedBook(known.book, changes), changes };
 }
 
-/** Gaps that began earlier do not count: a client that comes now was not connected. */
+/** Earlier gaps do not count: a client that connects now was not connected then. */
 function* gapsBeginningAfter({ gaps }: Archive, market: StoredMarket, atMs: InstantMs): Generator<Gap> {
   for (const gap of gaps.within(market.key, atMs + 1, INSTANT_MAX_MS)) if (gap.fromMs > atMs) yield gap;
 }
@@ -206,7 +206,7 @@ class Lookahead<T> {
     this.next = this.#items.next().value;
   }
 
-  /** The next item, which must be there. */
+  /** Removes and returns the next item, which must exist. */
   take(): T {
     const taken = this.next!;
     this.next = this.#items.next().value;

@@ -6,26 +6,26 @@ import { BookReader, bookOf } from '../segment/book-decoder.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 
-/** A book that was the latest at some instant. */
+/** The latest book at an instant. */
 export interface KnownBook {
   readonly book: OrderBook;
-  /** Of the record that it comes from. */
+  /** The time of its record. */
   readonly timestampMs: InstantMs;
-  /** Whether it was recorded of this outcome; else it is made from the other one's. */
+  /** Whether it was recorded for this outcome; otherwise it is the other outcome's book, mirrored. */
   readonly isOwn: boolean;
 }
 
-/** The price of the last trade of an outcome: one of the other outcome counts as one at the complement of its price. */
+/** The price of the last trade of an outcome. A trade of the other outcome counts at the complement of its price. */
 export interface LastTrade {
   readonly price: number;
   readonly timestampMs: InstantMs;
-  /** Whether it was recorded of this outcome. */
+  /** Whether it was recorded for this outcome. */
   readonly isOwn: boolean;
 }
 
 /**
- * The latest book of an outcome at an instant: its own, or the mirror of the other outcome's where nothing of its own had been
- * recorded by then (up and down are one book at the venue). Undefined before the first one of either.
+ * The latest book of an outcome at an instant: its own one, or before its first one the other outcome's, mirrored (up and down
+ * are one book at the venue). Undefined before the first book of either.
  */
 export function bookAt(
   { snapshots }: Pick<Archive, 'snapshots'>,
@@ -47,7 +47,7 @@ function latest(snapshots: Archive['snapshots'], market: StoredMarket, outcome: 
   return { book: bookOf(reader), timestampMs: found.head.timestamps[found.index]! };
 }
 
-/** The last trade of either outcome by an instant; of two of one time its own. */
+/** The last trade of either outcome up to an instant; at one time the outcome's own trade. */
 export function lastTradeAt(
   { prices }: Pick<Archive, 'prices'>,
   market: StoredMarket,

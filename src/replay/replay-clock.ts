@@ -1,16 +1,16 @@
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 
-/** Virtual milliseconds for each real one, or as fast as the slowest follower. */
+/** Replayed milliseconds for each real one, or as fast as the slowest follower. */
 export type Speed = number | 'max';
 
 export const SPEED_MIN = 0.1;
 export const SPEED_MAX = 1000;
 
-/** A clock at the end of its span has ended. */
+/** At the end of its span a clock has ended. */
 export type ClockState = 'running' | 'paused' | 'ended';
 
-/** After a jump everything that was read ahead is void; a change of pace only changes when it is due. */
+/** A jump invalidates everything that was read ahead; a change of pace only changes when it is due. */
 export type ClockChange = 'jump' | 'pace';
 
 /** The range of a clock, both ends inclusive. */
@@ -19,9 +19,9 @@ export interface Span {
   readonly toMs: InstantMs;
 }
 
-/** A reader of the recording, in order, which thereby moves a clock whose speed is 'max'. */
+/** A reader of the recording; its progress moves a clock with the speed 'max'. */
 export interface Follower {
-  /** Everything up to `instantMs` has been taken. */
+  /** States that it has read everything up to `instantMs`. */
   reached(instantMs: InstantMs): void;
   leave(): void;
 }
@@ -33,9 +33,9 @@ function checkedSpeed(speed: Speed): Speed {
 }
 
 /**
- * The one clock of a replay: nothing later than its instant has happened yet. It starts at the beginning of its span,
- * paused, never leaves the span, and without a jump never goes back. With a number as its speed it is driven by
- * `monotonicMs`; with 'max' it is where the slowest of its followers is, and waits while it has none.
+ * The one clock of a replay: nothing after its instant has happened yet. It starts paused at the beginning of its span, never
+ * leaves the span, and only goes back by a jump. At a number as its speed it follows `monotonicMs`; at 'max' it follows its
+ * slowest follower, and waits while it has none.
  */
 export class ReplayClock {
   readonly span: Span;
@@ -44,7 +44,7 @@ export class ReplayClock {
   readonly #positions = new Map<Follower, InstantMs>();
   #speed: Speed;
   #isPaused = true;
-  /** The instant when the clock was last set, and the monotonic clock then. */
+  /** The instant at the last change, and the monotonic clock at that time. */
   #anchorMs: number;
   #anchoredAtMs: number;
 
@@ -75,12 +75,12 @@ export class ReplayClock {
     return Math.floor(this.#exactMs());
   }
 
-  /** Events up to here may be sent: to the clock's instant; with the speed 'max', which waits for its followers, to the end. */
+  /** Events up to here may be sent: the clock's instant; at 'max', which waits for its followers, the end. */
   get dueMs(): InstantMs {
     return this.#speed === 'max' && !this.#isPaused ? this.span.toMs : this.nowMs;
   }
 
-  /** Real milliseconds until the clock is at `instantMs`; undefined while it is paused, at 'max', or its end is earlier. */
+  /** Real milliseconds until the clock is at `instantMs`; undefined while it is paused, at 'max', or if it ends earlier. */
   realMsUntil(instantMs: InstantMs): number | undefined {
     if (this.#isPaused || this.#speed === 'max' || instantMs > this.span.toMs) return undefined;
     return Math.max(0, (instantMs - this.#exactMs()) / this.#speed);
@@ -98,36 +98,36 @@ export class ReplayClock {
     this.#set('pace', { speed: checkedSpeed(speed) });
   }
 
-  /** Goes to an instant of the span, forwards or backwards: what followers have no longer holds. */
+  /** Jumps to an instant of the span, forwards or backwards. Throws 'invalid-parameter' for any other instant. */
   seek(instantMs: InstantMs): void {
     const { fromMs, toMs } = this.span;
     if (instantMs < fromMs || instantMs > toMs) {
-      throw new DomainError('invalid-parameter', 'the instant lies outside of the replay');
+      throw new DomainError('invalid-parameter', 'the instant is outside the replay');
     }
     for (const follower of this.#positions.keys()) this.#positions.set(follower, instantMs);
     this.#set('jump', { instantMs });
   }
 
-  /** Goes forwards to an instant, as if time had passed, and stays there: a single step. */
+  /** Goes forwards to an instant, as if time had passed, and pauses there: a single step. */
   stepTo(instantMs: InstantMs): void {
     const reachedMs = Math.min(Math.max(instantMs, this.#exactMs()), this.span.toMs);
     this.#set('pace', { instantMs: reachedMs, isPaused: true });
   }
 
-  /** Calls back after every change; returns what ends that. */
+  /** Calls back after every change; returns a function that ends that. */
   onChange(listener: (change: ClockChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Follows from `positionMs` on. */
+  /** Adds a follower at `positionMs`. */
   follow(positionMs: InstantMs): Follower {
     const follower: Follower = {
       reached: (instantMs) => {
         if (this.#positions.has(follower)) this.#positions.set(follower, instantMs);
       },
       leave: () => {
-        // The clock must not jump to where a faster one is, nor back.
+        // The clock must not jump ahead to the position of a faster follower, nor back.
         this.#anchorHere();
         this.#positions.delete(follower);
       },
@@ -154,7 +154,7 @@ export class ReplayClock {
     this.#anchoredAtMs = this.#monotonicMs();
   }
 
-  /** What is not given stays as it is. */
+  /** Changes the given fields only. */
   #set(change: ClockChange, to: { instantMs?: InstantMs; isPaused?: boolean; speed?: Speed }): void {
     this.#anchorMs = to.instantMs ?? this.#exactMs();
     this.#anchoredAtMs = this.#monotonicMs();

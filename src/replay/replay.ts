@@ -13,7 +13,7 @@ import { compareStarts, marketsByStart } from './markets-by-start.ts';
 import { ReplayClock, type Span, type Speed } from './replay-clock.ts';
 import { TickSizes } from './tick-sizes.ts';
 
-/** Which markets a replay has; an empty list does not restrict. */
+/** The markets of a replay; an empty list means all. */
 interface ReplaySelection {
   /** conditionIds or slugs. */
   readonly names: readonly string[];
@@ -21,7 +21,7 @@ interface ReplaySelection {
   readonly timeframes: readonly Timeframe[];
 }
 
-/** Whether a gap of the recording ends the connections that get its market. */
+/** Whether a gap in the recording closes the connections that are subscribed to its market. */
 export const GAP_MODES = ['disconnect', 'ignore'] as const;
 export type GapMode = (typeof GAP_MODES)[number];
 
@@ -33,7 +33,7 @@ export interface ReplayOptions {
   readonly toMs: InstantMs | undefined;
   readonly speed: Speed;
   readonly gaps: GapMode;
-  /** Whether timestamps are moved so that the clock's instant is the present when the replay starts, or jumps. */
+  /** Whether timestamps are shifted so that the clock's instant is the present when the replay starts or jumps. */
   readonly rebase: boolean;
 }
 
@@ -42,26 +42,26 @@ export interface ReplayClocks {
   readonly wallMs: () => number;
 }
 
-/** Of a market: since when it is listed, its first and its last record; none where `firstMs` is Infinity. */
+/** When a market was listed, and its first and last records; without records `firstMs` is Infinity. */
 interface MarketTimes {
   readonly listedMs: InstantMs;
   readonly firstMs: InstantMs;
   readonly lastMs: InstantMs;
 }
 
-/** Sent to all that want custom features: a market was listed, or how it ended. */
+/** Sent to clients with custom features: a market was listed or resolved. */
 export interface Announcement {
   readonly kind: 'listed' | 'resolved';
   readonly timestampMs: InstantMs;
   readonly marketKey: number;
 }
 
-/** A market matters for a day after its window, and is not listed longer than a week before it. */
+/** A market has records for up to a day after its window, and is listed up to a week before it. */
 const AFTER_WINDOW_MS = 86_400_000;
 const BEFORE_WINDOW_MS = 7 * 86_400_000;
 const ID_BYTES = 6;
 
-/** One replay: a selection of markets, the clock that drives all of it, and the announcements to its clients. */
+/** A selection of markets, the clock that drives them, and the announcements to its clients. */
 export class Replay {
   readonly id = randomBytes(ID_BYTES).toString('hex');
   readonly archive: Archive;
@@ -69,19 +69,19 @@ export class Replay {
   readonly clock: ReplayClock;
   readonly ticks: TickSizes;
   readonly prices = new PriceTexts();
-  /** In which its clients are sent what is due. */
+  /** Gives each of its clients a turn to be sent events. */
   readonly queue: FairQueue;
-  /** Of its markets, each once. */
+  /** The coins of its markets, each once. */
   readonly coins: readonly string[];
-  /** By the start of their windows. */
+  /** By market key, in the order of their windows' starts. */
   readonly #markets = new Map<number, MarketTimes>();
   readonly #announcements: Announcement[] = [];
   readonly #stopListeners = new Set<() => void>();
-  /** How many connections follow it. */
+  /** The number of sockets that are connected to it. */
   clients = 0;
   #shiftMs: number;
 
-  /** Paused at its beginning. Throws 'not-found' when the selection has no market, 'invalid-parameter' as the clock does. */
+  /** It is paused at its beginning. Throws 'not-found' if the selection has no market, and 'invalid-parameter' as the clock does. */
   constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks, queue = new FairQueue()) {
     this.archive = archive;
     this.options = options;
@@ -91,7 +91,7 @@ export class Replay {
     if (markets.length === 0) {
       throw new DomainError(
         'not-found',
-        'no recorded market is selected: name markets that are here, or coins with markets in that time',
+        'no recorded market is selected: name recorded markets, or coins with markets in that time',
       );
     }
     this.coins = [...new Set(markets.map(({ symbol }) => symbol))].sort();
@@ -124,19 +124,19 @@ export class Replay {
     return this.#markets.size;
   }
 
-  /** A market of this replay that is listed at `instantMs`, and which of its outcomes the asset is. */
+  /** The market and outcome of an asset; undefined if this replay has no such market listed at `instantMs`. */
   findByAsset(assetId: string, instantMs: InstantMs): { market: StoredMarket; outcome: Outcome } | undefined {
     const market = this.archive.markets.findByAsset(assetId);
     if (market === undefined || !this.hasListed(market, instantMs)) return undefined;
     return { market, outcome: market.clobTokenIds[0] === assetId ? 'up' : 'down' };
   }
 
-  /** Whether it is a market of this replay that is listed at `instantMs`. */
+  /** Whether this replay has the market, and it is listed at `instantMs`. */
   hasListed(market: Pick<StoredMarket, 'key'>, instantMs: InstantMs): boolean {
     return this.listedMsOf(market) <= instantMs;
   }
 
-  /** Since when a market of this replay is listed, at the latest since its first record. Infinity for any other market. */
+  /** When a market of this replay was listed, its first record at the latest. Infinity for any other market. */
   listedMsOf({ key }: Pick<StoredMarket, 'key'>): InstantMs {
     return this.#markets.get(key)?.listedMs ?? Infinity;
   }
@@ -147,13 +147,13 @@ export class Replay {
     return listed.map(([key]) => this.archive.markets.byKey(key));
   }
 
-  /** The announcements after `afterMs` until `untilMs`, inclusive, in order. */
+  /** The announcements after `afterMs` up to `untilMs`, inclusive, in order. */
   announcements(afterMs: InstantMs, untilMs: InstantMs): readonly Announcement[] {
     const all = this.#announcements;
     return all.slice(firstAfter(all, afterMs), firstAfter(all, untilMs));
   }
 
-  /** When the first announcement after `afterMs` is. */
+  /** The time of the first announcement after `afterMs`. */
   nextAnnouncementMs(afterMs: InstantMs): InstantMs | undefined {
     return this.#announcements[firstAfter(this.#announcements, afterMs)]?.timestampMs;
   }
@@ -163,24 +163,24 @@ export class Replay {
     return new MarketPlayback(this.archive, this.ticks, market, atMs);
   }
 
-  /** Calls back when the replay is stopped; returns what ends that. */
+  /** Calls back when the replay is stopped; returns a function that ends that. */
   onStop(listener: () => void): () => void {
     this.#stopListeners.add(listener);
     return () => this.#stopListeners.delete(listener);
   }
 
-  /** For good: its connections are closed. */
+  /** Closes its connections. It cannot be started again. */
   stop(): void {
     this.clock.pause();
     for (const listener of [...this.#stopListeners]) listener();
   }
 
-  /** Goes to the next event of its markets, or to the end, and stays there; returns the instant. */
+  /** Goes to the next event of its markets, or to the end, and pauses there; returns the instant. */
   step(): InstantMs {
     const { nowMs, span } = this.clock;
     let earliestMs = Math.min(span.toMs, this.nextAnnouncementMs(nowMs) ?? Infinity);
     for (const [key, { firstMs, lastMs }] of this.#markets) {
-      // Most markets are over, or to come.
+      // Most markets have ended, or have not begun.
       if (firstMs >= earliestMs || lastMs <= nowMs) continue;
       earliestMs = Math.min(earliestMs, this.playback(this.archive.markets.byKey(key), nowMs).nextMs ?? Infinity);
     }
@@ -189,7 +189,7 @@ export class Replay {
   }
 }
 
-/** When a market was listed and when it was resolved, as far as that is known. */
+/** A market's listing, and its resolution if that is known. */
 export function announcementsOf({ markets }: Archive, market: StoredMarket): [Announcement, ...Announcement[]] {
   const marketKey = market.key;
   const timestampMs = listedMs(market, markets.firstRecordMs(marketKey));
@@ -218,11 +218,11 @@ function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: Repl
     (timeframes.length === 0 || timeframes.includes(market.timeframe));
   for (const name of names) {
     const named = markets.named(name);
-    // The name is not said back: a key may have been put in its place.
+    // The message does not repeat the name: somebody may have put a key in its place.
     if (named.length === 0)
       throw new DomainError(
         'not-found',
-        'no recorded market has one of the names: give conditionIds or slugs of markets that are here',
+        'no recorded market has one of the names: give conditionIds or slugs of recorded markets',
       );
     for (const market of named) if (isWanted(market)) found.set(market.key, market);
   }

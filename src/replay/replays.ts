@@ -4,12 +4,12 @@ import { Clients } from './clients.ts';
 import { FairQueue } from './fair-queue.ts';
 import { Replay, type ReplayClocks, type ReplayOptions } from './replay.ts';
 
-/** Replays that one process holds. */
+/** Replays that one process may have at once. */
 export const REPLAYS_MAX = 64;
 
-/** The replays of a process, in the order in which they were made. Paths without a replay's id are about the first one. */
+/** The replays of a process, in the order of creation. Paths without a replay's id are about the first one. */
 export class Replays {
-  /** For the clients of them all, and other long work. */
+  /** Shared by the clients of all replays, and other long work. */
   readonly queue = new FairQueue();
   readonly clients = new Clients();
   readonly #archive: Archive;
@@ -22,7 +22,7 @@ export class Replays {
     this.#clocks = clocks;
   }
 
-  /** A new one, paused at its beginning. Throws as Replay does, and 'conflict' when there are too many. */
+  /** Adds a replay, paused at its beginning. Throws as Replay does, and 'conflict' if there are too many. */
   create(options: ReplayOptions): Replay {
     if (this.#replays.size >= REPLAYS_MAX) {
       throw new DomainError('conflict', `there are ${REPLAYS_MAX} replays already: stop one of them first`);
@@ -45,14 +45,14 @@ export class Replays {
     return [...this.#replays.values()];
   }
 
-  /** The one with that id, or without an id the first one. Throws 'not-found'. */
+  /** The replay with this id; without an id the first one. Throws 'not-found'. */
   find(id: string | undefined): Replay {
     const replay = id === undefined ? this.#replays.values().next().value : this.#replays.get(id);
     if (replay === undefined) throw new DomainError('not-found', 'there is no such replay: /v1/replays lists them');
     return replay;
   }
 
-  /** Stops it for good; its connections are closed. */
+  /** Removes a replay and closes its connections. Throws 'not-found'. */
   stop(id: string): void {
     this.find(id).stop();
     this.#replays.delete(id);

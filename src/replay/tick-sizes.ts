@@ -6,27 +6,27 @@ import type { Ladder } from '../segment/ladder.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 
-/** From an instant on a market's prices have so many decimals. */
+/** From this instant on a market has a finer tick. */
 export interface TickChange {
   readonly timestampMs: InstantMs;
   readonly oldTickSize: string;
   readonly newTickSize: string;
 }
 
-/** Of a market's first tick. */
+/** The decimals of a market's first tick. */
 const DECIMALS_AT_FIRST = 2;
-/** The venue's finest tick. */
+/** The decimals of the venue's finest tick. */
 const DECIMALS_MAX = 4;
 const CACHED_MAX = 4096;
 
 /**
- * The ticks of markets, read off their books, since not every format states them: from the first price with three decimals on
- * the tick is 0.001. Finer ticks stay: the past never changes with what comes later. The venue announces a change a little
+ * The ticks of markets, derived from their books, since not every format states them: the tick is 0.001 from the first price
+ * with three decimals on. A finer tick stays, so that later records never change the past. The venue announces a change shortly
  * before the first such price.
  */
 export class TickSizes {
   readonly #snapshots: Archive['snapshots'];
-  /** By market key; `finerSince` has for the third decimal and further ones since when a book has had a price that needs it. */
+  /** By market key; `finerSince` has the time of the first price with a third decimal, then with a fourth. */
   readonly #histories = new Map<number, { readonly revision: number; readonly finerSince: readonly InstantMs[] }>();
 
   constructor({ snapshots }: Pick<Archive, 'snapshots'>) {
@@ -57,7 +57,7 @@ export class TickSizes {
     return finerSince;
   }
 
-  /** Of segments without finer prices, as their headers have it, the books are not read. */
+  /** Skips segments whose headers state no finer prices. */
   #read(market: StoredMarket): InstantMs[] {
     const since = new Array<InstantMs>(DECIMALS_MAX - DECIMALS_AT_FIRST).fill(Infinity);
     const reader = new BookReader();

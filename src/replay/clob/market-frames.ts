@@ -15,9 +15,9 @@ type BooksEvent = Extract<PlaybackEvent, { kind: 'books' }>;
 type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
 
 /**
- * The messages of the venue's market channel about one market, made of the events of its playback, in the venue's words and key
- * order (docs.polymarket.com, market channel): one `price_change` a level, with the entries of both outcomes; `book` after a
- * trade. `shiftMs` is added to every timestamp, and thereby hashed.
+ * The messages of the venue's market channel about one market, made of the events of its playback, with the venue's field names
+ * and order (docs.polymarket.com, market channel): one `price_change` a level, with the entries of both outcomes; `book` after a
+ * trade. Every timestamp has `shiftMs` added, before it is hashed.
  */
 export class MarketFrames {
   readonly playback: MarketPlayback;
@@ -38,14 +38,14 @@ export class MarketFrames {
     this.#books = { up: bookOf('up'), down: bookOf('down') };
   }
 
-  /** The book that a subscription begins with; undefined before the first one. */
+  /** The first message of a subscription, a book; undefined before the first book. */
   opening(outcome: Outcome): string | undefined {
     return this.playback.state(outcome).known === undefined
       ? undefined
       : this.#books[outcome].opening(this.#context(outcome));
   }
 
-  /** The messages that follow from the last event of the playback; with `custom` also `best_bid_ask`. */
+  /** The messages about the last event of the playback; with `custom` also `best_bid_ask`. */
   framesOf(event: PlaybackEvent, listening: Listening, custom: boolean): string[] {
     switch (event.kind) {
       case 'books':
@@ -84,11 +84,11 @@ export class MarketFrames {
     return frames;
   }
 
-  /** What follows the changes of one outcome: the whole book when it is the first one, new best prices. */
+  /** Adds the messages after the changes of one outcome: its first book, or its new best prices. */
   #pushFollowing(outcome: Outcome, event: BooksEvent, custom: boolean, frames: string[]): void {
     const change = event[outcome];
     if (change === undefined) return;
-    // Clients have no book yet that the changes could be applied to.
+    // Clients have no book yet to apply changes to.
     if (change.before === undefined) frames.push(this.#books[outcome].opening(this.#context(outcome)));
     else if (custom && isNewTop(change.before, change.after)) {
       const timestampMs = event.timestampMs + this.#shiftMs;
@@ -129,7 +129,7 @@ export class MarketFrames {
   }
 }
 
-/** The entries of one outcome in the messages of one moment: of each change price, size and side, the rest once. */
+/** The entries of one outcome in the messages of one event: price, size and side for each change, and the common rest once. */
 interface Entries {
   readonly changes: readonly LevelChange[];
   readonly texts: readonly string[];
@@ -144,8 +144,8 @@ function entryOf({ head, texts, tail }: Entries, index: number): string {
 }
 
 /**
- * Calls `use` for each message of one moment, with the indexes of the changes that it has, -1 for none: those of up in their
- * order, each with its mirror among those of down, then what is left of down.
+ * Calls `use` for each message of one event, with the indexes of its changes, -1 for none: the changes of up in order, each with
+ * its mirror among those of down, then the others of down.
  */
 export function pairChanges(
   up: readonly LevelChange[],
@@ -154,7 +154,7 @@ export function pairChanges(
   use: (upIndex: number, downIndex: number) => void,
 ): void {
   const isTaken = new Uint8Array(down.length);
-  // Nearly always both outcomes have their changes in the same order.
+  // Both outcomes nearly always have their changes in the same order.
   let first = 0;
   for (let i = 0; i < up.length; i += 1) {
     const { isBid, price, size } = up[i]!;

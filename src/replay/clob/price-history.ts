@@ -8,24 +8,24 @@ import type { StoredMarket } from '../../store/markets.ts';
 import type { OutcomePrice } from '../../store/prices.ts';
 import type { Replay } from '../replay.ts';
 
-/** A range of an asset's prices, both ends inclusive, and their distance. */
+/** A range of time, both ends inclusive, and the time between two points. */
 export interface HistoryWindow {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
   readonly stepMs: number;
 }
 
-/** A point as the venue has it: Unix seconds, and the price. */
+/** A point in the venue's form: Unix seconds, and the price. */
 export interface HistoryPoint {
   readonly t: number;
   readonly p: number;
 }
 
 /**
- * The answer of the venue's `/prices-history`: midpoints, carried on where nothing changed. Points are at the multiples of the
- * step within the window (times as they were recorded), each the last midpoint before it; the last point is the midpoint in
- * force at the end: the end of the window, the clock's instant, or the resolution, whichever is first. None are before the
- * first midpoint. Of recorded midpoints, else of derived ones, else of the other outcome's. Within Database.readShared.
+ * The answer of the venue's `/prices-history`. Points are at the multiples of the step within the window (in recorded time), each
+ * with the last midpoint before it, from the first midpoint on. The last point is the midpoint at the end: the end of the window,
+ * the clock's instant, or the resolution, whichever is first. It uses recorded midpoints, else derived ones, else those of the
+ * other outcome. Call it within Database.readShared.
  */
 export function priceHistory(
   replay: Replay,
@@ -48,7 +48,7 @@ export function priceHistory(
   for (let instantMs = Math.ceil(fromMs / stepMs) * stepMs; instantMs < endMs; instantMs += stepMs) {
     for (; next < records.length && records[next]!.timestampMs < instantMs; next += 1) price = records[next]!.price;
     if (price === undefined && next < records.length) {
-      // No points before the first midpoint: straight to it.
+      // Skips to the first midpoint: there are no points before it.
       instantMs = Math.floor(records[next]!.timestampMs / stepMs) * stepMs;
       continue;
     }
@@ -60,7 +60,7 @@ export function priceHistory(
   return points;
 }
 
-/** The midpoints of an outcome, or where it has none by now of the other one, as its own. */
+/** The midpoints of an outcome; if it has none up to `nowMs`, the complements of the other one's. */
 function* mids(
   { prices }: Pick<Archive, 'prices'>,
   market: StoredMarket,

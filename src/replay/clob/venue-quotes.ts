@@ -8,7 +8,7 @@ import { BookWriter } from '../../venue/book-writer.ts';
 import { bookAt, type KnownBook, lastTradeAt } from '../market-state.ts';
 import type { Replay } from '../replay.ts';
 
-/** An asset that is traded at an instant, with its book then. */
+/** An asset that is traded at an instant, with its book at that time. */
 interface TradedAsset {
   readonly market: StoredMarket;
   readonly outcome: Outcome;
@@ -18,7 +18,7 @@ interface TradedAsset {
 /** A side of the book: the buyers' or the sellers'. */
 export type BookSide = 'BUY' | 'SELL';
 
-/** A trade as the venue has it; fields that were not recorded are undefined. */
+/** A trade in the venue's form; fields that were not recorded are undefined. */
 export interface QuotedTrade {
   readonly price: string;
   /** The taker's. */
@@ -27,15 +27,14 @@ export interface QuotedTrade {
 }
 
 /**
- * The answers of the venue's REST interface about assets (docs.polymarket.com, market data of the CLOB), at one instant of a
- * replay and from nothing later. Figures are decimals as text, exact. Undefined: there is no order book, because the asset
- * belongs to no market of the replay that is listed by then, no book of it had been recorded by then, or it was resolved.
- * Within Database.readShared.
+ * The answers of the venue's REST interface about assets (docs.polymarket.com, market data of the CLOB) at one instant of a
+ * replay, from nothing later. Figures are exact decimals as text. Undefined means that there is no order book: the replay has no
+ * such market listed yet, no book was recorded yet, or the market is resolved. Call them within Database.readShared.
  */
 export class VenueQuotes {
   readonly #replay: Replay;
   readonly #nowMs: InstantMs;
-  /** Of earlier questions: batches name an asset again and again. */
+  /** The results of earlier look-ups: batches may name an asset many times. */
   readonly #traded = new Map<string, TradedAsset | undefined>();
 
   constructor(replay: Replay, nowMs: InstantMs) {
@@ -43,7 +42,7 @@ export class VenueQuotes {
     this.#nowMs = nowMs;
   }
 
-  /** The answer of `/book`, with a hash that is valid over its content. */
+  /** The answer of `/book`, with a valid hash of its content. */
   book(assetId: string): string | undefined {
     const asset = this.#find(assetId);
     if (asset === undefined) return undefined;
@@ -62,19 +61,19 @@ export class VenueQuotes {
     return best && decimalText(midpointOf(best));
   }
 
-  /** The best bid for BUY, the best ask for SELL: the side of the book, not of its taker. */
+  /** The best bid for BUY, the best ask for SELL: the side of the book, not of the taker. */
   price(assetId: string, side: BookSide): string | undefined {
     const best = this.#best(assetId);
     return best && decimalText(side === 'BUY' ? best.bid : best.ask);
   }
 
-  /** Negative where the book is crossed. */
+  /** Negative if the book is crossed. */
   spread(assetId: string): string | undefined {
     const best = this.#best(assetId);
     return best && spreadText(best);
   }
 
-  /** Also of a resolved market; undefined before the first trade. A trade of the other outcome counts with the other side. */
+  /** Also for a resolved market; undefined before the first trade. A trade of the other outcome counts with the opposite side. */
   lastTrade(assetId: string): QuotedTrade | undefined {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
     if (found === undefined) return undefined;
@@ -88,7 +87,7 @@ export class VenueQuotes {
     return { price: decimalText(price), side: side && ((side === 'buy') === isOwn ? 'BUY' : 'SELL'), feeRateBps };
   }
 
-  /** Also of a resolved market, and before its first book. */
+  /** Also for a resolved market, and before its first book. */
   tickSize(assetId: string): string | undefined {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
     return found && this.#replay.ticks.at(found.market, this.#nowMs);

@@ -10,7 +10,7 @@ import type { Replay } from '../replay.ts';
 import type { Follower } from '../replay-clock.ts';
 import { MarketFrames } from './market-frames.ts';
 
-/** A market and its wanted outcomes; `atMs` is when its next event is, Infinity after the last one. */
+/** A market and its subscribed outcomes; `atMs` is the time of its next event, Infinity after the last one. */
 interface Subscription extends Upcoming {
   readonly market: StoredMarket;
   atMs: InstantMs;
@@ -18,17 +18,17 @@ interface Subscription extends Upcoming {
   readonly listening: Record<Outcome, boolean>;
 }
 
-/** Events between two looks at the time. */
+/** Events between two readings of the real clock. */
 const EVENTS_PER_LOOK = 32;
-/** Service restart (the registry of RFC 6455 codes): connect again. */
+/** Service restart (the registry of RFC 6455's codes): clients connect again. */
 const CLOSED_BY_GAP = 1012;
 const GOING_AWAY = 1001;
 const INTERNAL_ERROR = 1011;
 
 /**
- * One client of the venue's market channel on a replay: its subscriptions begin with the books at the clock's instant, and go
- * on as the clock does. A client that does not keep up gets less and later; others do not notice. When the clock jumps,
- * everything begins anew with the books of the new instant.
+ * One client of the venue's market channel on a replay. Its subscriptions begin with the books at the clock's instant and follow
+ * the clock. A client that does not keep up gets events later, without an effect on others. When the clock jumps, all
+ * subscriptions start again with the books of the new instant.
  */
 export class VenueSession {
   readonly #replay: Replay;
@@ -52,7 +52,7 @@ export class VenueSession {
   /** The rank of the last subscription. */
   #rank = 0;
 
-  /** `failed` gets errors of work that was not called from outside; the connection is closed then. */
+  /** Work that a timer or the clock started reports its errors to `failed`, and closes the connection. */
   constructor(
     replay: Replay,
     connection: Connection,
@@ -69,8 +69,8 @@ export class VenueSession {
     this.#task = new QueuedTask(replay.queue, () => this.#guarded(() => this.#pump()));
     this.#stopListening = [
       replay.clock.onChange((change) => {
-        // A rebased replay is moved once more when it starts.
-        if (change === 'jump' || replay.shiftMs !== this.#shiftMs) this.#guarded(() => this.#beginAnew());
+        // A rebased replay is shifted once more when it starts.
+        if (change === 'jump' || replay.shiftMs !== this.#shiftMs) this.#guarded(() => this.#restart());
         else this.#schedule();
       }),
       replay.onStop(() => this.#close(GOING_AWAY, 'the replay was stopped')),
@@ -86,7 +86,7 @@ export class VenueSession {
     else this.#subscribe(request);
   }
 
-  /** The client takes more. */
+  /** The client has read everything that waited. */
   drained(): void {
     this.#isBlocked = false;
     this.#schedule();
@@ -100,7 +100,7 @@ export class VenueSession {
   }
 
   #subscribe({ assetIds, initialDump, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): void {
-    // Events that are due by now go to the subscriptions until now.
+    // Events that are due go to the earlier subscriptions only.
     this.#pump();
     if (this.#isClosed) return;
     if (custom && !this.#custom) this.#announcedMs = this.#positionMs;
@@ -110,7 +110,7 @@ export class VenueSession {
     const opened: [Subscription, Outcome][] = [];
     for (const assetId of assetIds) {
       if (this.#subscribedAssets() >= SUBSCRIBED_MAX) break;
-      // A market that is not listed yet has no messages until it is.
+      // A market that is not listed yet has no messages until its listing.
       const found = this.#replay.findByAsset(assetId, INSTANT_MAX_MS);
       if (found === undefined) continue;
       const subscription = this.#subscriptions.get(found.market.key) ?? this.#open(found.market);
@@ -137,7 +137,7 @@ export class VenueSession {
     this.#followOrLeave();
   }
 
-  /** A follower without subscriptions is up to date at once, and would take a clock that waits for followers to its end. */
+  /** A follower without subscriptions is up to date at once: it would move a clock with the speed 'max' to its end. */
   #followOrLeave(): void {
     if (this.#custom || this.#subscriptions.size > 0) {
       this.#follower ??= this.#replay.clock.follow(this.#positionMs);
@@ -168,13 +168,13 @@ export class VenueSession {
     return subscription;
   }
 
-  /** The books that begin a subscription: one message, an array. */
+  /** Sends the books that subscriptions begin with: one message, an array. */
   #sendOpenings(opened: readonly (readonly [Subscription, Outcome])[]): void {
     const books = opened.flatMap(([{ frames }, outcome]) => frames.opening(outcome) ?? []);
     if (books.length > 0) this.#send(`[${books.join(',')}]`);
   }
 
-  #beginAnew(): void {
+  #restart(): void {
     this.#task.cancel();
     this.#shiftMs = this.#replay.shiftMs;
     if (this.#follower === undefined) return;
@@ -196,7 +196,7 @@ export class VenueSession {
     else this.#task.run();
   }
 
-  /** Sends events that are due, as long as a task may work, and schedules the rest. */
+  /** Sends due events for at most TASK_MS, and schedules the rest. */
   #pump(): void {
     this.#task.cancel();
     if (this.#isClosed || this.#isBlocked || this.#follower === undefined) return;
@@ -228,7 +228,7 @@ export class VenueSession {
     }
   }
 
-  /** Sends a few events that are due by `dueMs`; true when no more are. */
+  /** Sends a few events that are due at `dueMs`; true if no more are due. */
   #sendSome(dueMs: InstantMs): boolean {
     for (let i = 0; i < EVENTS_PER_LOOK; i += 1) {
       const { nextMs } = this.#upcoming;
@@ -240,10 +240,10 @@ export class VenueSession {
       subscription.atMs = frames.playback.nextMs ?? Infinity;
       this.#upcoming.add(subscription);
       for (const frame of frames.framesOf(event, listening, this.#custom)) this.#send(frame);
-      // Other events of this time are still to come.
+      // Until then more events of this time follow.
       if (this.#upcoming.nextMs > event.timestampMs) this.#arrive(event.timestampMs);
       if (event.kind === 'gap' && this.#replay.options.gaps === 'disconnect') {
-        // A client that comes back begins after all of this time, and must not find the same gap again.
+        // A client that connects again begins after all events of this time, and does not meet the same gap again.
         this.#arrive(event.timestampMs);
         this.#close(CLOSED_BY_GAP, 'the recording has a gap here');
         return true;

@@ -5,10 +5,10 @@ import { gammaEvent } from '../../venue/gamma-writer.ts';
 import { listedMarket } from '../listed-market.ts';
 import type { Replay } from '../replay.ts';
 
-/** Events that a series is listed with: the last ones. A series of five minutes has as many in three and a half days. */
+/** A series is listed with this number of its last events: three and a half days of a series of five minutes. */
 const SERIES_EVENTS_MAX = 1000;
 
-/** The fields that markets are found and ordered by. */
+/** The fields of a market that queries filter and order by. */
 export interface CatalogEntry
   extends Pick<
     StoredMarket,
@@ -16,22 +16,22 @@ export interface CatalogEntry
   > {
   readonly series: GammaSeries;
   readonly listedMs: InstantMs;
-  /** Infinity where that is not known. */
+  /** Infinity if it is not known. */
   readonly resolvedMs: InstantMs;
 }
 
-/** Which markets are wanted; what is left out, undefined or an empty list, does not restrict. Bounds are inclusive. */
+/** A filter of markets; a field that is missing, undefined or an empty list does not restrict. Bounds are inclusive. */
 export interface CatalogQuery extends Partial<Readonly<Record<keyof typeof VALUES, readonly string[]>>> {
   readonly closed?: boolean | undefined;
   readonly startDate?: Bounds;
   readonly endDate?: Bounds;
   readonly startTime?: Bounds;
-  /** The first one decides, then the next; none: by id. */
+  /** Later orders break ties of earlier ones; without any: by id. */
   readonly order?: readonly CatalogOrder[];
   readonly ascending?: boolean;
 }
 
-/** Fields of an entry of which one has to be among the values that a query names. */
+/** An entry matches if one of these values is among those that a query names. */
 const VALUES = {
   slugs: ({ slug }: CatalogEntry) => [slug],
   conditionIds: ({ conditionId }: CatalogEntry) => [conditionId],
@@ -41,7 +41,7 @@ const VALUES = {
   seriesSlugs: ({ series }: CatalogEntry) => [series.slug],
   assetIds: ({ clobTokenIds }: CatalogEntry) => clobTokenIds,
 } satisfies Readonly<Record<string, (entry: CatalogEntry) => readonly (string | undefined)[]>>;
-/** Their values are in lower case, however a query writes them. */
+/** Compared in lower case. */
 const LOWER_CASE: readonly string[] = ['slugs', 'conditionIds'];
 
 interface Bounds {
@@ -52,16 +52,16 @@ interface Bounds {
 export const CATALOG_ORDERS = ['id', 'slug', 'startDate', 'endDate', 'startTime', 'closedTime'] as const;
 export type CatalogOrder = (typeof CATALOG_ORDERS)[number];
 
-/** The markets of replays as Gamma lists them; the entries are made once, and again when the archive changes. */
+/** The markets of replays as Gamma lists them. Entries are cached until the archive changes. */
 export class GammaCatalog {
   readonly #cached = new WeakMap<Replay, { readonly state: number; readonly entries: readonly CatalogEntry[] }>();
 
-  /** Those listed at `nowMs` that the query takes, in its order. Within Database.readShared. */
+  /** The markets that are listed at `nowMs` and match the query, in its order. Call it within Database.readShared. */
   select(replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] {
     return this.#entriesOf(replay).filter(filterOf(query, nowMs)).sort(orderOf(query, nowMs));
   }
 
-  /** The same after the market with `key`, which may be in the list no more; undefined where no listed market has that key. */
+  /** The same after the market with `key`, which need not match any more; undefined if no listed market has that key. */
   selectAfter(key: number, replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
     const last = this.#entriesOf(replay).find((entry) => entry.key === key && entry.listedMs <= nowMs);
     if (last === undefined) return undefined;
@@ -86,8 +86,8 @@ function entryOf(market: StoredMarket, listedMs: InstantMs): CatalogEntry {
 }
 
 /**
- * The series of markets that are listed at `nowMs`, by slug; `object` makes each as Gamma's `/series` has it, with its events.
- * Within Database.readShared.
+ * The series of markets that are listed at `nowMs`, by slug; `object` makes the object of Gamma's `/series`, with its events.
+ * Call it within Database.readShared.
  */
 export function listedSeries(replay: Replay, entries: readonly CatalogEntry[], nowMs: InstantMs) {
   const eventOf = ({ key }: CatalogEntry) => gammaEvent(listedMarket(replay, replay.archive.markets.byKey(key), nowMs));
@@ -144,17 +144,17 @@ const COMPARE: Readonly<Record<CatalogOrder, (a: CatalogEntry, b: CatalogEntry, 
   closedTime: (a, b, nowMs) => closedMs(a, nowMs) - closedMs(b, nowMs),
 };
 
-/** A closing time counts once it has come. */
+/** A closing time counts from that time on. */
 function closedMs({ resolvedMs }: CatalogEntry, nowMs: InstantMs): InstantMs {
   return resolvedMs <= nowMs ? resolvedMs : INSTANT_MAX_MS;
 }
 
-/** By id, the venue's order; markets without a known id come first, by the start of their windows. */
+/** By id, as the venue does; markets without a known id come first, by the start of their windows. */
 function compareIds(a: CatalogEntry, b: CatalogEntry): number {
   return compareNumbers(a.marketId, b.marketId) || a.startMs - b.startMs || compareTexts(a.conditionId, b.conditionId);
 }
 
-/** Numbers of any length, as digits. */
+/** Compares numbers of any length, as digits. */
 function compareNumbers(a: string, b: string): number {
   return a.length - b.length || compareTexts(a, b);
 }

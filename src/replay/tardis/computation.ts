@@ -11,12 +11,12 @@ import type {
   TradeBar,
 } from './normalized-record.ts';
 
-/** Computes records of one symbol of those that its messages gave. */
+/** Computes records of one symbol from the records of its messages. */
 export interface Computation {
   of(record: SourceRecord): readonly ComputedRecord[];
 }
 
-/** Undefined for what messages give by themselves. */
+/** Undefined for types that need no computation. */
 export function computationOf(type: DataType): Computation | undefined {
   if (type.kind === 'book_snapshot') return new BookSnapshots(type);
   return type.kind === 'trade_bar' ? new TradeBars(type) : undefined;
@@ -25,13 +25,13 @@ export function computationOf(type: DataType): Computation | undefined {
 const NOTHING: readonly ComputedRecord[] = [];
 
 /**
- * The top of a book, as tardis-node computes it (src/computable/booksnapshot.ts): at first as soon as there is one; then
- * with an interval, when the first change after the end of the interval comes, the book as it was then, with that end as its
- * timestamp; without one, at once. Only when one of its levels is another one by then. Changes before the first snapshot of
- * the book are passed over.
+ * The top of a book, as tardis-node computes it (src/computable/booksnapshot.ts): the first one as soon as there is a book. With
+ * an interval, the first change after its end gives the book before that change, with the end as its timestamp; without one,
+ * every change gives a book. A book is left out if none of its levels changed. Changes before the first snapshot of the book are
+ * skipped.
  *
- * Grouped it is exact, which it is not there: floating point puts 0.07 into the group of 0.08, sums amounts to more digits
- * than they have, and groups that are gone stay.
+ * Grouped books are exact, unlike those of tardis-node: floating point puts 0.07 into the group of 0.08 there, adds digits to sums,
+ * and empty groups stay.
  */
 class BookSnapshots implements Computation {
   readonly #type: Omit<SnapshotType, 'kind'>;
@@ -92,7 +92,7 @@ class BookSnapshots implements Computation {
   }
 }
 
-/** A sum of decimals in which no digit appears that none of them has. */
+/** An exact sum of decimals. */
 export class DecimalSum {
   /** In units of 10^-DECIMAL_PLACES_MAX. */
   #units = 0n;
@@ -110,8 +110,8 @@ export class DecimalSum {
 const NO_LEVEL: OptionalLevel = {};
 
 /**
- * The best levels of a side, as many as `depth`. With `grouping` prices are put together, those that `round` takes to the same
- * multiple of it: bids at or below their price, asks at or above. Sums are exact.
+ * The best levels of a side, as many as `depth`. With `grouping` all prices that `round` takes to the same multiple of it are one
+ * level: bids at or below their price, asks at or above. Sums are exact.
  */
 function topOf(
   prices: readonly number[],
@@ -142,7 +142,7 @@ function groupPrice(price: number, grouping: number | undefined, round: (groups:
   return (round(toScaled(price, scale) / step) * step) / powerOfTen(scale);
 }
 
-/** In integers, so that no digit comes in that no amount has. */
+/** In integers, so that the sum is exact. */
 function sumOf(amounts: readonly number[]): number {
   const scale = Math.max(...amounts.map((amount) => decimalPlaces(amount) ?? 0));
   return amounts.reduce((sum, amount) => sum + toScaled(amount, scale), 0) / powerOfTen(scale);
@@ -152,17 +152,17 @@ function sameLevels(a: readonly OptionalLevel[], b: readonly OptionalLevel[]): b
   return a.every((level, nth) => level.price === b[nth]!.price && level.amount === b[nth]!.amount);
 }
 
-/** An open bar: its record, whose volumes and times are filled in at its end. */
+/** An open bar and its record, whose volumes and times are filled in at its end. */
 interface OpenBar {
   readonly record: { -readonly [Field in keyof TradeBar]: TradeBar[Field] };
   readonly volumes: Readonly<Record<'all' | Trade['side'], DecimalSum>>;
-  /** The price of all shares whose number is known. */
+  /** The price of all shares of trades with a recorded size. */
   notional: number;
 }
 
 /**
- * Bars of trades, as tardis-node computes them (src/computable/tradebar.ts): one of time comes with the first trade after its
- * end and has that end as its timestamp, the others come with their last trade. Volumes are exact, which they are not there.
+ * Bars of trades, as tardis-node computes them (src/computable/tradebar.ts): a time bar is complete with the first trade after its
+ * end and has that end as its timestamp, the others with their last trade. Volumes are exact, unlike those of tardis-node.
  */
 class TradeBars implements Computation {
   readonly #type: BarType;

@@ -6,9 +6,9 @@ export interface SnapshotType {
   readonly name: string;
   /** Levels of a side. */
   readonly depth: number;
-  /** Milliseconds; 0: whenever one of those levels changes. */
+  /** Milliseconds; 0: at each change of one of those levels. */
   readonly interval: number;
-  /** The width of a group of prices; undefined: they are not grouped. */
+  /** The width of a group of prices; undefined: no groups. */
   readonly grouping: number | undefined;
 }
 
@@ -21,14 +21,14 @@ export interface BarType {
   readonly interval: number;
 }
 
-/** A kind of record, in tardis-machine's names: `name` is the text of the request. */
+/** A kind of record, with tardis-machine's names; `name` is the text of the request. */
 export type DataType = { readonly kind: 'trade' | 'book_change' | 'book_ticker' } | SnapshotType | BarType;
 
 /** The name of Polymarket among tardis' exchanges. */
 export const EXCHANGE = 'polymarket';
 
 const PLAIN = ['trade', 'book_change', 'book_ticker'] as const;
-/** Known to tardis-machine; the venue has nothing of the kind. */
+/** Types of tardis-machine that the venue has no records for. */
 const OF_OTHER_VENUES = ['derivative_ticker', 'liquidation', 'option_summary'];
 const BOOK_SNAPSHOT = /^book_snapshot_(\d{1,5})(?:_grouped(\d{1,3}(?:\.\d{1,12})?|\.\d{1,12}))?_(\d{1,9})(ms|s|m)$/;
 const QUOTE = /^quote_(\d{1,9})(ms|s|m)$/;
@@ -45,8 +45,8 @@ export function dataTypeOf(name: string): DataType {
   if (levels !== undefined) return bookSnapshot(name, levels, group, count, unit);
   const [, length, barUnit] = TRADE_BAR.exec(name) ?? [];
   if (length !== undefined) return tradeBar(name, length, barUnit!);
-  if (OF_OTHER_VENUES.includes(name)) throw refusal(`data type '${name}': ${EXCHANGE} has nothing of the kind`);
-  // The name is the client's: a key that was put in its place is not said back.
+  if (OF_OTHER_VENUES.includes(name)) throw refusal(`data type '${name}': ${EXCHANGE} has no such records`);
+  // The message does not repeat the name: somebody may have put a key in its place.
   throw refusal(
     `a data type is not known: use trade, book_change, book_ticker, book_snapshot_{depth}_{n}{ms|s|m}, book_snapshot_{depth}_grouped{g}_{n}{ms|s|m}, quote, quote_{n}{ms|s|m}, trade_bar_{n}{ms|s|m|ticks|vol}`,
   );

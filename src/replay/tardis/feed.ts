@@ -15,27 +15,27 @@ import type { Window } from './options.ts';
 type RecordedEvent = Exclude<PlaybackEvent, { kind: 'gap' }>;
 
 /**
- * What a connection to the venue would have got, at `localMs`. A recorded gap is the end of a connection and the beginning of
- * another one ('disconnected'): known books have to be sent again.
+ * An event that a connection to the venue would have received at `localMs`. A recorded gap ends the connection and begins another
+ * one ('disconnected'), which gets the known books again.
  */
 export type FeedEvent = { readonly localMs: InstantMs } & (
   | { readonly kind: 'began' | 'ended'; readonly playback: MarketPlayback }
-  /** Books as a subscription begins with them, of those outcomes that have one. */
+  /** The books that a subscription begins with, of the outcomes that have one. */
   | { readonly kind: 'books'; readonly playback: MarketPlayback; readonly outcomes: readonly Outcome[] }
   | {
       readonly kind: 'recorded';
       readonly playback: MarketPlayback;
       readonly event: RecordedEvent;
-      /** Outcomes whose book is not known: there was a gap, and no book of theirs after it yet. */
+      /** Outcomes without a book since the last gap. */
       readonly unknown: ReadonlySet<Outcome>;
     }
   | { readonly kind: 'disconnected' }
   | { readonly kind: 'listed' | 'resolved'; readonly market: StoredMarket }
-  /** Nothing yet, but there may be more: other work may go first. */
+  /** No event yet: gives other work a turn. */
   | { readonly kind: 'rest' }
 );
 
-/** An open market; `atMs` is when its next record is. */
+/** An open market; `atMs` is the time of its next record. */
 interface LiveMarket extends Upcoming {
   atMs: InstantMs;
   readonly playback: MarketPlayback;
@@ -47,16 +47,16 @@ interface Planned extends Upcoming {
   readonly marketKey: number;
 }
 
-/** Markets that are looked at between two rests. */
+/** Markets that are examined between two rests. */
 const MARKETS_PER_REST = 8;
-/** The longest window, and a day in which it is resolved: so long after its start there may be records of a market. */
+/** A market may have records for this long after its start: the longest window, and a day for its resolution. */
 const AFTER_START_MS = 2 * 86_400_000;
 
 /**
- * The recordings of many markets in one order: by time, of one time in the order in which the markets came up. A market is
- * opened when its first record comes up and let go after its last one, so a segment of each series in between is held.
+ * The recordings of many markets in one order: by time, at one time in the order in which the markets were opened. A market is
+ * opened at its first record and closed after its last one; while it is open, one segment of each series is in memory.
  *
- * It reads the archive: `next` and `include` want a view of it, in which `check` was called.
+ * It reads the archive: `next` and `include` need a view of it in which `check` was called.
  */
 export class TardisFeed {
   readonly #archive: Archive;
@@ -66,10 +66,10 @@ export class TardisFeed {
   readonly #upcoming = new Agenda<LiveMarket>();
   readonly #planned = new Agenda<Planned>();
   readonly #candidates: Iterator<StoredMarket>;
-  /** The next market to be looked at, once it was read. */
+  /** The next market to examine, read ahead. */
   #candidate: StoredMarket | undefined;
   #waiting: FeedEvent[] = [];
-  /** Keys of included markets that are still to be looked at. */
+  /** Keys of included markets that are not examined yet. */
   #included: number[] = [];
   #positionMs: InstantMs;
   #disconnectedMs = -1;
@@ -77,7 +77,7 @@ export class TardisFeed {
   #rank = 0;
   #version: number | undefined;
 
-  /** Of all markets, or of none but those that `include` brings. */
+  /** With `isEverything` of all markets, otherwise of those that `include` adds. */
   constructor(archive: Archive, ticks: TickSizes, window: Window, isEverything: boolean) {
     this.#archive = archive;
     this.#ticks = ticks;
@@ -89,13 +89,13 @@ export class TardisFeed {
       : [].values();
   }
 
-  /** Adds these markets from here on; those that it has already get their books again. */
+  /** Adds these markets from here on; markets that are open already get their books again. */
   include(markets: Iterable<StoredMarket>): void {
     for (const { key } of markets) this.#included.push(key);
-    this.#lookAtIncluded();
+    this.#examineIncluded();
   }
 
-  /** Drops the other markets. */
+  /** Closes all markets except the wanted ones. */
   keep(isWanted: (market: StoredMarket) => boolean): void {
     const { markets } = this.#archive;
     this.#included = this.#included.filter((key) => isWanted(markets.byKey(key)));
@@ -119,15 +119,15 @@ export class TardisFeed {
   next(): FeedEvent | undefined {
     if (this.#window.fromMs === this.#window.toMs) return undefined;
     if (this.#isReconnecting && this.#waiting.length === 0) {
-      // A new connection begins with the known books.
+      // The new connection begins with the known books.
       this.#isReconnecting = false;
       for (const live of this.#live.values()) this.#sendBooks(live);
     }
     const waiting = this.#waiting.shift();
     if (waiting !== undefined) return waiting;
-    if (this.#lookAtIncluded()) return this.#rest();
+    if (this.#examineIncluded()) return this.#rest();
     const aheadMs = Math.min(this.#planned.nextMs, this.#upcoming.nextMs);
-    if (this.#lookAhead(aheadMs)) return this.#rest();
+    if (this.#examineAhead(aheadMs)) return this.#rest();
     const plannedMs = this.#planned.nextMs;
     const upcomingMs = this.#upcoming.nextMs;
     if (Math.min(plannedMs, upcomingMs) >= this.#window.toMs) return undefined;
@@ -138,8 +138,8 @@ export class TardisFeed {
     return { kind: 'rest', localMs: this.#positionMs };
   }
 
-  /** Looks at the next few of those that were included; false without any. */
-  #lookAtIncluded(): boolean {
+  /** Examines a few of the included markets; false if there are none. */
+  #examineIncluded(): boolean {
     const keys = this.#included.splice(0, MARKETS_PER_REST);
     for (const key of keys) {
       const live = this.#live.get(key);
@@ -150,32 +150,32 @@ export class TardisFeed {
       const market = this.#archive.markets.byKey(key);
       this.#planned.remove(({ marketKey }) => marketKey === key);
       this.#announce(market, this.#positionMs);
-      this.#look(market, this.#positionMs - 1, true);
+      this.#examine(market, this.#positionMs - 1, true);
     }
     return keys.length > 0;
   }
 
-  /** Looks at markets that may begin before `aheadMs`; true when it looked at a few, so that there may be more. */
-  #lookAhead(aheadMs: InstantMs): boolean {
-    for (let looked = 0; ; looked += 1) {
+  /** Examines markets that may begin before `aheadMs`; true if there may be more. */
+  #examineAhead(aheadMs: InstantMs): boolean {
+    for (let examined = 0; ; examined += 1) {
       this.#candidate ??= this.#candidates.next().value ?? undefined;
       const market = this.#candidate;
-      if (market === undefined || market.startMs - LISTED_AHEAD_MS_MAX > aheadMs) return looked > 0;
-      if (looked >= MARKETS_PER_REST) return true;
+      if (market === undefined || market.startMs - LISTED_AHEAD_MS_MAX > aheadMs) return examined > 0;
+      if (examined >= MARKETS_PER_REST) return true;
       this.#candidate = undefined;
       const fromMs = Math.max(this.#positionMs, market.startMs - LISTED_AHEAD_MS_MAX);
       this.#announce(market, fromMs);
-      this.#look(market, fromMs - 1, false);
+      this.#examine(market, fromMs - 1, false);
     }
   }
 
-  /** Opens a market that has a book at `atMs`, or plans to when its first record comes up. */
-  #look(market: StoredMarket, atMs: InstantMs, isNamed: boolean): void {
+  /** Opens a market that has a book at `atMs`, or plans to open it at its first record. */
+  #examine(market: StoredMarket, atMs: InstantMs, isNamed: boolean): void {
     const { snapshots } = this.#archive;
     const firstMs = firstRecordMs(this.#archive, market, atMs);
     const isKnown = OUTCOMES.some((outcome) => snapshots.nearest(market, outcome, atMs, 'before') !== undefined);
     const isTraded = firstMs !== Infinity || Math.max(market.endMs, market.resolvedMs ?? 0) > atMs;
-    // A market that is over has no book any more; one that is named begins with its last one.
+    // A market that has ended has no book any more; a named one begins with its last book.
     if (isKnown && (isNamed || isTraded)) this.#open(market, atMs);
     else if (firstMs < this.#window.toMs) this.#plan('open', firstMs, market);
   }
@@ -232,12 +232,12 @@ export class TardisFeed {
     return { kind: 'recorded', playback, event: asKnown(event, unknown), unknown, localMs: event.timestampMs };
   }
 
-  /** One market's gap ends the connection of all. */
+  /** The gap of one market ends the connection for all. */
   #disconnect(live: LiveMarket, atMs: InstantMs): FeedEvent {
     if (this.#disconnectedMs === atMs && knownOutcomes(live).length === 0) return this.#rest();
     this.#disconnectedMs = atMs;
     this.#isReconnecting = true;
-    // A recorder that fails leaves gaps in all that it recorded.
+    // A recorder that fails leaves gaps in all markets that it records.
     for (const other of this.#live.values()) {
       const gaps = this.#archive.gaps.within(other.playback.market.key, atMs, atMs);
       if ([...gaps].some(({ fromMs }) => fromMs === atMs)) forget(other);
@@ -255,18 +255,18 @@ function forget(live: LiveMarket): void {
   for (const outcome of knownOutcomes(live)) live.unknown.add(outcome);
 }
 
-/** The event as it is to a client to whom the books of `unknown` are new; those that it has are known from here on. */
+/** The event for a client without the books of `unknown`: it gets them whole. Removes those that the event has from `unknown`. */
 function asKnown(event: RecordedEvent, unknown: Set<Outcome>): RecordedEvent {
   if (event.kind !== 'books' || unknown.size === 0) return event;
-  const anew = (outcome: Outcome): OutcomeChange | undefined => {
+  const whole = (outcome: Outcome): OutcomeChange | undefined => {
     const change = event[outcome];
     if (change === undefined || !unknown.delete(outcome)) return change;
     return { before: undefined, after: change.after, changes: [] };
   };
-  return { ...event, up: anew('up'), down: anew('down') };
+  return { ...event, up: whole('up'), down: whole('down') };
 }
 
-/** When the first book or trade of a market after `atMs` is; Infinity without any. */
+/** The time of a market's first book or trade after `atMs`; Infinity without any. */
 function firstRecordMs({ snapshots, prices }: Archive, market: StoredMarket, atMs: InstantMs): InstantMs {
   const starts = OUTCOMES.flatMap((outcome) => [
     snapshots.slices(market, outcome, atMs + 1, INSTANT_MAX_MS),

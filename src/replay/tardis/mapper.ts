@@ -17,9 +17,9 @@ type BooksEvent = Extract<PlaybackEvent, { kind: 'books' }>;
 type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
 
 /**
- * The records that tardis makes of the venue's messages (tardis-node, src/mappers/polymarket.ts), in the order of those messages as
- * MarketFrames has them: of a `price_change` one a level and outcome, of a `book` one that is a snapshot, levels in the venue's
- * order (the best one last); of a `last_trade_price` a trade; of a `best_bid_ask` a ticker.
+ * The records that tardis makes of the venue's messages (tardis-node, src/mappers/polymarket.ts), in the order of the messages of
+ * MarketFrames. A `price_change` gives one record a level and outcome, a `book` a snapshot with its levels in the venue's order
+ * (the best one last), a `last_trade_price` a trade, a `best_bid_ask` a ticker.
  */
 export function recordsOf(event: FeedEvent): SourceRecord[] {
   if (event.kind === 'books')
@@ -103,7 +103,7 @@ function tickerRecord({ market }: MarketPlayback, outcome: Outcome, book: OrderB
     type: 'book_ticker',
     symbol: assetIdOf(market, outcome),
     exchange: EXCHANGE,
-    // The venue says 0 without bids and 1 without asks; tardis takes 0 for nothing.
+    // The venue states 0 without bids and 1 without asks; tardis takes 0 as missing.
     bidPrice: book.bidPrices[0] === 0 ? undefined : book.bidPrices[0],
     bidAmount: undefined,
     askPrice: (book.askPrices[0] ?? 1) === 0 ? undefined : (book.askPrices[0] ?? 1),

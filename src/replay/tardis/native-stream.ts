@@ -12,7 +12,7 @@ import { type FeedEvent, TardisFeed } from './feed.ts';
 import { CHANNELS, type Channel, type ChannelFilter, type Window, withoutAssets } from './options.ts';
 import type { StreamItem, TardisStream } from './stream.ts';
 
-/** The archive, and what is made of it once for all streams. */
+/** The archive, and caches that all streams share. */
 export interface TardisSource {
   readonly archive: Archive;
   readonly ticks: TickSizes;
@@ -21,17 +21,17 @@ export interface TardisSource {
 
 const EVENT_TYPE = '"event_type":"';
 
-/** The venue's messages as a connection would have got them. A gap of any market disconnects it: it begins with books anew. */
+/** The venue's messages as a connection would have received them. A gap of any market disconnects it; then all books follow again. */
 export class NativeStream implements TardisStream {
   readonly #source: TardisSource;
   readonly #feed: TardisFeed;
   readonly #frames = new Map<MarketPlayback, MarketFrames>();
   #filters: readonly ChannelFilter[];
-  /** The channels that the filters want of an asset. */
+  /** The channels that the filters select for an asset. */
   readonly #wanted = new Map<string, ReadonlySet<Channel>>();
   readonly #ready: StreamItem[] = [];
 
-  /** Without filters it is everything. Wants a view of the archive. */
+  /** Without filters it has everything. Needs a view of the archive. */
   constructor(source: TardisSource, window: Window, filters: readonly ChannelFilter[]) {
     this.#source = source;
     this.#filters = filters.length === 0 ? CHANNELS.map((channel) => ({ channel, assetIds: undefined })) : filters;
@@ -44,14 +44,14 @@ export class NativeStream implements TardisStream {
     this.#feed.check();
   }
 
-  /** Takes further filters in; assets that are new begin with their books. Wants a view of the archive. */
+  /** Adds filters; new assets begin with their books. Needs a view of the archive. */
   subscribe(filters: readonly ChannelFilter[]): void {
     this.#filters = [...this.#filters, ...filters];
     this.#wanted.clear();
     this.#include(filters);
   }
 
-  /** Takes assets out of all filters that name them. Wants a view of the archive. */
+  /** Removes assets from all filters that name them. Needs a view of the archive. */
   unsubscribe(assetIds: readonly string[]): void {
     this.#filters = withoutAssets(this.#filters, assetIds);
     this.#wanted.clear();
@@ -94,7 +94,7 @@ export class NativeStream implements TardisStream {
     }
   }
 
-  /** One message, an array, as the venue begins a subscription. */
+  /** One message, an array, as at the beginning of a subscription at the venue. */
   #openings(playback: MarketPlayback, outcomes: readonly Outcome[]): string[] {
     const frames = this.#frames.get(playback)!;
     const books = outcomes
@@ -146,7 +146,7 @@ export class NativeStream implements TardisStream {
   }
 }
 
-/** The markets of assets, each once; assets without records are left out. */
+/** The markets of assets, each once; unknown assets are left out. */
 export function marketsOf(archive: Archive, assetIds: readonly string[]): StoredMarket[] {
   const found = [...new Set(assetIds)].flatMap((assetId) => archive.markets.findByAsset(assetId) ?? []);
   return [...new Map(found.map((market) => [market.key, market])).values()];

@@ -1,12 +1,12 @@
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import type { BarType, EXCHANGE, SnapshotType } from './data-type.ts';
 
-/** A level as tardis writes it. */
+/** A level in tardis' form. */
 export interface RecordLevel {
   readonly price: number;
   readonly amount: number;
 }
-/** Without price and amount where a book has no such level. */
+/** Without price and amount if a book has no such level. */
 export type OptionalLevel = RecordLevel | Record<string, never>;
 
 interface OfAsset {
@@ -15,11 +15,11 @@ interface OfAsset {
   readonly exchange: typeof EXCHANGE;
   /** The venue's time. */
   readonly timestamp: Date;
-  /** When it is sent: the recording's time of what it is sent with. */
+  /** The time at which it is sent: the recorded time of its message. */
   readonly localTimestamp: Date;
 }
 
-/** New sizes at prices, 0 takes one away; or with `isSnapshot` the whole book. */
+/** New sizes at prices, where 0 removes the level; or with `isSnapshot` the whole book. */
 export interface BookChange extends OfAsset {
   readonly type: 'book_change';
   readonly isSnapshot: boolean;
@@ -29,10 +29,10 @@ export interface BookChange extends OfAsset {
 
 export interface Trade extends OfAsset {
   readonly type: 'trade';
-  /** The venue's transaction; where that is not recorded the price record's id in this archive, which is a number. */
+  /** The venue's transaction; if it is not recorded, the price record's id in this archive, a number. */
   readonly id: string;
   readonly price: number;
-  /** Shares; 0 where no size is recorded, as tardis has it where the message has none. */
+  /** Shares; 0 if no size is recorded, as in tardis' record of a message without a size. */
   readonly amount: number;
   /** The taker's. */
   readonly side: 'buy' | 'sell' | 'unknown';
@@ -41,10 +41,10 @@ export interface Trade extends OfAsset {
 /** The best prices, when one of them changes. The venue's message has no amounts. */
 export interface BookTicker extends OfAsset {
   readonly type: 'book_ticker';
-  /** Left out without bids. */
+  /** Undefined without bids. */
   readonly bidPrice: number | undefined;
   readonly bidAmount: undefined;
-  /** 1 without asks, as the venue has it. */
+  /** 1 without asks, as at the venue. */
   readonly askPrice: number | undefined;
   readonly askAmount: undefined;
 }
@@ -58,7 +58,7 @@ export interface BookSnapshot extends OfAsset, Omit<SnapshotType, 'kind'> {
 
 type BarFigure = 'open' | 'high' | 'low' | 'close' | 'volume' | 'buyVolume' | 'sellVolume' | 'trades' | 'vwap';
 
-/** `vwap` is NaN, in JSON null, where no trade has a size. */
+/** `vwap` is NaN, in JSON null, if no trade has a size. */
 export interface TradeBar extends OfAsset, Readonly<Record<BarFigure, number>> {
   readonly type: 'trade_bar';
   readonly name: string;
@@ -73,22 +73,21 @@ interface Disconnect {
   readonly exchange: typeof EXCHANGE;
   /** Of the last record before it. */
   readonly localTimestamp: Date;
-  /** Those of the options; left out where these are for all. */
+  /** Those of the options; undefined if the options are for all symbols. */
   readonly symbols: readonly string[] | undefined;
 }
 
-/** The records that others are computed of. */
+/** The records that others are computed from. */
 export type SourceRecord = BookChange | Trade | BookTicker;
 export type ComputedRecord = BookSnapshot | TradeBar;
 /**
- * tardis' normalized records (tardis-node, src/types.ts), their fields in its order. A record is sent when its message is:
- * by `localTimestamp`.
+ * tardis' normalized records (tardis-node, src/types.ts), with its order of fields. They are sent by `localTimestamp`.
  */
 export type TardisRecord = SourceRecord | ComputedRecord | Disconnect;
 
-/** Records as JSON. Changes of books, of which there are most, are written by hand: in half the time, to the same text. */
+/** Writes records as JSON. Most are changes of books; their own writer gives the same text in half the time. */
 export class RecordTexts {
-  /** The instant that was written last: many records have the same one. */
+  /** The last instant that was written: many records share one. */
   #ms: InstantMs = -1;
   #instant = '';
 

@@ -9,7 +9,7 @@ import { RecordTexts, type SourceRecord, type TardisRecord } from './normalized-
 import type { NormalizedOptions } from './options.ts';
 import { MergedStream, type StreamItem, type TardisStream } from './stream.ts';
 
-/** The records that each kind is made of. */
+/** The records that each kind is made from. */
 const SOURCE_OF: Readonly<Record<DataType['kind'], SourceRecord['type']>> = {
   trade: 'trade',
   book_change: 'book_change',
@@ -18,25 +18,25 @@ const SOURCE_OF: Readonly<Record<DataType['kind'], SourceRecord['type']>> = {
   trade_bar: 'trade',
 };
 
-/** Records of several options as one stream. Wants a view of the archive. */
+/** The records of several options as one stream. Needs a view of the archive. */
 export function normalizedStream(source: TardisSource, options: readonly NormalizedOptions[]): TardisStream {
   const streams = options.map((each) => new NormalizedStream(source, each));
   return streams.length === 1 ? streams[0]! : new MergedStream(streams);
 }
 
-/** tardis' normalized records of one set of options, each followed by those that are computed of it. */
+/** tardis' normalized records for one set of options, each followed by the records that are computed from it. */
 class NormalizedStream implements TardisStream {
   readonly #options: NormalizedOptions;
   readonly #feed: TardisFeed;
   readonly #symbols: ReadonlySet<string> | undefined;
-  /** Kinds of records that the client wants, and those that they are made of. */
+  /** The kinds of records that the client wants, and the kinds that they are made from. */
   readonly #asked: ReadonlySet<string>;
   readonly #needed: ReadonlySet<string>;
   readonly #computations = new Map<string, readonly Computation[]>();
   readonly #texts = new RecordTexts();
-  /** The time of the last record that anything is made of. */
+  /** The time of the last record that was used. */
   #lastMs: InstantMs | undefined;
-  /** Whether nothing was sent since a connection was lost. */
+  /** Whether nothing was sent since the last disconnect. */
   #isDisconnected = false;
   readonly #items = this.#play();
 
@@ -58,13 +58,13 @@ class NormalizedStream implements TardisStream {
     return this.#items.next().value;
   }
 
-  /** An event may have hundreds of records, and of each much may be computed: there is a rest where nothing is sent. */
+  /** An event may have hundreds of records with long computations: each one that sends nothing gives a rest. */
   *#play(): Generator<StreamItem, undefined> {
     for (let event = this.#feed.next(); event !== undefined; event = this.#feed.next()) {
       const { localMs } = event;
       const rest: StreamItem = { kind: 'rest', text: '', localMs };
       if (event.kind === 'disconnected') yield this.#disconnect() ?? rest;
-      // Nothing comes any more that bars and snapshots are made of.
+      // Bars and snapshots of this market get no more records.
       if (event.kind === 'ended')
         for (const symbol of event.playback.market.clobTokenIds) this.#computations.delete(symbol);
       const records = recordsOf(event).filter((record) => this.#isWanted(record));
@@ -92,7 +92,7 @@ class NormalizedStream implements TardisStream {
     return made;
   }
 
-  /** A client that wants disconnects begins anew, and so do computations; else all goes on with the books of the new connection. */
+  /** For a client that wants disconnects, computations start again; others continue with the books of the new connection. */
   #disconnect(): StreamItem | undefined {
     const localMs = this.#lastMs;
     if (!this.#options.withDisconnects || localMs === undefined || this.#isDisconnected) return undefined;

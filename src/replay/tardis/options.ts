@@ -2,7 +2,7 @@ import { type InstantMs, parseIso } from '../../domain/instant.ts';
 import { type Fields, isFields, parsedJson } from '../../record/fields.ts';
 import { type DataType, dataTypeOf, EXCHANGE, refusal } from './data-type.ts';
 
-/** The venue's kinds of messages, which are tardis' channels. */
+/** The venue's types of messages, which are tardis' channels. */
 export const CHANNELS = [
   'book',
   'price_change',
@@ -14,7 +14,7 @@ export const CHANNELS = [
 ] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** Messages of one channel; of the assets named, or with `assetIds` undefined of all. */
+/** Messages of one channel about the named assets, or about all if `assetIds` is undefined. */
 export interface ChannelFilter {
   readonly channel: Channel;
   readonly assetIds: readonly string[] | undefined;
@@ -55,12 +55,12 @@ export interface NormalizedOptions extends ReplayOptions {
   readonly dataTypes: readonly DataType[];
 }
 
-/** Options that one request may have in its array, data types that one of them may name. */
+/** Options in the array of one request, and data types in one of them. */
 export const OPTIONS_MAX = 64;
 export const DATA_TYPES_MAX = 64;
-/** Levels of a side that the book snapshots of one request may have together: each change costs a walk through them. */
+/** Levels of a side in all book snapshots of one request together: each change costs a walk through them. */
 export const LEVELS_ASKED_MAX = 20_000;
-/** Faster than any recording can be read. */
+/** Faster than this process can read any recording. */
 const TARDIS_SPEED_MAX = 100_000;
 
 const ASSET_ID = /^\d{1,78}$/;
@@ -102,7 +102,7 @@ function commonOptions({ exchange, from, to, speed }: Fields, withDisconnects: u
   return { ...windowOf(exchange, from, to), withDisconnects: withDisconnects === true, speed: speedOf(speed) };
 }
 
-/** Exchange, from and to as texts. Throws 'invalid-parameter'. */
+/** Reads exchange, from and to. Throws 'invalid-parameter'. */
 export function windowOf(exchange: unknown, from: unknown, to: unknown): Window {
   if (exchange !== EXCHANGE) throw refusal(`exchange must be '${EXCHANGE}'`);
   const fromMs = instantOf('from', from);
@@ -111,7 +111,7 @@ export function windowOf(exchange: unknown, from: unknown, to: unknown): Window 
   return { fromMs, toMs };
 }
 
-/** Playback speed, 1 is real time; 0: as fast as can be sent. Undefined where none is given. tardis-machine has no speed. */
+/** The playback speed: 1 is real time, 0 as fast as possible; undefined if none is given. tardis-machine has no speed. */
 export function speedOf(given: unknown): number | undefined {
   if (given === null || given === undefined || given === '') return undefined;
   const speed = SPEED.test(String(given)) ? Number(given) : Number.NaN;
@@ -134,33 +134,33 @@ function filterOf(filter: unknown): ChannelFilter {
   return { channel, assetIds: symbolsOf('filters[].symbols', filter.symbols) };
 }
 
-/** Undefined, which means all, where there is no list, or an empty one. */
+/** Undefined, which means all, without a list or with an empty one. */
 function symbolsOf(name: string, symbols: unknown): readonly string[] | undefined {
   if (symbols === undefined || symbols === null) return undefined;
   if (!Array.isArray(symbols)) throw refusal(`${name} must be an array of asset ids`);
   if (symbols.length === 0) return undefined;
   for (const symbol of symbols) {
     if (typeof symbol !== 'string' || !ASSET_ID.test(symbol))
-      throw refusal(`${name} must be asset ids, as texts of digits`);
+      throw refusal(`${name} must be asset ids, as strings of digits`);
   }
   return [...new Set<string>(symbols)];
 }
 
 function dataTypesOf(names: unknown): DataType[] {
   if (!Array.isArray(names) || names.length === 0)
-    throw refusal('dataTypes must be an array with at least one of them');
-  if (names.length > DATA_TYPES_MAX) throw refusal(`dataTypes may be at most ${DATA_TYPES_MAX}`);
+    throw refusal('dataTypes must be an array with at least one data type');
+  if (names.length > DATA_TYPES_MAX) throw refusal(`dataTypes may have at most ${DATA_TYPES_MAX} elements`);
   return names.map((name) => {
-    if (typeof name !== 'string') throw refusal('dataTypes must be texts');
+    if (typeof name !== 'string') throw refusal('dataTypes must be strings');
     return dataTypeOf(name);
   });
 }
 
-/** A date, or date and time with `T` or a blank between them; without a zone it is UTC. */
+/** Reads a date, or a date and time with `T` or a space between them; without a zone it is UTC. */
 function instantOf(name: string, value: unknown): InstantMs {
   const text = typeof value === 'string' ? value.trim().replace(' ', 'T') : '';
   const instantMs = parseIso(DAY.test(text) || ZONE.test(text) ? text : `${text}Z`);
   if (instantMs === undefined)
-    throw refusal(`${name} must be a date or an instant, as 2026-04-21 or 2026-04-21T22:05:00Z`);
+    throw refusal(`${name} must be a date or an instant, like 2026-04-21 or 2026-04-21T22:05:00Z`);
   return instantMs;
 }

@@ -1,23 +1,23 @@
 import type { InstantMs } from '../../domain/instant.ts';
 
-/** A message or a record as text, or the loss of the connection. */
+/** A message or a record as text, or a disconnect. */
 export interface StreamItem {
   readonly localMs: InstantMs;
-  /** 'rest' is nothing: a stream gives it when it has worked for a while without a result. */
+  /** 'rest' has no content: a stream gives it after some work without a result. */
   readonly kind: 'text' | 'disconnect' | 'rest';
-  /** Empty but for a 'text'. */
+  /** Empty unless `kind` is 'text'. */
   readonly text: string;
 }
 
-/** Gives items by localMs. Both methods want a view of the archive. */
+/** Gives items in the order of localMs. Both methods need a view of the archive. */
 export interface TardisStream {
-  /** Throws 'conflict' when what was read before no longer holds. */
+  /** Throws 'conflict' if a market that was read has changed. */
   check(): void;
   /** Undefined after the last one. */
   next(): StreamItem | undefined;
 }
 
-/** Several streams as one, by localMs; of one time in the order of the streams. */
+/** Merges several streams by localMs; at one time in the order of the streams. */
 export class MergedStream<S extends TardisStream = TardisStream> implements TardisStream {
   readonly #streams: { readonly stream: S; head: StreamItem | undefined }[];
   #last: S | undefined;
@@ -26,7 +26,7 @@ export class MergedStream<S extends TardisStream = TardisStream> implements Tard
     this.#streams = streams.map((stream) => ({ stream, head: undefined }));
   }
 
-  /** The stream that the last item came from. */
+  /** The stream of the last item. */
   get last(): S | undefined {
     return this.#last;
   }
