@@ -10,10 +10,10 @@ import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-sele
 import { json, printable, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
-/** The process that replays. */
+/** The address of the process that replays, and the key for it. */
 interface Service {
   readonly url: string;
-  /** Without one it is asked without a key. */
+  /** Undefined: requests have no key. */
   readonly keyFile?: string;
 }
 
@@ -27,7 +27,7 @@ export function steeringCommands(terminal: Terminal): Command[] {
       'after',
       `\nExamples:\n  $ bookreel replay ${example}`,
     );
-  /** Shows the replays that `work` gives; it gets the arguments. */
+  /** Shows the replays that `work` returns; `work` gets the command's arguments. */
   const shows = <Given extends unknown[]>(
     command: Command,
     work: (service: Service, ...given: Given) => Promise<ReplayResource[]>,
@@ -39,8 +39,12 @@ export function steeringCommands(terminal: Terminal): Command[] {
   const changes = (name: string, about: string, change: object) =>
     shows(ofOne(steering(name, about, name)), (service, id?: string) => changed(service, id, change));
   const create = steering('create', 'create another replay, with a clock of its own', 'create --coin eth --speed 10');
-  const seek = steering('seek', 'go to an instant, forwards or back: clients begin anew', 'seek 2026-04-16T07:10:00Z');
-  const pace = steering('speed', 'change how fast the clock runs', 'speed max');
+  const seek = steering(
+    'seek',
+    'go to an instant, forwards or back; clients start again with the books of that instant',
+    'seek 2026-04-16T07:10:00Z',
+  );
+  const pace = steering('speed', 'change the playback speed', 'speed max');
   return [
     shows(steering('list', 'list the replays', 'list'), listed),
     shows(ofOne(steering('show', 'show one replay', 'show')), async (service, id?: string) => [
@@ -50,17 +54,17 @@ export function steeringCommands(terminal: Terminal): Command[] {
       await ask<ReplayResource>(service, 'POST', REPLAYS, requestOf(create.opts<SelectionFlags>())),
     ]),
     changes('pause', 'stop the clock', { paused: true }),
-    changes('resume', 'let the clock run on', { paused: false }),
-    changes('step', 'go to the next thing that is recorded, and pause there', { step: true }),
+    changes('resume', 'continue after a pause', { paused: false }),
+    changes('step', 'go to the next event, and pause there', { step: true }),
     shows(
       ofOne(seek.argument('<instant>', 'Unix milliseconds, or ISO 8601 with Z or an offset', instant)),
       (service, instantMs: number, id?: string) => changed(service, id, { now: formatInstant(instantMs) }),
     ),
     shows(
-      ofOne(pace.argument('<speed>', 'recorded seconds a second, 0.1 to 1000, or max', speed)),
+      ofOne(pace.argument('<speed>', '0.1 to 1000, 1 is real time; max: as fast as clients read', speed)),
       (service, wanted: Speed, id?: string) => changed(service, id, { speed: wanted }),
     ),
-    steering('stop', 'stop a replay for good: its sockets are closed', 'stop 0a1b2c3d4e5f')
+    steering('stop', 'stop and remove a replay: its sockets are closed', 'stop 0a1b2c3d4e5f')
       .argument('<replay>', 'its id')
       .action(async (id: string, _, command: Command) => {
         await ask(command.opts<Service>(), 'DELETE', pathOf(id));
@@ -85,7 +89,7 @@ async function changed(service: Service, id: string | undefined, change: object)
   return [await ask<ReplayResource>(service, 'PATCH', path, change)];
 }
 
-/** The data that is answered, undefined where nothing is. Throws what a refusal says. */
+/** The data of the answer, undefined if it has none. Throws the detail of a refusal. */
 async function ask<T>({ url, keyFile }: Service, method: string, path: string, body?: object): Promise<T> {
   const headers = keyFile === undefined ? {} : { authorization: `Bearer ${keyIn(keyFile)}` };
   const signal = AbortSignal.timeout(ANSWER_MS_MAX);
@@ -104,14 +108,14 @@ async function ask<T>({ url, keyFile }: Service, method: string, path: string, b
   const document = parsedJson(text);
   if (!response.ok) {
     const detail = isFields(document) && typeof document.detail === 'string' ? document.detail : undefined;
-    // What decides the exit code.
+    // The kind decides the exit code.
     const kind = response.status === 400 ? 'invalid-parameter' : 'unavailable';
     throw new DomainError(kind, detail ?? `${url} answers with ${response.status}`);
   }
   if (text === '') return undefined as T;
-  // Something else may listen there.
+  // Another program may listen there.
   if (isFields(document) && 'data' in document) return document.data as T;
-  throw new DomainError('unavailable', `what answers at ${url} is no replay: name another with --url`);
+  throw new DomainError('unavailable', `${url} is not a replay: name another address with --url`);
 }
 
 function keyIn(file: string): string {

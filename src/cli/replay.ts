@@ -23,13 +23,13 @@ interface ReplayOptions extends GlobalOptions, SelectionFlags, EdgeOptions {
 }
 
 const GOING_AWAY = 1001;
-/** For closed sockets to say goodbye, and requests under way to be answered. */
+/** The time for sockets to close and requests in progress to be answered. */
 const DRAIN_MS = 2000;
 const IDLE_SECONDS = 30;
-/** As many assets, or names of markets, as one may have take less in any reasonable spelling. */
+/** More than the maximum number of assets or market names in a usual spelling. */
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
 
-/** `bookreel replay` is `bookreel replay start`; what else there is steers a process that does that. */
+/** `bookreel replay` is `bookreel replay start`; the other commands steer a process that replays. */
 export function replayCommand(terminal: Terminal): Command {
   const start = startCommand(terminal);
   const command = new Command('replay')
@@ -41,9 +41,7 @@ export function replayCommand(terminal: Terminal): Command {
 }
 
 function startCommand(terminal: Terminal): Command {
-  const command = addSelectionFlags(
-    new Command('start').description('listen and replay; what is done without a command'),
-  );
+  const command = addSelectionFlags(new Command('start').description('listen and replay; the default command'));
   return addSettings(command, 'host', 'replayPort', 'maxSockets', 'corsOrigins', 'allowedHosts')
     .addHelpText('after', helpOf('replay start'))
     .action(async () => {
@@ -53,10 +51,10 @@ function startCommand(terminal: Terminal): Command {
 
 function helpOf(words: string): string {
   return `
-Replays until SIGTERM or SIGINT; a server, imports and other replays go on beside it. On one port it has the venue's
-WebSocket (/ws/market) and REST interface, the API as at the clock's instant (/v1), and the replays (/v1/replays),
-which the other commands steer. On loopback nobody needs a key; on any other address everybody needs one whose tier
-grants replay.
+Replays until SIGTERM or SIGINT, also while a server, imports and other replays use the same data. One port has the
+venue's WebSocket (/ws/market) and REST interface, the API at the clock's instant (/v1), and the replays (/v1/replays),
+which the other commands steer. Without --from the clock starts at the first recorded book. On loopback no key is
+needed; on any other address every request needs a key whose tier grants replay.
 
 Examples:
   $ bookreel ${words} --coin btc --tf 5m
@@ -65,7 +63,7 @@ Examples:
   $ bookreel replay seek 2026-04-16T07:10:00Z`;
 }
 
-/** Replays until a signal says stop. */
+/** Replays until SIGTERM or SIGINT. */
 async function replay(terminal: Terminal, options: ReplayOptions): Promise<void> {
   await withArchive(terminal, options, { create: false }, async (archive) => {
     const clocks = { monotonicMs: () => performance.now(), wallMs: terminal.clock };

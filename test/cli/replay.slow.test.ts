@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => directory[Symbol.dispose]());
 
-/** `bookreel replay` on a free port, once it has said where it listens. */
+/** `bookreel replay` on a free port, once it has printed its addresses. */
 async function startReplay(
   ...args: readonly string[]
 ): Promise<Child & { readonly origin: string; readonly socket: string }> {
@@ -52,7 +52,7 @@ interface ShownReplay {
   readonly [field: string]: unknown;
 }
 
-/** What `bookreel replay …` says of replays, as JSON. */
+/** The replays that `bookreel replay … --json` prints. */
 async function steer(origin: string, ...words: readonly string[]): Promise<ShownReplay[]> {
   const { code, stdout, stderr } = await runExecutable(['replay', ...words, '--url', origin, '--json']);
   expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });
@@ -60,7 +60,7 @@ async function steer(origin: string, ...words: readonly string[]): Promise<Shown
 }
 
 describe('bookreel replay', () => {
-  test('says what it replays and where, with a curl line that works', async () => {
+  test('states its markets and addresses, with a curl line that works', async () => {
     await using replay = await startReplay('--market', SLUG, '--from', BEGUN, '--paused');
     expect(replay.stdout()).toContain(`replays 1 market of btc from '${data}'\nfrom ${BEGUN} to `);
     expect(replay.stdout()).toContain(`, speed 1, paused at ${BEGUN}\n`);
@@ -72,7 +72,7 @@ describe('bookreel replay', () => {
     expect(JSON.parse(asked.stdout())).toMatchObject({ market: CONDITION_ID, asset_id: UP_ASSET });
   });
 
-  test('says the same as JSON', async () => {
+  test('states the same as JSON', async () => {
     const words = ['replay', '--data', data, '--port', '0', '--json', '--coin', 'eth', '--speed', 'max'];
     await using replay = startChild([EXECUTABLE, ...words]);
     await replay.said(/\n\}\n$/);
@@ -100,8 +100,8 @@ describe('bookreel replay', () => {
     ['a market that is not recorded', ['--market', 'nothing'], 1, 'no recorded market has one of the names'],
     ['a coin without markets', ['--coin', 'doge'], 1, 'no recorded market is selected'],
     ['an end before the beginning', ['--from', BEGUN, '--to', '2026-04-16T07:10:00Z'], 2, 'must end after'],
-    ['a speed beyond', ['--speed', '1001'], 2, 'it must be a number from 0.1 to 1000, or max'],
-    ['a time that is none', ['--from', '2026-02-30'], 2, 'it must be Unix milliseconds, or an ISO 8601 date'],
+    ['a speed above the maximum', ['--speed', '1001'], 2, 'it must be a number from 0.1 to 1000, or max'],
+    ['a time that does not exist', ['--from', '2026-02-30'], 2, 'it must be Unix milliseconds, or an ISO 8601 date'],
     ['another instant', ['--rebase', 'tomorrow'], 2, 'allowed choices are now'],
     ['another mode', ['--gaps', 'skip'], 2, 'allowed choices are disconnect, ignore'],
     ['a command that does not exist', ['shwo'], 2, "too many arguments for 'start'"],
@@ -112,7 +112,7 @@ describe('bookreel replay', () => {
     expect(refused.stderr).toMatch(/^bookreel: [^\n]+\n$/);
   });
 
-  test('does not create a data directory, and says where another program listens', async () => {
+  test('does not create a data directory, and names an address that another program uses', async () => {
     const missing = await runExecutable(['replay', '--data', join(directory.path, 'missing'), '--port', '0']);
     expect(missing.code).toBe(1);
     await using replay = await startReplay();
@@ -141,7 +141,7 @@ describe('bookreel replay', () => {
     },
   );
 
-  test('takes as many assets, and names of markets, as it says, however they are written', async () => {
+  test('takes the maximum number of assets, and of market names, in any spelling', async () => {
     await using replay = await startReplay('--market', SLUG, '--from', BEGUN, '--paused');
     const items = Array.from({ length: 500 }, () => ({ token_id: UP_ASSET, side: 'BUY' }));
     const prices = await fetch(`${replay.origin}/prices`, { method: 'POST', body: JSON.stringify(items, null, 2) });
@@ -152,7 +152,7 @@ describe('bookreel replay', () => {
     expect(made.status).toBe(201);
   });
 
-  test('a client that does not read does not hold up the end', async () => {
+  test('a client that does not read does not delay the end', async () => {
     await using replay = await startReplay('--speed', 'max');
     const client = await RawSocket.open(replay.socket);
     client.send(JSON.stringify({ type: 'market', assets_ids: [UP_ASSET, DOWN_ASSET] }));
@@ -162,7 +162,7 @@ describe('bookreel replay', () => {
     client.leave();
   });
 
-  test('on another address asks for a key whose tier grants replay, and its curl line says where to put it', async () => {
+  test('on another address needs a key whose tier grants replay, and its curl line has a place for it', async () => {
     await using replay = await startReplay('--host', '0.0.0.0', '--market', SLUG, '--from', BEGUN, '--paused');
     const keyOf = async (tier: string) =>
       (await runExecutable(['key', 'create', '--tier', tier, '--data', data])).stdout.trim();
@@ -246,11 +246,11 @@ describe('a process that replays', () => {
     const outside = await runExecutable(['replay', 'seek', '2020-01-01', '--url', origin]);
     expect({ code: outside.code, stderr: outside.stderr }).toEqual({
       code: 2,
-      stderr: 'bookreel: the instant lies outside of the replay\n',
+      stderr: 'bookreel: the instant is outside the replay\n',
     });
   });
 
-  test('that is not there, or something else that is, is missed in one sentence', async () => {
+  test('that does not answer, or is another program, is reported in one sentence', async () => {
     let status = 500;
     using web = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('<html>', { status }) });
     const url = `http://127.0.0.1:${web.port}`;
@@ -258,7 +258,7 @@ describe('a process that replays', () => {
     const list = async () => await runExecutable(['replay', 'list', '--url', url]);
     expect(await list()).toEqual(missed(`${url} answers with 500`));
     status = 200;
-    expect(await list()).toEqual(missed(`what answers at ${url} is no replay: name another with --url`));
+    expect(await list()).toEqual(missed(`${url} is not a replay: name another address with --url`));
     await web.stop(true);
     const nobody = `no answer from ${url}: start a replay with 'bookreel replay', or name its address with --url`;
     expect(await list()).toEqual(missed(nobody));
@@ -313,7 +313,7 @@ describe('the commands of the page at /', () => {
   });
 });
 
-describe('stderr shows where the clock is and who is connected', () => {
+describe('stderr shows the clock and the connected clients', () => {
   const BOTH = { exchange: 'polymarket', from: '2026-04-16', to: '2026-04-17', dataTypes: ['trade'], speed: 0.001 };
   const tardisPath = `/ws-replay-normalized?options=${encodeURIComponent(JSON.stringify(BOTH))}`;
 
@@ -324,7 +324,7 @@ describe('stderr shows where the clock is and who is connected', () => {
     return () => socket.close();
   }
 
-  test('a line for each client that comes or goes and each change of a clock, where it is no terminal', async () => {
+  test('as a line for each client that connects or leaves and each change of a clock, off a terminal', async () => {
     await using replay = await startReplay('--market', SLUG, '--from', BEGUN, '--paused');
     const [first] = await steer(replay.origin, 'list');
     const lines: string[] = [];
@@ -351,7 +351,7 @@ describe('stderr shows where the clock is and who is connected', () => {
     await next('stopping: closing the sockets');
   });
 
-  test('one line that is repainted in place at every width, on a terminal', async () => {
+  test('as one line that is repainted in place at every width, on a terminal', async () => {
     let written = '';
     const decoder = new TextDecoder();
     const child = Bun.spawn([EXECUTABLE, 'replay', '--data', data, '--port', '0', '--market', SLUG], {
@@ -407,7 +407,7 @@ describe('stderr shows where the clock is and who is connected', () => {
   });
 });
 
-test('the manual shows how, and it works as it is written there', async () => {
+test('the commands of the manual work as they are written there', async () => {
   const page = readFileSync(join(import.meta.dir, '..', '..', 'src', 'manual', 'replay.md'), 'utf8');
   const commands = [...page.matchAll(/^bookreel ((?:seed|replay)\b.*)$/gm)].map(([, words]) => words!.split(' '));
   const [seed, start, ...steering] = commands;
@@ -418,7 +418,7 @@ test('the manual shows how, and it works as it is written there', async () => {
   await using replay = startChild([EXECUTABLE, ...start!, '--port', '0'], { cwd });
   const [line] = await replay.said(CURL_LINE);
   const origin = (await replay.said(REST))[1]!;
-  // What it says is what is shown, but for the port.
+  // The page shows its output, with another port.
   expect(page).toContain(
     replay
       .stdout()

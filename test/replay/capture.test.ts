@@ -35,7 +35,7 @@ function capturedOf(directory: string, kind: string): RecordedBook[] {
 }
 
 test.skipIf(CAPTURE === undefined)(
-  'the messages of the venue are sent again: at every full book of a capture the client has that very book',
+  'the venue’s messages are sent again: at every full book of a capture the client has that book',
   async () => {
     const directory = CAPTURE!;
     using place = temporaryArchive();

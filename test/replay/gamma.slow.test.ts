@@ -37,7 +37,7 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
   /** Not in recordings as the venue had them: a market was listed when it was created. */
   const NEAR = new Set(['startDate', 'startDateIso']);
 
-  test('that are resolved say what the venue’s own do, field for field', async () => {
+  test('that are resolved have the fields of the venue’s own ones', async () => {
     using held = temporaryArchive();
     await importPaths(held.archive, RESOLVED!);
     await using server = venueServer(held.archive);
@@ -58,7 +58,7 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
     }
   }, 60_000);
 
-  test('have fields of the names and types that the venue’s have', async () => {
+  test('have the venue’s names and types of fields', async () => {
     using held = temporaryArchive();
     await importPaths(held.archive, OPEN!, EVENTS!);
     await importRecords(held.archive, [sampleMarket(), sampleSnapshot(), samplePrice()]);
@@ -99,7 +99,7 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
     );
   }, 60_000);
 
-  test('are filed under the series that the venue files them under', async () => {
+  test('are in the venue’s series', async () => {
     using held = temporaryArchive();
     await importPaths(held.archive, OPEN!, EVENTS!);
     await using server = venueServer(held.archive);
@@ -225,13 +225,13 @@ const MARKET = {
 };
 
 describe('a market at an instant', () => {
-  test('has what was known then, and nothing else', async () => {
+  test('has the fields that were known then, and no others', async () => {
     await using server = await sampleServer();
     expect(await server.json('/markets/2001')).toEqual({ ...MARKET, events: [EVENT] });
     expect(await server.json('/events/3001')).toEqual({ ...EVENT, markets: [MARKET] });
   });
 
-  test('is shown at its last trade where the book is wide, and before the first trade at the middle', async () => {
+  test('has the price of its last trade if the book is wide, before the first trade the midpoint', async () => {
     await using server = await sampleServer();
     server.replay.clock.seek(START_MS + 6000);
     const wide = {
@@ -247,7 +247,7 @@ describe('a market at an instant', () => {
     expect([lastTradePrice, early.outcomePrices]).toEqual([undefined, '["0.515", "0.485"]']);
   });
 
-  test('has neither prices nor times that were not known before its first book', async () => {
+  test('has no prices or times that were unknown before its first book', async () => {
     await using server = await sampleServer();
     server.replay.clock.seek(Date.parse(CREATED));
     const { outcomePrices, spread, lastTradePrice, bestBid, bestAsk, ...early } = MARKET;
@@ -284,7 +284,7 @@ describe('a market at an instant', () => {
     expect(await acceptsAt('2026-04-16T07:25:00Z')).toBe(false);
   });
 
-  test('has its times moved with those of a replay that is moved to the present; what its slug says stays', async () => {
+  test('has shifted times in a rebased replay; the time in its slug stays', async () => {
     await using server = await sampleServer();
     const replay = anotherReplay(server, { rebase: true }, START_MS + 4000);
     const moved = (ms: number) => new Date(ms + PRESENT_MS - START_MS - 4000).toISOString().replace('.000Z', 'Z');
@@ -395,7 +395,7 @@ async function walked(server: Awaited<ReturnType<typeof sampleServer>>, noun: st
   return seen;
 }
 
-test('lists that are walked by their cursor have everything once, also when the clock goes on between pages', async () => {
+test('lists that are walked by their cursor have everything once, also while the clock runs', async () => {
   await using server = await sampleServer();
   for (const noun of ['markets', 'events']) {
     server.replay.clock.seek(Date.parse('2026-04-15T07:21:00Z'));
@@ -403,14 +403,14 @@ test('lists that are walked by their cursor have everything once, also when the 
   }
 });
 
-test('a cursor goes on after a market that is no longer in the list', async () => {
+test('a cursor continues after a market that is no longer in the list', async () => {
   await using server = await sampleServer();
   // By then the first two are closed, and markets that are closed are not asked for.
   const closing = () => server.replay.clock.seek(Date.parse('2026-04-16T08:10:00Z'));
   expect(await walked(server, 'markets', closing)).toEqual([SOL, NEXT]);
 });
 
-test('a list is ordered by each name once, however often that comes', async () => {
+test('a list is ordered by each name once, also if it is repeated', async () => {
   await using server = await sampleServer();
   const query = new URLSearchParams('order=endDate,id,end_date&order=id&order=nothing&order=eventStartTime,startTime');
   const question = { replay: server.replay, nowMs: START_MS, query, params: {} };
@@ -439,7 +439,7 @@ test.each(REFUSALS)('%s is refused with %d, %p', async (path, status, body) => {
   expect({ status: answer.status, body: JSON.parse(answer.text) }).toEqual({ status, body });
 });
 
-test('an import while the replay goes on is seen by the lists, of the markets that it has', async () => {
+test('lists show imports during the replay, of its markets', async () => {
   await using server = await sampleServer();
   expect((await server.json('/markets/2002')).closed).toBe(false);
   await importRecords(server.replay.archive, [

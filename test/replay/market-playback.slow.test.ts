@@ -60,7 +60,7 @@ function scannedTrade(recorded: readonly Recorded[], outcome: Outcome, atMs: num
 }
 
 describe('the playback of a market', () => {
-  test('from any instant on it has everything that is later, in order, and its state is that of the archive', async () => {
+  test('from any instant on it has all later records, in order, and its state is that of the archive', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer(),
@@ -131,7 +131,7 @@ describe('the playback of a market', () => {
     );
   });
 
-  test('books that are imported in place of mirrored ones meanwhile are read from the next segment on', async () => {
+  test('books that replace mirrored ones during the playback are read from the next segment on', async () => {
     for (const seed of [3, 4, 5]) {
       const style = { priceScale: 2, trades: false, gaps: 0, stepMs: 400 };
       const { lines } = randomRecording(seed, { ...style, outcomes: ['up', 'down'], count: 300 });
@@ -154,7 +154,7 @@ describe('the playback of a market', () => {
     }
   });
 
-  test('the tick becomes finer with the first price that needs it, for good, and comes before that book', async () => {
+  test('the tick becomes finer with the first price that needs it, stays so, and comes before that book', async () => {
     using place = temporaryArchive();
     const snapshot = (ms: number, price: number) => ({
       type: 'snapshot',

@@ -11,7 +11,7 @@ function driven(speed: Speed) {
 }
 
 describe('a clock with a number as its speed', () => {
-  test('is at the beginning until it is resumed, then goes by its speed, and ends with its span', () => {
+  test('is at the beginning until it is resumed, then runs at its speed, and ends with its span', () => {
     const { real, clock } = driven(2);
     real.ms += 1000;
     expect([clock.nowMs, clock.state]).toEqual([SPAN.fromMs, 'paused']);
@@ -30,7 +30,7 @@ describe('a clock with a number as its speed', () => {
     expect([clock.nowMs, clock.state]).toEqual([SPAN.toMs, 'ended']);
   });
 
-  test('has the time that it takes to an instant, and none while it is paused', () => {
+  test('computes the time to an instant, and none while it is paused', () => {
     const { real, clock } = driven(4);
     expect(clock.realMsUntil(SPAN.fromMs + 400)).toBeUndefined();
     clock.resume();
@@ -40,7 +40,7 @@ describe('a clock with a number as its speed', () => {
     expect(clock.realMsUntil(SPAN.toMs + 1)).toBeUndefined();
   });
 
-  test('goes where it is sent, within its span, and calls its listeners', () => {
+  test('jumps within its span, and calls its listeners', () => {
     const { real, clock } = driven(1);
     const heard: string[] = [];
     const stop = clock.onChange((change) => heard.push(`${change} ${clock.nowMs - SPAN.fromMs}`));
@@ -57,8 +57,8 @@ describe('a clock with a number as its speed', () => {
     stop();
     clock.resume();
     expect(heard).toEqual(['pace 0', 'jump 100', 'pace 300', 'pace 300']);
-    expect(() => clock.seek(SPAN.fromMs - 1)).toThrow('outside of the replay');
-    expect(() => clock.seek(SPAN.toMs + 1)).toThrow('outside of the replay');
+    expect(() => clock.seek(SPAN.fromMs - 1)).toThrow('outside the replay');
+    expect(() => clock.seek(SPAN.toMs + 1)).toThrow('outside the replay');
   });
 
   test.each([0, 0.09, 1000.1, -1, Number.NaN, Infinity])('a speed of %p is refused', (speed) => {
@@ -66,7 +66,7 @@ describe('a clock with a number as its speed', () => {
     expect(() => driven(1).clock.setSpeed(speed)).toThrow('the speed must be');
   });
 
-  test('never goes back but by a jump, whatever is done to it', () => {
+  test('only goes back by a jump, after any changes', () => {
     const act = fc.oneof(
       fc.record({ do: fc.constant('wait' as const), ms: fc.nat(5000) }),
       fc.record({ do: fc.constant('pause' as const) }),
@@ -108,7 +108,7 @@ describe('a clock with a number as its speed', () => {
 });
 
 describe('a clock whose speed is max', () => {
-  test('is where its slowest follower is, and waits while it has none', () => {
+  test('follows its slowest follower, and waits while it has none', () => {
     const { real, clock } = driven('max');
     clock.resume();
     real.ms += 10_000;
@@ -124,7 +124,7 @@ describe('a clock whose speed is max', () => {
     expect(clock.nowMs).toBe(SPAN.fromMs + 500);
   });
 
-  test('takes its followers along when it is sent somewhere', () => {
+  test('takes its followers along when it jumps', () => {
     const { clock } = driven('max');
     clock.resume();
     const follower = clock.follow(clock.nowMs);

@@ -57,7 +57,7 @@ function randomChanges(seed: number, count: number, decimals: number): BookChang
 }
 
 describe('a grouped snapshot', () => {
-  test('has every level in the group that it belongs to, in digits', () => {
+  test('has every level in its exact group', () => {
     const ten = Array.from({ length: 99 }, (_, tick) => (tick + 1) / 100);
     for (const price of ten) {
       const book = [change(1, [level(price, 1)], [level(price, 1)], true)];
@@ -70,7 +70,7 @@ describe('a grouped snapshot', () => {
     }
   });
 
-  test('sums sizes exactly, and has no group that is gone', () => {
+  test('sums sizes exactly, and has no empty group', () => {
     const asks = [level(0.51, 0.1), level(0.52, 0.2), level(0.61, 3)];
     const gone = [level(0.61, 0)];
     const [first, second] = computed('book_snapshot_3_grouped0.1_0ms', [
@@ -82,7 +82,7 @@ describe('a grouped snapshot', () => {
     expect((second as BookSnapshot).grouping).toBe(0.1);
   });
 
-  test.skipIf(TARDIS_DEV === undefined)('is that of tardis-dev, where floating point does not show', async () => {
+  test.skipIf(TARDIS_DEV === undefined)('is that of tardis-dev, apart from floating point', async () => {
     const { compute, computeBookSnapshots } = (await import(TARDIS_DEV!)) as TardisDev;
     // In whole numbers its arithmetic is exact too.
     const whole = (levels: readonly RecordLevel[]) =>
@@ -127,7 +127,7 @@ describe('a grouped snapshot', () => {
 });
 
 describe('a snapshot', () => {
-  test('has the best levels of a book that is rebuilt another way', () => {
+  test('has the best levels of an independently rebuilt book', () => {
     for (const [seed, decimals] of [
       [1, 2],
       [2, 3],
@@ -150,13 +150,13 @@ describe('a snapshot', () => {
     }
   });
 
-  test('of what comes before the first book is none', () => {
+  test('before the first book does not exist', () => {
     expect(computed('quote', [change(1, [level(0.5, 1)], [])])).toEqual([]);
   });
 });
 
 describe('a bar', () => {
-  test('has exact volumes, by side, and the average price of what has a size', () => {
+  test('has exact volumes by side, and the average price of trades with a size', () => {
     const trades = [
       trade(1000, 0.4, 0.1),
       trade(1500, 0.6, 0.2, 'sell'),
@@ -179,7 +179,7 @@ describe('a bar', () => {
     expect(bar!.timestamp).toEqual(new Date(2000));
   });
 
-  test('of shares is full at their number, to the digit', () => {
+  test('of shares ends at their exact number', () => {
     const trades = Array.from({ length: 20 }, (_, nth) => trade(1000 + nth, 0.5, 0.1));
     const bars = computed('trade_bar_1vol', trades) as TradeBar[];
     expect(bars.map(({ volume, trades: count }) => [volume, count])).toEqual([

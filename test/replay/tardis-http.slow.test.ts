@@ -128,7 +128,7 @@ describe('books', () => {
 });
 
 describe('a whole archive', () => {
-  test('is every market by itself, in one order', async () => {
+  test('has every market as it is by itself, in one order', async () => {
     using place = temporaryArchive();
     await importPaths(place.archive, FIXTURES);
     await using server = tardisServer(place.archive);
@@ -155,7 +155,7 @@ describe('a whole archive', () => {
     }
   });
 
-  test('in ranges is the same, each beginning with the books of its beginning', async () => {
+  test('in ranges has the same records, each range beginning with the current books', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, randomRecording(4, styleOf(4)).lines);
     await using server = tardisServer(place.archive);
@@ -205,7 +205,7 @@ describe('a whole archive', () => {
     expect(parts).toEqual(whole);
   });
 
-  test('has nothing in windows in which nothing is', async () => {
+  test('is empty in windows without records', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), sampleSnapshot()]);
     await using server = tardisServer(place.archive);
@@ -225,7 +225,7 @@ describe('a whole archive', () => {
     expect(await server.lines('/replay', { ...ALL, from: '2020-01-01', to: '2021-01-01', filters })).toEqual([]);
   });
 
-  test('has what is recorded of markets long before their windows, in its place', async () => {
+  test('has records from long before the windows of their markets, in order', async () => {
     using place = temporaryArchive();
     const early = {
       conditionId: `0x${'cd'.repeat(32)}`,
@@ -261,7 +261,7 @@ describe('a whole archive', () => {
     ]);
   });
 
-  test('has those channels and assets that are asked for', async () => {
+  test('has the channels and assets of the request', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, randomRecording(2, styleOf(2)).lines);
     await using server = tardisServer(place.archive);
@@ -297,7 +297,7 @@ describe('a gap', () => {
     sampleSnapshot({ timestamp: at(6000), asks: [{ price: 0.6, size: 2 }] }),
   ];
 
-  test('is an empty line for clients that want it, and for all the beginning of a new connection', async () => {
+  test('is an empty line for clients that want it, and begins a new connection for all', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, recording);
     await using server = tardisServer(place.archive);
@@ -320,7 +320,7 @@ describe('a gap', () => {
     expect(await server.lines('/replay', { ...ALL, filters })).toEqual(lines.filter((line) => line !== ''));
   });
 
-  test('is a record for clients that want it, and books come whole after it', async () => {
+  test('is a record for clients that want it, and whole books follow it', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, recording);
     await using server = tardisServer(place.archive);
@@ -346,7 +346,7 @@ describe('a gap', () => {
     expect(disconnect).toBe(`{"type":"disconnect","exchange":"polymarket","localTimestamp":"${at(2000)}"}`);
   });
 
-  test('of one market begins the books of all anew, and one in several is one', async () => {
+  test('of one market sends the books of all again, and a gap of several markets does so once', async () => {
     const other = {
       conditionId: `0x${'cd'.repeat(32)}`,
       slug: 'eth-updown-5m-1776323400',
@@ -520,7 +520,7 @@ describe('an error', () => {
     expect((await server.ask(server.pathOf('/replay-normalized', { ...BOOKS, symbols: ['71'] }))).status).toBe(500);
   });
 
-  test('too many replays at once are a 429, until one has ended', async () => {
+  test('a replay beyond the maximum is refused with 429, until another one has ended', async () => {
     using place = temporaryArchive();
     await importPaths(place.archive, FIXTURES);
     await using server = tardisServer(place.archive);
@@ -546,7 +546,7 @@ describe('an error', () => {
   });
 });
 
-test('a server that is going cuts replays off, also those that have sent nothing yet', async () => {
+test('a server that stops cuts off replays, also those that have sent nothing yet', async () => {
   using place = temporaryArchive();
   await importRecords(place.archive, [
     sampleMarket(),
@@ -564,7 +564,7 @@ test('a server that is going cuts replays off, also those that have sent nothing
   expect(server.log).toEqual([]);
 });
 
-test('a market is announced with its first record, where that comes before all that says when it was listed', async () => {
+test('a market is announced with its first record, if that is before its stated listing', async () => {
   using place = temporaryArchive();
   await importRecords(place.archive, [sampleMarket(), sampleSnapshot({ timestamp: at(-60_000) })]);
   await using server = tardisServer(place.archive);
@@ -579,7 +579,7 @@ test('a market is announced with its first record, where that comes before all t
   ]);
 });
 
-test('HEAD says what GET would be, and sends nothing', async () => {
+test('HEAD has the headers of GET, and no body', async () => {
   using place = temporaryArchive();
   await importRecords(place.archive, [sampleMarket(), sampleSnapshot()]);
   await using server = tardisServer(place.archive);
@@ -591,7 +591,7 @@ test('HEAD says what GET would be, and sends nothing', async () => {
   ]);
 });
 
-test('several options are merged by time, each with the types that it asked for', async () => {
+test('several options are merged by time, each with its own types', async () => {
   // Of one time, and of many.
   for (const seed of [1, 2]) {
     using place = temporaryArchive();
@@ -612,7 +612,7 @@ test('several options are merged by time, each with the types that it asked for'
   }
 });
 
-test('at a speed nothing comes before its time', async () => {
+test('at a speed no record is sent early', async () => {
   using place = temporaryArchive();
   const instants = [0, 200, 400, 600];
   const books = instants.map((ms) => sampleSnapshot({ timestamp: at(ms), bids: [{ price: 0.5, size: ms + 1 }] }));

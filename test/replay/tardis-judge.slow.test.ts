@@ -131,7 +131,7 @@ function comparable(records: readonly string[]): string[] {
   );
 }
 
-describe.skipIf(TARDIS_DEV === undefined)('what tardis-dev makes of our native messages is what we say', () => {
+describe.skipIf(TARDIS_DEV === undefined)('tardis-dev makes our records of our native messages', () => {
   for (const [name, path, slug] of RECORDINGS) {
     test.skipIf(path === undefined)(`on a market of ${name}, record by record`, async () => {
       using place = temporaryArchive();

@@ -161,7 +161,7 @@ describe('data types', () => {
   });
 
   test.each([
-    ['nothing of the kind', ['derivative_ticker', 'liquidation', 'option_summary']],
+    ['no such records', ['derivative_ticker', 'liquidation', 'option_summary']],
     ['is not known', ['trades', 'book_snapshot', 'book_snapshot_5', 'book_snapshot_5_1h', 'book_snapshot_x_1s']],
     ['is not known', ['book_snapshot_5_grouped_1s', 'quote_', 'trade_bar_s', 'trade_bar_1h', 'x'.repeat(1000)]],
     ['grouped by 0', ['book_snapshot_5_grouped0_1s']],
@@ -171,7 +171,7 @@ describe('data types', () => {
     for (const name of names) expect(() => dataTypeOf(name)).toThrow(sentence);
   });
 
-  test('that is a key by mistake is not said back', () => {
+  test('that is a key by mistake is not repeated', () => {
     const key = generateKey();
     for (const name of [key, `book_snapshot_${key}`, key.slice(14)]) {
       expect(() => dataTypeOf(name)).toThrow(expect.not.stringContaining(key.slice(14)));

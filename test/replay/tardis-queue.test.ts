@@ -38,7 +38,7 @@ function itemsOf(archive: Archive, stream: TardisStream): StreamItem[] {
   }
 }
 
-test('however many markets are named, only a few are looked at before others go on', async () => {
+test('only a few markets are examined before others get a turn, however many are named', async () => {
   using place = temporaryArchive();
   const { archive } = place;
   await importRecords(archive, manyMarkets);
@@ -69,7 +69,7 @@ test('however many markets are named, only a few are looked at before others go 
   }
 });
 
-test('a subscription that is taken back before its market was looked at sends nothing', async () => {
+test('a subscription that ends before its market was examined sends nothing', async () => {
   using place = temporaryArchive();
   const { archive } = place;
   await importRecords(archive, manyMarkets);
@@ -83,7 +83,7 @@ test('a subscription that is taken back before its market was looked at sends no
   expect(books.map(({ text }) => /"asset_id":"(\d+)"/.exec(text)![1])).toEqual([assetOf(0)]);
 });
 
-test('of an event with many changes others go on between those of which nothing comes', async () => {
+test('an event with many changes gives others a turn between changes that send nothing', async () => {
   using place = temporaryArchive();
   const { archive } = place;
   const levels = Array.from({ length: 40 }, (_, nth) => ({ price: (nth + 1) / 100, size: 5 }));

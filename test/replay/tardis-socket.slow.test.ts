@@ -33,7 +33,7 @@ async function sampleArchive() {
 }
 
 describe('/ws-replay', () => {
-  test('sends what is subscribed to, as over HTTP, and says that it has finished', async () => {
+  test('sends the messages of its subscriptions, as over HTTP, and states that it has finished', async () => {
     using place = await sampleArchive();
     await using server = tardisServer(place.archive);
     for (const [frame, channels, symbols] of [
@@ -54,7 +54,7 @@ describe('/ws-replay', () => {
     }
   });
 
-  test('takes several subscriptions, answers PING, and passes over what it does not know', async () => {
+  test('takes several subscriptions, answers PING, and ignores unknown frames', async () => {
     using place = await sampleArchive();
     await using server = tardisServer(place.archive);
     const frames = [
@@ -88,7 +88,7 @@ describe('/ws-replay', () => {
     expect(server.log).toEqual([]);
   });
 
-  test('has no sign of a gap but the book that it begins with anew', async () => {
+  test('shows a gap only by the books that follow it', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [
       sampleMarket(),
@@ -115,7 +115,7 @@ describe('/ws-replay', () => {
 });
 
 describe('a session', () => {
-  test('is joined by name until it starts, and each gets what is its own', async () => {
+  test('is joined by name until it starts, and each socket gets its own subscriptions', async () => {
     using place = await sampleArchive();
     await using server = tardisServer(place.archive, { sessionDelayMs: 200 });
     const joined = [UP_ASSET, DOWN_ASSET].map(
@@ -147,7 +147,7 @@ describe('a session', () => {
     await new Promise((resolve) => socket.addEventListener('message', resolve, { once: true }));
     await Bun.sleep(100);
     const { code, reason } = await server.socket(slow, subscription([UP_ASSET]));
-    expect([code, reason]).toEqual([1011, 'this session has started already: nobody can join it any more']);
+    expect([code, reason]).toEqual([1011, 'this session has started already: no other connection can join it']);
     socket.close();
     await first;
     const both = [
@@ -183,7 +183,7 @@ describe('a session', () => {
     return { session, join, over: over.promise };
   }
 
-  test('sends everything in one order by time, also when one of its sockets does not keep up now and then', async () => {
+  test('sends everything in one order by time, also if one of its sockets does not always keep up', async () => {
     using place = await sampleArchive();
     const sent: string[] = [];
     const { session, join, over } = sessionOf(place.archive, sent);
@@ -209,7 +209,7 @@ describe('a session', () => {
     expect(connection.closings).toEqual([[1000, 'WS replay finished']]);
   });
 
-  test('counts an asset once, however often a frame names it', () => {
+  test('counts an asset once, also if a frame repeats it', () => {
     const member = new SessionMember(new KeepingConnection(), { fromMs: 0, toMs: 1 });
     const subscribed = (assetIds: readonly string[]) =>
       member.subscribe({ kind: 'subscribe', assetIds, initialDump: undefined, custom: undefined });
@@ -220,7 +220,7 @@ describe('a session', () => {
     expect(member.filters.map(({ assetIds }) => assetIds)).toEqual(CHANNELS.map(() => [DOWN_ASSET]));
   });
 
-  test('waits for a socket that takes nothing, and goes on without it when it leaves', async () => {
+  test('waits for a socket that reads nothing, and continues without it when it leaves', async () => {
     using place = await sampleArchive();
     const sent: string[] = [];
     const { session, join, over } = sessionOf(place.archive, sent);
@@ -236,7 +236,7 @@ describe('a session', () => {
     expect(connection.closings).toEqual([[1000, 'WS replay finished']]);
   });
 
-  test('takes operations while it goes on: what is new begins with its book, what is not wanted ends', async () => {
+  test('takes operations while it runs: a new asset begins with its book, an unsubscribed one ends', async () => {
     using place = await sampleArchive();
     const sent: string[] = [];
     const { session, join, over } = sessionOf(place.archive, sent);
@@ -269,7 +269,7 @@ describe('a session', () => {
 });
 
 describe('/ws-replay-normalized', () => {
-  test('sends the records of /replay-normalized, and says that it has finished', async () => {
+  test('sends the records of /replay-normalized, and states that it has finished', async () => {
     using place = await sampleArchive();
     await using server = tardisServer(place.archive);
     const options = [
@@ -285,7 +285,7 @@ describe('/ws-replay-normalized', () => {
   test.each([
     ['x', 'is not JSON'],
     [{ ...ALL, dataTypes: [] }, 'dataTypes'],
-    [{ ...ALL, dataTypes: ['liquidation'] }, 'nothing of the kind'],
+    [{ ...ALL, dataTypes: ['liquidation'] }, 'no such records'],
     [{ ...ALL, dataTypes: ['trade'], symbols: ['99'] }, 'asset 99'],
     [{ ...ALL, dataTypes: ['x'.repeat(500)] }, 'is not known'],
   ])('%j is closed with 1011', async (options, sentence) => {

@@ -119,7 +119,7 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
   });
 
   const capture = VENUE_RECORDINGS[0]!;
-  test.skipIf(!capture.isHere)('finds markets, follows them, and gets everything of many at once', async () => {
+  test.skipIf(!capture.isHere)('finds markets, follows them, and asks about many at once', async () => {
     using held = temporaryArchive();
     await capture.load(held.archive);
     await using server = venueServer(held.archive);

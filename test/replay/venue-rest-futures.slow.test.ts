@@ -71,7 +71,7 @@ test('no byte of any answer depends on what came later', async () => {
   expect(sent.size).toBeGreaterThan(250);
 });
 
-test('later records are in answers when their time has come', async () => {
+test('later records are in answers from their time on', async () => {
   await using server = await filledServer([KNOWN, later(1)]);
   server.replay.clock.seek(KNOWN_MS + 600_000);
   expect(await server.json('/markets?closed=true')).toMatchObject([{ slug: SLUG, outcomePrices: '["0", "1"]' }]);

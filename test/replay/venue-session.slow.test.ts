@@ -124,7 +124,7 @@ describe('a client of the market channel', () => {
     );
   });
 
-  test('gets the same frames every time, and another one at the same time changes nothing', async () => {
+  test('gets the same frames every time, also with another client at the same time', async () => {
     using place = await archiveOf(randomRecording(7, STYLE).lines);
     const framesOf = async (others: number) => {
       const replay = replayOf(place.archive);
@@ -144,7 +144,7 @@ describe('a client of the market channel', () => {
     expect(await framesOf(2)).toEqual(frames);
   });
 
-  test('sought back and forth, stepped, left and come back at any moment: its books stay those of the archive', async () => {
+  test('its books stay those of the archive through any jumps, steps and reconnections', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer(),
@@ -208,7 +208,7 @@ describe('a client of the market channel', () => {
             }
             for (const frame of frames)
               for (const ms of timestampsIn(frame)) expect(ms).toBeLessThanOrEqual(replay.clock.nowMs);
-            // A book that was not listened to for a while is begun anew; and trades of what is not listened to are not heard.
+            // A book is sent again after a time without a subscription, and trades of unsubscribed assets are not sent.
             const isExplained = (fault: string) => fault.includes('a later book differs') || wanted.length < 2;
             expect(client.faults.splice(0).filter((fault) => !isExplained(fault))).toEqual([]);
           }
@@ -219,7 +219,7 @@ describe('a client of the market channel', () => {
     );
   });
 
-  test('PING, books only when wanted, and unknown frames', async () => {
+  test('PING is answered, books are sent if wanted, unknown frames are ignored', async () => {
     using place = await archiveOf(randomRecording(3, { ...STYLE, stepMs: 400 }).lines);
     const replay = replayOf(place.archive, { speed: 1 });
     replay.clock.seek(replay.clock.span.toMs - 10_000);
@@ -239,7 +239,7 @@ describe('a client of the market channel', () => {
     expect(connection.frames).toHaveLength(2);
   });
 
-  test('a frame names as many assets as one may listen to; one that names what can be no asset asks for nothing', () => {
+  test('a frame subscribes up to the maximum of assets; one without valid asset ids is ignored', () => {
     for (const ids of [[1, 2], ['0x12'], [''], [null]]) {
       expect(channelRequest(JSON.stringify({ type: 'market', assets_ids: ids }))).toBeUndefined();
     }
@@ -256,7 +256,7 @@ describe('a client of the market channel', () => {
     }
   });
 
-  test('a gap closes the connection where it begins, and is passed over when that is wanted', async () => {
+  test('a gap closes the connection at its beginning, or is ignored if the replay says so', async () => {
     const { lines } = randomRecording(11, { ...STYLE, gaps: 0 });
     const gap = {
       type: 'gap',
@@ -290,7 +290,7 @@ describe('a client of the market channel', () => {
     }
   });
 
-  test('a gap of several markets at one time closes the connection once: a client that comes back goes on after it', async () => {
+  test('a gap of several markets at one time closes the connection once: a client that reconnects continues after it', async () => {
     const OTHER_ID = `0x${'cd'.repeat(32)}`;
     const other = sampleMarket({ conditionId: OTHER_ID, slug: 'btc-updown-5m-other', clobTokenIds: ['111', '222'] });
     const gapOf = (conditionId: string) => ({
@@ -316,7 +316,7 @@ describe('a client of the market channel', () => {
     expect(replay.clock.state).toBe('ended');
   });
 
-  test('of many that go as fast as they can one is served at a time, and requests come in between', async () => {
+  test('many clients at full speed are served in turns, and requests in between', async () => {
     using place = await archiveOf(randomRecording(9, { ...STYLE, count: 400 }).lines);
     const replay = replayOf(place.archive);
     let turn = 0;
@@ -341,7 +341,7 @@ describe('a client of the market channel', () => {
     for (const session of sessions) session.closed();
   });
 
-  test('a client without subscriptions does not take a clock along that waits for its followers', async () => {
+  test('a client without subscriptions does not move a clock at speed max', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const replay = replayOf(place.archive);
     replay.clock.resume();
@@ -369,7 +369,7 @@ describe('a client of the market channel', () => {
     session.closed();
   });
 
-  test('with custom features everybody hears of new and resolved markets, and of new best prices of what they listen to', async () => {
+  test('custom features announce all new and resolved markets, and the best prices of subscribed assets', async () => {
     const { lines } = randomRecording(5, { ...STYLE, gaps: 0 });
     const resolved = new Date(START_MS + 330_000).toISOString();
     const created = new Date(START_MS + 1000).toISOString();
@@ -419,7 +419,7 @@ describe('a client of the market channel', () => {
     );
   });
 
-  test('a replay that waits is moved to the present when it starts, also for clients that came before', async () => {
+  test('a rebased replay is shifted to the present when it starts, also for earlier clients', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const real = { ms: START_MS + 1_000_000 };
     const replay = replayOf(place.archive, { rebase: true }, { monotonicMs: () => 0, wallMs: () => real.ms });
@@ -447,7 +447,7 @@ describe('a client of the market channel', () => {
     session.closed();
   });
 
-  test('is sent away when the replay is stopped', async () => {
+  test('is disconnected when the replay is stopped', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const replay = replayOf(place.archive);
     const connection = new KeepingConnection();

@@ -1,9 +1,9 @@
 import { DomainError } from '../../domain/errors.ts';
 
 /**
- * Throws 'forbidden' where a page of another origin steers a replay or listens to it: browsers send such requests without asking
- * first (Fetch standard, 3.2; sockets have no CORS), but name the page's origin. Reads need no refusal: the page does not get
- * the answer. Pages that `mayListen` allows may listen.
+ * Throws 'forbidden' if a page of another origin steers a replay or listens to it. Browsers send such requests without a
+ * preflight (Fetch standard, 3.2; sockets have no CORS), with the page's origin. Reads are not refused: the browser keeps the
+ * answer from the page. A page may listen if `mayListen` allows it.
  */
 export function refuseForeignOrigin(request: Request, mayListen: (request: Request) => boolean): void {
   const origin = request.headers.get('origin');
@@ -16,7 +16,7 @@ export function refuseForeignOrigin(request: Request, mayListen: (request: Reque
   throw new DomainError('forbidden', 'pages of other origins may neither steer a replay nor listen to it');
 }
 
-/** Whether a page is of the host that is asked; `null`, as which files and sandboxes present themselves, is none. */
+/** Whether a page is from the requested host. The origin of files and sandboxes is `null`, which has no host. */
 function isOwn(origin: string, host: string | null): boolean {
   const parsed = URL.parse(origin);
   return parsed !== null && host !== null && parsed.host === host.toLowerCase();

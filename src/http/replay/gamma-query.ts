@@ -8,12 +8,15 @@ const NOTHING: CatalogQuery = { endDate: { maxMs: -1 } };
 const FLAGS = new Map(Object.entries({ true: true, false: false }));
 const WHOLE = /^\d{1,9}$/;
 
-/** The query of `/markets` and `/events`; parameters that are unknown, or about what no recording keeps, are ignored. Times are those that clients see, see Replay.shiftMs. */
+/**
+ * The query of `/markets` and `/events`. Unknown parameters, and those about fields that no recording has, are ignored. Times are
+ * in shifted time, see Replay.shiftMs.
+ */
 export function catalogQuery({ query, replay }: VenueQuestion, idOf: 'market' | 'event'): CatalogQuery {
   // Every listed market is active and not archived.
   if (flagIn(query, 'active') === false || flagIn(query, 'archived') === true) return NOTHING;
   const instantIn = (name: string) => {
-    // A plus sign that was not escaped is a blank by now.
+    // The parser made a space of a plus sign that was not escaped.
     const instantMs = valueIn(query, name, (text) => parseIso(text.replace(' ', '+')));
     return instantMs === undefined ? undefined : instantMs - replay.shiftMs;
   };
@@ -29,7 +32,7 @@ export function catalogQuery({ query, replay }: VenueQuestion, idOf: 'market' | 
     startDate: boundsIn('start_date'),
     endDate: boundsIn('end_date'),
     startTime: boundsIn('start_time'),
-    // Each once: a second time it decides nothing more.
+    // Each once: a repetition has no effect.
     order: [...new Set(listIn(query, 'order').flatMap((name) => ordersCalled(name)))],
     ascending: flagIn(query, 'ascending') ?? true,
   };
@@ -42,7 +45,7 @@ export function sliceOf<T>(list: readonly T[], { query }: VenueQuestion): T[] {
   return list.slice(offset, offset + limit);
 }
 
-/** The values of a parameter, which may come several times, or several in one. */
+/** The values of a parameter, which may be repeated, or have several values with commas between them. */
 export function listIn(query: URLSearchParams, name: string): string[] {
   return query.getAll(name).flatMap((list) => list.split(',').filter((value) => value !== ''));
 }
@@ -51,7 +54,7 @@ function flagIn(query: URLSearchParams, name: string): boolean | undefined {
   return valueIn(query, name, (text) => FLAGS.get(text.toLowerCase()));
 }
 
-/** `startDate`, as objects have it, and `start_date`, as parameters do. */
+/** Takes `startDate`, as in objects, and `start_date`, as in parameters. */
 function ordersCalled(name: string): CatalogOrder[] {
   const plain = name.replaceAll('_', '').toLowerCase();
   const called = plain === 'eventstarttime' ? 'starttime' : plain;
@@ -62,7 +65,7 @@ function wholeIn(query: URLSearchParams, name: string): number | undefined {
   return valueIn(query, name, (text) => (WHOLE.test(text) ? Number(text) : undefined));
 }
 
-/** Undefined where it is not given, or empty; refused where `read` gives undefined. */
+/** Undefined if it is missing or empty; refused if `read` gives undefined. */
 function valueIn<T>(query: URLSearchParams, name: string, read: (text: string) => T | undefined): T | undefined {
   const text = query.get(name) ?? '';
   if (text === '') return undefined;
@@ -71,7 +74,7 @@ function valueIn<T>(query: URLSearchParams, name: string, read: (text: string) =
   return value;
 }
 
-/** A refusal of a parameter as Gamma words it. */
+/** A refusal of a parameter, in Gamma's words. */
 export function invalid(error: string): VenueRefusal {
   return new VenueRefusal(422, { type: 'validation error', error });
 }

@@ -7,17 +7,17 @@ import { catalogQuery, invalid, listIn, sliceOf } from './gamma-query.ts';
 import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 import { marketsPage, oneMarket } from './venue-markets.ts';
 
-/** Gamma has its paths at the root of a host of its own; next to the CLOB's they have a prefix too. */
+/** Gamma's own host has the paths at its root; here they also have a prefix, to separate them from the CLOB's. */
 const PREFIXES = ['', '/gamma'] as const;
 const CONDITION_ID = /^0x/i;
 const NUMERIC_ID = /^\d{1,18}$/;
 const CURSOR_DIGITS = /^\d{1,15}$/;
 
-/** Markets, or the events that they are in: the same queries, other objects. */
+/** Markets or their events: the same queries, different objects. */
 interface Noun {
   readonly name: 'market' | 'event';
   readonly objectOf: typeof gammaMarketWithEvents;
-  /** Without `closed` in the query. */
+  /** The filter of a query without `closed`. */
   readonly closed: boolean | undefined;
 }
 
@@ -27,10 +27,10 @@ const NOUNS: readonly Noun[] = [
 ];
 
 /**
- * The venue's directory of markets, Gamma (gamma-api.polymarket.com), as at the replay's instant: markets, events and series with
- * their filters, in its own shapes, see gamma-writer.ts. Repeated parameters are lists; unknown ones are ignored.
+ * The venue's directory of markets, Gamma (gamma-api.polymarket.com), at the replay's instant: markets, events and series, with
+ * Gamma's filters and objects, see gamma-writer.ts. Repeated parameters are lists; unknown ones are ignored.
  *
- * `/markets` of the CLOB is at the root as well: there a condition id, or a `next_cursor`, asks for that.
+ * The CLOB's `/markets` is at the root as well: a condition id or a `next_cursor` selects it.
  */
 export function gammaController({ replays }: { readonly replays: Replays }) {
   const app = new Elysia({ name: 'gamma' });
@@ -79,7 +79,7 @@ function queryOf(question: VenueQuestion, noun: Noun): CatalogQuery {
   return { ...query, closed: query.closed ?? noun.closed };
 }
 
-/** A list whose pages hold together while markets are added, or closed: each goes on after the market of `after_cursor`. */
+/** A page of a list, after the market of `after_cursor`: no market is missed or repeated while others are added or closed. */
 function keyset(question: VenueQuestion, catalog: GammaCatalog, noun: Noun): string {
   if (question.query.has('offset')) throw invalid('offset is not allowed on keyset endpoints');
   const { replay, nowMs } = question;
@@ -98,7 +98,7 @@ function keyset(question: VenueQuestion, catalog: GammaCatalog, noun: Noun): str
 
 function one(question: VenueQuestion, catalog: GammaCatalog, noun: Noun, by: string, query: CatalogQuery): string {
   const entries = catalog.select(question.replay, query, question.nowMs);
-  // Of several of one slug the latest.
+  // Several markets may share a slug: the latest one.
   const entry = entries.toSorted((a, b) => a.startMs - b.startMs).at(-1);
   if (entry === undefined) throw notFound(by);
   return JSON.stringify(objectsOf(question, noun, [entry])[0]);

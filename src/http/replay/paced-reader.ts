@@ -5,16 +5,16 @@ import { type FairQueue, TASK_MS } from '../../replay/fair-queue.ts';
 import type { StreamItem, TardisStream } from '../../replay/tardis/stream.ts';
 import type { Database } from '../../store/database.ts';
 
-/** Items between two looks at the clock. */
+/** Items between two readings of the clock. */
 const ITEMS_PER_LOOK = 16;
-/** A chunk ends after the line that takes it past so many characters, or after TASK_MS. */
+/** A chunk ends after the line that takes it beyond this length, or after TASK_MS. */
 const CHUNK_CHARS = 64 * 1024;
-/** The longest sleep without asking whether the server is going. */
+/** The longest sleep between two checks whether the server is stopping. */
 const SLEEP_MS_MAX = 500;
 
 const encoder = new TextEncoder();
 
-/** When items are to be sent: at `speed` recorded seconds a second, counted from the first item; 0: at once. */
+/** The playback speed from `fromMs` on: 1 is real time, 0 sends at once. */
 export interface Pace {
   readonly fromMs: InstantMs;
   readonly speed: number;
@@ -26,7 +26,7 @@ export class PacedReader {
   readonly #stream: TardisStream;
   readonly #pace: Pace;
   #startedMs: number | undefined;
-  /** The next item, read before its time. */
+  /** The next item, which is not due yet. */
   #held: StreamItem | undefined;
 
   constructor(stream: TardisStream, pace: Pace) {
@@ -35,7 +35,7 @@ export class PacedReader {
   }
 
   /**
-   * Gives `take` the items that are due, until TASK_MS are over or `take` says no. Returns the real milliseconds until the next
+   * Gives `take` the due items, until TASK_MS have passed or `take` returns false. Returns the real milliseconds until the next
    * item, undefined after the last one. Throws as the stream does. Needs a view of the archive.
    */
   read(take: (item: StreamItem) => boolean): number | undefined {
@@ -58,12 +58,12 @@ export class PacedReader {
     }
   }
 
-  /** Drops the item that was read before its time. */
+  /** Drops the item that is not due yet. */
   drop(): void {
     this.#held = undefined;
   }
 
-  /** 0 when it is time. */
+  /** 0 if it is due. */
   #waitMs(localMs: InstantMs): number {
     const { fromMs, speed, monotonicMs } = this.#pace;
     if (speed === 0) return 0;
@@ -73,28 +73,28 @@ export class PacedReader {
   }
 }
 
-/** What a body is made of. */
+/** The input of a body. */
 export interface BodySource {
   readonly database: Database;
   readonly queue: FairQueue;
   readonly reader: PacedReader;
-  /** An item as a line; '' for none. */
+  /** An item as a line; '' if it has none. */
   readonly lineOf: (item: StreamItem) => string;
-  /** Whether the server is going: bodies under way are cut off then. */
+  /** Whether the server is stopping: bodies in progress are cut off then. */
   readonly isDraining: () => boolean;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
 }
 
 /**
- * A stream as lines, in chunks. Each is read in a view of its own; a change of what is being sent is an error. Others of the
- * queue go in between. Throws as the stream does, and when the server is going.
+ * A stream as lines, in chunks. Each chunk has its own view of the archive; a market that changes in between is an error. Other
+ * tasks of the queue run between chunks. Throws as the stream does, and when the server stops.
  */
 export async function* tardisChunks(source: BodySource): AsyncGenerator<Uint8Array> {
   const { database, queue, reader, lineOf, isDraining, signal } = source;
   for (;;) {
     await queue.next();
-    if (isDraining()) throw new DomainError('conflict', 'this server is going: try again at another one');
+    if (isDraining()) throw new DomainError('conflict', 'this server is stopping: try again later');
     let text = '';
     const waitMs = database.read(() =>
       reader.read((item) => {

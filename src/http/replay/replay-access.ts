@@ -7,10 +7,10 @@ import type { Replay } from '../../replay/replay.ts';
 import { type AccessDeps, admit, callerNow, refuseUngranted } from '../plugins/access.ts';
 import type { Caller } from '../plugins/authentication.ts';
 
-/** What decides which keys may see a replay. */
+/** The parts of a replay that decide which keys may access it. */
 export interface Replayed {
   readonly coins: readonly string[];
-  /** Where it ends. */
+  /** Its end. */
   readonly toMs: InstantMs;
 }
 
@@ -18,18 +18,18 @@ export function replayedBy({ coins, clock }: Replay): Replayed {
   return { coins, toMs: clock.span.toMs };
 }
 
-/** Throws 'forbidden' unless a key may see all of a replay: every coin of it, up to its end. */
+/** Throws 'forbidden' unless a key may access all of a replay: each of its coins, up to its end. */
 export function refuseUnseen(caller: Caller, replayed: Replayed): void {
   for (const coin of replayed.coins) refuseUngranted(caller.tier, undefined, coin);
   if (maySee(caller, replayed)) return;
-  throw new DomainError('forbidden', 'this replay goes beyond the instant that this key is held to');
+  throw new DomainError('forbidden', 'this replay ends after the last instant that this key may access');
 }
 
 export function maySee({ key, tier }: Caller, { coins, toMs }: Replayed): boolean {
   return coins.every((coin) => grantsCoin(tier, coin)) && (key.asOfMs === undefined || key.asOfMs >= toMs);
 }
 
-/** Who asks, as `caller` of the routes of a controller that uses `plugin`; throws what a key is refused with. */
+/** `plugin` gives routes their `caller`, and throws the refusals of keys. */
 export function callerPlugin(accessDeps: AccessDeps) {
   const tokens = new WeakMap<Request, string | undefined>();
   const plugin = new Elysia({ name: 'caller' })
@@ -40,7 +40,7 @@ export function callerPlugin(accessDeps: AccessDeps) {
     });
   return {
     plugin,
-    /** For sockets: whether the caller of a request may still see a replay. */
+    /** For sockets: whether the sender of a request may still access a replay. */
     mayListen(request: Request, replayed: Replayed): boolean {
       const caller = callerNow(accessDeps, request, tokens.get(request));
       return caller !== undefined && maySee(caller, replayed);

@@ -12,11 +12,11 @@ import { tardisController } from './tardis.ts';
 import { venueRestController } from './venue-rest.ts';
 import { venueSocketController } from './venue-socket.ts';
 
-/** What a process replays, and for whom. */
+/** The replays of a process, and who may access them. */
 export interface ReplayDeps {
   readonly replays: Replays;
   readonly sockets: Sockets;
-  /** Whether every request needs a key whose tier grants `replay`; else only this machine may be able to connect. */
+  /** Whether every request needs a key whose tier grants `replay`. Without keys only this machine must be able to connect. */
   readonly needsKeys: boolean;
 }
 
@@ -24,23 +24,23 @@ export interface ReplayPathsDeps extends ReplayDeps {
   readonly archive: Archive;
   readonly accessDeps: AccessDeps;
   readonly clocks: () => ClockReading;
-  /** Everything under /v1, with its gate. */
+  /** Everything under /v1, with its access checks. */
   readonly v1: AnyElysia;
-  /** Logs why an answer under way broke off for a fault of ours. */
+  /** Logs our fault that cut off an answer. */
   readonly logCut: (error: unknown, request: Request) => void;
-  /** Whether the process is about to end: answers under way are cut, so that nobody takes them for the whole. */
+  /** Whether the process is stopping: answers in progress are cut off, so that no client takes them for complete. */
   readonly isDraining: () => boolean;
 }
 
 /**
- * The paths that a process that replays adds to the API: the venue's for the first replay at the root, and for any replay under
- * /replays/{replay}, with the API as at that replay's clock; the list of replays, to steer them; and tardis-machine's, where
- * each request is a replay of its own of all that is recorded.
+ * The paths that a process that replays adds to the API: the venue's, at the root for the first replay and under
+ * /replays/{replay} for any replay, there with the API at that replay's clock; the list of replays, which steers them; and
+ * tardis-machine's, where each request replays the archive by itself.
  */
 export function replayPaths(deps: ReplayPathsDeps) {
   const { archive, replays, sockets, accessDeps, clocks, v1, logCut, isDraining } = deps;
   const { plugin, mayListen } = callerPlugin(accessDeps);
-  // What tardis-machine's paths replay.
+  // tardis-machine's paths replay the whole archive.
   const everything = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
   const monotonicMs = () => clocks().monotonicMs;
   const ofReplay = new Elysia({ name: 'of-replay' })

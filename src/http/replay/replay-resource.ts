@@ -10,44 +10,45 @@ import { SPEED_MAX, SPEED_MIN } from '../../replay/replay-clock.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { INSTANT_PATTERN } from '../v1/instant-pattern.ts';
 
-/** Names that a selection may have. */
+/** The maximum number of names in a selection. */
 const NAMES_MAX = 1000;
 
 const Speed = Type.Union([Type.Number({ minimum: SPEED_MIN, maximum: SPEED_MAX }), Type.Literal('max')], {
-  description: 'Recorded seconds for each second; max: as fast as its clients take what they are sent.',
+  description: 'Playback speed, 0.1 to 1000: 1 is real time; max: as fast as its clients read.',
 });
 const Gaps = Type.Union(
   GAP_MODES.map((mode) => Type.Literal(mode)),
-  { description: 'Whether a socket is closed where the recording has a gap, as it was, or stays.' },
+  { description: 'disconnect: a gap in the recording closes the sockets of its market; ignore: they stay open.' },
 );
 const Rebase = Type.Union([Type.Literal('now'), Type.Null()], {
-  description: 'now: times are as if the replay had begun when it was started; null: as they were recorded.',
+  description:
+    'now: shifts timestamps so that the replay starts in the present; null: timestamps are the recorded ones.',
 });
 
 /** A replay on the wire. */
 export const ReplayResource = Type.Object(
   {
-    id: Type.String({ pattern: '^[0-9a-f]{12}$', description: 'Names it in paths.' }),
-    isFirst: Type.Boolean({ description: 'Whether paths that name no replay speak of it.' }),
+    id: Type.String({ pattern: '^[0-9a-f]{12}$', description: 'Its name in paths.' }),
+    isFirst: Type.Boolean({ description: 'Whether paths without a replay are about this one.' }),
     state: Type.Union([Type.Literal('running'), Type.Literal('paused'), Type.Literal('ended')], {
-      description: 'ended: its clock stands at its end.',
+      description: 'ended: its clock has reached its end.',
     }),
-    now: instantText('Where its clock stands: nothing later is sent.'),
-    from: instantText('Where it begins.'),
-    to: instantText('Where it ends, inclusive.'),
+    now: instantText('The instant of its clock: nothing later is sent.'),
+    from: instantText('Its beginning.'),
+    to: instantText('Its end, inclusive.'),
     speed: Speed,
     gaps: Gaps,
     rebase: Rebase,
     coins: Type.Array(Type.String(), { description: 'The coins of its markets.' }),
-    markets: Type.Integer({ minimum: 1, description: 'How many markets it has.' }),
-    clients: Type.Integer({ minimum: 0, description: 'Sockets that listen to it.' }),
+    markets: Type.Integer({ minimum: 1, description: 'The number of its markets.' }),
+    clients: Type.Integer({ minimum: 0, description: 'The number of sockets that are connected to it.' }),
     paths: Type.Object(
       {
         rest: Type.String({ description: 'The venue’s REST interface.' }),
         socket: Type.String({ description: 'The venue’s market channel.' }),
-        api: Type.String({ description: 'This API, as at its clock.' }),
+        api: Type.String({ description: 'This API, at the instant of its clock.' }),
       },
-      { description: 'Where it is to be found.' },
+      { description: 'Its paths.' },
     ),
   },
   { $id: 'Replay', description: 'A replay: markets, and the clock that drives everything about them.' },
@@ -60,39 +61,43 @@ const Instant = (description: string) =>
   });
 const Names = (description: string) => Type.Array(Type.String({ minLength: 1 }), { maxItems: NAMES_MAX, description });
 
-/** What a replay is made of. Everything may be left out. */
+/** A request for a replay. All fields are optional. */
 export const ReplayRequest = Type.Partial(
   Type.Object({
     markets: Names('conditionIds or slugs; none: all.'),
     coins: Names('Only markets of these coins; none: of all.'),
     timeframes: Type.Array(TimeframeName, { description: 'Only markets of these timeframes; none: of all.' }),
     from: Instant(
-      'Where it begins; without: at the first book of its markets, or at their first record if no book is recorded.',
+      'Its beginning; without: the first book of its markets, or their first record if no book is recorded.',
     ),
-    to: Instant('Where it ends; without: at the last record, end of a window or resolution.'),
+    to: Instant('Its end, inclusive; without: the last record, end of a window or resolution.'),
     speed: Speed,
     gaps: Gaps,
     rebase: Rebase,
-    paused: Type.Boolean({ description: 'Whether its clock waits to be resumed.' }),
+    paused: Type.Boolean({ description: 'Whether its clock is paused at first.' }),
   }),
-  { $id: 'ReplayRequest', additionalProperties: false, description: 'What a replay is made of.' },
+  { $id: 'ReplayRequest', additionalProperties: false, description: 'The selection and the clock of a new replay.' },
 );
 
 type ReplayRequest = Static<typeof ReplayRequest>;
-/** The same, where what is left out may also be undefined. */
+/** The same, with fields that may also be undefined. */
 export type AskedReplay = {
   readonly [Field in keyof ReplayRequest]?: Readonly<ReplayRequest[Field]> | undefined;
 };
 
-/** How a replay is steered: what is given is done, in this order. */
+/** A change of a replay's clock. The fields apply in this order. */
 export const ReplayChange = Type.Partial(
   Type.Object({
-    now: Instant('Goes there, forwards or back: whoever listens begins anew.'),
+    now: Instant('Jumps there, forwards or back: its clients start again with the books of that instant.'),
     speed: Speed,
     paused: Type.Boolean({ description: 'true pauses its clock, false resumes it.' }),
-    step: Type.Literal(true, { description: 'Goes to the next thing that is recorded, and pauses there.' }),
+    step: Type.Literal(true, { description: 'Goes to the next event, and pauses there.' }),
   }),
-  { $id: 'ReplayChange', additionalProperties: false, description: 'How a replay is steered.' },
+  {
+    $id: 'ReplayChange',
+    additionalProperties: false,
+    description: 'A change of a clock; the fields apply in this order.',
+  },
 );
 
 export function replayResource(replays: Replays, replay: Replay): ReplayResource {
@@ -114,7 +119,7 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
   };
 }
 
-/** A body that asks for a replay; and whether its clock waits. Throws 'invalid-parameter'. */
+/** Reads a body that creates a replay, and whether its clock is paused. Throws 'invalid-parameter'. */
 export function replayRequestIn(text: string): { readonly options: ReplayOptions; readonly isPaused: boolean } {
   const asked = bodyOf(ReplayRequest, text);
   return { options: replayOptionsOf(asked), isPaused: asked.paused ?? false };
@@ -132,16 +137,16 @@ export function replayOptionsOf({ markets = [], coins = [], timeframes = [], ...
   };
 }
 
-/** What a replay's clock is to do. */
+/** A change of a clock, with its instant as a number. */
 export interface ClockChange extends Pick<Static<typeof ReplayChange>, 'speed' | 'paused' | 'step'> {
   readonly nowMs: InstantMs | undefined;
 }
 
-/** A body that steers a replay. Throws 'invalid-parameter'. */
+/** Reads a body that steers a replay. Throws 'invalid-parameter'. */
 export function replayChangeIn(text: string): ClockChange {
   const { now, ...change } = bodyOf(ReplayChange, text);
   if (now === undefined && Object.keys(change).length === 0) {
-    throw new DomainError('invalid-parameter', `nothing is to be changed: ${wantedBy(ReplayChange)}`);
+    throw new DomainError('invalid-parameter', `the body changes nothing: ${wantedBy(ReplayChange)}`);
   }
   return { ...change, nowMs: instantIn('now', now) };
 }
@@ -153,10 +158,7 @@ function bodyOf<T extends TSchema>(schema: T, text: string): Static<T> {
   const name = Value.Errors(schema, body).First()?.path.split('/')[1] ?? '';
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
   const about = properties[name]?.description;
-  throw new DomainError(
-    'invalid-parameter',
-    about === undefined ? wantedBy(schema) : `'${name}' is not what it may be. ${about}`,
-  );
+  throw new DomainError('invalid-parameter', about === undefined ? wantedBy(schema) : `'${name}' is invalid. ${about}`);
 }
 
 function wantedBy({ properties = {} }: TSchema): string {

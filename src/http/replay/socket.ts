@@ -10,7 +10,7 @@ export interface SocketSession {
   closed(): void;
 }
 
-/** The part of the router's context that decides what a socket gets. */
+/** The part of the router's context that a socket's session needs. */
 export interface SocketContext {
   readonly request: Request;
   /** Undefined where the path has none. */
@@ -67,7 +67,7 @@ const ACCESS_CHECK_MS = 1000;
 const WEBSOCKET = 'websocket';
 
 /**
- * Answers a GET of a socket's path that does not ask for a socket; throws 'malformed-request'. The router has other routes for
+ * Refuses a GET of a socket's path that does not ask for a socket: throws 'malformed-request'. The router has separate routes for
  * sockets.
  */
 export function refusePlainGet(): never {
@@ -100,24 +100,25 @@ export class Sockets {
 
   /**
    * The hooks of a `.ws()` route. A request is refused with 'rate-limited' while too many sockets are open, and with
-   * 'malformed-request' where it cannot become a socket. An error in a session closes its socket with 1011 and is logged.
-   * `watch` is called for each new socket; once the function that it returns says no, which is called every second, the socket
-   * is closed with 1008.
+   * 'malformed-request' if it cannot become a socket. An error in a session closes its socket with 1011 and is logged. `watch`
+   * is called for each new socket. It returns a function that is called every second: if that returns false, the socket is
+   * closed with 1008.
    */
   hooks(open: SessionOpener, watch: (context: SocketContext) => () => boolean = () => () => true) {
     return {
-      // Called right before the server accepts a socket, which opens it at once: none is between the two.
+      // The router calls this right before the server accepts and opens a socket, so no other request comes in between.
       upgrade: () => {
         if (this.#open.size < this.#socketsMax) return;
         throw new DomainError('rate-limited', `there are ${this.#socketsMax} sockets already: close one of them first`);
       },
       open: ({ raw, data }: RoutedSocket) => this.#opened(raw, data, open, watch),
       drain: ({ raw }: RoutedSocket) => {
-        // Called whenever a part was taken: what waits would grow if each part let the next message in.
+        // The server calls this whenever the client has read a part. If each part allowed another message, more and more
+        // bytes would wait.
         if (raw.getBufferedAmount?.() === 0) this.#guarded(raw, () => this.#open.get(raw)?.session?.drained());
       },
       close: ({ raw }: RoutedSocket) => this.#closed(raw),
-      // The router has no answer to a request that became a socket, and one of its own to any other.
+      // The router has no answer for a request that became a socket, and its own answer for any other.
       afterHandle: (context: SocketContext) => {
         if ('responseValue' in context && context.responseValue !== undefined) refusePlainGet();
       },
@@ -145,8 +146,8 @@ export class Sockets {
       const opened: OpenSocket = { session: undefined, mayListen: watch(context) };
       this.#open.set(socket, opened);
       opened.session = open(connectionOf(socket), context);
-      // Not a hook: the router reads every message as JSON before its hooks get it, so that numbers lose digits, `"PING"`
-      // becomes PING, and the text is gone. This takes the place of the function that does so.
+      // Not a hook of the router, which parses every message as JSON before its hooks: numbers lose digits, `"PING"` becomes
+      // PING, and the text is lost. This replaces the function that parses.
       const message = (_: unknown, text: string | Buffer) =>
         this.#guarded(socket, () => opened.session?.received(String(text)));
       Object.assign(context, { message });

@@ -8,11 +8,11 @@ export interface PumpDeps {
   readonly database: Database;
   readonly queue: FairQueue;
   readonly pace: Pace;
-  /** Called once: everything was sent, or with an error it was not. */
+  /** Called once, when everything was sent or with an error. */
   readonly ended: (error?: unknown) => void;
 }
 
-/** Sends streams to their clients in one order; all wait for one that does not keep up. */
+/** Sends streams to their clients in one order by time; all wait for a client that does not keep up. */
 export class TardisPump {
   readonly #deps: PumpDeps;
   readonly #merged: MergedStream;
@@ -22,7 +22,7 @@ export class TardisPump {
   readonly #task: QueuedTask;
   #isOver = false;
 
-  /** Each stream with the connection that it is sent to. */
+  /** Each stream with its connection. */
   constructor(deps: PumpDeps, connections: ReadonlyMap<TardisStream, Connection>) {
     this.#deps = deps;
     this.#merged = new MergedStream([...connections.keys()]);
@@ -32,22 +32,22 @@ export class TardisPump {
   }
 
   start(): void {
-    this.#goOn(0);
+    this.#continue(0);
   }
 
-  /** A client takes more. */
+  /** The client has read everything that waited. */
   drained(stream: TardisStream): void {
-    if (this.#blocked.delete(stream)) this.#goOn(0);
+    if (this.#blocked.delete(stream)) this.#continue(0);
   }
 
-  /** A client has gone. */
+  /** The client has left. */
   left(stream: TardisStream): void {
     this.#connections.delete(stream);
     this.#blocked.delete(stream);
     this.#merged.remove(stream);
     if (this.#merged.last === stream) this.#reader.drop();
     if (this.#connections.size === 0) this.stop();
-    else this.#goOn(0);
+    else this.#continue(0);
   }
 
   stop(): void {
@@ -57,30 +57,30 @@ export class TardisPump {
 
   #send(): void {
     try {
-      // A connection that is closing calls nothing: `left` follows in a moment.
+      // A connection that is closing does not call the work: `left` follows shortly.
       let waitMs: number | undefined = 0;
       const work = () => {
         waitMs = this.#deps.database.read(() => this.#reader.read((item) => this.#sendItem(item)));
       };
       const [only, ...others] = this.#connections.values();
-      // Several messages in one piece: that is possible for one connection at a time.
+      // Only one connection at a time can get its messages in one piece.
       if (only !== undefined && others.length === 0) only.together(work);
       else work();
-      this.#goOn(waitMs);
+      this.#continue(waitMs);
     } catch (error) {
       this.#end(error);
     }
   }
 
-  /** False when nothing more may be sent for now. */
+  /** False if nothing more may be sent for now. */
   #sendItem({ kind, text }: StreamItem): boolean {
     const stream = this.#merged.last!;
     if (kind === 'text' && this.#connections.get(stream)?.send(text) === false) this.#blocked.add(stream);
     return !this.#isOver && this.#blocked.size === 0;
   }
 
-  /** Undefined: there is no more. */
-  #goOn(waitMs: number | undefined): void {
+  /** Undefined: everything was sent. */
+  #continue(waitMs: number | undefined): void {
     if (this.#isOver || this.#blocked.size > 0) this.#task.cancel();
     else if (waitMs === undefined) this.#end();
     else if (waitMs === 0) this.#task.run();

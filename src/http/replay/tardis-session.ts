@@ -6,33 +6,33 @@ import { type Channel, type ChannelFilter, type Window, withoutAssets } from '..
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request-parser.ts';
 import { TardisPump } from './tardis-pump.ts';
 
-/** What every subscription has, and what `custom_feature_enabled` adds. */
+/** The channels of every subscription, and those that `custom_feature_enabled` adds. */
 const CHANNELS_ALWAYS: readonly Channel[] = ['book', 'price_change', 'last_trade_price', 'tick_size_change'];
 const CHANNELS_CUSTOM: readonly Channel[] = ['best_bid_ask', 'new_market', 'market_resolved'];
 const FINISHED = 1000;
 /** RFC 6455: an unexpected condition. */
 const BROKEN = 1011;
-/** What a close frame has room for, in bytes. */
+/** The longest reason that fits in a close frame. */
 const REASON_BYTES_MAX = 123;
 
 export interface SessionDeps {
   readonly source: TardisSource;
   readonly queue: FairQueue;
   readonly monotonicMs: () => number;
-  /** From the first connection of a session to its start: the time for others to join, and for subscriptions. */
+  /** From the first connection of a session to its start: in this time others join and subscribe. */
   readonly sessionDelayMs: number;
-  /** Hears why a session broke off for a fault of ours. */
+  /** Gets our fault that ended a session. */
   readonly logCut: (error: unknown) => void;
 }
 
-/** A connection of a session, and what it has subscribed to. */
+/** A connection of a session, and its subscriptions. */
 export class SessionMember {
   readonly connection: Connection;
   readonly window: Window;
   readonly #assetIds = new Set<string>();
   #custom = false;
   #filters: ChannelFilter[] = [];
-  /** From the session's beginning on. */
+  /** Undefined until the session starts. */
   stream: NativeStream | undefined;
 
   constructor(connection: Connection, window: Window) {
@@ -44,7 +44,7 @@ export class SessionMember {
     return this.#filters;
   }
 
-  /** The filters that are new with it. Without assets the first one means all. */
+  /** Adds a subscription and returns its new filters. A first one without assets means all. */
   subscribe({ assetIds, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): ChannelFilter[] {
     this.#custom = custom ?? this.#custom;
     const added = [...new Set(assetIds)]
@@ -65,7 +65,7 @@ export class SessionMember {
 }
 
 /**
- * Sockets of `/ws-replay` that are replayed together, each its own window and subscriptions, in one order by time. It begins
+ * Sockets of `/ws-replay` that share one order by time, each with its own window and subscriptions. A session starts
  * `sessionDelayMs` after its first connection. Unknown frames are ignored.
  */
 export class TardisSession {
@@ -76,7 +76,7 @@ export class TardisSession {
   readonly #over: () => void;
   #pump: TardisPump | undefined;
 
-  /** `over` is called once, when it is. */
+  /** Calls `over` once, at its end. */
   constructor(deps: SessionDeps, speed: number, over: () => void) {
     this.#deps = deps;
     this.#speed = speed;
@@ -171,22 +171,20 @@ export class TardisSession {
   }
 }
 
-/** Whether an error is the client's to know. */
+/** Whether an error is the client's fault, so that it gets the reason. */
 export function isTheirs(error: unknown): boolean {
   return error instanceof DomainError && error.kind !== 'unavailable';
 }
 
-/** Ends a connection: with an error 1011 and what it says, else as finished. */
+/** Closes a connection: with an error with 1011 and the error's message, else as finished. */
 export function closeConnection(connection: Connection, error: unknown, finished: string): void {
   if (error === undefined) connection.close(FINISHED, finished);
   else connection.close(BROKEN, reasonOf(error));
 }
 
 function reasonOf(error: unknown): string {
-  const text = isTheirs(error)
-    ? (error as DomainError).message
-    : 'the archive cannot answer right now: try again later';
+  const text = isTheirs(error) ? (error as DomainError).message : 'the archive cannot answer now: try again later';
   const cut = Buffer.from(text).subarray(0, REASON_BYTES_MAX).toString();
-  // A letter that was cut in two is left out.
+  // A character that was cut in two is left out.
   return cut.replace(/\uFFFD+$/, '');
 }

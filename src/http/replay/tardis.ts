@@ -25,23 +25,23 @@ export interface TardisDeps {
   /** Called for each new socket, see Sockets.hooks. */
   readonly watch: (context: SocketContext) => () => boolean;
   readonly clocks: () => { readonly monotonicMs: number; readonly wallMs: number };
-  /** Hears why a stream broke off for a fault of ours. */
+  /** Gets our fault that cut off a stream. */
   readonly logCut: (error: unknown, request: Request) => void;
-  /** Whether the server is going. */
+  /** Whether the server is stopping. */
   readonly isDraining: () => boolean;
   readonly queue: FairQueue;
   readonly clients: Clients;
-  /** Left out: as tardis-machine waits. */
+  /** By default tardis-machine's delay. */
   readonly sessionDelayMs?: number;
 }
 
-/** Replays over HTTP at once; for a slow reader each holds a few chunks. */
+/** Replays over HTTP at once; each keeps a few chunks in memory for a slow reader. */
 export const TARDIS_STREAMS_MAX = 64;
 const SESSION_DELAY_MS = 2000;
 const HOUR_SECONDS = 3600;
 const MEGABYTE = 1024 * 1024;
 
-/** A replay that was asked for. */
+/** A requested replay. */
 interface Asked {
   readonly open: (source: TardisSource) => TardisStream;
   readonly lineOf: (item: StreamItem) => string;
@@ -51,8 +51,8 @@ interface Asked {
 }
 
 /**
- * What tardis-machine offers (github.com/tardis-dev/tardis-machine), of this archive and for its one exchange. Each request is a
- * replay of its own; no clock of a replay matters.
+ * tardis-machine's interface (github.com/tardis-dev/tardis-machine) to this archive, for its one exchange. Each request replays the
+ * archive by itself; the clocks of replays have no effect on it.
  */
 export function tardisController({
   archive,
@@ -69,12 +69,12 @@ export function tardisController({
   const source: TardisSource = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
   const monotonicMs = () => clocks().monotonicMs;
   const sessions = new Map<string, TardisSession>();
-  let underWay = 0;
+  let streamCount = 0;
   const join = () => clients.join('tardis stream');
   const opened = ({ assetIds, open, fromMs, speed }: Asked) => {
     const stream = database.read(() => {
       const unknown = assetIds.find((assetId) => archive.markets.findByAsset(assetId) === undefined);
-      // Without lines it would look like a market without trading.
+      // An answer without lines would look like a market without trading.
       if (unknown !== undefined) throw new DomainError('not-found', `no recorded market has the asset ${unknown}`);
       return open(source);
     });
@@ -86,25 +86,25 @@ export function tardisController({
       const asked = askedIn(queryOf(request));
       const { stream, pace } = opened(asked);
       if (request.method === 'HEAD') return respond(set, null, STREAM_HEADERS);
-      if (underWay >= TARDIS_STREAMS_MAX) {
-        const what = `${TARDIS_STREAMS_MAX} replays are under way already: end one of them first`;
+      if (streamCount >= TARDIS_STREAMS_MAX) {
+        const what = `${TARDIS_STREAMS_MAX} replays are in progress already: end one of them first`;
         throw new DomainError('rate-limited', what);
       }
-      underWay += 1;
+      streamCount += 1;
       const leave = join();
       const leaving = new AbortController();
       const reader = new PacedReader(stream, pace);
       const { lineOf } = asked;
       const chunks = tardisChunks({ database, queue, reader, lineOf, isDraining, signal: leaving.signal });
       const body = pulledBody(chunks, { request, server }, (error) => {
-        underWay -= 1;
+        streamCount -= 1;
         leave();
         leaving.abort();
         if (error !== undefined && !isTheirs(error)) logCut(error, request);
       });
       return respond(set, body, { ...STREAM_HEADERS, ...PULLED_BODY_HEADERS });
     } catch (error) {
-      // In tardis-machine's form. Its own refusals are all a 500; these say whose fault it is.
+      // In tardis-machine's format, which answers every refusal with 500; here the status states whose fault it is.
       if (!(error instanceof DomainError) || !isTheirs(error)) throw error;
       const { kind, message } = error;
       const refusal = { responseText: message, message, url: pathOf(request) };
@@ -119,7 +119,7 @@ export function tardisController({
       const name = query.get('session') || crypto.randomUUID();
       const joined = sessions.get(name);
       if (joined?.hasStarted === true) {
-        throw new DomainError('conflict', 'this session has started already: nobody can join it any more');
+        throw new DomainError('conflict', 'this session has started already: no other connection can join it');
       }
       const cut = (error: unknown) => logCut(error, request);
       const deps = { source, queue, monotonicMs, sessionDelayMs, logCut: cut };
@@ -200,7 +200,7 @@ function normalizedReplay(query: URLSearchParams): Asked {
   };
 }
 
-/** Writes messages with the time at which they came; a lost connection is an empty line, never two of them. */
+/** Writes messages with their times of arrival; a disconnect is one empty line, also if several follow each other. */
 function nativeLines(withDisconnects: boolean): Asked['lineOf'] {
   let isDisconnected = false;
   let atMs = -1;

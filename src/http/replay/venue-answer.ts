@@ -40,8 +40,8 @@ export function clobRefusal(status: number, error: string): VenueRefusal {
 }
 
 /**
- * Answers with the JSON text that `answer` gives, from one state of the archive; a VenueRefusal that it throws is an answer too.
- * Throws 'not-found' when there is no such replay.
+ * Answers with the JSON text of `answer`, from one state of the archive, or with the VenueRefusal that it throws. Throws
+ * 'not-found' if there is no such replay.
  */
 export function answerAsVenue(
   replays: Replays,

@@ -7,7 +7,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** The venue refuses longer windows between two times. */
 const WINDOW_MS_MAX = 15 * DAY_MS;
 
-/** How far back each interval reaches, and the least minutes between its points. `1m` is a month. */
+/** The length of each interval, and the minimum minutes between its points. `1m` is a month. */
 const INTERVALS: ReadonlyMap<string, { readonly reachMs: number; readonly fidelityMin: number }> = new Map([
   ['1h', { reachMs: HOUR_MS, fidelityMin: 1 }],
   ['6h', { reachMs: 6 * HOUR_MS, fidelityMin: 1 }],
@@ -22,8 +22,8 @@ const WHOLE = /^[1-9]\d{0,5}$/;
 const SECONDS = /^\d{1,12}(?:\.\d{1,9})?$/;
 
 /**
- * The window that `/prices-history` is asked for: `startTs`, `endTs` (Unix seconds) or an `interval` that ends now; `fidelity` in
- * minutes, 1 by default. Times are those that clients see, see Replay.shiftMs. Rules and refusals are the venue's.
+ * The requested window of `/prices-history`: `startTs`, `endTs` (Unix seconds) or an `interval` that ends now; `fidelity` in
+ * minutes, 1 by default. Times are in shifted time, see Replay.shiftMs. Rules and refusals are the venue's.
  */
 export function historyWindow({ query, replay, nowMs }: VenueQuestion): HistoryWindow {
   const fidelity = query.get('fidelity') ?? '1';
@@ -47,7 +47,7 @@ export function historyWindow({ query, replay, nowMs }: VenueQuestion): HistoryW
   return { fromMs: Math.max(0, startMs), toMs, stepMs };
 }
 
-/** Undefined where it is not given. */
+/** Undefined if it is missing. */
 function secondsIn(query: URLSearchParams, name: string, shiftMs: number): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;

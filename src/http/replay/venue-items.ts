@@ -2,18 +2,18 @@ import { isFields, parsedJson } from '../../record/fields.ts';
 import type { BookSide } from '../../replay/clob/venue-quotes.ts';
 import { clobRefusal, type VenueRefusal } from './venue-answer.ts';
 
-/** One of the assets that a request for many is about. */
+/** One asset of a request for several. */
 export interface AskedItem {
   readonly assetId: string;
   readonly side: BookSide | undefined;
 }
 
-/** The venue takes no more (docs.polymarket.com). */
+/** The venue's maximum (docs.polymarket.com). */
 const ITEMS_MAX = 500;
-/** So many items in any reasonable spelling take a tenth of it. */
+/** Ten times the size of that number of items in a usual spelling. */
 const ITEMS_BYTES_MAX = 1024 * 1024;
 
-/** BUY or SELL, whatever the case. */
+/** Reads BUY or SELL, in upper or lower case. */
 export function sideIn(text: string | null): BookSide {
   const side = text?.toUpperCase();
   if (side === 'BUY' || side === 'SELL') return side;

@@ -5,14 +5,14 @@ import { clobRefusal, type VenueQuestion } from './venue-answer.ts';
 
 /** Markets on one page of the CLOB's lists. */
 const PAGE_MARKETS = 100;
-/** The venue's cursors are numbers in base64; this one, -1, says that there is no more. */
+/** The venue's cursors are numbers in base64; this one, -1, marks the end. */
 const LAST_CURSOR = 'LTE=';
 const CURSOR_DIGITS = /^\d{1,9}$/;
 
-/** Which of the CLOB's lists: all, or those that take orders (sampling); whole, or simplified. */
+/** The CLOB's lists: all markets, or those that take orders (sampling), as whole or simplified objects. */
 export type MarketList = '' | 'simplified-' | 'sampling-' | 'sampling-simplified-';
 
-/** A page of `/markets` and its like: `next_cursor` asks for the one after it. */
+/** A page of `/markets` or a similar list; `next_cursor` selects the next page. */
 export function marketsPage({ replay, nowMs, query }: VenueQuestion, catalog: GammaCatalog, list: MarketList): string {
   const from = offsetIn(query.get('next_cursor'));
   const listed = catalog.select(replay, {}, nowMs);

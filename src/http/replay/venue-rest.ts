@@ -18,13 +18,13 @@ type Answer = (question: VenueQuestion) => string;
 type AnswerOfAsset = (quotes: VenueQuotes, assetId: string, question: VenueQuestion) => object;
 type AnswerOfMany = (quotes: VenueQuotes, items: readonly AskedItem[]) => string;
 
-/** The venue has its paths at the root of a host of their own; next to Gamma's they have a prefix too. */
+/** The CLOB's own host has the paths at its root; here they also have a prefix, to separate them from Gamma's. */
 const PREFIXES = ['', '/clob'] as const;
 
 /**
- * The venue's REST interface for market data (docs.polymarket.com, CLOB) as at the replay's instant: paths, bodies, statuses and
- * error texts are the venue's. An asset without an order book then is one that the venue does not know, see VenueQuotes. What was
- * not recorded is not sent: a trade without a side was taken by neither BUY nor SELL, without its fee no rate is found.
+ * The venue's REST interface for market data (docs.polymarket.com, CLOB) at the replay's instant: paths, bodies, statuses and error
+ * texts are the venue's. An asset without an order book at that instant is unknown, see VenueQuotes. Fields that were not recorded
+ * are not sent: a trade without a recorded side has an empty one, and without a recorded fee the rate is not found.
  *
  * `/markets` and `/markets/{condition_id}` are under /clob; at the root Gamma has paths of that name, and answers both.
  */
@@ -50,7 +50,7 @@ export function venueRestController({ replays }: { readonly replays: Replays }) 
           const itemsIn = await itemsInBody(context.request);
           return answerAsVenue(replays, context, (question) => answer(quotesOf(question), itemsIn()));
         },
-        // Whatever its content type.
+        // The venue accepts any content type.
         { parse: 'none' },
       );
     }
@@ -82,7 +82,7 @@ const OF_ASSET: Readonly<Record<string, AnswerOfAsset>> = {
   '/spread': (quotes, assetId) => ({ spread: orNoBook(quotes.spread(assetId)) }),
   '/last-trade-price': (quotes, assetId) => {
     const trade = quotes.lastTrade(assetId);
-    // What the venue says before the first trade.
+    // The venue's answer before the first trade.
     return { price: trade?.price ?? '0.5', side: trade?.side ?? '' };
   },
 };
@@ -92,11 +92,11 @@ const OF_MARKET: Readonly<Record<string, AnswerOfAsset>> = {
   '/tick-size': (quotes, assetId) => ({ minimum_tick_size: Number(tickSizeOf(quotes, assetId)) }),
   '/neg-risk': (quotes, assetId) => {
     tickSizeOf(quotes, assetId);
-    // No up-or-down market is one of several that exclude each other.
+    // Negative risk is for several markets that exclude each other; up-or-down markets do not.
     return { neg_risk: false };
   },
   '/fee-rate': (quotes, assetId) => {
-    // What the last trade was charged: markets do not change that.
+    // The rate of the last trade: it is constant in a market.
     const base_fee = quotes.lastTrade(assetId)?.feeRateBps;
     if (base_fee === undefined) throw clobRefusal(404, 'fee rate not found for market');
     return { base_fee };

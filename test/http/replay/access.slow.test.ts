@@ -21,7 +21,7 @@ const fill: Parameters<typeof startReplaying>[0] = (archive) =>
     }),
   ]);
 
-/** A BTC replay, paused where its only book has come, in front of one of every coin. */
+/** A BTC replay, paused at its only book, and after it a replay of every coin. */
 function replayed(replaying: Replaying) {
   const btc = replaying.replays.create({ ...EVERYTHING, selection: { ...EVERYTHING.selection, coins: ['btc'] } });
   btc.clock.seek(BOOK_MS);
@@ -34,7 +34,7 @@ async function statusOf(replaying: Replaying, path: string, headers: Readonly<Re
   return (await replaying.ask(method, path, undefined, headers)).status;
 }
 
-/** Whether a socket opens; else the status line. */
+/** 'opens', or the status of the refusal. */
 async function opens(replaying: Replaying, path: string, headers: readonly string[] = []): Promise<string> {
   try {
     const socket = await RawSocket.open(`${replaying.origin.replace('http', 'ws')}${path}`, headers);
@@ -64,7 +64,7 @@ describe('on loopback', () => {
     expect(await opens(replaying, '/ws/market')).toBe('opens');
   });
 
-  test('a key that is sent all the same makes no difference', async () => {
+  test('a key that is sent anyway makes no difference', async () => {
     for (const key of [`Bearer ${replaying.keyOf('free')}`, 'Bearer nonsense', 'nonsense']) {
       expect(await statusOf(replaying, '/v1/btc/markets', { authorization: key })).toBe(200);
       expect(await statusOf(replaying, '/time', { authorization: key })).toBe(200);
@@ -77,7 +77,7 @@ describe('on loopback', () => {
   });
 
   test.each(['rebound.example', 'rebound.example:8000', '127.0.0.1.nip.example', '192.168.1.1', 'localhost.example'])(
-    'the Host %s is not: a name that leads here does not make a page ours',
+    'the Host %s is refused: another name for this machine opens nothing',
     async (host) => {
       for (const path of ['/time', '/v1/btc/markets', REPLAYS, '/', '/healthz']) {
         expect({ path, status: await statusOf(replaying, path, { host }) }).toEqual({ path, status: 400 });
@@ -109,7 +109,7 @@ describe('on loopback', () => {
         expect({ origin, method, status: response.status }).toEqual({ origin, method, status: 403 });
       }
       expect(await opens(replaying, '/ws/market', [`Origin: ${origin}`])).toBe('403');
-      // What only reads is answered, and the browser keeps the answer from the page.
+      // Reads are answered, and the browser keeps the answer from the page.
       const read = await replaying.ask('GET', REPLAYS, undefined, headers);
       expect([read.status, read.headers.get('access-control-allow-origin')]).toEqual([200, null]);
       const asked = { ...headers, 'access-control-request-method': 'PATCH' };
@@ -131,7 +131,7 @@ describe('on loopback', () => {
   });
 });
 
-test('further hosts are answered, and pages of origins that may read listen as well, where the operator says so', async () => {
+test('the operator can allow further hosts, and origins whose pages may listen', async () => {
   const edge = { allowedHosts: new Set(['bots.example']), cors: new Cors(['https://page.example']) };
   await using replaying = await startReplaying(fill, { edge });
   replayed(replaying);
@@ -176,7 +176,7 @@ describe('where others can connect', () => {
   const opened = (path: string, key: string) =>
     RawSocket.open(`${replaying.origin.replace('http', 'ws')}${path}`, [`Authorization: Bearer ${key}`]);
 
-  test('every path needs a key, but for what speaks of no recording', async () => {
+  test('every path needs a key, except those that show nothing of a recording', async () => {
     for (const path of paths) {
       for (const headers of [{}, bearer(`br_live_${randomUUID()}`), { authorization: replaying.keyOf('pro') }]) {
         const response = await replaying.ask('GET', path, undefined, headers);
@@ -196,7 +196,7 @@ describe('where others can connect', () => {
       expect({ path, status: await statusOf(replaying, path, {}) }).toEqual({ path, status: 200 });
   });
 
-  test('a key in the URL is none', async () => {
+  test('a key in the URL is refused', async () => {
     const key = replaying.keyOf('pro');
     for (const path of ['/v1/btc/markets', '/time', REPLAYS]) {
       expect(await statusOf(replaying, `${path}?access_token=${key}`, {})).toBe(401);
@@ -212,7 +212,7 @@ describe('where others can connect', () => {
     expect(await opens(replaying, '/ws/market', [`Authorization: Bearer ${replaying.keyOf('free')}`])).toBe('403');
   });
 
-  test('a key is counted by its own limit, on every path once', async () => {
+  test('every request counts once against the limit of its key', async () => {
     const key = replaying.keyOf('pro');
     const remaining: number[] = [];
     for (const path of ['/time', '/v1/btc/markets', REPLAYS, `/replays/${replays.btc.id}/time`]) {
@@ -226,7 +226,7 @@ describe('where others can connect', () => {
     expect(await opens(replaying, '/ws/market', [`Authorization: Bearer ${key}`])).toBe('429');
   });
 
-  test('a replay is for keys that may see all of its coins: others neither find it in the list, nor listen, nor steer', async () => {
+  test('a key needs all coins of a replay: without one it neither lists, nor listens to, nor steers it', async () => {
     const pro = replaying.archive.tiers.find('pro')!;
     replaying.archive.database.write(() => replaying.archive.tiers.update({ ...pro, coins: ['btc'] }));
     try {
@@ -257,7 +257,7 @@ describe('where others can connect', () => {
     }
   });
 
-  test('a key that is held to an instant is for replays that end by then, and for no later page', async () => {
+  test('a key that is limited to an instant is for replays that end by then, and for no later page', async () => {
     const [late, early] = [START_MS + 10_000_000, START_MS + 1000].map((asOfMs) => replaying.keyOf('pro', asOfMs));
     expect(await statusOf(replaying, '/time', bearer(late!))).toBe(200);
     expect(await statusOf(replaying, '/time', bearer(early!))).toBe(403);
@@ -267,7 +267,7 @@ describe('where others can connect', () => {
     expect(((await (await replaying.get(page, early)).json()) as { data: object[] }).data).toHaveLength(0);
   });
 
-  test('a socket is closed when its key is revoked, or no longer granted what is replayed', async () => {
+  test('a socket is closed when its key is revoked, or its tier no longer grants the replay', async () => {
     const pro = replaying.archive.tiers.find('pro')!;
     const setTier = (change: Partial<typeof pro>) =>
       replaying.archive.database.write(() => replaying.archive.tiers.update({ ...pro, ...change }));
@@ -299,7 +299,7 @@ describe('where others can connect', () => {
     }
   });
 
-  test('any Host is answered: a key is no secret that a browser would send by itself', async () => {
+  test('any Host is answered: a browser does not send a key by itself', async () => {
     expect(await statusOf(replaying, '/time', { ...bearer(replaying.keyOf('pro')), host: 'replay.example' })).toBe(200);
   });
 });

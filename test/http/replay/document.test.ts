@@ -16,7 +16,7 @@ const start = () => startReplaying((archive) => importRecords(archive, [sampleMa
 const pathsOf = (document: unknown) =>
   (document as { paths: Record<string, Record<string, { responses: object }>> }).paths;
 
-test('a process that replays serves a document of its own, which has what a service has and the replays', async () => {
+test('a process that replays serves its own document: that of a service, and the replays', async () => {
   await using replaying = await start();
   const served = (await (await replaying.get('/openapi.json')).json()) as unknown;
   expect(served).toEqual(JSON.parse(JSON.stringify(replayDocument('0.0.0-test'))));
@@ -30,7 +30,7 @@ test('a process that replays serves a document of its own, which has what a serv
   expect(text).toContain('Authentication: on loopback none; elsewhere every path below');
 });
 
-test('its operations are the methods of its paths, and their answers are as it says', async () => {
+test('its operations are the methods of its paths, and their answers match its schemas', async () => {
   await using replaying = await start();
   const paths = pathsOf(replayDocument('0.0.0-test'));
   const created = await replaying.ask('POST', REPLAYS, { paused: true });

@@ -66,7 +66,7 @@ test('programs get the same as JSON', async () => {
   });
 });
 
-test('where keys are needed neither says anything that a key is needed for', async () => {
+test('where keys are needed, neither shows anything that a key is needed for', async () => {
   await using replaying = await startReplaying(fill, { needsKeys: true });
   const replay = replaying.replays.create(EVERYTHING);
   for (const headers of [PAGE, {}]) {

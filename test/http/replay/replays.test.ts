@@ -21,7 +21,7 @@ const STYLE = { outcomes: ['up', 'down'], count: 150, priceScale: 2, trades: tru
 const { lines, recorded } = randomRecording(7, STYLE);
 const FIRST_BOOK_MS = Math.min(...recorded.flatMap(({ kind, timestampMs }) => (kind === 'book' ? timestampMs : [])));
 
-/** A BTC market with books and trades of five minutes, and an ETH market with none. */
+/** A BTC market with books and trades of five minutes, and an ETH market without records. */
 const fill: Parameters<typeof startReplaying>[0] = (archive) =>
   importRecords(archive, [
     ...lines,
@@ -112,7 +112,7 @@ describe('a replay', () => {
     await stopped(replay);
   });
 
-  test('is created by one walk through the markets of a coin, however often its body names that', async () => {
+  test('is created by one walk through the markets of a coin, even if its body repeats the coin', async () => {
     const walked = spyOn(replaying.archive.markets, 'after');
     try {
       const replay = await created({ coins: Array.from({ length: 1000 }, () => 'btc'), paused: true });
@@ -124,7 +124,7 @@ describe('a replay', () => {
     }
   });
 
-  test('is listed in the order of creation, shown, and gone once it is stopped', async () => {
+  test('is listed in the order of creation until it is stopped', async () => {
     const replays = [await created(), await created({ coins: ['eth'] }), await created()];
     expect((await listed()).map(({ id, isFirst }) => [id, isFirst])).toEqual([
       [replays[0]!.id, true],
@@ -147,7 +147,7 @@ describe('a replay', () => {
     expect((await replaying.get('/v1/btc/markets')).status).toBe(404);
   });
 
-  test('is one of so many', async () => {
+  test('is refused with 409 beyond the maximum', async () => {
     const replays: ReplayResource[] = [];
     for (let i = 0; i < REPLAYS_MAX; i += 1) replays.push(await created({ coins: ['eth'], paused: true }));
     const refused = await replaying.ask('POST', REPLAYS, {});
@@ -182,7 +182,7 @@ describe('without from a replay begins', () => {
 });
 
 describe('its clock', () => {
-  test('runs, is paused, resumed, made faster, set and stepped, as its body says', async () => {
+  test('runs, pauses, resumes, changes its speed, jumps and steps, as a PATCH states', async () => {
     const replay = await created({ markets: [CONDITION_ID], from: START_MS });
     replaying.passTime(1500);
     expect(await changed(replay.id, { paused: true })).toMatchObject({
@@ -208,7 +208,7 @@ describe('its clock', () => {
     await stopped(replay);
   });
 
-  test('is its own: what is done to one replay changes no other', async () => {
+  test('is its own: steering one replay changes no other', async () => {
     const [one, other] = [await created({ paused: true }), await created({ paused: true })];
     const instants = [START_MS + 5000, START_MS + 90_000];
     await changed(one.id, { now: instants[0] });
@@ -251,7 +251,7 @@ describe('the API of a process that replays', () => {
     `/btc/markets/${CONDITION_ID}/export?format=ndjson`,
   ];
 
-  test('shows nothing later than the clock, also once that has gone back: what a service says as at that instant', async () => {
+  test('shows nothing later than the clock, also after a jump back: the answers of a service with asOf', async () => {
     const replay = await created({ from: START_MS, paused: true });
     const service = serviceOf(replaying.archive);
     for (const offsetMs of [0, 60_000, 299_000, 30_000, 3000, 120_000, 0]) {
@@ -274,7 +274,7 @@ describe('the API of a process that replays', () => {
     await stopped(replay);
   });
 
-  test('goes on as the clock does', async () => {
+  test('follows the clock', async () => {
     const replay = await created({ markets: [CONDITION_ID], from: START_MS, speed: 100 });
     const path = `/v1/btc/markets/${CONDITION_ID}/snapshots?limit=1000&order=asc`;
     for (let i = 1; i <= 20; i += 1) {
@@ -309,7 +309,7 @@ describe('the API of a process that replays', () => {
     await stopped(replay);
   });
 
-  test('does not look further with an asOf of the client', async () => {
+  test('shows nothing later than the clock with a later asOf of the client', async () => {
     const replay = await created({ paused: true });
     await changed(replay.id, { now: START_MS + 30_000 });
     const path = `/v1/btc/markets/${CONDITION_ID}/snapshots?limit=1000&order=asc`;
@@ -321,7 +321,7 @@ describe('the API of a process that replays', () => {
   });
 });
 
-test('a replay that is stopped takes its streams with it, and no fault is logged', async () => {
+test('a replay that is stopped ends its streams, and logs no fault', async () => {
   const replay = await created({ markets: [CONDITION_ID], paused: true });
   await changed(replay.id, { now: START_MS + 60_000 });
   const answer = await replaying.get(`/replays/${replay.id}/v1/btc/markets/${CONDITION_ID}/stream?speed=0.1`);
@@ -334,20 +334,20 @@ test('a replay that is stopped takes its streams with it, and no fault is logged
   expect(replaying.log).toEqual([]);
 });
 
-describe('a body that is wrong is refused in one sentence', () => {
+describe('an invalid body is refused in one sentence', () => {
   test.each([
     ['not JSON', '{', 'send a JSON object with any of markets, coins'],
     ['a list', [], 'send a JSON object with any of markets, coins'],
     ['a name that does not exist', { market: ['x'] }, 'send a JSON object with any of markets, coins'],
-    ['no list', { markets: 'btc' }, "'markets' is not what it may be"],
-    ['a timeframe that does not exist', { timeframes: ['2h'] }, "'timeframes' is not what it may be"],
+    ['no list', { markets: 'btc' }, "'markets' is invalid"],
+    ['a timeframe that does not exist', { timeframes: ['2h'] }, "'timeframes' is invalid"],
     ['a day that does not exist', { from: '2026-02-30' }, "'from'"],
-    ['a time behind the end of times', { to: 253_402_300_800_000 }, "'to'"],
-    ['a speed that is too low', { speed: 0.05 }, "'speed' is not what it may be"],
-    ['a speed that is too high', { speed: 1001 }, "'speed' is not what it may be"],
-    ['another speed', { speed: 'fast' }, "'speed' is not what it may be"],
-    ['another mode', { gaps: 'skip' }, "'gaps' is not what it may be"],
-    ['another instant', { rebase: 'yesterday' }, "'rebase' is not what it may be"],
+    ['a time after the year 9999', { to: 253_402_300_800_000 }, "'to'"],
+    ['a speed that is too low', { speed: 0.05 }, "'speed' is invalid"],
+    ['a speed that is too high', { speed: 1001 }, "'speed' is invalid"],
+    ['another speed', { speed: 'fast' }, "'speed' is invalid"],
+    ['another mode', { gaps: 'skip' }, "'gaps' is invalid"],
+    ['another instant', { rebase: 'yesterday' }, "'rebase' is invalid"],
     ['an end before the beginning', { from: START_MS + 2, to: START_MS + 1 }, 'a replay must end after its beginning'],
   ])('%s', async (_, body, sentence) => {
     const response = await replaying.ask('POST', REPLAYS, body);
@@ -358,12 +358,12 @@ describe('a body that is wrong is refused in one sentence', () => {
   });
 
   test.each([
-    ['nothing', {}, 'nothing is to be changed'],
+    ['nothing', {}, 'the body changes nothing'],
     ['an unknown name', { state: 'paused' }, 'send a JSON object with any of now, speed, paused, step'],
-    ['no boolean', { paused: 'yes' }, "'paused' is not what it may be"],
-    ['a step that is none', { step: false }, "'step' is not what it may be"],
-    ['an instant outside', { now: START_MS - 1 }, 'the instant lies outside of the replay'],
-    ['an instant outside, and more', { speed: 10, paused: false, now: START_MS - 1 }, 'the instant lies outside'],
+    ['no boolean', { paused: 'yes' }, "'paused' is invalid"],
+    ['a step that is false', { step: false }, "'step' is invalid"],
+    ['an instant outside', { now: START_MS - 1 }, 'the instant is outside the replay'],
+    ['an instant outside, and more', { speed: 10, paused: false, now: START_MS - 1 }, 'the instant is outside'],
   ])('steering with %s', async (_, body, sentence) => {
     const replay = await created({ paused: true });
     const response = await replaying.ask('PATCH', `${REPLAYS}/${replay.id}`, body);
@@ -390,7 +390,7 @@ describe('methods', () => {
     ['/books', ['PUT', 'DELETE'], 'GET, HEAD, POST, OPTIONS'],
     ['/replays/0a1b2c3d4e5f/ws/market', ['POST'], 'GET, HEAD, OPTIONS'],
     ['/v1/btc/markets', ['POST', 'PUT', 'PATCH', 'DELETE'], 'GET, HEAD, OPTIONS'],
-  ])('of %s: %p are refused with what there is', async (path, refused, allowed) => {
+  ])('of %s: %p are refused, and Allow names the others', async (path, refused, allowed) => {
     const replay = await created({ paused: true });
     for (const method of refused) {
       const response = await replaying.ask(method, path);

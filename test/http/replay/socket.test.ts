@@ -7,7 +7,7 @@ import { RawSocket } from './raw-socket.ts';
 const SOCKETS_MAX = 3;
 const NOTHING: SocketSession = { received: () => undefined, drained: () => undefined, closed: () => undefined };
 
-/** A server whose sockets have sessions that do this. */
+/** A server whose sockets have the sessions of `opener`. */
 function serverOf(opener: (connection: Connection) => Partial<SocketSession> | undefined) {
   const log: string[] = [];
   const sockets = new Sockets(SOCKETS_MAX, (line) => log.push(line));
@@ -32,7 +32,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 describe('a client that does not read', () => {
-  test('makes its sender wait until it has taken everything', async () => {
+  test('makes its sender wait until it has read everything', async () => {
     const text = 'x'.repeat(60_000);
     let connection: Connection | undefined;
     let drains = 0;
@@ -59,7 +59,7 @@ describe('a client that does not read', () => {
     client.leave();
   });
 
-  test('is no reason to send more before all of what waits is taken, however slowly that goes', async () => {
+  test('gets no more until it has read everything that waits, however slowly it reads', async () => {
     const text = 'x'.repeat(12 * 1024 * 1024);
     let drainedAt: number | undefined;
     let client: RawSocket | undefined;
@@ -83,7 +83,7 @@ describe('a client that does not read', () => {
     client.leave();
   });
 
-  test('is cut off when its sender goes on, and costs so much memory at most', async () => {
+  test('is cut off if its sender continues, and costs a bounded amount of memory', async () => {
     const text = 'x'.repeat(1024 * 1024);
     let connection: Connection | undefined;
     let closes = 0;
@@ -104,14 +104,14 @@ describe('a client that does not read', () => {
       sent += 1;
       await Bun.sleep(0);
     }
-    // What waits here, and what the system's own buffers take.
+    // The bytes that wait here, and those in the system's own buffers.
     expect(sent).toBeLessThan(64);
     expect(server.sockets.count).toBe(0);
     client.leave();
   });
 });
 
-test('a message larger than what may wait comes whole to a client that reads', async () => {
+test('a message larger than the maximum that may wait reaches a client that reads', async () => {
   const text = 'y'.repeat(40 * 1024 * 1024);
   await using server = serverOf((connection) => {
     connection.send(text);
@@ -123,7 +123,7 @@ test('a message larger than what may wait comes whole to a client that reads', a
   client.leave();
 });
 
-test('more sockets than there may be are refused, and one that has left makes room', async () => {
+test('a socket beyond the maximum is refused, until another one leaves', async () => {
   await using server = serverOf(() => ({}));
   const clients = await Promise.all(Array.from({ length: SOCKETS_MAX }, () => RawSocket.open(server.url)));
   await expect(RawSocket.open(server.url)).rejects.toThrow('HTTP/1.1 400');
@@ -136,7 +136,7 @@ test('more sockets than there may be are refused, and one that has left makes ro
 test('a request that cannot become a socket is refused, and takes no room', async () => {
   await using server = serverOf(() => ({}));
   for (let i = 0; i <= SOCKETS_MAX; i += 1) {
-    // Plain, and without the key that the protocol asks for.
+    // A plain one, and one without the key that the protocol needs.
     for (const headers of [{}, { connection: 'Upgrade', upgrade: 'websocket' }]) {
       const response = await fetch(server.url.replace('ws:', 'http:'), { headers });
       expect(response.status).toBe(400);
@@ -173,7 +173,7 @@ test('a socket that its session closes at once is not counted', async () => {
   expect(server.sockets.count).toBe(0);
 });
 
-test('a session that fails closes its socket with 1011, and the others go on', async () => {
+test('a session that fails closes its socket with 1011, and the others continue', async () => {
   await using server = serverOf(() => ({
     received: (text) => {
       if (text === 'fail') throw new Error('it failed');
@@ -189,7 +189,7 @@ test('a session that fails closes its socket with 1011, and the others go on', a
   other.leave();
 });
 
-test('a frame of more than 512 KiB closes its socket with 1009; one of as much is read', async () => {
+test('a frame of 512 KiB is read, a larger one closes its socket with 1009', async () => {
   const lengths: number[] = [];
   await using server = serverOf(() => ({ received: (text) => void lengths.push(text.length) }));
   const client = await RawSocket.open(server.url);

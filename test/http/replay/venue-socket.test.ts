@@ -17,7 +17,7 @@ const { lines } = randomRecording(11, STYLE);
 const fill: Parameters<typeof startReplaying>[0] = (archive) => importRecords(archive, lines);
 const SUBSCRIBE = JSON.stringify({ type: 'market', assets_ids: [UP_ASSET, DOWN_ASSET], custom_feature_enabled: true });
 
-/** A client of the standard library, and everything that it was sent. */
+/** A client of the standard library, and everything that it received. */
 class Listener {
   readonly frames: string[] = [];
   readonly closed: Promise<{ code: number; reason: string }>;
@@ -39,7 +39,7 @@ class Listener {
     await this.heard();
   }
 
-  /** Waits until everything has come that was sent by now. */
+  /** Waits until everything that was sent has arrived. */
   async heard(): Promise<void> {
     const pongs = () => this.frames.filter((frame) => frame === 'PONG').length;
     const before = pongs();
@@ -87,7 +87,7 @@ test('clients are counted until they leave', async () => {
   while ((await clientsOf()) !== 0) await Bun.sleep(1);
 });
 
-test('the CLOB market, Gamma and the socket have the finer tick from the first price on that needs it', async () => {
+test('the CLOB market, Gamma and the socket have the finer tick from the first price that needs it', async () => {
   const bookAt = (offsetMs: number, price: number) =>
     sampleSnapshot({
       outcome: 'up',
@@ -118,7 +118,7 @@ test('the CLOB market, Gamma and the socket have the finer tick from the first p
   }
 });
 
-test('when a replay is stopped its sockets are closed with 1001, and those of others are not', async () => {
+test('a replay that is stopped closes its sockets with 1001, and those of others stay open', async () => {
   await using replaying = await startReplaying(fill);
   const [one, other] = [replaying.replays.create(EVERYTHING), replaying.replays.create(EVERYTHING)];
   const listener = new Listener(replaying, `/replays/${one.id}/ws/market`);
@@ -131,7 +131,7 @@ test('when a replay is stopped its sockets are closed with 1001, and those of ot
   expect(replaying.sockets.count).toBe(1);
 });
 
-test('a damaged segment closes the sockets that come to it with 1011, is logged, and others do not notice', async () => {
+test('a damaged segment closes the sockets that reach it with 1011, is logged, and has no effect on others', async () => {
   await using replaying = await startReplaying(fill);
   const [damaged, other] = [replaying.replays.create(EVERYTHING), replaying.replays.create(EVERYTHING)];
   const listeners = [1, 2].map(() => new Listener(replaying, `/replays/${damaged.id}/ws/market`));
@@ -148,7 +148,7 @@ test('a damaged segment closes the sockets that come to it with 1011, is logged,
   expect((await replaying.get('/v1/replays')).status).toBe(200);
 });
 
-test('a socket of a replay that there is not is refused', async () => {
+test('a socket of a replay that does not exist is refused', async () => {
   await using replaying = await startReplaying(fill);
   for (const path of ['/ws/market', '/replays/0a1b2c3d4e5f/ws/market']) {
     const listener = new Listener(replaying, path);
