@@ -3,7 +3,10 @@ export const TASK_MS = 4;
 /** The longest delay that setTimeout takes. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
-/** Runs the long work of many tasks in pieces, one for each turn of the event loop, so that a request waits for one piece at most. */
+/**
+ * Runs the long work of many tasks in pieces, one for each turn of the event loop, so that a request waits for one piece at
+ * most.
+ */
 export class FairQueue {
   readonly #waiting = new Set<() => void>();
   #isRunning = false;

@@ -81,7 +81,10 @@ export class Replay {
   clients = 0;
   #shiftMs: number;
 
-  /** It is paused at its beginning. Throws 'not-found' if the selection has no market, and 'invalid-parameter' as the clock does. */
+  /**
+   * It is paused at its beginning. Throws 'not-found' if the selection has no market, and 'invalid-parameter' as the clock
+   * does.
+   */
   constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks, queue = new FairQueue()) {
     this.archive = archive;
     this.options = options;

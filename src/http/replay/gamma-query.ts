@@ -9,8 +9,8 @@ const FLAGS = new Map(Object.entries({ true: true, false: false }));
 const WHOLE = /^\d{1,9}$/;
 
 /**
- * The query of `/markets` and `/events`. Unknown parameters, and those about fields that no recording has, are ignored. Times are
- * in shifted time, see Replay.shiftMs.
+ * The query of `/markets` and `/events`. Unknown parameters, and those about fields that no recording has, are ignored. Times
+ * are in shifted time, see Replay.shiftMs.
  */
 export function catalogQuery({ query, replay }: VenueQuestion, idOf: 'market' | 'event'): CatalogQuery {
   // Every listed market is active and not archived.

@@ -67,8 +67,8 @@ const ACCESS_CHECK_MS = 1000;
 const WEBSOCKET = 'websocket';
 
 /**
- * Refuses a GET of a socket's path that does not ask for a socket: throws 'malformed-request'. The router has separate routes for
- * sockets.
+ * Refuses a GET of a socket's path that does not ask for a socket: throws 'malformed-request'. The router has separate routes
+ * for sockets.
  */
 export function refusePlainGet(): never {
   throw new DomainError('malformed-request', 'this path is a WebSocket: connect to it with ws:// or wss://');

@@ -51,8 +51,8 @@ interface Asked {
 }
 
 /**
- * tardis-machine's interface (github.com/tardis-dev/tardis-machine) to this archive, for its one exchange. Each request replays the
- * archive by itself; the clocks of replays have no effect on it.
+ * tardis-machine's interface (github.com/tardis-dev/tardis-machine) to this archive, for its one exchange. Each request replays
+ * the archive by itself; the clocks of replays have no effect on it.
  */
 export function tardisController({
   archive,

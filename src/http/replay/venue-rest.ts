@@ -22,9 +22,9 @@ type AnswerOfMany = (quotes: VenueQuotes, items: readonly AskedItem[]) => string
 const PREFIXES = ['', '/clob'] as const;
 
 /**
- * The venue's REST interface for market data (docs.polymarket.com, CLOB) at the replay's instant: paths, bodies, statuses and error
- * texts are the venue's. An asset without an order book at that instant is unknown, see VenueQuotes. Fields that were not recorded
- * are not sent: a trade without a recorded side has an empty one, and without a recorded fee the rate is not found.
+ * The venue's REST interface for market data (docs.polymarket.com, CLOB) at the replay's instant: paths, bodies, statuses and
+ * error texts are the venue's. An asset without an order book at that instant is unknown, see VenueQuotes. Fields that were not
+ * recorded are not sent: a trade without a recorded side has an empty one, and without a recorded fee the rate is not found.
  *
  * `/markets` and `/markets/{condition_id}` are under /clob; at the root Gamma has paths of that name, and answers both.
  */

@@ -16,8 +16,8 @@ type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
 
 /**
  * The messages of the venue's market channel about one market, made of the events of its playback, with the venue's field names
- * and order (docs.polymarket.com, market channel): one `price_change` a level, with the entries of both outcomes; `book` after a
- * trade. Every timestamp has `shiftMs` added, before it is hashed.
+ * and order (docs.polymarket.com, market channel): one `price_change` a level, with the entries of both outcomes; `book` after
+ * a trade. Every timestamp has `shiftMs` added, before it is hashed.
  */
 export class MarketFrames {
   readonly playback: MarketPlayback;
@@ -144,8 +144,8 @@ function entryOf({ head, texts, tail }: Entries, index: number): string {
 }
 
 /**
- * Calls `use` for each message of one event, with the indexes of its changes, -1 for none: the changes of up in order, each with
- * its mirror among those of down, then the others of down.
+ * Calls `use` for each message of one event, with the indexes of its changes, -1 for none: the changes of up in order, each
+ * with its mirror among those of down, then the others of down.
  */
 export function pairChanges(
   up: readonly LevelChange[],

@@ -22,10 +22,10 @@ export interface HistoryPoint {
 }
 
 /**
- * The answer of the venue's `/prices-history`. Points are at the multiples of the step within the window (in recorded time), each
- * with the last midpoint before it, from the first midpoint on. The last point is the midpoint at the end: the end of the window,
- * the clock's instant, or the resolution, whichever is first. It uses recorded midpoints, else derived ones, else those of the
- * other outcome. Call it within Database.readShared.
+ * The answer of the venue's `/prices-history`. Points are at the multiples of the step within the window (in recorded time),
+ * each with the last midpoint before it, from the first midpoint on. The last point is the midpoint at the end: the end of the
+ * window, the clock's instant, or the resolution, whichever is first. It uses recorded midpoints, else derived ones, else those
+ * of the other outcome. Call it within Database.readShared.
  */
 export function priceHistory(
   replay: Replay,

@@ -28,8 +28,8 @@ export interface QuotedTrade {
 
 /**
  * The answers of the venue's REST interface about assets (docs.polymarket.com, market data of the CLOB) at one instant of a
- * replay, from nothing later. Figures are exact decimals as text. Undefined means that there is no order book: the replay has no
- * such market listed yet, no book was recorded yet, or the market is resolved. Call them within Database.readShared.
+ * replay, from nothing later. Figures are exact decimals as text. Undefined means that there is no order book: the replay has
+ * no such market listed yet, no book was recorded yet, or the market is resolved. Call them within Database.readShared.
  */
 export class VenueQuotes {
   readonly #replay: Replay;
@@ -73,7 +73,9 @@ export class VenueQuotes {
     return best && spreadText(best);
   }
 
-  /** Also for a resolved market; undefined before the first trade. A trade of the other outcome counts with the opposite side. */
+  /**
+   * Also for a resolved market; undefined before the first trade. A trade of the other outcome counts with the opposite side.
+   */
   lastTrade(assetId: string): QuotedTrade | undefined {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
     if (found === undefined) return undefined;

@@ -26,8 +26,8 @@ const GOING_AWAY = 1001;
 const INTERNAL_ERROR = 1011;
 
 /**
- * One client of the venue's market channel on a replay. Its subscriptions begin with the books at the clock's instant and follow
- * the clock. A client that does not keep up gets events later, without an effect on others. When the clock jumps, all
+ * One client of the venue's market channel on a replay. Its subscriptions begin with the books at the clock's instant and
+ * follow the clock. A client that does not keep up gets events later, without an effect on others. When the clock jumps, all
  * subscriptions start again with the books of the new instant.
  */
 export class VenueSession {

@@ -25,13 +25,13 @@ export function computationOf(type: DataType): Computation | undefined {
 const NOTHING: readonly ComputedRecord[] = [];
 
 /**
- * The top of a book, as tardis-node computes it (src/computable/booksnapshot.ts): the first one as soon as there is a book. With
- * an interval, the first change after its end gives the book before that change, with the end as its timestamp; without one,
- * every change gives a book. A book is left out if none of its levels changed. Changes before the first snapshot of the book are
- * skipped.
+ * The top of a book, as tardis-node computes it (src/computable/booksnapshot.ts): the first one as soon as there is a book.
+ * With an interval, the first change after its end gives the book before that change, with the end as its timestamp; without
+ * one, every change gives a book. A book is left out if none of its levels changed. Changes before the first snapshot of the
+ * book are skipped.
  *
- * Grouped books are exact, unlike those of tardis-node: floating point puts 0.07 into the group of 0.08 there, adds digits to sums,
- * and empty groups stay.
+ * Grouped books are exact, unlike those of tardis-node: floating point puts 0.07 into the group of 0.08 there, adds digits to
+ * sums, and empty groups stay.
  */
 class BookSnapshots implements Computation {
   readonly #type: Omit<SnapshotType, 'kind'>;
@@ -110,8 +110,8 @@ export class DecimalSum {
 const NO_LEVEL: OptionalLevel = {};
 
 /**
- * The best levels of a side, as many as `depth`. With `grouping` all prices that `round` takes to the same multiple of it are one
- * level: bids at or below their price, asks at or above. Sums are exact.
+ * The best levels of a side, as many as `depth`. With `grouping` all prices that `round` takes to the same multiple of it are
+ * one level: bids at or below their price, asks at or above. Sums are exact.
  */
 function topOf(
   prices: readonly number[],
@@ -161,8 +161,8 @@ interface OpenBar {
 }
 
 /**
- * Bars of trades, as tardis-node computes them (src/computable/tradebar.ts): a time bar is complete with the first trade after its
- * end and has that end as its timestamp, the others with their last trade. Volumes are exact, unlike those of tardis-node.
+ * Bars of trades, as tardis-node computes them (src/computable/tradebar.ts): a time bar is complete with the first trade after
+ * its end and has that end as its timestamp, the others with their last trade. Volumes are exact, unlike those of tardis-node.
  */
 class TradeBars implements Computation {
   readonly #type: BarType;

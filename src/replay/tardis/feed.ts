@@ -15,8 +15,8 @@ import type { Window } from './options.ts';
 type RecordedEvent = Exclude<PlaybackEvent, { kind: 'gap' }>;
 
 /**
- * An event that a connection to the venue would have received at `localMs`. A recorded gap ends the connection and begins another
- * one ('disconnected'), which gets the known books again.
+ * An event that a connection to the venue would have received at `localMs`. A recorded gap ends the connection and begins
+ * another one ('disconnected'), which gets the known books again.
  */
 export type FeedEvent = { readonly localMs: InstantMs } & (
   | { readonly kind: 'began' | 'ended'; readonly playback: MarketPlayback }
@@ -255,7 +255,9 @@ function forget(live: LiveMarket): void {
   for (const outcome of knownOutcomes(live)) live.unknown.add(outcome);
 }
 
-/** The event for a client without the books of `unknown`: it gets them whole. Removes those that the event has from `unknown`. */
+/**
+ * The event for a client without the books of `unknown`: it gets them whole. Removes those that the event has from `unknown`.
+ */
 function asKnown(event: RecordedEvent, unknown: Set<Outcome>): RecordedEvent {
   if (event.kind !== 'books' || unknown.size === 0) return event;
   const whole = (outcome: Outcome): OutcomeChange | undefined => {

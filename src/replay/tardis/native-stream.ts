@@ -21,7 +21,10 @@ export interface TardisSource {
 
 const EVENT_TYPE = '"event_type":"';
 
-/** The venue's messages as a connection would have received them. A gap of any market disconnects it; then all books follow again. */
+/**
+ * The venue's messages as a connection would have received them. A gap of any market disconnects it; then all books follow
+ * again.
+ */
 export class NativeStream implements TardisStream {
   readonly #source: TardisSource;
   readonly #feed: TardisFeed;
