@@ -78,7 +78,7 @@ fixtures: install ## generate the simulated recordings again
 
 examples: install ## record the example responses of the API document again
 	$(BUN) test/http/record-examples.ts
-	$(BUN) node_modules/.bin/biome format --write src/http/docs/openapi-examples.json
+	$(BUN) node_modules/.bin/biome format --write src/http/openapi/examples.json
 
 bench: build ## compare with nginx, Fastify, PostgreSQL and DuckDB, and write test/bench/RESULTS.md
 	$(BUN) test/bench/run.ts

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SETTINGS } from '../src/config.ts';
-import { ROUTES } from '../src/http/routes.ts';
 import { codecsFor, formatRows } from '../src/import/codecs.ts';
 import { manualPages, PAGE_NAMES } from '../src/manual/manual.ts';
 import { startService } from './http/service.ts';
 import { HAS_EXECUTABLE, printed } from './support/executable.ts';
+import { ROUTES } from './support/routes.ts';
 
 const PAGES = manualPages(formatRows());
 const textOf = (name: string) => PAGES.find((page) => page.name === name)!.text;

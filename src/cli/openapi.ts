@@ -1,6 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Command } from 'commander';
-import { openApiDocument } from '../http/docs/openapi.ts';
-import { replayDocument } from '../http/replay/openapi-replay.ts';
+import { createApp } from '../http/app.ts';
+import { Sockets } from '../http/replay/socket.ts';
+import { Replays } from '../replay/replays.ts';
+import { openArchive } from '../store/archive.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 
@@ -9,7 +14,31 @@ export function openapiCommand(terminal: Terminal): Command {
     .description('print the OpenAPI document, as /openapi.json serves it')
     .option('--replay', 'print the document of bookreel replay instead')
     .addHelpText('after', '\nExamples:\n  $ bookreel openapi > openapi.json\n  $ bookreel openapi --replay')
-    .action(({ replay }: { readonly replay?: true }) =>
-      terminal.out(json(replay === true ? replayDocument(VERSION) : openApiDocument(VERSION))),
-    );
+    .action(async ({ replay }: { readonly replay?: true }) => {
+      terminal.out(json(await openApiDocument(VERSION, replay === true)));
+    });
+}
+
+/** The document of a service, or of a process that replays: its routes describe it, whatever the archive has. */
+export async function openApiDocument(version: string, isReplay: boolean): Promise<unknown> {
+  const directory = mkdtempSync(join(tmpdir(), 'bookreel-'));
+  try {
+    const archive = openArchive(directory, 0, { create: true });
+    const clocks = { monotonicMs: () => 0, wallMs: () => 0 };
+    const replays = new Replays(archive, clocks);
+    const logError = () => undefined;
+    const app = createApp({
+      archive,
+      version,
+      clocks: () => ({ monotonicMs: 0, wallMs: 0 }),
+      isDraining: () => false,
+      logError,
+      ...(isReplay ? { replay: { replays, sockets: new Sockets(1, logError), needsKeys: false } } : {}),
+    });
+    const answer = await app.handle(new Request('http://localhost/openapi.json', { headers: { host: 'localhost' } }));
+    archive.database.close();
+    return await answer.json();
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }

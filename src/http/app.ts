@@ -4,28 +4,26 @@ import type { ClockReading } from '../domain/rate-window.ts';
 import { FairQueue } from '../replay/fair-queue.ts';
 import type { Archive } from '../store/archive.ts';
 import { docsController } from './docs/docs.ts';
-import { openApiDocument } from './docs/openapi.ts';
 import { siteController } from './docs/site.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
 import type { AccessLog } from './plugins/access-log.ts';
 import { keepWellFormedKey } from './plugins/authentication.ts';
 import { ClientAddresses } from './plugins/client-address.ts';
 import type { Cors } from './plugins/cors.ts';
-import { causeOf, errorResponse, optionsResponse } from './plugins/errors.ts';
+import { causeOf, errorResponse, unroutedResponse } from './plugins/errors.ts';
 import type { IpNetwork } from './plugins/ip-address.ts';
+import { MountedPaths } from './plugins/mounted-paths.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 import { LOOPBACK_HOSTS, refuseMalformed } from './plugins/request-checks.ts';
 import { requestIdOf } from './plugins/request-id.ts';
 import { maskedTarget } from './plugins/secret-mask.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
-import { replayDocument } from './replay/openapi-replay.ts';
 import { replayHome } from './replay/replay-home.ts';
 import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
 import { SOCKET_OPTIONS } from './replay/socket.ts';
 import { pathOf } from './request-target.ts';
 import { Responder, withoutLength } from './response/responder.ts';
 import { ResponseCache } from './response/response-cache.ts';
-import { MountedPaths, ROUTES } from './routes.ts';
 import { coinsController } from './v1/coins.ts';
 import { coverageController } from './v1/coverage.ts';
 import { exportController } from './v1/export.ts';
@@ -65,7 +63,7 @@ export interface Edge {
 const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Probes of a monitor must always get through. */
-const UNCOUNTED: ReadonlySet<string> = new Set([ROUTES.healthz.path, ROUTES.readyz.path]);
+const UNCOUNTED: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /** The whole service as one router. It owns its rate windows and its caches, and nothing else. */
 export function createApp(appDeps: AppDeps) {
@@ -83,18 +81,16 @@ export function createApp(appDeps: AppDeps) {
     grantNeeded: replay === undefined ? undefined : 'replay',
     rateLimit,
     knownUntil: (id) => (replay === undefined ? knownUntil() : replay.replays.find(id).clock.nowMs),
-    paths,
     accessLog,
   };
-  const gate = access(accessDeps);
+  const accessPlugin = access(accessDeps);
   const logCut = (what: string) => (error: unknown, request: Request) =>
     logError(`${what} ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`);
   const responder = new Responder(archive.archiveId, version, new ResponseCache(archive.database, CACHE_BYTES_MAX));
   const queue = new FairQueue();
   const nextTurn = () => queue.next();
-  const deps = { gate, archive, lookup: new Lookup(archive), responder, nextTurn };
+  const deps = { access: accessPlugin, archive, lookup: new Lookup(archive), responder, nextTurn };
   const v1 = new Elysia({ name: 'v1' })
-    .use(gate)
     .use(tiersController(deps))
     .use(coinsController(deps))
     .use(marketsController(deps))
@@ -104,24 +100,30 @@ export function createApp(appDeps: AppDeps) {
     .use(pricesController(deps))
     .use(quotesController(deps))
     .use(exportController(deps, logCut('export')))
-    // Every other path under /v1 passes the gate too, which throws for all but OPTIONS.
-    .all('/v1', ({ request, set }) => optionsResponse(request, set, paths))
-    .all('/v1/*', ({ request, set }) => optionsResponse(request, set, paths));
+    // Every other path under /v1 needs a key as well.
+    .use(
+      new Elysia({ name: 'unrouted', detail: { hide: true } })
+        .use(accessPlugin)
+        .all('/v1', ({ request, set }) => unroutedResponse(request, set, paths))
+        .all('/v1/*', ({ request, set }) => unroutedResponse(request, set, paths)),
+    );
   const replayed =
     replay === undefined
       ? new Elysia()
       : replayPaths({ ...replay, archive, accessDeps, clocks, v1, logCut: logCut('replay'), isDraining });
-  const app = new Elysia({ name: 'bookreel', handler: { standardHostname: false }, websocket: SOCKET_OPTIONS })
+  const app = new Elysia({
+    name: 'bookreel',
+    handler: { standardHostname: false },
+    // Parameters that a route does not have are refused, not left out.
+    normalize: false,
+    // No answer shows what the framework knows of a refusal (errors.ts): it need not make an example of what it wants.
+    allowUnsafeValidationDetails: true,
+    websocket: SOCKET_OPTIONS,
+  })
     .wrap((handle, request) => {
-      const isHead = request.method === 'HEAD';
-      if (!isHead && accessLog === undefined && cors === undefined) return handle;
-      const finish = (answer: unknown) => {
-        if (!(answer instanceof Response)) return answer;
-        const finished = isHead ? withoutLength(answer) : answer;
-        cors?.describe(finished, request);
-        accessLog?.end(request, finished);
-        return finished;
-      };
+      // The framework gives HEAD the length of a body, and a stream has none.
+      if (request.method !== 'HEAD') return handle;
+      const finish = (answer: unknown) => (answer instanceof Response ? withoutLength(answer) : answer);
       return (...given: unknown[]) => {
         const answer: unknown = handle(...given);
         return answer instanceof Promise ? answer.then(finish) : finish(answer);
@@ -131,20 +133,29 @@ export function createApp(appDeps: AppDeps) {
       const requestId = requestIdOf(request, server, addresses);
       set.headers['x-request-id'] = requestId;
       set.headers['x-content-type-options'] = 'nosniff';
+      cors?.describe(set, request);
       accessLog?.begin(request, requestId, addresses.of(request, server));
       refuseMalformed(request, allowedHosts);
       if (replay !== undefined) refuseForeignOrigin(request, (asked) => cors?.allows(asked) === true);
       if (cors?.isPreflight(request) === true) {
         // A browser asks before it sends the key.
         rateLimit.chargeAddress({ request, set, server });
-        return cors.permission(set);
+        const permission = cors.permission(set);
+        // The framework calls no hook after an answer that is given here.
+        accessLog?.end(request, permission);
+        return permission;
       }
       keepWellFormedKey(request);
       return undefined;
     })
-    .onError(({ error, request, set, server }) =>
-      errorResponse(error, { request, set, server }, { rateLimit, paths, logError }),
-    )
+    .onError((context) => {
+      const { error, request, set, server } = context;
+      const answer = errorResponse(error, { request, set, server }, { rateLimit, paths, logError });
+      // The framework calls onAfterResponse after an error too, but without the answer.
+      Object.assign(context, { responseValue: answer });
+      return answer;
+    })
+    .use(afterResponses(accessLog))
     .use(v1)
     .use(replayed)
     // From here on: outside /v1, no key.
@@ -160,6 +171,15 @@ export function createApp(appDeps: AppDeps) {
         ...(replay && { home: replayHome(version, replay.replays, replay.needsKeys) }),
       }),
     )
-    .use(docsController(replay === undefined ? openApiDocument(version) : replayDocument(version)));
+    .use(docsController(version, replay !== undefined));
   return app;
+}
+
+/** Writes the line of every request that was answered; costs nothing where nothing is logged. */
+function afterResponses(accessLog: AccessLog | undefined) {
+  const plugin = new Elysia({ name: 'access-log' });
+  if (accessLog === undefined) return plugin;
+  return plugin.onAfterResponse({ as: 'global' }, ({ request, responseValue }) => {
+    if (responseValue instanceof Response) accessLog.end(request, responseValue);
+  });
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { ROUTES } from '../../src/http/routes.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
+import { ROUTES } from '../support/routes.ts';
 import { HAS_CHROMIUM, openPage, type Page, type WatchedPage } from './chromium.ts';
 
 const DRAWING_MS = 50;
@@ -25,7 +25,7 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
 
   const open = async (): Promise<WatchedPage> => {
     const watched = await openPage();
-    await watched.page.goto(`${server.origin}${ROUTES.docs.path}`, { waitUntil: 'networkidle' });
+    await watched.page.goto(`${server.origin}${ROUTES.docs!.path}`, { waitUntil: 'networkidle' });
     return watched;
   };
 
@@ -49,7 +49,7 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
   test('shows every operation, and asks no other host for anything', async () => {
     await using watched = await open();
     const { page } = watched;
-    const { paths } = (await (await fetch(`${server.origin}${ROUTES.openapi.path}`)).json()) as Described;
+    const { paths } = (await (await fetch(`${server.origin}${ROUTES.openapi!.path}`)).json()) as Described;
     const shown = await textWith(
       page,
       Object.values(paths).map(({ get }) => get.summary),
@@ -68,14 +68,14 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
     await using watched = await open();
     const { page } = watched;
     await enterKey(page, key);
-    const markets = await send(page, 'Markets of a coin', ROUTES.markets.path);
+    const markets = await send(page, 'Markets of a coin', ROUTES.markets!.path);
     expect(markets.status).toBe(200);
     const { data } = JSON.parse(markets.text) as { data: { slug: string }[] };
     await page.getByText('200 OK').first().waitFor();
     await page.getByText(data[0]!.slug).first().waitFor();
     await page.press('body', 'Escape');
     // As it stands there: with the document's example of a market, which is one of those simulated.
-    const snapshots = await send(page, 'Order book snapshots of a market', ROUTES.snapshots.path);
+    const snapshots = await send(page, 'Order book snapshots of a market', ROUTES.snapshots!.path);
     expect(snapshots.status).toBe(200);
     const books = JSON.parse(snapshots.text) as { data: { assetId: string }[] };
     await page.getByText(books.data[0]!.assetId).first().waitFor();
@@ -86,7 +86,7 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
     await using watched = await open();
     const { page } = watched;
     await enterKey(page, `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`);
-    const { status, text } = await send(page, 'Markets of a coin', ROUTES.markets.path);
+    const { status, text } = await send(page, 'Markets of a coin', ROUTES.markets!.path);
     expect(status).toBe(401);
     await page
       .getByText((JSON.parse(text) as { detail: string }).detail)
@@ -100,14 +100,14 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
     await using watched = await open();
     const { page } = watched;
     await enterKey(page, key);
-    expect(await send(page, 'Markets of a coin', ROUTES.markets.path)).toMatchObject({ status: 200 });
+    expect(await send(page, 'Markets of a coin', ROUTES.markets!.path)).toMatchObject({ status: 200 });
     const stored = await page.evaluate<string>(`(async () => JSON.stringify([
       location.href, document.cookie, { ...localStorage }, { ...sessionStorage }, await indexedDB.databases(), history.state,
     ]))()`);
-    expect(stored).toContain(ROUTES.docs.path);
+    expect(stored).toContain(ROUTES.docs!.path);
     expect(stored).not.toContain(key);
     expect(watched.asked.filter((url) => url.includes(key))).toEqual([]);
-    await page.goto(`${server.origin}${ROUTES.docs.path}`, { waitUntil: 'networkidle' });
+    await page.goto(`${server.origin}${ROUTES.docs!.path}`, { waitUntil: 'networkidle' });
     const fields = '[...document.querySelectorAll("input")].map(({ value }) => value).join()';
     expect(await page.evaluate<string>(fields)).not.toContain(key);
   });

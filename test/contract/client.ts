@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { ROUTES } from '../../src/http/routes.ts';
+import { ROUTES } from '../support/routes.ts';
 import { expectDescribed } from './described.ts';
 
 /** One answer, as bytes and as what they say. */
@@ -33,7 +33,7 @@ export interface ProblemDocument {
 const INTERNAL =
   /sqlite|\bselect\b.*\bfrom\b|\binsert into\b|node_modules|\.ts\b|\.js:\d|bunfs|\/tmp\/|\/home\/|\/work\/|\bat \S+ \(|typebox|elysia|undefined|\[object /i;
 /** What is published as it is; elsewhere a file of the sources has no business. */
-const PUBLISHED = ROUTES.segmentReader.path;
+const PUBLISHED = ROUTES.segmentReader!.path;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PROBLEM_KEYS = ['type', 'title', 'status', 'detail', 'error', 'requestId'];
 

@@ -6,7 +6,7 @@ const OF_THE_TRANSPORT: ReadonlySet<string> = new Set([
   ...['date', 'content-length', 'content-type', 'transfer-encoding', 'connection', 'keep-alive'],
   ...['server', 'via', 'age', 'alt-svc', 'strict-transport-security'],
 ]);
-const DOCUMENT = apiDocument();
+const DOCUMENT = await apiDocument();
 const ANSWERS: ReadonlyMap<string, DescribedAnswer> = new Map(
   answersOf(DOCUMENT).map((answer) => [`${answer.status} ${answer.path}`, answer]),
 );

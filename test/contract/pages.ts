@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import { ROUTES } from '../../src/http/routes.ts';
 import { PAGE_NAMES } from '../../src/manual/manual.ts';
+import { ROUTES } from '../support/routes.ts';
 import { type Client, clientOf, type Reply } from './client.ts';
 import type { Suite } from './target.ts';
 
@@ -112,7 +112,7 @@ export function pageTests(suite: Suite): void {
     const { text } = await quickStart();
     expect(text).toContain('bookreel key create --tier ');
     const links = [...text.matchAll(/<a href="([^"]+)"/g)].map((match) => match[1]!);
-    const { docs, openapi, llms: forModels } = ROUTES;
+    const [docs, openapi, forModels] = [ROUTES.docs!, ROUTES.openapi!, ROUTES.llms!];
     expect(links).toEqual(expect.arrayContaining([docs.path, openapi.path, forModels.path]));
     for (const link of links) expect((await get(link)).status, link).toBe(200);
   });
@@ -172,9 +172,9 @@ export function pageTests(suite: Suite): void {
     }
     const links = [...text.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/gm)].map((match) => new URL(match[1]!).pathname);
     // One line for each page of the manual.
-    const pages = PAGE_NAMES.map((name) => ROUTES.manual.path.replace('{page}', `${name}.md`));
+    const pages = PAGE_NAMES.map((name) => ROUTES.manual!.path.replace('{page}', `${name}.md`));
     expect(links.sort()).toEqual(
-      [...Object.keys(paths).filter((path) => !isKeyed(path) && path !== ROUTES.manual.path), ...pages].sort(),
+      [...Object.keys(paths).filter((path) => !isKeyed(path) && path !== ROUTES.manual!.path), ...pages].sort(),
     );
   });
 

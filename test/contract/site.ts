@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROUTES } from '../../src/http/routes.ts';
 import { type ApiDocument, parametersOf } from '../support/api-document.ts';
+import { ROUTES } from '../support/routes.ts';
 import { type Client, clientOf } from './client.ts';
 import { BOOKS, T0 } from './recording.ts';
 import { SHAPES } from './resources.ts';
@@ -149,7 +149,7 @@ export function siteTests(suite: Suite): void {
       expect(named('query').sort()).toEqual([...query].sort());
       expect(named('path').sort()).toEqual([...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!).sort());
       const ofRequest =
-        path === ROUTES.stream.path
+        path === ROUTES.stream!.path
           ? ['Last-Event-ID']
           : path.includes('{conditionId}')
             ? ['Accept-Encoding', 'If-None-Match']
@@ -166,13 +166,13 @@ export function siteTests(suite: Suite): void {
         ? [
             ...['200', '400', '500'],
             ...(['/healthz', '/readyz'].includes(path) ? [] : ['429']),
-            ...(path === ROUTES.manual.path ? ['404'] : []),
+            ...(path === ROUTES.manual!.path ? ['404'] : []),
             ...(path === '/readyz' ? ['503'] : []),
           ]
         : [
             ...['200', '400', '401', '429', '500', '503'],
-            ...(path.includes('{conditionId}') && path !== ROUTES.stream.path ? ['304'] : []),
-            ...(path.includes('{coin}') ? ['403', '404'] : path === ROUTES.coins.path ? ['403'] : []),
+            ...(path.includes('{conditionId}') && path !== ROUTES.stream!.path ? ['304'] : []),
+            ...(path.includes('{coin}') ? ['403', '404'] : path === ROUTES.coins!.path ? ['403'] : []),
           ];
       expect(Object.keys(operation.responses).sort(), path).toEqual(expected.sort());
     }
@@ -184,7 +184,7 @@ export function siteTests(suite: Suite): void {
       const parameters = parametersOf(described, operation);
       const needed = parameters.filter((parameter) => parameter.in === 'query' && parameter.required);
       // At its own speed a recording takes as long as it did.
-      const hurried = path === ROUTES.stream.path ? 'speed=max&' : '';
+      const hurried = path === ROUTES.stream!.path ? 'speed=max&' : '';
       const plain = `${filled(path)}?${hurried}${needed.map(({ name }) => `${name}=${QUERY_VALUES[name]}&`).join('')}`;
       expect((await suite.client(plain)).status, path).toBe(200);
       for (const { name, in: where, required } of parameters) {

@@ -45,7 +45,7 @@ afterAll(async () => {
   rmSync(compiled, { recursive: true, force: true });
 });
 
-const { Snapshot, SnapshotPage, Problem } = apiDocument().components.schemas;
+const { Snapshot, SnapshotPage, Problem } = (await apiDocument()).components.schemas;
 
 test.each([
   ['Snapshot', Snapshot],

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { ROUTES } from '../../src/http/routes.ts';
+import { ROUTES } from '../support/routes.ts';
 import {
   anyInstant,
   anyQuestion,
@@ -38,7 +38,7 @@ test('no byte of any answer depends on what came later', async () => {
   // It was not refusals all along.
   expect(answered.size).toBeGreaterThanOrEqual(9);
   expect(
-    Object.values(ROUTES).filter(({ path }) => path.startsWith('/v1/{coin}') || path === ROUTES.coins.path),
+    Object.values(ROUTES).filter(({ path }) => path.startsWith('/v1/{coin}') || path === ROUTES.coins!.path),
   ).toHaveLength(QUESTIONS.length);
 }, 120_000);
 

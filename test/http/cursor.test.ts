@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { INSTANT_MAX_MS } from '../../src/domain/instant.ts';
-import { decodeCursor, encodeCursor, isCursorShaped } from '../../src/http/v1/cursor.ts';
+import { decodeCursor, encodeCursor } from '../../src/http/v1/cursor.ts';
 
 const RUNS = { seed: 20260416, numRuns: 1000 };
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -13,7 +13,6 @@ test('a cursor gives its position back to the scope it was given for', () => {
     fc.property(position, fc.string(), (given, scope) => {
       const cursor = encodeCursor(given, scope);
       expect(cursor).toMatch(/^[A-Za-z0-9_-]{28}$/);
-      expect(isCursorShaped(cursor)).toBe(true);
       expect(decodeCursor(cursor, scope)).toEqual(given);
     }),
     RUNS,
@@ -76,14 +75,12 @@ describe('other spellings of a cursor are refused', () => {
     ['quotes', `"${cursor}"`],
     ['the standard alphabet', cursor.replace(/./, '+')],
   ])('%s', (_, text) => {
-    expect(isCursorShaped(text)).toBe(false);
     expect(decodeCursor(text, 'scope')).toBeUndefined();
   });
 
   test('junk of the right shape', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Za-z0-9_-]{28}$/), (text) => {
-        expect(isCursorShaped(text)).toBe(true);
         expect(decodeCursor(text, 'scope')).toBeUndefined();
       }),
       RUNS,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { durationPattern, parseDuration } from '../../src/http/v1/duration.ts';
-import { integersBetween } from '../../src/http/v1/integer-pattern.ts';
+import { durationPattern, parseDuration } from '../../src/http/parameters/duration.ts';
+import { integersBetween } from '../../src/http/parameters/integer-pattern.ts';
 
 const near = (centre: number) => fc.integer({ min: Math.max(0, centre - 12), max: centre + 12 });
 

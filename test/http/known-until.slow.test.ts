@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { earlierLimit, refuseTimeless } from '../../src/http/plugins/known-until.ts';
-import { ROUTES } from '../../src/http/routes.ts';
+import { earlierLimit } from '../../src/http/plugins/access.ts';
 import { START_MS } from '../support/sample-records.ts';
 import {
   anyQuestion,
@@ -30,16 +29,6 @@ test.each([
   [undefined, 0, 0],
 ])('of the limits %j and %j the earlier one counts', (a, b, expected) => {
   expect(earlierLimit(a, b)).toBe(expected);
-});
-
-test('a route about recordings that takes no asOf is refused where nothing later than an instant may be known', () => {
-  const timeless = { path: '/v1/{coin}/now', grant: 'markets', query: ['limit'] } as const;
-  expect(() => refuseTimeless(timeless, 1)).toThrow('nothing later than an instant may be known here');
-  expect(() => refuseTimeless(timeless, 0)).toThrow(expect.objectContaining({ kind: 'forbidden' }));
-  refuseTimeless(timeless, undefined);
-  refuseTimeless({ ...timeless, query: ['asOf'] }, 1);
-  // Tiers have no recording.
-  refuseTimeless(ROUTES.tiers, 1);
 });
 
 describe('a key as of an instant', () => {

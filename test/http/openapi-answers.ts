@@ -2,10 +2,10 @@ import { createKey } from '../../src/cli/key.ts';
 import { seed } from '../../src/cli/seed.ts';
 import { VERSION } from '../../src/cli/version.ts';
 import { createApp } from '../../src/http/app.ts';
-import { EXAMPLE_LEVELS_MAX, EXAMPLE_LINES_MAX, exampleKey } from '../../src/http/docs/openapi-examples.ts';
-import { OPERATIONS } from '../../src/http/docs/openapi-operations.ts';
-import { REFUSALS } from '../../src/http/docs/openapi-responses.ts';
-import type { Json } from '../../src/http/docs/openapi-schema.ts';
+import { REQUESTS } from '../../src/http/openapi/described.ts';
+import { EXAMPLE_LEVELS_MAX, EXAMPLE_LINES_MAX, exampleKey } from '../../src/http/openapi/examples.ts';
+import { REFUSALS } from '../../src/http/openapi/refusals.ts';
+import type { Json } from '../../src/http/openapi/schema.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 /** One answer to the request of an example, as a client gets it. */
@@ -90,8 +90,9 @@ export async function liveAnswers(): Promise<LiveAnswer[]> {
     );
 
   const answers: LiveAnswer[] = [];
-  for (const { examples } of Object.values(OPERATIONS)) {
-    for (const request of Object.values(examples)) answers.push(await ask(200, request, ample));
+  for (const { hooks } of app.routes) {
+    const { [REQUESTS]: requests = {} }: { [REQUESTS]?: Readonly<Record<string, string>> } = hooks.detail;
+    for (const request of Object.values(requests)) answers.push(await ask(200, request, ample));
   }
   for (const status of [400, 404])
     for (const request of refused(status)) answers.push(await ask(status, request, ample));

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseInstant, parseIso } from '../../src/domain/instant.ts';
-import { INSTANT_PATTERN, ISO_PATTERN } from '../../src/http/v1/instant-pattern.ts';
+import { INSTANT_PATTERN, ISO_PATTERN } from '../../src/http/parameters/instant-pattern.ts';
 import { PARAMETER_ROWS } from '../contract/parameter-table.ts';
 import { apiDocument, parametersOf, type Schema } from '../support/api-document.ts';
 
-const DOCUMENT = apiDocument();
+const DOCUMENT = await apiDocument();
 const SCHEMAS: ReadonlyMap<string, Schema> = new Map(
   Object.values(DOCUMENT.paths).flatMap(({ get }) =>
     parametersOf(DOCUMENT, get)

@@ -1,8 +1,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
+import { openApiDocument } from '../../src/cli/openapi.ts';
 import { VERSION } from '../../src/cli/version.ts';
-import { openApiDocument } from '../../src/http/docs/openapi.ts';
-import recorded from '../../src/http/docs/openapi-examples.json';
-import { exampleKey } from '../../src/http/docs/openapi-examples.ts';
+import recorded from '../../src/http/openapi/examples.json';
+import { exampleKey } from '../../src/http/openapi/examples.ts';
 import { answersOf, apiDocument, parametersOf, type Schema } from '../support/api-document.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { HAS_EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
@@ -10,7 +10,7 @@ import { cut, liveAnswers, recordsOf } from './openapi-answers.ts';
 
 setDefaultTimeout(60_000);
 
-const DOCUMENT = apiDocument();
+const DOCUMENT = await apiDocument();
 
 /** Names a request for good: it is another one each time. */
 const withoutRequestIds = (value: unknown) =>
@@ -26,7 +26,7 @@ test.skipIf(!HAS_EXECUTABLE)(
     expect(code).toBe(0);
     expect((await runExecutable(['openapi', '--json'])).stdout).toBe(stdout);
     expect(JSON.stringify(JSON.parse(stdout))).toBe(served);
-    expect(served).toBe(JSON.stringify(openApiDocument(VERSION)));
+    expect(served).toBe(JSON.stringify(await openApiDocument(VERSION, false)));
   },
 );
 

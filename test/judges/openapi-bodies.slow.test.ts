@@ -21,7 +21,7 @@ interface Ajv {
 }
 type AjvConstructor = new (options: object) => Ajv;
 
-const DOCUMENT = apiDocument();
+const DOCUMENT = await apiDocument();
 const INSTALLED = join(import.meta.dir, 'node_modules');
 const IS_INSTALLED = existsSync(join(INSTALLED, 'ajv'));
 

@@ -1,4 +1,4 @@
-import { openApiDocument } from '../../src/http/docs/openapi.ts';
+import { openApiDocument } from '../../src/cli/openapi.ts';
 
 export interface Schema {
   readonly $ref?: string;
@@ -53,6 +53,7 @@ interface Response {
 
 interface Operation {
   readonly operationId: string;
+  readonly description: string;
   readonly parameters: readonly (Parameter | Reference)[];
   readonly responses: Readonly<Record<string, Response | Reference>>;
   readonly security?: readonly unknown[];
@@ -80,8 +81,8 @@ export interface DescribedAnswer {
 }
 
 /** The document as the sources make it. */
-export function apiDocument(): ApiDocument {
-  return JSON.parse(JSON.stringify(openApiDocument('0.0.0-test'))) as ApiDocument;
+export async function apiDocument(): Promise<ApiDocument> {
+  return (await openApiDocument('0.0.0-test', false)) as ApiDocument;
 }
 
 export function parametersOf({ components }: ApiDocument, { parameters }: Operation): readonly Parameter[] {

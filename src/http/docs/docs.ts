@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { swagger } from '@elysiajs/swagger';
-import { Elysia } from 'elysia';
+import { Elysia, t } from 'elysia';
+import { Type } from 'typebox';
 // @ts-expect-error TypeScript sees a module where its text is asked for
 import segmentReader from '../../client/segment-reader.ts' with { type: 'text' };
 import { DomainError } from '../../domain/errors.ts';
 import { formatRows } from '../../import/codecs.ts';
 import { manualPages } from '../../manual/manual.ts';
+import { described, FILE_HEADERS, PAGE_HEADERS, Text } from '../openapi/described.ts';
+import type { JsonObject } from '../openapi/schema.ts';
+import { PATH } from '../parameters/path.ts';
 import { encodingOf } from '../response/accept.ts';
-import { type ResponseSettings, respond } from '../response/response.ts';
-import { ROUTES, routerPath } from '../routes.ts';
-import { llmsText } from './llms.ts';
-import { manualMarkdown, manualPage } from './manual-page.ts';
-import type { JsonObject } from './openapi-schema.ts';
+import { type ResponseSettings, respond, respondJson } from '../response/response.ts';
+import { type DescribedApi, llmsText } from './llms.ts';
+import { manualMarkdown, manualPage, manualPath } from './manual-page.ts';
+import { type GatheredDocument, openApiDocument } from './openapi.ts';
 import { originOf, pageHeaders, plainPageHeaders } from './page.ts';
 import { referencePage, referencePolicy } from './reference-page.ts';
 import { ReferenceScript } from './reference-script.ts';
@@ -23,20 +26,58 @@ const SCRIPTS = '/docs/scripts';
 /** For responses that are not pages: if a browser shows one, it loads nothing. */
 const NOTHING = "default-src 'none'; frame-ancestors 'none'";
 
+const DOCS = '/docs';
+const OPENAPI = '/openapi.json';
+
+/** What the document says of the plugin's own routes, which it does not gather. */
+const PLUGIN_PATHS = {
+  [DOCS]: {
+    get: described('docs', {
+      summary: 'API reference',
+      description: 'This document for a browser; needs no network.',
+      tag: 'service',
+      content: { 'text/html': Text },
+      headers: PAGE_HEADERS,
+    }),
+  },
+  [OPENAPI]: {
+    get: described('openapi', {
+      summary: 'This document',
+      description: 'OpenAPI 3.1.',
+      tag: 'service',
+      content: { 'application/json': Type.Unknown({ description: 'An OpenAPI document.' }) },
+      headers: ['Content-Security-Policy'],
+    }),
+  },
+};
+
 /**
- * The API reference and its document, as text too, the manual, and a reader for segments. All is in the executable
- * and works without a network. The plugin serves our document as it is, without what it would gather from the router; our page
- * takes the place of its own, which needs inline scripts.
+ * The API reference and its document, also as text, the manual, and a reader for segments. All is in the executable and works without a
+ * network. The plugin gathers the document from the routes; our page takes the place of the plugin's, which needs inline scripts.
  */
-export function docsController(described: JsonObject) {
-  // The plugin's type is for OpenAPI 3.0; it serves any document unchanged.
-  const document = JSON.parse(JSON.stringify(described));
+export function docsController(version: string, isReplay: boolean) {
+  const gatherer = swagger({
+    path: DOCS,
+    specPath: OPENAPI,
+    excludeStaticFile: false,
+    exclude: [/^\/replays\//],
+    documentation: { paths: PLUGIN_PATHS as Record<string, object> },
+  });
+  let made: (DescribedApi & JsonObject) | undefined;
+  const document = async () => {
+    if (made !== undefined) return made;
+    const answer = await gatherer.handle(new Request(`http://localhost${OPENAPI}`));
+    const gathered = (await answer.json()) as GatheredDocument;
+    // The routes do not change once the service listens.
+    made = JSON.parse(JSON.stringify(openApiDocument(gathered, version, isReplay))) as DescribedApi & JsonObject;
+    return made;
+  };
   const script = new ReferenceScript();
   return (
     new Elysia({ name: 'docs' })
       .onBeforeHandle(async ({ route, set }) => {
-        if (route === ROUTES.openapi.path) set.headers['content-security-policy'] = NOTHING;
-        if (route !== ROUTES.docs.path) return undefined;
+        if (route === OPENAPI) return respondJson(set, await document(), { 'content-security-policy': NOTHING });
+        if (route !== DOCS) return undefined;
         const nonce = randomBytes(NONCE_BYTES).toString('base64');
         return respond(
           set,
@@ -44,43 +85,72 @@ export function docsController(described: JsonObject) {
           pageHeaders(referencePolicy(nonce)),
         );
       })
-      .get(`${SCRIPTS}/:name`, async ({ params, request, set }) => {
-        if (params.name !== (await script.name())) {
-          throw new DomainError('not-found', 'this version has another script: load /docs again');
-        }
-        const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
-        return respond(set, await script.encoded(encoding), {
-          'content-type': 'text/javascript; charset=utf-8',
-          'cache-control': 'public, max-age=31536000, immutable',
-          vary: 'Accept-Encoding',
-          ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
-        });
-      })
-      .get(routerPath('llms'), ({ request, set }) => {
-        return text(
-          set,
-          llmsText(document, manualPages(formatRows()), originOf(request)),
-          'text/plain',
-          'private, no-cache',
-        );
-      })
-      // TypeScript has no registered media type; browsers show plain text.
-      .get(routerPath('segmentReader'), ({ set }) => text(set, segmentReader, 'text/plain'))
-      .get(routerPath('manual'), ({ params, set }) => {
-        const name = params.page.replace(/\.md$/, '');
-        const markdown = manualMarkdown(name);
-        if (name !== params.page) return text(set, markdown, 'text/markdown');
-        return respond(set, manualPage(name, markdown), plainPageHeaders());
-      })
-      .use(
-        swagger({
-          path: ROUTES.docs.path,
-          specPath: ROUTES.openapi.path,
-          exclude: [/./],
-          documentation: document,
-        }),
+      .get(
+        `${SCRIPTS}/:name`,
+        async ({ params, request, set }) => {
+          if (params.name !== (await script.name())) {
+            throw new DomainError('not-found', 'this version has another script: load /docs again');
+          }
+          const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
+          return respond(set, await script.encoded(encoding), {
+            'content-type': 'text/javascript; charset=utf-8',
+            'cache-control': 'public, max-age=31536000, immutable',
+            vary: 'Accept-Encoding',
+            ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
+          });
+        },
+        { detail: { hide: true } },
       )
+      .get(
+        '/llms.txt',
+        async ({ request, set }) => {
+          const content = llmsText(await document(), manualPages(formatRows()), originOf(request));
+          return text(set, content, 'text/plain', 'private, no-cache');
+        },
+        {
+          detail: file(
+            'llms',
+            'text/plain',
+            'This document as plain text',
+            'For language models, in the form of llmstxt.org: all that a client needs to know.',
+          ),
+        },
+      )
+      // TypeScript has no registered media type; browsers show plain text.
+      .get('/docs/segment-reader.ts', ({ set }) => text(set, segmentReader, 'text/plain'), {
+        detail: file(
+          'segmentReader',
+          'text/plain',
+          'A reader for the format of segments',
+          'One file of TypeScript without imports, to be copied: it gives the snapshots of the API’s pages, in their order, and checks all it reads. For Node, Bun, Deno and browsers.',
+        ),
+      })
+      .get(
+        '/docs/:page',
+        ({ params, set }) => {
+          const name = params.page.replace(/\.md$/, '');
+          const markdown = manualMarkdown(name);
+          if (name !== params.page) return text(set, markdown, 'text/markdown');
+          return respond(set, manualPage(name, markdown), plainPageHeaders());
+        },
+        {
+          params: t.Object({ page: PATH.page }),
+          detail: described('manual', {
+            summary: 'The manual',
+            description: `A page of the manual, for a browser; with .md after its name as Markdown. ${manualPath()} lists the pages.`,
+            tag: 'service',
+            content: { 'text/html': Text, 'text/markdown': Text },
+            headers: PAGE_HEADERS,
+          }),
+        },
+      )
+      .use(gatherer)
   );
+}
+
+/** A file that is part of the executable. */
+function file(id: string, type: string, summary: string, description: string) {
+  return described(id, { summary, description, tag: 'service', content: { [type]: Text }, headers: FILE_HEADERS });
 }
 
 function text(set: ResponseSettings, content: string | Blob, type: string, kept = 'max-age=86400'): Response {

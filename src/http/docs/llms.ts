@@ -1,5 +1,5 @@
 import type { ManualPage } from '../../manual/manual.ts';
-import { manualPath, ROUTES } from '../routes.ts';
+import { manualPath } from './manual-page.ts';
 
 /** The part of a JSON Schema that the text describes. */
 interface Schema {
@@ -45,7 +45,7 @@ export function llmsText(api: DescribedApi, manual: readonly ManualPage[], origi
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
   const keyed = described.filter(({ path }) => path.startsWith('/v1/'));
-  const open = described.filter(({ path }) => !path.startsWith('/v1/') && path !== ROUTES.manual.path);
+  const open = described.filter(({ path }) => !path.startsWith('/v1/') && path !== '/docs/{page}');
   const isFree = api.security?.some((scheme) => Object.keys(scheme).length === 0) === true;
   return `# ${api.info.title}
 

@@ -1,10 +1,14 @@
 import { DomainError } from '../../domain/errors.ts';
 import { formatRows } from '../../import/codecs.ts';
 import { type ManualPage, manualPages } from '../../manual/manual.ts';
-import { manualPath, ROUTES } from '../routes.ts';
 import { plainPage } from './page.ts';
 
 const INDEX = 'manual';
+
+/** The path of a page; `manual` is the list of them, and `.md` after a name gets its Markdown. */
+export function manualPath(name = INDEX): string {
+  return `/docs/${name}`;
+}
 
 /** A page of the manual, or the list of pages. Throws DomainError 'not-found'. */
 export function manualMarkdown(name: string): string {
@@ -17,7 +21,7 @@ export function manualMarkdown(name: string): string {
 
 function indexOf(pages: readonly ManualPage[]): string {
   const lines = pages.map(({ name, title, summary }) => `- [${title}](${name}.md): ${summary}`);
-  return `# The manual of bookreel\n\n${lines.join('\n')}\n\nEvery path and parameter: the [API reference](${ROUTES.docs.path}).\n`;
+  return `# The manual of bookreel\n\n${lines.join('\n')}\n\nEvery path and parameter: the [API reference](/docs).\n`;
 }
 
 /** As a page for browsers. HTML in a text is shown as text; links to other pages lead to their HTML. */

@@ -1,4 +1,4 @@
-import { manualPath, ROUTES } from '../routes.ts';
+import { manualPath } from './manual-page.ts';
 import { plainPage } from './page.ts';
 
 /** What the page says of the archive. */
@@ -14,7 +14,6 @@ export interface Recorded {
  * those. `recorded` is undefined where the page does not know.
  */
 export function quickStartPage(version: string, origin: string, recorded: Recorded | undefined): string {
-  const { docs, llms, openapi, segmentReader, tiers, coins, healthz, readyz } = ROUTES;
   const { coin, tier } = recorded?.example ?? { coin: 'btc', tier: 'starter' };
   return plainPage(
     'bookreel',
@@ -40,15 +39,15 @@ ${recorded === undefined || recorded.example !== undefined ? request(coin, origi
 
 <h2>Read on</h2>
 <ul>
-<li><a href="${docs.path}">API reference</a>, with requests to try; it needs no network</li>
-<li><a href="${openapi.path}">OpenAPI document</a></li>
-<li><a href="${llms.path}">The same as plain text</a>, for language models</li>
+<li><a href="/docs">API reference</a>, with requests to try; it needs no network</li>
+<li><a href="/openapi.json">OpenAPI document</a></li>
+<li><a href="/llms.txt">The same as plain text</a>, for language models</li>
 <li><a href="${manualPath()}">The manual</a>: the interface, recordings, replay, configuration, limits</li>
-<li><a href="${manualPath('segments')}">The format of segments</a>, the smallest download of a market, and <a href="${segmentReader.path}">a reader to
+<li><a href="${manualPath('segments')}">The format of segments</a>, the smallest download of a market, and <a href="/docs/segment-reader.ts">a reader to
 copy</a></li>
-<li><code>${coins.path}</code>: the coins that a key may read, and how much is recorded of each</li>
-<li><code>${tiers.path}</code>: the live catalog of tiers, for any key</li>
-<li><a href="${healthz.path}">Liveness</a>, <a href="${readyz.path}">readiness</a></li>
+<li><code>/v1/coins</code>: the coins that a key may read, and how much is recorded of each</li>
+<li><code>/v1/billing/tiers</code>: the live catalog of tiers, for any key</li>
+<li><a href="/healthz">Liveness</a>, <a href="/readyz">readiness</a></li>
 </ul>`,
   );
 }
@@ -73,8 +72,8 @@ ${shell(curlLines(coin, origin))}
 
 /** One command a line, as a shell takes them; the host in them is one that has no characters a shell or curl would read. */
 function curlLines(coin: string, origin: string): readonly string[] {
-  const markets = `${origin}${ROUTES.markets.path.replace('{coin}', coin)}?recorded=true&limit=1`;
-  const snapshots = `${origin}${ROUTES.snapshots.path.replace('{coin}', coin).replace('{conditionId}', '$MARKET')}?limit=2`;
+  const markets = `${origin}/v1/${coin}/markets?recorded=true&limit=1`;
+  const snapshots = `${origin}/v1/${coin}/markets/$MARKET/snapshots?limit=2`;
   const curl = 'curl -s -H "Authorization: Bearer $KEY"';
   return [
     `${curl} '${markets}'`,

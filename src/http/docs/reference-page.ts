@@ -1,8 +1,8 @@
-import { manualPath, ROUTES } from '../routes.ts';
+import { manualPath } from './manual-page.ts';
 
 /** Without everything that contacts another host: fonts, telemetry, assistants. */
 const REFERENCE = {
-  url: ROUTES.openapi.path,
+  url: '/openapi.json',
   withDefaultFonts: false,
   telemetry: false,
   agent: { disabled: true },
@@ -42,7 +42,7 @@ export function referencePage(nonce: string, script: string): string {
 <body>
 <div id="reference"></div>
 <noscript>
-<p>This page needs JavaScript. These do not: <a href="${manualPath('interface')}">the manual</a>, <a href="${ROUTES.openapi.path}">the OpenAPI document</a>, <a href="${ROUTES.llms.path}">plain text</a>.</p>
+<p>This page needs JavaScript. These do not: <a href="${manualPath('interface')}">the manual</a>, <a href="/openapi.json">the OpenAPI document</a>, <a href="/llms.txt">plain text</a>.</p>
 </noscript>
 <script src="${script}" data-configuration="${Bun.escapeHTML(JSON.stringify(REFERENCE))}"></script>
 </body>

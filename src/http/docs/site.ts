@@ -1,10 +1,13 @@
 import { Elysia } from 'elysia';
+import { type TSchema, Type } from 'typebox';
+import { CoinCode } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { grantsCoin, grantsRoute } from '../../domain/tier.ts';
 import type { Archive } from '../../store/archive.ts';
+import { described, orNull, PAGE_HEADERS, Text } from '../openapi/described.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
-import { manualPath, ROUTES, routerPath } from '../routes.ts';
+import { manualPath } from './manual-page.ts';
 import { originOf, plainPageHeaders } from './page.ts';
 import { quickStartPage, type Recorded } from './quick-start.ts';
 
@@ -13,40 +16,96 @@ export interface SiteDeps {
   readonly version: string;
   /** Whether the server is stopping. */
   readonly isDraining: () => boolean;
-  /** Answers `/`; left out: as a service does. */
-  readonly home?: (request: Request, set: ResponseSettings) => Response;
+  /** What `/` has; left out: as a service does. */
+  readonly home?: HomePage;
 }
+
+/** `/`: a page for people, JSON for programs. */
+export interface HomePage {
+  readonly answer: (request: Request, set: ResponseSettings) => Response;
+  /** Of the JSON. */
+  readonly schema: TSchema;
+}
+
+const Home = Type.Object(
+  {
+    name: Type.String({ description: 'bookreel.' }),
+    version: Type.String({ description: 'Of the program.' }),
+    description: Type.String({ description: 'What this is.' }),
+    coins: orNull(Type.Array(CoinCode), 'The coins that are recorded, by name; null while they cannot be read.'),
+    authentication: Type.String({ description: 'How a key is sent.' }),
+    links: Type.Record(Type.String(), Type.String(), { description: 'Paths by what is there.' }),
+  },
+  { $id: 'Home', description: 'What this service is.' },
+);
+const State = Type.Object(
+  { status: Type.String({ description: 'In words.' }) },
+  { $id: 'State', description: 'The state of the service.' },
+);
 
 /** The paths outside /v1 that need no key. */
 export function siteController({ archive, version, isDraining, home = serviceHome(archive, version) }: SiteDeps) {
   const status = (set: ResponseSettings, state: string, code: number) =>
     respondJson(set, { status: state }, NO_STORE, code);
   return new Elysia({ name: 'site' })
-    .get(routerPath('home'), ({ request, set }) => home(request, set))
-    .get(routerPath('healthz'), ({ set }) => status(set, 'ok', 200))
-    .get(routerPath('readyz'), ({ set }) => {
-      if (isDraining()) return status(set, 'draining', 503);
-      try {
-        archive.database.read(() => {
-          archive.tiers.list();
-          archive.apiKeys.probe();
-        });
-        return status(set, 'ready', 200);
-      } catch {
-        // Whatever the database threw: this path answers the question whether it can.
-        return status(set, 'database unavailable', 503);
-      }
-    });
+    .get('/', ({ request, set }) => home.answer(request, set), {
+      detail: described('home', {
+        summary: 'What this is',
+        description: 'As JSON, or as a page with a quick start where Accept prefers HTML.',
+        tag: 'service',
+        content: { 'application/json': home.schema, 'text/html': Text },
+        headers: ['Vary', ...PAGE_HEADERS],
+        examples: { home: '/' },
+      }),
+    })
+    .get('/healthz', ({ set }) => status(set, 'ok', 200), {
+      detail: described('healthz', {
+        summary: 'Liveness',
+        description: 'The process lives.',
+        tag: 'service',
+        content: { 'application/json': State },
+        headers: ['Cache-Control'],
+        examples: { alive: '/healthz' },
+      }),
+    })
+    .get(
+      '/readyz',
+      ({ set }) => {
+        if (isDraining()) return status(set, 'draining', 503);
+        try {
+          archive.database.read(() => {
+            archive.tiers.list();
+            archive.apiKeys.probe();
+          });
+          return status(set, 'ready', 200);
+        } catch {
+          // Whatever the database threw: this path answers the question whether it can.
+          return status(set, 'database unavailable', 503);
+        }
+      },
+      {
+        detail: described('readyz', {
+          summary: 'Readiness',
+          description: 'The database answers and the server is not stopping; 503 otherwise.',
+          tag: 'service',
+          content: { 'application/json': State },
+          headers: ['Cache-Control'],
+          examples: { ready: '/readyz' },
+          alsoAnswers: { 503: 'Not ready.' },
+        }),
+      },
+    );
 }
 
 /** Without its coins while the database cannot answer. */
-function serviceHome(archive: Archive, version: string) {
-  return (request: Request, set: ResponseSettings): Response => {
+function serviceHome(archive: Archive, version: string): HomePage {
+  const answer = (request: Request, set: ResponseSettings) => {
     const vary = { vary: 'Accept' };
     const recorded = recordedIn(archive);
     if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version, recorded), vary);
     return respond(set, quickStartPage(version, originOf(request), recorded), { ...plainPageHeaders(), ...vary });
   };
+  return { answer, schema: Home };
 }
 
 /** A coin with order books is the example, and the first tier that grants reading them. Undefined while the database cannot answer. */
@@ -78,16 +137,16 @@ function about(version: string, recorded: Recorded | undefined): object {
     coins: recorded?.coins ?? null,
     authentication: "Every /v1 path needs the header 'Authorization: Bearer <API_KEY>'.",
     links: {
-      quickStart: ROUTES.home.path,
-      docs: ROUTES.docs.path,
+      quickStart: '/',
+      docs: '/docs',
       manual: manualPath(),
-      openapi: ROUTES.openapi.path,
-      llms: ROUTES.llms.path,
-      tiers: ROUTES.tiers.path,
-      coins: ROUTES.coins.path,
-      markets: ROUTES.markets.path,
-      health: ROUTES.healthz.path,
-      ready: ROUTES.readyz.path,
+      openapi: '/openapi.json',
+      llms: '/llms.txt',
+      tiers: '/v1/billing/tiers',
+      coins: '/v1/coins',
+      markets: '/v1/{coin}/markets',
+      health: '/healthz',
+      ready: '/readyz',
     },
   };
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ClockReading } from '../../domain/rate-window.ts';
 import { maskedTarget, maskedText } from './secret-mask.ts';
 
@@ -93,6 +94,8 @@ export class AccessLog {
 
   /** Writes what waits. Never settles while nobody reads what was written before. */
   async flush(): Promise<void> {
+    // The line of an answer that was just given is made in the next turn.
+    await setImmediate();
     while (this.#entries.length > 0 || this.#waiting !== '' || this.#writing !== undefined) {
       this.#write();
       await this.#writing;

@@ -1,23 +1,24 @@
 import { bearer } from '@elysiajs/bearer';
 import { Elysia } from 'elysia';
-import { canonicalCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { InstantMs } from '../../domain/instant.ts';
-import { type Grant, grantsCoin, grantsRoute } from '../../domain/tier.ts';
+import { type InstantMs, parsePlainInteger } from '../../domain/instant.ts';
+import type { Grant } from '../../domain/tier.ts';
 import type { Archive } from '../../store/archive.ts';
+import { pairsIn, parameterValue, queryIn } from '../parameters/parameter.ts';
+import { PATH } from '../parameters/path.ts';
+import { QUERY } from '../parameters/query.ts';
+import { pathOf, searchOf } from '../request-target.ts';
 import type { Exchange } from '../response/response.ts';
-import { type MountedPaths, routeOf } from '../routes.ts';
 import type { AccessLog } from './access-log.ts';
 import { ANYBODY, type Caller, keyHolderOf } from './authentication.ts';
-import { unrouted } from './errors.ts';
-import { earlierLimit, refuseTimeless } from './known-until.ts';
+import { isGranted, refuseUngranted } from './authorization.ts';
 import type { RateLimit, RequestContext } from './rate-limit.ts';
 
 export interface AccessDeps {
   readonly archive: Pick<Archive, 'database' | 'keyDirectory'>;
   /** Whether no request needs a key: only where nobody but this machine can connect. */
   readonly isOpen: boolean;
-  /** A grant that every request needs, besides that of its route. */
+  /** A grant that every request needs, in addition to that of its route. */
   readonly grantNeeded: Grant | undefined;
   readonly rateLimit: RateLimit;
   /**
@@ -25,70 +26,100 @@ export interface AccessDeps {
    * the replay that its path names.
    */
   readonly knownUntil: (replay: string | undefined) => InstantMs | undefined;
-  readonly paths: MountedPaths;
   /** Undefined where nothing is logged. */
   readonly accessLog: AccessLog | undefined;
 }
 
-/** For an answer that is sent for long: checks again what the gate has checked. */
+/** For an answer that takes long: checks access again while it is sent. */
 export interface AccessCheck {
   /** The key's id; undefined where no request needs a key. */
   readonly keyId: string | undefined;
-  /** Whether the request would be let in now, whatever its rate limit. */
-  isLetIn(): boolean;
-  /** Whether the caller's tier grants a coin, given in lower case. */
+  /** Whether the tier of the request grants a coin, given in lower case. */
   readonly grantsCoin: (coin: string) => boolean;
-  /** The latest instant that the answer may have now. */
+  /** Whether the key is valid now, and its tier grants a route and a coin. Rate limits do not matter. */
+  isGranted(grant: Grant, coin: string): boolean;
+  /** The latest instant that the answer may show now. */
   knownUntilMs(): InstantMs | undefined;
 }
 
+/** The part of a route's context that the check of its grant needs. */
+interface GrantContext {
+  /** From `derive`, which comes first. */
+  readonly caller?: Caller;
+  readonly params?: { readonly coin?: string; ts?: unknown };
+  readonly request: Request;
+  query: Record<string, unknown>;
+}
+
+/** Parameters that are instants, where a route has them. */
+interface Times {
+  readonly asOf?: InstantMs;
+  readonly from?: InstantMs;
+  readonly to?: InstantMs;
+  readonly ts?: InstantMs | readonly InstantMs[];
+}
+
 const KEY_WANTED = "a valid API key is needed: send the header 'Authorization: Bearer <API_KEY>'";
+/** Field of a route's description that has its grant. */
+export const GRANT = 'x-grant';
+/** An integer time below this is a date before 1974 in milliseconds, and one of today in seconds. */
+const LOOKS_LIKE_SECONDS_BELOW = 1e11;
+/** Parameters that are instants, or lists of them. */
+const TIMES: ReadonlySet<string> = new Set(['from', 'to', 'asOf', 'ts']);
+/** Times that a warning names. */
+const WARNED_MAX = 3;
 
 /**
- * The gate in front of every /v1 path, known or not. In this order: key (401), rate limit (429), route (404) and method
- * (405), the tier's route and coin (403). Nothing is looked up about a coin before its tier allows it. Whatever the
- * outcome, the answer's headers are set first. `knownUntilMs` of the exchange is the limit of the key or of the service,
- * whichever is earlier; a route that cannot be held to it is refused (403).
+ * Access to every path under /v1. In this order: key (401), rate limit (429), the tier's grant of route and coin (403), the
+ * parameters by their schemas (400). Nothing is looked up about a coin before its tier allows it.
+ *
+ * A route states its grant (`grant: 'markets'`; 'any' for any valid key). Handlers get the exchange, which they answer, and
+ * `asOfMs`: nothing later may be in the answer. It is the earliest of the parameter `asOf`, the key's and the service's limit.
  */
 export function access(deps: AccessDeps) {
   return new Elysia({ name: 'access' })
     .use(bearer())
-    .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, route, params }) => {
+    .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, params }) => {
       const caller = admit(deps, { request, set, server }, token);
-      const knownUntilMs = earlierLimit(caller.key.asOfMs, deps.knownUntil(replayIn(params)));
-      const target = routeOf(route);
-      // Paths without parameters come without any.
-      const inPath: Readonly<Record<string, string | undefined>> | undefined = params;
-      if (target === undefined) {
-        const problem = unrouted(request, set, deps.paths);
-        if (problem !== undefined) throw problem;
-      } else {
-        refuseUngranted(caller.tier, target.grant, inPath?.coin);
-        refuseTimeless(target, knownUntilMs);
-      }
-      const exchange: Exchange = { request, set, knownUntilMs };
+      const knownUntilMs = () => earlierLimit(caller.key.asOfMs, deps.knownUntil(replayIn(params)));
+      const exchange: Exchange = { request, set, knownUntilMs: knownUntilMs() };
       const accessCheck: AccessCheck = {
         keyId: caller === ANYBODY ? undefined : caller.key.id,
-        isLetIn() {
-          const tier = callerNow(deps, request, token)?.tier;
-          return tier !== undefined && ungranted(tier, target?.grant, inPath?.coin) === undefined;
+        grantsCoin: (coin) => isGranted(caller.tier, undefined, coin),
+        isGranted(grant, coin) {
+          const now = callerNow(deps, request, token);
+          return now !== undefined && isGranted(now.tier, grant, coin);
         },
-        grantsCoin: (coin) => grantsCoin(caller.tier, coin),
-        knownUntilMs: () => earlierLimit(caller.key.asOfMs, deps.knownUntil(replayIn(params))),
+        knownUntilMs,
       };
-      return { exchange, accessCheck };
+      return { caller, exchange, accessCheck };
+    })
+    .macro('grant', (grant: Grant | 'any') => ({
+      detail: { [GRANT]: grant },
+      transform(context: GrantContext) {
+        const { caller, params, request } = context;
+        refuseUngranted(caller!.tier, grant === 'any' ? undefined : grant, params?.coin);
+        context.query = queryIn(searchOf(request), QUERY);
+        if (typeof params?.ts === 'string') params.ts = parameterValue(params.ts, PATH.ts);
+      },
+    }))
+    .resolve({ as: 'scoped' }, ({ query, params, exchange }) => {
+      const { asOf, from, to, ts }: Times = { ...params, ...query };
+      const isEarly = (time: unknown) => typeof time === 'number' && time < LOOKS_LIKE_SECONDS_BELOW;
+      if ([asOf, from, to, ts].flat().some(isEarly)) warnOfSeconds(exchange);
+      return { asOfMs: earlierLimit(asOf, exchange.knownUntilMs) };
     });
 }
 
-/** Controllers get an exchange, which they answer, from the gate alone. */
-export type Gate = ReturnType<typeof access>;
+/** Controllers get an exchange, which they answer, from this plugin alone. */
+export type Access = ReturnType<typeof access>;
 
 /** The replay that a path names; undefined: none. Paths without parameters come without any. */
 export function replayIn(params: Readonly<Record<string, string | undefined>> | undefined): string | undefined {
   return params?.replay;
 }
 
-/** The caller, authenticated and charged; throws 'unauthenticated', 'rate-limited' or 'forbidden'. */
+/** The caller, authenticated and counted; throws 'unauthenticated', 'rate-limited' or 'forbidden'. */
 export function admit(deps: AccessDeps, context: RequestContext, token: string | undefined): Caller {
   if (deps.isOpen) return ANYBODY;
   const { request, set } = context;
@@ -108,21 +139,24 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
 export function callerNow(deps: AccessDeps, request: Request, token: string | undefined): Caller | undefined {
   if (deps.isOpen) return ANYBODY;
   const holder = keyHolderOf(deps.archive, request, token);
-  return holder !== undefined && ungranted(holder.tier, deps.grantNeeded, undefined) === undefined ? holder : undefined;
+  return holder !== undefined && isGranted(holder.tier, deps.grantNeeded, undefined) ? holder : undefined;
 }
 
-/** What a tier does not grant of a route and a coin, in words; undefined: it grants both. */
-function ungranted(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined): string | undefined {
-  if (grant !== undefined && !grantsRoute(tier, grant)) return grant;
-  return coin === undefined || grantsCoin(tier, canonicalCoin(coin)) ? undefined : 'this coin';
+/** The earlier of two limits; undefined: no limit. */
+export function earlierLimit(a: InstantMs | undefined, b: InstantMs | undefined): InstantMs | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
-/** Throws 'forbidden' for a route or a coin that the tier does not grant. */
-export function refuseUngranted(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined): void {
-  const missing = ungranted(tier, grant, coin);
-  if (missing === undefined) return;
-  throw new DomainError(
-    'forbidden',
-    `the tier '${tier.id}' does not grant ${missing}: /v1/billing/tiers lists what does`,
+/** Warns that seconds may have been sent as milliseconds. The request is served as it was sent. */
+function warnOfSeconds({ request, set }: Exchange): void {
+  const inPath = pathOf(request).split('/at/')[1]?.replace('/', '') ?? '';
+  const sent = [['ts', inPath] as const, ...pairsIn(searchOf(request))].flatMap(([name, texts]) =>
+    (TIMES.has(name) ? texts.split(',') : [])
+      .filter((text) => (parsePlainInteger(text) ?? Infinity) < LOOKS_LIKE_SECONDS_BELOW)
+      .map((text) => `${name}=${text}`),
   );
+  if (sent.length === 0) return;
+  const others = sent.length > WARNED_MAX ? ' and others' : '';
+  set.headers['x-bookreel-warning'] =
+    `${sent.slice(0, WARNED_MAX).join(', ')}${others} looks like seconds; integer times are Unix milliseconds`;
 }

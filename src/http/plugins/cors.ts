@@ -1,5 +1,5 @@
 import { type ResponseSettings, respond } from '../response/response.ts';
-import { ALLOWED_METHODS } from '../routes.ts';
+import { ALLOWED_METHODS } from './mounted-paths.ts';
 
 /** Browsers keep a preflight's answer for two hours at the most. */
 const PREFLIGHT_SECONDS = 7200;
@@ -38,15 +38,14 @@ export class Cors {
     return respond(set, null, headers, 204);
   }
 
-  /** Sets on an answer, whatever its status, the headers that let its origin read it. */
-  describe(answer: Response, request: Request): void {
-    const { headers } = answer;
+  /** Sets headers of the answer to a request that let its origin read it, whatever its status. */
+  describe({ headers }: ResponseSettings, request: Request): void {
     // The origin makes a difference, also to an answer that names none.
-    if (this.#origins !== '*') headers.append('vary', 'Origin');
+    if (this.#origins !== '*') headers.vary = 'Origin';
     const allowed = this.#allowed(request);
     if (allowed === undefined) return;
-    headers.set('access-control-allow-origin', allowed);
-    headers.set('access-control-expose-headers', READABLE);
+    headers['access-control-allow-origin'] = allowed;
+    headers['access-control-expose-headers'] = READABLE;
   }
 
   /** Whether the origin of a request is allowed. */

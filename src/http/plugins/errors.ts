@@ -1,8 +1,10 @@
+import { ValidationError } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { pathOf } from '../request-target.ts';
 import { isOurs, problemResponse } from '../response/problem.ts';
 import { type ResponseSettings, respond } from '../response/response.ts';
-import { ALLOWED_METHODS, type MountedPaths } from '../routes.ts';
+import { ALLOWED_METHODS, type MountedPaths } from './mounted-paths.ts';
+import { parameterRefusal } from './parameter-refusal.ts';
 import type { RateLimit, RequestContext } from './rate-limit.ts';
 import { maskedTarget } from './secret-mask.ts';
 
@@ -36,14 +38,15 @@ function problemOf(error: unknown, context: RequestContext, { rateLimit, paths }
     // A malformed request is answered as one, over the limit or not: that is found out first.
     if (isUnrouted) return limited;
   }
-  return isUnrouted ? unrouted(context.request, context.set, paths) : error;
+  if (isUnrouted) return unrouted(context.request, context.set, paths);
+  return error instanceof ValidationError ? parameterRefusal(error, context.request) : error;
 }
 
 /**
  * What is wrong with a request that no route is mounted for: its path (404) or its method (405); undefined for OPTIONS on a
  * path that exists.
  */
-export function unrouted(request: Request, set: ResponseSettings, paths: MountedPaths): DomainError | undefined {
+function unrouted(request: Request, set: ResponseSettings, paths: MountedPaths): DomainError | undefined {
   const methods = paths.methodsAt(pathOf(request));
   if (methods === undefined) {
     return new DomainError('not-found', 'there is no such path: /openapi.json lists those that exist');
@@ -54,8 +57,14 @@ export function unrouted(request: Request, set: ResponseSettings, paths: Mounted
   return new DomainError('method-not-allowed', `this path ${why}: use one of ${methods}`);
 }
 
-/** The answer to OPTIONS on a path that exists. */
-export function optionsResponse(request: Request, set: ResponseSettings, paths: MountedPaths): Response {
+/** The answer to a request that no route is mounted for: to OPTIONS on a path that exists; else it throws what `unrouted` says. */
+export function unroutedResponse(request: Request, set: ResponseSettings, paths: MountedPaths): Response {
+  const problem = unrouted(request, set, paths);
+  if (problem !== undefined) throw problem;
+  return optionsResponse(request, set, paths);
+}
+
+function optionsResponse(request: Request, set: ResponseSettings, paths: MountedPaths): Response {
   return respond(set, null, { allow: paths.methodsAt(pathOf(request))! }, 204);
 }
 

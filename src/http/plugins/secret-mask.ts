@@ -1,4 +1,4 @@
-import { ROUTES, type Route } from '../routes.ts';
+import { QUERY } from '../parameters/query.ts';
 
 const MASK = '…';
 const TARGET_CHARS_MAX = 400;
@@ -12,11 +12,7 @@ const PRINTABLE_ASCII = /^[ -~]*$/;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}]/gu;
 /** Values of our parameters: integers, instants, names, lists of them; no cursor, which looks like a secret. */
 const PLAIN_VALUE = /^[\w.:+-]{0,40}(?:,[\w.:+-]{0,40})*$/;
-const SHOWN: ReadonlySet<string> = new Set(
-  Object.values<Route>(ROUTES)
-    .flatMap(({ query }) => query)
-    .filter((name) => name !== 'cursor'),
-);
+const SHOWN: ReadonlySet<string> = new Set(Object.keys(QUERY).filter((name) => name !== 'cursor'));
 
 /**
  * Path and query of a URL for the log, as they were sent, but for what may be a key: whatever looks like one, written out or

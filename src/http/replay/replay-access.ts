@@ -4,8 +4,9 @@ import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { grantsCoin } from '../../domain/tier.ts';
 import type { Replay } from '../../replay/replay.ts';
-import { type AccessDeps, admit, callerNow, refuseUngranted } from '../plugins/access.ts';
+import { type AccessDeps, admit, callerNow } from '../plugins/access.ts';
 import type { Caller } from '../plugins/authentication.ts';
+import { refuseUngranted } from '../plugins/authorization.ts';
 
 /** The parts of a replay that decide which keys may access it. */
 export interface Replayed {

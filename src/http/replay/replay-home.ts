@@ -1,21 +1,43 @@
+import { type Static, Type } from 'typebox';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { originOf, plainPage, plainPageHeaders } from '../docs/page.ts';
 import { shell } from '../docs/quick-start.ts';
+import type { HomePage } from '../docs/site.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { examplePath, tradedMarkets } from './example-path.ts';
-import { type ReplayResource, replayResource } from './replay-resource.ts';
+import { ReplayResource, replayResource } from './replay-resource.ts';
 
 /** Markets of a replay that are named; the list of markets has the others. */
 const NAMED_MAX = 8;
 const TARDIS_EXAMPLE_MS = 60_000;
 const DESCRIPTION = 'Recorded order books, replayed as if they were live: nothing later than the clock is sent.';
 
-/** A replay, and names of markets that are traded at its clock. */
-interface ShownReplay extends ReplayResource {
-  readonly traded: readonly string[];
-}
+const ShownReplay = Type.Object(
+  {
+    ...ReplayResource.properties,
+    traded: Type.Array(Type.String(), {
+      maxItems: NAMED_MAX,
+      description: 'Slugs or conditionIds of markets that are traded at its clock.',
+    }),
+  },
+  { $id: 'ShownReplay', description: 'A replay, and names of markets that are traded at its clock.' },
+);
+type ShownReplay = Static<typeof ShownReplay>;
+
+const ReplayHome = Type.Object(
+  {
+    name: Type.String({ description: 'bookreel replay.' }),
+    version: Type.String({ description: 'Of the program.' }),
+    description: Type.String({ description: 'What this is.' }),
+    authentication: Type.String({ description: 'How a key is sent, or that none is needed.' }),
+    replays: Type.Optional(Type.Array(ShownReplay, { description: 'The replays; left out where keys are needed.' })),
+    addresses: Type.Record(Type.String(), Type.Unknown(), { description: 'Addresses for bots.' }),
+    links: Type.Record(Type.String(), Type.String(), { description: 'Paths by what is there.' }),
+  },
+  { $id: 'ReplayHome', description: 'What this process is.' },
+);
 
 /** Addresses for bots; under /replays/{replay} the first four are those of any replay. */
 function addressesOf(origin: string) {
@@ -47,8 +69,8 @@ const LINKS = {
  * `/` of a process that replays: a page for people, JSON for programs. Where keys are needed it states addresses only: a key is
  * needed to know what is replayed.
  */
-export function replayHome(version: string, replays: Replays, needsKeys: boolean) {
-  return (request: Request, set: ResponseSettings): Response => {
+export function replayHome(version: string, replays: Replays, needsKeys: boolean): HomePage {
+  const answer = (request: Request, set: ResponseSettings) => {
     const origin = originOf(request);
     const shown = needsKeys ? undefined : replays.list().map((replay) => shownReplay(replays, replay));
     const headers = { ...NO_STORE, vary: 'Accept' };
@@ -62,6 +84,7 @@ export function replayHome(version: string, replays: Replays, needsKeys: boolean
     const about = { name: 'bookreel replay', version, description: DESCRIPTION, authentication };
     return respondJson(set, { ...about, replays: shown, addresses: addressesOf(origin), links: LINKS }, headers);
   };
+  return { answer, schema: ReplayHome };
 }
 
 function shownReplay(replays: Replays, replay: Replay): ShownReplay {

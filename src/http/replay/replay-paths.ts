@@ -3,7 +3,6 @@ import type { ClockReading } from '../../domain/rate-window.ts';
 import type { Replays } from '../../replay/replays.ts';
 import type { Archive } from '../../store/archive.ts';
 import { type AccessDeps, replayIn } from '../plugins/access.ts';
-import { REPLAY_PREFIX } from '../routes.ts';
 import { gammaController } from './gamma.ts';
 import { callerPlugin, refuseUnseen, replayedBy } from './replay-access.ts';
 import { replaysController } from './replays.ts';
@@ -11,6 +10,9 @@ import { lowerUpgrade, type SocketContext, type Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
 import { venueRestController } from './venue-rest.ts';
 import { venueSocketController } from './venue-socket.ts';
+
+/** The prefix of the paths of one replay. */
+const REPLAY_PREFIX = '/replays/:replay';
 
 /** The replays of a process, and who may access them. */
 export interface ReplayDeps {
@@ -43,7 +45,7 @@ export function replayPaths(deps: ReplayPathsDeps) {
   // tardis-machine's paths replay the whole archive.
   const everything = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
   const monotonicMs = () => clocks().monotonicMs;
-  const ofReplay = new Elysia({ name: 'of-replay' })
+  const ofReplay = new Elysia({ name: 'of-replay', detail: { hide: true } })
     .use(plugin)
     .onBeforeHandle(({ caller, params }) => refuseUnseen(caller, replayedBy(replays.find(replayIn(params)))))
     .use(
@@ -55,7 +57,7 @@ export function replayPaths(deps: ReplayPathsDeps) {
     const replayed = everything();
     return () => mayListen(request, replayed);
   };
-  const ofArchive = new Elysia({ name: 'of-archive' })
+  const ofArchive = new Elysia({ name: 'of-archive', detail: { hide: true } })
     .use(plugin)
     .onBeforeHandle(({ caller }) => refuseUnseen(caller, everything()))
     .use(

@@ -8,7 +8,7 @@ import { parsedJson } from '../../record/fields.ts';
 import { GAP_MODES, type Replay, type ReplayOptions } from '../../replay/replay.ts';
 import { SPEED_MAX, SPEED_MIN } from '../../replay/replay-clock.ts';
 import type { Replays } from '../../replay/replays.ts';
-import { INSTANT_PATTERN } from '../v1/instant-pattern.ts';
+import { INSTANT_PATTERN } from '../parameters/instant-pattern.ts';
 
 /** The maximum number of names in a selection. */
 const NAMES_MAX = 1000;

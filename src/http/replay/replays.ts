@@ -1,12 +1,42 @@
-import { Elysia } from 'elysia';
+import { Elysia, t } from 'elysia';
+import { Type } from 'typebox';
 import type { Replay } from '../../replay/replay.ts';
-import type { Replays } from '../../replay/replays.ts';
+import { REPLAYS_MAX, type Replays } from '../../replay/replays.ts';
+import { dataOf, described } from '../openapi/described.ts';
+import type { RefusalName } from '../openapi/refusals.ts';
+import { PATH } from '../parameters/path.ts';
 import type { Caller } from '../plugins/authentication.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { type CallerPlugin, maySee, refuseUnseen, replayedBy } from './replay-access.ts';
-import { type ClockChange, replayChangeIn, replayRequestIn, replayResource } from './replay-resource.ts';
+import {
+  type ClockChange,
+  ReplayChange,
+  ReplayRequest,
+  ReplayResource,
+  replayChangeIn,
+  replayRequestIn,
+  replayResource,
+} from './replay-resource.ts';
 
 const REPLAYS = '/v1/replays';
+const REPLAY_PATH = t.Object({ replay: PATH.replay });
+
+const ReplayList = dataOf(
+  'ReplayList',
+  'The replays of this process.',
+  Type.Array(ReplayResource, { maxItems: REPLAYS_MAX, description: 'In the order of creation.' }),
+);
+const ReplayAnswer = dataOf('ReplayAnswer', 'One replay.', ReplayResource);
+const ALWAYS_REFUSED: readonly RefusalName[] = [
+  ...(['BadRequest', 'Unauthorized', 'Forbidden'] as const),
+  ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
+];
+const DESCRIBED = {
+  tag: 'replays',
+  headers: ['Cache-Control'],
+  content: { 'application/json': ReplayAnswer },
+  refusals: ['NotFound', ...ALWAYS_REFUSED],
+} as const;
 
 /** Lists, creates, steers and stops the replays of this process. Replays that the key may not access are not listed. */
 export function replaysController(replays: Replays, authentication: CallerPlugin) {
@@ -19,33 +49,96 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
   };
   return new Elysia({ name: 'replays' })
     .use(authentication)
-    .get(REPLAYS, ({ caller, set }) => {
-      const seen = replays.list().filter((replay) => maySee(caller, replayedBy(replay)));
-      const data = seen.map((replay) => replayResource(replays, replay));
-      return respondJson(set, { data }, NO_STORE);
+    .get(
+      REPLAYS,
+      ({ caller, set }) => {
+        const seen = replays.list().filter((replay) => maySee(caller, replayedBy(replay)));
+        const data = seen.map((replay) => replayResource(replays, replay));
+        return respondJson(set, { data }, NO_STORE);
+      },
+      {
+        detail: described('listReplays', {
+          ...DESCRIBED,
+          summary: 'Replays',
+          description: 'Those that the key may see, in the order of creation.',
+          content: { 'application/json': ReplayList },
+          refusals: ALWAYS_REFUSED,
+        }),
+      },
+    )
+    .post(
+      REPLAYS,
+      async ({ caller, request, set }) => {
+        const { options, isPaused } = replayRequestIn(await request.text());
+        const replay = replays.create(options);
+        try {
+          refuseUnseen(caller, replayedBy(replay));
+        } catch (error) {
+          replays.stop(replay.id);
+          throw error;
+        }
+        if (!isPaused) replay.clock.resume();
+        return answer(set, replay, { location: `${REPLAYS}/${replay.id}` }, 201);
+      },
+      {
+        detail: described('createReplay', {
+          ...DESCRIBED,
+          summary: 'Create a replay',
+          description:
+            'Of the markets that the body selects, with a clock of its own that runs at once unless paused is true. Without a body: of everything. 404: no such market is recorded.',
+          body: { required: false, schema: ReplayRequest },
+          status: 201,
+          answer: 'It is created.',
+          headers: ['Cache-Control', 'Location'],
+          refusals: ['Conflict', 'NotFound', ...ALWAYS_REFUSED],
+        }),
+      },
+    )
+    .get(`${REPLAYS}/:replay`, ({ caller, params, set }) => answer(set, found(caller, params.replay)), {
+      params: REPLAY_PATH,
+      detail: described('showReplay', {
+        ...DESCRIBED,
+        summary: 'One replay',
+        description: 'Where its clock stands, and who listens.',
+      }),
     })
-    .post(REPLAYS, async ({ caller, request, set }) => {
-      const { options, isPaused } = replayRequestIn(await request.text());
-      const replay = replays.create(options);
-      try {
-        refuseUnseen(caller, replayedBy(replay));
-      } catch (error) {
-        replays.stop(replay.id);
-        throw error;
-      }
-      if (!isPaused) replay.clock.resume();
-      return answer(set, replay, { location: `${REPLAYS}/${replay.id}` }, 201);
-    })
-    .get(`${REPLAYS}/:replay`, ({ caller, params, set }) => answer(set, found(caller, params.replay)))
-    .patch(`${REPLAYS}/:replay`, async ({ caller, params, request, set }) => {
-      const replay = found(caller, params.replay);
-      steer(replay, replayChangeIn(await request.text()));
-      return answer(set, replay);
-    })
-    .delete(`${REPLAYS}/:replay`, ({ caller, params, set }) => {
-      replays.stop(found(caller, params.replay).id);
-      return respond(set, null, {}, 204);
-    });
+    .patch(
+      `${REPLAYS}/:replay`,
+      async ({ caller, params, request, set }) => {
+        const replay = found(caller, params.replay);
+        steer(replay, replayChangeIn(await request.text()));
+        return answer(set, replay);
+      },
+      {
+        params: REPLAY_PATH,
+        detail: described('steerReplay', {
+          ...DESCRIBED,
+          summary: 'Steer a replay',
+          description:
+            'What the body names is done, in this order: now, speed, paused, step. What is refused changes nothing.',
+          body: { required: true, schema: ReplayChange },
+          answer: 'It is done.',
+        }),
+      },
+    )
+    .delete(
+      `${REPLAYS}/:replay`,
+      ({ caller, params, set }) => {
+        replays.stop(found(caller, params.replay).id);
+        return respond(set, null, {}, 204);
+      },
+      {
+        params: REPLAY_PATH,
+        detail: described('stopReplay', {
+          ...DESCRIBED,
+          summary: 'Stop a replay',
+          description: 'For good: its sockets are closed with 1001.',
+          content: undefined,
+          status: 204,
+          answer: 'It is stopped.',
+        }),
+      },
+    );
 }
 
 function steer(replay: Replay, { nowMs, speed, paused, step }: ClockChange): void {

@@ -30,7 +30,9 @@ export function respond(
 ): Response {
   const all = set.headers as Record<string, string>;
   set.headers = {};
+  const { vary } = all;
   Object.assign(all, headers);
+  if (vary !== undefined && headers.vary !== undefined) all.vary = `${headers.vary}, ${vary}`;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   // The server would set the same; set here, the access log has it.
   if (bytes instanceof Uint8Array) all['content-length'] = String(bytes.length);

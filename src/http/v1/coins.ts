@@ -1,15 +1,24 @@
 import { Elysia } from 'elysia';
+import { Type } from 'typebox';
 import type { InstantMs } from '../../domain/instant.ts';
-import { coinResource, type RecordedCoin } from '../../domain/recorded-coin.ts';
+import { CoinResource, coinResource, type RecordedCoin } from '../../domain/recorded-coin.ts';
+import { dataOf, described, packable, TIMED_HEADERS } from '../openapi/described.ts';
+import { parameters } from '../parameters/parameter.ts';
+import { QUERY } from '../parameters/query.ts';
 import { negotiate } from '../response/responder.ts';
-import { ROUTES, routerPath } from '../routes.ts';
-import { type ControllerDeps, parametersOf } from './controller.ts';
+import type { ControllerDeps } from './controller.ts';
 
 /** The segments before the instant are counted for each of them: a few milliseconds of work. */
 const MARKETS_AT_ONCE = 50;
 
+const CoinList = dataOf(
+  'CoinList',
+  'The coins of the archive that the key’s tier grants.',
+  Type.Array(CoinResource, { description: 'The coins, by symbol.' }),
+);
+
 /** The coins of an archive that the key's tier grants, and how much is recorded of each. */
-export function coinsController({ gate, archive, responder, nextTurn }: ControllerDeps) {
+export function coinsController({ access, archive, responder, nextTurn }: ControllerDeps) {
   const { database, prices, snapshotTotals, recordedCoins } = archive;
 
   const coinAsOf = async (symbol: string, asOfMs: InstantMs): Promise<RecordedCoin | undefined> => {
@@ -31,18 +40,33 @@ export function coinsController({ gate, archive, responder, nextTurn }: Controll
     return isKnown ? { ...coin, snapshots, lastMs: coin.firstMs === undefined ? undefined : lastMs } : undefined;
   };
 
-  return new Elysia({ name: 'coins' }).use(gate).get(routerPath('coins'), async ({ exchange, accessCheck }) => {
-    const { asOfMs } = parametersOf(exchange, ROUTES.coins, () => ({}));
-    const data: RecordedCoin[] = [];
-    if (asOfMs === undefined) {
-      const all = database.readShared(() => recordedCoins.all());
-      data.push(...all.filter(({ symbol }) => accessCheck.grantsCoin(symbol)));
-    } else {
-      for (const symbol of database.readShared(() => recordedCoins.symbols()).filter(accessCheck.grantsCoin)) {
-        const coin = await coinAsOf(symbol, asOfMs);
-        if (coin !== undefined) data.push(coin);
+  return new Elysia({ name: 'coins' }).use(access).get(
+    '/v1/coins',
+    async ({ exchange, accessCheck, asOfMs }) => {
+      const data: RecordedCoin[] = [];
+      if (asOfMs === undefined) {
+        const all = database.readShared(() => recordedCoins.all());
+        data.push(...all.filter(({ symbol }) => accessCheck.grantsCoin(symbol)));
+      } else {
+        for (const symbol of database.readShared(() => recordedCoins.symbols()).filter(accessCheck.grantsCoin)) {
+          const coin = await coinAsOf(symbol, asOfMs);
+          if (coin !== undefined) data.push(coin);
+        }
       }
-    }
-    return responder.document({ data: data.map(coinResource) }, negotiate(exchange));
-  });
+      return responder.document({ data: data.map(coinResource) }, negotiate(exchange));
+    },
+    {
+      grant: 'markets',
+      query: parameters({ asOf: QUERY.asOf }),
+      detail: described('coins', {
+        summary: 'Coins with what is recorded of them',
+        description:
+          'The coins that the key’s tier grants, by symbol: markets, snapshots, and when the first and the last snapshot was recorded. A coin with reference prices only is listed too.',
+        tag: 'markets',
+        content: packable(CoinList),
+        headers: TIMED_HEADERS,
+        examples: { coins: '/v1/coins', asOf: '/v1/coins?asOf=2026-01-08T10:31:40Z' },
+      }),
+    },
+  );
 }

@@ -1,3 +1,4 @@
+import { t } from 'elysia';
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import type { Outcome } from '../../domain/outcome.ts';
@@ -5,18 +6,17 @@ import type { PageQuery, Position } from '../../domain/page.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { MarketSeries } from '../../store/series.ts';
-import type { Gate } from '../plugins/access.ts';
-import { searchOf } from '../request-target.ts';
+import { PATH } from '../parameters/path.ts';
+import type { Access } from '../plugins/access.ts';
 import { type Negotiated, negotiate, type Responder } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
-import type { Route } from '../routes.ts';
 import { encodeCursor } from './cursor.ts';
 import type { Lookup } from './lookup.ts';
-import { Parameters, pageOf } from './params.ts';
+import { pageOf, type SeriesPage } from './pagination.ts';
 
 /** Dependencies of every controller of /v1. */
 export interface ControllerDeps {
-  readonly gate: Gate;
+  readonly access: Access;
   readonly archive: Archive;
   readonly lookup: Lookup;
   readonly responder: Responder;
@@ -24,34 +24,16 @@ export interface ControllerDeps {
   readonly nextTurn: () => Promise<void>;
 }
 
-/** Parameter of every path of /v1. */
-export interface Timed {
-  /** Nothing later is in the answer; undefined: there is no limit. */
-  readonly asOfMs: InstantMs | undefined;
-}
+const { coin, conditionId } = PATH;
+/** Under the prefix of a replay a path has one parameter more. */
+export const PREFIXED = { additionalProperties: true };
+/** The parameters of a path that names a coin, and of one that names a market. */
+export const COIN_PATH = t.Object({ coin }, PREFIXED);
+export const MARKET_PATH = t.Object({ coin, conditionId }, PREFIXED);
 
-/** The parameters of a path that names a market. */
 interface MarketPath {
   readonly coin: string;
   readonly conditionId: string;
-}
-
-/**
- * Reads the parameters with `read`, throws what they refuse, and passes hints on to the client. It decides for every route up
- * to when the answer may know things: no controller asks for it, and none gets its parameters without it.
- */
-export function parametersOf<T extends object>(
-  { request, set, knownUntilMs }: Exchange,
-  route: Route,
-  read: (parameters: Parameters) => T,
-): T & Timed {
-  const parameters = new Parameters(searchOf(request), route, knownUntilMs);
-  const asked = read(parameters);
-  const asOfMs = parameters.asOf();
-  parameters.done();
-  const warning = parameters.warning();
-  if (warning !== undefined) set.headers['x-bookreel-warning'] = warning;
-  return { ...asked, asOfMs };
 }
 
 /**
@@ -63,7 +45,7 @@ export function answerAboutMarket(
   { archive, lookup, responder }: ControllerDeps,
   exchange: Exchange,
   params: MarketPath,
-  { asOfMs }: Timed,
+  asOfMs: InstantMs | undefined,
   prepare: (
     market: StoredMarket,
   ) => (form: { negotiated: Negotiated; etag: string | undefined }) => Response | Promise<Response>,
@@ -90,16 +72,14 @@ interface OutcomeRecords<T> {
 /** Answers with a page of `records`, which cursors call `name`. */
 export function answerRecords<T>(
   deps: ControllerDeps,
-  exchange: Exchange,
-  params: MarketPath,
-  route: Route,
+  { exchange, params, asOfMs }: { exchange: Exchange; params: MarketPath; asOfMs: InstantMs | undefined },
+  asked: SeriesPage,
   name: string,
   records: OutcomeRecords<T>,
   resourceOf: (market: StoredMarket, record: T) => object,
 ): Response | Promise<Response> {
-  const asked = parametersOf(exchange, route, (parameters) => parameters.series());
-  return answerAboutMarket(deps, exchange, params, asked, (market) => {
-    const sources = records.sources(market, asked.outcomes, asked.asOfMs);
+  return answerAboutMarket(deps, exchange, params, asOfMs, (market) => {
+    const sources = records.sources(market, asked.outcomes, asOfMs);
     // When an import brings recorded quotes in place of derived ones, a walk under way is refused instead of ending early.
     const series = sources.map(({ outcome, kind }) => `${outcome}:${kind}`).join();
     const { query, scope } = pageOf(asked, `${name} ${market.conditionId} ${series}`);

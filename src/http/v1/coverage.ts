@@ -1,29 +1,49 @@
 import { Elysia } from 'elysia';
-import { type CoverageResource, lengthOf } from '../../domain/coverage.ts';
+import { CoverageResource, lengthOf } from '../../domain/coverage.ts';
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import { Coverages, type MarketCoverage } from '../../store/coverage.ts';
 import type { StoredMarket } from '../../store/markets.ts';
+import { dataOf, described, EXAMPLE_MARKET_WITH_GAP, MARKET_HEADERS, packable } from '../openapi/described.ts';
+import { parameters } from '../parameters/parameter.ts';
+import { QUERY } from '../parameters/query.ts';
 import { negotiate } from '../response/responder.ts';
-import { ROUTES, routerPath } from '../routes.ts';
-import { type ControllerDeps, parametersOf } from './controller.ts';
+import { type ControllerDeps, MARKET_PATH } from './controller.ts';
+
+const CoverageAnswer = dataOf('CoverageAnswer', 'What is recorded of a market.', CoverageResource);
 
 /** Counts, ends and gaps of a market's recording. */
 export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs) {
-  const { gate, archive, lookup, responder } = deps;
+  const { access, archive, lookup, responder } = deps;
   const coverages = new Coverages(archive.database.path);
-  return new Elysia({ name: 'coverage' }).use(gate).get(routerPath('coverage'), async ({ params, exchange }) => {
-    const { asOfMs } = parametersOf(exchange, ROUTES.coverage, () => ({}));
-    const market = archive.database.readShared(() => lookup.market(params.coin, params.conditionId, asOfMs));
-    const negotiated = negotiate(exchange);
-    const tagOf = (of: StoredMarket) => (asOfMs === undefined ? responder.entityTag(of, negotiated) : undefined);
-    const notModified = responder.notModified(exchange, tagOf(market));
-    if (notModified !== undefined) return notModified;
-    // An import may have changed the market meanwhile: the answer and its tag are of one state, the one that was counted.
-    const coverage = await coverages.of(market, asOfMs);
-    const data = coverageResource(coverage, asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs);
-    return responder.document({ data }, negotiated, tagOf(coverage.market));
-  });
+  return new Elysia({ name: 'coverage' }).use(access).get(
+    '/v1/:coin/markets/:conditionId/coverage',
+    async ({ params, exchange, asOfMs }) => {
+      const market = archive.database.readShared(() => lookup.market(params.coin, params.conditionId, asOfMs));
+      const negotiated = negotiate(exchange);
+      const tagOf = (of: StoredMarket) => (asOfMs === undefined ? responder.entityTag(of, negotiated) : undefined);
+      const notModified = responder.notModified(exchange, tagOf(market));
+      if (notModified !== undefined) return notModified;
+      // An import may have changed the market meanwhile: the answer and its tag are of one state, the one that was counted.
+      const coverage = await coverages.of(market, asOfMs);
+      const data = coverageResource(coverage, asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs);
+      return responder.document({ data }, negotiated, tagOf(coverage.market));
+    },
+    {
+      grant: 'snapshots',
+      params: MARKET_PATH,
+      query: parameters({ asOf: QUERY.asOf }),
+      detail: described('coverage', {
+        summary: 'What is recorded of a market',
+        description:
+          'Per outcome the first and last snapshot, how many there are, how many of them are one-sided, crossed, empty or a placeholder, and the longest silence; and the gaps that recordings speak of.',
+        tag: 'books',
+        content: packable(CoverageAnswer),
+        headers: MARKET_HEADERS,
+        examples: { withGap: `${EXAMPLE_MARKET_WITH_GAP}/coverage` },
+      }),
+    },
+  );
 }
 
 /** A resolved market is over, whatever the clock says: its answer never changes by itself. */

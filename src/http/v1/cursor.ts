@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isInstant } from '../../domain/instant.ts';
 import type { Position } from '../../domain/page.ts';
+import { CURSOR_SHAPE } from '../parameters/query.ts';
 
 /**
  * An opaque cursor: base64url of 21 bytes: timestamp in ms (6, big endian), id (7, big endian), and 8 bytes of
@@ -10,7 +11,6 @@ import type { Position } from '../../domain/page.ts';
  */
 const POSITION_BYTES = 13;
 const TAG_BYTES = 8;
-export const CURSOR_SHAPE = /^[A-Za-z0-9_-]{28}$/;
 
 export function encodeCursor(position: Position, scope: string): string {
   const bytes = Buffer.alloc(POSITION_BYTES + TAG_BYTES);
@@ -22,14 +22,9 @@ export function encodeCursor(position: Position, scope: string): string {
   return bytes.toString('base64url');
 }
 
-/** Whether `text` could be a cursor at all; `decodeCursor` says whether it is one for a scope. */
-export function isCursorShaped(text: string): boolean {
-  return CURSOR_SHAPE.test(text);
-}
-
 /** The position of a cursor, or undefined when it was altered or given for another scope. */
 export function decodeCursor(text: string, scope: string): Position | undefined {
-  if (!isCursorShaped(text)) return undefined;
+  if (!CURSOR_SHAPE.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64url');
   if (!tagOf(bytes, scope).equals(bytes.subarray(POSITION_BYTES))) return undefined;
   const timestampMs = bytes.readUIntBE(0, 6);

@@ -1,3 +1,4 @@
+import type { InstantMs } from '../../domain/instant.ts';
 import { marketResource } from '../../domain/market.ts';
 import type { Timeframe } from '../../domain/timeframe.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
@@ -23,6 +24,8 @@ export interface MarketListQuery extends Omit<ListedMarkets, 'timeframe'> {
   readonly filter: MarketFilter;
   /** Whether each market has the number of its snapshots. */
   readonly hasCounts: boolean;
+  /** Nothing later is in the list; undefined: there is no limit. */
+  readonly asOfMs: InstantMs | undefined;
 }
 
 /** Markets that follow each other in a list. */

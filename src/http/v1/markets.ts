@@ -1,13 +1,40 @@
 import { Elysia } from 'elysia';
-import { type MarketResource, type MarketWithCounts, marketResource } from '../../domain/market.ts';
+import { Type } from 'typebox';
+import { MarketResource, MarketWithCounts, marketResource } from '../../domain/market.ts';
 import { marketResourceAsOf } from '../../domain/market-as-of.ts';
+import { PAGE_LIMIT_MAX } from '../../domain/page.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { ListPosition, MarketFilter, StoredMarket } from '../../store/markets.ts';
+import { dataOf, described, EXAMPLE_MARKET, MARKET_HEADERS, packable, TIMED_HEADERS } from '../openapi/described.ts';
+import { parameters } from '../parameters/parameter.ts';
+import { QUERY } from '../parameters/query.ts';
 import { type Format, negotiate } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
-import { ROUTES, routerPath } from '../routes.ts';
-import { answerAboutMarket, type ControllerDeps, parametersOf, type Timed } from './controller.ts';
+import { answerAboutMarket, COIN_PATH, type ControllerDeps, MARKET_PATH } from './controller.ts';
 import { MarketList, type MarketListQuery } from './market-list.ts';
+import { windowOf } from './pagination.ts';
+
+const { tf, limit, skip, recorded, closed, from, to, include, asOf } = QUERY;
+
+const MarketOfEither = Type.Union([MarketResource, MarketWithCounts], {
+  description: 'With snapshotCount where include=counts asks for it.',
+});
+const MarketListAnswer = Type.Object(
+  {
+    data: Type.Array(MarketOfEither, { maxItems: PAGE_LIMIT_MAX, description: 'The markets.' }),
+    pagination: Type.Object(
+      {
+        limit: Type.Integer({ minimum: 1, maximum: PAGE_LIMIT_MAX, description: 'As asked for.' }),
+        skip: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'As asked for.' }),
+        count: Type.Integer({ minimum: 0, maximum: PAGE_LIMIT_MAX, description: 'Markets in this answer.' }),
+        hasMore: Type.Boolean({ description: 'Whether more follow.' }),
+      },
+      { description: 'Where this list stands among all.' },
+    ),
+  },
+  { $id: 'MarketList', description: 'Markets of a coin, the latest window first.' },
+);
+const MarketAnswer = dataOf('MarketAnswer', 'One market.', MarketOfEither);
 
 /** To skip so many markets takes a few milliseconds; more are skipped in several steps. */
 const SKIPPED_AT_ONCE_MAX = 50_000;
@@ -31,7 +58,7 @@ interface Walked {
 
 /** A coin's markets, and one market. */
 export function marketsController(deps: ControllerDeps) {
-  const { gate, archive, lookup, responder, nextTurn } = deps;
+  const { access, archive, lookup, responder, nextTurn } = deps;
   const { database, markets } = archive;
   const listIn = (format: Format) => new MarketList(archive, format, (value) => responder.encode(value, format));
   const lists: Readonly<Record<Format, MarketList>> = { json: listIn('json'), msgpack: listIn('msgpack') };
@@ -40,7 +67,7 @@ export function marketsController(deps: ControllerDeps) {
   const answerList = (
     exchange: Exchange,
     coinText: string,
-    asked: MarketListQuery & Timed,
+    asked: MarketListQuery,
     left: number,
     after?: ListPosition,
     state?: number,
@@ -61,12 +88,7 @@ export function marketsController(deps: ControllerDeps) {
       return responder.give(responder.encode({ data, pagination }, format), negotiated, undefined, state);
     });
 
-  const answerInSteps = async (
-    exchange: Exchange,
-    coinText: string,
-    asked: MarketListQuery & Timed,
-    skippedAtOnce: number,
-  ) => {
+  const answerInSteps = async (exchange: Exchange, coinText: string, asked: MarketListQuery, skippedAtOnce: number) => {
     const { filter, asOfMs } = asked;
     const begun = database.readShared(() => ({ cached: responder.cached(negotiate(exchange)), state: database.state }));
     if (begun.cached !== undefined) return begun.cached;
@@ -90,7 +112,7 @@ export function marketsController(deps: ControllerDeps) {
   const answerWalk = (
     exchange: Exchange,
     coinText: string,
-    asked: MarketListQuery & Timed,
+    asked: MarketListQuery,
     walked: Walked = { data: [], left: asked.skip, after: undefined, state: undefined },
   ): Response | Promise<Response> =>
     database.readShared(() => {
@@ -119,20 +141,59 @@ export function marketsController(deps: ControllerDeps) {
     });
 
   return new Elysia({ name: 'markets' })
-    .use(gate)
-    .get(routerPath('markets'), ({ params, exchange }) => {
-      const asked = parametersOf(exchange, ROUTES.markets, (parameters) => parameters.marketList());
-      if (asked.hasCounts || isFiltered(asked.filter)) return answerWalk(exchange, params.coin, asked);
-      const skippedAtOnce = asked.asOfMs === undefined ? SKIPPED_AT_ONCE_MAX : SKIPPED_AT_ONCE_AS_OF;
-      if (asked.skip > skippedAtOnce) return answerInSteps(exchange, params.coin, asked, skippedAtOnce);
-      return answerList(exchange, params.coin, asked, asked.skip);
-    })
-    .get(routerPath('market'), ({ params, exchange }) => {
-      const asked = parametersOf(exchange, ROUTES.market, (parameters) => ({ hasCounts: parameters.hasCounts() }));
-      return answerAboutMarket(deps, exchange, params, asked, (market) => ({ negotiated, etag }) => {
-        return responder.giveDocument({ data: resourceOf(archive, market, asked) }, negotiated, etag);
-      });
-    });
+    .use(access)
+    .get(
+      '/v1/:coin/markets',
+      ({ params, query, exchange, asOfMs }) => {
+        const { limit, skip, tf: timeframe, recorded, closed, include } = query;
+        const filter = { timeframe, recorded, closed, ...windowOf(query) };
+        const asked = { limit, skip, filter, hasCounts: include === 'counts', asOfMs };
+        if (asked.hasCounts || isFiltered(filter)) return answerWalk(exchange, params.coin, asked);
+        const skippedAtOnce = asOfMs === undefined ? SKIPPED_AT_ONCE_MAX : SKIPPED_AT_ONCE_AS_OF;
+        if (skip > skippedAtOnce) return answerInSteps(exchange, params.coin, asked, skippedAtOnce);
+        return answerList(exchange, params.coin, asked, skip);
+      },
+      {
+        grant: 'markets',
+        params: COIN_PATH,
+        query: parameters({ tf, limit, skip, recorded, closed, from, to, include, asOf }),
+        detail: described('markets', {
+          summary: 'Markets of a coin',
+          description:
+            'The latest window first, ties by conditionId descending. recorded, closed, from and to leave markets out: from and to those whose window does not touch that time, both inclusive.',
+          tag: 'markets',
+          content: packable(MarketListAnswer),
+          headers: TIMED_HEADERS,
+          examples: {
+            list: '/v1/btc/markets?tf=5m&limit=1&skip=1',
+            asOf: '/v1/btc/markets?limit=1&asOf=2026-01-08T10:31:40Z',
+            recorded: '/v1/btc/markets?limit=1&recorded=true&closed=true&include=counts',
+          },
+        }),
+      },
+    )
+    .get(
+      '/v1/:coin/markets/:conditionId',
+      ({ params, query, exchange, asOfMs }) => {
+        const asked = { asOfMs, hasCounts: query.include === 'counts' };
+        return answerAboutMarket(deps, exchange, params, asOfMs, (market) => ({ negotiated, etag }) => {
+          return responder.giveDocument({ data: resourceOf(archive, market, asked) }, negotiated, etag);
+        });
+      },
+      {
+        grant: 'markets',
+        params: MARKET_PATH,
+        query: parameters({ include, asOf }),
+        detail: described('market', {
+          summary: 'One market',
+          description: 'By conditionId or slug, neither with regard to case.',
+          tag: 'markets',
+          content: packable(MarketAnswer),
+          headers: MARKET_HEADERS,
+          examples: { resolved: EXAMPLE_MARKET },
+        }),
+      },
+    );
 }
 
 /** Whether it takes less than all markets, or all of a timeframe. */
@@ -143,7 +204,7 @@ function isFiltered({ recorded, closed, fromMs, toMs }: MarketFilter): boolean {
 function resourceOf(
   { snapshotTotals }: Archive,
   market: StoredMarket,
-  { asOfMs, hasCounts }: Timed & Pick<MarketListQuery, 'hasCounts'>,
+  { asOfMs, hasCounts }: Pick<MarketListQuery, 'asOfMs' | 'hasCounts'>,
 ): MarketResource | MarketWithCounts {
   const resource = asOfMs === undefined ? marketResource(market) : marketResourceAsOf(market, asOfMs);
   return hasCounts ? { ...resource, snapshotCount: snapshotTotals.count(market.key, asOfMs) } : resource;

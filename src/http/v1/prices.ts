@@ -1,34 +1,85 @@
 import { Elysia } from 'elysia';
 import { formatInstant } from '../../domain/instant.ts';
-import type { CoinPriceResource, PriceResource } from '../../domain/price.ts';
+import { CoinPriceResource, PriceResource } from '../../domain/price.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { CoinPrice, OutcomePrice } from '../../store/prices.ts';
+import {
+  described,
+  EXAMPLE_MARKET,
+  examplesOfPages,
+  MARKET_HEADERS,
+  PAGED,
+  packable,
+  pageSchema,
+  TIES,
+  TIMED_HEADERS,
+} from '../openapi/described.ts';
+import { parameters } from '../parameters/parameter.ts';
 import { negotiate } from '../response/responder.ts';
-import { ROUTES, routerPath } from '../routes.ts';
-import { answerRecords, type ControllerDeps, nextCursor, outcomeFields, parametersOf } from './controller.ts';
-import { pageOf } from './params.ts';
+import { answerRecords, COIN_PATH, type ControllerDeps, MARKET_PATH, nextCursor, outcomeFields } from './controller.ts';
+import { OUTCOME_SERIES_QUERY, pageOf, SERIES_QUERY, seriesPageOf } from './pagination.ts';
+
+const PricePage = pageSchema('PricePage', PriceResource);
+const CoinPricePage = pageSchema('CoinPricePage', CoinPriceResource);
 
 /** Prices of a market's outcomes, and reference prices of a coin. */
 export function pricesController(deps: ControllerDeps) {
-  const { gate, archive, lookup, responder } = deps;
+  const { access, archive, lookup, responder } = deps;
   return new Elysia({ name: 'prices' })
-    .use(gate)
-    .get(routerPath('marketPrices'), ({ params, exchange }) =>
-      answerRecords(deps, exchange, params, ROUTES.marketPrices, 'prices', archive.prices, priceResource),
+    .use(access)
+    .get(
+      '/v1/:coin/markets/:conditionId/prices',
+      ({ query, ...context }) => {
+        const asked = seriesPageOf(query, context.asOfMs);
+        return answerRecords(deps, context, asked, 'prices', archive.prices, priceResource);
+      },
+      {
+        grant: 'prices',
+        params: MARKET_PATH,
+        query: parameters(OUTCOME_SERIES_QUERY),
+        detail: described('marketPrices', {
+          summary: 'Prices of a market’s outcomes',
+          description: `Midpoints of two-sided books (one record per change) and trades. ${TIES} ${PAGED}`,
+          tag: 'prices',
+          content: packable(PricePage),
+          headers: MARKET_HEADERS,
+          examples: examplesOfPages(
+            `${EXAMPLE_MARKET}/prices`,
+            'limit=2&order=asc&outcome=up',
+            'AZudKX0nAAAAAAAA5ht5gw2f3MBN',
+          ),
+        }),
+      },
     )
-    .get(routerPath('coinPrices'), ({ params, exchange }) => {
-      const asked = parametersOf(exchange, ROUTES.coinPrices, (parameters) => parameters.series());
-      return archive.database.readShared(() => {
-        const coin = lookup.coin(params.coin, asked.asOfMs);
-        const { query, scope } = pageOf(asked, `coin-prices ${coin}`);
-        const negotiated = negotiate(exchange);
-        const cached = responder.cached(negotiated);
-        if (cached !== undefined) return cached;
-        const page = archive.prices.pageOfCoin(coin, query);
-        const data = page.records.map((record) => coinPriceResource(coin, record));
-        return responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated);
-      });
-    });
+    .get(
+      '/v1/:coin/prices',
+      ({ params, query, exchange, asOfMs }) => {
+        const asked = seriesPageOf(query, asOfMs);
+        return archive.database.readShared(() => {
+          const coin = lookup.coin(params.coin, asOfMs);
+          const page = pageOf(asked, `coin-prices ${coin}`);
+          const negotiated = negotiate(exchange);
+          const cached = responder.cached(negotiated);
+          if (cached !== undefined) return cached;
+          const { records, next } = archive.prices.pageOfCoin(coin, page.query);
+          const data = records.map((record) => coinPriceResource(coin, record));
+          return responder.giveDocument({ data, nextCursor: nextCursor(next, page.scope) }, negotiated);
+        });
+      },
+      {
+        grant: 'prices',
+        params: COIN_PATH,
+        query: parameters(SERIES_QUERY),
+        detail: described('coinPrices', {
+          summary: 'Reference prices of a coin',
+          description: `From every source that was recorded. ${TIES} ${PAGED}`,
+          tag: 'prices',
+          content: packable(CoinPricePage),
+          headers: TIMED_HEADERS,
+          examples: examplesOfPages('/v1/btc/prices', 'limit=2&order=asc', 'AZudKX7IAAAAAAAebq3_VNteOY4z'),
+        }),
+      },
+    );
 }
 
 function priceResource(market: StoredMarket, record: OutcomePrice): PriceResource {

@@ -1,17 +1,22 @@
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
-import { ReplayClock } from '../../replay/replay-clock.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import { ReplayClock, type Speed } from '../../replay/replay-clock.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { EventWriter } from './event-writer.ts';
-import type { StreamParameters } from './params.ts';
 import { GapsByEnd, type StreamPosition } from './stream-events.ts';
 
 /** Snapshots that one slice may have: a segment of each outcome, about. */
 const SLICE_RECORDS_MAX = 128;
 
-export interface StreamQuery extends Omit<StreamParameters, 'window'> {
-  /** Inclusive, as `toMs` is. */
+export interface StreamQuery {
+  /** Both inclusive. `toMs` is not later than what may be known. */
   readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+  readonly outcomes: readonly Outcome[];
+  /** How many levels of each side; undefined: all. */
+  readonly depth: number | undefined;
+  readonly speed: Speed;
   /** The last event that the client has. */
   readonly after: StreamPosition | undefined;
   /** The ids of the events are bound to it. */

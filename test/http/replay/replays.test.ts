@@ -285,7 +285,7 @@ describe('the API of a process that replays', () => {
   });
 
   test('counts coins and markets up to its instant', async () => {
-    const replay = await created({ paused: true });
+    const replay = await created({ from: START_MS, paused: true });
     for (const [seconds, path] of [0, 10, 30, 299].flatMap(
       (s) =>
         [

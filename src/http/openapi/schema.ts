@@ -1,29 +1,31 @@
-import type { TSchema } from 'typebox';
-
 /** A JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
 
 /**
  * A schema as OpenAPI 3.1 writes it, and as tools read it best: alternatives of constants are an enum, an alternative to null
- * is a type list with null, objects have no fields but those named unless they say so, references lead into the components.
+ * is a type list with null, and objects have no fields except those named unless they say so. A schema with an `$id` is added to
+ * `components`, and a reference takes its place.
  */
-export function openApiSchema(schema: TSchema | object): JsonObject {
+export function openApiSchema(schema: object, components: Map<string, JsonObject>): JsonObject {
   // As text: without TypeBox's symbols.
-  return converted(JSON.parse(JSON.stringify(schema)) as JsonObject) as JsonObject;
+  return converted(JSON.parse(JSON.stringify(schema)) as JsonObject, components) as JsonObject;
 }
 
-function converted(value: Json): Json {
-  if (isList(value)) return value.map(converted);
+function converted(value: Json, components: Map<string, JsonObject>): Json {
+  if (isList(value)) return value.map((item) => converted(item, components));
   if (!isObject(value)) return value;
-  const { $id: _, $ref, anyOf, ...rest } = value;
-  if (typeof $ref === 'string') return { ...rest, $ref: `#/components/schemas/${$ref}` };
-  const fields = Object.fromEntries(Object.entries(rest).map(([name, field]) => [name, converted(field)]));
-  if (anyOf !== undefined && isList(anyOf)) return alternatives(anyOf.map(converted), fields);
+  const { $id, anyOf, ...rest } = value;
+  if (typeof $id === 'string') {
+    components.set($id, converted({ ...rest, ...(anyOf === undefined ? {} : { anyOf }) }, components) as JsonObject);
+    return { $ref: `#/components/schemas/${$id}` };
+  }
+  const fields = Object.fromEntries(Object.entries(rest).map(([name, field]) => [name, converted(field, components)]));
+  if (anyOf !== undefined && isList(anyOf))
+    return alternatives(converted(anyOf, components) as readonly Json[], fields);
   const isClosed = fields.type === 'object' && fields.properties !== undefined;
   return isClosed ? { additionalProperties: false, ...fields } : fields;
 }
-
 /** `fields` are the schema's own, without its alternatives. */
 function alternatives(schemas: readonly Json[], fields: JsonObject): JsonObject {
   const stated = schemas.filter(isObject);

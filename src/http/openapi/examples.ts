@@ -1,5 +1,5 @@
-import answers from './openapi-examples.json';
-import type { Json, JsonObject } from './openapi-schema.ts';
+import answers from './examples.json';
+import type { Json, JsonObject } from './schema.ts';
 
 /**
  * What the service answered to the requests of the examples, over the simulated recordings that are part of the program:

@@ -1,0 +1,91 @@
+import { t } from 'elysia';
+import { createType } from 'elysia/type-system/utils';
+import { Kind } from 'typebox';
+
+/** Key of a schema's rule. A symbol: the API document, which is JSON, does not show it. */
+const RULE = Symbol('rule');
+
+/** Value of a parameter that is refused: its text, or undefined where a query has it more than once. */
+class Refused {
+  readonly text: string | undefined;
+
+  constructor(text: string | undefined) {
+    this.text = text;
+  }
+}
+
+interface Rule<T> {
+  /** The value of a text; undefined where the text is refused. */
+  readonly read: (text: string) => T | undefined;
+  /** Completes the sentence `NAME …` about a text that is refused. */
+  readonly refusal: string | ((text: string) => string);
+}
+
+/** What the API document says of a parameter. */
+export interface Description {
+  readonly description: string;
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Read where the parameter is left out: as a text, or as its value. */
+  readonly default?: string | number;
+  /** Of a parameter that no recorded request has. */
+  readonly example?: string | number;
+}
+
+function ruleOf(schema: object | undefined): Rule<unknown> | undefined {
+  return (schema as { readonly [RULE]?: Rule<unknown> } | undefined)?.[RULE];
+}
+
+// Known to the copy of TypeBox that the framework checks with.
+createType('Parameter', (_, value) => value !== undefined && !(value instanceof Refused));
+
+/**
+ * The schema of one parameter: `rule` reads it, the rest describes it in the API document. A kind of our own: TypeBox's integers
+ * accept `0x10` and ` 5`, its decoded texts are described as strings, and decoding with them takes 10 µs a request.
+ */
+export function parameter<T>(rule: Rule<T>, { schema, example, ...rest }: Description) {
+  const examples = example === undefined ? {} : { examples: [example] };
+  return t.Unsafe<T>({ ...schema, ...rest, ...examples, [Kind]: 'Parameter', [RULE]: rule });
+}
+
+/** Parameters by name; others are refused. */
+export function parameters<T extends Parameters<typeof t.Object>[0]>(properties: T) {
+  return t.Object(properties, { additionalProperties: false });
+}
+
+/** The value of a parameter's text; what its rule refuses, its schema does. Without a schema: the text, as a parameter that no route has. */
+export function parameterValue(text: string, schema: object | undefined): unknown {
+  const rule = ruleOf(schema);
+  return rule === undefined ? text : (rule.read(text) ?? new Refused(text));
+}
+
+/**
+ * The values of a query by name, by the schemas of these names. Text is literal: `+` is a plus sign, and nothing is trimmed. The
+ * framework's parser reads forms, in which `+` is a space. `search` is without its question mark, and its escapes are well formed.
+ */
+export function queryIn(search: string, schemas: Readonly<Record<string, object>>): Record<string, unknown> {
+  const query: Record<string, unknown> = Object.create(null);
+  for (const [name, text] of pairsIn(search)) {
+    query[name] = name in query ? new Refused(undefined) : parameterValue(text, schemas[name]);
+  }
+  return query;
+}
+
+/** Name and text of each parameter of a query, as often as it is there. */
+export function* pairsIn(search: string): Generator<readonly [name: string, text: string]> {
+  for (const pair of search.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decodeURIComponent(equals < 0 ? pair : pair.slice(0, equals));
+    yield [name, equals < 0 ? '' : decodeURIComponent(pair.slice(equals + 1))];
+  }
+}
+
+/** What is wrong with a value of a query or a path: the end of a sentence that begins with its name. `names`: those it may have. */
+export function refusalOf(schema: object, value: unknown, names: readonly string[]): string {
+  const allowed = names.length === 0 ? 'there are none' : `allowed are ${names.join(', ')}`;
+  const rule = ruleOf(schema);
+  if (rule === undefined) return `is not a parameter of this path: ${allowed}`;
+  const text = value instanceof Refused ? value.text : '';
+  if (text === undefined) return `is given more than once: give it once (${allowed})`;
+  return typeof rule.refusal === 'string' ? rule.refusal : rule.refusal(text);
+}

@@ -1,0 +1,24 @@
+import { canonicalCoin } from '../../domain/coin.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { type Grant, grantsCoin, grantsRoute } from '../../domain/tier.ts';
+import type { Caller } from './authentication.ts';
+
+/** Whether a tier grants a route and a coin. Undefined: none is needed, or none is named. */
+export function isGranted(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined): boolean {
+  return missingGrant(tier, grant, coin) === undefined;
+}
+
+/** Throws 'forbidden' for a route or a coin that the tier does not grant. */
+export function refuseUngranted(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined): void {
+  const missing = missingGrant(tier, grant, coin);
+  if (missing === undefined) return;
+  throw new DomainError(
+    'forbidden',
+    `the tier '${tier.id}' does not grant ${missing}: /v1/billing/tiers lists what does`,
+  );
+}
+
+function missingGrant(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined) {
+  if (grant !== undefined && !grantsRoute(tier, grant)) return grant;
+  return coin === undefined || grantsCoin(tier, canonicalCoin(coin)) ? undefined : 'this coin';
+}
