@@ -46,8 +46,9 @@ if (deployment !== undefined) {
       const { code, pass, fail, skipped, said } = await suiteAgainst(env);
       expect({ code, fail, said: code === 0 ? '' : said }).toEqual({ code: 0, fail: 0, said: '' });
       expect(pass).toBeGreaterThan(490);
-      expect(skipped).toEqual([
+      expect(skipped.toSorted()).toEqual([
         'an address without a valid key has 600 requests a minute, and its keys have their own',
+        'an import changes the next answer, and an empty archive has no coins',
       ]);
       // It leaves a recording, and would not notice what is missing among others.
       const again = await suiteAgainst(env, 'billing');

@@ -221,7 +221,7 @@ describe('a data directory', () => {
     [
       'a newer schema',
       withPragma('PRAGMA user_version = 99'),
-      'has schema 99, and this bookreel knows schemas up to 4: use the newer bookreel that wrote it',
+      'has schema 99, and this bookreel knows schemas up to 5: use the newer bookreel that wrote it',
     ],
     [
       'a schema of earlier builds',

@@ -19,6 +19,8 @@ import {
 } from './replay-resource.ts';
 
 const REPLAYS = '/v1/replays';
+/** A body is JSON whatever its content type, and an empty one is an empty object. The framework reads it as its type says. */
+const JSON_BODY = { parse: 'none' } as const;
 const REPLAY_PATH = t.Object({ replay: PATH.replay });
 
 const ReplayList = dataOf(
@@ -81,6 +83,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
         return answer(set, replay, { location: `${REPLAYS}/${replay.id}` }, 201);
       },
       {
+        ...JSON_BODY,
         detail: described('createReplay', {
           ...DESCRIBED,
           summary: 'Create a replay',
@@ -111,6 +114,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
       },
       {
         params: REPLAY_PATH,
+        ...JSON_BODY,
         detail: described('steerReplay', {
           ...DESCRIBED,
           summary: 'Steer a replay',

@@ -47,6 +47,18 @@ async function created(body: unknown = {}): Promise<ReplayResource> {
   return data;
 }
 
+test.each(['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x'])(
+  'a body is JSON, also where it calls itself %s',
+  async (type) => {
+    const headers = { 'content-type': type };
+    const { status } = await replaying.ask('PATCH', `${REPLAYS}/${(await created()).id}`, { paused: true }, headers);
+    const made = await replaying.ask('POST', REPLAYS, { paused: true }, headers);
+    const { data } = (await made.json()) as { data: ReplayResource };
+    expect({ status, made: made.status, state: data.state }).toEqual({ status: 200, made: 201, state: 'paused' });
+    for (const replay of await listed()) await stopped(replay);
+  },
+);
+
 async function changed(id: string, change: unknown): Promise<ReplayResource> {
   const response = await replaying.ask('PATCH', `${REPLAYS}/${id}`, change);
   expect(response.status).toBe(200);
