@@ -71,13 +71,17 @@ export function queryIn(search: string, schemas: Readonly<Record<string, object>
 }
 
 /** Name and text of each parameter of a query, as often as it is there. */
-export function* pairsIn(search: string): Generator<readonly [name: string, text: string]> {
-  for (const pair of search.split('&')) {
-    if (pair === '') continue;
+export function pairsIn(search: string): readonly (readonly [name: string, text: string])[] {
+  if (search === '') return [];
+  const pairs = search.split('&').filter((pair) => pair !== '');
+  return pairs.map((pair) => {
     const equals = pair.indexOf('=');
-    const name = decodeURIComponent(equals < 0 ? pair : pair.slice(0, equals));
-    yield [name, equals < 0 ? '' : decodeURIComponent(pair.slice(equals + 1))];
-  }
+    return equals < 0 ? [unescaped(pair), ''] : [unescaped(pair.slice(0, equals)), unescaped(pair.slice(equals + 1))];
+  });
+}
+
+function unescaped(text: string): string {
+  return text.includes('%') ? decodeURIComponent(text) : text;
 }
 
 /** What is wrong with a value of a query or a path: the end of a sentence that begins with its name. `names`: those it may have. */

@@ -31,32 +31,57 @@ export interface AccessDeps {
 }
 
 /** For an answer that takes long: checks access again while it is sent. */
-export interface AccessCheck {
+export class AccessCheck {
+  readonly #deps: AccessDeps;
+  readonly #request: Request;
+  readonly #token: string | undefined;
+  readonly #caller: Caller;
+  readonly #replay: string | undefined;
+
+  constructor(
+    deps: AccessDeps,
+    request: Request,
+    token: string | undefined,
+    caller: Caller,
+    replay: string | undefined,
+  ) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#token = token;
+    this.#caller = caller;
+    this.#replay = replay;
+  }
+
   /** The key's id; undefined where no request needs a key. */
-  readonly keyId: string | undefined;
+  get keyId(): string | undefined {
+    return this.#caller === ANYBODY ? undefined : this.#caller.key.id;
+  }
+
   /** Whether the tier of the request grants a coin, given in lower case. */
-  readonly grantsCoin: (coin: string) => boolean;
+  grantsCoin(coin: string): boolean {
+    return isGranted(this.#caller.tier, undefined, coin);
+  }
+
   /** Whether the key is valid now, and its tier grants a route and a coin. Rate limits do not matter. */
-  isGranted(grant: Grant, coin: string): boolean;
+  isGranted(grant: Grant, coin: string): boolean {
+    const now = callerNow(this.#deps, this.#request, this.#token);
+    return now !== undefined && isGranted(now.tier, grant, coin);
+  }
+
   /** The latest instant that the answer may show now. */
-  knownUntilMs(): InstantMs | undefined;
+  knownUntilMs(): InstantMs | undefined {
+    return earlierLimit(this.#caller.key.asOfMs, this.#deps.knownUntil(this.#replay));
+  }
 }
 
-/** The part of a route's context that the check of its grant needs. */
+/** The part of a route's context that the check of its grant needs; what is optional in it comes from `derive`. */
 interface GrantContext {
-  /** From `derive`, which comes first. */
   readonly caller?: Caller;
+  readonly exchange?: Exchange;
   readonly params?: { readonly coin?: string; ts?: unknown };
   readonly request: Request;
   query: Record<string, unknown>;
-}
-
-/** Parameters that are instants, where a route has them. */
-interface Times {
-  readonly asOf?: InstantMs;
-  readonly from?: InstantMs;
-  readonly to?: InstantMs;
-  readonly ts?: InstantMs | readonly InstantMs[];
+  asOfMs?: InstantMs | undefined;
 }
 
 const KEY_WANTED = "a valid API key is needed: send the header 'Authorization: Bearer <API_KEY>'";
@@ -81,34 +106,29 @@ export function access(deps: AccessDeps) {
     .use(bearer())
     .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, params }) => {
       const caller = admit(deps, { request, set, server }, token);
-      const knownUntilMs = () => earlierLimit(caller.key.asOfMs, deps.knownUntil(replayIn(params)));
-      const exchange: Exchange = { request, set, knownUntilMs: knownUntilMs() };
-      const accessCheck: AccessCheck = {
-        keyId: caller === ANYBODY ? undefined : caller.key.id,
-        grantsCoin: (coin) => isGranted(caller.tier, undefined, coin),
-        isGranted(grant, coin) {
-          const now = callerNow(deps, request, token);
-          return now !== undefined && isGranted(now.tier, grant, coin);
-        },
-        knownUntilMs,
-      };
-      return { caller, exchange, accessCheck };
+      const accessCheck = new AccessCheck(deps, request, token, caller, replayIn(params));
+      const asOfMs = accessCheck.knownUntilMs();
+      const exchange: Exchange = { request, set, knownUntilMs: asOfMs };
+      return { caller, exchange, accessCheck, asOfMs };
     })
     .macro('grant', (grant: Grant | 'any') => ({
       detail: { [GRANT]: grant },
       transform(context: GrantContext) {
-        const { caller, params, request } = context;
+        const { caller, exchange, params, request } = context;
         refuseUngranted(caller!.tier, grant === 'any' ? undefined : grant, params?.coin);
-        context.query = queryIn(searchOf(request), QUERY);
+        const query = queryIn(searchOf(request), QUERY);
         if (typeof params?.ts === 'string') params.ts = parameterValue(params.ts, PATH.ts);
+        const { asOf, from, to, ts = params?.ts } = query;
+        if (typeof asOf === 'number') context.asOfMs = earlierLimit(asOf, exchange!.knownUntilMs);
+        if (isEarly(asOf) || isEarly(from) || isEarly(to) || isEarly(ts)) warnOfSeconds(exchange!);
+        context.query = query;
       },
-    }))
-    .resolve({ as: 'scoped' }, ({ query, params, exchange }) => {
-      const { asOf, from, to, ts }: Times = { ...params, ...query };
-      const isEarly = (time: unknown) => typeof time === 'number' && time < LOOKS_LIKE_SECONDS_BELOW;
-      if ([asOf, from, to, ts].flat().some(isEarly)) warnOfSeconds(exchange);
-      return { asOfMs: earlierLimit(asOf, exchange.knownUntilMs) };
-    });
+    }));
+}
+
+/** Whether an integer time, or one of a list, is a date before 1974 in milliseconds, and one of today in seconds. */
+function isEarly(time: unknown): boolean {
+  return typeof time === 'number' ? time < LOOKS_LIKE_SECONDS_BELOW : Array.isArray(time) && time.some(isEarly);
 }
 
 /** Controllers get an exchange, which they answer, from this plugin alone. */

@@ -48,7 +48,9 @@ export function coinsController({ access, archive, responder, nextTurn }: Contro
         const all = database.readShared(() => recordedCoins.all());
         data.push(...all.filter(({ symbol }) => accessCheck.grantsCoin(symbol)));
       } else {
-        for (const symbol of database.readShared(() => recordedCoins.symbols()).filter(accessCheck.grantsCoin)) {
+        for (const symbol of database
+          .readShared(() => recordedCoins.symbols())
+          .filter((coin) => accessCheck.grantsCoin(coin))) {
           const coin = await coinAsOf(symbol, asOfMs);
           if (coin !== undefined) data.push(coin);
         }
