@@ -134,6 +134,29 @@ export function parameterTests(suite: Suite): void {
     expect(issues?.map(({ name }) => name).sort()).toEqual(['cursor', 'from', 'limit', 'order', 'outcome', 'y']);
   });
 
+  test.each([
+    ['snapshots?from=2&to=1&limit=0&x=1', ['query from', 'query limit', 'query x']],
+    ['prices?to=0&from=1&order=up', ['query from', 'query order']],
+    ['stream?from=2026-04-17&to=2026-04-16&speed=0', ['query from', 'query speed']],
+    ['export?from=2&to=1&format=x', ['query format', 'query from']],
+    // Neither is a parameter of this path, and their order does not matter.
+    ['coverage?from=2&to=1', ['query from', 'query to']],
+    ['snapshots?from=2&from=3&to=1', ['query from']],
+    ['snapshots/at/x?depth=0&mode=x', ['path ts', 'query depth', 'query mode']],
+    ['snapshots/at/x?limit=1&depth=0&depth=1', ['path ts', 'query depth', 'query limit']],
+    ['snapshots/at/x?asOf=1', ['path ts']],
+    // Of the path here, and no parameter of its query.
+    [`snapshots/at/${T0}?ts=x`, ['query ts']],
+    ['snapshots/at?ts=x&outcome=left', ['query outcome', 'query ts']],
+    ['snapshots/at/?outcome=left', ['path ts', 'query outcome']],
+  ])('%s: an issue for each wrong parameter, of path and query together', async (query, wrong) => {
+    const reply = await get(`${market}/${query}`);
+    expect(reply.status).toBe(400);
+    const { issues } = reply.json<ProblemDocument>();
+    expect(issues?.map((issue) => `${issue.in} ${issue.name}`).sort()).toEqual(wrong);
+    expect(reply.headers.has('x-bookreel-warning')).toBe(false);
+  });
+
   test('a refusal and a warning have an end, whatever was sent', async () => {
     const many = await get(`${market}/snapshots?${'a&'.repeat(5000)}limit=0`);
     expect(many.status).toBe(400);

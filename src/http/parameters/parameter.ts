@@ -5,12 +5,15 @@ import { Kind } from 'typebox';
 /** Key of a schema's rule. A symbol: the API document, which is JSON, does not show it. */
 const RULE = Symbol('rule');
 
-/** Value of a parameter that is refused: its text, or undefined where a query has it more than once. */
-class Refused {
-  readonly text: string | undefined;
+/** The value of a parameter that is refused. */
+export class Refused {
+  /** Completes the sentence `NAME …`; undefined where a query has the parameter more than once. */
+  readonly message: string | undefined;
+  readonly place: 'path' | 'query';
 
-  constructor(text: string | undefined) {
-    this.text = text;
+  constructor(message: string | undefined, place: 'path' | 'query' = 'query') {
+    this.message = message;
+    this.place = place;
   }
 }
 
@@ -52,10 +55,17 @@ export function parameters<T extends Parameters<typeof t.Object>[0]>(properties:
   return t.Object(properties, { additionalProperties: false });
 }
 
-/** The value of a parameter's text; what its rule refuses, its schema does. Without a schema: the text, as a parameter that no route has. */
-export function parameterValue(text: string, schema: object | undefined): unknown {
+/**
+ * The value of a parameter's text, or Refused, which its schema refuses. Without a schema: the text, as a parameter that no
+ * route has.
+ */
+export function parameterValue(text: string, schema: object | undefined, place: 'path' | 'query' = 'query'): unknown {
   const rule = ruleOf(schema);
-  return rule === undefined ? text : (rule.read(text) ?? new Refused(text));
+  return rule === undefined ? text : (rule.read(text) ?? new Refused(refusalOfText(rule, text), place));
+}
+
+function refusalOfText({ refusal }: Rule<unknown>, text: string): string {
+  return typeof refusal === 'string' ? refusal : refusal(text);
 }
 
 /**
@@ -86,10 +96,10 @@ function unescaped(text: string): string {
 
 /** What is wrong with a value of a query or a path: the end of a sentence that begins with its name. `names`: those it may have. */
 export function refusalOf(schema: object, value: unknown, names: readonly string[]): string {
+  if (value instanceof Refused && value.place === 'path') return value.message!;
   const allowed = names.length === 0 ? 'there are none' : `allowed are ${names.join(', ')}`;
   const rule = ruleOf(schema);
   if (rule === undefined) return `is not a parameter of this path: ${allowed}`;
-  const text = value instanceof Refused ? value.text : '';
-  if (text === undefined) return `is given more than once: give it once (${allowed})`;
-  return typeof rule.refusal === 'string' ? rule.refusal : rule.refusal(text);
+  if (!(value instanceof Refused)) return refusalOfText(rule, '');
+  return value.message ?? `is given more than once: give it once (${allowed})`;
 }

@@ -8,7 +8,7 @@ import { STREAMED_FORMATS } from '../../export/format.ts';
 import type { Speed } from '../../replay/replay-clock.ts';
 import { durationPattern, parseDuration } from './duration.ts';
 import { ISO_PATTERN, WRITABLE_INSTANT_PATTERN } from './instant-pattern.ts';
-import { type Description, parameter } from './parameter.ts';
+import { type Description, parameter, queryIn, Refused } from './parameter.ts';
 
 /** How many instants one request may ask about. */
 export const INSTANTS_MAX = 1000;
@@ -186,6 +186,15 @@ export const QUERY = {
   ),
   format: word(STREAMED_FORMATS, { description: 'What the recording is written as.', default: 'ndjson' }),
 } as const;
+
+/** The values of a query by name, see `queryIn`. A `from` that is later than `to` is refused. */
+export function queryValues(search: string): Record<string, unknown> {
+  const query = queryIn(search, QUERY);
+  const { from, to } = query;
+  if (typeof from === 'number' && typeof to === 'number' && from > to)
+    query.from = new Refused('must not be later than to');
+  return query;
+}
 
 function readSpeed(text: string): Speed | undefined {
   if (text === 'max') return text;

@@ -4,9 +4,9 @@ import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, parsePlainInteger } from '../../domain/instant.ts';
 import type { Grant } from '../../domain/tier.ts';
 import type { Archive } from '../../store/archive.ts';
-import { pairsIn, parameterValue, queryIn } from '../parameters/parameter.ts';
+import { pairsIn, parameterValue, Refused } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
-import { QUERY } from '../parameters/query.ts';
+import { queryValues } from '../parameters/query.ts';
 import { pathOf, searchOf } from '../request-target.ts';
 import type { Exchange } from '../response/response.ts';
 import type { AccessLog } from './access-log.ts';
@@ -116,8 +116,13 @@ export function access(deps: AccessDeps) {
       transform(context: GrantContext) {
         const { caller, exchange, params, request } = context;
         refuseUngranted(caller!.tier, grant === 'any' ? undefined : grant, params?.coin);
-        const query = queryIn(searchOf(request), QUERY);
-        if (typeof params?.ts === 'string') params.ts = parameterValue(params.ts, PATH.ts);
+        const query = queryValues(searchOf(request));
+        if (typeof params?.ts === 'string') {
+          const ts = parameterValue(params.ts, PATH.ts, 'path');
+          // The framework checks the path first and would report it alone: the schema of the query refuses it with the others.
+          if (ts instanceof Refused) query.ts = ts;
+          else params.ts = ts;
+        }
         const { asOf, from, to, ts = params?.ts } = query;
         if (typeof asOf === 'number') context.asOfMs = earlierLimit(asOf, exchange!.knownUntilMs);
         if (isEarly(asOf) || isEarly(from) || isEarly(to) || isEarly(ts)) warnOfSeconds(exchange!);

@@ -39,7 +39,10 @@ function problemOf(error: unknown, context: RequestContext, { rateLimit, paths }
     if (isUnrouted) return limited;
   }
   if (isUnrouted) return unrouted(context.request, context.set, paths);
-  return error instanceof ValidationError ? parameterRefusal(error, context.request) : error;
+  if (!(error instanceof ValidationError)) return error;
+  // It says how a value was read that is refused here.
+  delete context.set.headers['x-bookreel-warning'];
+  return parameterRefusal(error, context.request);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ValidationError } from 'elysia';
 import { DomainError, type ParameterIssue } from '../../domain/errors.ts';
-import { refusalOf } from '../parameters/parameter.ts';
+import { Refused, refusalOf } from '../parameters/parameter.ts';
 import { pathOf } from '../request-target.ts';
 import { maskedText } from './secret-mask.ts';
 
@@ -9,7 +9,7 @@ const ISSUES_MAX = 32;
 const NAME_CHARS_MAX = 50;
 
 /** 'invalid-parameter' with an issue for each parameter that its schema refuses: a client can correct them all at once. */
-export function parameterRefusal({ all, type, validator }: ValidationError, request: Request): DomainError {
+export function parameterRefusal({ all, validator }: ValidationError, request: Request): DomainError {
   // Private by its type alone: a parameter that is refused does not name the others.
   const { properties = {} } = (validator as { readonly schema?: { readonly properties?: object } }).schema ?? {};
   const names = Object.keys(properties);
@@ -20,7 +20,8 @@ export function parameterRefusal({ all, type, validator }: ValidationError, requ
     const name = path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
     if (issues.has(name) || issues.size >= ISSUES_MAX) continue;
     // `…/at/` lacks the instant after its last slash.
-    const isInPath = type === 'params' || (value === undefined && pathOf(request).endsWith('/'));
+    const isInPath =
+      value instanceof Refused ? value.place === 'path' : value === undefined && pathOf(request).endsWith('/');
     // The client may have put a key in place of a name.
     const shownName = maskedText(name, NAME_CHARS_MAX);
     issues.set(name, { in: isInPath ? 'path' : 'query', name: shownName, message: refusalOf(schema, value, names) });
