@@ -32,8 +32,8 @@ export function maskedTarget(url: string): string {
 
 /** Any other text of a client: without what looks like a key, without control characters, cut to `charsMax`. */
 export function maskedText(text: string, charsMax: number): string {
-  const cut = text.length > charsMax ? `${text.slice(0, charsMax)}${MASK}` : text;
-  return printableAscii(maskedEscapes(cut));
+  const shown = printableAscii(maskedEscapes(text.slice(0, charsMax)));
+  return text.length > charsMax && !shown.endsWith(MASK) ? `${shown}${MASK}` : shown;
 }
 
 /** Whether a text has our keys' beginning in it. */
