@@ -16,6 +16,8 @@ export interface Finished {
 }
 
 export interface RunOptions {
+  /** Another one than the executable under test. */
+  readonly executable?: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
@@ -23,13 +25,14 @@ export interface RunOptions {
 
 /** Runs one command of the executable to its end, without the BOOKREEL_ variables of this environment. */
 export async function runExecutable(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  return await finished([EXECUTABLE, ...args], { ...options, env: environment(options.env) });
+  const { executable = EXECUTABLE, env, ...others } = options;
+  return await finished([executable, ...args], { ...others, env: environment(env) });
 }
 
 /** Runs any command to its end, with the given environment only. */
 export async function finished(
   command: readonly string[],
-  { cwd = ROOT, env = {}, stdin }: RunOptions,
+  { cwd = ROOT, env = {}, stdin }: Omit<RunOptions, 'executable'>,
 ): Promise<Finished> {
   const process = Bun.spawn([...command], {
     cwd,
