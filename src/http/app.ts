@@ -148,11 +148,11 @@ export function createApp(appDeps: AppDeps) {
       keepWellFormedKey(request);
       return undefined;
     })
-    .onError((context) => {
-      const { error, request, set, server } = context;
+    // If a hook passed its whole context on, the framework would read the cookies and the body of every request.
+    .onError(({ error, request, set, server }) => {
       const answer = errorResponse(error, { request, set, server }, { rateLimit, paths, logError });
       // The framework calls onAfterResponse after an error too, but without the answer.
-      Object.assign(context, { responseValue: answer });
+      accessLog?.end(request, answer);
       return answer;
     })
     .use(afterResponses(accessLog))

@@ -137,6 +137,32 @@ export function accessTests(suite: Suite): void {
       expect((await anonymous(MARKETS, { headers })).status).toBe(401);
     });
 
+    test.each([
+      ['application/json', '{bad'],
+      ['application/json; charset=utf-8', '{"__proto__":'],
+      ['multipart/form-data; boundary=x', 'no part'],
+      ['multipart/form-data', 'no boundary'],
+      ['application/x-www-form-urlencoded', '%ZZ'],
+      ['application/octet-stream', '\u0000'],
+      ['nonsense', '{bad'],
+    ])('a body of type %s is not read: %p', async (type, body) => {
+      const posted = { method: 'POST', headers: { 'content-type': type }, body };
+      for (const path of [MARKETS, '/v1/coins']) {
+        expect((await anonymous(path, posted)).status).toBe(401);
+        expect((await anonymous(path, { ...posted, key: suite.ampleKey })).status).toBe(405);
+      }
+      expect((await anonymous('/v1/nothing', { ...posted, key: suite.ampleKey })).status).toBe(404);
+      expect((await anonymous('/healthz', posted)).status).toBe(405);
+    });
+
+    test.each(['a=%ZZ', '=', '__proto__=1; constructor=%', 'a=b; a={"x":', ';;,'])(
+      'a cookie is not read: %p',
+      async (cookie) => {
+        expect((await anonymous(MARKETS, { key: suite.ampleKey, headers: { cookie } })).status).toBe(200);
+        expect((await anonymous(MARKETS, { headers: { cookie } })).status).toBe(401);
+      },
+    );
+
     test.each(['Bearer', 'bearer', 'BEARER', 'bEaReR'])('the scheme %s is the bearer scheme', async (scheme) => {
       const authorization = `${scheme} ${suite.ampleKey}`;
       expect((await anonymous(MARKETS, { headers: { authorization } })).status).toBe(200);

@@ -69,10 +69,10 @@ export class AccessLog {
     if (pending !== undefined) pending.keyId = keyId;
   }
 
-  /** Writes the line of a request that has begun. */
+  /** Writes the line of a request that has begun, once. */
   end(request: Request, answer: Response): void {
     const pending = this.#pending.get(request);
-    if (pending === undefined) return;
+    if (!this.#pending.delete(request) || pending === undefined) return;
     if (this.#waiting.length >= WAITING_CHARS_MAX) {
       this.#dropped += 1;
       return;

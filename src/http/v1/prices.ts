@@ -29,9 +29,9 @@ export function pricesController(deps: ControllerDeps) {
     .use(access)
     .get(
       '/v1/:coin/markets/:conditionId/prices',
-      ({ query, ...context }) => {
-        const asked = seriesPageOf(query, context.asOfMs);
-        return answerRecords(deps, context, asked, 'prices', archive.prices, priceResource);
+      ({ params, query, exchange, asOfMs }) => {
+        const asked = seriesPageOf(query, asOfMs);
+        return answerRecords(deps, { exchange, params, asOfMs }, asked, 'prices', archive.prices, priceResource);
       },
       {
         grant: 'prices',

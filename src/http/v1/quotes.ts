@@ -22,9 +22,9 @@ const QuotePage = pageSchema('QuotePage', QuoteResource);
 export function quotesController(deps: ControllerDeps) {
   return new Elysia({ name: 'quotes' }).use(deps.access).get(
     '/v1/:coin/markets/:conditionId/quotes',
-    ({ query, ...context }) => {
-      const asked = seriesPageOf(query, context.asOfMs);
-      return answerRecords(deps, context, asked, 'quotes', deps.archive.quotes, quoteResource);
+    ({ params, query, exchange, asOfMs }) => {
+      const asked = seriesPageOf(query, asOfMs);
+      return answerRecords(deps, { exchange, params, asOfMs }, asked, 'quotes', deps.archive.quotes, quoteResource);
     },
     {
       grant: 'quotes',
