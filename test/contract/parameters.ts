@@ -135,6 +135,7 @@ export function parameterTests(suite: Suite): void {
   });
 
   test.each([
+    ['snapshots?from=1&limit=0', ['query limit']],
     ['snapshots?from=2&to=1&limit=0&x=1', ['query from', 'query limit', 'query x']],
     ['prices?to=0&from=1&order=up', ['query from', 'query order']],
     ['stream?from=2026-04-17&to=2026-04-16&speed=0', ['query from', 'query speed']],
