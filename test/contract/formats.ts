@@ -129,6 +129,8 @@ export function formatTests(suite: Suite): void {
       const reply = await get(path, { headers: { 'if-none-match': tags } });
       expect(reply.status, tags).toBe(304);
       expect(reply.headers.get('etag')).toBe(etag);
+      // Those of the answer that is not sent again: RFC 9110, 15.4.5.
+      for (const name of ['cache-control', 'vary']) expect(reply.headers.get(name)).toBe(first.headers.get(name));
     }
     for (const other of ['"other"', 'W/"other"', etag.slice(1, -1), '""']) {
       const reply = await get(path, { headers: { 'if-none-match': other } });

@@ -23,7 +23,7 @@ export const REFUSALS = {
   NotModified: {
     status: 304,
     description: 'The copy that If-None-Match names is current. Only about resolved markets.',
-    headers: ['ETag', 'Vary', 'X-Bookreel-Warning'],
+    headers: ['ETag', 'Vary', 'Cache-Control', 'X-Bookreel-Warning'],
     examples: {},
   },
   MalformedRequest: problem(400, 'A malformed URL or Host.', [], { malformedEscape: '/?%ZZ' }),

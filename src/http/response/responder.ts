@@ -82,7 +82,7 @@ export class Responder {
     const copies = request.headers.get('if-none-match');
     if (etag === undefined || copies === null) return undefined;
     const matches = copies.trim() === '*' || copies.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
-    return matches ? respond(set, null, { vary: VARY, etag }, 304) : undefined;
+    return matches ? respond(set, null, { vary: VARY, 'cache-control': CACHE_CONTROL, etag }, 304) : undefined;
   }
 
   /** A response that is read as it is made; null where only its headers are asked for, see `withoutLength`. */
