@@ -4,7 +4,7 @@ import { constants, createGzip, createZstdCompress } from 'node:zlib';
 
 export type Compression = 'zstd' | 'gzip';
 
-/** How hard to compress: bytes that are sent once, or bytes that are kept in a file. */
+/** The compression effort: low for bytes that are sent once, high for a file that is kept. */
 export type Effort = 'send' | 'keep';
 
 const ZSTD_LEVEL = 3;
@@ -12,7 +12,7 @@ const GZIP_LEVEL: Readonly<Record<Effort, number>> = { send: 1, keep: 6 };
 
 /**
  * `chunks` as one zstd frame or one gzip member. Equal input gives equal output: the gzip header has no time. Compression runs
- * off the event loop and reads a few chunks ahead, so each chunk must keep its bytes. Ending it early ends `chunks`.
+ * off the event loop and reads a few chunks ahead, so no chunk may be overwritten later. If the caller stops early, `chunks` ends.
  */
 export async function* compressed(
   chunks: AsyncIterable<Uint8Array>,

@@ -10,7 +10,7 @@ import { type ExportFormat, exportOpenings, writerOf } from './format.ts';
 import type { ExportSelection } from './selection.ts';
 import { SqliteWriter } from './writers/sqlite.ts';
 
-/** Takes an export's bytes in order. The next ones come when its promise resolves. */
+/** Takes an export's bytes in order. It is called again when its promise has resolved. */
 export type ByteSink = (bytes: Uint8Array) => Promise<void> | void;
 
 /** An export in pieces. A piece is valid until the next one is requested. `scratch`: a directory for temporary files. */
@@ -35,7 +35,7 @@ export async function* exportedBytes(
     explained(path, () => {
       using writer = new SqliteWriter(path);
       for (const _ of exportSteps(archive, selection, writer, tally)) {
-        // The writer writes to its file; `out` stays empty.
+        // The writer writes to its file.
       }
     });
     yield* Bun.file(path).stream();
@@ -73,7 +73,7 @@ export async function send(
   return { content: written === content ? digest : content.finish(), written: digest };
 }
 
-/** Copies of `chunks`, which stay valid while they are compressed. */
+/** Copies of `chunks`, because compression still needs them when the next chunk overwrites them. */
 async function* copied(chunks: AsyncIterable<Uint8Array>, tally: ByteTally): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     tally.add(chunk);

@@ -37,22 +37,22 @@ export function* exportSteps(
   writer: ExportWriter,
   tally: ExportTally,
 ): Generator<void> {
-  const pace = new Pace(writer);
+  const steps = new StepCounter(writer);
   for (const coin of selection.coins) {
-    if (selection.takesCoinPrices) yield* merged(coinSeries(archive, selection, writer, coin), pace, tally);
+    if (selection.takesCoinPrices) yield* merged(coinSeries(archive, selection, writer, coin), steps, tally);
     for (const market of marketsOf(archive, selection, coin))
-      yield* marketSteps(archive, selection, pace, tally, market);
+      yield* marketSteps(archive, selection, steps, tally, market);
   }
   writer.close?.();
-  yield* pace.afterCall();
+  yield* steps.afterCall();
   yield;
 }
 
 /** Maximum number of calls of the writer in one step: a few milliseconds with the smallest records. */
 const STEP_CALLS = 2048;
 
-/** Decides when an export yields. */
-class Pace {
+/** Counts the calls of the writer, and yields when a step is full. */
+class StepCounter {
   readonly writer: ExportWriter;
   #calls = 0;
 
@@ -60,7 +60,7 @@ class Pace {
     this.writer = writer;
   }
 
-  /** Call it after every call of the writer. Lets the writer finish its work, and yields when a step is full. */
+  /** Call it after every call of the writer. It lets the writer finish its work. */
   *afterCall(): Generator<void> {
     const { writer } = this;
     do {
@@ -75,11 +75,11 @@ class Pace {
 function* marketSteps(
   archive: Archive,
   selection: ExportSelection,
-  pace: Pace,
+  steps: StepCounter,
   tally: ExportTally,
   market: StoredMarket,
 ): Generator<void> {
-  const { writer } = pace;
+  const { writer } = steps;
   const { fromMs, toMs, asOfMs } = selection;
   const gaps = archive.gaps.within(market.key, fromMs, toMs, asOfMs);
   let gap = gaps.next();
@@ -89,13 +89,13 @@ function* marketSteps(
   if (!isWanted && gap.done === true && series.length === 0) return;
   writer.market(asOfMs === undefined ? market : marketAsOf(market, asOfMs));
   tally.counts.market += 1;
-  yield* pace.afterCall();
+  yield* steps.afterCall();
   for (; gap.done !== true; gap = gaps.next()) {
     writer.gap(market, gap.value);
     tally.counts.gap += 1;
-    yield* pace.afterCall();
+    yield* steps.afterCall();
   }
-  yield* merged(series, pace, tally);
+  yield* merged(series, steps, tally);
 }
 
 interface Series {
@@ -144,7 +144,7 @@ function openedSeries(writer: ExportWriter, labels: SeriesLabels, slices: Iterab
 }
 
 /** Writes the records of all series in the order of (timestamp, id). */
-function* merged(series: readonly Series[], pace: Pace, tally: ExportTally): Generator<void> {
+function* merged(series: readonly Series[], steps: StepCounter, tally: ExportTally): Generator<void> {
   const open = [...series];
   while (open.length > 0) {
     const first = earliest(open, undefined)!;
@@ -155,7 +155,7 @@ function* merged(series: readonly Series[], pace: Pace, tally: ExportTally): Gen
     while (first.next < end) {
       writer.writeNext();
       first.next += 1;
-      yield* pace.afterCall();
+      yield* steps.afterCall();
     }
     if (end === slice.to && !advance(first)) open.splice(open.indexOf(first), 1);
   }
@@ -173,7 +173,7 @@ function endBefore({ slice, next }: Series, rival: Series | undefined): number {
   return end;
 }
 
-/** Moves on to the next slice; false at the end of the series. */
+/** Goes to the next slice; false at the end of the series. */
 function advance(series: Series): boolean {
   const following = series.slices.next();
   if (following.done === true) return false;

@@ -9,7 +9,7 @@ export interface FileContent {
   readonly compression: Compression | undefined;
 }
 
-/** What a command asks for; undefined leaves the choice to the file's name. */
+/** The content that the user requested; if a field is undefined, the file's name decides. */
 type RequestedContent = { readonly [Field in keyof FileContent]: FileContent[Field] | undefined };
 
 const COMPRESSION_SUFFIXES = new Map<string, Compression>([
@@ -22,9 +22,9 @@ const FORMAT_SUFFIXES = new Map(
 const DEFAULT_FORMAT: ExportFormat = 'ndjson';
 
 /**
- * The content that a file of this name gets: what is asked for, else what the name's suffixes say (`.csv.gz`), else NDJSON
- * without compression. Throws 'invalid-parameter' where the name says something else than what is asked for; a name with a
- * format's suffix and none of a compression says that there is none.
+ * The content of a file with this name: as requested, else by the suffixes of the name (`.csv.gz`), else NDJSON without
+ * compression. Throws 'invalid-parameter' if the name contradicts the request. A name with the suffix of a format, but without that
+ * of a compression, means a file without compression.
  */
 export function contentOf(path: string, asked: RequestedContent): FileContent {
   const suffixes = basename(path).toLowerCase().split('.').slice(1);

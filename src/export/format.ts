@@ -18,18 +18,18 @@ const STREAMED = {
 } as const;
 
 export type StreamedFormat = keyof typeof STREAMED;
-/** sqlite is first written to a file: a database is not written from front to back. */
+/** sqlite is written to a temporary file first, because a database is not written from front to back. */
 export type ExportFormat = StreamedFormat | 'sqlite';
 
 export const STREAMED_FORMATS = Object.keys(STREAMED) as StreamedFormat[];
 export const EXPORT_FORMATS: readonly ExportFormat[] = [...STREAMED_FORMATS, 'sqlite'];
 
-/** Suffixes of file names that say this format, without the dot. */
+/** The suffixes of file names in this format, without the dot. */
 export function suffixesOf(format: ExportFormat): readonly string[] {
   return format === 'sqlite' ? ['sqlite', 'db'] : [STREAMED[format].suffix];
 }
 
-/** Whether a person can read it on a terminal. */
+/** Whether the format is text, which may be written to a terminal. */
 export function isText(format: ExportFormat): boolean {
   return format === 'ndjson' || format === 'csv';
 }

@@ -10,15 +10,15 @@ export interface Manifest {
   readonly compression: Compression | null;
   /** Version of the program that wrote the export. */
   readonly bookreel: string;
-  /** Records by type, not the rows that they take in this format. */
+  /** The number of records by type; a format may write a record as several rows. */
   readonly counts: ExportTally['counts'];
   /** The first and the last timestamp of the records; null if no record has one. */
   readonly first: string | null;
   readonly last: string | null;
-  /** Of the file as written. */
+  /** Size and SHA-256 in hex of the file, after compression. */
   readonly bytes: number;
   readonly sha256: string;
-  /** Before compression. */
+  /** The same before compression. */
   readonly contentBytes: number;
   readonly contentSha256: string;
 }

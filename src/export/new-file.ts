@@ -33,7 +33,7 @@ export class NewFile {
     });
   }
 
-  /** Removes the existing file that the commit will replace. */
+  /** Removes the existing file, if it may be replaced, before the commit. */
   removeOld(): void {
     if (this.#replaces) writable(this.path, () => rmSync(this.path, { force: true }));
   }
@@ -49,7 +49,7 @@ export class NewFile {
     });
   }
 
-  /** Without a commit it removes the temporary file. */
+  /** Removes the temporary file if there was no commit. */
   [Symbol.dispose](): void {
     this.#close();
     rmSync(this.#temporary, { force: true });

@@ -23,7 +23,7 @@ export interface ExportSelection {
   /** The markets that were named, ascending by (startMs, conditionId); undefined: every market of the coins. */
   readonly markets: readonly StoredMarket[] | undefined;
   readonly timeframes: readonly Timeframe[] | undefined;
-  /** Whether the coins' reference prices are exported: only if all markets of the coins are. */
+  /** Whether the coins' reference prices are exported: only if all markets of the coins are exported. */
   readonly takesCoinPrices: boolean;
   /** Both inclusive. */
   readonly fromMs: InstantMs;

@@ -20,12 +20,12 @@ export interface Entry<S> {
   readonly source: S;
   readonly type: RecordedItem['type'];
   stored: boolean;
-  /** Why a market record was refused: it contradicts the archive. */
+  /** The contradiction, if a market record contradicts the archive. */
   refusal: string | undefined;
 }
 
 /** A record and its entry. An id of 0 is replaced by a new one. */
-type Entered<R extends Position, S> = R & { id: number; readonly entry: Entry<S> };
+type BatchRecord<R extends Position, S> = R & { id: number; readonly entry: Entry<S> };
 
 interface RecordByKind {
   readonly book: BookRecord;
@@ -39,14 +39,14 @@ type Kind = keyof RecordByKind;
 interface SeriesOf<K extends Kind, S> {
   readonly kind: K;
   readonly outcome: Outcome;
-  readonly records: Entered<RecordByKind[K], S>[];
+  readonly records: BatchRecord<RecordByKind[K], S>[];
 }
 type Series<S> = { [K in Kind]: SeriesOf<K, S> }[Kind];
 
 interface CoinSeries<S> {
   readonly symbol: string;
   readonly source: string;
-  readonly records: Entered<PriceRecord, S>[];
+  readonly records: BatchRecord<PriceRecord, S>[];
 }
 
 interface MarketRecords<S> {
@@ -110,8 +110,7 @@ export class Batch<S> {
 
   #addMarket(statement: MarketStatement, entry: Entry<S>): void {
     this.#statements.push({ statement, entry });
-    // `commit` finds contradictions to the archive.
-    this.#known.learn(statement);
+    this.#known.addStatement(statement);
   }
 
   #addCoinPrice(item: Extract<RecordedItem, { type: 'coinPrice' }>, entry: Entry<S>): void {
@@ -160,11 +159,11 @@ export class Batch<S> {
     const { markets } = this.#archive;
     try {
       const { market, changed } = markets.put(statement, nowMs);
-      this.#known.remember(market);
+      this.#known.keep(market);
       entry.stored = changed;
     } catch (error) {
       entry.refusal = refusal(error).message;
-      this.#known.remember(markets.findByConditionId(this.#marketOf(statement.conditionId).conditionId)!);
+      this.#known.keep(markets.findByConditionId(this.#marketOf(statement.conditionId).conditionId)!);
     }
   }
 
@@ -194,7 +193,7 @@ export class Batch<S> {
     }
   }
 
-  readonly #giveId = <R extends Position>(record: Entered<R, S>): Entered<R, S> => {
+  readonly #giveId = <R extends Position>(record: BatchRecord<R, S>): BatchRecord<R, S> => {
     record.entry.stored = true;
     record.id = this.#archive.givenIds.take(record.id === 0 ? undefined : record.id);
     return record;
@@ -216,7 +215,7 @@ function seriesIn<K extends Kind, S>(all: Series<S>[], kind: K, outcome: Outcome
   return series;
 }
 
-/** By timestamp; at ties in the order of arrival. */
+/** The records by timestamp; at ties in the order of arrival. */
 function inTimeOrder<R extends Position>(records: readonly R[]): readonly R[] {
   const inOrder = records.every((record, i) => i === 0 || records[i - 1]!.timestampMs <= record.timestampMs);
   return inOrder ? records : [...records].sort((a, b) => a.timestampMs - b.timestampMs);

@@ -6,7 +6,7 @@ import type { Sample } from './sample.ts';
 export interface Codec {
   /** The name of the format in reports. */
   readonly format: string;
-  /** For the manual's table of formats, as Markdown: which recordings these are, and which records they become. */
+  /** Two cells of the manual's table of formats, as Markdown: the recordings, and the records that they become. */
   readonly input: string;
   readonly becomes: string;
   /** Set for formats of market records, whose files are read before all others. */

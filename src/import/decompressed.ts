@@ -90,7 +90,7 @@ async function chunksOf(path: string): Promise<AsyncIterable<Uint8Array>> {
   return isPlainFile ? fileChunks(path) : Bun.file(path).stream();
 }
 
-/** `chunks`, counted in `passed`. Ends with an error as soon as the signal is aborted. */
+/** Passes `chunks` on and adds their sizes to `passed.bytes`. Throws as soon as the signal is aborted. */
 async function* untilAborted(
   chunks: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
@@ -111,7 +111,7 @@ async function* untilAborted(
   }
 }
 
-/** The result of `step`, or an error if the signal is aborted. One promise for all steps would keep every result in memory. */
+/** Runs `step`; throws if the signal is aborted first. One promise for all steps would keep every result in memory. */
 async function unlessAborted<T>(step: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await step();
   if (signal.aborted) throw stoppedError();
@@ -125,7 +125,7 @@ async function unlessAborted<T>(step: () => Promise<T>, signal: AbortSignal | un
   }
 }
 
-/** The first bytes: at least four, if the file has them. */
+/** The first bytes: four or more, unless the file is shorter. */
 async function firstChunk(source: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
   let first = new Uint8Array();
   while (first.length < 4) {
@@ -136,7 +136,6 @@ async function firstChunk(source: AsyncIterator<Uint8Array>): Promise<Uint8Array
   return first;
 }
 
-/** `first`, then `rest`. */
 export async function* concatenated(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   if (first.length > 0) yield first;
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;

@@ -14,8 +14,8 @@ export interface KnownAsset {
   readonly outcome: Outcome;
 }
 
-/** Maximum number of markets in memory between two batches. The others are read from the archive. */
-const REMEMBERED_MAX = 20_000;
+/** Maximum number of markets in memory between two batches. With more, they are read from the archive again. */
+const MARKETS_MAX = 20_000;
 
 /** Maximum number of unknown assets in memory, so that not every message about them queries the archive. */
 const UNKNOWN_ASSETS_MAX = 10_000;
@@ -38,14 +38,14 @@ export class KnownMarkets {
   /** Also finds a market by a stand-in that a real conditionId replaced during this import. */
   byConditionId(stated: string): KnownMarket | undefined {
     const conditionId = this.#realOf.get(stated) ?? stated;
-    return this.#byConditionId.get(conditionId) ?? this.remember(this.#archive.markets.findByConditionId(conditionId));
+    return this.#byConditionId.get(conditionId) ?? this.keep(this.#archive.markets.findByConditionId(conditionId));
   }
 
   /** Undefined for an asset that no market record names: its outcome is never guessed. */
   byAsset(assetId: string): KnownAsset | undefined {
     const known = this.#byAsset.get(assetId);
     if (known !== undefined || assetId === '0' || this.#unknownAssets.has(assetId)) return known;
-    const market = this.remember(this.#archive.markets.findByAsset(assetId));
+    const market = this.keep(this.#archive.markets.findByAsset(assetId));
     if (market === undefined && this.#unknownAssets.size < UNKNOWN_ASSETS_MAX) this.#unknownAssets.add(assetId);
     return this.#byAsset.get(assetId);
   }
@@ -54,18 +54,18 @@ export class KnownMarkets {
   bySlug(slug: string, startMs?: number): KnownMarket | undefined {
     const name = slug.toLowerCase();
     const known = this.#bySlug.get(startMs === undefined ? name : windowName(name, startMs));
-    return known ?? this.remember(this.#archive.markets.findBySlug(name, startMs));
+    return known ?? this.keep(this.#archive.markets.findBySlug(name, startMs));
   }
 
   /** Adds a market record of the input. If the market is known already, only unknown asset ids are filled in. */
-  learn(statement: MarketStatement): void {
+  addStatement(statement: MarketStatement): void {
     const known = this.byConditionId(statement.conditionId) ?? this.#standInOrReal(statement) ?? statement;
     const conditionId = isStandIn(known.conditionId) ? statement.conditionId : known.conditionId;
     for (const replaced of [known.conditionId, statement.conditionId]) {
       if (replaced !== conditionId) this.#realOf.set(replaced, conditionId);
     }
     const clobTokenIds = knownTokenIds(known.clobTokenIds, statement.clobTokenIds);
-    this.remember({ ...known, conditionId, clobTokenIds });
+    this.keep({ ...known, conditionId, clobTokenIds });
   }
 
   /** The known market of the same slug and window, if one of the two has a stand-in for its conditionId. */
@@ -75,17 +75,17 @@ export class KnownMarkets {
     return isStandIn(conditionId) || isStandIn(other.conditionId) ? other : undefined;
   }
 
-  /** Limits memory. Call it only when all learned markets are in the archive. */
+  /** Limits memory. Call it only when the archive has all added markets. */
   shrink(): void {
     this.#unknownAssets.clear();
-    if (this.#byConditionId.size <= REMEMBERED_MAX) return;
+    if (this.#byConditionId.size <= MARKETS_MAX) return;
     this.#byConditionId.clear();
     this.#byAsset.clear();
     this.#bySlug.clear();
   }
 
-  /** Keeps a market as the archive has it; returns it. */
-  remember(market: KnownMarket | undefined): KnownMarket | undefined {
+  /** Keeps a market in memory, and returns it. */
+  keep(market: KnownMarket | undefined): KnownMarket | undefined {
     if (market === undefined) return undefined;
     const { conditionId, slug, symbol, timeframe, clobTokenIds, startMs, endMs } = market;
     const known = { conditionId, slug, symbol, timeframe, clobTokenIds, startMs, endMs };

@@ -6,7 +6,7 @@ import { bookCodec } from '../segment/book-decoder.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 
-/** If a market has recorded books of only one outcome: their mirrors, for the other one, by timestamp. */
+/** The mirrored books of the other outcome, by timestamp, if a market has recorded books of only one outcome; otherwise none. */
 export function* mirroredBooks({ snapshots }: Archive, market: StoredMarket): Generator<RecordedItem> {
   const [recorded, ...others] = OUTCOMES.filter((outcome) => snapshots.isRecorded(market, outcome));
   if (recorded === undefined || others.length > 0) return;

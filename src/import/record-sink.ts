@@ -8,8 +8,8 @@ export interface SourceItem {
 }
 
 /**
- * Receives the records that codecs read. Every item is counted once, by its kind, and ends as stored (a record made of it is new
- * in the archive), duplicate (all its records were in the archive already) or rejected (with a reason).
+ * Receives the records that codecs read. Every item is counted once, by its kind, and ends as stored (at least one of its records
+ * is new in the archive), duplicate (the archive already had all its records) or rejected (with a reason).
  *
  * Every call may commit a batch. It throws if the import was stopped or the database failed; codecs must not catch that.
  */
@@ -19,13 +19,16 @@ export interface RecordSink {
   /** Counts an item as read. It ends after `parts` calls of `add`, `reject` and `finish`. */
   item(kind: string, line: number, parts?: number): SourceItem;
 
-  /** Adds a record made of a part of each item. Throws 'rejected-record' if it fits no market; the parts then stay open. */
+  /**
+   * Adds a record made from one part of each item, and ends these parts. Throws 'rejected-record' if the record fits no market; the
+   * parts then stay open.
+   */
   add(record: RecordedItem, items: readonly SourceItem[]): void;
 
   /** Ends one part: it cannot be stored. */
   reject(item: SourceItem, reason: string): void;
 
-  /** Ends one part without a record: it adds nothing to other records. */
+  /** Ends one part that gives no record. */
   finish(item: SourceItem): void;
 
   /** Counts an item that never has a record (`PONG`, `subscriptions`): neither as read nor as rejected. */

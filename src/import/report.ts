@@ -3,9 +3,9 @@ interface KindReport {
   /** The name of the items in their format: `snapshot`, `price_change`, `row`. */
   readonly kind: string;
   readonly read: number;
-  /** A record made of the item is new in the archive and committed. */
+  /** At least one record of the item is new in the archive and committed. */
   readonly stored: number;
-  /** All its records were in the archive already, or repeat within the import. */
+  /** The archive, or the import so far, already had all records of the item. */
   readonly duplicate: number;
   readonly rejected: number;
   /** Items that never have a record (`PONG`). Not counted in `read`. */

@@ -46,7 +46,7 @@ export function sourcesOf(paths: readonly string[]): Source[] {
   return [...sources.values()];
 }
 
-/** The result of `read`; errors of the file system as DomainError 'unreadable'. */
+/** Runs `read`; errors of the file system become DomainError 'unreadable'. */
 function accessible<T>(path: string, read: () => T): T {
   try {
     return read();

@@ -28,13 +28,13 @@ const TEXTS = {
 
 export const PAGE_NAMES: readonly string[] = Object.keys(TEXTS);
 
-/** The line of the recordings page that the table of formats takes the place of. */
+/** The table of formats replaces this line of the recordings page. */
 const FORMATS_LINE = '{{formats}}';
 
 /**
  * All pages. Each begins with its title as a heading and its summary as a paragraph of one line.
  *
- * @param formats the rows of the table of formats, which the codecs state
+ * @param formats the rows of the table of formats, as Markdown
  */
 export function manualPages(formats: string): readonly ManualPage[] {
   return Object.entries(TEXTS).map(([name, source]) => {

@@ -2,7 +2,7 @@ import { decimalText } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { midOf, spreadOf } from '../domain/quote.ts';
 
-/** The best prices of a book as the venue writes them: the bid of an empty side is 0, the ask 1. */
+/** The best prices of a book as the venue writes them: 0 without bids, 1 without asks. */
 export interface BestPrices {
   readonly bid: number;
   readonly ask: number;
@@ -22,7 +22,7 @@ export function spreadBetween({ bid, ask }: BestPrices): number {
   return spreadOf({ bidPrice: bid, askPrice: ask })!;
 }
 
-/** The spread in digits; negative when the book is crossed. */
+/** The spread in decimal digits; negative if the book is crossed. */
 export function spreadText(best: BestPrices): string {
   const spread = spreadBetween(best);
   return spread < 0 ? `-${decimalText(-spread)}` : decimalText(spread);

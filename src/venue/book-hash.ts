@@ -43,7 +43,7 @@ export class BookHasher {
   }
 }
 
-/** The hash of bytes in the form above, in hex. */
+/** The hash, in hex, of bytes in the format of `HashedBook`. */
 export function hashedBytes(bytes: Uint8Array): string {
   return Bun.SHA1.hash(bytes, 'hex');
 }
@@ -52,12 +52,12 @@ function headText({ market, assetId, timestamp, bids, asks, minOrderSize }: Hash
   return `{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[${bids}],"asks":[${asks}${afterLevels(minOrderSize)}`;
 }
 
-/** From the asks' end to the tick. */
+/** The text from the end of the asks to the tick. */
 export function afterLevels(minOrderSize: string): string {
   return `],"min_order_size":${JSON.stringify(minOrderSize)},"tick_size":`;
 }
 
-/** From the tick to the end. */
+/** The text from the tick to the end. */
 export function tailText(negRisk: boolean, { tickSize, lastTradePrice }: HashTail): string {
   return `${JSON.stringify(tickSize)},"neg_risk":${negRisk},"last_trade_price":${JSON.stringify(lastTradePrice)}}`;
 }
@@ -80,7 +80,7 @@ export function levelText(price: string, size: string): string {
   return `{"price":"${price}","size":"${size}"}`;
 }
 
-/** The levels as a message writes them; undefined when they are not in the venue's format. */
+/** The levels of a message as compact JSON, in its own order and digits; undefined if they are not in the venue's format. */
 export function statedLevels(levels: unknown): string | undefined {
   if (!Array.isArray(levels)) return undefined;
   const texts: string[] = [];
@@ -95,7 +95,7 @@ function quoted(level: Fields, name: string): string {
   return JSON.stringify(String(level[name]));
 }
 
-/** The price of a trade in the hash: three decimals. */
+/** The price of a trade as the hash has it: with three decimals. */
 export function tradePriceText(price: number): string {
   return price.toFixed(3);
 }

@@ -26,7 +26,7 @@ export type BookKind = (typeof BOOK_KINDS)[number];
 /** The asset of a message, and its market. */
 export interface AssetMessage {
   readonly assetId: string;
-  /** The condition id; undefined when the recording does not have it. */
+  /** The condition id; undefined if the recording does not have it. */
   readonly market: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface HashClaim {
   readonly hashed: HashedBook;
   readonly tickSize: string | undefined;
   readonly lastTradePrice: string | undefined;
-  /** The message states all inputs of the hash: if it does not match, the book is damaged. */
+  /** Whether the message states all inputs of the hash: if so, a book that does not match is damaged. */
   readonly isComplete: boolean;
 }
 
@@ -54,7 +54,7 @@ export interface Change extends AssetMessage {
   readonly price: number;
   /** 0 removes the level. */
   readonly size: number;
-  /** Of the book after the change; undefined when the recording does not have it. */
+  /** The hash of the book after the change; undefined if the recording does not have it. */
   readonly hash: string | undefined;
   readonly best: BestPrices | undefined;
 }
@@ -92,7 +92,7 @@ function hashClaim(frame: Fields, assetId: string, timestampMs: number): HashCla
   return {
     hash,
     hashed: {
-      // The venue writes it in lower case, a recorder may not.
+      // The venue hashes it in lower case; a recorder may write it in upper case.
       market: market.toLowerCase(),
       assetId,
       timestamp: String(timestampMs),
@@ -150,7 +150,7 @@ function isBuy(fields: Fields): boolean {
   return side === 'BUY';
 }
 
-/** Undefined when the message has neither. */
+/** The best bid and ask; undefined if the message has neither. */
 export function bestPrices(fields: Fields): BestPrices | undefined {
   const bid = stated(fields, 'best_bid');
   const ask = stated(fields, 'best_ask');
@@ -172,7 +172,7 @@ export function tradeMessage(frame: Fields): TradeMessage {
   return { ...assetOf(frame), timestampMs: timestampOf(frame), price, trade: tradeFields(frame, VENUE_TRADE_NAMES) };
 }
 
-/** The new tick as the venue writes it. */
+/** The new tick, spelled as in the message. */
 export function newTickSize(frame: Fields): string {
   const tickSize = textOf(frame, 'new_tick_size');
   if (tickSize === undefined) throw rejected('new_tick_size is missing');

@@ -95,7 +95,7 @@ export class BookWriter {
     return `{"market":"${this.conditionId}","asset_id":"${this.assetId}","timestamp":"${context.timestampMs}","hash":"${this.hash(context)}",${this.#sides()}`;
   }
 
-  /** The text after the levels; only trades and new ticks change it. */
+  /** The text after the levels. It is kept until a trade or a new tick changes it. */
   #tailOf({ tickSize, lastTrade }: BookContext): { readonly text: string; readonly bytes: Uint8Array } {
     if (this.#tail?.tickSize === tickSize && this.#tail.lastTrade === lastTrade) return this.#tail;
     const text = afterLevels(MIN_ORDER_SIZE) + tailText(false, { tickSize, lastTradePrice: lastTradeText(lastTrade) });
@@ -110,7 +110,7 @@ export class BookWriter {
 
   #stamp(timestampMs: InstantMs): void {
     const digits = String(timestampMs);
-    // Times have 13 digits from 2001 to 2286; with other lengths the sides move.
+    // Times have 13 digits from 2001 to 2286; a time of another length moves the sides.
     if (this.#bidsAt !== this.#timestampAt + digits.length + AFTER_TIMESTAMP.length) this.#moveSides(digits.length);
     writeText(this.#bytes, this.#timestampAt, digits);
   }
@@ -124,7 +124,7 @@ export class BookWriter {
     writeText(this.#bytes, after, AFTER_TIMESTAMP);
   }
 
-  /** Makes room for `levels` more levels and everything else. */
+  /** Makes room for `levels` more levels and the text around them. */
   #reserve(levels: number): void {
     const needed = this.#end + levels * LEVEL_BYTES_MAX + FRAME_BYTES_MAX;
     if (needed <= this.#bytes.length) return;

@@ -21,7 +21,7 @@ export type ChannelRequest =
     }
   | { readonly kind: 'unsubscribe'; readonly assetIds: readonly string[] };
 
-/** Undefined for any other frame; the venue does not answer those. */
+/** Parses a frame of a client; undefined for any other frame, which the venue does not answer. */
 export function channelRequest(text: string): ChannelRequest | undefined {
   if (text === 'PING') return { kind: 'ping' };
   const frame = parsedJson(text);
@@ -33,7 +33,7 @@ export function channelRequest(text: string): ChannelRequest | undefined {
   if (operation === 'unsubscribe') return { kind: 'unsubscribe', assetIds };
   const isOpening = operation === undefined && typeof type === 'string' && type.toLowerCase() === 'market';
   if (operation !== 'subscribe' && !isOpening) return undefined;
-  // An empty list is valid (some clients mean all assets), a list of invalid ids only is not.
+  // An empty list is valid (some clients mean all assets); a list with invalid ids only is not.
   if (Array.isArray(ids) && ids.length > 0 && assetIds.length === 0) return undefined;
   return {
     kind: 'subscribe',

@@ -4,8 +4,8 @@ import { VENUE_OUTCOMES } from './message-writer.ts';
 import { venueTime } from './time.ts';
 
 /**
- * A market in the form of the CLOB's `/markets/{condition_id}` (docs.polymarket.com). Recordings do not have its other fields:
- * question, description, pictures, fees, rewards.
+ * A market as the CLOB's `/markets/{condition_id}` returns it (docs.polymarket.com), without the fields that recordings do not
+ * have: question, description, pictures, fees, rewards.
  */
 export function venueMarket(market: ListedMarket, status: MarketStatus): object {
   return {
@@ -21,12 +21,12 @@ export function venueMarket(market: ListedMarket, status: MarketStatus): object 
   };
 }
 
-/** The same with the fewer fields of `/simplified-markets`. */
+/** A market as `/simplified-markets` returns it, with fewer fields. */
 export function simplifiedMarket(market: ListedMarket, status: MarketStatus): object {
   return { condition_id: market.conditionId, tokens: tokensOf(market, status), ...statesOf(market, status) };
 }
 
-/** At the venue a market stays active for good. */
+/** The venue keeps markets active forever. */
 function statesOf({ resolvedMs }: ListedMarket, { isAcceptingOrders }: MarketStatus) {
   return { active: true, closed: resolvedMs !== undefined, archived: false, accepting_orders: isAcceptingOrders };
 }

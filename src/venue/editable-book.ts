@@ -24,7 +24,7 @@ export class EditableBook implements OrderBook {
     Object.assign(this, copyOf(book));
   }
 
-  /** The book as it is now; later changes leave it alone. */
+  /** A copy of the book, which later changes do not affect. */
   snapshot(): OrderBook {
     return copyOf(this);
   }
@@ -39,7 +39,7 @@ function copyOf({ bidPrices, bidSizes, askPrices, askSizes }: OrderBook): OrderB
   };
 }
 
-/** See `EditableBook.set`; `away`: the direction from the best price to the others. */
+/** Sets a level of one side, like `EditableBook.set`. `away`: -1 for bids, whose prices descend from the best one, 1 for asks. */
 export function setLevel(prices: number[], sizes: number[], away: -1 | 1, price: number, size: number): boolean {
   const at = indexOfPrice(prices, price, away);
   const exists = prices[at] === price;
@@ -59,7 +59,7 @@ export function setLevel(prices: number[], sizes: number[], away: -1 | 1, price:
   return true;
 }
 
-/** The index of `price`, or of where to insert it, among prices that ascend (1) or descend (-1). */
+/** The index of `price` among prices that ascend (1) or descend (-1); the index at which to insert it if it is not there. */
 export function indexOfPrice(prices: readonly number[], price: number, direction: -1 | 1): number {
   let low = 0;
   let high = prices.length;

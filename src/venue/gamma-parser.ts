@@ -66,7 +66,8 @@ function isRecorderObject(value: Fields): boolean {
  * in a recorder's own object (`condition_id`, `token_ids` in the order up, down, `start_sec`, `end_sec`, `outcome_prices`,
  * `strike_value` times 10^18).
  *
- * Returns a function per market, which parses it or throws 'rejected-record'; one that throws when there is no market.
+ * Returns a function per market, which parses it or throws 'rejected-record'. If there is no market, returns one function that
+ * throws.
  */
 export function statementsOf(value: unknown): (() => MarketStatement)[] {
   return (Array.isArray(value) ? value : [value]).flatMap((element) => {
@@ -108,7 +109,7 @@ function statementOf({ market, event, recorder }: MarketObjects): MarketStatemen
     throw noMarket(slug, `its outcomes are ${labels.slice(0, 3).map(String).join(' and ')}`.slice(0, 100));
   }
   const window = windowOf(slug, { market, event, recorder });
-  // Markets of version 2 of the protocol have both fields; their positionIds count.
+  // Markets of version 2 of the protocol have both fields, and trade their positionIds.
   const tokens = tokensField(market, market.version === 'v2' ? 'positionIds' : 'clobTokenIds', labels);
   const clobTokenIds = joinedTokens(tokens, tokensField(recorder, 'token_ids', OUTCOMES));
   const updatedMs = timeField(market, 'updatedAt');
@@ -132,12 +133,12 @@ function statementOf({ market, event, recorder }: MarketObjects): MarketStatemen
   };
 }
 
-/** Whether the venue wrote, long after the window, that the market is not closed. */
+/** Whether the venue still listed the market as not closed more than STALE_AFTER_MS after its window. */
 export function isStale({ closed, endMs, updatedMs }: MarketStatement): boolean {
   return closed === false && isOver(endMs, updatedMs);
 }
 
-/** Whether the venue updated the market long after its end. */
+/** Whether the venue updated the market more than STALE_AFTER_MS after its window. */
 function isOver(endMs: number, updatedMs: number | undefined): boolean {
   return updatedMs !== undefined && updatedMs - endMs > STALE_AFTER_MS;
 }
@@ -153,7 +154,7 @@ function windowOf(slug: string, { market, event, recorder }: MarketObjects) {
   return marketWindow(slug, { startMs, endMs }, coins);
 }
 
-/** A Chainlink stream may be of a stock: of those, only coins that the venue has markets of count. */
+/** The coin in the URL of the resolution source. A Chainlink stream may be of a stock, so its name must be a known coin. */
 function coinOfSource(market: Fields): string | undefined {
   const source = stated(market, 'resolutionSource');
   if (typeof source !== 'string') return undefined;
@@ -175,7 +176,7 @@ function settlement(market: Fields, recorder: Fields, labels: readonly unknown[]
   return { closed: true, winner, resolvedMs };
 }
 
-/** The outcome with the price 1, if the other one's is 0. */
+/** The outcome with the price 1, if the other price is 0; otherwise undefined. */
 function winnerOf(
   prices: readonly unknown[] | undefined,
   labels: readonly unknown[],
@@ -207,7 +208,7 @@ function strikeOf(recorder: Fields): number | undefined {
   return parseFigure(`${value.replace(/^0+(?=\d)/, '')}e-${STRIKE_DECIMALS}`);
 }
 
-/** A value that is stated twice must be the same. */
+/** The value of a field that two objects may state. Throws 'rejected-record' if they differ. */
 function agreed<T extends string | number>(name: string, inner: T | undefined, outer: T | undefined): T | undefined {
   if (inner !== undefined && outer !== undefined && inner !== outer) {
     throw rejected(`${name} is stated twice, as ${inner} and as ${outer}`);

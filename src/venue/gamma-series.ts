@@ -4,7 +4,7 @@ import { knownCoin } from './slug.ts';
 /** The venue's series of the markets of one coin and timeframe. */
 export interface GammaSeries {
   readonly slug: string;
-  /** Undefined when it is not in IDS. */
+  /** Undefined if it is not in IDS. */
   readonly id: string | undefined;
 }
 

@@ -48,7 +48,7 @@ function compareSides(
   }
 }
 
-/** The book after the changes; it shares a side without changes with `before`. */
+/** The book after the changes. A side without changes is the same array as in `before`. */
 export function changedBook(before: OrderBook, changes: readonly LevelChange[]): OrderBook {
   const [bidPrices, bidSizes] = changedSide(before.bidPrices, before.bidSizes, true, changes);
   const [askPrices, askSizes] = changedSide(before.askPrices, before.askSizes, false, changes);

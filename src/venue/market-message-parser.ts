@@ -24,7 +24,7 @@ export function announcedMarket(frame: Fields): MarketStatement | undefined {
   return statement && { ...statement, createdMs: timestampOf(frame) };
 }
 
-/** Undefined for a market of another kind. */
+/** The market in a message; undefined for a market of another kind. */
 function describedMarket(frame: Fields): MarketStatement | undefined {
   const slug = slugField(frame);
   const window = windowOfSlug(slug, timestampOf(frame));
@@ -59,10 +59,10 @@ function tokenIds(frame: Fields): readonly [string, string] {
  */
 export function resolvedMarket(
   frame: Fields,
-  knownBy: (conditionId: string) => MarketStatement | undefined,
+  findMarket: (conditionId: string) => MarketStatement | undefined,
 ): MarketStatement | undefined {
   const conditionId = conditionIdField(frame, 'market');
-  const known = knownBy(conditionId);
+  const known = findMarket(conditionId);
   if (known === undefined && stated(frame, 'slug') === undefined) throw rejected(unknownMarket(conditionId));
   const market = known ?? describedMarket(frame);
   if (market === undefined) return undefined;
@@ -79,7 +79,7 @@ function winnerOf(frame: Fields, clobTokenIds: readonly string[]): Outcome {
     throw rejected(`winning_outcome ${label} and winning_asset_id ${assetId} are not the same outcome`);
   }
   const winner = byAsset ?? byLabel;
-  if (winner === undefined) throw rejected('neither winning_outcome nor winning_asset_id says up or down');
+  if (winner === undefined) throw rejected('neither winning_outcome nor winning_asset_id is up or down');
   return winner;
 }
 

@@ -4,7 +4,7 @@ import type { MarketAsOf } from '../domain/market-as-of.ts';
 /** The minimum order size of up-or-down markets, in shares. */
 export const MIN_ORDER_SIZE = '5';
 
-/** A listed market as it is known at an instant; `priceStart` is known after the window. */
+/** A listed market as it is known at an instant; `priceStart` becomes known at the end of the window. */
 export interface ListedMarket extends MarketAsOf {
   readonly listedMs: InstantMs;
 }
@@ -12,9 +12,9 @@ export interface ListedMarket extends MarketAsOf {
 /** The trading status of a market in the venue's lists. */
 export interface MarketStatus {
   readonly isAcceptingOrders: boolean;
-  /** 1 and 0 after the resolution; undefined when unknown. */
+  /** 1 and 0 after the resolution; undefined if unknown. */
   readonly prices: readonly [up: number, down: number] | undefined;
-  /** Of up, also after the resolution; undefined before the first book. */
+  /** The best prices and the spread of up, also after the resolution; undefined before the first book. */
   readonly bestBid: number | undefined;
   readonly bestAsk: number | undefined;
   readonly spread: number | undefined;

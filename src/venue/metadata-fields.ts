@@ -19,7 +19,7 @@ const MILLISECONDS_FROM = 1e11;
 /** `2026-06-08 00:00:16+00`, as a database prints it. */
 const DATABASE_TIME = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?)([+-]\d{2})(:?\d{2})?$/;
 
-/** ISO 8601, also with a space and a short offset, or Unix seconds or milliseconds; undefined when it is not stated. */
+/** ISO 8601, also with a space and a short offset, or Unix seconds or milliseconds; undefined if it is not stated. */
 export function timeField(fields: Fields, name: string): number | undefined {
   const value = stated(fields, name);
   if (value === undefined || value === '') return undefined;
@@ -45,7 +45,7 @@ function textualTime(text: string): number | undefined {
   );
 }
 
-/** A list, or a string with a list in JSON; undefined when it is not stated. */
+/** A list, or a string with a list in JSON; undefined if it is not stated. */
 export function listField(fields: Fields, name: string): readonly unknown[] | undefined {
   const value = stated(fields, name);
   if (value === undefined || value === '') return undefined;
@@ -81,7 +81,7 @@ export function tokensByLabel(labels: readonly unknown[], ids: readonly unknown[
   return tokens;
 }
 
-/** The asset ids of a field, see `tokensByLabel`; UNKNOWN_TOKENS when it is not stated. */
+/** The asset ids of a field in the order up, down; UNKNOWN_TOKENS if it is not stated. */
 export function tokensField(fields: Fields, name: string, labels: readonly unknown[]): TokenIds {
   const ids = listField(fields, name);
   return ids === undefined ? UNKNOWN_TOKENS : tokensByLabel(labels, ids, name);
@@ -95,7 +95,7 @@ export function joinedTokens(first: TokenIds, second: TokenIds): TokenIds {
   return joined;
 }
 
-/** A number of a market; undefined when it is not stated, or has too many digits: the market is still imported. */
+/** A number of a market; undefined if it is not stated, or has too many digits: then the market is imported without it. */
 export function marketFigure(fields: Fields, name: string): number | undefined {
   const value = stated(fields, name);
   if (value === undefined || value === '') return undefined;
@@ -107,7 +107,7 @@ export function marketFigure(fields: Fields, name: string): number | undefined {
   return Number.isFinite(kept) ? kept : undefined;
 }
 
-/** The coin in a field with its code or name; undefined when it is not stated. */
+/** The coin in a field with its code or name; undefined if it is not stated. */
 export function coinOf(fields: Fields, name: string): string | undefined {
   const value = stated(fields, name);
   if (value === undefined || value === '') return undefined;
@@ -127,7 +127,7 @@ export function marketWindow(
   const startMs = times.startMs ?? named?.startMs;
   const endMs = times.endMs ?? named?.endMs;
   if (startMs === undefined || endMs === undefined) throw noMarket(slug, 'its window is not stated');
-  if (startMs >= endMs) throw rejected('the window does not end after it starts');
+  if (startMs >= endMs) throw rejected('the end of the window is not after its start');
   const timeframe = timeframeOf(startMs, endMs);
   if (timeframe === undefined) throw noMarket(slug, `its window lasts ${durationText(endMs - startMs)}`);
   if (named !== undefined && (named.startMs !== startMs || named.timeframe !== timeframe)) {
@@ -151,7 +151,7 @@ function timeframeOf(startMs: number, endMs: number): Timeframe | undefined {
 }
 
 export function noMarket(slug: string, why: string): Error {
-  return rejected(`${slug} is no up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ${why}`);
+  return rejected(`${slug} is not an up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ${why}`);
 }
 
 /** `6h30m`; milliseconds only below one second. */

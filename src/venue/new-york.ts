@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 /** Hours from local time to UTC, in summer and in winter. */
 const UTC_OFFSET_HOURS = [4, 5];
 
-/** The instants of a local time, ascending: two in the hour that autumn repeats, none in the hour that spring skips. */
+/** The instants of a local time, ascending: two in the hour that repeats in autumn, none in the hour that is skipped in spring. */
 export function instantsAt(wallMs: number): number[] {
   const wallTime = newClock();
   return UTC_OFFSET_HOURS.map((hours) => wallMs + hours * HOUR_MS).filter(
@@ -20,7 +20,7 @@ export function wallTimeBetween(fromMs: number, toMs: number): number {
   return wallTime(toMs) - wallTime(fromMs);
 }
 
-/** The local time of an instant. Made for each call, of which there are few: made at start-up it would slow down every start. */
+/** Returns a function that gives the local time of an instant. Creating it at start-up would slow every start. */
 function newClock(): (instantMs: number) => number {
   const [timeZone, numeric, digits] = ['America/New_York', 'numeric', '2-digit'] as const;
   const date = { year: numeric, month: digits, day: digits } as const;

@@ -4,7 +4,7 @@ import { complement } from '../domain/mirrored-book.ts';
 /** Ticks from 0 to 1, at the venue's finest tick size. */
 const TICKS = 10_000;
 
-/** Prices in digits, and their complements; computed once for each tick. */
+/** Prices in decimal digits, and their complements. Each tick is computed once. */
 export class PriceTexts {
   readonly #texts = new Array<string | undefined>(TICKS + 1);
   readonly #complements = new Float64Array(TICKS + 1).fill(Number.NaN);

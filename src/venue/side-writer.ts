@@ -38,7 +38,7 @@ export class SideWriter {
 
   /**
    * Sets the level at `price` (in digits: `priceText`) to a size; '0' removes it. `bytes` has the side at `start`, and room for
-   * one more level. Moves the bytes after the level, up to `end`; returns by how many.
+   * one more level. Moves the bytes after the level, up to `end`, and returns the distance in bytes.
    */
   set(price: number, priceText: string, size: string, bytes: Uint8Array, start: number, end: number): number {
     const at = indexOfPrice(this.#prices, price, this.#isBids ? 1 : -1);
@@ -51,7 +51,7 @@ export class SideWriter {
       if (!exists) return 0;
       this.#prices.splice(at, 1);
       this.#lengths.splice(at, 1);
-      // With the comma after it, or before it for the last level.
+      // Removes the comma after the level too; for the last level the comma before it.
       const comma = isOnly ? 0 : 1;
       return this.#write(bytes, isLast ? position - comma : position, before + comma, '', end);
     }
@@ -66,7 +66,7 @@ export class SideWriter {
     return this.#write(bytes, position, 0, isOnly ? text : isLast ? `,${text}` : `${text},`, end);
   }
 
-  /** Replaces `removed` bytes with `text`. */
+  /** Replaces `removed` bytes with `text`; returns the distance by which the bytes after them moved. */
   #write(bytes: Uint8Array, position: number, removed: number, text: string, end: number): number {
     const moved = text.length - removed;
     if (moved !== 0) bytes.copyWithin(position + text.length, position + removed, end);

@@ -39,13 +39,13 @@ const MONTHS = 'january february march april may june july august september octo
 
 /** `btc-updown-5m-1776323400`: the start in Unix seconds. */
 const UPDOWN = /^([a-z0-9]+)-updown-([0-9]+[mh])-([0-9]{1,11})$/;
-/** `bitcoin-up-or-down-march-12-2026-8am-et`: the hour from then on, New York time. */
+/** `bitcoin-up-or-down-march-12-2026-8am-et`: the hour that starts at this time in New York. */
 const HOURLY = /^([a-z0-9]+)-up-or-down-([a-z]+)-([0-9]{1,2})(?:-([0-9]{4}))?-([0-9]{1,2})(am|pm)-et$/;
 /** `bitcoin-up-or-down-on-march-12-2026`: from noon of the day before to noon of that day, New York time. */
 const DAILY = /^([a-z0-9]+)-up-or-down-on-([a-z]+)-([0-9]{1,2})(?:-([0-9]{4}))?$/;
 const SLUG = /^[A-Za-z0-9._-]{1,200}$/;
 
-/** A slug can be part of a path, so it must not look like a conditionId. */
+/** A slug. It must not look like a conditionId, because paths accept both. */
 export function slugField(fields: Fields, name = 'slug'): string {
   const slug = textField(fields, name);
   if (!SLUG.test(slug) || /^0x[0-9a-f]+$/i.test(slug)) {
@@ -61,7 +61,7 @@ export function knownCoin(word: string): string | undefined {
 }
 
 /**
- * The coin and window in a slug; undefined when they are not in it. Hourly and daily slugs may leave out the year: then the
+ * The coin and window in a slug; undefined if they are not in it. Hourly and daily slugs may leave out the year: then the
  * window nearest to `nearMs` counts, and without `nearMs` the result is undefined. When the clocks go back, two hours have the
  * same slug: the second counts when `nearMs` is in it or after it, else the first.
  */
@@ -75,7 +75,7 @@ function windowOfUpDown(name: string): SlugWindow | undefined {
   const timeframe = parseTimeframe(length);
   if (timeframe === undefined) return undefined;
   const startMs = Number(startSec) * 1000;
-  // CODES may lack a new coin of the venue, but a slug of this form has the code itself.
+  // CODES may lack a new coin of the venue, but slugs of this format have the code of the coin.
   const symbol = knownCoin(word) ?? (isCoin(word) ? word : undefined);
   return symbol === undefined ? undefined : within(symbol, timeframe, startMs, startMs + WINDOW_MS[timeframe]);
 }
@@ -107,7 +107,7 @@ function within(symbol: string, timeframe: Timeframe, startMs: number, endMs: nu
   return isInstant(startMs) && isInstant(endMs) ? { symbol, timeframe, startMs, endMs } : undefined;
 }
 
-/** Midnight of a date as a local time; undefined when there is no such date, or its year is unknown. */
+/** Midnight of a date as a local time; undefined if there is no such date, or its year is unknown. */
 function dateNear(month: string, day: number, yearText: string | undefined, nearMs: number | undefined) {
   if (yearText === undefined && nearMs === undefined) return undefined;
   const near = nearMs ?? 0;

@@ -16,7 +16,7 @@ import { SnapshotTally } from '../store/snapshot-tally.ts';
 import type { OutcomeObservations, ProblemKind, ProblemPlace } from './report.ts';
 import { type Audit, OUTCOME_PRICES, QUOTES, RecordWalk, soundSegments } from './series.ts';
 
-/** A book that repeats for this long is frozen. */
+/** A book that repeats for at least this time is frozen. */
 const FROZEN_MIN_MS = 60_000;
 
 export interface BookWalkOptions {
@@ -24,7 +24,7 @@ export interface BookWalkOptions {
   readonly outcome: Outcome;
   /** All series of `market`. */
   readonly series: readonly AuditedSeries[];
-  /** Names the market in problems. */
+  /** The market, for problems. */
   readonly place: ProblemPlace;
   readonly nowMs: InstantMs;
   /** Whether to compute fingerprints, which are needed to compare the books with the other outcome's. */
@@ -85,7 +85,7 @@ export class BookWalk {
   #unsoundSegment = -1;
   /** True once a segment is unreadable: derived records and frozen books cannot be checked after it. */
   broken = false;
-  #derivationLeft = true;
+  #derivedMatch = true;
   #quote: Quote | undefined;
   #mid: number | undefined;
   #unchangedSinceMs: InstantMs | undefined;
@@ -123,7 +123,7 @@ export class BookWalk {
     instant.sum.low = 0;
     do {
       this.#takeBook();
-      this.#moveOn();
+      this.#goToNextBook();
     } while (this.#reader?.head.timestamps[this.#reader.index] === instant.timestampMs);
     return instant;
   }
@@ -173,7 +173,7 @@ export class BookWalk {
     instant.sum.low = (instant.sum.low + instant.last.low) >>> 0;
   }
 
-  #moveOn(): void {
+  #goToNextBook(): void {
     const reader = this.#reader!;
     if (!this.#advance(reader)) {
       this.#enterNextSegment(reader);
@@ -206,7 +206,7 @@ export class BookWalk {
     return this.#readable(reader.head.timestamps[reader.index + 1], () => reader.advance()) === true;
   }
 
-  /** The result of `read` on a payload that matches its digest. If it cannot be decoded: a problem, and undefined. */
+  /** Runs `read` on a payload that matches its digest. If it cannot be decoded, reports a problem and returns undefined. */
   #readable<T>(atMs: InstantMs | undefined, read: () => T): T | undefined {
     try {
       return read();
@@ -235,7 +235,7 @@ export class BookWalk {
     this.#audit.problems.add(kind, what, { ...this.#place, segmentId, fromMs: atMs, toMs: atMs });
   }
 
-  /** The reader's book differs from the one before. */
+  /** Call it when the reader's book differs from the previous one. */
   #startUnchanged(reader: BookReader): void {
     this.#closeFrozen();
     this.#unchangedSinceMs = reader.head.timestamps[reader.index]!;
@@ -268,7 +268,7 @@ export class BookWalk {
   }
 
   #checksDerived(): boolean {
-    return this.#derivationLeft && !this.broken && !this.#quotes.broken && !this.#mids.broken;
+    return this.#derivedMatch && !this.broken && !this.#quotes.broken && !this.#mids.broken;
   }
 
   #checkDerived(reader: BookReader, position: Position): void {
@@ -296,8 +296,8 @@ export class BookWalk {
 
   /** Reports only the first wrong record: the ones after it are wrong too. */
   #reportDerived(series: 'derived-quote' | 'derived-mid', wanted: Position, held: Position | undefined): void {
-    this.#derivationLeft = false;
-    const what = `the ${series} records do not follow from the snapshots, from this time on`;
+    this.#derivedMatch = false;
+    const what = `from this time on, the ${series} records do not follow from the snapshots`;
     const atMs = Math.min(wanted.timestampMs, held?.timestampMs ?? Infinity);
     this.#audit.problems.add('derivation', what, { ...this.#place, fromMs: atMs, toMs: atMs });
   }

@@ -14,14 +14,14 @@ export interface IdLimits {
   readonly ranges: number;
 }
 
-/** 32 MiB of bits. Only archives of recordings with their own ids have many ranges. */
+/** 32 MiB of bits and 24 MiB of ranges. Only archives of recordings with their own ids have many ranges. */
 const LIMITS: IdLimits = { marks: 2 ** 28, ranges: 2 ** 20 };
 
 /**
  * Finds ids that two records have, and ids that the archive never gave, in bounded memory: a window of the given ids has one bit
  * per id. An archive of up to 268 million records needs one window; a larger one is read once per window.
  */
-export class IdLedger {
+export class IdCheck {
   readonly #source: IdSource;
   readonly #limits: IdLimits;
   readonly #firsts: number[] = [];

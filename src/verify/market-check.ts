@@ -11,8 +11,8 @@ const CLOSED_WITHIN_MS = 86_400_000;
 const CONDITION_ID = /^0x[0-9a-f]{1,64}$/;
 const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;
 
-/** Whether a field of each kind may have a value. Optional fields may be undefined. */
-const HOLDS: Readonly<Record<MarketField['kind'], (value: unknown) => boolean>> = {
+/** Whether a value is possible in a field of each kind. Optional fields may be undefined. */
+const IS_POSSIBLE: Readonly<Record<MarketField['kind'], (value: unknown) => boolean>> = {
   conditionId: (value) => isText(value) && CONDITION_ID.test(value),
   id: isNumeric,
   slug: (value) => isText(value) && value !== '',
@@ -29,7 +29,7 @@ const HOLDS: Readonly<Record<MarketField['kind'], (value: unknown) => boolean>> 
 /** The names of the fields of a stored market whose values are impossible: no import would have accepted them. */
 export function impossibleFields(market: Market): string[] {
   const isPossible = ({ held, kind }: MarketField) =>
-    HOLDS[kind](market[held]) && (held !== 'endMs' || market.endMs > market.startMs);
+    IS_POSSIBLE[kind](market[held]) && (held !== 'endMs' || market.endMs > market.startMs);
   return MARKET_FIELDS.filter((field) => !isPossible(field)).map(({ name }) => name);
 }
 
@@ -38,7 +38,7 @@ export function isPossibleGap({ fromMs, toMs }: Gap): boolean {
   return isInstant(fromMs) && isInstant(toMs) && fromMs <= toMs;
 }
 
-/** Whether a market's window ended more than a day ago and no recording states that it closed or which outcome won. */
+/** Whether a market's window ended more than a day ago, and no recording states that it closed or has a winner. */
 export function isNeverClosed({ closed, winner, endMs }: Market, nowMs: InstantMs): boolean {
   return !closed && winner === undefined && nowMs - endMs > CLOSED_WITHIN_MS;
 }

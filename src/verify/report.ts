@@ -7,11 +7,11 @@ import type { AuditedSeries } from '../store/segment-audit.ts';
 export type ProblemKind =
   /** A damaged page or index, a violated constraint, or the key secret. */
   | 'database'
-  /** A row refers to a row that does not exist. */
+  /** A row that refers to a missing row. */
   | 'reference'
-  /** A field of a market or a gap has an impossible value. */
+  /** An impossible value in a field of a market or a gap. */
   | 'field'
-  /** A segment does not match its digest, or overlaps its neighbours. */
+  /** A segment that does not match its digest, or overlaps the segment before or after it. */
   | 'segment'
   /** A record with an impossible value, in a segment that matches its digest. */
   | 'value'
@@ -21,7 +21,7 @@ export type ProblemKind =
   | 'derivation'
   /** A mirrored snapshot that is not the mirror of the recorded one. */
   | 'mirror'
-  /** Prices contradict a market's winner: the recording is wrong, the archive is not damaged. */
+  /** Prices that contradict a market's winner: the recording is wrong, the archive is not damaged. */
   | 'winner';
 
 /** The place of a problem. Fields that do not apply or are unknown are undefined. */
@@ -75,7 +75,7 @@ export interface MarketObservations {
   readonly mirrorMissing: number;
   /** The window ended more than a day ago, and no recording states that the market closed. */
   readonly neverClosed: boolean;
-  /** One sentence if prices of the coin that are too old to be certain contradict the winner. */
+  /** One sentence if the coin's prices contradict the winner, but are too old to be certain. */
   readonly winnerDoubt: string | undefined;
 }
 

@@ -5,13 +5,13 @@ import { type QuoteRecord, quoteCodec } from '../segment/quote-segment.ts';
 import type { SegmentCodec } from '../segment/segment-header.ts';
 import { saysDamaged } from '../store/database.ts';
 import type { AuditedSeries, SegmentAudit, SoundSegment } from '../store/segment-audit.ts';
-import type { IdLedger } from './ids.ts';
+import type { IdCheck } from './ids.ts';
 import type { ProblemKind, ProblemList, ProblemPlace, VerificationTotals } from './report.ts';
 
 /** The state of a verification: its sources and its findings so far. */
 export interface Audit {
   readonly source: SegmentAudit;
-  readonly ids: IdLedger;
+  readonly ids: IdCheck;
   readonly problems: ProblemList;
   readonly totals: { -readonly [T in keyof VerificationTotals]: number };
 }
@@ -47,7 +47,7 @@ export function* soundSegments(
   }
 }
 
-/** Derived records have the ids of their snapshots. */
+/** Whether the records of a series have their own ids: derived records have the ids of their snapshots. */
 export function hasOwnIds({ kind }: AuditedSeries): boolean {
   return !kind.startsWith('derived-');
 }
@@ -61,7 +61,7 @@ export function checkIds({ ids, problems }: Audit, { segmentId, head }: SoundSeg
     if (verdict === 'fine' || named) continue;
     named = true;
     const atMs = head.timestamps[index]!;
-    const fault = verdict === 'repeated' ? 'belongs to an earlier record too' : 'was never given to a record';
+    const fault = verdict === 'repeated' ? 'is also the id of an earlier record' : 'was never given to a record';
     problems.add('id', `record id ${id} ${fault}`, { ...place, segmentId, fromMs: atMs, toMs: atMs });
   }
 }
@@ -74,7 +74,7 @@ export class RecordWalk<R extends Position> {
   readonly #segments: Iterator<SoundSegment | undefined>;
   #records: readonly R[] = [];
   #index = 0;
-  /** Whether a segment of the series could not be read: a missing record is then no problem of its own. */
+  /** Whether a segment of the series could not be read: then a missing record is not reported again. */
   broken = false;
 
   /** Without a series there are no records. */

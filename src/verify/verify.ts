@@ -18,7 +18,7 @@ import { Markets, type StoredMarket } from '../store/markets.ts';
 import { type AuditedSeries, SegmentAudit } from '../store/segment-audit.ts';
 import { Segments } from '../store/segments.ts';
 import { BookWalk, sameFingerprint } from './books.ts';
-import { IdLedger } from './ids.ts';
+import { IdCheck } from './ids.ts';
 import { impossibleFields, isNeverClosed, isPossibleGap } from './market-check.ts';
 import {
   type MarketObservations,
@@ -41,7 +41,7 @@ export interface VerifyOptions {
 
 type MirrorCounts = Pick<MarketObservations, 'sharedInstants' | 'unmirroredInstants' | 'mirrorMissing'>;
 
-/** The total that counts each verdict. */
+/** The name of the total that counts each verdict. */
 const VERDICT_TOTALS = {
   agree: 'winnersConfirmed',
   contradict: 'winnersContradicted',
@@ -66,8 +66,8 @@ const NO_TOTALS: VerificationTotals = {
  * Reads a whole archive, market by market, each in one view, and reports problems and observations. Changes nothing. Memory: one
  * segment per series of the current market, one bit per record id, and the listed problems.
  *
- * Throws 'not-found' for a name that no market has, and errors of access to the archive. Damage is a problem, not an error, even if
- * the file cannot be opened.
+ * Throws 'not-found' for a name that no market has, and other errors if the archive cannot be accessed. Damage is reported as a
+ * problem, even if it prevents opening the file.
  */
 export async function verifyFile(path: string, options: VerifyOptions): Promise<Verification> {
   let database: Database | undefined;
@@ -101,7 +101,7 @@ class Verifier {
     this.#segments = new Segments(database);
     const source = new SegmentAudit(database);
     const totals = { ...NO_TOTALS };
-    this.#audit = { source, ids: new IdLedger(source), problems: new ProblemList(), totals };
+    this.#audit = { source, ids: new IdCheck(source), problems: new ProblemList(), totals };
   }
 
   async run(): Promise<Verification> {
@@ -301,7 +301,7 @@ class Verifier {
     }
   }
 
-  /** The result of `work`, which reads the database. If a page is damaged: a problem, and undefined. */
+  /** Runs `work`, which reads the database. If a page is damaged, reports a problem and returns undefined. */
   #guarded<T>(place: ProblemPlace, work: () => T): T | undefined {
     try {
       return work();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { IdRange } from '../../src/store/ids.ts';
-import { IdLedger, type IdSource } from '../../src/verify/ids.ts';
+import { IdCheck, type IdSource } from '../../src/verify/ids.ts';
 
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
@@ -26,13 +26,13 @@ function sourceOf(given: ReadonlySet<number>): IdSource {
 
 /** The verdicts on all ids in `used`, marked once per window, and the number of windows. */
 function verdicts(source: IdSource, used: readonly number[], marks: number, ranges: number) {
-  const ledger = new IdLedger(source, { marks, ranges });
+  const check = new IdCheck(source, { marks, ranges });
   const faults: string[] = [];
   let windows = 0;
-  while (ledger.nextWindow()) {
+  while (check.nextWindow()) {
     windows += 1;
     for (const [index, id] of used.entries()) {
-      const verdict = ledger.mark(id);
+      const verdict = check.mark(id);
       if (verdict !== 'fine') faults.push(`${index}: ${verdict}`);
     }
   }
@@ -82,10 +82,10 @@ describe('ids', () => {
   test('that are given while the archive is read are no fault', () => {
     const given = new Set([1, 2, 3]);
     const source = sourceOf(given);
-    const ledger = new IdLedger(source);
-    ledger.nextWindow();
+    const check = new IdCheck(source);
+    check.nextWindow();
     given.add(4);
-    expect([1, 2, 3, 4, 5].map((id) => ledger.mark(id))).toEqual(['fine', 'fine', 'fine', 'fine', 'not-given']);
+    expect([1, 2, 3, 4, 5].map((id) => check.mark(id))).toEqual(['fine', 'fine', 'fine', 'fine', 'not-given']);
   });
 
   test('of an empty archive need one window, and every id is a fault', () => {

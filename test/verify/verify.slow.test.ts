@@ -350,7 +350,7 @@ describe('records that do not fit together', () => {
         series: 'trade',
         segmentId: trade.segment_id,
         fromMs: START_MS + 5000,
-        what: `record id ${other} belongs to an earlier record too`,
+        what: `record id ${other} is also the id of an earlier record`,
       }),
     ]);
   });

@@ -24,7 +24,7 @@ const LEVEL_TO = FLAT_COLUMNS.findIndex(({ name }) => name === 'size') + 1;
 
 /**
  * Writes CSV (RFC 4180, lines end with a line feed): a header, then the rows of the flat schema. Instants are ISO 8601 UTC, flags
- * are true or false, a null is empty. A decimal always has a point, so that readers that guess column types guess right.
+ * are true or false, a null is empty. A decimal always has a point, so that readers that guess column types find a decimal.
  */
 export class CsvWriter extends FlatWriter {
   readonly out: ByteBuffer;

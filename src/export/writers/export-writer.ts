@@ -10,7 +10,7 @@ import type { SegmentSlice } from '../../segment/segment-header.ts';
 import type { RecordingLabels } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 
-/** Bytes that a step collects before they are sent: large enough that a step's own cost is small, small enough for memory. */
+/** Number of bytes in a step, after which they are sent: large enough that steps cost little, small enough for memory. */
 export const STEP_BYTES = 1024 * 1024;
 
 /** The fields that all records of a series share, in the names and order of bookreel's own format. */
@@ -48,7 +48,7 @@ export interface ExportWriter {
   continueWriting?(): boolean;
 }
 
-/** A writer of snapshots. `write` gets a reader that is at the book to write; no object is created per level. */
+/** A writer of snapshots. `write` gets a reader positioned at the book to write; no object is created per level. */
 export function bookSeries(write: (reader: BookReader) => void): SeriesWriter {
   const reader = new BookReader();
   return {

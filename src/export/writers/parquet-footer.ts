@@ -16,7 +16,7 @@ const NO_GROUP: RowGroup = { columns: [], total_byte_size: 0n, num_rows: 0n };
 /**
  * The end of a Parquet file: its FileMetaData (apache/parquet-format, in Thrift's compact protocol), which lists every column of
  * every row group. Each group is encoded when it is written, 3 kB of memory per group, so that ending a long file takes no
- * longer than ending a short one. The bytes are cut from the library's own output.
+ * longer than ending a short one. The library writes the bytes of each group, and they are cut out of its metadata.
  */
 export class ParquetFooter {
   readonly #schema: SchemaElement[];

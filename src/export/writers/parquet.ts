@@ -113,7 +113,7 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#lastMs = Math.max(this.#lastMs, timestamp);
   }
 
-  /** Completes the current row. `continueWriting` follows the last row of a group. */
+  /** Completes the current row. `continueWriting` encodes a group once it has its last row. */
   #put(cells: readonly PlacedCell[]): void {
     for (const { column, value } of cells) this.#set(column, value);
     this.#rows += 1;
@@ -125,7 +125,7 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#used.add(column);
   }
 
-  /** Encodes COLUMNS_AT_ONCE columns of the group, starting at `from`. For the library they are a group of their own. */
+  /** Encodes COLUMNS_AT_ONCE columns of the group, starting at `from`. The library treats them as a group. */
   #encode(from: number): void {
     const to = Math.min(from + COLUMNS_AT_ONCE, FLAT_COLUMNS.length);
     const columnData = FLAT_COLUMNS.slice(from, to).map(({ name }, index) => {

@@ -17,7 +17,7 @@ export class SegmentsWriter implements ExportWriter {
   readonly stepBytes = STEP_BYTES;
   readonly #counts = { market: 0, gap: 0, snapshot: 0, quote: 0, price: 0, coinPrice: 0 };
   readonly #numbers = new VarintWriter();
-  /** The digest of the frame before. */
+  /** The digest of the previous frame. */
   #digest: Uint8Array | undefined;
   /** Number of series since the market that was written last. */
   #series = 0;

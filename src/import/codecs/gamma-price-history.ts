@@ -11,7 +11,7 @@ export function priceHistories(): Codec {
   return {
     format: 'price history',
     input: "The venue's answers to `/prices-history`",
-    becomes: 'Recognised and rejected: they do not say which market and outcome they are about.',
+    becomes: 'Recognised and rejected: they do not name their market and outcome.',
     recognises: ({ values }) => values.some(isHistory),
     read: async (file, sink) => {
       for await (const line of jsonValuesOf(file)) {

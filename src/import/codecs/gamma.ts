@@ -17,7 +17,7 @@ export function gammaMarkets(): Codec {
     format: 'Gamma markets',
     input: "The venue's market objects (Gamma): bare, in events, in lists, wrapped in `raw`, pretty-printed",
     becomes:
-      "Markets with winner, prices, volume, liquidity and times; the timeframe is the length of the window. A window that ended a day before the object's `updatedAt` and never closed is stale: not active, not closed.",
+      "Markets with winner, prices, volume, liquidity and times; the timeframe is the length of the window. A market that is not closed a day after its window, by the object's `updatedAt`, is stale: neither active nor closed.",
     statesMarkets: true,
     recognises: ({ values }) => values.some(isGamma),
     read: async (file, sink) => {

@@ -74,7 +74,7 @@ function takeLine(line: Line, sink: RecordSink): void {
   }
 }
 
-/** The markets in a value: itself, its members, or the elements of its arrays. */
+/** The markets in a value: the value itself, its members, or the elements of its arrays. */
 function rowsIn(value: unknown): Fields[] {
   if (isRow(value)) return [value];
   if (!isFields(value) || 'type' in value || isGamma(value)) return [];

@@ -41,7 +41,7 @@ const TICKER_SOURCES = [
 export function oneSecondSnapshots(): Codec {
   return {
     format: 'one-second snapshots',
-    input: 'Snapshots of every second: the best five levels of a side, with ticker and resolution',
+    input: 'One snapshot a second: the best five levels of each side, with ticker and resolution',
     becomes: 'Snapshots, coin prices, winners.',
     recognises: ({ lines }) => lines.some(isLine),
     read: async (file, sink) => {

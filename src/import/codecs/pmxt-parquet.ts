@@ -44,7 +44,7 @@ export function pmxtParquet({ every }: { readonly every: SnapshotPace }): Codec 
   return {
     format: 'PMXT Parquet',
     input: 'Hourly Parquet of PMXT (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`)',
-    becomes: 'As venue frames. Rows of markets that no market record describes are skipped and counted.',
+    becomes: 'The same records as venue frames. Rows of markets without a market record are skipped and counted.',
     recognises: ({ columns }) => columns !== undefined && RECOGNISED_BY.every((name) => columns.has(name)),
     read: ({ path }, sink) => readRows(path, rebuild, sink),
     finish: (sink) => rebuild.finish(sink),
@@ -180,7 +180,7 @@ function exactDecimal(value: unknown, scale: number | undefined, name: string): 
   return unscaled / powerOfTen(scale);
 }
 
-/** `[["0.48","30"], …]` as the venue's levels. */
+/** Turns `[["0.48","30"], …]` into the venue's levels. */
 function levelsOf(value: unknown, name: string): unknown {
   const levels = typeof value === 'string' ? parsed(value, name) : value;
   if (!Array.isArray(levels)) throw rejected(`${name} is missing or not an array`);

@@ -21,7 +21,7 @@ const SERIES_MAX = 10_000;
 export function bookreelSegments(): Codec {
   return {
     format: 'bookreel segments',
-    input: '[Segments](segments.md): what an archive stores, as it stores it',
+    input: '[Segments](segments.md): the segments of an archive, unchanged',
     becomes: 'Every type of record, with the ids that they had.',
     recognises: ({ name, head }) => looksLikeSegments(head) || /\.segments$/i.test(name),
     read: async (file, sink) => {
@@ -141,7 +141,7 @@ class SegmentsReader {
     this.#sink.take(String(labels.type), this.#records, () => [finish(parseRecord(record))]);
   }
 
-  /** The result of `work`. Its DomainErrors become 'unreadable' with the number of the frame. */
+  /** Runs `work`; its DomainErrors become 'unreadable' with the number of the frame. */
   #readable<T>(frame: SegmentFrame, work: () => T): T {
     try {
       return work();
@@ -160,7 +160,7 @@ function parsedBody(body: Uint8Array): unknown {
   return parseJsonExactly(decodedText(EXACT_UTF8, body, 'it is not UTF-8'));
 }
 
-/** Checks a book like that of any other format: anybody can compute the digests of a recording. */
+/** Checks a book as for any other format: correct digests prove nothing, because anybody can compute them. */
 function checked(book: OrderBook): OrderBook {
   refuseBad(book.bidPrices, book.bidSizes, 'bids', -1);
   refuseBad(book.askPrices, book.askSizes, 'asks', 1);

@@ -10,7 +10,7 @@ const TIME = 'feed_ts_ms';
 const VALUES = ['value', 'full_accuracy_value'];
 
 const PUBLISHERS: readonly string[] = [CHAINLINK, BINANCE, COINBASE, PYTH];
-/** Words of a file name that name neither coin nor publisher: `prices`, part numbers, dates. */
+/** Words of a file name that are neither a coin nor a publisher: `prices`, part numbers, dates. */
 const FILLER = /^(?:prices?|spot|usdt?|part|\d+)$/;
 const TWAP = /^twap-?(\d{1,5})s?$/;
 
@@ -21,7 +21,7 @@ const TWAP = /^twap-?(\d{1,5})s?$/;
 export function spotCsv(): Codec {
   return {
     format: 'spot price CSV',
-    input: 'CSV of reference prices (`btcusd-chainlink-….csv.gz`: the name says the coin and the source)',
+    input: 'CSV of reference prices (`btcusd-chainlink-….csv.gz`: the name states the coin and the source)',
     becomes: 'Coin prices.',
     recognises: (sample) => VALUES.some((value) => hasColumns(sample, [TIME, value])),
     read: async (file, sink) => {

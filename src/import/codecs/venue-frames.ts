@@ -79,7 +79,7 @@ function isSpotFrame(frame: Fields): boolean {
   return spotOf(frame) !== undefined;
 }
 
-/** Undefined if the frame comes from none of the feeds; the error if it does and is invalid. */
+/** The prices of a frame of a feed, or its error if it is invalid; undefined if the frame comes from none of the feeds. */
 function spotOf(frame: Fields): SpotFrame | DomainError | undefined {
   return attempt(() => spotFrame(frame));
 }

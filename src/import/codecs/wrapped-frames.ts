@@ -43,7 +43,7 @@ export function partsOfLine(text: string, isFrame: (frame: Fields) => boolean, d
   }
 }
 
-/** The same for a parsed line. */
+/** The frames of a parsed line; see `partsOfLine`. */
 export function partsOfValue(value: unknown, isFrame: (frame: Fields) => boolean, depth = 0): LinePart[] {
   if (depth > DEPTH_MAX) return [{ malformed: `the frame is wrapped more than ${DEPTH_MAX} times` }];
   if (typeof value === 'string') return partsOfLine(value, isFrame, depth + 1);

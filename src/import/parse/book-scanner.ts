@@ -52,7 +52,7 @@ const SCANNED_BYTES_MAX = 64 * 1024;
 const FIELDS_MAX = 32;
 /** Number of markets whose last lines are kept. The first line of any other market is read in full. */
 const MARKETS_MAX = 64;
-/** `2026-04-16T07:10:`, which consecutive instants mostly share; `04.123Z` follows. */
+/** Characters of `2026-04-16T07:10:`, which is mostly the same in consecutive instants, and of the `04.123Z` that follows. */
 const MINUTE_CHARS = 17;
 const SECONDS_CHARS = 7;
 

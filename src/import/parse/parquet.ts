@@ -11,10 +11,10 @@ import {
 import { DomainError } from '../../domain/errors.ts';
 import type { Fields } from '../../record/fields.ts';
 
-/** Maximum number of rows of a group: memory is allocated for as many rows as the file claims to have. */
+/** Maximum number of rows in a group: the reader allocates memory for the number of rows that the file states. */
 const GROUP_ROWS_MAX = 4_194_304n;
 
-/** Besides snappy, which the reader has. Both stop at the size that the page states. */
+/** Compressions that the reader does not have itself. Both stop at the size that the page states. */
 const COMPRESSORS: Compressors = {
   GZIP: (bytes, outputLength) => gunzipSync(bytes, { maxOutputLength: outputLength }),
   ZSTD: (bytes, outputLength) => zstdDecompressSync(bytes, { maxOutputLength: outputLength }),
@@ -78,7 +78,7 @@ export function piecesOf({ start, end }: RowRange, rowsMax: number): RowRange[] 
   return pieces;
 }
 
-/** The result of `read`; its errors as DomainError 'unreadable'. */
+/** Runs `read`; its errors become DomainError 'unreadable'. */
 async function readable<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

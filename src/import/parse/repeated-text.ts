@@ -5,7 +5,7 @@ const REPEATED_BYTES_MAX = 128;
 
 const decoder = new TextDecoder();
 
-/** Reads texts that are mostly equal to the one before: an equal text is neither decoded nor parsed. */
+/** Reads texts that are mostly equal to the previous one: an equal text is neither decoded nor parsed again. */
 export class RepeatedText<T> {
   readonly #parse: (text: string) => T;
   readonly #bytes = new Uint8Array(REPEATED_BYTES_MAX);

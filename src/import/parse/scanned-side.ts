@@ -47,7 +47,7 @@ export class ScannedSide {
     return true;
   }
 
-  /** Reads levels while their prices equal those of `before`, which is true of nine sides in ten: then no price is copied. */
+  /** Reads levels as long as their prices equal those of `before`. Nine sides in ten have equal prices: then no price is copied. */
   #takeLevels(cursor: LineCursor, before: ScannedSide, text: DataView, away: -1 | 1): boolean {
     const prices = before.#linePrices;
     const endsBefore = before.#ends;

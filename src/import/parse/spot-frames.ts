@@ -13,7 +13,7 @@ import {
   usdPrice,
 } from './spot-price.ts';
 
-/** The coin prices of one frame of a feed: of the venue (Chainlink and Binance), Binance, Coinbase or Pyth. */
+/** The coin prices of one frame. The feeds are the venue's (Chainlink and Binance), Binance's, Coinbase's and Pyth's. */
 export interface SpotFrame {
   /** Its name in reports. */
   readonly kind: string;

@@ -1,18 +1,18 @@
 import type { Change } from '../../venue/book-message-parser.ts';
 
-/** Changes kept per asset: 6 kB of memory, several seconds of a busy market. */
-const REMEMBERED_MAX = 256;
+/** Number of changes kept per asset: 6 kB of memory, several seconds of a busy market. */
+const CHANGES_MAX = 256;
 
 /** The latest changes of a book, to recognise their repeats in overlapping recordings. */
 export class AppliedChanges {
-  readonly #timestamps = new Float64Array(REMEMBERED_MAX);
+  readonly #timestamps = new Float64Array(CHANGES_MAX);
   /** Negative for asks. `Object.is` tells 0 and -0 apart. */
-  readonly #prices = new Float64Array(REMEMBERED_MAX);
-  readonly #sizes = new Float64Array(REMEMBERED_MAX);
+  readonly #prices = new Float64Array(CHANGES_MAX);
+  readonly #sizes = new Float64Array(CHANGES_MAX);
   #count = 0;
 
   add(timestampMs: number, { isBid, price, size }: Change): void {
-    const at = this.#count % REMEMBERED_MAX;
+    const at = this.#count % CHANGES_MAX;
     this.#timestamps[at] = timestampMs;
     this.#prices[at] = isBid ? price : -price;
     this.#sizes[at] = size;
@@ -21,7 +21,7 @@ export class AppliedChanges {
 
   has(timestampMs: number, { isBid, price, size }: Change): boolean {
     const signed = isBid ? price : -price;
-    for (let at = Math.min(this.#count, REMEMBERED_MAX) - 1; at >= 0; at -= 1) {
+    for (let at = Math.min(this.#count, CHANGES_MAX) - 1; at >= 0; at -= 1) {
       if (this.#timestamps[at] === timestampMs && Object.is(this.#prices[at], signed) && this.#sizes[at] === size) {
         return true;
       }

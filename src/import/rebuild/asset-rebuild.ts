@@ -35,7 +35,7 @@ const HASH_EVERY_MS = 100;
  * again. Fewer may be chance: messages of one millisecond have no known order, and a trade may be missing.
  */
 const DRIFT_HASHES = 16;
-const BEFORE_FIRST_BOOK = 'a change before the first book of this asset';
+const BEFORE_FIRST_BOOK = 'the change is before the first book of this asset';
 
 /** The series that an asset's book is stored in. */
 export interface AssetTarget {
@@ -44,7 +44,7 @@ export interface AssetTarget {
   readonly assetId: string;
 }
 
-/** A message, or part of one, about one asset. A book ends two parts of its item, the others one. */
+/** A message, or part of one, about one asset. A book ends two parts of its item, any other message one. */
 export type AssetEvent = Timed & { readonly item: SourceItem } & (
     | { readonly kind: 'change'; readonly change: Change }
     | { readonly kind: 'book'; readonly message: BookMessage }
@@ -164,7 +164,7 @@ export class AssetRebuild {
     return isLast ? timestampMs < this.#appliedMs : timestampMs <= this.#appliedMs;
   }
 
-  /** Whether the late messages are a recording of their own: a book and changes after it. */
+  /** Whether the late messages are a separate recording: a book and changes after it. */
   #lateIsRecording(): boolean {
     const firstBook = this.#late.findIndex((event) => event.kind === 'book');
     return firstBook >= 0 && this.#late.slice(firstBook).some((event) => event.kind === 'change');
@@ -319,7 +319,7 @@ export class AssetRebuild {
     sink.finish(item);
   }
 
-  /** The rebuilt book equals the venue's at this time. */
+  /** Call it when the rebuilt book equals the venue's at this time. */
   #confirm(timestampMs: number, sink: RecordSink): void {
     this.#addGap(this.#gaps.confirm(timestampMs), sink);
     this.#startAgain();
@@ -442,9 +442,9 @@ export class AssetRebuild {
   }
 
   /**
-   * Judges a recorded book by its hash. `rebuilt`: the book that the changes lead to, if it differs: if the hash matches it, the
-   * recorded book is damaged and the rebuilt one is right. Otherwise a mismatch proves damage only if the message states everything
-   * that the hash depends on, and other hashes of such messages matched.
+   * Judges a recorded book by its hash. `rebuilt`: the book rebuilt from the changes, if it differs. If the hash matches that book,
+   * the recorded one is damaged and the rebuilt one is right. If it matches neither, it proves damage only if the message states
+   * everything that the hash depends on, and other hashes of such messages matched.
    */
   #judge({ claim, book }: BookMessage, rebuilt: OrderBook | undefined): 'kept' | 'damaged' | 'rebuilt is right' {
     if (claim === undefined) return 'kept';

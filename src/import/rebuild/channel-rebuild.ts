@@ -73,7 +73,7 @@ export class ChannelRebuild {
     return true;
   }
 
-  /** `read` returns undefined for other than up-or-down markets, which the venue announces on every channel. */
+  /** `read` returns undefined for markets that are not up-or-down markets: the venue announces all markets on every channel. */
   #takeMarket(kind: string, line: number, sink: RecordSink, read: () => MarketStatement | undefined): void {
     const statement = attempt(read);
     if (statement === undefined) {

@@ -2,7 +2,7 @@ import type { Gap } from '../../domain/gap.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { SourceItem } from '../record-sink.ts';
 
-/** A time range in which the rebuilt book was not the venue's, and the item of the message that revealed it, if it has one. */
+/** A time range in which the rebuilt book differed from the venue's, and the item of the message that revealed it, if any. */
 export interface FoundGap {
   readonly gap: Gap;
   readonly item: SourceItem | undefined;
@@ -29,7 +29,7 @@ export class GapTracker {
     this.#outcome = outcome;
   }
 
-  /** A recorded book or a hash confirms the rebuilt book at this time. Returns the gap that this ends. */
+  /** Call it when a recorded book or a hash confirms the rebuilt book. Returns the gap that this ends, if any. */
   confirm(timestampMs: number): FoundGap | undefined {
     this.#confirmedMs = timestampMs;
     const gap = this.#gap;
@@ -39,8 +39,8 @@ export class GapTracker {
   }
 
   /**
-   * A recorded book differs from the rebuilt one in `levels` prices and replaces it. `hasChanges`: whether a change was recorded
-   * since the last confirmation. False if the gap does not need the item's part.
+   * Call it when a recorded book differs from the rebuilt one in `levels` prices and replaces it. `hasChanges`: whether a change
+   * was recorded since the last confirmation. Returns whether the gap keeps the item's part: if not, the caller ends that part.
    */
   disagree(timestampMs: number, levels: number, hasChanges: boolean, item: SourceItem): boolean {
     const fromMs = this.#confirmedMs;
@@ -59,13 +59,13 @@ export class GapTracker {
     return isNeeded;
   }
 
-  /** Something is missing or wrong before `timestampMs`: the book is doubtful until the next confirmation. */
+  /** Call it when something is missing or wrong before `timestampMs`: the book is doubtful until the next confirmation. */
   doubt(timestampMs: number, reason: string): void {
     this.#gap ??= { fromMs: this.#confirmedMs, toMs: timestampMs, reason, books: 0, isRunning: true, item: undefined };
     this.#gap.isRunning = true;
   }
 
-  /** A change at `timestampMs` came too late: messages up to `appliedMs` are applied. */
+  /** Call it when a change at `timestampMs` came too late: messages up to `appliedMs` are applied. */
   miss(timestampMs: number, appliedMs: number): void {
     const isRunning = timestampMs > this.#confirmedMs;
     if (this.#gap !== undefined) {

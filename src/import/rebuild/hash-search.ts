@@ -3,14 +3,14 @@ import { BookHasher, type HashedBook, hashedLevels, tradePriceText } from '../..
 import type { HashClaim } from '../../venue/book-message-parser.ts';
 import type { MarketTrades } from './market-trades.ts';
 
-/** After this number of failures in a row the last trade's price is no longer searched among all prices. */
+/** After this number of failures in a row only likely prices of the last trade are tried. */
 const FAILED_SEARCHES_MAX = 3;
 const TICK_SIZES = ['0.01', '0.001'];
 const EVERY_PRICE = Array.from({ length: 999 }, (_, index) => tradePriceText((index + 1) / 1000));
 
 /**
- * Checks whether a book has a hash. The hash also depends on the tick and the last trade's price, which messages do not state: they
- * are searched, and a match proves both. The values that matched are tried first the next time.
+ * Checks whether a hash is the hash of a book. It also depends on the tick and the last trade's price, which messages do not state:
+ * likely values are tried, and a match proves both. The values that matched are tried first the next time.
  */
 export class HashSearch {
   readonly #trades: MarketTrades;

@@ -3,7 +3,7 @@ import { tradePriceText } from '../../venue/book-hash.ts';
 /** Trades kept per market: about 15 seconds of busy trading. */
 const TRADES_MAX = 256;
 
-/** The times of trades that may belong to a book, which usually has a timestamp 20 ms before its trade's. */
+/** A trade may belong to a book if it is at most this much after or before it. Usually it is 20 ms after it. */
 const AFTER_MS = 250;
 const BEFORE_MS = 100;
 const USUAL_DELAY_MS = 20;

@@ -392,7 +392,7 @@ describe('a file of Gamma objects', () => {
 });
 
 describe('a Gamma object is rejected, with one reason,', () => {
-  const notOurs = 'is no up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ';
+  const notOurs = 'is not an up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ';
   const share = {
     ...open,
     slug: 'msft-up-or-down-on-march-11-2026',
@@ -417,7 +417,7 @@ describe('a Gamma object is rejected, with one reason,', () => {
     ],
     ['means 5m from 2026-04-16T07:10:00.000Z', { eventStartTime: '2026-04-16T07:05:00Z', endDate: START, events: [] }],
     ['is stated as 15m', { endDate: '2026-04-16T07:25:00Z' }],
-    ['does not end after it starts', { endDate: START }],
+    ['the end of the window is not after its start', { endDate: START }],
     [
       'coin is stated as btc and as eth',
       { resolutionSource: 'https://data.chain.link/streams/eth-usd-twap-60s-streams' },

@@ -95,7 +95,7 @@ async function read(rows: readonly Row[], { rowGroupSize = 1000, every = 'change
   const path = join(directory.path, 'polymarket_orderbook_2026-04-16T07.parquet');
   writeFileSync(path, parquetOf(rows, rowGroupSize));
   const sink = new KeepingSink(place.archive);
-  sink.markets.learn(MARKET.statement);
+  sink.markets.addStatement(MARKET.statement);
   const codec = pmxtParquet({ every });
   const bytes = () => {
     throw new Error('a Parquet file is read by its path');

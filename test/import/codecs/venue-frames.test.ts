@@ -43,7 +43,7 @@ interface Reading {
 async function read(files: readonly (readonly (Frame | string | readonly Frame[])[])[], reading: Reading = {}) {
   using place = temporaryArchive();
   const sink = new KeepingSink(place.archive);
-  if (reading.isKnown !== false) sink.markets.learn(MARKET.statement);
+  if (reading.isKnown !== false) sink.markets.addStatement(MARKET.statement);
   const codec = venueFrames({ every: reading.every ?? 'change' });
   const lines = files.map((file) => file.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))));
   await readAll(codec, sink, ...lines);
@@ -193,7 +193,7 @@ describe('changes', () => {
     expect(followed.reasons).toEqual([]);
     expect(followed.up).toEqual([FIRST_SEEN]);
     const alone = await read([[change(-2500, buy('0.48', '30')), change(-5, buy('0.48', '30')), FIRST]]);
-    expect(alone.reasons).toEqual(['a change before the first book of this asset']);
+    expect(alone.reasons).toEqual(['the change is before the first book of this asset']);
   });
 });
 
@@ -245,7 +245,7 @@ describe('rejected messages', () => {
       'book',
       /^asset 77 is neither 98.* \(up\) nor 10.* \(down\)/,
     ],
-    ['a missing winner', message('market_resolved', 1), 'market_resolved', /says up or down$/],
+    ['a missing winner', message('market_resolved', 1), 'market_resolved', /is up or down$/],
     [
       'a winner that contradicts itself',
       message('market_resolved', 1, { winning_outcome: 'Up', winning_asset_id: DOWN_ASSET }),
@@ -408,7 +408,7 @@ describe('markets in the stream', () => {
   test('a message about one with unknown assets is rejected with what is missing', async () => {
     using place = temporaryArchive();
     const sink = new KeepingSink(place.archive);
-    sink.markets.learn({ ...MARKET.statement, clobTokenIds: ['0', '0'] });
+    sink.markets.addStatement({ ...MARKET.statement, clobTokenIds: ['0', '0'] });
     await readAll(venueFrames({ every: 'change' }), sink, [json(FIRST)]);
     expect(sink.reasons()).toEqual([
       `no recording states whether asset ${UP_ASSET} of market ${CONDITION_ID} is up or down: import its market record first, or name a file with it (--markets)`,
@@ -695,7 +695,7 @@ describe('recordings of one market that overlap', () => {
     const earlier = [FIRST, first!, second!, ...rest];
     const later = changes.slice(80).map((frame, index) => ({ ...frame, timestamp: at(60_000 + index) }));
     const { up, gaps, reasons } = await read([later, earlier]);
-    expect(new Set(reasons)).toEqual(new Set(['a change before the first book of this asset']));
+    expect(new Set(reasons)).toEqual(new Set(['the change is before the first book of this asset']));
     expect(reasons).toHaveLength(later.length);
     expect(gaps).toEqual([]);
     expect(up).toEqual((await read([earlier])).up);
@@ -706,7 +706,7 @@ describe('recordings of one market that overlap', () => {
     const longBefore = [change(100, buy('0.1', '9'))];
     const present = [book(5000, BIDS, ASKS), change(8000, buy('0.1', '1')), change(12_000, buy('0.1', '2'))];
     expect(await read([present, shortlyBefore])).toMatchObject({ gaps: [], reasons: [] });
-    const reasons = ['a change before the first book of this asset'];
+    const reasons = ['the change is before the first book of this asset'];
     expect(await read([present, longBefore])).toMatchObject({ gaps: [], reasons });
   });
 });
@@ -747,7 +747,7 @@ test('memory is bounded: with too many assets the one whose last message is olde
   const assetIds = Array.from({ length: 4098 }, (_, index) => String(1000 + index));
   for (let index = 0; index < assetIds.length; index += 2) {
     const conditionId = `0x${index.toString(16)}`;
-    sink.markets.learn({
+    sink.markets.addStatement({
       ...MARKET.statement,
       conditionId,
       slug: `btc-${index}`,
@@ -763,6 +763,6 @@ test('memory is bounded: with too many assets the one whose last message is olde
   const changes = [assetIds[0]!, assetIds.at(-1)!].map((asset) => change(9, { ...buy('0.1', '1'), asset }));
   const withoutMarket = changes.map(({ market: _, ...frame }) => frame);
   await readAll(codec, sink, [...books, ...withoutMarket].map(json));
-  expect(sink.reasons()).toEqual(['a change before the first book of this asset']);
+  expect(sink.reasons()).toEqual(['the change is before the first book of this asset']);
   expect(sink.recordsOf('snapshot')).toHaveLength(assetIds.length + 1);
 });

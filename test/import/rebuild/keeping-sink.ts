@@ -34,7 +34,7 @@ export class KeepingSink implements RecordSink {
   }
 
   add(record: RecordedItem, items: readonly KeptItem[]): void {
-    if (record.type === 'market') this.markets.learn(record.statement);
+    if (record.type === 'market') this.markets.addStatement(record.statement);
     this.records.push(record);
     for (const item of items) item.added += 1;
   }

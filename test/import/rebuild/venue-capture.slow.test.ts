@@ -51,7 +51,7 @@ async function rebuilt(frames: readonly Frame[], every: SnapshotPace = 'change')
   using place = temporaryArchive();
   const sink = new KeepingSink(place.archive);
   for (const { slug, conditionId, startTs, endTs, upTokenId, downTokenId } of capture.markets) {
-    sink.markets.learn({
+    sink.markets.addStatement({
       ...{ slug, conditionId, symbol: 'btc', timeframe: '5m', clobTokenIds: [upTokenId, downTokenId] },
       ...{ startMs: startTs * 1000, endMs: endTs * 1000 },
     });
