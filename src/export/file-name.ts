@@ -26,19 +26,27 @@ const DEFAULT_FORMAT: ExportFormat = 'ndjson';
  * compression. Throws 'invalid-parameter' if the name contradicts the request. A name with the suffix of a format, but without that
  * of a compression, means a file without compression.
  */
-export function contentOf(path: string, asked: RequestedContent): FileContent {
+export function contentOf(path: string, requested: RequestedContent): FileContent {
   const suffixes = basename(path).toLowerCase().split('.').slice(1);
   const compression = COMPRESSION_SUFFIXES.get(suffixes.at(-1) ?? '');
   const format = FORMAT_SUFFIXES.get(suffixes.at(compression === undefined ? -1 : -2) ?? '');
-  if (format !== undefined && asked.format !== undefined && format !== asked.format) {
-    throw contradiction(path, `${format}, not ${asked.format}`, '--format');
+  if (format !== undefined && requested.format !== undefined && format !== requested.format) {
+    throw contradiction(path, `${format}, not ${requested.format}`, '--format');
   }
-  if (asked.compression !== undefined && asked.compression !== compression && (compression ?? format) !== undefined) {
-    throw contradiction(path, `${compression ?? 'no'} compression, not ${asked.compression}`, `--${asked.compression}`);
+  if (
+    requested.compression !== undefined &&
+    requested.compression !== compression &&
+    (compression ?? format) !== undefined
+  ) {
+    throw contradiction(
+      path,
+      `${compression ?? 'no'} compression, not ${requested.compression}`,
+      `--${requested.compression}`,
+    );
   }
   return {
-    format: asked.format ?? format ?? DEFAULT_FORMAT,
-    compression: asked.compression ?? compression,
+    format: requested.format ?? format ?? DEFAULT_FORMAT,
+    compression: requested.compression ?? compression,
   };
 }
 

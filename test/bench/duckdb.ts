@@ -17,7 +17,7 @@ type Question = { readonly market: string } & (
   | { readonly at: number }
 );
 
-interface Asked {
+interface DuckDbRequest {
   /** The same look-up each time; if the number is not 0, with a new URL, so that no cached answer fits. */
   readonly path: (nth: number) => string;
   readonly question: Question;
@@ -41,14 +41,14 @@ export async function measureDuckdb(corpus: Corpus, say: (line: string) => void)
   };
   const own = async (path: string) => await (await corpus.service.get(path)).arrayBuffer();
   const kinds = new Map<string, { bookreel: Spread; duckdb: Spread }>();
-  for (const [name, asked] of await askedKinds(corpus)) {
-    for (const one of asked.slice(0, DUCKDB_TIMES)) {
+  for (const [name, requests] of await requestKinds(corpus)) {
+    for (const one of requests.slice(0, DUCKDB_TIMES)) {
       const expected: unknown = JSON.parse(Buffer.from(await own(one.path(0))).toString());
       const answer: unknown = JSON.parse(JSON.parse(await ask(one.question, true)) as string);
       if (!Bun.deepEquals(answer, expected, true)) throw new Error(`DuckDB answers differently: ${one.path(0)}`);
     }
     let questions = 0;
-    const nth = (index: number) => asked[index % asked.length]!;
+    const nth = (index: number) => requests[index % requests.length]!;
     const contenders = [
       { name: 'bookreel', times: OWN_TIMES, run: (index: number) => own(nth(index).path(++questions)) },
       { name: 'duckdb', times: DUCKDB_TIMES, run: (index: number) => ask(nth(index).question, false) },
@@ -60,12 +60,12 @@ export async function measureDuckdb(corpus: Corpus, say: (line: string) => void)
 }
 
 /** The same requests for both, spread over the large markets. */
-async function askedKinds(corpus: Corpus): Promise<Map<string, Asked[]>> {
+async function requestKinds(corpus: Corpus): Promise<Map<string, DuckDbRequest[]>> {
   const places = corpus.large.flatMap(({ market, timestampsMs }) =>
     [0.1, 0.5, 0.7].map((part) => ({ market, timestampMs: timestampsMs[Math.floor(timestampsMs.length * part)]! })),
   );
   const series = ({ market }: (typeof places)[number]) => `/${market.symbol}/markets/${market.conditionId}/snapshots`;
-  const kinds = new Map<string, Asked[]>();
+  const kinds = new Map<string, DuckDbRequest[]>();
   kinds.set(
     'nearest of each outcome',
     places.map((place) => {
@@ -75,7 +75,7 @@ async function askedKinds(corpus: Corpus): Promise<Map<string, Asked[]>> {
     }),
   );
   for (const limit of LIMITS) {
-    const asked = places.map(async (place) => {
+    const requests = places.map(async (place) => {
       const first = `${series(place)}?limit=${limit}&from=${place.timestampMs}`;
       // `to` is after every record, so it does not change the answer.
       const path = (nth: number) => (nth === 0 ? first : `${first}&to=${INSTANT_MAX_MS - nth}`);
@@ -83,7 +83,7 @@ async function askedKinds(corpus: Corpus): Promise<Map<string, Asked[]>> {
       const question = { market: place.market.conditionId, from: place.timestampMs, limit, nextCursor };
       return { path, question };
     });
-    kinds.set(`page of ${limit}`, await Promise.all(asked));
+    kinds.set(`page of ${limit}`, await Promise.all(requests));
   }
   return kinds;
 }

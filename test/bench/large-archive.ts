@@ -55,19 +55,19 @@ export interface CopiedArchive {
 
 /**
  * An archive of at least `size`: repeated copies of `source` as new markets in later windows, with their own ids, stored through the
- * stores like an import. With `begun`, a smaller archive of the same source, it continues from a copy of that. It stays outside the
- * project for the next run, and its name contains the schema and a digest of the source.
+ * stores like an import. If `smaller` is an archive of the same source, its copy is extended. The archive is kept outside the
+ * project for the next run; its name contains the schema and a digest of the source.
  */
-export function copiedArchive(source: Archive, size: ArchiveSize, begun?: CopiedArchive): CopiedArchive {
+export function copiedArchive(source: Archive, size: ArchiveSize, smaller?: CopiedArchive): CopiedArchive {
   const recorded = recordedMarkets(source);
   const copiedSnapshots = recorded.reduce((sum, { series }) => sum + countOf(series), 0);
-  const form = `${SCHEMA_VERSION}-${digestOf(source)}`;
-  const data = join(tmpdir(), `${CACHE_PREFIX}${form}-${size.snapshots}-${size.bytes}`);
+  const version = `${SCHEMA_VERSION}-${digestOf(source)}`;
+  const data = join(tmpdir(), `${CACHE_PREFIX}${version}-${size.snapshots}-${size.bytes}`);
   const started = performance.now();
   const found = existsSync(data);
   if (!found) {
-    forgetUnused(form);
-    makeCopies(recorded, size, data, begun);
+    deleteUnused(version);
+    makeCopies(recorded, size, data, smaller);
   }
   const madeSeconds = found ? undefined : (performance.now() - started) / 1000;
   const archive = openArchive(data, NOW_MS, { create: false });
@@ -97,10 +97,10 @@ function storedMarkets({ database }: Archive): number {
   return database.query<{ count: number }, []>('SELECT COUNT(*) AS count FROM markets').get()!.count;
 }
 
-function forgetUnused(form: string): void {
+function deleteUnused(version: string): void {
   for (const name of readdirSync(tmpdir())) {
     const path = join(tmpdir(), name);
-    if (!name.startsWith(CACHE_PREFIX) || name.startsWith(`${CACHE_PREFIX}${form}`)) continue;
+    if (!name.startsWith(CACHE_PREFIX) || name.startsWith(`${CACHE_PREFIX}${version}`)) continue;
     if (Date.now() - statSync(path).mtimeMs > UNUSED_MS_MAX) rmSync(path, { recursive: true, force: true });
   }
 }
@@ -110,13 +110,13 @@ function makeCopies(
   recorded: readonly RecordedMarket[],
   size: ArchiveSize,
   data: string,
-  begun: CopiedArchive | undefined,
+  smaller: CopiedArchive | undefined,
 ): void {
   const copiedSnapshots = recorded.reduce((sum, { series }) => sum + countOf(series), 0);
   const making = `${data}.making-${process.pid}`;
   rmSync(making, { recursive: true, force: true });
-  if (begun === undefined) mkdirSync(making, { mode: 0o700 });
-  else cpSync(begun.data, making, { recursive: true });
+  if (smaller === undefined) mkdirSync(making, { mode: 0o700 });
+  else cpSync(smaller.data, making, { recursive: true });
   const archive = openArchive(making, NOW_MS, { create: true });
   try {
     let copy = Math.floor(storedMarkets(archive) / recorded.length);

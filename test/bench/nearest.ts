@@ -53,8 +53,8 @@ export async function measureNearest(corpus: Corpus): Promise<Map<string, Latenc
   for (let round = -1; round < ROUNDS; round += 1) {
     for (const [name, way] of Object.entries(ways)) {
       // Other milliseconds in each round, so that no cached answer fits.
-      const asked = targets.map((target) => later(target, round + 1));
-      const sorted = (await timedEach(asked, way)).sort((a, b) => a - b);
+      const requested = targets.map((target) => later(target, round + 1));
+      const sorted = (await timedEach(requested, way)).sort((a, b) => a - b);
       // Round -1 is the warm-up.
       if (round < 0) continue;
       rounds.get(name)!.medians.push(percentile(sorted, 0.5));

@@ -12,7 +12,7 @@ import { type Contender, measure, type Spread } from './rounds.ts';
 const PAGES = 12;
 const OUTCOMES = ['up', 'down'] as const;
 
-interface AskedPage {
+interface PageRequest {
   readonly market: StoredMarket;
   readonly fromMs: number;
   readonly path: string;
@@ -23,7 +23,7 @@ interface AskedPage {
 export async function measurePages(corpus: Corpus, baselines: Baselines, limit: number): Promise<Map<string, Spread>> {
   const { service } = corpus;
   const { archive } = corpus.place;
-  const pages: AskedPage[] = [];
+  const pages: PageRequest[] = [];
   for (const { market, timestampsMs } of corpus.large) {
     for (let i = 0; i < PAGES / corpus.large.length; i += 1) {
       const start = Math.floor((Math.max(0, timestampsMs.length - limit - 1) * i) / (PAGES / corpus.large.length));
@@ -34,13 +34,13 @@ export async function measurePages(corpus: Corpus, baselines: Baselines, limit: 
     }
   }
   const ways = {
-    'bookreel: the whole request through app.handle': async ({ path }: AskedPage) =>
+    'bookreel: the whole request through app.handle': async ({ path }: PageRequest) =>
       await (await service.get(path)).arrayBuffer(),
-    'segments → objects → JSON.stringify': ({ market, fromMs, nextCursor }: AskedPage) =>
+    'segments → objects → JSON.stringify': ({ market, fromMs, nextCursor }: PageRequest) =>
       bodyOf(JSON.stringify({ data: decodedPage(archive, market, fromMs, limit), nextCursor })),
-    'rows of JSON text → JSON.parse → JSON.stringify': ({ market, fromMs, nextCursor }: AskedPage) =>
+    'rows of JSON text → JSON.parse → JSON.stringify': ({ market, fromMs, nextCursor }: PageRequest) =>
       bodyOf(baselines.jsonPage(market.conditionId, fromMs, limit, nextCursor)),
-    'rows of msgpack → unpack → JSON.stringify': ({ market, fromMs, nextCursor }: AskedPage) =>
+    'rows of msgpack → unpack → JSON.stringify': ({ market, fromMs, nextCursor }: PageRequest) =>
       bodyOf(baselines.msgpackPage(market.conditionId, fromMs, limit, nextCursor)),
   };
   for (const page of pages) {
@@ -51,10 +51,10 @@ export async function measurePages(corpus: Corpus, baselines: Baselines, limit: 
       throw new Error(`answers differ: ${page.path}`);
   }
   // `to` is after every record: the same page under a new URL, so that no cached answer fits.
-  let asked = 0;
-  const unasked = (page: AskedPage) => ({ ...page, path: `${page.path}&to=${INSTANT_MAX_MS - ++asked}` });
+  let count = 0;
+  const uncached = (page: PageRequest) => ({ ...page, path: `${page.path}&to=${INSTANT_MAX_MS - ++count}` });
   const contenders = Object.entries(ways).map(
-    ([name, way]): Contender => ({ name, times: 2 * PAGES, run: (nth) => way(unasked(pages[nth % pages.length]!)) }),
+    ([name, way]): Contender => ({ name, times: 2 * PAGES, run: (nth) => way(uncached(pages[nth % pages.length]!)) }),
   );
   return await measure(contenders);
 }

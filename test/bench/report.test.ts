@@ -9,7 +9,7 @@ test('a ratio equal to its goal meets it, and a ratio without the other figure i
   ]);
   expect(ratioGoal('pages', 0.596, 0.6)).toEqual({
     figure: 'pages',
-    asked: '≥ 0.60 ×',
+    required: '≥ 0.60 ×',
     measured: '0.59 ×',
     met: false,
   });

@@ -9,26 +9,27 @@ export interface Section {
 /** A required figure, and the measured one. */
 export interface Goal {
   readonly figure: string;
-  readonly asked: string;
+  readonly required: string;
   readonly measured: string;
   /** Undefined if this run could not measure it. */
   readonly met: boolean | undefined;
 }
 
-/** A goal of at least `asked` times another program's figure; `measured` is undefined if that program is missing. */
-export function ratioGoal(figure: string, measured: number | undefined, asked: number): Goal {
-  if (measured === undefined) return { figure, asked: `≥ ${times(asked)}`, measured: 'not measured', met: undefined };
+/** A goal of at least `required` times another program's figure; `measured` is undefined if that program is missing. */
+export function ratioGoal(figure: string, measured: number | undefined, required: number): Goal {
+  if (measured === undefined)
+    return { figure, required: `≥ ${times(required)}`, measured: 'not measured', met: undefined };
   // Rounded down, so that the figure shown is never above the measured one.
   const unit = measured < 10 ? 100 : 10;
   const down = Math.floor(measured * unit) / unit;
-  return { figure, asked: `≥ ${times(asked)}`, measured: times(down), met: measured >= asked };
+  return { figure, required: `≥ ${times(required)}`, measured: times(down), met: measured >= required };
 }
 
 /** All goals in one table, followed by sentences that list the met and the missed ones. */
 export function goalsSection(goals: readonly Goal[]): string {
   const word = ({ met }: Goal) => (met === undefined ? '' : met ? 'yes' : 'no');
-  const rows = goals.map((goal) => [goal.figure, goal.asked, goal.measured, word(goal)]);
-  return `## Goals\n\n${table(['figure', 'asked', 'measured', 'met'], rows)}\n\n${verdict(goals)}`;
+  const rows = goals.map((goal) => [goal.figure, goal.required, goal.measured, word(goal)]);
+  return `## Goals\n\n${table(['figure', 'required', 'measured', 'met'], rows)}\n\n${verdict(goals)}`;
 }
 
 /** One sentence each for met, missed and unmeasured goals. */

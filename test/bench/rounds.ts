@@ -48,7 +48,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: percentile(sorted, 0.5), min: sorted[0]!, max: sorted.at(-1)! };
 }
 
-/** The value at the share `p` of ascending values: its index is the number of values times `p`, rounded down. */
+/** The `p` quantile of ascending values: the value whose index is the number of values times `p`, rounded down. */
 export function percentile(sorted: readonly number[], p: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))]!;
 }

@@ -7,8 +7,8 @@ import { type Corpus, openCorpus } from './corpus.ts';
 import { duckdbSection, measureDuckdb } from './duckdb.ts';
 import { compareOverHttp } from './http/compare.ts';
 import { type HttpCorpus, openHttpCorpus } from './http/corpus.ts';
-import { measureForms } from './http/forms.ts';
-import { comparisonSection, formsSection } from './http/sections.ts';
+import { measureFormats } from './http/formats.ts';
+import { comparisonSection, formatsSection } from './http/sections.ts';
 import { importsSection, measureImports } from './imports.ts';
 import { largeSection, measureLarge } from './large.ts';
 import { measureNearest, nearestSection } from './nearest.ts';
@@ -16,7 +16,7 @@ import { measurePages, pagesSection } from './pages.ts';
 import { LeftOut } from './program.ts';
 import { type Goal, goalsSection, type Section, verdict } from './report.ts';
 import { ROUNDS } from './rounds.ts';
-import { measureSegmentsForm, segmentsFormSection } from './segments-form.ts';
+import { measureSegmentsFormat, segmentsFormatSection } from './segments-format.ts';
 import { measureStorage, storageSection } from './storage.ts';
 import { measureTransfer, transferSection } from './transfer.ts';
 
@@ -35,7 +35,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
     const corpus = await httpCorpus();
     return comparisonSection(corpus.description, await compareOverHttp(corpus, contenders, say));
   },
-  forms: async ({ httpCorpus }) => formsSection(await measureForms(await httpCorpus(), say)),
+  formats: async ({ httpCorpus }) => formatsSection(await measureFormats(await httpCorpus(), say)),
   storage: async ({ corpus }) => storageSection(measureStorage(await corpus())),
   pages: async ({ corpus }) => {
     using directory = temporaryDirectory();
@@ -49,7 +49,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   },
   nearest: async ({ corpus }) => nearestSection(await measureNearest(await corpus())),
   duckdb: async ({ corpus }) => duckdbSection(await measureDuckdb(await corpus(), say)),
-  segments: async ({ corpus }) => segmentsFormSection(await measureSegmentsForm(await corpus())),
+  segments: async ({ corpus }) => segmentsFormatSection(await measureSegmentsFormat(await corpus())),
   transfer: async ({ httpCorpus }) => transferSection(await measureTransfer(await httpCorpus(), say)),
   large: async ({ corpus }) => largeSection(await measureLarge((await corpus()).place.archive, say)),
   imports: async ({ corpus }) => importsSection(await measureImports(await corpus())),
@@ -66,9 +66,9 @@ contenders other than bookreel: nginx, rows, text, postgres`;
  */
 async function main(args: readonly string[]): Promise<number> {
   const options = { kinds: { type: 'string' }, contenders: { type: 'string' } } as const;
-  const { positionals: asked, values } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const { positionals: selected, values } = parseArgs({ args: [...args], options, allowPositionals: true });
   const kinds = values.kinds?.split(',');
-  const unknown = asked.filter((name) => !(name in SECTIONS));
+  const unknown = selected.filter((name) => !(name in SECTIONS));
   if (unknown.length > 0) {
     say(USAGE);
     return 2;
@@ -87,7 +87,7 @@ async function main(args: readonly string[]): Promise<number> {
   const texts: string[] = [];
   const goals: Goal[] = [];
   for (const [name, measure] of Object.entries(SECTIONS)) {
-    if (asked.length > 0 && !asked.includes(name)) continue;
+    if (selected.length > 0 && !selected.includes(name)) continue;
     say(name);
     const section = await measuredOrLeftOut(name, () => measure(bench));
     texts.push(section.text);

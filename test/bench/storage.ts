@@ -63,7 +63,7 @@ export function storageSection({ bookPayload, segmentPages, bookPages, file, jso
   ];
   const goal: Goal = {
     figure: 'bytes a snapshot on disk, segments of real books',
-    asked: `≤ ${BOOK_BYTES_MAX}`,
+    required: `≤ ${BOOK_BYTES_MAX}`,
     measured: bookPages === undefined || !isReal ? 'not measured' : bookPages.toFixed(1),
     met: bookPages === undefined || !isReal ? undefined : bookPages <= BOOK_BYTES_MAX,
   };

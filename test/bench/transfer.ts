@@ -225,7 +225,7 @@ function goalOf(transfers: readonly Transfer[]): Goal {
   );
   return {
     figure: 'exactly the answers that arrive earlier compressed at 100 Mbit/s are compressed',
-    asked: 'all',
+    required: 'all',
     measured: wrong.length === 0 ? `all of ${2 * transfers.length}` : `not: ${wrong.join('; ')}`,
     met: wrong.length === 0,
   };

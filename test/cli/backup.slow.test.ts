@@ -19,7 +19,7 @@ import { randomsOf } from '../support/random-books.ts';
 import { contentDigest, storedIn } from '../support/stored.ts';
 
 /** A working directory with the archive `data` in it, `count` snapshots and one key. */
-interface Held extends Disposable {
+interface Workspace extends Disposable {
   readonly path: string;
   readonly key: string;
   run(...args: string[]): Promise<Finished>;
@@ -27,7 +27,7 @@ interface Held extends Disposable {
   names(directory?: string): string[];
 }
 
-async function archiveOf(count: number): Promise<Held> {
+async function archiveOf(count: number): Promise<Workspace> {
   const directory = temporaryDirectory();
   const cwd = directory.path;
   const run = (...args: string[]) => runExecutable(args, { cwd });
@@ -69,73 +69,74 @@ function flipSomeByte(path: string): void {
 
 describe('backup and restore', () => {
   test('give the whole archive back, with its keys, for its owner only', async () => {
-    using held = await archiveOf(500);
-    const backup = await held.run('backup', 'copy.db', '--data', 'data');
-    expect(backup).toMatchObject({ code: 0, stdout: `${held.file('copy.db')}\n` });
+    using workspace = await archiveOf(500);
+    const backup = await workspace.run('backup', 'copy.db', '--data', 'data');
+    expect(backup).toMatchObject({ code: 0, stdout: `${workspace.file('copy.db')}\n` });
     expect(backup.stderr).toMatch(/^\d+ bytes, verified; its key secret is .*copy\.db\.key-secret\n$/);
-    for (const name of ['copy.db', 'copy.db.key-secret']) expect(statSync(held.file(name)).mode & 0o777).toBe(0o600);
-    expect(held.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
-    expect(held.names('data')).toEqual(['bookreel.db', 'key-secret']);
+    for (const name of ['copy.db', 'copy.db.key-secret'])
+      expect(statSync(workspace.file(name)).mode & 0o777).toBe(0o600);
+    expect(workspace.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
+    expect(workspace.names('data')).toEqual(['bookreel.db', 'key-secret']);
 
-    const restored = await held.run('restore', 'copy.db', '--data', 'again');
+    const restored = await workspace.run('restore', 'copy.db', '--data', 'again');
     expect(restored).toMatchObject({ code: 0, stdout: 'again\n' });
-    expect(contentDigest(held.file('again'))).toBe(contentDigest(held.file('data')));
-    expect(readFileSync(held.file('again/key-secret'), 'utf8')).toBe(
-      readFileSync(held.file('data/key-secret'), 'utf8'),
+    expect(contentDigest(workspace.file('again'))).toBe(contentDigest(workspace.file('data')));
+    expect(readFileSync(workspace.file('again/key-secret'), 'utf8')).toBe(
+      readFileSync(workspace.file('data/key-secret'), 'utf8'),
     );
     for (const name of ['again/bookreel.db', 'again/key-secret'])
-      expect(statSync(held.file(name)).mode & 0o777).toBe(0o600);
-    expect(statSync(held.file('again')).mode & 0o777).toBe(0o700);
-    expect(await isServedTo(held.file('again'), held.key)).toBe(true);
-    expect((await held.run('verify', '--data', 'again')).code).toBe(0);
+      expect(statSync(workspace.file(name)).mode & 0o777).toBe(0o600);
+    expect(statSync(workspace.file('again')).mode & 0o777).toBe(0o700);
+    expect(await isServedTo(workspace.file('again'), workspace.key)).toBe(true);
+    expect((await workspace.run('verify', '--data', 'again')).code).toBe(0);
   });
 
   test('print their result as JSON with --json', async () => {
-    using held = await archiveOf(5);
-    const backup = await held.run('backup', 'copy.db', '--data', 'data', '--json');
-    const { size } = statSync(held.file('copy.db'));
+    using workspace = await archiveOf(5);
+    const backup = await workspace.run('backup', 'copy.db', '--data', 'data', '--json');
+    const { size } = statSync(workspace.file('copy.db'));
     expect(JSON.parse(backup.stdout)).toEqual({
-      file: held.file('copy.db'),
+      file: workspace.file('copy.db'),
       bytes: size,
-      secretFile: held.file('copy.db.key-secret'),
+      secretFile: workspace.file('copy.db.key-secret'),
     });
-    const restored = await held.run('restore', 'copy.db', '--data', 'again', '--json');
+    const restored = await workspace.run('restore', 'copy.db', '--data', 'again', '--json');
     expect(JSON.parse(restored.stdout)).toEqual({ data: 'again', bytes: expect.any(Number), keptAs: null });
   });
 
   test('work for an archive without keys or key secret', async () => {
-    using held = await archiveOf(5);
-    using database = new Database(held.file('data/bookreel.db'));
+    using workspace = await archiveOf(5);
+    using database = new Database(workspace.file('data/bookreel.db'));
     database.run('DELETE FROM api_keys');
     database.close();
-    rmSync(held.file('data/key-secret'));
-    expect((await held.run('backup', 'copy.db', '--data', 'data')).code).toBe(0);
-    expect(held.names()).toEqual(['copy.db', 'data']);
-    expect((await held.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
-    expect((await held.run('key', 'create', '--tier', 'free', '--data', 'again')).code).toBe(0);
+    rmSync(workspace.file('data/key-secret'));
+    expect((await workspace.run('backup', 'copy.db', '--data', 'data')).code).toBe(0);
+    expect(workspace.names()).toEqual(['copy.db', 'data']);
+    expect((await workspace.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
+    expect((await workspace.run('key', 'create', '--tier', 'free', '--data', 'again')).code).toBe(0);
   });
 });
 
 describe('backup', () => {
   test('has one state of the archive while a server and an import are running', async () => {
-    using held = await archiveOf(1);
-    await using _server = await startServer(held.file('data'));
+    using workspace = await archiveOf(1);
+    await using _server = await startServer(workspace.file('data'));
     const count = 60_000;
-    writeLightRecording(held.file('light.ndjson'), count);
-    const importing = held.run('import', 'light.ndjson', '--data', 'data');
+    writeLightRecording(workspace.file('light.ndjson'), count);
+    const importing = workspace.run('import', 'light.ndjson', '--data', 'data');
     let done = false;
     void importing.finally(() => (done = true));
     const copies: string[] = [];
     do {
       const name = `copy-${copies.length}.db`;
-      expect(await held.run('backup', name, '--data', 'data')).toMatchObject({ code: 0 });
+      expect(await workspace.run('backup', name, '--data', 'data')).toMatchObject({ code: 0 });
       copies.push(name);
     } while (!done && copies.length < 20);
     expect((await importing).code).toBe(0);
     const kept: number[] = [];
     for (const [index, name] of copies.entries()) {
-      expect(await held.run('restore', name, '--data', `again-${index}`)).toMatchObject({ code: 0 });
-      const { integrity, series } = storedIn(held.file(`again-${index}`));
+      expect(await workspace.run('restore', name, '--data', `again-${index}`)).toMatchObject({ code: 0 });
+      const { integrity, series } = storedIn(workspace.file(`again-${index}`));
       expect(integrity).toBe('ok');
       kept.push(series.filter(({ kind }) => kind === 'book').reduce((sum, { records }) => sum + records, 0));
     }
@@ -144,40 +145,40 @@ describe('backup', () => {
   }, 60_000);
 
   test('replaces a file only with --force', async () => {
-    using held = await archiveOf(20);
-    await held.run('backup', 'copy.db', '--data', 'data');
-    const first = readFileSync(held.file('copy.db'));
-    await runExecutable(['import', '-', '--data', 'data'], { cwd: held.path, stdin: lightNdjson(500) });
+    using workspace = await archiveOf(20);
+    await workspace.run('backup', 'copy.db', '--data', 'data');
+    const first = readFileSync(workspace.file('copy.db'));
+    await runExecutable(['import', '-', '--data', 'data'], { cwd: workspace.path, stdin: lightNdjson(500) });
     expectRefusal(
-      await held.run('backup', 'copy.db', '--data', 'data'),
+      await workspace.run('backup', 'copy.db', '--data', 'data'),
       1,
       'exists already: name another file, or replace it with --force',
     );
-    expect(readFileSync(held.file('copy.db')).equals(first)).toBe(true);
-    expect((await held.run('backup', 'copy.db', '--force', '--data', 'data')).code).toBe(0);
-    expect(readFileSync(held.file('copy.db')).equals(first)).toBe(false);
-    expect(held.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
-    // A secret alone is somebody's secret too.
-    rmSync(held.file('copy.db'));
-    expectRefusal(await held.run('backup', 'copy.db', '--data', 'data'), 1, "copy.db.key-secret' exists already");
+    expect(readFileSync(workspace.file('copy.db')).equals(first)).toBe(true);
+    expect((await workspace.run('backup', 'copy.db', '--force', '--data', 'data')).code).toBe(0);
+    expect(readFileSync(workspace.file('copy.db')).equals(first)).toBe(false);
+    expect(workspace.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
+    // A key secret without its backup is not overwritten either.
+    rmSync(workspace.file('copy.db'));
+    expectRefusal(await workspace.run('backup', 'copy.db', '--data', 'data'), 1, "copy.db.key-secret' exists already");
   });
 
   test('with --force replaces the secret of another archive together with it', async () => {
-    using held = await archiveOf(20);
+    using workspace = await archiveOf(20);
     using other = await archiveOf(3);
-    await held.run('backup', 'copy.db', '--data', 'data');
-    const old = readFileSync(held.file('copy.db.key-secret'), 'utf8');
-    expect((await held.run('backup', 'copy.db', '--force', '--data', other.file('data'))).code).toBe(0);
-    expect(readFileSync(held.file('copy.db.key-secret'), 'utf8')).not.toBe(old);
-    await held.run('restore', 'copy.db', '--data', 'again');
-    expect(await isServedTo(held.file('again'), other.key)).toBe(true);
-    expect(await isServedTo(held.file('again'), held.key)).toBe(false);
+    await workspace.run('backup', 'copy.db', '--data', 'data');
+    const old = readFileSync(workspace.file('copy.db.key-secret'), 'utf8');
+    expect((await workspace.run('backup', 'copy.db', '--force', '--data', other.file('data'))).code).toBe(0);
+    expect(readFileSync(workspace.file('copy.db.key-secret'), 'utf8')).not.toBe(old);
+    await workspace.run('restore', 'copy.db', '--data', 'again');
+    expect(await isServedTo(workspace.file('again'), other.key)).toBe(true);
+    expect(await isServedTo(workspace.file('again'), workspace.key)).toBe(false);
   });
 
   test('never goes into the data directory, by whatever name, and never over a directory', async () => {
-    using held = await archiveOf(3);
-    symlinkSync(held.file('data'), held.file('link'));
-    mkdirSync(held.file('folder'));
+    using workspace = await archiveOf(3);
+    symlinkSync(workspace.file('data'), workspace.file('link'));
+    mkdirSync(workspace.file('folder'));
     for (const name of [
       'data/bookreel.db',
       'data/key-secret',
@@ -186,241 +187,244 @@ describe('backup', () => {
       './data/../data/x',
     ]) {
       expectRefusal(
-        await held.run('backup', name, '--force', '--data', 'data'),
+        await workspace.run('backup', name, '--force', '--data', 'data'),
         2,
         'lies in the data directory itself',
       );
     }
     expectRefusal(
-      await held.run('backup', 'folder', '--force', '--data', 'data'),
+      await workspace.run('backup', 'folder', '--force', '--data', 'data'),
       1,
       "folder' is a directory: name a file",
     );
-    expectRefusal(await held.run('backup', 'nowhere/copy.db', '--data', 'data'), 1, 'nowhere');
-    expect(held.names('data')).toEqual(['bookreel.db', 'key-secret']);
-    expect(held.names('folder')).toEqual([]);
+    expectRefusal(await workspace.run('backup', 'nowhere/copy.db', '--data', 'data'), 1, 'nowhere');
+    expect(workspace.names('data')).toEqual(['bookreel.db', 'key-secret']);
+    expect(workspace.names('folder')).toEqual([]);
   });
 
   test('of a damaged archive names the segment, leaves no file and ends with exit code 3', async () => {
-    using held = await archiveOf(300);
-    flipSomeByte(held.file('data/bookreel.db'));
-    const { code, stdout, stderr } = await held.run('backup', 'copy.db', '--data', 'data');
+    using workspace = await archiveOf(300);
+    flipSomeByte(workspace.file('data/bookreel.db'));
+    const { code, stdout, stderr } = await workspace.run('backup', 'copy.db', '--data', 'data');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr).toMatch(/segment \d+/);
     expect(stderr).toContain("the copy of 'data' is not kept");
-    expect(held.names()).toEqual(['data']);
-    const bytes = readFileSync(held.file('data/bookreel.db'));
+    expect(workspace.names()).toEqual(['data']);
+    const bytes = readFileSync(workspace.file('data/bookreel.db'));
     for (let page = 8192; page < bytes.length; page += 8192) bytes.fill(0xff, page, page + 200);
-    writeFileSync(held.file('data/bookreel.db'), bytes);
-    expectRefusal(await held.run('backup', 'copy.db', '--data', 'data'), 3, 'damaged: restore it from a backup');
-    expect(held.names()).toEqual(['data']);
+    writeFileSync(workspace.file('data/bookreel.db'), bytes);
+    expectRefusal(await workspace.run('backup', 'copy.db', '--data', 'data'), 3, 'damaged: restore it from a backup');
+    expect(workspace.names()).toEqual(['data']);
   });
 
   test('of an archive whose recording contradicts itself succeeds: that is no damage', async () => {
-    using held = await archiveOf(3);
+    using workspace = await archiveOf(3);
     const market = { ...LIGHT_MARKET, winner: 'down', priceStart: 1, priceEnd: 2 };
-    await runExecutable(['import', '-', '--data', 'data'], { cwd: held.path, stdin: `${JSON.stringify(market)}\n` });
-    expect((await held.run('verify', '--data', 'data')).code).toBe(3);
-    expect((await held.run('backup', 'copy.db', '--data', 'data')).code).toBe(0);
-    expect((await held.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
+    await runExecutable(['import', '-', '--data', 'data'], {
+      cwd: workspace.path,
+      stdin: `${JSON.stringify(market)}\n`,
+    });
+    expect((await workspace.run('verify', '--data', 'data')).code).toBe(3);
+    expect((await workspace.run('backup', 'copy.db', '--data', 'data')).code).toBe(0);
+    expect((await workspace.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
   });
 
   test('of an archive that lost its key secret is refused', async () => {
-    using held = await archiveOf(3);
-    rmSync(held.file('data/key-secret'));
-    expectRefusal(await held.run('backup', 'copy.db', '--data', 'data'), 1, "key-secret' is missing");
-    expect(held.names()).toEqual(['data']);
+    using workspace = await archiveOf(3);
+    rmSync(workspace.file('data/key-secret'));
+    expectRefusal(await workspace.run('backup', 'copy.db', '--data', 'data'), 1, "key-secret' is missing");
+    expect(workspace.names()).toEqual(['data']);
   });
 
   test('leaves no file of that name or a complete backup when it is killed', async () => {
-    using held = await archiveOf(20_000);
+    using workspace = await archiveOf(20_000);
     const random = randomsOf(20_260_416);
     let none = 0;
-    // However fast the machine is, some are killed in time.
+    // Continues until three backups were killed before they were complete, also on a fast machine.
     for (let round = 0; round < 8 || (none < 3 && round < 60); round += 1) {
       const name = `copy-${round}.db`;
       const child = Bun.spawn([EXECUTABLE, 'backup', name, '--data', 'data'], {
-        cwd: held.path,
+        cwd: workspace.path,
         stdout: 'ignore',
         stderr: 'ignore',
       });
       await Bun.sleep(20 + random() * 200);
       child.kill('SIGKILL');
       await child.exited;
-      if (!existsSync(held.file(name))) {
+      if (!existsSync(workspace.file(name))) {
         none += 1;
         continue;
       }
-      expect(await held.run('restore', name, '--data', `again-${round}`)).toMatchObject({ code: 0 });
+      expect(await workspace.run('restore', name, '--data', `again-${round}`)).toMatchObject({ code: 0 });
     }
     expect(none).toBeGreaterThanOrEqual(3);
-    expect((await held.run('verify', '--data', 'data')).code).toBe(0);
+    expect((await workspace.run('verify', '--data', 'data')).code).toBe(0);
   }, 60_000);
 });
 
 describe('restore', () => {
-  /** An archive with a backup of it and a later one to be replaced. */
-  async function withBackup(count = 40): Promise<Held> {
-    const held = await archiveOf(count);
-    const { code, stderr } = await held.run('backup', 'copy.db', '--data', 'data');
+  /** An archive `data` and its backup, and records that were imported after the backup. */
+  async function withBackup(count = 40): Promise<Workspace> {
+    const workspace = await archiveOf(count);
+    const { code, stderr } = await workspace.run('backup', 'copy.db', '--data', 'data');
     if (code !== 0) throw new Error(stderr);
-    return held;
+    return workspace;
   }
 
   test('refuses a directory with an archive, and with --force renames that archive', async () => {
-    using held = await withBackup();
-    await runExecutable(['import', '-', '--data', 'data'], { cwd: held.path, stdin: lightNdjson(900) });
-    const later = contentDigest(held.file('data'));
-    expectRefusal(await held.run('restore', 'copy.db', '--data', 'data'), 1, "'data' holds an archive");
-    expect(contentDigest(held.file('data'))).toBe(later);
+    using workspace = await withBackup();
+    await runExecutable(['import', '-', '--data', 'data'], { cwd: workspace.path, stdin: lightNdjson(900) });
+    const later = contentDigest(workspace.file('data'));
+    expectRefusal(await workspace.run('restore', 'copy.db', '--data', 'data'), 1, "'data' holds an archive");
+    expect(contentDigest(workspace.file('data'))).toBe(later);
     for (const number of [1, 2]) {
-      const { code, stderr } = await held.run('restore', 'copy.db', '--force', '--data', 'data');
+      const { code, stderr } = await workspace.run('restore', 'copy.db', '--force', '--data', 'data');
       expect(code).toBe(0);
       expect(stderr).toContain(`the previous archive is now data/bookreel.db.before-restore-${number}`);
     }
-    expect(storedIn(held.file('data')).series.find(({ kind }) => kind === 'book')?.records).toBe(20);
-    // The secret is the same one: it is not put aside.
-    expect(held.names('data').filter((name) => !/-(?:wal|shm)$/.test(name))).toEqual([
+    expect(storedIn(workspace.file('data')).series.find(({ kind }) => kind === 'book')?.records).toBe(20);
+    // The key secret is the same, so it is not renamed.
+    expect(workspace.names('data').filter((name) => !/-(?:wal|shm)$/.test(name))).toEqual([
       ...['bookreel.db', 'bookreel.db.before-restore-1', 'bookreel.db.before-restore-2', 'key-secret', 'serve.lock'],
     ]);
-    mkdirSync(held.file('old'));
-    renameSync(held.file('data/bookreel.db.before-restore-1'), held.file('old/bookreel.db'));
-    expect(contentDigest(held.file('old'))).toBe(later);
+    mkdirSync(workspace.file('old'));
+    renameSync(workspace.file('data/bookreel.db.before-restore-1'), workspace.file('old/bookreel.db'));
+    expect(contentDigest(workspace.file('old'))).toBe(later);
   });
 
   test('renames the key secret of that archive too', async () => {
-    using held = await withBackup();
+    using workspace = await withBackup();
     using other = await archiveOf(3);
-    expect((await held.run('restore', 'copy.db', '--force', '--data', other.file('data'))).code).toBe(0);
+    expect((await workspace.run('restore', 'copy.db', '--force', '--data', other.file('data'))).code).toBe(0);
     expect(other.names('data')).toContain('key-secret.before-restore-1');
-    expect(await isServedTo(other.file('data'), held.key)).toBe(true);
+    expect(await isServedTo(other.file('data'), workspace.key)).toBe(true);
     expect(await isServedTo(other.file('data'), other.key)).toBe(false);
   });
 
   test('refuses a directory that is being served, and one that another command is using, with exit code 4', async () => {
-    using held = await withBackup();
+    using workspace = await withBackup();
     {
-      await using _server = await startServer(held.file('data'));
+      await using _server = await startServer(workspace.file('data'));
       for (const force of [[], ['--force']]) {
         expectRefusal(
-          await held.run('restore', 'copy.db', ...force, '--data', 'data'),
+          await workspace.run('restore', 'copy.db', ...force, '--data', 'data'),
           4,
           'is being served by another bookreel',
         );
       }
     }
-    using database = new Database(held.file('data/bookreel.db'));
+    using database = new Database(workspace.file('data/bookreel.db'));
     database.query('SELECT COUNT(*) FROM markets').get();
     expectRefusal(
-      await held.run('restore', 'copy.db', '--force', '--data', 'data'),
+      await workspace.run('restore', 'copy.db', '--force', '--data', 'data'),
       4,
       'is being used by another command',
     );
-    expect(held.names('data').filter((name) => name.includes('restore') || name.includes('partial'))).toEqual([]);
+    expect(workspace.names('data').filter((name) => name.includes('restore') || name.includes('partial'))).toEqual([]);
   });
 
   test('of a damaged backup creates no directory and ends with exit code 3', async () => {
-    using held = await withBackup(300);
-    const whole = readFileSync(held.file('copy.db'));
-    flipSomeByte(held.file('copy.db'));
-    const { code, stdout, stderr } = await held.run('restore', 'copy.db', '--data', 'again');
+    using workspace = await withBackup(300);
+    const whole = readFileSync(workspace.file('copy.db'));
+    flipSomeByte(workspace.file('copy.db'));
+    const { code, stdout, stderr } = await workspace.run('restore', 'copy.db', '--data', 'again');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr).toMatch(/segment \d+/);
     expect(stderr).toContain("the copy of 'copy.db' is not kept");
     const pages = Buffer.from(whole);
     for (let page = 8192; page < pages.length; page += 8192) pages.fill(0xff, page, page + 200);
     for (const bytes of [pages, whole.subarray(0, 10_000), Buffer.from('a letter '.repeat(3000))]) {
-      writeFileSync(held.file('copy.db'), bytes);
-      expectRefusal(await held.run('restore', 'copy.db', '--data', 'again'), 3, 'copy.db');
-      const forced = await held.run('restore', 'copy.db', '--force', '--data', 'data');
+      writeFileSync(workspace.file('copy.db'), bytes);
+      expectRefusal(await workspace.run('restore', 'copy.db', '--data', 'again'), 3, 'copy.db');
+      const forced = await workspace.run('restore', 'copy.db', '--force', '--data', 'data');
       expectRefusal(forced, 3, 'copy.db');
     }
-    expect(held.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
-    expect((await held.run('verify', '--data', 'data')).code).toBe(0);
-    expect(held.names('data').filter((name) => name.includes('restore') || name.includes('partial'))).toEqual([]);
+    expect(workspace.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
+    expect((await workspace.run('verify', '--data', 'data')).code).toBe(0);
+    expect(workspace.names('data').filter((name) => name.includes('restore') || name.includes('partial'))).toEqual([]);
   });
 
   test('needs the key secret of a backup that has keys, and uses the one in the data directory if it is there', async () => {
-    using held = await withBackup();
-    renameSync(held.file('copy.db.key-secret'), held.file('elsewhere'));
-    expectRefusal(await held.run('restore', 'copy.db', '--data', 'again'), 1, "copy.db.key-secret' is missing");
-    expect(held.names()).not.toContain('again');
-    rmSync(held.file('data/bookreel.db'));
-    expect((await held.run('restore', 'copy.db', '--data', 'data')).code).toBe(0);
-    expect(await isServedTo(held.file('data'), held.key)).toBe(true);
-    writeFileSync(held.file('copy.db.key-secret'), 'shortened');
-    expectRefusal(await held.run('restore', 'copy.db', '--data', 'again'), 1, 'is damaged');
+    using workspace = await withBackup();
+    renameSync(workspace.file('copy.db.key-secret'), workspace.file('elsewhere'));
+    expectRefusal(await workspace.run('restore', 'copy.db', '--data', 'again'), 1, "copy.db.key-secret' is missing");
+    expect(workspace.names()).not.toContain('again');
+    rmSync(workspace.file('data/bookreel.db'));
+    expect((await workspace.run('restore', 'copy.db', '--data', 'data')).code).toBe(0);
+    expect(await isServedTo(workspace.file('data'), workspace.key)).toBe(true);
+    writeFileSync(workspace.file('copy.db.key-secret'), 'shortened');
+    expectRefusal(await workspace.run('restore', 'copy.db', '--data', 'again'), 1, 'is damaged');
   });
 
   test.each([
     ['missing.db', "there is no backup 'missing.db'"],
     ['data', 'data'],
   ])('of %s is refused, and nothing is made', async (name, reason) => {
-    using held = await withBackup(3);
-    const { code, stderr } = await held.run('restore', name, '--data', 'again');
+    using workspace = await withBackup(3);
+    const { code, stderr } = await workspace.run('restore', name, '--data', 'again');
     expect(code).not.toBe(0);
     expect(stderr).toContain(reason);
     expect(stderr).not.toContain('defect');
-    expect(held.names()).not.toContain('again');
+    expect(workspace.names()).not.toContain('again');
   });
 
   test.each([
     [99, 'has schema 99, and this bookreel knows schemas up to'],
     [3, 'has schema 3, of an earlier bookreel: export it with'],
   ])('of what a bookreel of schema %p wrote is refused, and so is its backup', async (version, reason) => {
-    using held = await withBackup(3);
+    using workspace = await withBackup(3);
     for (const path of ['copy.db', 'data/bookreel.db']) {
-      using database = new Database(held.file(path));
+      using database = new Database(workspace.file(path));
       database.run(`PRAGMA user_version = ${version}`);
     }
-    expectRefusal(await held.run('restore', 'copy.db', '--data', 'again'), 1, `'copy.db' ${reason}`);
-    expectRefusal(await held.run('backup', 'other.db', '--data', 'data'), 1, `'data/bookreel.db' ${reason}`);
-    expect(held.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
+    expectRefusal(await workspace.run('restore', 'copy.db', '--data', 'again'), 1, `'copy.db' ${reason}`);
+    expectRefusal(await workspace.run('backup', 'other.db', '--data', 'data'), 1, `'data/bookreel.db' ${reason}`);
+    expect(workspace.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
   });
 
   test('renames the files that a killed process left with the archive, so that the new archive does not read them', async () => {
-    using held = await withBackup();
-    mkdirSync(held.file('again'));
-    // The log of an archive that is gone.
+    using workspace = await withBackup();
+    mkdirSync(workspace.file('again'));
+    // The write-ahead log of an archive whose database was deleted.
     const writer = Bun.spawn([EXECUTABLE, 'serve', '--port', '0', '--data', 'gone'], {
-      cwd: held.path,
+      cwd: workspace.path,
       stdout: 'pipe',
       stderr: 'ignore',
     });
     for await (const _ of writer.stdout) break;
     writer.kill('SIGKILL');
     await writer.exited;
-    renameSync(held.file('gone/bookreel.db-wal'), held.file('again/bookreel.db-wal'));
-    expect((await held.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
-    expect(held.names('again')).toContain('bookreel.db.before-restore-1-wal');
-    expect((await held.run('verify', '--data', 'again')).code).toBe(0);
-    expect(storedIn(held.file('again')).markets).toBe(1);
+    renameSync(workspace.file('gone/bookreel.db-wal'), workspace.file('again/bookreel.db-wal'));
+    expect((await workspace.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
+    expect(workspace.names('again')).toContain('bookreel.db.before-restore-1-wal');
+    expect((await workspace.run('verify', '--data', 'again')).code).toBe(0);
+    expect(storedIn(workspace.file('again')).markets).toBe(1);
   });
 
   test('leaves no archive or a complete one when it is killed, and the previous one complete', async () => {
-    using held = await withBackup(20_000);
+    using workspace = await withBackup(20_000);
     const random = randomsOf(7);
-    const before = contentDigest(held.file('data'));
+    const before = contentDigest(workspace.file('data'));
     let interrupted = 0;
     for (let round = 0; round < 10 || (interrupted < 4 && round < 60); round += 1) {
       const data = round % 2 === 0 ? `again-${round}` : 'data';
       const args = ['restore', 'copy.db', '--data', data, ...(round % 2 === 0 ? [] : ['--force'])];
-      const child = Bun.spawn([EXECUTABLE, ...args], { cwd: held.path, stdout: 'ignore', stderr: 'ignore' });
+      const child = Bun.spawn([EXECUTABLE, ...args], { cwd: workspace.path, stdout: 'ignore', stderr: 'ignore' });
       await Bun.sleep(20 + random() * 160);
       child.kill('SIGKILL');
       if ((await child.exited) !== 0) interrupted += 1;
-      if (existsSync(held.file(`${data}/bookreel.db`))) {
-        expect(contentDigest(held.file(data))).toBe(before);
+      if (existsSync(workspace.file(`${data}/bookreel.db`))) {
+        expect(contentDigest(workspace.file(data))).toBe(before);
       } else if (data === 'data') {
-        // It was put aside already: the restore is run again.
-        expect(held.names('data').some((name) => name.includes('before-restore'))).toBe(true);
+        // The kill came after the previous archive was renamed: the restore is run again.
+        expect(workspace.names('data').some((name) => name.includes('before-restore'))).toBe(true);
       }
-      if (!existsSync(held.file(`${data}/bookreel.db`))) {
-        expect(await held.run('restore', 'copy.db', '--data', data)).toMatchObject({ code: 0 });
-        expect(contentDigest(held.file(data))).toBe(before);
+      if (!existsSync(workspace.file(`${data}/bookreel.db`))) {
+        expect(await workspace.run('restore', 'copy.db', '--data', data)).toMatchObject({ code: 0 });
+        expect(contentDigest(workspace.file(data))).toBe(before);
       }
     }
     expect(interrupted).toBeGreaterThanOrEqual(4);
-    expect(await isServedTo(held.file('data'), held.key)).toBe(true);
+    expect(await isServedTo(workspace.file('data'), workspace.key)).toBe(true);
   }, 90_000);
 });

@@ -6,7 +6,7 @@ import { startChild } from '../support/child.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 
 const LISTENING = / on (http:\/\/\S+) /;
-/** More than a pipe and everything that waits for it hold: 320 bytes a line. */
+/** Number of requests, each with a log line of 320 bytes: more than fits into a pipe and the log's own buffer. */
 const MANY = 8000;
 
 describe('serve refuses as usage', () => {
@@ -88,7 +88,7 @@ describe('serve', () => {
     using directory = temporaryDirectory();
     const fifo = join(directory.path, 'fifo');
     expect(await Bun.spawn(['mkfifo', fifo]).exited).toBe(0);
-    // Opened for reading first: a pipe that nobody reads from cannot be opened for writing.
+    // Opened for reading first, because a pipe without a reader cannot be opened for writing.
     const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
     const writer = openSync(fifo, constants.O_WRONLY);
     const data = join(directory.path, 'data');
@@ -114,7 +114,7 @@ describe('serve', () => {
       const lines = linesOf(log);
       const dropped = lines.reduce((sum, line) => sum + Number(line.dropped ?? 0), 0);
       expect(dropped).toBeGreaterThan(0);
-      // What is said when it stops comes between the two halves of a line of which the pipe took but one.
+      // The message at the end may come between two halves of a line, if the pipe had room for the first half only.
       expect(lines.filter(({ path }) => path === '/healthz').length + dropped).toBeWithin(MANY - 1, MANY + 1);
     } finally {
       server.kill('SIGKILL');
@@ -134,7 +134,7 @@ async function originOf(stdout: ReadableStream<Uint8Array>): Promise<string> {
   throw new Error(`serve did not start: ${printed}`);
 }
 
-/** What can be read from a pipe until `end`, and what is left in it then. */
+/** The text that arrives in a pipe until `end`, and the text that is still in the pipe then. */
 async function readUntil(end: Promise<unknown>, descriptor: number): Promise<string> {
   const buffer = Buffer.alloc(1 << 16);
   let text = '';

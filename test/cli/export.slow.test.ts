@@ -115,7 +115,7 @@ describe('to standard output', () => {
     expect(sha256(slow.stdout)).toBe(sha256(stdout));
   });
 
-  test('a reader that closes its pipe is not a failure', () => {
+  test('is no failure if the reader closes the pipe early', () => {
     const script = '{ "$0" export --data "$1" 2>/dev/null; echo "exit $?" >&2; } | head -n 1';
     const { stdout, stderr } = Bun.spawnSync(['sh', '-c', script, EXECUTABLE, data]);
     expect(stderr.toString()).toBe('exit 0\n');
@@ -305,7 +305,7 @@ describe('to a file', () => {
   });
 });
 
-describe('what is exported', () => {
+describe('the content of an export', () => {
   const types = async (...args: string[]) => {
     const { stdout, code, stderr } = await exported(data, args);
     expect(code, stderr).toBe(0);
@@ -357,7 +357,7 @@ describe('what is exported', () => {
     for await (const chunk of exporting.stdout) {
       bytes = Buffer.concat([bytes, chunk]);
       if (bytes.length < 100_000 || !existsSync(hold)) continue;
-      // Not by the executable: before it ends, it waits for those who read what was there before.
+      // Not with the executable: before it ends, it waits for readers of the earlier state.
       const opened = openArchive(archive, NOW_MS, { create: false });
       await importBytes(opened, lightNdjson(500, 3000));
       opened.database.close();

@@ -5,12 +5,12 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE } from '../support/executable.ts';
 import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 
-/** What the product promises to stay below, whatever an input holds. */
+/** The documented maximum, for any input. */
 const RESIDENT_BYTES_MAX = 300 * 1024 * 1024;
 const INPUT_BYTES = 320 * 1024 * 1024;
 const BLOCK_LINES = 300;
 
-/** Books of a hundred levels, 3 kB a line; each of them some sizes away from the one before. */
+/** Lines of books with a hundred levels, 3 kB each. Some sizes change from book to book. */
 function block(from: number): Buffer {
   const lines = Array.from({ length: BLOCK_LINES }, (_, k) => {
     const i = from + k;
@@ -26,7 +26,7 @@ function block(from: number): Buffer {
   return Buffer.from(`${lines.join('\n')}\n`);
 }
 
-/** A stream of `INPUT_BYTES`, made as it is asked for. */
+/** Books of `INPUT_BYTES` in total, created while they are read. */
 function* books(): Generator<Buffer> {
   yield Buffer.from(`${JSON.stringify(sampleMarket())}\n`);
   let bytes = 0;
@@ -39,12 +39,12 @@ function* books(): Generator<Buffer> {
 
 interface Import {
   readonly code: number;
-  /** The most memory that the process ever had resident, as Linux says. */
+  /** The maximum resident memory of the process, from /proc. */
   readonly residentBytesMax: number;
   readonly total: { readonly read: number; readonly stored: number; readonly rejected: number };
 }
 
-/** Imports `path`; for `-` what `input` gives. */
+/** Imports `path`, or `input` if `path` is `-`. */
 async function imported(data: string, path: string, input?: Iterable<Buffer>): Promise<Import> {
   const child = Bun.spawn([EXECUTABLE, 'import', path, '--json', '--data', data], {
     stdin: input === undefined ? 'ignore' : 'pipe',
@@ -75,7 +75,7 @@ function residentBytesMaxOf(pid: number): number {
   try {
     return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
   } catch {
-    // It has ended: what was seen before counts.
+    // The process has ended: the earlier readings count.
     return 0;
   }
 }

@@ -39,12 +39,12 @@ describe('seed', () => {
     const [{ total }, again] = [JSON.parse(first.stdout) as Report, JSON.parse(second.stdout) as Report];
     expect(total).toMatchObject({ stored: total.read, duplicate: 0, rejected: 0 });
     expect(again.total).toMatchObject({ read: total.read, stored: 0, duplicate: total.read, rejected: 0 });
-    // What else the digest would say of a change.
+    // The digest does show a change.
     await runExecutable(['tier', 'set', 'free', '--rpm', '11', '--data', directory.path]);
     expect(contentDigest(directory.path)).not.toBe(before);
   });
 
-  test('does not undo what tier set changed', async () => {
+  test('keeps the changes of tier set', async () => {
     using directory = temporaryDirectory();
     const data = ['--data', directory.path];
     await runExecutable(['tier', 'set', 'free', '--rpm', '77', '--coins', 'eth', '--price', '3', ...data]);
@@ -132,7 +132,7 @@ describe('import', () => {
     const report = JSON.parse(again.stdout) as Report;
     expect(report.total).toMatchObject({ read: 9, stored: 0, duplicate: 4, rejected: 5 });
     expect(report.rejections.map(({ path: name, line }) => [name, line])).toEqual(refused.map((line) => [path, line]));
-    // Both forms of the report give the same reasons.
+    // The report as text has the same reasons as the report as JSON.
     expect(said).toEqual(report.rejections.map(({ path: name, line, reason }) => `${name}:${line}: ${reason}`));
   });
 
@@ -226,7 +226,7 @@ describe('import', () => {
   test('--dry-run reports what an import would do, and stores nothing', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'light.ndjson');
-    // More than a batch, so that what a later one finds depends on an earlier one.
+    // More records than fit into a batch: the second copy of each repeats a record of an earlier batch.
     const lines = lightNdjson(9000);
     writeFileSync(path, lines + lines);
     const data = join(directory.path, 'data');
@@ -261,7 +261,7 @@ describe('import', () => {
     expect(stopped).toMatchObject({ stopped: true, total: { rejected: 0, duplicate: 0 } });
     expect(stopped.total.stored).toBeGreaterThan(0);
     expect(stopped.total.stored).toBeLessThan(400_001);
-    // The market record is among those counted.
+    // The report also counts the market record.
     expect(storedRecords(data)).toBe(stopped.total.stored - 1);
     const again = await runExecutable(command.slice(1));
     expect(again.code).toBe(0);
@@ -281,7 +281,7 @@ describe('import', () => {
     });
     child.stdin.write(`${JSON.stringify(LIGHT_MARKET)}\n${JSON.stringify(lightSnapshot(0))}\nbad\n`);
     await child.stdin.flush();
-    // The refusal of the last line says that the others are in.
+    // When the last line is rejected, all lines before it were read.
     await waitUntil(() => existsSync(rejects) && readFileSync(rejects, 'utf8') !== '');
     child.kill('SIGINT');
     const report = JSON.parse(await new Response(child.stdout).text()) as Report;
@@ -300,7 +300,7 @@ async function waitUntil(happened: () => boolean): Promise<void> {
   while (!happened()) await Bun.sleep(5);
 }
 
-/** Recorded snapshots, as another process sees them at the moment; none before the archive is made. */
+/** The number of stored snapshots that another process sees now; 0 before the archive is created. */
 function storedRecords(data: string): number {
   if (!existsSync(join(data, 'key-secret'))) return 0;
   const books = storedIn(data).series.filter(({ kind }) => kind === 'book');
@@ -319,7 +319,7 @@ describe('import while a server is running', () => {
     const base = join(directory.path, 'base.ndjson');
     writeLightRecording(base, 2000, 500);
     await runExecutable(['import', base, '--data', data]);
-    // Into every gap of what is there, before it and after it.
+    // Between any two records, before the first and after the last.
     const added = join(directory.path, 'added.ndjson');
     const lines: string[] = [];
     for (const offsetMs of [5, 2, 7, 3, 1, 9, 4, 8, 6]) {
@@ -347,17 +347,17 @@ describe('import while a server is running', () => {
 
     const before = await walk();
     expect(before).toHaveLength(2000);
-    const held = new Set(before.map(({ id }) => id));
+    const ids = new Set(before.map(({ id }) => id));
     await using importing = startChild([EXECUTABLE, 'import', added, '--data', data, '--json']);
     const walks: Snapshot[][] = [];
     while (importing.code === undefined) walks.push(await walk());
     expect(await importing.exited).toBe(0);
     walks.push(await walk());
     expect(walks.at(-1)).toHaveLength(2000 + lines.length);
-    // Or nothing was walked while records came.
+    // At least one walk was made during the import.
     expect(walks.some((found) => found.length > 2000 && found.length < 2000 + lines.length)).toBe(true);
     for (const found of walks) {
-      expect(found.filter(({ id }) => held.has(id))).toEqual(before);
+      expect(found.filter(({ id }) => ids.has(id))).toEqual(before);
       const places = found.map(({ timestamp, id }) => [timestamp, Number(id)] as const);
       const inOrder = places.every(([timestamp, id], index) => {
         const previous = places[index - 1];

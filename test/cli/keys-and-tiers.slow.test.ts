@@ -56,8 +56,8 @@ describe('key', () => {
   test('create stores its options, and list shows them without the key', async () => {
     using directory = temporaryDirectory();
     const { run, json } = commandsOn(directory.path);
-    const asked = ['--tier', 'enterprise', '--account', 'desk@example.com', '--name', 'back tests', '--rpm', '5000'];
-    const created = await json<KeyDocument>('key', 'create', ...asked);
+    const options = ['--tier', 'enterprise', '--account', 'desk@example.com', '--name', 'back tests', '--rpm', '5000'];
+    const created = await json<KeyDocument>('key', 'create', ...options);
     expect(created).toMatchObject({
       tier: 'enterprise',
       account: 'desk@example.com',
@@ -78,22 +78,22 @@ describe('key', () => {
       expect(stdout).toContain(created.id);
       expect(stdout).toContain(created.prefix);
       expect(stderr).toBe('');
-      // No more of the key than its public prefix, in whatever form.
+      // Only the public prefix of the key may be shown.
       expect(stdout).not.toContain(key!.slice(0, created.prefix.length + 1));
       expect(stdout).not.toContain(key!.slice(created.prefix.length));
     }
   });
 
   test.each(['2026-01-08T10:31:40.000Z', '1767868300000', '2026-01-08T11:31:40+01:00'])(
-    'create --as-of %s makes one that knows nothing later, through rotation, backup and restore',
+    'create --as-of %s creates a key that sees nothing later, also after rotation, backup and restore',
     async (instant) => {
       using directory = temporaryDirectory();
       const data = `${directory.path}/data`;
       const { run, json } = commandsOn(data);
       expect((await run('seed')).code).toBe(0);
-      const asked = ['--tier', 'enterprise', '--rpm', '100000'];
-      const free = (await run('key', 'create', ...asked)).stdout.trim();
-      const created = await json<KeyDocument>('key', 'create', ...asked, '--as-of', instant);
+      const options = ['--tier', 'enterprise', '--rpm', '100000'];
+      const free = (await run('key', 'create', ...options)).stdout.trim();
+      const created = await json<KeyDocument>('key', 'create', ...options, '--as-of', instant);
       expect(created.asOf).toBe('2026-01-08T10:31:40.000Z');
       const told = await run('key', 'rotate', created.id);
       expect(told.stderr).toContain(`${created.id} (enterprise, owner@localhost, as of ${created.asOf}) is rotated`);
@@ -177,7 +177,7 @@ describe('key', () => {
     expect({ code: revoked.code, stdout: revoked.stdout }).toEqual({ code: 0, stdout: '' });
     const first = await json<KeyDocument>('key', 'revoke', created.id);
     expect(first.revokedAt).not.toBeNull();
-    // Revoking twice changes nothing.
+    // A second revocation changes nothing.
     expect(await json<KeyDocument>('key', 'revoke', created.id)).toEqual(first);
     const refused = await run('key', 'rotate', created.id);
     expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: '' });
@@ -248,7 +248,7 @@ describe('tier', () => {
 });
 
 test.each(['\u001b[31mred', 'two\nlines', 'x'.repeat(101), ''])(
-  'a name that would spoil the list is refused: %j',
+  'a name with characters that would break the list is refused: %j',
   async (name) => {
     using directory = temporaryDirectory();
     const finished = await runExecutable(['key', 'create', '--tier', 'free', '--name', name, '--data', directory.path]);

@@ -7,10 +7,10 @@ const WHERE = { host: '127.0.0.1', port: 0, idleSeconds: 30, say: () => undefine
 
 test('draining waits for an answer that is not complete', async () => {
   const asked = Promise.withResolvers<void>();
-  const held = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   const app = new Elysia().get('/', async () => {
     asked.resolve();
-    await held.promise;
+    await released.promise;
     return 'made in the end';
   });
   const listening = new Listener(app, WHERE);
@@ -28,7 +28,7 @@ test('draining waits for an answer that is not complete', async () => {
   });
   await Bun.sleep(100);
   expect(isDrained).toBe(false);
-  held.resolve();
+  released.resolve();
   await drained;
   await closed;
   expect(answer).toEndWith('made in the end');

@@ -6,15 +6,15 @@ import { EXECUTABLE, finished, printed, runExecutable } from '../support/executa
 import { LIGHT_MARKET, lightSnapshot, writeLightRecording } from '../support/light-recording.ts';
 import { Screen } from '../support/screen.ts';
 
-/** Longer than any terminal of these tests, and of characters that take two columns. */
+/** Longer than the widest terminal of these tests; some characters take two columns. */
 const LONG_NAME = `${'a'.repeat(80)}${'板'.repeat(50)}.ndjson`;
 
-/** A named pipe that records are written into a few at a time, so that a test decides how long the import lasts. */
+/** A named pipe to which a test writes a few records at a time, so that it decides how long the import takes. */
 async function slowRecording(
   path: string,
 ): Promise<Disposable & { readonly feed: () => void; readonly end: () => void }> {
   expect((await finished(['mkfifo', path], {})).code).toBe(0);
-  // For reading too, or the call would wait for the reader.
+  // Opened for reading too: otherwise the call would wait for a reader.
   const descriptor = openSync(path, 'r+');
   let isOpen = true;
   const end = () => {
@@ -50,7 +50,7 @@ function onTerminal(args: readonly string[], cwd: string, columns: number) {
   return { child, screen };
 }
 
-/** The lines of progress in the order they were painted in. */
+/** The progress lines in the order in which they were written. */
 function painted(screen: Screen): string[] {
   const [, ...begun] = screen.written.split('\u001b[?7l\r');
   return begun.flatMap((text) => (text.includes('\u001b[?7h') ? [text.slice(0, text.indexOf('\u001b'))] : []));
@@ -74,7 +74,7 @@ describe('progress', () => {
     expect(screen.rows[0]).toStartWith('40001 records read');
   });
 
-  test('stays on one row at every width, also while the terminal changes it', async () => {
+  test('stays on one row at every width, also when the width of the terminal changes', async () => {
     using directory = temporaryDirectory();
     using recording = await slowRecording(join(directory.path, LONG_NAME));
     const { child, screen } = onTerminal(['import', LONG_NAME, '--data', 'data'], directory.path, 200);
@@ -82,13 +82,13 @@ describe('progress', () => {
       child.terminal?.resize(columns, 20);
       screen.narrow(columns);
       const before = painted(screen).length;
-      // The first of them may have been on its way when the width changed.
+      // The first one may have been written before the width changed.
       await until(() => painted(screen).length >= before + 2, recording.feed);
       const line = painted(screen).at(-1)!;
       expect({ columns, rows: screen.rows }).toEqual({ columns, rows: [line] });
       const width = Bun.stringWidth(line);
       expect(width).toBeLessThan(columns);
-      // All there is room for: a character of two columns may not fit into the last one.
+      // The line uses the whole width, but a character of two columns may not fit into the last column.
       expect(width).toBeGreaterThanOrEqual(columns - 2);
     }
     child.kill('SIGINT');
@@ -124,7 +124,7 @@ describe('progress', () => {
         for (const columns of [80, 30, 120, 20, 60]) {
           await tmux('resize-window', '-x', String(columns), '-y', '10');
           let shown: string[] = [];
-          // A row that stays from before never lets this end.
+          // If an earlier row stays on the screen, this never ends.
           await until(async () => {
             shown = await rows();
             return shown.length === 31 && Bun.stringWidth(shown[30]!) >= columns - 2;
@@ -148,7 +148,7 @@ describe('progress', () => {
     },
   );
 
-  test('is not written where stderr is no terminal, and not into JSON on a terminal', async () => {
+  test('is not written if stderr is not a terminal, nor with --json on a terminal', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     const seeded = await runExecutable(['seed', '--data', 'data'], { cwd });

@@ -13,10 +13,10 @@ const SOCKET = /^WebSocket +(\S+)$/m;
 const CURL_LINE = /^curl .*$/m;
 const ETH_ID = `0x${'cd34'.repeat(16)}`;
 const REPLAYS = '/v1/replays';
-/** What a status line is painted between. */
+/** The control sequences before and after a status line. */
 const [PAINT_BEGINS, PAINT_ENDS] = ['\u001b[?7l\r', '\u001b[J\r\u001b[?7h'];
 const SLUG = String(sampleMarket().slug);
-/** The first book of the recording, or soon after it. */
+/** An instant at the first book of the recording, or soon after it. */
 const BEGUN = new Date(START_MS + 30_000).toISOString();
 
 let directory: ReturnType<typeof temporaryDirectory>;
@@ -67,9 +67,9 @@ describe('bookreel replay', () => {
     expect(replay.socket).toBe(`${replay.origin.replace('http', 'ws')}/ws/market`);
     const [line] = await replay.said(CURL_LINE);
     expect(line).toContain(`/book?token_id=${UP_ASSET}`);
-    await using asked = startChild(['sh', '-c', line]);
-    expect(await asked.exited).toBe(0);
-    expect(JSON.parse(asked.stdout())).toMatchObject({ market: CONDITION_ID, asset_id: UP_ASSET });
+    await using shell = startChild(['sh', '-c', line]);
+    expect(await shell.exited).toBe(0);
+    expect(JSON.parse(shell.stdout())).toMatchObject({ market: CONDITION_ID, asset_id: UP_ASSET });
   });
 
   test('states the same as JSON', async () => {
@@ -189,9 +189,9 @@ describe('bookreel replay', () => {
       socket.close();
     }
     const [line] = await replay.said(CURL_LINE);
-    await using asked = startChild(['sh', '-c', line], { env: { KEY: pro } });
-    expect(await asked.exited).toBe(0);
-    expect(JSON.parse(asked.stdout())).toMatchObject({ asset_id: UP_ASSET });
+    await using shell = startChild(['sh', '-c', line], { env: { KEY: pro } });
+    expect(await shell.exited).toBe(0);
+    expect(JSON.parse(shell.stdout())).toMatchObject({ asset_id: UP_ASSET });
 
     const file = join(directory.path, 'pro.key');
     writeFileSync(file, `${pro}\n`);
@@ -269,20 +269,20 @@ describe('a process that replays', () => {
 });
 
 describe('the commands of the page at /', () => {
-  /** Runs every line that the page of a replay has for a shell, in order. */
+  /** Runs every shell command on the page of a replay, in order. */
   async function runLines(origin: string, change = (line: string) => line): Promise<string[]> {
     const page = await (await fetch(origin, { headers: { accept: 'text/html' } })).text();
     const blocks = [...page.matchAll(/<pre><code>([^<]*)<\/code><\/pre>/g)].map(([, lines]) => lines!);
     const lines = blocks.flatMap((text) => unescaped(text).split('\n'));
     for (const line of lines) {
-      await using asked = startChild(['sh', '-c', change(line)], {
+      await using shell = startChild(['sh', '-c', change(line)], {
         cwd: directory.path,
         env: { PATH: `${dirname(EXECUTABLE)}:${process.env.PATH}`, KEY },
       });
-      expect({ line, code: await asked.exited, stderr: asked.stderr() }).toMatchObject({ line, code: 0 });
+      expect({ line, code: await shell.exited, stderr: shell.stderr() }).toMatchObject({ line, code: 0 });
       if (!line.startsWith('curl ')) continue;
-      expect(asked.stdout()).toMatch(/^[[{]/);
-      expect(asked.stdout()).not.toContain('"error"');
+      expect(shell.stdout()).toMatch(/^[[{]/);
+      expect(shell.stdout()).not.toContain('"error"');
     }
     return lines;
   }
@@ -317,7 +317,7 @@ describe('stderr shows the clock and the connected clients', () => {
   const BOTH = { exchange: 'polymarket', from: '2026-04-16', to: '2026-04-17', dataTypes: ['trade'], speed: 0.001 };
   const tardisPath = `/ws-replay-normalized?options=${encodeURIComponent(JSON.stringify(BOTH))}`;
 
-  /** A socket that is open, and a function that closes it. */
+  /** Opens a socket, and returns a function that closes it. */
   async function connected(url: string): Promise<() => void> {
     const socket = new WebSocket(url);
     await new Promise((resolve) => socket.addEventListener('open', resolve));
@@ -394,7 +394,7 @@ describe('stderr shows the clock and the connected clients', () => {
         child.terminal?.resize(columns, 20);
         await shown((text) => text === whole.slice(0, columns - 1));
       }
-      // Nothing scrolls.
+      // The terminal does not scroll.
       expect(written.slice(announced.length)).not.toContain('\n');
       child.kill('SIGTERM');
       expect(await child.exited).toBe(0);
@@ -418,16 +418,16 @@ test('the commands of the manual work as they are written there', async () => {
   await using replay = startChild([EXECUTABLE, ...start!, '--port', '0'], { cwd });
   const [line] = await replay.said(CURL_LINE);
   const origin = (await replay.said(REST))[1]!;
-  // The page shows its output, with another port.
+  // The page shows the output of this command, with another port.
   expect(page).toContain(
     replay
       .stdout()
       .trimEnd()
       .replaceAll(/(127\.0\.0\.1):\d+/g, '$1:8000'),
   );
-  await using asked = startChild(['sh', '-c', line]);
-  expect(await asked.exited).toBe(0);
-  expect(JSON.parse(asked.stdout())).toMatchObject({ hash: expect.stringMatching(/^[0-9a-f]{40}$/) });
+  await using shell = startChild(['sh', '-c', line]);
+  expect(await shell.exited).toBe(0);
+  expect(JSON.parse(shell.stdout())).toMatchObject({ hash: expect.stringMatching(/^[0-9a-f]{40}$/) });
   for (const words of steering) {
     const { code, stderr } = await runExecutable([...words, '--url', origin], { cwd });
     expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });

@@ -10,20 +10,20 @@ import { startChild } from '../support/child.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 import { serviceOf } from '../support/service.ts';
 
-/** `br_live_` and six characters: what may be shown of a key. */
+/** The part of a key that may be shown: `br_live_` and six characters. */
 const PUBLIC_CHARS = 14;
-/** A part of the rest that would betray it; a multiple of three, see base64 below. */
+/** Number of consecutive secret characters that may not appear; a multiple of three for base64, see below. */
 const PART_CHARS = 12;
 
 const REQUEST: NewKey = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
 const MARKET = 'simulated-btc-updown-5m-1767868200';
 
-interface Said {
+interface Output {
   readonly where: string;
   readonly bytes: Buffer;
 }
 
-/** Ways in which clients carry a key where it does not belong, and those who look for one try. */
+/** Requests with a key in the wrong place, as clients send by mistake and attackers try. */
 function misplaced(key: string): { path: string; init?: RequestInit }[] {
   const escaped = percentEscaped(key);
   const inPaths = [
@@ -49,7 +49,7 @@ function misplaced(key: string): { path: string; init?: RequestInit }[] {
     `/${form}`,
     `/%ZZ${form}`,
     `/docs/${form}?${form}`,
-    // Wherever a line of a log is cut, it may go through the key.
+    // A log line that is too long is cut, possibly in the middle of the key.
     ...[330, 370, 390].map((length) => `/${'x-'.repeat(length / 2)}${form}`),
   ]);
   const headers: Record<string, string>[] = [
@@ -82,7 +82,7 @@ test('no key, old or new, right, mistyped or misplaced, is in the data, an answe
   const data = join(directory.path, 'data');
   const ids: string[] = [];
   const keys: string[] = [];
-  const said: Said[] = [];
+  const said: Output[] = [];
   const run = async (...args: string[]) => {
     const finished = await runExecutable([...args, '--data', data]);
     said.push({ where: `stderr of ${args.join(' ')}`, bytes: Buffer.from(finished.stderr) });
@@ -138,7 +138,7 @@ test('no key, old or new, right, mistyped or misplaced, is in the data, an answe
   ]) {
     said.push({ where: args.join(' '), bytes: Buffer.from((await run(...args)).stdout) });
   }
-  // Mistaken for an id, a name of a command, a file.
+  // The key in place of an id, the name of a command, or a file.
   for (const args of [
     ['key', 'revoke', keys[1]!],
     ['key', 'rotate', keys[1]!],
@@ -156,21 +156,21 @@ test('no key, old or new, right, mistyped or misplaced, is in the data, an answe
 
   const lookEverywhere = () => {
     const files = [data, out].flatMap((path) => readdirSync(path).map((name) => join(path, name)));
-    const seen: Said[] = [
+    const seen: Output[] = [
       ...files.map((path) => ({ where: path, bytes: readFileSync(path) })),
       ...said,
       { where: 'the log', bytes: Buffer.from(server.stderr()) },
     ];
     const printed = { where: 'standard output', bytes: Buffer.from(server.stdout()) };
-    // The demo's key is printed for its owner, and stands nowhere else.
-    const searched: [string, readonly Said[]][] = [
+    // The key of --demo is printed for its owner, and may appear nowhere else.
+    const searched: [string, readonly Output[]][] = [
       [demoKey!, seen],
-      ...keys.map((key): [string, Said[]] => [key, [...seen, printed]]),
+      ...keys.map((key): [string, Output[]] => [key, [...seen, printed]]),
     ];
     const found = searched.flatMap(([key, places]) => {
-      // Most often there is nothing at all.
-      if (!betrays(Buffer.concat(places.map(({ bytes }) => bytes)), key)) return [];
-      return places.filter(({ bytes }) => betrays(bytes, key)).map(({ where }) => where);
+      // All outputs are searched at once first, because usually nothing is found.
+      if (!reveals(Buffer.concat(places.map(({ bytes }) => bytes)), key)) return [];
+      return places.filter(({ bytes }) => reveals(bytes, key)).map(({ where }) => where);
     });
     expect(found).toEqual([]);
     return files;
@@ -180,17 +180,17 @@ test('no key, old or new, right, mistyped or misplaced, is in the data, an answe
       said.push({ where: `/proc/PID/${name}`, bytes: readFileSync(`/proc/${server.pid}/${name}`) });
     }
   }
-  // While the write-ahead log is there, and after it went into the database.
+  // Once while the write-ahead log exists, and once after it was written into the database.
   expect(lookEverywhere()).toContain(join(data, 'bookreel.db-wal'));
   server.kill('SIGTERM');
   expect(await server.exited).toBe(0);
   lookEverywhere();
-  // The log is one: it tells of the requests, and whose they were.
+  // The log does have the requests, and the ids of their keys.
   expect(server.stderr()).toContain('/v1/btc/markets');
   expect(server.stderr()).toContain(ids[0]!);
 });
 
-test('the search finds a key where there is one', () => {
+test('the search of this file finds a key that is present', () => {
   const key = 'br_live_abcdefghijklmnopqrstuvwxyz234567abcdefghijklmno';
   const forms = [
     Buffer.from(key),
@@ -205,21 +205,21 @@ test('the search finds a key where there is one', () => {
     Buffer.from(percentEscaped(key)),
   ];
   for (const form of forms) {
-    expect(betrays(Buffer.concat([Buffer.from('x'), form, Buffer.from('y')]), key)).toBe(true);
+    expect(reveals(Buffer.concat([Buffer.from('x'), form, Buffer.from('y')]), key)).toBe(true);
   }
-  expect(betrays(Buffer.from(`${key.slice(0, PUBLIC_CHARS)}…`), key)).toBe(false);
+  expect(reveals(Buffer.from(`${key.slice(0, PUBLIC_CHARS)}…`), key)).toBe(false);
 });
 
 test('an invalid key is hashed and looked up as often as a valid one', async () => {
-  using held = temporaryArchive();
-  const { database, tiers } = held.archive;
-  const secret = KeySecret.open(held.path, () => false);
+  using place = temporaryArchive();
+  const { database, tiers } = place.archive;
+  const secret = KeySecret.open(place.path, () => false);
   using query = spyOn(database, 'query');
   const apiKeys = new ApiKeys(database, secret);
   const looking = query.mock.calls.findIndex(([sql]) => sql === FIND_KEY_BY_DIGEST);
   const statement = query.mock.results[looking]!.value as { get(digest: Uint8Array): unknown };
   const keyDirectory = new KeyDirectory(database, secret, apiKeys, tiers);
-  const { app, key } = serviceOf({ ...held.archive, apiKeys, keyDirectory });
+  const { app, key } = serviceOf({ ...place.archive, apiKeys, keyDirectory });
   const issue = () => database.write(() => apiKeys.create(REQUEST, NOW_MS));
   const [revoked, rotated, untouched] = [issue(), issue(), issue()];
   database.write(() => apiKeys.revoke(revoked.apiKey.id, NOW_MS));
@@ -255,14 +255,14 @@ test('an invalid key is hashed and looked up as often as a valid one', async () 
   for (const [what, [token, status]] of Object.entries(presented)) work[what] = await workFor(token, status);
   const same = { digests: 2, lookUps: 1 };
   expect(work).toEqual(Object.fromEntries(Object.keys(presented).map((what) => [what, same])));
-  // A refusal is never remembered; that a valid key is known by then, its answer says anyway.
+  // Invalid keys are never cached. Valid keys are: their answers show anyway that they are valid.
   expect(await workFor(mistyped, 401)).toEqual(same);
   expect(await workFor(revoked.key, 401)).toEqual(same);
   expect(await workFor(untouched.key, 200)).toEqual({ digests: 1, lookUps: 0 });
 });
 
-/** Whether `bytes` hold more of `key` than may be shown: in any case, plain, reversed, escaped, as UTF-16, hex or base64. */
-function betrays(bytes: Buffer, key: string): boolean {
+/** Whether `bytes` have more of `key` than may be shown: in any case, plain, reversed, escaped, as UTF-16, hex or base64. */
+function reveals(bytes: Buffer, key: string): boolean {
   const secret = key.slice(PUBLIC_CHARS);
   const haystack = bytes.toString('latin1').toLowerCase();
   const needles: string[] = [];
@@ -270,7 +270,7 @@ function betrays(bytes: Buffer, key: string): boolean {
     const part = secret.slice(start, start + PART_CHARS);
     const wide = Buffer.from(part, 'utf16le').toString('latin1');
     needles.push(part, reversed(part), hex(part), percentEscaped(part), wide);
-    // Of base64 only what begins at a multiple of three bytes looks the same wherever it stands.
+    // Base64 encodes three bytes at a time, so only parts that begin at a multiple of three always look the same.
     needles.push(base64(part));
   }
   return needles.some((needle) => haystack.includes(needle.toLowerCase()));

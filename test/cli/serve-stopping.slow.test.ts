@@ -11,7 +11,7 @@ const LISTENING = /serves '.*' on (http:\/\/\S+) /;
 const EXPORT = `/v1/btc/markets/${LIGHT_CONDITION_ID}/export?format=ndjson`;
 const WAITING = 'stopping: waiting for the requests under way\n';
 const CUTTING = 'stopping: closing the connections with requests under way\n';
-/** As an export many times what socket buffers hold. */
+/** Enough that their export is many times larger than the socket buffers. */
 const SNAPSHOTS = 4000;
 const LEVELS = 100;
 const POLL_MS = 5;
@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => directory[Symbol.dispose]());
 
-/** A connection on which the bytes to send and when to read are chosen. */
+/** A connection whose test decides which bytes to send and when to read. */
 class Connection {
   readonly closed: Promise<void>;
   readonly #socket: Socket;
@@ -56,7 +56,7 @@ class Connection {
     return this;
   }
 
-  /** Waits until so many bytes have come, then reads no more. */
+  /** Waits until this number of bytes has arrived, then stops reading. */
   async readOnly(bytes: number): Promise<void> {
     while (this.received.length < bytes) await Bun.sleep(POLL_MS);
     this.#socket.pause();
@@ -75,7 +75,7 @@ class Connection {
   }
 }
 
-/** The body of an answer in chunks; throws where the last one is missing. */
+/** The body of a chunked answer. Throws if the last chunk is missing. */
 function dechunked(answer: Buffer): Buffer {
   const pieces: Buffer[] = [];
   let at = answer.indexOf('\r\n\r\n') + 4;
@@ -127,7 +127,7 @@ test('a request that had begun is answered, and /readyz says that the server is 
   const { server, origin } = await serve();
   await using _ = server;
   const begun = new Connection(origin).send('GET /readyz HTTP/1.1\r\nHost: localhost\r\n');
-  // A later connection that is answered: what the first one sent has arrived as well.
+  // When a later connection is answered, the bytes of the first one have arrived too.
   await (await fetch(`${origin}/healthz`)).text();
   server.kill('SIGTERM');
   await saidToStop(server);
@@ -137,7 +137,7 @@ test('a request that had begun is answered, and /readyz says that the server is 
   expect(await server.exited).toBe(0);
 });
 
-test('a reader that takes nothing delays the end by --drain-seconds at most', async () => {
+test('a client that reads nothing delays the end by --drain-seconds at most', async () => {
   const { server, origin } = await serve('--drain-seconds', '1');
   await using _ = server;
   const stuck = new Connection(origin).ask(EXPORT, `Authorization: Bearer ${key}`);
@@ -148,7 +148,7 @@ test('a reader that takes nothing delays the end by --drain-seconds at most', as
   expect(server.stderr()).toBe(WAITING + CUTTING);
   stuck.readOn();
   await stuck.closed;
-  // Nobody takes what came for the whole.
+  // A client can see that the answer is not complete.
   expect(() => dechunked(stuck.received)).toThrow('cut off');
   dribble.leave();
 });

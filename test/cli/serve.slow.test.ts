@@ -30,7 +30,7 @@ describe('a second server', () => {
         `bookreel: '${spelled}' is being served by another bookreel: stop that one, or name another directory with --data\n`,
       );
     }
-    // The first one never noticed, and every other command works beside it.
+    // The first server is not affected, and other commands work while it runs.
     expect((await fetch(`${server.origin}/readyz`)).status).toBe(200);
     for (const args of [['seed'], ['key', 'create', '--tier', 'free'], ['key', 'list'], ['tier', 'list']]) {
       expect((await runExecutable([...args, '--data', data])).code).toBe(0);
@@ -48,7 +48,7 @@ describe('a second server', () => {
     const second = await runExecutable(['serve', '--port', port, '--data', other]);
     expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 1, stdout: '' });
     expect(second.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: another program listens on it`);
-    // And it gave its data back.
+    // It has released its data directory.
     await using third = await startServer(other);
     expect((await fetch(`${third.origin}/readyz`)).status).toBe(200);
   });
@@ -97,7 +97,7 @@ describe('serve --demo', () => {
     },
   );
 
-  test('gives a new key that works with each start, the earlier ones fail, and the data stays', async () => {
+  test('prints a new key at each start and revokes the earlier ones; the data stays', async () => {
     using directory = temporaryDirectory();
     const demo = [EXECUTABLE, 'serve', '--demo', '--json', '--port', '0', '--data', directory.path];
     const keys: string[] = [];
@@ -124,7 +124,7 @@ describe('serve --demo', () => {
   });
 });
 
-/** Pages that nobody reads are with the kernel when the signal comes: none of it may be lost with the process. */
+/** Large answers, partly in socket buffers when the signal comes: they must arrive even after the process has ended. */
 const LARGE_PAGES = 6;
 
 describe('stopping', () => {
@@ -146,7 +146,7 @@ describe('stopping', () => {
       await Promise.all(clients.map((client) => client.begun));
       server.kill(signal);
       await stoppedListening(origin!);
-      // The kernel may have all of them already, and the process be gone.
+      // All answers may already be in socket buffers, and the process may have ended.
       expect([undefined, 0]).toContain(server.code);
       for (const client of clients) expect(await client.rest()).toBe(whole);
       expect(await server.exited).toBe(0);
@@ -167,7 +167,7 @@ describe('stopping', () => {
     idle.destroy();
   });
 
-  test('it stops in order also when nothing reads its messages any more', async () => {
+  test('it also stops in order if its output is no longer read', async () => {
     using directory = temporaryDirectory();
     const server = Bun.spawn([EXECUTABLE, 'serve', '--json', '--port', '0', '--data', directory.path], {
       stdin: 'ignore',
@@ -183,7 +183,7 @@ describe('stopping', () => {
   });
 });
 
-test('a restarted server starts to count again', async () => {
+test('a restarted server counts requests from zero again', async () => {
   using directory = temporaryDirectory();
   const { key } = await issueKey(directory.path, 'free', 1);
   for (let start = 0; start < 2; start += 1) {
@@ -264,7 +264,7 @@ function versionIn(line: string): string {
   return line.split(' ')[1] ?? '';
 }
 
-/** Waits until nobody takes new connections at `origin`. */
+/** Waits until `origin` refuses new connections. */
 async function stoppedListening(origin: string): Promise<void> {
   const { hostname, port } = new URL(origin);
   for (;;) {
@@ -281,9 +281,9 @@ async function stoppedListening(origin: string): Promise<void> {
   }
 }
 
-/** Asks for a page and reads no more than its beginning until it is told to. */
+/** Requests a page, and reads only its beginning until `rest` is called. */
 class SlowClient {
-  /** Settles when the answer has begun. */
+  /** Resolves when the answer has begun. */
   readonly begun: Promise<void>;
   readonly #socket: Socket;
   readonly #chunks: Buffer[] = [];
@@ -304,7 +304,7 @@ class SlowClient {
     });
   }
 
-  /** Reads on to the end; the body. */
+  /** Reads to the end, and returns the body. */
   async rest(): Promise<string> {
     const ended = new Promise((resolve, reject) => {
       this.#socket.once('end', resolve);

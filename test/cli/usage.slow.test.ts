@@ -18,14 +18,14 @@ const program = createProgram({
   clock: () => 0,
 });
 
-/** Every command there is, as the words that call it. */
+/** All commands, each as its words. */
 const COMMANDS: readonly string[][] = commandsBelow(program, []);
 
 function commandsBelow(command: Command, words: readonly string[]): string[][] {
   return [[...words], ...command.commands.flatMap((child) => commandsBelow(child, [...words, child.name()]))];
 }
 
-/** One sentence on stderr, begun as every error is, nothing on stdout, and no trace of the program's inside. */
+/** Expects one sentence on stderr with the prefix of all errors, nothing on stdout, and no internals of the program. */
 function expectSentence(stderr: string, stdout: string): void {
   expect(stdout).toBe('');
   expect(stderr).toMatch(/^bookreel: [^\n]+[^.\n]\n$/);
@@ -55,7 +55,7 @@ describe('help', () => {
       expect(stdout).toContain(`  $ bookreel ${name}`.trimEnd());
       expect(stdout).toContain('--data <dir>');
       expect(stdout).toContain('--json');
-      // Commands to copy stay on one line; everything else fits into the usual width of a terminal.
+      // Commands to copy have one line each; everything else fits into 80 columns.
       const prose = stdout.split('\n').filter((line) => !line.startsWith('  $ '));
       if (!name.startsWith('replay')) expect(prose.filter((line) => line.length > 80)).toEqual([]);
     },
@@ -164,7 +164,7 @@ describe('failures', () => {
     expect(readdirSync(directory.path)).toEqual([]);
   });
 
-  test.each([[['key', 'rotate']], [['key', 'revoke']]])('%j of an id that nobody has is a failure', async (args) => {
+  test.each([[['key', 'rotate']], [['key', 'revoke']]])('%j of an unknown id is a failure', async (args) => {
     using directory = temporaryDirectory();
     await runExecutable(['key', 'create', '--tier', 'free', '--data', directory.path]);
     const finished = await runExecutable([...args, 'key_nobody', '--data', directory.path]);
@@ -272,7 +272,7 @@ describe('version and openapi', () => {
 describe('standard output', () => {
   test('a slow reader gets every byte of an output larger than a pipe', async () => {
     const whole = (await runExecutable(['openapi'])).stdout;
-    // More than a pipe holds, or this says nothing.
+    // The output must be larger than a pipe, or the test proves nothing.
     expect(whole.length).toBeGreaterThan(65_536);
     const slow = Bun.spawnSync(['sh', '-c', '"$0" openapi | { sleep 0.4; cat; }', EXECUTABLE]);
     expect(slow.stdout.toString()).toBe(whole);

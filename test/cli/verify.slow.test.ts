@@ -50,8 +50,8 @@ describe('verify', () => {
   });
 
   test('as JSON has the same for every market, in one document', async () => {
-    using held = await lightArchive(300);
-    const { code, stdout, stderr } = await verify(held.data, '--json');
+    using place = await lightArchive(300);
+    const { code, stdout, stderr } = await verify(place.data, '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const { ok, markets, problems, totals } = JSON.parse(stdout) as VerifyDocument;
     expect({ ok, problems }).toEqual({ ok: true, problems: [] });
@@ -96,12 +96,12 @@ describe('verify', () => {
   });
 
   test('names a segment with one changed byte, and ends with exit code 3', async () => {
-    using held = await lightArchive(300);
+    using place = await lightArchive(300);
     change(
-      held.path,
+      place.path,
       "UPDATE segments SET payload = CAST(substr(payload, 1, 40) || x'ff' || substr(payload, 42) AS BLOB) WHERE segment_id = 2",
     );
-    const { code, stdout, stderr } = await verify(held.data);
+    const { code, stdout, stderr } = await verify(place.data);
     expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
     const sentences = stdout.split('\n').filter((line) => line.includes('does not match its digest'));
     expect(sentences).toHaveLength(1);
@@ -109,7 +109,7 @@ describe('verify', () => {
       /^market btc-updown-24h-1776323400 \(0xabab.*\), (?:up|down) \S+, segment 2, 2026-04-16T07:10:0\S+Z–2026-04-16T07:10:0\S+Z: the segment does not match/,
     );
     expect(stdout).toMatch(/: 1 problem \(/);
-    const document = JSON.parse((await verify(held.data, '--json')).stdout) as VerifyDocument;
+    const document = JSON.parse((await verify(place.data, '--json')).stdout) as VerifyDocument;
     expect(document).toMatchObject({
       ok: false,
       problems: [{ kind: 'segment', segmentId: 2, sentence: sentences[0]! }],
@@ -117,14 +117,14 @@ describe('verify', () => {
   });
 
   test('of a file whose pages are damaged says so in one sentence, without a stack, exit code 3', async () => {
-    using held = await lightArchive(300);
-    const bytes = readFileSync(held.path);
+    using place = await lightArchive(300);
+    const bytes = readFileSync(place.path);
     for (let page = 8192; page < bytes.length; page += 8192) bytes.fill(0xff, page, page + 200);
     const first = Buffer.from(bytes);
     first.fill(0xff, 100, 300);
     for (const damaged of [bytes, first, Buffer.from('To whom it may concern, '.repeat(1000))]) {
-      writeFileSync(held.path, damaged);
-      const { code, stdout, stderr } = await verify(held.data);
+      writeFileSync(place.path, damaged);
+      const { code, stdout, stderr } = await verify(place.data);
       expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
       expect(stdout).toMatch(/damaged|is not a SQLite database|malformed/);
       expect(stdout).not.toMatch(/defect|\.ts\b|\bat \S+ \(|undefined/);
@@ -132,21 +132,21 @@ describe('verify', () => {
   });
 
   test('reports a missing key secret when there are keys', async () => {
-    using held = await lightArchive(3);
-    await runExecutable(['key', 'create', '--tier', 'free', '--data', held.data]);
-    rmSync(join(held.data, 'key-secret'));
-    const { code, stdout } = await verify(held.data);
+    using place = await lightArchive(3);
+    await runExecutable(['key', 'create', '--tier', 'free', '--data', place.data]);
+    rmSync(join(place.data, 'key-secret'));
+    const { code, stdout } = await verify(place.data);
     expect(code).toBe(3);
     expect(stdout).toContain("key-secret' is missing");
-    expect(readdirSync(held.data)).not.toContain('key-secret');
+    expect(readdirSync(place.data)).not.toContain('key-secret');
   });
 
   test('works while a server is running and changes nothing of its directory', async () => {
-    using held = await lightArchive(2000);
-    await using server = await startServer(held.data);
-    const names = () => readdirSync(held.data).sort();
+    using place = await lightArchive(2000);
+    await using server = await startServer(place.data);
+    const names = () => readdirSync(place.data).sort();
     const before = names();
-    const { code, stdout } = await verify(held.data);
+    const { code, stdout } = await verify(place.data);
     expect(code).toBe(0);
     expect(stdout).toContain('1 market, 2000 snapshots');
     expect(names()).toEqual(before);
@@ -154,12 +154,12 @@ describe('verify', () => {
   });
 
   test('with --market reads only the named markets, and refuses unknown names', async () => {
-    using held = await lightArchive(30);
+    using place = await lightArchive(30);
     const named = JSON.parse(
-      (await verify(held.data, '--json', '--market', LIGHT_MARKET.slug, '--market', LIGHT_CONDITION_ID)).stdout,
+      (await verify(place.data, '--json', '--market', LIGHT_MARKET.slug, '--market', LIGHT_CONDITION_ID)).stdout,
     ) as VerifyDocument;
     expect(named.markets).toHaveLength(1);
-    const { code, stdout, stderr } = await verify(held.data, '--market', 'nobody');
+    const { code, stdout, stderr } = await verify(place.data, '--market', 'nobody');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe("bookreel: no market has the conditionId or slug 'nobody'\n");
   });
@@ -176,26 +176,26 @@ describe('verify', () => {
   );
 
   test('refuses an archive of another version, and other files', async () => {
-    using held = await lightArchive(3);
+    using place = await lightArchive(3);
     for (const version of [3, 99]) {
-      change(held.path, `PRAGMA user_version = ${version}`);
+      change(place.path, `PRAGMA user_version = ${version}`);
       const said = `has schema ${version}`;
-      expect(await verify(held.data)).toMatchObject({ code: 1, stderr: expect.stringContaining(said) });
+      expect(await verify(place.data)).toMatchObject({ code: 1, stderr: expect.stringContaining(said) });
     }
-    change(held.path, 'PRAGMA application_id = 1234');
-    expect(await verify(held.data)).toMatchObject({
+    change(place.path, 'PRAGMA application_id = 1234');
+    expect(await verify(place.data)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('belongs to another program'),
     });
   });
 
   test.skipIf(ORDINARY_USER === undefined)('works where nothing may be written (needs an ordinary user)', async () => {
-    using held = await lightArchive(200);
+    using place = await lightArchive(200);
     using directory = temporaryDirectory();
     chmodSync(directory.path, 0o755);
     const medium = join(directory.path, 'medium');
     mkdirSync(medium);
-    for (const name of ['bookreel.db', 'key-secret']) cpSync(join(held.data, name), join(medium, name));
+    for (const name of ['bookreel.db', 'key-secret']) cpSync(join(place.data, name), join(medium, name));
     for (const name of readdirSync(medium)) chmodSync(join(medium, name), 0o444);
     chmodSync(medium, 0o555);
     const { exitCode, stdout, stderr } = Bun.spawnSync([

@@ -146,7 +146,7 @@ describe('the snapshots of an export', () => {
     );
   });
 
-  test('are all that is read from several markets whose recordings also have other types of records', async () => {
+  test('are read from recordings of several markets that also have other types of records', async () => {
     for (let seed = 1; seed <= 12; seed += 1) {
       using place = temporaryArchive();
       await importRecords(place.archive, generatedRecording(seed));
@@ -286,7 +286,7 @@ describe('a recording', () => {
     expectSame(found, snapshots);
   });
 
-  test('that is cut off anywhere is refused, and says so', async () => {
+  test('that is cut off anywhere is refused as cut off', async () => {
     const { bytes, snapshots } = await shortRecording();
     for (let length = 0; length < bytes.length; length += 1) {
       const cut = bytes.slice(0, length);
@@ -401,7 +401,7 @@ describe('a recording', () => {
 describe('the file', () => {
   const text = readFileSync(SOURCE, 'utf8');
 
-  test('can be copied: it imports nothing, needs nothing of Bun or Node, and has less than 150 lines', () => {
+  test('can be copied: it imports nothing, needs nothing of Bun or Node, and has fewer than 150 lines', () => {
     expect(text.split('\n').length).toBeLessThanOrEqual(150);
     expect(text).not.toMatch(/^\s*import\b|\bimport\(|\brequire\b|\bBun\b\.|\bBuffer\b|\bprocess\b/m);
   });

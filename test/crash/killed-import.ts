@@ -171,9 +171,9 @@ async function checked(data: string, { edges, records }: WholeImport, before: nu
   const verified = await runExecutable(['verify', '--data', data]);
   assert.equal(verified.code, 0, `${verified.stdout}${verified.stderr}`);
   if (last === before) return last;
-  const held = await exported(data);
-  assert.equal(held.size, last);
-  for (const [id, record] of held) assert.equal(record, records.get(id));
+  const found = await exported(data);
+  assert.equal(found.size, last);
+  for (const [id, record] of found) assert.equal(record, records.get(id));
   return last;
 }
 

@@ -8,7 +8,7 @@ import { BOOKS, RECORDS } from '../contract/recording.ts';
 import { AMPLE_RPM, type Target } from '../contract/target.ts';
 import { apiDocument, type Schema } from '../support/api-document.ts';
 import { type Finished, finished } from '../support/executable.ts';
-import { RETRY_AFTER_SECONDS, startCapriciousProxy, type Whim } from './capricious-proxy.ts';
+import { type Behaviour, RETRY_AFTER_SECONDS, startUnreliableProxy } from './unreliable-proxy.ts';
 
 setDefaultTimeout(120_000);
 
@@ -16,7 +16,7 @@ const HERE = import.meta.dir;
 const PAGE_ON_CLIENTS = readFileSync(join(HERE, '..', '..', 'src', 'manual', 'interface.md'), 'utf8');
 const compiled = mkdtempSync(join(tmpdir(), 'bookreel-examples-'));
 
-/** The client in TypeScript without its types: what releases of Node that run TypeScript make of it themselves. */
+/** The client in TypeScript without its types, for releases of Node that cannot remove them. */
 const forNode = join(compiled, 'walk.mjs');
 writeFileSync(forNode, new Bun.Transpiler({ loader: 'ts' }).transformSync(readFileSync(join(HERE, 'walk.ts'), 'utf8')));
 
@@ -27,11 +27,11 @@ const CLIENTS = [
   { name: 'Python', needs: ['python3'], command: ['python3', join(HERE, 'walk.py')] },
 ] as const;
 
-/** As many tries as each of them makes before it gives up. */
+/** Number of tries after which each client gives up. */
 const TRIES_MAX = 5;
 const PAGE = 70;
 
-/** Of every record its place, in the order of the series, worked out without the service. */
+/** The expected output: a line per record, in the order of the series, found without the service. */
 const EXPECTED = expectedSnapshots(BOOKS).map(({ timestamp, id }) => `${timestamp} ${id}`);
 
 let target: Target;
@@ -52,7 +52,7 @@ test.each([
   ['Level', Snapshot?.properties?.bids?.items],
   ['SnapshotPage', SnapshotPage],
   ['Problem', Problem],
-])('what the client in TypeScript declares of a %s is what the API document says', (name, schema) => {
+])('the client in TypeScript declares a %s as the API document describes it', (name, schema) => {
   const source = readFileSync(join(HERE, 'walk.ts'), 'utf8');
   const [, body] = new RegExp(`^interface ${name} {\n([^}]*)}`, 'm').exec(source)!;
   const declared = [...body!.matchAll(/^ {2}readonly (\w+): (.+);$/gm)].map(
@@ -64,7 +64,7 @@ test.each([
   expect(schema!.required).toEqual(expect.arrayContaining(declared.map(([field]) => field)));
 });
 
-/** A schema as a type is written; an object without a name of its own is a level of a book. */
+/** A schema as a TypeScript type. An object without a name is a level of a book. */
 function inTypeScript({ $ref, type, enum: words, items }: Schema): string {
   if ($ref !== undefined) return $ref.split('/').at(-1)!;
   if (words !== undefined) return words.map((word) => `'${word}'`).join(' | ');
@@ -83,7 +83,7 @@ test('the manual shows a part of a client, and names all of them', () => {
 });
 
 describe.each(CLIENTS)('$name', ({ needs, command }) => {
-  // They wait most of the time: they may do so together.
+  // The clients mostly wait, so their tests run at the same time.
   const testHere = needs.every((program) => Bun.which(program) !== null) ? test.concurrent : test.skip;
 
   const walk = async (origin: string, apiKey: string, args = ['btc', BOOKS.slug, String(PAGE)]): Promise<Finished> => {
@@ -106,47 +106,56 @@ describe.each(CLIENTS)('$name', ({ needs, command }) => {
     }
   });
 
-  testHere('a market without records is no output and no failure', async () => {
+  testHere('prints nothing for a market without records, and succeeds', async () => {
     const { stdout, code } = await walk(target.origin, key, ['btc', 'btc-updown-15m-1776323400']);
     expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
   });
 
-  testHere('comes through limits, outages and broken connections, and waits as long as it is told', async () => {
-    const whims: readonly Whim[] = [
-      'limited',
-      'pass',
-      'unavailable',
-      'hang up',
-      'pass',
-      'cut off',
-      'pass',
-      'pass',
-      'overloaded',
-      'limited',
-    ];
-    await using proxy = await startCapriciousProxy(target.origin, whims);
-    const { stdout, stderr, code } = await walk(proxy.origin, key);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.split('\n').slice(0, -1)).toEqual(EXPECTED);
-    const { seen } = proxy;
-    const failures = whims.filter((whim) => whim !== 'pass').length;
-    expect(seen.map(({ whim }) => whim)).toEqual([
-      ...whims,
-      ...Array.from({ length: Math.ceil(EXPECTED.length / PAGE) - (whims.length - failures) }, () => 'pass' as const),
-    ]);
-    for (const [nth, { whim, target: asked, atMs, keyInArguments }] of seen.entries()) {
-      expect(keyInArguments).toBe(false);
-      const next = seen[nth + 1];
-      if (whim === 'pass' || next === undefined) continue;
-      // The same page is asked for again, and after a limit not before it is time.
-      expect(next.target).toBe(asked);
-      if (whim === 'limited') expect(next.atMs - atMs).toBeGreaterThanOrEqual(RETRY_AFTER_SECONDS * 1000 - 5);
-    }
-  });
+  testHere(
+    'prints every record in spite of limits, outages and broken connections, and waits for Retry-After',
+    async () => {
+      const behaviours: readonly Behaviour[] = [
+        'limited',
+        'pass',
+        'unavailable',
+        'hang up',
+        'pass',
+        'cut off',
+        'pass',
+        'pass',
+        'overloaded',
+        'limited',
+      ];
+      await using proxy = await startUnreliableProxy(target.origin, behaviours);
+      const { stdout, stderr, code } = await walk(proxy.origin, key);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout.split('\n').slice(0, -1)).toEqual(EXPECTED);
+      const { seen } = proxy;
+      const failures = behaviours.filter((behaviour) => behaviour !== 'pass').length;
+      expect(seen.map(({ behaviour }) => behaviour)).toEqual([
+        ...behaviours,
+        ...Array.from(
+          { length: Math.ceil(EXPECTED.length / PAGE) - (behaviours.length - failures) },
+          () => 'pass' as const,
+        ),
+      ]);
+      for (const [nth, { behaviour, target: asked, atMs, keyInArguments }] of seen.entries()) {
+        expect(keyInArguments).toBe(false);
+        const next = seen[nth + 1];
+        if (behaviour === 'pass' || next === undefined) continue;
+        // The client requests the same page again; after a 429 only when Retry-After is over.
+        expect(next.target).toBe(asked);
+        if (behaviour === 'limited') expect(next.atMs - atMs).toBeGreaterThanOrEqual(RETRY_AFTER_SECONDS * 1000 - 5);
+      }
+    },
+  );
 
-  testHere('gives up after a number of tries, prints whole pages only, and says why', async () => {
-    const whims: readonly Whim[] = ['pass', ...Array.from({ length: 2 * TRIES_MAX }, () => 'unavailable' as const)];
-    await using proxy = await startCapriciousProxy(target.origin, whims);
+  testHere('gives up after TRIES_MAX tries, with only whole pages and the reason printed', async () => {
+    const behaviours: readonly Behaviour[] = [
+      'pass',
+      ...Array.from({ length: 2 * TRIES_MAX }, () => 'unavailable' as const),
+    ];
+    await using proxy = await startUnreliableProxy(target.origin, behaviours);
     const { stdout, stderr, code } = await walk(proxy.origin, key);
     expect(code).not.toBe(0);
     expect(stderr).toContain('try again later');
@@ -155,9 +164,9 @@ describe.each(CLIENTS)('$name', ({ needs, command }) => {
   });
 
   testHere(
-    'ends with what the service says of a wrong key, a wrong coin and an unknown market, asking once',
+    'prints the error of the service for a wrong key, a wrong coin and an unknown market, after one request',
     async () => {
-      await using proxy = await startCapriciousProxy(target.origin, []);
+      await using proxy = await startUnreliableProxy(target.origin, []);
       const wrong = `${key.slice(0, -4)}aaaa`;
       for (const [apiKey, args, said] of [
         [wrong, ['btc', BOOKS.slug], 'a valid API key is needed'],
@@ -175,8 +184,8 @@ describe.each(CLIENTS)('$name', ({ needs, command }) => {
     },
   );
 
-  testHere('without a key says so and asks nothing', async () => {
-    await using proxy = await startCapriciousProxy(target.origin, []);
+  testHere('without a key says so and sends no request', async () => {
+    await using proxy = await startUnreliableProxy(target.origin, []);
     const { stderr, code } = await walk(proxy.origin, '');
     expect(code).not.toBe(0);
     expect(stderr).toContain('BOOKREEL_KEY');

@@ -6,13 +6,13 @@ TRIES_MAX, BACKOFF_MAX, RETRIED = 5, 30, (429, 502, 503, 504)
 
 
 def get(path, **query):
-    """The answer's document. Waits as long as Retry-After says, plus a random part of a backoff that doubles with every failure."""
-    asked = urllib.request.Request(f"{URL}{path}?{urllib.parse.urlencode(query)}", headers={"Accept-Encoding": "gzip"})
-    asked.add_unredirected_header("Authorization", f"Bearer {KEY}")
+    """Returns the answer's document. Before each retry it waits for Retry-After, plus a random part of a backoff that doubles."""
+    request = urllib.request.Request(f"{URL}{path}?{urllib.parse.urlencode(query)}", headers={"Accept-Encoding": "gzip"})
+    request.add_unredirected_header("Authorization", f"Bearer {KEY}")
     for failures in range(TRIES_MAX):
         wait = 0
         try:
-            with urllib.request.urlopen(asked, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 body = answer.read()
                 return json.loads(gzip.decompress(body) if answer.headers["Content-Encoding"] == "gzip" else body)
         except urllib.error.HTTPError as refusal:
@@ -32,7 +32,7 @@ def detail_of(refusal):
     try:
         return json.loads(refusal.read())["detail"]
     except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
-        return refusal.reason  # whoever answered does not speak problem+json: a proxy
+        return refusal.reason  # not problem+json: the answer of a proxy
 
 
 def snapshots(coin, market, **query):

@@ -9,11 +9,11 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-# Asks until there is a page, waits as long as Retry-After says plus a random part of a backoff that doubles with every failure.
+# Requests a page until it arrives. Before each retry it waits for Retry-After, plus a random part of a backoff that doubles each time.
 page() {
   try=1 backoff=1
   while :; do
-    # The key comes by standard input: arguments are visible to everybody on the machine.
+    # curl gets the key on standard input, because all users of the machine can see its arguments.
     status=$(printf 'header = "Authorization: Bearer %s"\n' "$BOOKREEL_KEY" |
       curl --config - --silent --max-time 60 --compressed --get --data-urlencode "limit=$limit" ${1:+--data-urlencode "cursor=$1"} \
         --dump-header "$work/head" --output "$work/body" --write-out '%{http_code}' "$url") || status='broken connection'
@@ -38,7 +38,7 @@ page() {
 cursor=''
 while :; do
   page "$cursor" || exit 1
-  # A record begins with its id, has its time behind that, and its levels behind both. With jq: '.data[] | "\(.timestamp) \(.id)"'
+  # Each record has its id first, then its time, then its levels. With jq: '.data[] | "\(.timestamp) \(.id)"'
   tr '{' '\n' <"$work/body" | sed -n 's/^"id":"\([0-9]*\)".*"timestamp":"\([^"]*\)".*/\2 \1/p'
   cursor=$(tr '{' '\n' <"$work/body" | sed -n 's/.*"nextCursor":"\([^"]*\)".*/\1/p')
   [ -n "$cursor" ] || break

@@ -1,5 +1,5 @@
 // Prints 'timestamp id' of every snapshot of a market: BOOKREEL_KEY=br_live_… bun walk.ts btc SLUG [RECORDS-IN-A-PAGE]
-// Node from 22.18 on runs it as it is. /openapi.json describes every field.
+// Node 22.18 and later run this file directly. /openapi.json describes every field.
 export {};
 
 interface Snapshot {
@@ -7,7 +7,7 @@ interface Snapshot {
   /** ISO 8601, UTC, with milliseconds. */
   readonly timestamp: string;
   readonly outcome: 'up' | 'down';
-  /** The best price first. */
+  /** The best price comes first. */
   readonly bids: readonly Level[];
   readonly asks: readonly Level[];
 }
@@ -36,7 +36,7 @@ const TRIES_MAX = 5;
 const BACKOFF_MAX_SECONDS = 30;
 const RETRIED = [429, 502, 503, 504];
 
-/** Waits as long as Retry-After says, plus a random part of a backoff that doubles with every failure. */
+/** Before each retry it waits for Retry-After, plus a random part of a backoff that doubles each time. */
 async function get<Answer>(path: string, query: Query): Promise<Answer> {
   const url = new URL(BOOKREEL_URL + path);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
@@ -60,7 +60,7 @@ async function get<Answer>(path: string, query: Query): Promise<Answer> {
   }
 }
 
-/** There is no use in asking again. */
+/** An error that a retry cannot solve. */
 class Refused extends Error {}
 
 async function detailOf(answer: Response): Promise<string> {
@@ -68,7 +68,7 @@ async function detailOf(answer: Response): Promise<string> {
   try {
     return (JSON.parse(text) as Problem).detail;
   } catch {
-    // Whoever answered does not speak problem+json: a proxy.
+    // Not problem+json: the answer of a proxy.
     return answer.statusText;
   }
 }

@@ -4,12 +4,12 @@ import type { Compression } from '../../src/export/compression.ts';
 import { contentOf } from '../../src/export/file-name.ts';
 import type { ExportFormat } from '../../src/export/format.ts';
 
-type Asked = readonly [format?: ExportFormat | undefined, compression?: Compression];
+type Requested = readonly [format?: ExportFormat | undefined, compression?: Compression];
 
-const content = (path: string, [format, compression]: Asked) => contentOf(path, { format, compression });
+const content = (path: string, [format, compression]: Requested) => contentOf(path, { format, compression });
 
 describe('the content of an export', () => {
-  test.each<[path: string, asked: Asked, format: ExportFormat, compression: Compression | undefined]>([
+  test.each<[path: string, requested: Requested, format: ExportFormat, compression: Compression | undefined]>([
     ['btc.parquet', [], 'parquet', undefined],
     ['x.ndjson', [], 'ndjson', undefined],
     ['x.ndjson.zst', [], 'ndjson', 'zstd'],
@@ -29,11 +29,11 @@ describe('the content of an export', () => {
     ['csv', [], 'ndjson', undefined],
     ['a.csv/archive', [], 'ndjson', undefined],
     ['x.constructor', [], 'ndjson', undefined],
-  ])('%s, asked for %j, is %s compressed with %s', (path, asked, format, compression) => {
-    expect(content(path, asked)).toEqual({ format, compression });
+  ])('%s, requested as %j, is %s compressed with %s', (path, requested, format, compression) => {
+    expect(content(path, requested)).toEqual({ format, compression });
   });
 
-  test.each<[path: string, asked: Asked, sentence: string]>([
+  test.each<[path: string, requested: Requested, sentence: string]>([
     ['x.parquet', ['csv'], "the name 'x.parquet' says parquet, not csv: change the name or leave out --format"],
     ['x.csv.gz', ['ndjson'], "the name 'x.csv.gz' says csv, not ndjson: change the name or leave out --format"],
     [
@@ -43,7 +43,7 @@ describe('the content of an export', () => {
     ],
     ['x.gz', ['csv', 'zstd'], "the name 'x.gz' says gzip compression, not zstd: change the name or leave out --zstd"],
     ['x.db', [undefined, 'gzip'], "the name 'x.db' says no compression, not gzip: change the name or leave out --gzip"],
-  ])('%s, asked for %j, is refused', (path, asked, sentence) => {
-    expect(() => content(path, asked)).toThrow(new DomainError('invalid-parameter', sentence));
+  ])('%s, requested as %j, is refused', (path, requested, sentence) => {
+    expect(() => content(path, requested)).toThrow(new DomainError('invalid-parameter', sentence));
   });
 });

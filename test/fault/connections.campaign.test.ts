@@ -45,7 +45,7 @@ fault(
     let seen: string;
     {
       const port = Number(new URL(served.origin).port);
-      using held = await openIdle(port, CLIENTS, { sent: 'GET /readyz HTTP/1.1\r\nHost: localhost\r\n' });
+      using idle = await openIdle(port, CLIENTS, { sent: 'GET /readyz HTTP/1.1\r\nHost: localhost\r\n' });
       await until('it reports that it refuses connections', () => served.server.stderr().includes(REFUSING));
       const most = descriptors();
       expect(most).toBeWithin(FILES_MAX / 2, FILES_MAX + 1);
@@ -53,7 +53,7 @@ fault(
       await Bun.sleep(1000);
       const busySeconds = cpuSeconds(pid) - before;
       expect(busySeconds).toBeLessThanOrEqual(IDLE_CPU_SECONDS);
-      expect(held.open + held.lost).toBe(CLIENTS);
+      expect(idle.open + idle.lost).toBe(CLIENTS);
       expect(await stream.text()).toEndWith(`event: end\ndata: {"snapshots":${STREAMED},"gaps":0}\n\n`);
       seen = `${atRest} files at rest, ${most} of ${FILES_MAX} under load, CPU ${busySeconds.toFixed(2)} s of 1 s`;
     }

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 const KIB = 1024;
 
 test.each([0, 1, 256 * KIB - 1, 256 * KIB, 256 * KIB + 1, 1024 * KIB + 3])(
-  'a file of %i bytes comes whole',
+  'a file of %i bytes is read completely',
   async (size) => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'file');
@@ -23,7 +23,7 @@ test.each([0, 1, 256 * KIB - 1, 256 * KIB, 256 * KIB + 1, 1024 * KIB + 3])(
   },
 );
 
-test('a file that is not there is an error', async () => {
+test('a missing file is an error', async () => {
   using directory = temporaryDirectory();
   await expect(fileChunks(join(directory.path, 'none')).next()).rejects.toMatchObject({ code: 'ENOENT' });
 });

@@ -34,7 +34,7 @@ function booksIn(archive: Archive, outcome: Outcome, conditionId = CONDITION_ID)
   return [...slices].flatMap((slice) => bookCodec.decode(slice.payload));
 }
 
-/** Imports a record that is in the archive already: its market is mirrored nevertheless. */
+/** Imports a record that the archive already has; its market is still mirrored. */
 async function importMirrored(archive: Archive): Promise<ImportReport> {
   const importer = new Importer(archive, { clock: () => NOW_MS, mirror: true });
   const market = archive.markets.findByConditionId(CONDITION_ID)!;
@@ -130,7 +130,7 @@ describe('--mirror', () => {
   });
 
   test.skipIf(REAL_BOOKS === undefined)(
-    'of real books comes to what was recorded of both (needs real recordings)',
+    'of real books gives the recorded books of the other outcome (needs real recordings)',
     async () => {
       using both = temporaryArchive();
       await importPaths(both.archive, REAL_BOOKS!);

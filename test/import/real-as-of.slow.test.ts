@@ -94,13 +94,13 @@ function expectedAt({ snapshots }: RecordedMarket, atMs: number, question: Quest
 
 /** The service over a recording, with and without a clock, and the pages of every market. */
 async function recorded(directory: string) {
-  const held = temporaryArchive();
-  const report = await importPaths(held.archive, directory);
+  const place = temporaryArchive();
+  const report = await importPaths(place.archive, directory);
   if (report.total.stored === 0) throw new Error('nothing was stored');
-  const { app: open, key } = serviceOf(held.archive);
+  const { app: open, key } = serviceOf(place.archive);
   let clockMs: number | undefined;
   const clocked = createApp({
-    archive: held.archive,
+    archive: place.archive,
     version: '0.0.0',
     clocks: () => ({ monotonicMs: performance.now(), wallMs: NOW_MS }),
     isDraining: () => false,
@@ -142,7 +142,7 @@ async function recorded(directory: string) {
   return {
     markets: markets.filter(({ instants }) => instants.length > 0),
     ask,
-    [Symbol.dispose]: () => held[Symbol.dispose](),
+    [Symbol.dispose]: () => place[Symbol.dispose](),
   };
 }
 
@@ -210,7 +210,7 @@ async function answersAt(
 
 /** Requests each instant alone and all as a list, and compares both with the scan. `byClock`: without asOf, with a clock of the service. */
 async function compare(
-  held: Recorded,
+  place: Recorded,
   market: RecordedMarket,
   instants: readonly number[],
   question: Question,
@@ -225,7 +225,7 @@ async function compare(
   const expected = instants.map((atMs) => expectedAt(market, atMs, question));
   for (const [i, atMs] of instants.entries()) {
     const url = `${path}/snapshots/at/${atMs}?${query}`;
-    const { status, body } = await held.ask<{ data: Wire[] }>(url, knownUntilMs);
+    const { status, body } = await place.ask<{ data: Wire[] }>(url, knownUntilMs);
     if (!isListed) {
       expect({ url, knownUntilMs, status }).toEqual({ url, knownUntilMs, status: 404 });
       counted.unlisted += 1;
@@ -242,7 +242,7 @@ async function compare(
   // A list has only instants that ISO text can express.
   const listed = instants.flatMap((atMs, i) => (atMs > LAST_MS ? [] : [{ atMs, ...expected[i]! }]));
   const all = listed.map(({ atMs }) => atMs);
-  expect(await answersAt(held, path, all, query, knownUntilMs)).toEqual(
+  expect(await answersAt(place, path, all, query, knownUntilMs)).toEqual(
     listed.map(({ atMs, distance, digests }) => ({ ts: new Date(atMs).toISOString(), distance, digests })),
   );
 }
@@ -251,8 +251,8 @@ for (const [name, directory] of RECORDINGS) {
   test.skipIf(directory === undefined)(
     `${name}: at any instant the snapshot is the one that a linear scan finds`,
     async () => {
-      using held = await recorded(directory!);
-      const { markets } = held;
+      using place = await recorded(directory!);
+      const { markets } = place;
       expect(markets.length).toBeGreaterThan(0);
       const random = randomsOf(20_260_416);
       const counted: Counted = { pairs: 0, found: 0, nothing: 0, unlisted: 0 };
@@ -268,7 +268,7 @@ for (const [name, directory] of RECORDINGS) {
           for (const asOfMs of [undefined, heldTo]) {
             for (const maxDistanceMs of [undefined, someDistance(market.instants, instants[0]!, random)]) {
               const question = { mode, maxDistanceMs, asOfMs, outcome };
-              await compare(held, market, instants, question, asOfMs !== undefined && random() < 0.5, counted);
+              await compare(place, market, instants, question, asOfMs !== undefined && random() < 0.5, counted);
             }
           }
         }

@@ -77,11 +77,11 @@ export async function recordedMarkets(directory: string): Promise<RecordedMarket
     const what = `${book.assetId} ${book.timestampMs} ${book.levelsText}`;
     if (seen.has(what)) continue;
     seen.add(what);
-    const held = byAsset.get(book.assetId) ?? [];
-    byAsset.set(book.assetId, held);
-    held.push(book);
+    const books = byAsset.get(book.assetId) ?? [];
+    byAsset.set(book.assetId, books);
+    books.push(book);
   }
-  for (const held of byAsset.values()) held.sort((a, b) => a.timestampMs - b.timestampMs);
+  for (const books of byAsset.values()) books.sort((a, b) => a.timestampMs - b.timestampMs);
   const lines = readFileSync(join(directory, 'markets.ndjson'), 'utf8').trimEnd().split('\n');
   return lines.map((line) => {
     const { conditionId, clobTokenIds } = JSON.parse(line) as { conditionId: string; clobTokenIds: [string, string] };

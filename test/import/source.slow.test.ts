@@ -230,7 +230,7 @@ describe('a directory', () => {
     expect(sourcesOf([directory.path]).map(({ path }) => relative(directory.path, path))).toEqual(['link.ndjson']);
   });
 
-  test('and a file in it are read once when both are named', () => {
+  test('is read once if a file in it is named too', () => {
     using directory = temporaryDirectory();
     write(directory.path, { 'a.ndjson': '', 'b.ndjson': '' });
     const [a, b] = ['a.ndjson', 'b.ndjson'].map((name) => join(directory.path, name));

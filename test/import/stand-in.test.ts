@@ -12,7 +12,7 @@ const quoteAt = (second: number, conditionId: string) =>
   sampleQuote({ conditionId, timestamp: START_MS + second * 1000 });
 
 describe('a stand-in for a conditionId', () => {
-  test('is the same for every recording of the market, and differs from other markets’', () => {
+  test('is the same for every recording of a market, and differs from that of any other market', () => {
     expect(STAND_IN).toMatch(/^0x0{24}[0-9a-f]{40}$/);
     expect(standInConditionId(SLUG.toUpperCase(), START_MS)).toBe(STAND_IN);
     expect(standInConditionId(SLUG, START_MS + 1)).not.toBe(STAND_IN);
@@ -42,7 +42,7 @@ describe('a stand-in for a conditionId', () => {
     ],
   ];
   test.each(orders)(
-    'gives way to the real one that arrives %s, and every record stays with the market',
+    'is replaced by the real one that arrives %s, and every record stays with the market',
     async (_, imports) => {
       using place = temporaryArchive();
       for (const records of imports) {

@@ -171,13 +171,13 @@ const BODIES = [
 const FLAWS: readonly Flaw[] = [
   ['a segment replaced', (draft, random) => editSegments(draft, random, (at, all) => (all[at] = pick(JUNK, random)))],
   [
-    'a segment put in',
+    'an additional segment',
     (draft, random) => editSegments(draft, random, (at, all) => all.splice(at, 0, pick(JUNK, random))),
   ],
   ['a segment left out', (draft, random) => editSegments(draft, random, (at, all) => all.splice(at, 1))],
   ['a segment doubled', (draft, random) => editSegments(draft, random, (at, all) => all.splice(at, 0, all[at]!))],
   [
-    'a segment escaped',
+    'an escaped segment',
     (draft, random) => editSegments(draft, random, (at, all) => (all[at] = escaped(all[at]!, random))),
   ],
   ['a character of the path changed', (draft, random) => (draft.path = changed(draft.path, random))],
@@ -187,12 +187,9 @@ const FLAWS: readonly Flaw[] = [
     'a parameter’s value',
     (draft, random) => void draft.query.push([pick(NAMES, random), pick(JUNK, random)]),
   ]),
+  ['an unknown parameter', (draft, random) => void draft.query.push([pick(FOREIGN_NAMES, random), pick(JUNK, random)])],
   [
-    'a parameter that is none',
-    (draft, random) => void draft.query.push([pick(FOREIGN_NAMES, random), pick(JUNK, random)]),
-  ],
-  [
-    'a parameter twice',
+    'a repeated parameter',
     (draft, random) => {
       const parameter: [string, string] = [pick(NAMES, random), pick(JUNK, random)];
       draft.query.push(parameter, parameter);
@@ -283,7 +280,7 @@ const BREAKS: readonly Break[] = [
       ),
   ],
   [
-    'a length that is none',
+    'an invalid length',
     (bytes, random) =>
       withHeader(
         bytes,
@@ -296,13 +293,13 @@ const BREAKS: readonly Break[] = [
     (bytes) => `${withHeader(bytes, 'Content-Length: 3\r\nTransfer-Encoding: chunked')}0\r\n\r\n`,
   ],
   [
-    'chunks that are none',
+    'invalid chunks',
     (bytes, random) =>
       withHeader(bytes, 'Transfer-Encoding: chunked') +
       pick(['zz\r\n', '-1\r\n', 'ffffffffffffffff\r\n', '5\r\nab', ';\r\n'], random),
   ],
   [
-    'an encoding that is none',
+    'an unknown encoding',
     (bytes, random) =>
       withHeader(
         bytes,

@@ -16,8 +16,8 @@ export class LimiterModel {
   readonly #allowedAt = new Map<string, number[]>();
 
   ask(subject: string, limit: number, nowMs: number): Budget {
-    const held = this.#allowedAt.get(subject) ?? [];
-    const open = held[0] !== undefined && nowMs - held[0] < WINDOW_MS ? held : [];
+    const times = this.#allowedAt.get(subject) ?? [];
+    const open = times[0] !== undefined && nowMs - times[0] < WINDOW_MS ? times : [];
     const allowed = open.length < limit;
     const now = allowed ? [...open, nowMs] : open;
     this.#allowedAt.set(subject, now);

@@ -19,17 +19,17 @@ export function scanned(placed: readonly Placed[], { from, to, outcome, order }:
 }
 
 /** The nearest records of an instant, as the contract defines them, found by reading every record. */
-export function nearestOf(placed: readonly Placed[], atMs: number, asked: Outcome | undefined): Placed[] {
+export function nearestOf(placed: readonly Placed[], atMs: number, wantedOutcome: Outcome | undefined): Placed[] {
   const distance = ({ timestampMs }: Placed) => Math.abs(timestampMs - atMs);
   const best = new Map<Outcome, Placed>();
   for (const record of placed) {
-    const held = best.get(record.outcome);
-    const isNearer = held === undefined || distance(record) < distance(held);
-    // In an ascending list, the earlier of two equally near records comes first, and the highest id of an instant last.
-    if (isNearer || record.timestampMs === held.timestampMs) best.set(record.outcome, record);
+    const nearest = best.get(record.outcome);
+    const isNearer = nearest === undefined || distance(record) < distance(nearest);
+    // The list ascends, so the earlier of two equally near records comes first, and the highest id of an instant last.
+    if (isNearer || record.timestampMs === nearest.timestampMs) best.set(record.outcome, record);
   }
   const found = (['up', 'down'] as const).flatMap((outcome) => best.get(outcome) ?? []);
-  const wanted = found.filter(({ outcome }) => asked === undefined || outcome === asked);
+  const wanted = found.filter(({ outcome }) => wantedOutcome === undefined || outcome === wantedOutcome);
   const [up, down] = wanted;
   return up !== undefined && down !== undefined && distance(down) < distance(up) ? [down, up] : wanted;
 }

@@ -57,11 +57,11 @@ function* damaged(value: unknown, at = ''): Generator<[string, unknown]> {
     return;
   }
   yield [`${at} with another field`, { ...value, another: 1 }];
-  for (const [name, held] of Object.entries(value)) {
+  for (const [name, inner] of Object.entries(value)) {
     const { [name as keyof typeof value]: _, ...rest } = value;
     yield [`${at} without ${name}`, rest];
     yield [`${at}.${name} of no type there is`, { ...value, [name]: { neither: ['this', 'nor that'] } }];
-    for (const [place, changed] of damaged(held, `${at}.${name}`)) yield [place, { ...value, [name]: changed }];
+    for (const [place, changed] of damaged(inner, `${at}.${name}`)) yield [place, { ...value, [name]: changed }];
   }
 }
 
@@ -94,11 +94,11 @@ describe.skipIf(!IS_INSTALLED)(
 
     test('every answer about the simulated markets is valid, as JSON and as msgpack', async () => {
       const judgeOf = await judges();
-      using held = temporaryArchive();
+      using place = temporaryArchive();
       const silent = { out: () => undefined, err: () => undefined, write: async () => undefined };
       const noTerminal = { outIsTerminal: false, errIsTerminal: false, errColumns: () => 80 };
-      await seed({ ...silent, ...noTerminal, clock: () => NOW_MS }, { data: '' }, held.archive);
-      const { app, key } = serviceOf(held.archive);
+      await seed({ ...silent, ...noTerminal, clock: () => NOW_MS }, { data: '' }, place.archive);
+      const { app, key } = serviceOf(place.archive);
       let judged = 0;
       const ask = async (request: string): Promise<unknown> => {
         let answered: unknown;

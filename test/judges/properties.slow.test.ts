@@ -59,16 +59,16 @@ describe.each<[string, OpenTarget]>([
   });
 
   test('pages by cursor with different limits are the sorted array, cut into pieces', async () => {
-    const asked = fc.constantFrom(...MARKETS).chain((market) =>
+    const cases = fc.constantFrom(...MARKETS).chain((market) =>
       fc.record({
         market: fc.constant(market),
         name: nameOf(market),
         kind: fc.constantFrom(...KINDS),
-        // Each is absent in half of the cases.
+        // Half of the cases do not have it.
         bounds: fc.tuple(fc.option(instantOf(market), { freq: 1 }), fc.option(instantOf(market), { freq: 1 })),
         outcome: fc.constantFrom(...OUTCOMES),
         order: fc.constantFrom('asc', 'desc', undefined),
-        // Used one after the other.
+        // The pages of a walk use these limits in turn.
         limits: fc.array(fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 41, max: 1000 })), {
           minLength: 1,
           maxLength: 5,
@@ -77,7 +77,7 @@ describe.each<[string, OpenTarget]>([
       }),
     );
     await fc.assert(
-      fc.asyncProperty(asked, async ({ market, name, kind, bounds: [a, b], outcome, order, limits, asIso }) => {
+      fc.asyncProperty(cases, async ({ market, name, kind, bounds: [a, b], outcome, order, limits, asIso }) => {
         const [from, to] = a !== null && b !== null && a > b ? [b, a] : [a, b];
         const question = { from: from ?? undefined, to: to ?? undefined, outcome, order };
         const path = `/v1/btc/markets/${name}/${kind}`;
@@ -91,7 +91,7 @@ describe.each<[string, OpenTarget]>([
   });
 
   test('the nearest records are those of a linear scan', async () => {
-    const asked = fc.constantFrom(...MARKETS).chain((market) =>
+    const cases = fc.constantFrom(...MARKETS).chain((market) =>
       fc.record({
         market: fc.constant(market),
         name: nameOf(market),
@@ -101,7 +101,7 @@ describe.each<[string, OpenTarget]>([
       }),
     );
     await fc.assert(
-      fc.asyncProperty(asked, async ({ market, name, atMs, outcome, asIso }) => {
+      fc.asyncProperty(cases, async ({ market, name, atMs, outcome, asIso }) => {
         const query = outcome === undefined ? '' : `?outcome=${outcome}`;
         const reply = await get(`/v1/btc/markets/${name}/snapshots/at/${spelt(atMs, asIso)}${query}`);
         expect(placedOf(reply.json())).toEqual(nearestOf(market.placed, atMs, outcome));
@@ -111,12 +111,12 @@ describe.each<[string, OpenTarget]>([
   });
 
   test('within a minute each key gets exactly its own limit', async () => {
-    const asked = fc.record({
+    const cases = fc.record({
       limits: fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 4 }),
       turns: fc.array(fc.nat(), { maxLength: 30 }),
     });
     await fc.assert(
-      fc.asyncProperty(asked, async ({ limits, turns }) => {
+      fc.asyncProperty(cases, async ({ limits, turns }) => {
         const keys = await Promise.all(limits.map((rpm) => target.makeKey('pro', { rpm })));
         const model = new LimiterModel();
         for (const turn of turns) {
@@ -148,12 +148,12 @@ test('over any time, keys and addresses have the limits of the model of fixed wi
     turn: fc.nat(),
     path: fc.constantFrom('/v1/billing/tiers', '/v1/nothing', '/v1/nosuch/markets', '/v1/btc/markets?limit=0'),
   });
-  const asked = fc.record({
+  const cases = fc.record({
     limits: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4 }),
     steps: fc.array(step, { maxLength: 60 }),
   });
   await fc.assert(
-    fc.asyncProperty(asked, async ({ limits, steps }) => {
+    fc.asyncProperty(cases, async ({ limits, steps }) => {
       const keys = limits.map(keyOf);
       const model = new LimiterModel();
       let nowMs = 0;

@@ -22,8 +22,8 @@ const JUDGES: Readonly<Record<string, () => Promise<Verdict>>> = {
 
 async function main(): Promise<number> {
   console.log(`SEED=${SEED}`);
-  const asked = process.env.JUDGES ?? '';
-  const names = asked === '' ? Object.keys(JUDGES) : asked.split(',');
+  const selection = process.env.JUDGES ?? '';
+  const names = selection === '' ? Object.keys(JUDGES) : selection.split(',');
   const verdicts: Verdict[] = [];
   for (const name of names) {
     const judge = JUDGES[name];

@@ -18,7 +18,7 @@ export type ProxyName = (typeof PROXIES)[number];
 const SILENCE_MS = 3_600_000;
 const PAGE = readFileSync(join(import.meta.dir, '../../src/manual/public.md'), 'utf8');
 
-/** What this machine lacks to run these tests, in words; undefined if it has everything. */
+/** Names the programs and rights for these tests that this machine lacks; undefined if it has all. */
 export function lacking(name: ProxyName): string | undefined {
   const missing = [name, 'openssl', 'curl'].filter((program) => Bun.which(program) === null);
   if (process.getuid?.() !== 0) missing.push('root');
@@ -67,7 +67,7 @@ export interface Proxied extends AsyncDisposable {
 interface Sent {
   readonly socket: TLSSocket;
   readonly isOpen: boolean;
-  /** Received so far; a character is a byte. */
+  /** The text received so far; each character is a byte. */
   readonly text: string;
 }
 
@@ -94,7 +94,7 @@ interface ConnectOptions {
 }
 
 interface ProxiedOptions {
-  /** Before the silence, after which there is one more. */
+  /** Number of snapshots before the silence; one more follows it. */
   readonly snapshots?: number;
   /** Levels of a side. */
   readonly levels?: number;

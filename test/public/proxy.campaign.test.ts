@@ -18,7 +18,7 @@ const ESTABLISHED = '01';
 /** Longer than 240 s. */
 const STALLED_WITHIN_MS = 290_000;
 const REST_MS = 150;
-/** After each, the slow reader rests: an export takes longer than the 10 s that headers and bodies may take. */
+/** The slow reader pauses after each, so that an export takes longer than the 10 s that headers and bodies may take. */
 const SLOW_READER_BYTES = 65_536;
 
 for (const name of PROXIES) {
@@ -41,7 +41,7 @@ for (const name of PROXIES) {
           for (const { socket, isOpen } of tricklers) if (isOpen) socket.write('a');
         }, TRICKLE_MS);
         try {
-          for (let asked = 0; asked < 20; asked += 1) {
+          for (let request = 0; request < 20; request += 1) {
             expect((await proxied.ask('/v1/btc/markets')).status).toBe(200);
           }
           expect(clients.filter(({ isOpen }) => isOpen)).toHaveLength(clients.length);
@@ -103,7 +103,7 @@ describe.skipIf(usable.length === 0)(`an export through ${usable.join(' and ')} 
   });
 
   test(
-    'is cut off for a reader that takes nothing, by bookreel and by nginx',
+    'is cut off by bookreel and by nginx if the client reads nothing',
     async () => {
       await Promise.all(
         usable.map(async (name) => {
@@ -140,7 +140,7 @@ async function stalledReader(proxied: Proxied): Promise<Client> {
   return client;
 }
 
-/** Reads the rest, which has no end. */
+/** Reads the rest of an answer that is cut off. */
 async function expectCut(client: Client): Promise<void> {
   client.socket.resume();
   await until('it is closed', () => !client.isOpen);

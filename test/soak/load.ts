@@ -9,7 +9,7 @@ export interface Fault {
 
 /** Counts since the tally before. */
 export interface Tally {
-  /** Each from the moment when a request was due until its whole answer. */
+  /** Milliseconds from the moment at which each request was due to the end of its answer. */
   readonly latenciesMs: number[];
   readonly statuses: Map<number, number>;
   readonly faults: Fault[];

@@ -65,7 +65,7 @@ describe('a soak', () => {
     expect(run((index) => ({ p99Ms: index < 6 ? 0.5 : 1.5 })).isFlat).toBe(true);
   });
 
-  test('is judged without minutes in which the host took time, unless there are no others', () => {
+  test('is judged without the minutes in which the host took time, unless all are such minutes', () => {
     const late = (index: number) => (index === 7 ? 8 : 99);
     expect(run((index) => (index < 6 ? {} : { p99Ms: late(index), stolenShare: index === 7 ? 0 : 0.2 }))).toMatchObject(
       {

@@ -62,12 +62,12 @@ export async function mixOf(origin: string, keys: LoadKeys, random: () => number
     fixed: true,
   });
   const nearest = () => {
-    const asked = market();
-    return `${asked.path}/snapshots/at/${instant(asked)}`;
+    const chosen = market();
+    return `${chosen.path}/snapshots/at/${instant(chosen)}`;
   };
   const page = (series: string, limit: number) => {
-    const asked = market();
-    return `${asked.path}/${series}?from=${instant(asked)}&limit=${limit}`;
+    const chosen = market();
+    return `${chosen.path}/${series}?from=${instant(chosen)}&limit=${limit}`;
   };
   const kinds: readonly Kind[] = [
     { name: 'nearest', weight: 400, make: () => good(nearest()) },
@@ -88,8 +88,8 @@ export async function mixOf(origin: string, keys: LoadKeys, random: () => number
       name: 'not modified',
       weight: 40,
       make: () => {
-        const asked = some(markets.filter(({ etag }) => etag !== undefined));
-        return { ...good(asked.path, { 'if-none-match': asked.etag! }), statuses: [304] };
+        const chosen = some(markets.filter(({ etag }) => etag !== undefined));
+        return { ...good(chosen.path, { 'if-none-match': chosen.etag! }), statuses: [304] };
       },
     },
     { name: 'the last imported snapshot', weight: 10, make: () => ({ ...good(latest()), fixed: false }) },

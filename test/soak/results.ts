@@ -18,7 +18,7 @@ const FAULT_CHARS_MAX = 200;
 const MIB = 1024 * 1024;
 
 export async function resultsText(
-  { minutes: asked, fullSpeed, perSecond, seed, recording, exitCode }: Circumstances,
+  { minutes: stated, fullSpeed, perSecond, seed, recording, exitCode }: Circumstances,
   minutes: readonly Minute[],
   verdict: Verdict,
   faults: readonly Fault[],
@@ -26,7 +26,7 @@ export async function resultsText(
   const answers = minutes.reduce((sum, minute) => sum + minute.answers, 0);
   return `# Soak
 
-${await circumstances(`\`make soak MINUTES=${asked}\` (\`SOAK_MINUTES=${asked} SOAK_SEED=${seed} bun test/soak/run.ts\`)`)}
+${await circumstances(`\`make soak MINUTES=${stated}\` (\`SOAK_MINUTES=${stated} SOAK_SEED=${seed} bun test/soak/run.ts\`)`)}
 - the executable and the load run on one machine; archive: ${recording}; repeatedly, a file is imported and a key is rotated
 - load: nearest 45 %, pages 18 %, lists, quotes, prices, coverage, exports, msgpack, zstd, 304, 400, 401, 429; ${fullSpeed.toFixed(0)} requests/s from 16 clients without pauses, then ${perSecond.toFixed(0)} requests/s (Poisson), independent of the answers
 

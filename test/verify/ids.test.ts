@@ -62,8 +62,8 @@ describe('ids', () => {
     const limits = [fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 12 })] as const;
     fc.assert(
       fc.property(ids, ids, ...limits, (given, used, marks, ranges) => {
-        const held = new Set(given);
-        expect(verdicts(sourceOf(held), used, marks, ranges).faults).toEqual(expected(held, used));
+        const givenIds = new Set(given);
+        expect(verdicts(sourceOf(givenIds), used, marks, ranges).faults).toEqual(expected(givenIds, used));
       }),
       { seed: 20_260_416, numRuns: 1500 },
     );

@@ -31,7 +31,7 @@ export interface Verifiable extends Disposable {
   verify(options?: { readonly names?: readonly string[]; readonly nowMs?: number }): Promise<Verified>;
   /** Runs statements on the file, without constraints. */
   change(sql: string, ...values: (string | number | Uint8Array | null)[]): void;
-  /** Rows as they are. */
+  /** The rows of a query. */
   rows<Row>(sql: string): Row[];
 }
 
@@ -100,11 +100,11 @@ function recordsOfEveryKind(): object[] {
 
 /** The sound archive that tests damage; the second market's down is mirrored from up. */
 export async function verifiable(records: readonly object[] = recordsOfEveryKind()): Promise<Verifiable> {
-  const held = temporaryArchive();
-  const report = await importRecords(held.archive, records);
+  const place = temporaryArchive();
+  const report = await importRecords(place.archive, records);
   if (report.total.rejected > 0) throw new Error(report.rejections[0]!.reason);
-  held.archive.database.close();
-  const path = join(held.path, 'bookreel.db');
+  place.archive.database.close();
+  const path = join(place.path, 'bookreel.db');
   const sqlite = () => new Database(path, { readwrite: true });
   const change = (sql: string, ...values: (string | number | Uint8Array | null)[]) => {
     const database = sqlite();
@@ -121,7 +121,7 @@ export async function verifiable(records: readonly object[] = recordsOfEveryKind
   change('VACUUM');
   return {
     path,
-    data: held.path,
+    data: place.path,
     async verify({ names, nowMs = NOW_MS } = {}) {
       const markets: MarketObservations[] = [];
       const onMarket = (market: MarketObservations) => void markets.push(market);
@@ -133,6 +133,6 @@ export async function verifiable(records: readonly object[] = recordsOfEveryKind
       using database = sqlite();
       return database.query<Row, []>(sql).all();
     },
-    [Symbol.dispose]: () => held[Symbol.dispose](),
+    [Symbol.dispose]: () => place[Symbol.dispose](),
   };
 }

@@ -37,19 +37,19 @@ const SEGMENTS = `SELECT segments.*, kind, outcome, slug FROM segments JOIN seri
 const digestOf = (payload: Uint8Array) => new Uint8Array(Bun.SHA256.hash(payload).buffer);
 
 function segmentOf(
-  held: Verifiable,
+  place: Verifiable,
   kind: string,
   outcome: string | null = 'up',
   slug: string | null = SLUG,
 ): SegmentRow {
-  return held
+  return place
     .rows<SegmentRow>(SEGMENTS)
     .find((row) => row.kind === kind && row.outcome === outcome && row.slug === slug)!;
 }
 
 /** Replaces the records of a segment, with a matching digest and row. */
 function rewrite<R extends Position>(
-  held: Verifiable,
+  place: Verifiable,
   row: SegmentRow,
   codec: SegmentCodec<R>,
   change: (records: R[]) => R[],
@@ -58,7 +58,7 @@ function rewrite<R extends Position>(
   const { payload, count } = codec.encode(records, 0, SEGMENT_RECORDS_MAX);
   if (count !== records.length) throw new Error('the changed records are too many for one segment');
   const [first, last] = [records[0]!, records.at(-1)!];
-  held.change(
+  place.change(
     'UPDATE segments SET first_ms = ?, first_id = ?, last_ms = ?, last_id = ?, records = ?, digest = ?, payload = ? WHERE segment_id = ?',
     ...[first.timestampMs, first.id, last.timestampMs, last.id, count],
     digestOf(payload),
@@ -69,11 +69,11 @@ function rewrite<R extends Position>(
 
 describe('a sound archive', () => {
   test('has no problem, and is read completely', async () => {
-    using held = await verifiable();
-    const { ok, problems, totals, markets } = await held.verify();
+    using place = await verifiable();
+    const { ok, problems, totals, markets } = await place.verify();
     expect(problems).toEqual([]);
     expect(ok).toBe(true);
-    const [stored] = held.rows<{ segments: number; records: number }>(
+    const [stored] = place.rows<{ segments: number; records: number }>(
       'SELECT COUNT(*) AS segments, SUM(records) AS records FROM segments',
     );
     expect(totals).toMatchObject({ ...stored, markets: 2, snapshots: 1200, problems: 0, damage: 0 });
@@ -82,7 +82,7 @@ describe('a sound archive', () => {
       [SLUG, 0],
       [MIRRORED_SLUG, 0],
     ]);
-    const unheard = await verifyFile(held.path, { clock: () => NOW_MS });
+    const unheard = await verifyFile(place.path, { clock: () => NOW_MS });
     expect(unheard.totals).toMatchObject({ ...totals, elapsedMs: 0 });
     expect(markets[0]!.gaps).toHaveLength(1);
     expect(markets[0]).toMatchObject({ sharedInstants: 400, unmirroredInstants: 0, neverClosed: false });
@@ -94,40 +94,40 @@ describe('a sound archive', () => {
   });
 
   test('is not changed: no byte, no file, no schema', async () => {
-    using held = await verifiable();
+    using place = await verifiable();
     const state = () =>
-      readdirSync(held.data).map((name) => {
-        const { mtimeMs, size } = statSync(join(held.data, name));
-        return [name, mtimeMs, size, digestOf(readFileSync(join(held.data, name))).join()];
+      readdirSync(place.data).map((name) => {
+        const { mtimeMs, size } = statSync(join(place.data, name));
+        return [name, mtimeMs, size, digestOf(readFileSync(join(place.data, name))).join()];
       });
     const before = state();
-    await held.verify();
+    await place.verify();
     expect(state()).toEqual(before);
   });
 
   test('is verified while others write to it, each market in one state', async () => {
-    using held = await verifiable();
-    const archive = openArchive(held.data, NOW_MS, { create: false });
+    using place = await verifiable();
+    const archive = openArchive(place.data, NOW_MS, { create: false });
     try {
-      const verifying = held.verify();
+      const verifying = place.verify();
       await importRecords(archive, bothOutcomes(MIRRORED_ID, START_MS + 400_000, 5, 300));
       expect((await verifying).problems).toEqual([]);
-      expect((await held.verify()).totals.snapshots).toBeGreaterThan(1200);
+      expect((await place.verify()).totals.snapshots).toBeGreaterThan(1200);
     } finally {
       archive.database.close();
     }
   });
 
   test('with --market is read only for the named markets', async () => {
-    using held = await verifiable();
-    held.change('UPDATE segments SET payload = zeroblob(9) WHERE segment_id = ?', segmentOf(held, 'book').segment_id);
+    using place = await verifiable();
+    place.change('UPDATE segments SET payload = zeroblob(9) WHERE segment_id = ?', segmentOf(place, 'book').segment_id);
     for (const name of [MIRRORED_ID.toUpperCase().replace('0X', '0x'), MIRRORED_SLUG.toUpperCase()]) {
-      const { ok, markets } = await held.verify({ names: [name] });
+      const { ok, markets } = await place.verify({ names: [name] });
       expect(ok).toBe(true);
       expect(markets.map(({ slug }) => slug)).toEqual([MIRRORED_SLUG]);
     }
-    expect((await held.verify({ names: [SLUG, MIRRORED_SLUG, CONDITION_ID] })).markets).toHaveLength(2);
-    await expect(held.verify({ names: ['nobody'] })).rejects.toThrow("no market has the conditionId or slug 'nobody'");
+    expect((await place.verify({ names: [SLUG, MIRRORED_SLUG, CONDITION_ID] })).markets).toHaveLength(2);
+    await expect(place.verify({ names: ['nobody'] })).rejects.toThrow("no market has the conditionId or slug 'nobody'");
   });
 });
 
@@ -135,17 +135,17 @@ describe('one flipped bit', () => {
   const ROUNDS = 120;
 
   /** Damages a row of every kind of series in turn, and restores it. */
-  async function eachNamed(damage: (held: Verifiable, row: SegmentRow, random: () => number) => void): Promise<void> {
-    using held = await verifiable();
+  async function eachNamed(damage: (place: Verifiable, row: SegmentRow, random: () => number) => void): Promise<void> {
+    using place = await verifiable();
     const random = randomsOf(20_260_416);
-    const all = held.rows<SegmentRow>(SEGMENTS);
+    const all = place.rows<SegmentRow>(SEGMENTS);
     const kinds = [...new Set(all.map(({ kind }) => kind))];
     expect(kinds.sort()).toEqual(['book', 'coin-price', 'derived-mid', 'derived-quote', 'mid', 'quote', 'trade']);
     for (let round = 0; round < ROUNDS; round += 1) {
       const ofKind = all.filter(({ kind }) => kind === kinds[round % kinds.length]);
       const row = ofKind[Math.floor(random() * ofKind.length)]!;
-      damage(held, row, random);
-      const { ok, problems } = await held.verify();
+      damage(place, row, random);
+      const { ok, problems } = await place.verify();
       expect(ok).toBe(false);
       const named = problems.find(({ kind, segmentId }) => kind === 'segment' && segmentId === row.segment_id);
       expect(named, `${row.kind} segment ${row.segment_id}`).toBeDefined();
@@ -155,7 +155,7 @@ describe('one flipped bit', () => {
       const sentence = sentenceOf(named!);
       for (const part of [`segment ${row.segment_id}`, row.slug ?? 'btc prices of chainlink'])
         expect(sentence).toContain(part);
-      held.change(
+      place.change(
         'UPDATE segments SET series_id = ?, first_ms = ?, first_id = ?, last_ms = ?, last_id = ?, records = ?, digest = ?, payload = ? WHERE segment_id = ?',
         ...[row.series_id, row.first_ms, row.first_id, row.last_ms, row.last_id, row.records],
         row.digest,
@@ -163,7 +163,7 @@ describe('one flipped bit', () => {
         row.segment_id,
       );
     }
-    expect((await held.verify()).ok).toBe(true);
+    expect((await place.verify()).ok).toBe(true);
   }
 
   const flipped = (bytes: Uint8Array, random: () => number) => {
@@ -173,32 +173,36 @@ describe('one flipped bit', () => {
   };
 
   test('of a payload is found at any place, and its segment is named', async () => {
-    await eachNamed((held, row, random) =>
-      held.change('UPDATE segments SET payload = ? WHERE segment_id = ?', flipped(row.payload, random), row.segment_id),
+    await eachNamed((place, row, random) =>
+      place.change(
+        'UPDATE segments SET payload = ? WHERE segment_id = ?',
+        flipped(row.payload, random),
+        row.segment_id,
+      ),
     );
   });
 
   test('of a digest is found, and its segment is named', async () => {
-    await eachNamed((held, row, random) =>
-      held.change('UPDATE segments SET digest = ? WHERE segment_id = ?', flipped(row.digest, random), row.segment_id),
+    await eachNamed((place, row, random) =>
+      place.change('UPDATE segments SET digest = ? WHERE segment_id = ?', flipped(row.digest, random), row.segment_id),
     );
   });
 
   test('of a number in a segment’s row is found and named', async () => {
     const columns = ['first_ms', 'first_id', 'last_ms', 'last_id', 'records'] as const;
-    await eachNamed((held, row, random) => {
+    await eachNamed((place, row, random) => {
       const column = columns[Math.floor(random() * columns.length)]!;
       // The lower 40 bits of numbers of at most 53 bits.
       const value = Number(BigInt(row[column]) ^ (1n << BigInt(Math.floor(random() * 40))));
-      held.change(`UPDATE segments SET ${column} = ? WHERE segment_id = ?`, value, row.segment_id);
+      place.change(`UPDATE segments SET ${column} = ? WHERE segment_id = ?`, value, row.segment_id);
     });
   });
 
   test('anywhere in a segment’s row in the file is found, and the segment is named', async () => {
-    using held = await verifiable();
-    const whole = readFileSync(held.path);
+    using place = await verifiable();
+    const whole = readFileSync(place.path);
     const random = randomsOf(7);
-    const rows = held.rows<SegmentRow>(SEGMENTS).filter(({ payload }) => payload.length > 60);
+    const rows = place.rows<SegmentRow>(SEGMENTS).filter(({ payload }) => payload.length > 60);
     for (let round = 0; round < 80; round += 1) {
       const row = rows[Math.floor(random() * rows.length)]!;
       const bytes = Buffer.from(whole);
@@ -210,8 +214,8 @@ describe('one flipped bit', () => {
       for (let at = whole.indexOf(row.payload); at >= 0; at = whole.indexOf(row.payload, at + 1)) offsets.push(at);
       expect(offsets.length).toBeGreaterThan(0);
       for (const at of offsets) bytes[at + offset]! ^= mask;
-      writeFileSync(held.path, bytes);
-      const { problems } = await held.verify();
+      writeFileSync(place.path, bytes);
+      const { problems } = await place.verify();
       expect(problems.map(({ segmentId }) => segmentId)).toContain(row.segment_id);
     }
   });
@@ -219,23 +223,23 @@ describe('one flipped bit', () => {
 
 describe('a damaged database', () => {
   test('is reported for every overwritten page, without any other failure', async () => {
-    using held = await verifiable();
-    const whole = readFileSync(held.path);
+    using place = await verifiable();
+    const whole = readFileSync(place.path);
     const random = randomsOf(11);
     for (let page = 0; page < whole.length / 8192; page += 1) {
       const bytes = Buffer.from(whole);
       const from = page * 8192 + (page === 0 ? 100 : 0);
       for (let at = from; at < from + 300; at += 1) bytes[at] = Math.floor(random() * 256);
-      writeFileSync(held.path, bytes);
-      const { ok, problems } = await held.verify();
+      writeFileSync(place.path, bytes);
+      const { ok, problems } = await place.verify();
       expect({ page, ok }).toEqual({ page, ok: false });
       for (const problem of problems) expect(sentenceOf(problem)).not.toMatch(/undefined|\[object|NaN|\n/);
     }
   });
 
   test('with any changed byte is verified to the end', async () => {
-    using held = await verifiable();
-    const whole = readFileSync(held.path);
+    using place = await verifiable();
+    const whole = readFileSync(place.path);
     const random = randomsOf(13);
     let found = 0;
     for (let round = 0; round < 300; round += 1) {
@@ -243,8 +247,8 @@ describe('a damaged database', () => {
       // Most of them in the first pages, which hold the schema, the markets and the indexes.
       const length = round % 3 === 0 ? bytes.length : Math.min(bytes.length, 16 * 8192);
       bytes[100 + Math.floor(random() * (length - 100))] = Math.floor(random() * 256);
-      writeFileSync(held.path, bytes);
-      const { ok, problems } = await held.verify();
+      writeFileSync(place.path, bytes);
+      const { ok, problems } = await place.verify();
       if (!ok) found += 1;
       for (const problem of problems) expect(sentenceOf(problem)).not.toMatch(/undefined|\[object|NaN/);
     }
@@ -252,27 +256,27 @@ describe('a damaged database', () => {
   });
 
   test('that is cut off or empty is one problem', async () => {
-    using held = await verifiable();
-    const whole = readFileSync(held.path);
+    using place = await verifiable();
+    const whole = readFileSync(place.path);
     for (const bytes of [whole.subarray(0, 3 * 8192), whole.subarray(0, 5000), Buffer.alloc(20_000, 'letter')]) {
-      writeFileSync(held.path, bytes);
-      const { ok, problems } = await held.verify();
+      writeFileSync(place.path, bytes);
+      const { ok, problems } = await place.verify();
       expect(ok).toBe(false);
       expect(problems[0]).toMatchObject({ kind: 'database' });
     }
   });
 
   test('with a text that differs from its index is reported', async () => {
-    using held = await verifiable();
-    const whole = readFileSync(held.path);
+    using place = await verifiable();
+    const whole = readFileSync(place.path);
     const offsets: number[] = [];
     for (let at = whole.indexOf(SLUG); at >= 0; at = whole.indexOf(SLUG, at + 1)) offsets.push(at);
     expect(offsets.length).toBeGreaterThan(1);
     for (const at of offsets) {
       const bytes = Buffer.from(whole);
       bytes[at + SLUG.length - 1]! ^= 1;
-      writeFileSync(held.path, bytes);
-      const { ok, problems } = await held.verify();
+      writeFileSync(place.path, bytes);
+      const { ok, problems } = await place.verify();
       expect(ok).toBe(false);
       expect(problems[0]!.kind).toBe('database');
     }
@@ -294,10 +298,10 @@ describe('a damaged database', () => {
     ['INSERT INTO given_ids VALUES (100000, 99990)', 'database', 'begins with 100000 is empty'],
     ['INSERT INTO given_ids SELECT last_id + 1, last_id + 5 FROM given_ids', 'database', 'touches the range before it'],
   ])('%s is a problem of the kind %s', async (sql, kind, what) => {
-    using held = await verifiable();
-    held.change('PRAGMA foreign_keys = OFF');
-    held.change(sql.replace('%', SLUG));
-    const { ok, problems } = await held.verify();
+    using place = await verifiable();
+    place.change('PRAGMA foreign_keys = OFF');
+    place.change(sql.replace('%', SLUG));
+    const { ok, problems } = await place.verify();
     expect(ok).toBe(false);
     expect(problems.map((problem) => `${problem.kind}: ${problem.what}`).join('\n')).toMatch(
       new RegExp(`^${kind}: .*${what}`, 'm'),
@@ -307,15 +311,15 @@ describe('a damaged database', () => {
 
 describe('records that do not fit together', () => {
   test('a segment that begins before the one before it ends is named', async () => {
-    using held = await verifiable();
-    const rows = held
+    using place = await verifiable();
+    const rows = place
       .rows<SegmentRow>(SEGMENTS)
       .filter(({ kind, outcome, slug }) => kind === 'book' && outcome === 'up' && slug === SLUG);
     const [first, second] = rows;
-    rewrite(held, second!, bookCodec, (records) =>
+    rewrite(place, second!, bookCodec, (records) =>
       records.map((record, i) => (i === 0 ? { ...record, timestampMs: first!.last_ms - 1 } : record)),
     );
-    const { problems } = await held.verify();
+    const { problems } = await place.verify();
     expect(problems).toContainEqual(
       expect.objectContaining({
         kind: 'segment',
@@ -326,17 +330,17 @@ describe('records that do not fit together', () => {
   });
 
   test('an id that two records have, and one that was never given, are named with their place', async () => {
-    using held = await verifiable();
-    const other = bookCodec.decode(segmentOf(held, 'book', 'up').payload)[3]!.id;
-    const trade = segmentOf(held, 'trade');
-    rewrite(held, trade, priceCodec, (records) =>
+    using place = await verifiable();
+    const other = bookCodec.decode(segmentOf(place, 'book', 'up').payload)[3]!.id;
+    const trade = segmentOf(place, 'trade');
+    rewrite(place, trade, priceCodec, (records) =>
       records.map((record, i) => (i === 5 ? { ...record, id: other } : record)),
     );
-    const quote = segmentOf(held, 'quote');
-    rewrite(held, quote, quoteCodec, (records) =>
+    const quote = segmentOf(place, 'quote');
+    rewrite(place, quote, quoteCodec, (records) =>
       records.map((record, i) => (i === 7 ? { ...record, id: 123_456_789 } : record)),
     );
-    const { problems } = await held.verify();
+    const { problems } = await place.verify();
     expect(problems).toEqual([
       expect.objectContaining({
         kind: 'id',
@@ -359,10 +363,10 @@ describe('records that do not fit together', () => {
     ['a quote', 'derived-quote', quoteCodec],
     ['a midpoint', 'derived-mid', priceCodec],
   ] as const)('%s that is missing, changed, or too many is a problem from there on', async (_, kind, codec) => {
-    using held = await verifiable();
-    const whole = segmentOf(held, kind);
+    using place = await verifiable();
+    const whole = segmentOf(place, kind);
     const restore = () =>
-      held.change(
+      place.change(
         'UPDATE segments SET records = ?, digest = ?, payload = ? WHERE segment_id = ?',
         whole.records,
         whole.digest,
@@ -379,8 +383,8 @@ describe('records that do not fit together', () => {
       (all) => all.map((record, i) => (i === 4 ? { ...record, id: record.id + 1 } : record)),
     ];
     for (const change of changes) {
-      rewrite(held, whole, codec as SegmentCodec<Position>, change);
-      const { problems } = await held.verify();
+      rewrite(place, whole, codec as SegmentCodec<Position>, change);
+      const { problems } = await place.verify();
       expect(problems).toHaveLength(1);
       expect(problems[0]).toMatchObject({ kind: 'derivation', outcome: 'up', slug: SLUG });
       expect(problems[0]!.what).toContain(`the ${kind} records do not follow`);
@@ -388,32 +392,32 @@ describe('records that do not fit together', () => {
       expect(problems[0]!.fromMs).toBeGreaterThanOrEqual(records[3]!.timestampMs);
       restore();
     }
-    held.change('DELETE FROM segments WHERE segment_id = ?', whole.segment_id);
-    expect((await held.verify()).problems).toMatchObject([{ kind: 'derivation' }]);
+    place.change('DELETE FROM segments WHERE segment_id = ?', whole.segment_id);
+    expect((await place.verify()).problems).toMatchObject([{ kind: 'derivation' }]);
   });
 
   test('surplus derived records at the end are a problem', async () => {
-    using held = await verifiable();
-    const last = held
+    using place = await verifiable();
+    const last = place
       .rows<SegmentRow>(SEGMENTS)
       .filter(({ kind, outcome, slug }) => kind === 'derived-quote' && outcome === 'up' && slug === SLUG)
       .at(-1)!;
-    rewrite(held, last, quoteCodec, (records) => [
+    rewrite(place, last, quoteCodec, (records) => [
       ...records,
       { ...records.at(-1)!, timestampMs: records.at(-1)!.timestampMs + 5000 },
     ]);
-    expect((await held.verify()).problems).toMatchObject([{ kind: 'derivation', fromMs: expect.any(Number) }]);
+    expect((await place.verify()).problems).toMatchObject([{ kind: 'derivation', fromMs: expect.any(Number) }]);
   });
 
   test('impossible values in segments that match their digests are problems', async () => {
-    using held = await verifiable();
-    rewrite(held, segmentOf(held, 'trade'), priceCodec, (records) =>
+    using place = await verifiable();
+    rewrite(place, segmentOf(place, 'trade'), priceCodec, (records) =>
       records.map((record, i) => (i === 3 ? { ...record, price: 1.5 } : record)),
     );
-    rewrite(held, segmentOf(held, 'quote'), quoteCodec, (records) =>
+    rewrite(place, segmentOf(place, 'quote'), quoteCodec, (records) =>
       records.map((record, i) => (i === 3 ? { ...record, quote: { ...record.quote, askSize: 0 } } : record)),
     );
-    const { problems } = await held.verify();
+    const { problems } = await place.verify();
     expect(problems.map(({ kind, series, fromMs }) => [kind, series, fromMs])).toEqual([
       ['value', 'quote', START_MS + 3000],
       ['value', 'trade', START_MS + 3000],
@@ -423,17 +427,17 @@ describe('records that do not fit together', () => {
   test.each([[0], [5], [60]])(
     'a payload that matches its digest and ends after %d bytes of its body is named',
     async (bytes) => {
-      using held = await verifiable();
+      using place = await verifiable();
       for (const kind of ['book', 'quote', 'trade', 'derived-mid'] as const) {
-        const row = segmentOf(held, kind);
+        const row = segmentOf(place, kind);
         const payload = row.payload.slice(0, row.payload.length - 100 + bytes);
-        held.change(
+        place.change(
           'UPDATE segments SET digest = ?, payload = ? WHERE segment_id = ?',
           digestOf(payload),
           payload,
           row.segment_id,
         );
-        const { problems } = await held.verify();
+        const { problems } = await place.verify();
         expect(problems.map(({ segmentId }) => segmentId)).toContain(row.segment_id);
       }
     },
@@ -441,7 +445,7 @@ describe('records that do not fit together', () => {
 });
 
 describe('mirrored snapshots', () => {
-  const mirrored = (held: Verifiable) => segmentOf(held, 'book', 'down', MIRRORED_SLUG);
+  const mirrored = (place: Verifiable) => segmentOf(place, 'book', 'down', MIRRORED_SLUG);
 
   test.each([
     [
@@ -469,17 +473,17 @@ describe('mirrored snapshots', () => {
       }),
     ],
   ])('that differ by %s are a problem, at their time', async (_, change) => {
-    using held = await verifiable();
-    const row = mirrored(held);
+    using place = await verifiable();
+    const row = mirrored(place);
     let atMs = 0;
-    rewrite(held, row, bookCodec, (records) =>
+    rewrite(place, row, bookCodec, (records) =>
       records.map((record, i) => {
         if (i !== 9) return record;
         atMs = record.timestampMs;
         return { ...record, book: { ...record.book, ...change(record.book) } };
       }),
     );
-    const { problems } = await held.verify();
+    const { problems } = await place.verify();
     const problem = problems.find(({ kind }) => kind === 'mirror');
     expect(problem).toMatchObject({
       slug: MIRRORED_SLUG,
@@ -491,34 +495,34 @@ describe('mirrored snapshots', () => {
   });
 
   test('of which some are missing are an observation, because an import can add them', async () => {
-    using held = await verifiable();
-    const books = held
+    using place = await verifiable();
+    const books = place
       .rows<SegmentRow>(SEGMENTS)
       .filter(({ outcome, slug }) => outcome === 'down' && slug === MIRRORED_SLUG);
     const last = books.filter(({ kind }) => kind === 'book').at(-1)!;
-    // With the records derived from them.
+    // Their derived records are removed too.
     for (const row of books.filter(({ kind }) => kind.startsWith('derived-'))) {
       const codec: SegmentCodec<Position> =
         row.kind === 'derived-quote' ? quoteCodec : (priceCodec as SegmentCodec<Position>);
       const kept = codec.decode(row.payload).filter(({ timestampMs }) => timestampMs < last.first_ms);
-      if (kept.length > 0) rewrite(held, row, codec, () => kept);
-      else held.change('DELETE FROM segments WHERE segment_id = ?', row.segment_id);
+      if (kept.length > 0) rewrite(place, row, codec, () => kept);
+      else place.change('DELETE FROM segments WHERE segment_id = ?', row.segment_id);
     }
-    held.change('DELETE FROM segments WHERE segment_id = ?', last.segment_id);
-    const { problems, markets } = await held.verify();
+    place.change('DELETE FROM segments WHERE segment_id = ?', last.segment_id);
+    const { problems, markets } = await place.verify();
     expect(problems).toEqual([]);
     expect(markets[1]!.mirrorMissing).toBe(last.records);
   });
 
   test('at a time without a recorded one, or without any recorded ones, are a problem', async () => {
-    using held = await verifiable();
-    const row = mirrored(held);
-    rewrite(held, row, bookCodec, (records) =>
+    using place = await verifiable();
+    const row = mirrored(place);
+    rewrite(place, row, bookCodec, (records) =>
       records.map((record, i) => (i === 0 ? { ...record, timestampMs: record.timestampMs - 1 } : record)),
     );
-    expect((await held.verify()).problems.map(({ kind }) => kind)).toContain('mirror');
-    held.change("UPDATE series SET mirrored = 1 WHERE kind = 'book'");
-    const { problems } = await held.verify();
+    expect((await place.verify()).problems.map(({ kind }) => kind)).toContain('mirror');
+    place.change("UPDATE series SET mirrored = 1 WHERE kind = 'book'");
+    const { problems } = await place.verify();
     expect(
       problems.filter(({ kind, what }) => kind === 'mirror' && what.includes('has no recorded snapshots')),
     ).toHaveLength(2);
@@ -527,8 +531,8 @@ describe('mirrored snapshots', () => {
   test('recorded ones that contradict each other are counted, and are no problem', async () => {
     const [one, two] = [5, 6].map((seed) => bothOutcomes(CONDITION_ID, START_MS, seed, 50));
     const mixed = one!.map((record, i) => (i % 20 === 1 ? { ...two![i]! } : record));
-    using held = await verifiable([sampleMarket(), ...mixed]);
-    const { ok, markets } = await held.verify();
+    using place = await verifiable([sampleMarket(), ...mixed]);
+    const { ok, markets } = await place.verify();
     expect(ok).toBe(true);
     expect(markets[0]).toMatchObject({ sharedInstants: 50, unmirroredInstants: 5 });
   });
@@ -538,8 +542,8 @@ describe('mirrored snapshots', () => {
     const ups = both.filter((record) => 'outcome' in record && record.outcome === 'up');
     const downs = both.filter((record) => !ups.includes(record)).reverse();
     const market = sampleMarket({ conditionId: MIRRORED_ID });
-    using held = await verifiable([market, ...ups, ...downs]);
-    expect((await held.verify()).problems).toEqual([]);
+    using place = await verifiable([market, ...ups, ...downs]);
+    expect((await place.verify()).problems).toEqual([]);
   });
 });
 
@@ -553,8 +557,8 @@ describe('winners', () => {
         ...{ closed: true, winner: 'up', priceStart: 2, priceEnd: 1 },
       }),
     );
-    using held = await verifiable(markets);
-    const { problems, totals } = await held.verify();
+    using place = await verifiable(markets);
+    const { problems, totals } = await place.verify();
     expect(problems).toHaveLength(PROBLEMS_LISTED_MAX);
     expect(totals).toMatchObject({ markets: markets.length, problems: markets.length, damage: 0 });
   });
@@ -562,9 +566,9 @@ describe('winners', () => {
   const DAY = 86_400_000;
 
   test('that prices contradict are a problem, but no damage', async () => {
-    using held = await verifiable();
-    held.change("UPDATE markets SET winner = 'down' WHERE slug = ?", SLUG);
-    const { ok, problems, totals } = await held.verify();
+    using place = await verifiable();
+    place.change("UPDATE markets SET winner = 'down' WHERE slug = ?", SLUG);
+    const { ok, problems, totals } = await place.verify();
     expect(ok).toBe(false);
     expect(problems.map(({ kind, what }) => [kind, what])).toEqual([
       ['winner', `market ${SLUG} is recorded as won by down, but its price went from 76000.5 to 76001, which is up`],
@@ -579,10 +583,10 @@ describe('winners', () => {
   });
 
   test('that are missing a day after the window are an observation, not before', async () => {
-    using held = await verifiable();
+    using place = await verifiable();
     const endMs = START_MS + 600_000;
-    expect((await held.verify({ nowMs: endMs + DAY })).markets[1]!.neverClosed).toBe(false);
-    expect((await held.verify({ nowMs: endMs + DAY + 1 })).markets[1]!.neverClosed).toBe(true);
+    expect((await place.verify({ nowMs: endMs + DAY })).markets[1]!.neverClosed).toBe(false);
+    expect((await place.verify({ nowMs: endMs + DAY + 1 })).markets[1]!.neverClosed).toBe(true);
   });
 });
 
@@ -595,7 +599,7 @@ describe('observations', () => {
     });
 
   test('count books by property, and the seconds of the window', async () => {
-    using held = await verifiable([
+    using place = await verifiable([
       sampleMarket(),
       book(START_MS - 5000, [0.5], [0.6]),
       book(START_MS, [0.5], [0.61]),
@@ -610,7 +614,7 @@ describe('observations', () => {
       book(START_MS + 300_000, [0.5], [0.6], 1),
       book(START_MS + 300_001, [0.5], [0.6], 2),
     ]);
-    const { markets, ok } = await held.verify();
+    const { markets, ok } = await place.verify();
     expect(ok).toBe(true);
     expect(markets[0]!.outcomes[0]).toMatchObject({
       ...{ snapshots: 12, crossed: 2, oneSided: 2, empty: 1, placeholder: 2, beforeWindow: 1, afterWindow: 1 },
@@ -623,8 +627,8 @@ describe('observations', () => {
   });
 
   test('of an open window end now', async () => {
-    using held = await verifiable([sampleMarket(), book(START_MS + 1000, [0.5], [0.6])]);
-    const { markets } = await held.verify({ nowMs: START_MS + 10_000 });
+    using place = await verifiable([sampleMarket(), book(START_MS + 1000, [0.5], [0.6])]);
+    const { markets } = await place.verify({ nowMs: START_MS + 10_000 });
     expect(markets[0]!.outcomes[0]).toMatchObject({
       secondsWithout: 9,
       longestSilence: { fromMs: START_MS + 1000, toMs: START_MS + 10_000 },
@@ -638,27 +642,27 @@ describe('observations', () => {
     ['what lies before the window does not count', [-50_000, 0, 59_000], 0],
     ['what lies after it does not either', [200_000, 270_000, 330_000], 100_000],
   ])('%s', async (_, offsets, frozenMs) => {
-    using held = await verifiable([
+    using place = await verifiable([
       sampleMarket(),
       ...offsets.map((offset) => book(START_MS + offset, [0.5, 0.4], [0.6])),
       book(START_MS + 400_000, [0.5, 0.4], [0.6], 9),
     ]);
-    const [up] = (await held.verify()).markets[0]!.outcomes;
+    const [up] = (await place.verify()).markets[0]!.outcomes;
     expect(up).toMatchObject({ frozen: frozenMs === 0 ? 0 : 1, frozenMs });
   });
 
   test('recognise an unchanged book across segments with different scales', async () => {
     const fine = (index: number) => ({ price: 0.1234, size: 0.123456 + index });
-    using held = await verifiable([
+    using place = await verifiable([
       sampleMarket(),
       ...Array.from({ length: 128 }, (_, index) =>
         sampleSnapshot({ timestamp: START_MS + index, bids: [fine(index)], asks: [] }),
       ),
       ...Array.from({ length: 300 }, (_, index) => book(START_MS + 1000 + index * 500, [0.5], [0.6])),
     ]);
-    const rows = held.rows<SegmentRow>(SEGMENTS).filter(({ kind }) => kind === 'book');
+    const rows = place.rows<SegmentRow>(SEGMENTS).filter(({ kind }) => kind === 'book');
     expect(rows.length).toBeGreaterThan(2);
-    const [up] = (await held.verify()).markets[0]!.outcomes;
+    const [up] = (await place.verify()).markets[0]!.outcomes;
     expect(up).toMatchObject({ frozen: 1, frozenMs: 299 * 500 });
     expect(up!.longestFrozen).toEqual({ fromMs: START_MS + 1000, toMs: START_MS + 1000 + 299 * 500 });
   });
@@ -666,12 +670,12 @@ describe('observations', () => {
 
 describe('a read-only copy', () => {
   test('without a write-ahead log is verified where nothing can be written', async () => {
-    using held = await verifiable();
+    using place = await verifiable();
     using directory = temporaryDirectory();
     const medium = join(directory.path, 'medium');
     mkdirSync(medium);
     const copy = join(medium, 'with space & %41?.db');
-    copyFileSync(held.path, copy);
+    copyFileSync(place.path, copy);
     chmodSync(copy, 0o444);
     chmodSync(medium, 0o555);
     try {

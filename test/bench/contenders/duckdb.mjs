@@ -3,10 +3,10 @@ import { DuckDBInstance } from '@duckdb/node-api';
 
 /**
  * DuckDB in this process with one Parquet file (zstd) of JSON texts, sorted by market and time in the smallest row groups. It copies
- * NDJSON into PARQUET. Then each line of the input is a question, and each line of the output is the length of its answer, or the
- * answer itself as a JSON string if `show` is set.
+ * NDJSON into PARQUET. Then each line of the input is a query, and each line of the output is the length of its result, or the
+ * result itself as a JSON string if `show` is set.
  *
- * Questions: {market, from, limit, nextCursor} a page, {market, at} the nearest of each outcome.
+ * Queries: {market, from, limit, nextCursor} for a page, {market, at} for the nearest of each outcome.
  */
 const [ndjson, parquet] = process.argv.slice(2);
 const instance = await DuckDBInstance.create(':memory:');

@@ -26,11 +26,11 @@ export interface Comparison {
 
 /**
  * Measures contenders over HTTP with the same records, after a check that all give the same answers: every contender, or bookreel
- * and the `asked` ones.
+ * and the `selected` ones.
  */
 export async function compareOverHttp(
   corpus: HttpCorpus,
-  asked: readonly string[] | undefined,
+  selected: readonly string[] | undefined,
   say: (line: string) => void,
 ): Promise<Comparison> {
   requiredProgram('wrk', 'wrk');
@@ -47,8 +47,8 @@ export async function compareOverHttp(
     ['postgres', 'PostgreSQL', () => startPostgresServer(corpus, running, say)],
   ];
   for (const [id, name, start] of starts) {
-    if (asked !== undefined && !asked.includes(id)) {
-      leftOut.push(`${name}: not asked for`);
+    if (selected !== undefined && !selected.includes(id)) {
+      leftOut.push(`${name}: not selected`);
       continue;
     }
     try {
@@ -87,17 +87,17 @@ async function bodyOf({ origin }: Contender, { keys }: HttpCorpus, path: string)
 }
 
 async function startFastify(
-  form: 'rows' | 'text',
+  storage: 'rows' | 'text',
   corpus: HttpCorpus,
   say: (line: string) => void,
 ): Promise<Contender> {
   await installContenders(say);
   const parts = `Fastify ${packageVersion('fastify')} + better-sqlite3 ${packageVersion('better-sqlite3')}`;
   return await startNodeServer({
-    name: form === 'rows' ? `${parts}, rows and JSON.stringify` : `${parts}, JSON text joined`,
-    script: `fastify-${form}.mjs`,
+    name: storage === 'rows' ? `${parts}, rows and JSON.stringify` : `${parts}, JSON text joined`,
+    script: `fastify-${storage}.mjs`,
     args: [corpus.records],
-    agreement: form === 'rows' ? 'values' : 'bytes but the cursor',
+    agreement: storage === 'rows' ? 'values' : 'bytes but the cursor',
   });
 }
 

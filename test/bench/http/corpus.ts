@@ -49,8 +49,8 @@ interface ServedMarket {
   readonly ups: number;
 }
 
-/** The corpus, with only the `asked` kinds of request if any are named. */
-export async function openHttpCorpus(asked?: readonly string[]): Promise<HttpCorpus> {
+/** The corpus, with only the `selected` kinds of request if any are named. */
+export async function openHttpCorpus(selected?: readonly string[]): Promise<HttpCorpus> {
   const directory = temporaryDirectory();
   const data = join(directory.path, 'archive');
   const records = join(directory.path, 'records');
@@ -80,7 +80,7 @@ export async function openHttpCorpus(asked?: readonly string[]): Promise<HttpCor
     data,
     records,
     keys,
-    kinds: kindsOf(served).filter(({ name }) => asked === undefined || asked.includes(name)),
+    kinds: kindsOf(served).filter(({ name }) => selected === undefined || selected.includes(name)),
     [Symbol.dispose]: () => directory[Symbol.dispose](),
   };
 }

@@ -1,6 +1,6 @@
 import { figure, type Goal, ratioGoal, type Section, shown, table, times } from '../report.ts';
 import type { Comparison, ContenderId } from './compare.ts';
-import type { FormRates } from './forms.ts';
+import type { FormatRates } from './formats.ts';
 import type { Rate } from './trial.ts';
 import { repeatsSentence } from './wrk.ts';
 
@@ -51,8 +51,8 @@ case. Requests alternate between bookreel’s 8 keys, because each has a limit. 
 of each outcome" both. ${repeats}${missing}
 
 ${tables.join('\n\n')}`,
-    goals: RATIOS.filter(([kind]) => rates.has(kind)).flatMap(([kind, asked]) =>
-      Object.entries(asked).map(([id, ratio]): Goal => {
+    goals: RATIOS.filter(([kind]) => rates.has(kind)).flatMap(([kind, ratios]) =>
+      Object.entries(ratios).map(([id, ratio]): Goal => {
         const ours = rates.get(kind)?.get('bookreel')?.requestsPerSecond.median;
         const theirs = rates.get(kind)?.get(id as ContenderId)?.requestsPerSecond.median;
         const found = ours === undefined || theirs === undefined ? undefined : ours / theirs;
@@ -62,11 +62,11 @@ ${tables.join('\n\n')}`,
   };
 }
 
-export function formsSection(rates: FormRates): Section {
+export function formatsSection(rates: FormatRates): Section {
   const rows = [...rates].flatMap(([kind, measured]) => {
     const json = measured.values().next().value!;
-    return [...measured].map(([form, rate]) => [
-      `${kind}: ${form}`,
+    return [...measured].map(([format, rate]) => [
+      `${kind}: ${format}`,
       kilobytes(rate),
       shown(rate.requestsPerSecond),
       times(rate.requestsPerSecond.median / json.requestsPerSecond.median),

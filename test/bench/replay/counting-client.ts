@@ -13,11 +13,11 @@ const TEXT = 1;
 
 const [port, ...assetIds] = argv.slice(2);
 const seen = { frames: 0, deltas: 0, bytes: 0, firstMs: 0, lastMs: 0 };
-let held = Buffer.alloc(0);
+let unread = Buffer.alloc(0);
 let isOpen = false;
 
 function count(chunk: Buffer): void {
-  const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+  const bytes = unread.length === 0 ? chunk : Buffer.concat([unread, chunk]);
   let at = 0;
   for (;;) {
     if (at + 2 > bytes.length) break;
@@ -33,7 +33,7 @@ function count(chunk: Buffer): void {
     }
     at += head + length;
   }
-  held = at === bytes.length ? Buffer.alloc(0) : Buffer.from(bytes.subarray(at));
+  unread = at === bytes.length ? Buffer.alloc(0) : Buffer.from(bytes.subarray(at));
 }
 
 /** A client's frames must be masked; a mask of zeros changes nothing. */

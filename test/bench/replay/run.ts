@@ -62,7 +62,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }
 
-/** The share `p` of the distances from the median is at most the result. */
+/** The `p` quantile of the distances from the median. */
 function distanceAt(offsets: readonly number[], p: number): number {
   const distances = offsets.map(Math.abs).sort((a, b) => a - b);
   return distances[Math.min(distances.length - 1, Math.ceil(distances.length * p) - 1)]!;

@@ -290,5 +290,5 @@ function nestedArrays(depth: number): unknown {
 
 /** A text that is equal for equal values, independent of the order of keys. */
 function sorted(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, (_, held: unknown) => held));
+  return JSON.parse(JSON.stringify(value, (_, inner: unknown) => inner));
 }

@@ -258,12 +258,12 @@ describe('the real snapshots', () => {
       const written = lines().flatMap(({ ts, type, [outcome]: side }) =>
         type === 'orderbook_snapshot' && side !== null ? [[ts, side]] : [],
       );
-      const stored = booksOf(place.archive, REAL_SLUG, outcome).map(({ timestampMs, book: held }) => {
+      const stored = booksOf(place.archive, REAL_SLUG, outcome).map(({ timestampMs, book }) => {
         const levels = (prices: readonly number[], sizes: readonly number[]) =>
           prices.map((price, i) => [price, sizes[i]!]);
         return [
           timestampMs,
-          { bids: levels(held.bidPrices, held.bidSizes), asks: levels(held.askPrices, held.askSizes) },
+          { bids: levels(book.bidPrices, book.bidSizes), asks: levels(book.askPrices, book.askSizes) },
         ];
       });
       expect<unknown>(stored).toEqual(written);

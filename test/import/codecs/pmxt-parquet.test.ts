@@ -161,8 +161,8 @@ describe('an hour of PMXT', () => {
           );
           const { up } = await read([{ ...FIRST, bids: '[]' }, ...rows]);
           const [price, size] = levels.at(-1)!;
-          const held = up.at(-1)!.bids.find(([heldPrice]) => heldPrice === Number(written(BigInt(price), 4)));
-          expect(held?.[1]).toBe(Number(written(size, 6)));
+          const level = up.at(-1)!.bids.find(([levelPrice]) => levelPrice === Number(written(BigInt(price), 4)));
+          expect(level?.[1]).toBe(Number(written(size, 6)));
         },
       ),
       { seed: 11, numRuns: 12 },
@@ -209,7 +209,7 @@ describe('an hour of PMXT', () => {
     expect(down).toEqual(naive.get(DOWN_ASSET)!);
   });
 
-  test('a book that the changes do not lead to opens a gap', async () => {
+  test('a book that differs from the book after the changes opens a gap', async () => {
     const { gaps } = await read([FIRST, change(5, 'BUY', '0.4900', '1'), { ...FIRST, offsetMs: 50 }]);
     expect(gaps).toEqual([
       { from: 0, to: 50, reason: 'the recorded book of up differs from the changes before it in 1 level' },

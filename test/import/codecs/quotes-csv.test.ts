@@ -230,8 +230,8 @@ test.skipIf(REAL === undefined)('the real quotes are stored quote for quote', as
       const side = (price: string, size: string) => (Number(size) === 0 ? '- -' : `${Number(price)} ${Number(size)}`);
       const bid = side(of(`${outcome}_bid`), of(`${outcome}_bid_size`));
       const ask = side(of(`${outcome}_ask`), of(`${outcome}_ask_size`));
-      const held = expected.get(key) ?? new Set();
-      expected.set(key, held.add(`${of(`${outcome}_book_ts`)} ${bid} ${ask}`));
+      const quotes = expected.get(key) ?? new Set();
+      expected.set(key, quotes.add(`${of(`${outcome}_book_ts`)} ${bid} ${ask}`));
     }
   }
   expect(expected.size).toBe(4);

@@ -567,14 +567,14 @@ describe('the hash of a change', () => {
     expect(gaps.map(({ from, to }) => ({ from, to }))).toEqual([{ from: 4000, to: 5000 }]);
   });
 
-  test('reveals a drifted book when none matches any more, though no other book comes', async () => {
+  test('shows that the book has drifted when no more hash matches, even if no other book is recorded', async () => {
     const { gaps } = await read([[FIRST, ...changes(1, 40, (second) => second < 10)]]);
     expect(gaps).toEqual([
       { from: 9000, to: 39_000, reason: 'the hashes of the changes of up do not match the rebuilt book' },
     ]);
   });
 
-  test('proves nothing when a few do not match, or none ever did', async () => {
+  test('proves nothing if only a few do not match, or if none has ever matched', async () => {
     expect((await read([[FIRST, ...changes(1, 40, (second) => second % 10 < 3)]])).gaps).toEqual([]);
     expect((await read([[FIRST, ...changes(1, 40, () => false)]])).gaps).toEqual([]);
   });
@@ -729,7 +729,7 @@ describe('snapshots are made', () => {
     );
   });
 
-  test('once per second, of its last state at the time of its last change, and not of an unchanged book', async () => {
+  test('once per second, with the last state and the time of the last change, but not of an unchanged book', async () => {
     expect(bestBids((await read([frames], { every: 1000 })).up)).toBe('990 0.48:2');
     expect(bestBids((await read([frames.slice(0, -1)], { every: 1000 })).up)).toBe('990 0.48:2, 3500 0.48:4');
   });

@@ -164,7 +164,7 @@ describe(`${CASES.length} hostile files, imported at once`, () => {
   });
 
   test('store nothing when they are imported again', async () => {
-    // All except the largest, which take long.
+    // All cases except the largest, which take too long.
     for (const title of ['snapshot-timestamp-that-is-no-time', 'invalid-UTF-8', 'gz-cut-off-at-0.5']) {
       const index = CASES.findIndex((hostile) => hostile.title === title);
       const again = await runExecutable(['import', pathOf(CASES[index]!, index), '--data', 'data', '--json'], { cwd });

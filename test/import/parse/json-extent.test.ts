@@ -10,8 +10,8 @@ function isExact(source: string): boolean {
   const value = Number(source);
   if (!Number.isFinite(value)) return false;
   const written = exactOf(source);
-  const held = exactOf(String(value));
-  return written.digits === held.digits && (written.digits === 0n || written.exponent === held.exponent);
+  const read = exactOf(String(value));
+  return written.digits === read.digits && (written.digits === 0n || written.exponent === read.exponent);
 }
 
 /** The numbers of a text according to JSON.parse. */

@@ -15,7 +15,7 @@ const COPIES = 2000;
 const FEW = Array.from({ length: 64 }, (_, index) => index);
 
 /** One way to request the same records. */
-interface Form {
+interface Format {
   readonly name: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The body's value as JSON text. */
@@ -24,7 +24,7 @@ interface Form {
 
 const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 
-const FORMS: readonly Form[] = [
+const FORMATS: readonly Format[] = [
   { name: 'JSON', headers: {}, json: textOf },
   {
     name: 'msgpack',
@@ -38,16 +38,16 @@ const HOT = 'JSON, the same URL repeatedly';
 const UNCHANGED = 'the client’s copy is current: 304';
 
 /** The rate by kind of request and format; the formats in a fixed order. */
-export type FormRates = ReadonlyMap<string, ReadonlyMap<string, Rate>>;
+export type FormatRates = ReadonlyMap<string, ReadonlyMap<string, Rate>>;
 
 /** Measures the formats of bookreel's answers after a check of each; for the nearest snapshot only one outcome. */
-export async function measureForms(corpus: HttpCorpus, say: (line: string) => void): Promise<FormRates> {
+export async function measureFormats(corpus: HttpCorpus, say: (line: string) => void): Promise<FormatRates> {
   using directory = temporaryDirectory();
   await using bookreel = await startBookreel(corpus);
   const rates = new Map<string, Map<string, Rate>>();
   for (const kind of corpus.kinds.filter(({ name }) => name !== 'nearest of each outcome')) {
     await requireSameValues(bookreel, kind);
-    const trials = [...FORMS.map((form) => trialOf(bookreel, kind, form)), hotTrial(bookreel, kind)];
+    const trials = [...FORMATS.map((format) => trialOf(bookreel, kind, format)), hotTrial(bookreel, kind)];
     const unchanged = await unchangedTrial(bookreel, kind);
     if (unchanged !== undefined) trials.push(unchanged);
     const measured = await measureRates(trials, { rounds: ROUNDS, seconds: SECONDS, directory: directory.path });
@@ -59,7 +59,7 @@ export async function measureForms(corpus: HttpCorpus, say: (line: string) => vo
   return rates;
 }
 
-function trialOf({ origin, ask }: Contender, kind: Kind, { name, headers }: Form): Trial {
+function trialOf({ origin, ask }: Contender, kind: Kind, { name, headers }: Format): Trial {
   const asks = kind.paths.map((_, index) => {
     const { path, headers: own } = ask(kind, index);
     return { path, headers: { ...own, ...headers } };
@@ -94,17 +94,17 @@ async function requireSameValues({ origin, ask }: Contender, kind: Kind): Promis
   for (let index = 0; index < CHECKED; index += 1) {
     const { path, headers } = ask(kind, index);
     const texts = [];
-    for (const { headers: asked, json } of FORMS) {
+    for (const { headers: variant, json } of FORMATS) {
       const answer = await fetch(origin + path, {
-        headers: { 'accept-encoding': 'identity', ...headers, ...asked },
+        headers: { 'accept-encoding': 'identity', ...headers, ...variant },
         decompress: false,
       });
       const body = new Uint8Array(await answer.arrayBuffer());
       // Small answers are not compressed.
-      const plain = asked['accept-encoding'] !== undefined && !answer.headers.has('content-encoding');
+      const plain = variant['accept-encoding'] !== undefined && !answer.headers.has('content-encoding');
       texts.push(plain ? textOf(body) : json(body));
     }
     const values = texts.map((text) => JSON.parse(text) as unknown);
-    if (values.some((value) => !Bun.deepEquals(value, values[0], true))) throw new Error(`forms of ${path} differ`);
+    if (values.some((value) => !Bun.deepEquals(value, values[0], true))) throw new Error(`formats of ${path} differ`);
   }
 }

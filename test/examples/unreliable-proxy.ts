@@ -3,35 +3,38 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /**
- * What happens to a request. `pass`: it goes on to the service; `limited`: 429 with `Retry-After: 1`; `unavailable`: 503
- * without one; `overloaded`: 502 with a page of HTML, as proxies answer; `hang up`: the connection ends without an
+ * The proxy's response to one request. `pass`: the answer of the service; `limited`: 429 with `Retry-After: 1`; `unavailable`: 503
+ * without that header; `overloaded`: 502 with a page of HTML, as many proxies send; `hang up`: the connection ends without an
  * answer; `cut off`: it ends in the middle of the service's answer.
  */
-export type Whim = 'pass' | 'limited' | 'unavailable' | 'overloaded' | 'hang up' | 'cut off';
+export type Behaviour = 'pass' | 'limited' | 'unavailable' | 'overloaded' | 'hang up' | 'cut off';
 
 export const RETRY_AFTER_SECONDS = 1;
 
 interface Seen {
-  readonly whim: Whim;
+  readonly behaviour: Behaviour;
   readonly target: string;
   readonly atMs: number;
-  /** Whether any process of this machine has the client's key among its arguments; only where /proc tells. */
+  /** Whether any process of this machine has the client's key among its arguments; false on systems without /proc. */
   readonly keyInArguments: boolean;
 }
 
-/** A proxy in front of a service that treats the nth request as `whims` has it; those beyond are passed on. */
-export interface CapriciousProxy extends AsyncDisposable {
+/** A proxy before a service. It handles the nth request by the nth of `behaviours`, and passes all further requests on. */
+export interface UnreliableProxy extends AsyncDisposable {
   readonly origin: string;
   readonly seen: readonly Seen[];
 }
 
-export async function startCapriciousProxy(service: string, whims: readonly Whim[]): Promise<CapriciousProxy> {
+export async function startUnreliableProxy(
+  service: string,
+  behaviours: readonly Behaviour[],
+): Promise<UnreliableProxy> {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
-    const whim = whims[seen.length] ?? 'pass';
+    const behaviour = behaviours[seen.length] ?? 'pass';
     const key = request.headers.authorization?.slice('Bearer '.length) ?? '';
-    seen.push({ whim, target: request.url!, atMs: performance.now(), keyInArguments: isInArguments(key) });
-    answer(service, whim, request, response).catch((error: unknown) => response.destroy(error as Error));
+    seen.push({ behaviour, target: request.url!, atMs: performance.now(), keyInArguments: isInArguments(key) });
+    answer(service, behaviour, request, response).catch((error: unknown) => response.destroy(error as Error));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -44,8 +47,13 @@ export async function startCapriciousProxy(service: string, whims: readonly Whim
   };
 }
 
-async function answer(service: string, whim: Whim, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  switch (whim) {
+async function answer(
+  service: string,
+  behaviour: Behaviour,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  switch (behaviour) {
     case 'limited':
       response.writeHead(429, {
         'retry-after': String(RETRY_AFTER_SECONDS),
@@ -75,7 +83,7 @@ async function answer(service: string, whim: Whim, request: IncomingMessage, res
   });
   const body = new Uint8Array(await upstream.arrayBuffer());
   response.writeHead(upstream.status, Object.fromEntries(upstream.headers));
-  if (whim === 'pass') {
+  if (behaviour === 'pass') {
     response.end(body);
     return;
   }
@@ -91,7 +99,7 @@ function argumentsOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {
-    // It ended meanwhile.
+    // The process has ended since.
     return '';
   }
 }

@@ -5,24 +5,24 @@ import { type Corpus, snapshotsOf } from './corpus.ts';
 import { figure, type Section, shown, table } from './report.ts';
 import { measure, type Spread } from './rounds.ts';
 
-const FORMS = ['segments', 'ndjson'] as const;
+const FORMATS = ['segments', 'ndjson'] as const;
 const ENCODINGS = ['identity', 'zstd', 'gzip'] as const;
 /** Requests for each market in a turn: one takes only a few ms. */
 const TURNS = 4;
 /** 100 Mbit/s. */
 const WIRE_BYTES_PER_SECOND = 12.5e6;
 
-type Form = (typeof FORMS)[number];
+type Format = (typeof FORMATS)[number];
 
 /** A format of the export with one Content-Encoding; all records of a market count as snapshots. */
 interface Transfer {
-  readonly form: Form;
+  readonly format: Format;
   readonly encoding: (typeof ENCODINGS)[number];
   readonly bytesPerSnapshot: number;
   readonly snapshotsPerSecond: Spread;
 }
 
-interface SegmentsForm {
+interface SegmentsFormat {
   readonly snapshots: number;
   readonly transfers: readonly Transfer[];
   /** Snapshots per second, as plain objects, from bytes in memory. */
@@ -30,44 +30,46 @@ interface SegmentsForm {
 }
 
 /** Compares whole markets as segments and as ndjson: sent by the executable on loopback, and decoded. */
-export async function measureSegmentsForm(corpus: Corpus): Promise<SegmentsForm> {
+export async function measureSegmentsFormat(corpus: Corpus): Promise<SegmentsFormat> {
   const data = corpus.place.path;
   const { key } = await issueKey(data);
   await using server = await startServer(data);
   const markets = corpus.large.map(({ market }) => market);
   const snapshots = corpus.large.reduce((sum, { timestampsMs }) => sum + timestampsMs.length, 0);
-  const get = async (nth: number, form: Form, encoding: string) => {
+  const get = async (nth: number, format: Format, encoding: string) => {
     const { symbol, conditionId } = markets[nth % markets.length]!;
-    const answer = await fetch(`${server.origin}/v1/${symbol}/markets/${conditionId}/export?format=${form}`, {
+    const answer = await fetch(`${server.origin}/v1/${symbol}/markets/${conditionId}/export?format=${format}`, {
       headers: { authorization: `Bearer ${key}`, 'accept-encoding': encoding },
       // The sent bytes are measured, not the decompressed ones.
       decompress: false,
     });
-    if (answer.status !== 200) throw new Error(`${answer.status} for ${form}`);
+    if (answer.status !== 200) throw new Error(`${answer.status} for ${format}`);
     return new Uint8Array(await answer.arrayBuffer());
   };
   await refuseOther(corpus, await get(0, 'segments', 'identity'));
 
-  const kinds = FORMS.flatMap((form) => ENCODINGS.map((encoding) => ({ form, encoding, name: `${form} ${encoding}` })));
+  const kinds = FORMATS.flatMap((format) =>
+    ENCODINGS.map((encoding) => ({ format, encoding, name: `${format} ${encoding}` })),
+  );
   const timed = await measure(
-    kinds.map(({ form, encoding, name }) => ({
+    kinds.map(({ format, encoding, name }) => ({
       name,
       times: TURNS * markets.length,
-      run: (nth: number) => get(nth, form, encoding),
+      run: (nth: number) => get(nth, format, encoding),
     })),
   );
   const perMarket = snapshots / markets.length;
   const transfers: Transfer[] = [];
-  for (const { form, encoding, name } of kinds) {
+  for (const { format, encoding, name } of kinds) {
     let bytes = 0;
-    for (let nth = 0; nth < markets.length; nth += 1) bytes += (await get(nth, form, encoding)).length;
+    for (let nth = 0; nth < markets.length; nth += 1) bytes += (await get(nth, format, encoding)).length;
     const snapshotsPerSecond = rateOf(timed.get(name)!, perMarket);
-    transfers.push({ form, encoding, bytesPerSnapshot: bytes / snapshots, snapshotsPerSecond });
+    transfers.push({ format, encoding, bytesPerSnapshot: bytes / snapshots, snapshotsPerSecond });
   }
-  const held = await Promise.all(markets.map((_, nth) => get(nth, 'segments', 'identity')));
+  const bodies = await Promise.all(markets.map((_, nth) => get(nth, 'segments', 'identity')));
   const lines = await Promise.all(markets.map((_, nth) => get(nth, 'ndjson', 'identity')));
   const read = await measure([
-    { name: 'segments, with the reader', times: held.length, run: (nth) => counted(held[nth % held.length]!) },
+    { name: 'segments, with the reader', times: bodies.length, run: (nth) => counted(bodies[nth % bodies.length]!) },
     { name: 'ndjson, with JSON.parse', times: lines.length, run: (nth) => parsed(lines[nth % lines.length]!) },
   ]);
   const reading = new Map([...read].map(([name, spread]) => [name, rateOf(spread, perMarket)]));
@@ -106,9 +108,9 @@ function parsed(bytes: Uint8Array): number {
   return count;
 }
 
-export function segmentsFormSection({ snapshots, transfers, reading }: SegmentsForm): Section {
-  const sent = transfers.map(({ form, encoding, bytesPerSnapshot, snapshotsPerSecond }) => [
-    `${form}, ${encoding}`,
+export function segmentsFormatSection({ snapshots, transfers, reading }: SegmentsFormat): Section {
+  const sent = transfers.map(({ format, encoding, bytesPerSnapshot, snapshotsPerSecond }) => [
+    `${format}, ${encoding}`,
     figure(bytesPerSnapshot),
     shown(snapshotsPerSecond),
     figure((snapshotsPerSecond.median * bytesPerSnapshot) / 1e6),
@@ -121,7 +123,7 @@ export function segmentsFormSection({ snapshots, transfers, reading }: SegmentsF
 The export of the largest markets (${snapshots} snapshots), one after another, from the compiled executable on loopback with
 every feature on; the client runs on the same machine and reads every byte. The reader’s snapshots equal those of the API’s pages.
 
-${table(['form', 'bytes a snapshot', 'snapshots a second', 'MB a second', 'a second over 100 Mbit/s'], sent)}
+${table(['format', 'bytes a snapshot', 'snapshots a second', 'MB a second', 'a second over 100 Mbit/s'], sent)}
 
 From bytes in memory to objects:
 
