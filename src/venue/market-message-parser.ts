@@ -11,7 +11,7 @@ import {
   textField,
 } from '../record/fields.ts';
 import { timestampOf } from './book-message-parser.ts';
-import { byOutcome } from './metadata-fields.ts';
+import { tokensByLabel } from './metadata-fields.ts';
 import { slugField, windowOfSlug } from './slug.ts';
 
 /**
@@ -34,22 +34,10 @@ function describedMarket(frame: Fields): MarketStatement | undefined {
     conditionId: conditionIdField(frame, stated(frame, 'market') === undefined ? 'condition_id' : 'market'),
     slug,
     ...window,
-    clobTokenIds: tokenIds(frame),
+    clobTokenIds: tokensByLabel(frame.outcomes, frame.assets_ids ?? frame.clob_token_ids, 'assets_ids'),
     marketId: optional(frame, 'id', numericField),
     eventId: isFields(event) ? optional(event, 'id', numericField) : undefined,
   };
-}
-
-/** Asset ids in the order up, down, according to the message's labels. */
-function tokenIds(frame: Fields): readonly [string, string] {
-  const tokens = frame.assets_ids ?? frame.clob_token_ids;
-  const labels = frame.outcomes;
-  if (!Array.isArray(tokens) || tokens.length !== 2) throw rejected('assets_ids is not an array of two asset ids');
-  if (!Array.isArray(labels) || labels.length !== 2) throw rejected('outcomes is not an array of two labels');
-  const ids = byOutcome(labels, tokens);
-  if (ids === undefined) throw rejected('outcomes is not up and down');
-  const [up, down] = ids.map((id) => numericField({ assets_ids: id }, 'assets_ids'));
-  return [up!, down!];
 }
 
 /**

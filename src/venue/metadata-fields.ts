@@ -70,15 +70,14 @@ export function byOutcome<T>(labels: readonly unknown[], values: readonly T[]): 
   return up < 0 || down < 0 ? undefined : [values[up]!, values[down]!];
 }
 
-/** Puts asset ids in the order of `labels` into the order up, down. */
-export function tokensByLabel(labels: readonly unknown[], ids: readonly unknown[], name: string): TokenIds {
-  const tokens = byOutcome(
-    labels,
-    ids.map((id) => numericField({ [name]: id }, name)),
-  );
+/** Puts the asset ids of the field `name`, in the order of `labels`, into the order up, down. Throws 'rejected-record'. */
+export function tokensByLabel(labels: unknown, ids: unknown, name: string): TokenIds {
+  if (!Array.isArray(labels) || byOutcome(labels, labels) === undefined) throw rejected('outcomes is not up and down');
+  const tokens = Array.isArray(ids) ? byOutcome<unknown>(labels, ids) : undefined;
   if (tokens === undefined) throw rejected(`${name} is not a list of one asset id per outcome`);
-  if (tokens[0] === tokens[1] && tokens[0] !== '0') throw rejected(`${name} names one asset twice`);
-  return tokens;
+  const [up, down] = tokens.map((id) => numericField({ [name]: id }, name));
+  if (up === down && up !== UNKNOWN_TOKEN) throw rejected(`${name} names one asset twice`);
+  return [up!, down!];
 }
 
 /** The asset ids of a field in the order up, down; UNKNOWN_TOKENS if it is not stated. */

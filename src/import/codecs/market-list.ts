@@ -115,10 +115,10 @@ function tokensOf(row: Fields) {
 /** `outcomes: [{token_id, outcome}, …]` */
 function listedTokens(outcomes: readonly Fields[]) {
   if (outcomes.length === 0) return UNKNOWN_TOKENS;
-  const ids = outcomes.map((outcome) => first(outcome, ASSETS, numericField));
+  const labels = outcomes.map(({ outcome }) => outcome);
   return tokensByLabel(
-    outcomes.map(({ outcome }) => outcome),
-    ids,
+    labels,
+    outcomes.map((outcome) => first(outcome, ASSETS, numericField)),
     'outcomes',
   );
 }

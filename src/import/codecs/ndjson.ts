@@ -29,7 +29,7 @@ import {
 } from '../../record/fields.ts';
 import { RECORD_TYPES, type RecordedItem } from '../../record/record.ts';
 import { OWN_TRADE_NAMES, tradeFields } from '../../record/trade-fields.ts';
-import { byOutcome } from '../../venue/metadata-fields.ts';
+import { tokensByLabel } from '../../venue/metadata-fields.ts';
 import { slugField } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import { BookScanner } from '../parse/book-scanner.ts';
@@ -155,7 +155,7 @@ function marketStatement(fields: Fields): MarketStatement {
     slug,
     symbol: coinField(fields),
     timeframe,
-    clobTokenIds: tokenIds(fields),
+    clobTokenIds: tokensByLabel(fields.outcomes, fields.clobTokenIds, 'clobTokenIds'),
     startMs,
     endMs,
     marketId: optional(fields, 'marketId', numericField),
@@ -171,19 +171,6 @@ function marketStatement(fields: Fields): MarketStatement {
     createdMs: optional(fields, 'createdAt', instantField),
     updatedMs: optional(fields, 'updatedAt', instantField),
   };
-}
-
-/** The asset ids in the order up, down; `outcomes` may have another order. */
-function tokenIds({ outcomes, clobTokenIds }: Fields): readonly [string, string] {
-  if (!Array.isArray(outcomes) || outcomes.length !== 2) throw rejected('outcomes is not an array of two labels');
-  if (!Array.isArray(clobTokenIds) || clobTokenIds.length !== 2) {
-    throw rejected('clobTokenIds is not an array of two asset ids');
-  }
-  const tokens = byOutcome<unknown>(outcomes, clobTokenIds);
-  if (tokens === undefined) throw rejected('outcomes are not up and down');
-  const [up, down] = tokens.map((token) => numericField({ clobTokenIds: token }, 'clobTokenIds'));
-  if (up === down && up !== '0') throw rejected('clobTokenIds has the same asset twice');
-  return [up!, down!];
 }
 
 function winnerField(fields: Fields, name: string) {

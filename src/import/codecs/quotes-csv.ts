@@ -54,7 +54,8 @@ function marketOf(row: Row, markets: KnownMarkets): KnownMarket {
   const endMs = timeField(fields, 'market_end_ts');
   const coin = coinOf(fields, 'coin');
   const tokens = [tokenField(row, 'up_token_id'), tokenField(row, 'down_token_id')] as const;
-  if (tokens[0] === tokens[1] && tokens[0] !== '0') throw rejected('up_token_id and down_token_id are the same asset');
+  if (tokens[0] === tokens[1] && tokens[0] !== UNKNOWN_TOKEN)
+    throw rejected('up_token_id and down_token_id are the same asset');
   const known =
     markets.byAsset(tokens[0])?.market ?? markets.byAsset(tokens[1])?.market ?? sameWindow(slug, endMs, markets);
   if (known === undefined) {

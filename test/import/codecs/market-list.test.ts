@@ -148,9 +148,9 @@ describe('a market of a list is rejected, with one reason,', () => {
     ['start_ts is not a time', { start_ts: 'soon' }],
     ['end_ts is not a time', { end_ts: [1] }],
     ['market_id is not a string of decimal digits', { market_id: 'm-1' }],
-    ['outcomes is not a list of one asset id per outcome', { outcomes: [{ token_id: '1', outcome: 'Up' }] }],
+    ['outcomes is not up and down', { outcomes: [{ token_id: '1', outcome: 'Up' }] }],
     [
-      'outcomes is not a list of one asset id per outcome',
+      'outcomes is not up and down',
       {
         outcomes: [
           { token_id: '1', outcome: 'Yes' },
