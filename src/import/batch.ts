@@ -84,8 +84,10 @@ export class Batch<S> {
    */
   add(item: RecordedItem, source: S): void {
     const entry: Entry<S> = { source, type: item.type, stored: false, refusal: undefined };
-    if (item.type === 'market') this.#addMarket(item.statement, entry);
-    else if (item.type === 'coinPrice') this.#addCoinPrice(item, entry);
+    if (item.type === 'market') {
+      this.#statements.push({ statement: item.statement, entry });
+      this.#known.addStatement(item.statement);
+    } else if (item.type === 'coinPrice') this.#addCoinPrice(item, entry);
     else if (item.type === 'gap') this.#recordsOf(this.#marketOf(item.conditionId)).gaps.push({ gap: item.gap, entry });
     else this.#addOutcomeRecord(item, entry);
     this.#entries.push(entry);
@@ -108,16 +110,9 @@ export class Batch<S> {
     return this.#entries;
   }
 
-  #addMarket(statement: MarketStatement, entry: Entry<S>): void {
-    this.#statements.push({ statement, entry });
-    this.#known.addStatement(statement);
-  }
-
   #addCoinPrice(item: Extract<RecordedItem, { type: 'coinPrice' }>, entry: Entry<S>): void {
     const { symbol, source, timestampMs, id = 0, price } = item;
-    const key = `${symbol}/${source}`;
-    const series = this.#coins.get(key) ?? { symbol, source, records: [] };
-    this.#coins.set(key, series);
+    const series = this.#coins.getOrInsertComputed(`${symbol}/${source}`, () => ({ symbol, source, records: [] }));
     this.#enter(series.records, { timestampMs, id, price, entry });
   }
 
@@ -150,9 +145,7 @@ export class Batch<S> {
   }
 
   #recordsOf({ conditionId }: KnownMarket): MarketRecords<S> {
-    const records = this.#markets.get(conditionId) ?? { series: [], gaps: [] };
-    this.#markets.set(conditionId, records);
-    return records;
+    return this.#markets.getOrInsertComputed(conditionId, () => ({ series: [], gaps: [] }));
   }
 
   #putMarket(statement: MarketStatement, entry: Entry<S>, nowMs: number): void {

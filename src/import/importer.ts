@@ -6,7 +6,7 @@ import { Batch } from './batch.ts';
 import type { Codec } from './codec.ts';
 import { codecsFor } from './codecs.ts';
 import { checkpoint } from './decompressed.ts';
-import { recognisedCodec, unrecognised } from './format-recognition.ts';
+
 import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
 import { mirroredBooks } from './mirror.ts';
@@ -237,13 +237,16 @@ export class Importer implements RecordSink {
       this.#tallies.push(new FileTally(source.name, UNREAD, unreadable(error).message));
       return [];
     }
-    const { file } = opened;
-    const codec = recognisedCodec(this.#codecs, opened);
+    const { file, sample } = opened;
+    const codec = this.#codecs.find((one) => one.recognises(sample));
     this.#garbage.collectIfGrown();
     if (codec !== undefined) {
       return [{ source, codec, file: { ...file, bytes: () => this.#garbage.whileReading(file.bytes()) } }];
     }
-    if (source.named) throw unrecognised(source, this.#codecs);
+    if (source.named) {
+      const formats = this.#codecs.map(({ format }) => format).join(', ');
+      throw new DomainError('unreadable', `'${source.name}' is not a recording in a known format (${formats})`);
+    }
     this.#skipped.push(source.name);
     return [];
   }

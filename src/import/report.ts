@@ -76,11 +76,8 @@ export class FileTally {
   }
 
   kind(name: string): KindTally {
-    const known = this.#kinds.get(name);
-    if (known !== undefined) return known;
-    const tally = { kind: name, read: 0, stored: 0, duplicate: 0, rejected: 0, ignored: 0 };
-    this.#kinds.set(name, tally);
-    return tally;
+    const none = { read: 0, stored: 0, duplicate: 0, rejected: 0, ignored: 0 };
+    return this.#kinds.getOrInsertComputed(name, (kind) => ({ kind, ...none }));
   }
 
   report(): FileReport {

@@ -1,4 +1,4 @@
-import { type Dirent, existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 
@@ -35,13 +35,8 @@ export function sourcesOf(paths: readonly string[]): Source[] {
       throw new DomainError('unreadable', `'${path}' is a device: name a file, a directory, a pipe or -`);
     }
     const isDirectory = stat.isDirectory();
-    const found = isDirectory
-      ? filesIn(
-          path,
-          accessible(path, () => entriesOf(path)),
-        )
-      : [...(path.endsWith('.parquet') ? marketsNextTo(path) : []), path];
-    for (const file of found) add(file, file, !isDirectory);
+    if (!isDirectory && path.endsWith('.parquet')) for (const file of marketsNextTo(path)) add(file, file, true);
+    for (const file of isDirectory ? accessible(path, () => filesIn(path)) : [path]) add(file, file, !isDirectory);
   }
   return [...sources.values()];
 }
@@ -59,39 +54,28 @@ export function inaccessible(path: string, cause: unknown): DomainError {
   return new DomainError('unreadable', `'${path}' cannot be read: check the path and its permissions`, { cause });
 }
 
-function entriesOf(directory: string): Dirent[] {
-  return readdirSync(directory, { withFileTypes: true });
-}
-
-function filesIn(directory: string, entries: Dirent[]): string[] {
+/** A directory below that cannot be read is itself part of the result; opening it reports the error. */
+function filesIn(directory: string): string[] {
   // Recorders number the parts of a capture: part 10 follows part 9 and continues its books.
   const { compare } = new Intl.Collator('en', { numeric: true });
+  const entries = readdirSync(directory, { withFileTypes: true });
   entries.sort((a, b) => compare(a.name, b.name) || (a.name < b.name ? -1 : 1));
   const markets = entries.filter((entry) => MARKETS_FILE.test(entry.name));
   const rest = entries.filter((entry) => !MARKETS_FILE.test(entry.name));
   return [...markets, ...rest].flatMap((entry) => {
     const path = join(directory, entry.name);
-    if (entry.isDirectory()) return filesBelow(path);
-    return entry.isFile() || (entry.isSymbolicLink() && linksToFile(path)) ? [path] : [];
+    if (!entry.isDirectory()) return entry.isFile() || (entry.isSymbolicLink() && linksToFile(path)) ? [path] : [];
+    try {
+      return filesIn(path);
+    } catch {
+      return [path];
+    }
   });
-}
-
-/** A directory that cannot be read is itself part of the result; opening it reports the error. */
-function filesBelow(directory: string): string[] {
-  let entries: Dirent[];
-  try {
-    entries = entriesOf(directory);
-  } catch {
-    return [directory];
-  }
-  return filesIn(directory, entries);
 }
 
 /** Links to directories may form cycles, and system files of size 0 may never end: neither is followed. */
 function linksToFile(path: string): boolean {
-  if (!existsSync(path)) return false;
-  const stat = statSync(path);
-  return stat.isFile() && stat.size > 0;
+  return existsSync(path) && (sizeOf(path) ?? 0) > 0;
 }
 
 function marketsNextTo(path: string): string[] {

@@ -16,19 +16,13 @@ const NOTES_MAX = 100;
 
 /** One sentence for each market whose winner is contradicted by its own prices or by its coin's. */
 export function winnerNotes(archive: Archive, conditionIds: Iterable<string>): string[] {
-  const notes: string[] = [];
-  let omitted = 0;
-  for (const conditionId of conditionIds) {
+  const notes = [...conditionIds].flatMap((conditionId) => {
     const market = archive.markets.findByConditionId(conditionId);
-    const note =
-      market === undefined ? undefined : (winnerContradiction(market) ?? contradictionByTicks(archive, market));
-    if (note === undefined) continue;
-    if (notes.length < NOTES_MAX) notes.push(note);
-    else omitted += 1;
-  }
-  if (omitted > 0)
-    notes.push(`… and ${omitted} more markets whose winner is contradicted: 'bookreel verify' lists them`);
-  return notes;
+    return market === undefined ? [] : (winnerContradiction(market) ?? contradictionByTicks(archive, market) ?? []);
+  });
+  const omitted = notes.splice(NOTES_MAX).length;
+  if (omitted === 0) return notes;
+  return [...notes, `… and ${omitted} more markets whose winner is contradicted: 'bookreel verify' lists them`];
 }
 
 function contradictionByTicks(archive: Archive, market: StoredMarket): string | undefined {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { decimalText } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
-import { type Fields, isFields } from '../record/fields.ts';
+import { isFields } from '../record/fields.ts';
 
 /**
  * The venue's hash of a book: SHA-1 over compact JSON with these keys in this order; levels are `{"price","size"}`, the best
@@ -86,13 +86,9 @@ export function statedLevels(levels: unknown): string | undefined {
   const texts: string[] = [];
   for (const level of levels) {
     if (!isFields(level)) return undefined;
-    texts.push(`{"price":${quoted(level, 'price')},"size":${quoted(level, 'size')}}`);
+    texts.push(JSON.stringify({ price: String(level.price), size: String(level.size) }));
   }
   return texts.join(',');
-}
-
-function quoted(level: Fields, name: string): string {
-  return JSON.stringify(String(level[name]));
 }
 
 /** The price of a trade as the hash has it: with three decimals. */

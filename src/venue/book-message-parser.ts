@@ -1,5 +1,5 @@
 import type { OrderBook } from '../domain/orderbook.ts';
-import type { TradeDetails } from '../domain/trade.ts';
+
 import {
   bookFields,
   conditionIdField,
@@ -161,13 +161,8 @@ export function bestPrices(fields: Fields): BestPrices | undefined {
   };
 }
 
-export interface TradeMessage extends AssetMessage {
-  readonly timestampMs: number;
-  readonly price: number;
-  readonly trade: TradeDetails | undefined;
-}
-
-export function tradeMessage(frame: Fields): TradeMessage {
+/** The trade of a last_trade_price message; `trade` has its other fields, if the recording has them. */
+export function tradeMessage(frame: Fields) {
   const price = priceWithinOne(frame.price, 'price');
   return { ...assetOf(frame), timestampMs: timestampOf(frame), price, trade: tradeFields(frame, VENUE_TRADE_NAMES) };
 }

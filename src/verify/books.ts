@@ -231,8 +231,7 @@ export class BookWalk {
   }
 
   #report(kind: ProblemKind, atMs: InstantMs | undefined, what: string): void {
-    const segmentId = this.#segmentId;
-    this.#audit.problems.add(kind, what, { ...this.#place, segmentId, fromMs: atMs, toMs: atMs });
+    this.#audit.problems.add(kind, what, { ...this.#place, segmentId: this.#segmentId }, atMs);
   }
 
   /** Call it when the reader's book differs from the previous one. */
@@ -299,7 +298,7 @@ export class BookWalk {
     this.#derivedMatch = false;
     const what = `from this time on, the ${series} records do not follow from the snapshots`;
     const atMs = Math.min(wanted.timestampMs, held?.timestampMs ?? Infinity);
-    this.#audit.problems.add('derivation', what, { ...this.#place, fromMs: atMs, toMs: atMs });
+    this.#audit.problems.add('derivation', what, this.#place, atMs);
   }
 }
 
@@ -335,11 +334,6 @@ function sideIsSound({ values, length }: Ladder, away: -1 | 1, one: number): boo
   return true;
 }
 
-/** The factor that turns a segment's price integers into multiples of 10^-12. */
-function finestTick(priceScale: number): number {
-  return powerOfTen(DECIMAL_PLACES_MAX - priceScale);
-}
-
 /** Computes fingerprints of books, independent of the scales of their segments. */
 class Fingerprinter {
   readonly #double = new Float64Array(1);
@@ -359,7 +353,8 @@ class Fingerprinter {
   }
 
   #side({ priceScale, sizeScale }: BookReader, { values, length }: Ladder, mirrored: boolean): void {
-    const tick = finestTick(priceScale);
+    // Prices become multiples of 10^-12.
+    const tick = powerOfTen(DECIMAL_PLACES_MAX - priceScale);
     const one = powerOfTen(DECIMAL_PLACES_MAX);
     const sizeUnit = divisorOf(sizeScale);
     this.#word(length, 0);

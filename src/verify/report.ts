@@ -110,9 +110,11 @@ export class ProblemList {
   count = 0;
   damage = 0;
 
-  add(kind: ProblemKind, what: string, place: ProblemPlace = {}): void {
+  /** `atMs`: the time of the wrong record, if it is one record. */
+  add(kind: ProblemKind, what: string, place: ProblemPlace = {}, atMs?: InstantMs): void {
     this.count += 1;
     if (kind !== 'winner') this.damage += 1;
-    if (this.listed.length < PROBLEMS_LISTED_MAX) this.listed.push({ ...place, kind, what });
+    const times = atMs === undefined ? {} : { fromMs: atMs, toMs: atMs };
+    if (this.listed.length < PROBLEMS_LISTED_MAX) this.listed.push({ ...place, ...times, kind, what });
   }
 }

@@ -6,7 +6,7 @@ import type { SegmentCodec } from '../segment/segment-header.ts';
 import { saysDamaged } from '../store/database.ts';
 import type { AuditedSeries, SegmentAudit, SoundSegment } from '../store/segment-audit.ts';
 import type { IdCheck } from './ids.ts';
-import type { ProblemKind, ProblemList, ProblemPlace, VerificationTotals } from './report.ts';
+import type { ProblemList, ProblemPlace, VerificationTotals } from './report.ts';
 
 /** The state of a verification: its sources and its findings so far. */
 export interface Audit {
@@ -60,9 +60,8 @@ export function checkIds({ ids, problems }: Audit, { segmentId, head }: SoundSeg
     const verdict = ids.mark(id);
     if (verdict === 'fine' || named) continue;
     named = true;
-    const atMs = head.timestamps[index]!;
     const fault = verdict === 'repeated' ? 'is also the id of an earlier record' : 'was never given to a record';
-    problems.add('id', `record id ${id} ${fault}`, { ...place, segmentId, fromMs: atMs, toMs: atMs });
+    problems.add('id', `record id ${id} ${fault}`, { ...place, segmentId }, head.timestamps[index]);
   }
 }
 
@@ -116,20 +115,25 @@ export class RecordWalk<R extends Position> {
   }
 
   #recordsOf({ segmentId, payload, head }: SoundSegment): readonly R[] {
-    const report = (kind: ProblemKind, atMs: number | undefined, what: string) =>
-      this.#audit.problems.add(kind, what, { ...this.#place, segmentId, fromMs: atMs, toMs: atMs });
+    const { problems } = this.#audit;
+    const place = { ...this.#place, segmentId };
     let records: readonly R[];
     try {
       records = this.#reading.codec.decode(payload);
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      report('segment', head.timestamps[0], 'the segment cannot be decoded, although it matches its digest');
+      problems.add(
+        'segment',
+        'the segment cannot be decoded, although it matches its digest',
+        place,
+        head.timestamps[0],
+      );
       this.broken = true;
       return [];
     }
     const impossible = records.find((record) => !this.#reading.isPossible(record));
     if (impossible !== undefined)
-      report('value', impossible.timestampMs, 'the segment has a value that is out of range');
+      problems.add('value', 'the segment has a value that is out of range', place, impossible.timestampMs);
     return records;
   }
 }

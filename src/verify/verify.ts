@@ -221,9 +221,9 @@ class Verifier {
         const missing = (original?.count ?? 0) - (mirror?.count ?? 0);
         if (missing > 0) counts.mirrorMissing += missing;
         else if (missing < 0 || !sameFingerprint(original!.sum, mirror!.sum)) {
-          const { segmentId, timestampMs: atMs } = mirror!;
+          const { segmentId, timestampMs } = mirror!;
           const what = 'a mirrored snapshot is not the mirror of a recorded snapshot';
-          this.#audit.problems.add('mirror', what, { ...place, segmentId, fromMs: atMs, toMs: atMs });
+          this.#audit.problems.add('mirror', what, { ...place, segmentId }, timestampMs);
         }
       } else if (ofUp !== undefined && ofDown !== undefined) {
         counts.sharedInstants += 1;

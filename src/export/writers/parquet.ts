@@ -186,19 +186,15 @@ interface PlacedCell {
   readonly value: Cell;
 }
 
+const COLUMNS: ReadonlyMap<string, { readonly column: number; readonly is64Bits: boolean }> = new Map(
+  FLAT_COLUMNS.map(({ name, type }, column) => [name, { column, is64Bits: type === 'whole' || type === 'instant' }]),
+);
+const columnOf = (name: (typeof FLAT_COLUMNS)[number]['name']) => COLUMNS.get(name)!.column;
 const TIMESTAMP = columnOf('timestamp');
 const SIDE = columnOf('side');
 const LEVEL = columnOf('level');
 const PRICE = columnOf('price');
 const SIZE = columnOf('size');
-
-const COLUMNS: ReadonlyMap<string, { readonly column: number; readonly is64Bits: boolean }> = new Map(
-  FLAT_COLUMNS.map(({ name, type }, column) => [name, { column, is64Bits: type === 'whole' || type === 'instant' }]),
-);
-
-function columnOf(wanted: (typeof FLAT_COLUMNS)[number]['name']): number {
-  return FLAT_COLUMNS.findIndex(({ name }) => name === wanted);
-}
 
 /** A row's cells as the library needs them: 64-bit integers are bigints. */
 function cellsOf(row: FlatRow): PlacedCell[] {

@@ -11,7 +11,6 @@ import type { RecordSink } from '../record-sink.ts';
 const MARKET = 'market';
 const STALE_MARKET = 'stale market';
 
-/** Markets and events of the venue's Gamma API. */
 export function gammaMarkets(): Codec {
   return {
     format: 'Gamma markets',

@@ -2,7 +2,6 @@ import type { Codec } from '../codec.ts';
 import { looksLikeMsgpackRecord, msgpackRecordsOf } from '../parse/msgpack.ts';
 import { takeRecord } from './ndjson.ts';
 
-/** bookreel's own format as a stream of msgpack maps. */
 export function bookreelMsgpack(): Codec {
   return {
     format: 'bookreel msgpack',

@@ -38,7 +38,6 @@ const RANGES_MAX = 32;
 /** A larger unscaled decimal may have been rounded. */
 const UNSCALED_MAX = powerOfTen(SIGNIFICANT_DIGITS_MAX);
 
-/** PMXT's hourly archives. */
 export function pmxtParquet({ every }: { readonly every: SnapshotPace }): Codec {
   const rebuild = new ChannelRebuild(every);
   return {

@@ -46,57 +46,30 @@ class SegmentsReader {
 
   /** Throws DomainError 'unreadable' if no export would write the frame. */
   take(frame: SegmentFrame): void {
-    switch (frame.type) {
-      case 'M':
-      case 'G':
-        if (frame.type === 'M') this.#series = [];
-        this.#takeRecord(frame.body);
-        break;
-      case 'S':
-        if (this.#series.length === SERIES_MAX) throw this.#damaged(frame);
-        this.#series.push(this.#readable(frame, () => this.#labels(frame.body)));
-        break;
-      case 'R':
-        this.#takeSegment(frame);
-        break;
-      default:
-      // E repeats the counts. Other types belong to later versions.
-    }
-  }
-
-  #takeRecord(body: Uint8Array): void {
-    this.#records += 1;
-    takeRecord(this.#records, () => parsedBody(body), this.#sink);
-  }
-
-  #labels(body: Uint8Array): Fields {
-    const labels = parsedBody(body);
-    if (!isFields(labels)) throw rejected('a series is not an object');
-    return labels;
+    const { type, body } = frame;
+    if (type === 'M') this.#series = [];
+    if (type === 'M' || type === 'G') {
+      this.#records += 1;
+      takeRecord(this.#records, () => parsedBody(body), this.#sink);
+    } else if (type === 'S') {
+      const labels = this.#readable(frame, () => parsedBody(body));
+      if (this.#series.length === SERIES_MAX || !isFields(labels)) throw this.#damaged(frame);
+      this.#series.push(labels);
+    } else if (type === 'R') this.#takeSegment(frame);
+    // E repeats the counts. Other types belong to later versions.
   }
 
   #takeSegment(frame: SegmentFrame): void {
     const numbers = new VarintReader(frame.body);
-    const [series, from, count] = this.#readable(frame, () => [
-      numbers.unsigned(),
-      numbers.unsigned(),
-      numbers.unsigned(),
-    ]);
+    const next = () => this.#readable(frame, () => numbers.unsigned());
+    const [series, from, count] = [next(), next(), next()];
     const labels = this.#series[series];
     const payload = frame.body.subarray(numbers.position);
     if (labels === undefined) throw this.#damaged(frame);
-    switch (labels.type) {
-      case 'snapshot':
-        this.#takeBooks(frame, labels, payload, from, count);
-        break;
-      case 'quote':
-      case 'price':
-      case 'coinPrice':
-        this.#takeValues(frame, labels, payload, from, count);
-        break;
-      default:
-        this.#sink.ignore('series of another type');
-    }
+    if (labels.type === 'snapshot') this.#takeBooks(frame, labels, payload, from, count);
+    else if (labels.type === 'quote' || labels.type === 'price' || labels.type === 'coinPrice') {
+      this.#takeValues(frame, labels, payload, from, count);
+    } else this.#sink.ignore('series of another type');
   }
 
   /** Decodes one book at a time: many large ones would not fit into memory. */

@@ -198,7 +198,7 @@ export class BookScanner {
     const known = this.#markets.get(conditionId);
     if (known !== undefined) return known;
     const [oldest] = this.#markets.keys();
-    if (this.#markets.size >= MARKETS_MAX && oldest !== undefined) this.#markets.delete(oldest);
+    if (this.#markets.size >= MARKETS_MAX) this.#markets.delete(oldest!);
     const market = { up: new ScannedBook(), down: new ScannedBook() };
     this.#markets.set(conditionId, market);
     return market;

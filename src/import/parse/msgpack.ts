@@ -100,22 +100,21 @@ interface Format {
 const fixed = (kind: number, payload: number): Format => ({ kind, lengthBytes: 0, length: 0, payload });
 const short = (kind: number, length: number): Format => ({ kind, lengthBytes: 0, length, payload: 0 });
 const long = (kind: number, lengthBytes: number, payload = 0): Format => ({ kind, lengthBytes, length: 0, payload });
-const widths = <T>(counts: readonly number[], format: (count: number) => T) => counts.map(format);
 
 /** The formats of the first bytes 0xc0 … 0xdf (msgpack specification, "Formats"); undefined for the unused byte. */
 const LONG_FORMATS: readonly (Format | undefined)[] = [
   fixed(CONSTANT, 0),
   undefined,
   ...[fixed(CONSTANT, 0), fixed(CONSTANT, 0)],
-  ...widths([1, 2, 4], (bytes) => long(BINARY, bytes)),
-  ...widths([1, 2, 4], (bytes) => long(EXTENSION, bytes, 1)),
-  ...widths([4, 8], (bytes) => fixed(FLOAT, bytes)),
-  ...widths([1, 2, 4, 8], (bytes) => fixed(UNSIGNED, bytes)),
-  ...widths([1, 2, 4, 8], (bytes) => fixed(SIGNED, bytes)),
-  ...widths([2, 3, 5, 9, 17], (bytes) => fixed(EXTENSION, bytes)),
-  ...widths([1, 2, 4], (bytes) => long(TEXT, bytes)),
-  ...widths([2, 4], (bytes) => long(ARRAY, bytes)),
-  ...widths([2, 4], (bytes) => long(MAP, bytes)),
+  ...[1, 2, 4].map((bytes) => long(BINARY, bytes)),
+  ...[1, 2, 4].map((bytes) => long(EXTENSION, bytes, 1)),
+  ...[4, 8].map((bytes) => fixed(FLOAT, bytes)),
+  ...[1, 2, 4, 8].map((bytes) => fixed(UNSIGNED, bytes)),
+  ...[1, 2, 4, 8].map((bytes) => fixed(SIGNED, bytes)),
+  ...[2, 3, 5, 9, 17].map((bytes) => fixed(EXTENSION, bytes)),
+  ...[1, 2, 4].map((bytes) => long(TEXT, bytes)),
+  ...[2, 4].map((bytes) => long(ARRAY, bytes)),
+  ...[2, 4].map((bytes) => long(MAP, bytes)),
 ];
 
 const FORMATS: readonly (Format | undefined)[] = Array.from({ length: 256 }, (_, byte) => {

@@ -150,9 +150,9 @@ export class ChannelRebuild {
 
   #push(target: AssetTarget, event: AssetEvent, sink: RecordSink): void {
     const { assetId, conditionId } = target;
-    const known = this.#assets.get(assetId);
-    if (known !== undefined) this.#assets.delete(assetId);
-    const asset = known ?? new AssetRebuild(target, this.#every, this.#checks, this.#tradesOf(conditionId));
+    const asset =
+      this.#assets.get(assetId) ?? new AssetRebuild(target, this.#every, this.#checks, this.#tradesOf(conditionId));
+    this.#assets.delete(assetId);
     this.#assets.set(assetId, asset);
     this.#waiting -= asset.waiting;
     asset.push(event, sink);
@@ -162,14 +162,9 @@ export class ChannelRebuild {
   }
 
   #tradesOf(conditionId: string): MarketTrades {
-    const known = this.#trades.get(conditionId);
-    if (known !== undefined) return known;
-    const trades = new MarketTrades();
-    this.#trades.set(conditionId, trades);
-    for (const oldest of this.#trades.keys()) {
-      if (this.#trades.size <= MARKETS_MAX) break;
-      this.#trades.delete(oldest);
-    }
+    const trades = this.#trades.getOrInsertComputed(conditionId, () => new MarketTrades());
+    const [oldest] = this.#trades.keys();
+    if (this.#trades.size > MARKETS_MAX) this.#trades.delete(oldest!);
     return trades;
   }
 
