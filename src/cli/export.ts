@@ -109,8 +109,8 @@ async function exportTo(
     terminal.err(`${JSON.stringify(manifest)}\n`);
     return;
   }
-  using file = NewFile.begin(options.output, options.force === true);
-  using manifestFile = NewFile.begin(`${options.output}${MANIFEST_SUFFIX}`, options.force === true);
+  using file = new NewFile(options.output, options.force === true);
+  using manifestFile = new NewFile(`${options.output}${MANIFEST_SUFFIX}`, options.force === true);
   const manifest = await exportInto(options, content, archive, (bytes) => file.write(bytes));
   manifestFile.write(Buffer.from(json(manifest)));
   // In this order a file never gets the manifest of another one, even when the process is killed in between.

@@ -14,17 +14,13 @@ export class NewFile {
   readonly #descriptor: number;
   #open = true;
 
-  private constructor(path: string, replaces: boolean) {
+  /** Throws 'conflict' if the path exists and may not be replaced, or is not an ordinary file. */
+  constructor(path: string, replaces: boolean) {
+    refuseTaken(path, replaces);
     this.path = path;
     this.#replaces = replaces;
     this.#temporary = `${path}.${process.pid}.partial`;
     this.#descriptor = writable(path, () => openSync(this.#temporary, 'wx', 0o600));
-  }
-
-  /** Throws 'conflict' if the path exists and may not be replaced, or is not an ordinary file. */
-  static begin(path: string, replaces: boolean): NewFile {
-    refuseTaken(path, replaces);
-    return new NewFile(path, replaces);
   }
 
   write(bytes: Uint8Array): void {

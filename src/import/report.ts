@@ -76,8 +76,7 @@ export class FileTally {
   }
 
   kind(name: string): KindTally {
-    const none = { read: 0, stored: 0, duplicate: 0, rejected: 0, ignored: 0 };
-    return this.#kinds.getOrInsertComputed(name, (kind) => ({ kind, ...none }));
+    return this.#kinds.getOrInsertComputed(name, emptyTally);
   }
 
   report(): FileReport {
@@ -85,6 +84,10 @@ export class FileTally {
     const kinds = [...this.#kinds.values()].map((kind) => ({ ...kind }));
     return { path, format, ...sumOf(kinds), kinds, gaps, droppedLevels, error };
   }
+}
+
+function emptyTally(kind: string): KindTally {
+  return { kind, read: 0, stored: 0, duplicate: 0, rejected: 0, ignored: 0 };
 }
 
 export function totalOf(files: readonly FileReport[]): ImportReport['total'] {

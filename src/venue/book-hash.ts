@@ -27,20 +27,13 @@ export interface HashTail {
   readonly lastTradePrice: string;
 }
 
-/** Hashes a book with different tails: the bytes before the tick are hashed once. */
-export class BookHasher {
-  readonly #head;
-  readonly #negRisk: boolean;
+/** The hash of a book with this tail, in hex. */
+export type BookHash = (tail: HashTail) => string;
 
-  constructor(book: HashedBook) {
-    this.#negRisk = book.negRisk;
-    this.#head = createHash('sha1').update(headText(book));
-  }
-
-  /** In hex. */
-  digest(tail: HashTail): string {
-    return this.#head.copy().update(tailText(this.#negRisk, tail)).digest('hex');
-  }
+/** Hashes the bytes before the tick once, for all tails. */
+export function bookHash(book: HashedBook): BookHash {
+  const head = createHash('sha1').update(headText(book));
+  return (tail) => head.copy().update(tailText(book.negRisk, tail)).digest('hex');
 }
 
 /** The hash, in hex, of bytes in the format of `HashedBook`. */

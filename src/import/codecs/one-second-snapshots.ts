@@ -45,8 +45,8 @@ export function oneSecondSnapshots(): Codec {
     becomes: 'Snapshots, coin prices, winners.',
     recognises: ({ lines }) => lines.some(isLine),
     read: async (file, sink) => {
-      const reader = new Reader(sink, file.name.replace(/[._].*$/, ''));
-      for await (const line of linesOf(file.bytes())) reader.take(line);
+      const latest = { slug: file.name.replace(/[._].*$/, '') };
+      for await (const line of linesOf(file.bytes())) takeLine(line, latest, sink);
     },
   };
 }
@@ -60,45 +60,38 @@ function typeOf({ type }: Fields): Type | undefined {
   return TYPES.find((candidate) => candidate === type);
 }
 
-/** Reads one file, and remembers the market of the latest line. */
-class Reader {
-  readonly #sink: RecordSink;
-  #slug: string;
+/** The slug of the market of the latest line; before the first `slot` line the slug in the file's name. */
+interface Latest {
+  slug: string;
+}
 
-  constructor(sink: RecordSink, fileName: string) {
-    this.#sink = sink;
-    this.#slug = fileName;
+function takeLine(line: Line, latest: Latest, sink: RecordSink): void {
+  const value = attempt(() => parseJsonFigures(line.text()));
+  const fields: Fields = isFields(value) && !(value instanceof DomainError) ? value : {};
+  const type = typeOf(fields);
+  const emptyKind = type === undefined ? undefined : kindWithoutRecord(type, fields);
+  if (emptyKind !== undefined) {
+    sink.ignore(emptyKind);
+    return;
   }
+  sink.take(type ?? UNKNOWN_KIND, line.number, () => {
+    if (!isFields(attempted(value))) throw rejected('the line is not a JSON object');
+    if (type === undefined) throw rejected(`type is not one of ${TYPES.join(', ')}`);
+    return itemsOf(type, fields, latest, sink.markets);
+  });
+}
 
-  take(line: Line): void {
-    const value = attempt(() => parseJsonFigures(line.text()));
-    const fields: Fields = isFields(value) && !(value instanceof DomainError) ? value : {};
-    const type = typeOf(fields);
-    const emptyKind = type === undefined ? undefined : kindWithoutRecord(type, fields);
-    if (emptyKind !== undefined) {
-      this.#sink.ignore(emptyKind);
-      return;
-    }
-    this.#sink.take(type ?? UNKNOWN_KIND, line.number, () => {
-      if (!isFields(attempted(value))) throw rejected('the line is not a JSON object');
-      if (type === undefined) throw rejected(`type is not one of ${TYPES.join(', ')}`);
-      return this.#itemsOf(type, fields);
-    });
-  }
-
-  #itemsOf(type: Type, fields: Fields): readonly RecordedItem[] {
-    const { markets } = this.#sink;
-    const atMs = instantField(fields, 'ts');
-    const slug = type === 'slot' ? slugField(fields) : this.#slug;
-    const endMs = timeField(fields, 'endTime');
-    const market = marketOf(slug, endMs === undefined ? atMs : endMs - 1, markets);
-    this.#slug = slug;
-    if (type === 'ticker') return pricesOf(fields, market.symbol, atMs);
-    const statement = { ...market, ...settlementOf(type, fields, market, atMs) };
-    if (type !== 'orderbook_snapshot') return [{ type: 'market', statement }];
-    const books = booksOf(fields, market, atMs);
-    return markets.byConditionId(market.conditionId) === undefined ? [{ type: 'market', statement }, ...books] : books;
-  }
+function itemsOf(type: Type, fields: Fields, latest: Latest, markets: KnownMarkets): readonly RecordedItem[] {
+  const atMs = instantField(fields, 'ts');
+  const slug = type === 'slot' ? slugField(fields) : latest.slug;
+  const endMs = timeField(fields, 'endTime');
+  const market = marketOf(slug, endMs === undefined ? atMs : endMs - 1, markets);
+  latest.slug = slug;
+  if (type === 'ticker') return pricesOf(fields, market.symbol, atMs);
+  const statement = { ...market, ...settlementOf(type, fields, market, atMs) };
+  if (type !== 'orderbook_snapshot') return [{ type: 'market', statement }];
+  const books = booksOf(fields, market, atMs);
+  return markets.byConditionId(market.conditionId) === undefined ? [{ type: 'market', statement }, ...books] : books;
 }
 
 /** The kind that a line without records is counted as; undefined for a line that must have records. */

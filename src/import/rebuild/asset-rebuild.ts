@@ -3,7 +3,7 @@ import type { Outcome } from '../../domain/outcome.ts';
 import { refusal } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import { type BestPrices, bestPricesOf } from '../../venue/best-prices.ts';
-import { type HashedBook, hashedLevels } from '../../venue/book-hash.ts';
+import { hashedLevels } from '../../venue/book-hash.ts';
 import type { BookMessage, Change } from '../../venue/book-message-parser.ts';
 import { EditableBook } from '../../venue/editable-book.ts';
 import { changesBetween } from '../../venue/level-change.ts';
@@ -425,7 +425,9 @@ export class AssetRebuild {
     this.#checks.changeHashesTried += 1;
     // The last try uses every price: the last trade may not have been recorded.
     const isLastTry = this.#hashesFailed === DRIFT_HASHES - 1;
-    if (this.#hashes.isOneOf(hashes, this.#hashed(book, timestampMs), isLastTry)) {
+    const { conditionId: market, assetId } = this.#target;
+    const asset = { market, assetId, timestamp: String(timestampMs), minOrderSize: MIN_ORDER_SIZE, negRisk: false };
+    if (this.#hashes.isOneOf(hashes, { ...asset, ...hashedLevels(book) }, isLastTry)) {
       this.#checks.changeHashesVerified += 1;
       this.#hashesMatched += 1;
       this.#confirm(timestampMs, sink);
@@ -433,12 +435,6 @@ export class AssetRebuild {
       this.#hashesFailed += 1;
       this.#hasDrifted ||= isLastTry && this.#hashesMatched > 0;
     }
-  }
-
-  #hashed(book: OrderBook, timestampMs: number): HashedBook {
-    const { conditionId: market, assetId } = this.#target;
-    const timestamp = String(timestampMs);
-    return { market, assetId, timestamp, ...hashedLevels(book), minOrderSize: MIN_ORDER_SIZE, negRisk: false };
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { OrderBook } from '../../domain/orderbook.ts';
-import { BookHasher, type HashedBook, hashedLevels, tradePriceText } from '../../venue/book-hash.ts';
+import { type BookHash, bookHash, type HashedBook, hashedLevels, tradePriceText } from '../../venue/book-hash.ts';
 import type { HashClaim } from '../../venue/book-message-parser.ts';
 import type { MarketTrades } from './market-trades.ts';
 
@@ -31,27 +31,27 @@ export class HashSearch {
     const other = levels === undefined ? undefined : hashedLevels(levels);
     // The book's own levels were checked before.
     if (other !== undefined && other.bids === hashed.bids && other.asks === hashed.asks) return false;
-    const hasher = new BookHasher({ ...hashed, ...other });
+    const hashOf = bookHash({ ...hashed, ...other });
     const wanted = new Set([hash]);
     const tickSizes = tickSize === undefined ? this.#likelyTicks() : [tickSize];
-    if (lastTradePrice !== undefined) return this.#isFound(hasher, wanted, [lastTradePrice], tickSizes);
-    if (this.#isFound(hasher, wanted, this.#likelyPrices(Number(hashed.timestamp)), tickSizes)) return true;
-    return this.#isFoundAnywhere(hasher, wanted, tickSize === undefined ? TICK_SIZES : [tickSize]);
+    if (lastTradePrice !== undefined) return this.#isFound(hashOf, wanted, [lastTradePrice], tickSizes);
+    if (this.#isFound(hashOf, wanted, this.#likelyPrices(Number(hashed.timestamp)), tickSizes)) return true;
+    return this.#isFoundAnywhere(hashOf, wanted, tickSize === undefined ? TICK_SIZES : [tickSize]);
   }
 
   /** Whether a book has one of the hashes. `thoroughly`: tries every price of the last trade, not only likely ones. */
   isOneOf(hashes: ReadonlySet<string>, book: HashedBook, thoroughly: boolean): boolean {
-    const hasher = new BookHasher(book);
-    if (this.#isFound(hasher, hashes, this.#likelyPrices(Number(book.timestamp)), this.#likelyTicks())) return true;
-    if (thoroughly) return this.#isFound(hasher, hashes, EVERY_PRICE, TICK_SIZES);
+    const hashOf = bookHash(book);
+    if (this.#isFound(hashOf, hashes, this.#likelyPrices(Number(book.timestamp)), this.#likelyTicks())) return true;
+    if (thoroughly) return this.#isFound(hashOf, hashes, EVERY_PRICE, TICK_SIZES);
     // No price is likely while no trade is known.
-    return this.#lastTradePrice === undefined && this.#isFoundAnywhere(hasher, hashes, TICK_SIZES);
+    return this.#lastTradePrice === undefined && this.#isFoundAnywhere(hashOf, hashes, TICK_SIZES);
   }
 
   /** Tries a thousand prices, which takes a millisecond; stops trying after FAILED_SEARCHES_MAX failures in a row. */
-  #isFoundAnywhere(hasher: BookHasher, hashes: ReadonlySet<string>, tickSizes: readonly string[]): boolean {
+  #isFoundAnywhere(hashOf: BookHash, hashes: ReadonlySet<string>, tickSizes: readonly string[]): boolean {
     if (this.#failedSearches >= FAILED_SEARCHES_MAX) return false;
-    const isFound = this.#isFound(hasher, hashes, EVERY_PRICE, tickSizes);
+    const isFound = this.#isFound(hashOf, hashes, EVERY_PRICE, tickSizes);
     this.#failedSearches = isFound ? 0 : this.#failedSearches + 1;
     return isFound;
   }
@@ -66,14 +66,14 @@ export class HashSearch {
   }
 
   #isFound(
-    hasher: BookHasher,
+    hashOf: BookHash,
     hashes: ReadonlySet<string>,
     prices: readonly string[],
     tickSizes: readonly string[],
   ): boolean {
     for (const tickSize of tickSizes) {
       for (const lastTradePrice of prices) {
-        if (!hashes.has(hasher.digest({ tickSize, lastTradePrice }))) continue;
+        if (!hashes.has(hashOf({ tickSize, lastTradePrice }))) continue;
         this.#tickSize = tickSize;
         this.#lastTradePrice = lastTradePrice;
         return true;
