@@ -13,10 +13,10 @@ const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;
 
 /** Whether a value is possible in a field of each kind. Optional fields may be undefined. */
 const IS_POSSIBLE: Readonly<Record<MarketField['kind'], (value: unknown) => boolean>> = {
-  conditionId: (value) => isText(value) && CONDITION_ID.test(value),
+  conditionId: (value) => typeof value === 'string' && CONDITION_ID.test(value),
   id: isNumeric,
-  slug: (value) => isText(value) && value !== '',
-  coin: (value) => isText(value) && isCoin(value),
+  slug: (value) => typeof value === 'string' && value !== '',
+  coin: (value) => typeof value === 'string' && isCoin(value),
   timeframe: (value) => TIMEFRAMES.some((timeframe) => timeframe === value),
   assets: (value) => Array.isArray(value) && value.every(isNumeric),
   instant: (value) => value === undefined || (typeof value === 'number' && isInstant(value)),
@@ -43,10 +43,6 @@ export function isNeverClosed({ closed, winner, endMs }: Market, nowMs: InstantM
   return !closed && winner === undefined && nowMs - endMs > CLOSED_WITHIN_MS;
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
 function isNumeric(value: unknown): boolean {
-  return isText(value) && NUMERIC.test(value);
+  return typeof value === 'string' && NUMERIC.test(value);
 }

@@ -46,9 +46,16 @@ export class SegmentsWriter implements ExportWriter {
       },
       writeNext: () => {
         if (opened === undefined) return;
-        number ??= this.#begin(labels);
-        this.#counts[labels.type] += opened.to - opened.from;
-        this.#slice(number, opened);
+        if (number === undefined) {
+          this.#object('S', labels);
+          number = this.#series;
+          this.#series += 1;
+        }
+        const { payload, from, to } = opened;
+        this.#counts[labels.type] += to - from;
+        this.#numbers.truncate(0);
+        for (const value of [number, from, to - from]) this.#numbers.unsigned(value);
+        this.#frame('R', this.#numbers.view(), payload);
         opened = undefined;
       },
     };
@@ -56,20 +63,6 @@ export class SegmentsWriter implements ExportWriter {
 
   close(): void {
     this.#object('E', this.#counts);
-  }
-
-  #begin(labels: SeriesLabels): number {
-    this.#object('S', labels);
-    this.#series += 1;
-    return this.#series - 1;
-  }
-
-  #slice(series: number, { payload, from, to }: SegmentSlice): void {
-    this.#numbers.truncate(0);
-    this.#numbers.unsigned(series);
-    this.#numbers.unsigned(from);
-    this.#numbers.unsigned(to - from);
-    this.#frame('R', this.#numbers.view(), payload);
   }
 
   #object(type: FrameType, fields: object): void {
