@@ -17,9 +17,9 @@ const UNPACKED_CHUNK_BYTES = 65_536;
 
 export interface DecompressOptions {
   /** Ends the bytes of a file with an error, also while a read is waiting. */
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Called with the number of compressed bytes that were read since the last call. */
-  readonly onBytes: (bytes: number) => void;
+  readonly onBytes?: (bytes: number) => void;
 }
 
 export function isParquet(bytes: Uint8Array): boolean {
@@ -54,7 +54,7 @@ export async function* decompressed(path: string, options: DecompressOptions): A
         throw new DomainError('unreadable', sentence);
       }
       yield chunk;
-      onBytes(packed.bytes - packed.reported);
+      onBytes?.(packed.bytes - packed.reported);
       packed.reported = packed.bytes;
       if (signal !== undefined) await checkpoint(signal);
     }

@@ -8,7 +8,6 @@ import { SAMPLE_BYTES, Sample } from './sample.ts';
 import type { Source } from './source.ts';
 
 const NEWLINE = 10;
-const SAMPLING: DecompressOptions = { signal: undefined, onBytes: () => undefined };
 
 /** A file and the sample by which its format is recognised. */
 export interface OpenedSource {
@@ -21,18 +20,14 @@ export async function openSource({ path }: Source, options: DecompressOptions): 
   const name = basename(path).replace(/\.(?:gz|zst)$/i, '');
   const piped = path === '-' || isPipe(path);
   const columns = !piped && isParquet(await firstBytesOf(path)) ? await columnsOf(path) : undefined;
-  const chunks = decompressed(path, piped ? options : SAMPLING);
+  const chunks = decompressed(path, piped ? options : {});
   // A pipe may deliver a line per hour, so its first line must be enough.
   const head = columns === undefined ? await headOf(chunks, piped ? 1 : SAMPLE_BYTES) : new Uint8Array();
   if (!piped) await chunks.return(undefined);
   const sample = new Sample(name, head, { columns, piped });
-  // For files no closure may hold the head: all files of an import are open before the first is read.
-  const bytes = piped ? rereading(head, chunks) : () => decompressed(path, options);
+  // Bound, because a closure would also hold the heads of files, all of which are opened before the first is read.
+  const bytes = piped ? concatenated.bind(undefined, head, chunks) : decompressed.bind(undefined, path, options);
   return { sample, file: { path, name, isJsonLines: sample.isJsonLines, bytes } };
-}
-
-function rereading(head: Uint8Array, rest: AsyncIterator<Uint8Array>): () => AsyncIterable<Uint8Array> {
-  return () => concatenated(head, rest);
 }
 
 function isPipe(path: string): boolean {

@@ -27,15 +27,12 @@ export function winnerNotes(archive: Archive, conditionIds: Iterable<string>): s
 
 function contradictionByTicks(archive: Archive, market: StoredMarket): string | undefined {
   if (market.winner === undefined) return undefined;
-  const ticks = {
-    start: lastTick(archive, market.symbol, market.startMs),
-    end: lastTick(archive, market.symbol, market.endMs),
-  };
+  const ticks = { start: lastTick(archive, market, market.startMs), end: lastTick(archive, market, market.endMs) };
   return judgeByTicks(market, ticks) === 'contradict' ? tickContradiction(market, ticks) : undefined;
 }
 
 /** The settlement source's price of a coin as of an instant; undefined if it is older than TICK_AGE_MAX_MS. */
-function lastTick(archive: Archive, symbol: string, atMs: InstantMs): CoinTick | undefined {
+function lastTick(archive: Archive, { symbol }: StoredMarket, atMs: InstantMs): CoinTick | undefined {
   const sources = archive.prices.slicesOfCoin(symbol, Math.max(0, atMs - TICK_AGE_MAX_MS), atMs);
   let last: CoinTick | undefined;
   for (const slice of sources.find(({ source }) => source === SETTLEMENT_SOURCE)?.slices ?? []) {

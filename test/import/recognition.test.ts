@@ -26,10 +26,7 @@ const REAL = realRecording('README.md');
 
 /** All formats that recognise a file, independent of their order. */
 async function formatsOf(path: string): Promise<string[]> {
-  const { sample } = await openSource(
-    { path, name: path, named: true },
-    { signal: undefined, onBytes: () => undefined },
-  );
+  const { sample } = await openSource({ path, name: path, named: true }, {});
   return codecsFor('change')
     .filter((codec) => codec.recognises(sample))
     .map(({ format }) => format);
