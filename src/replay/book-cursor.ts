@@ -66,14 +66,14 @@ function comparedStep(reader: BookReader, before: OrderBook | undefined): BookSt
 function editedStep(reader: BookReader, before: OrderBook | undefined): BookStep {
   if (before === undefined) return { after: bookOf(reader), changes: [] };
   const { bids, bidEdits, asks, askEdits } = reader;
-  const gone: LevelChange[] = [];
+  const removed: LevelChange[] = [];
   const set: LevelChange[] = [];
   const divisors = { price: divisorOf(reader.priceScale), size: divisorOf(reader.sizeScale) };
-  collect(true, before.bidPrices, bids, bidEdits, divisors, gone, set);
-  collect(false, before.askPrices, asks, askEdits, divisors, gone, set);
+  collect(true, before.bidPrices, bids, bidEdits, divisors, removed, set);
+  collect(false, before.askPrices, asks, askEdits, divisors, removed, set);
   // In the order of `changesBetween`.
-  for (const change of set) gone.push(change);
-  return { after: changedBook(before, gone), changes: gone };
+  for (const change of set) removed.push(change);
+  return { after: changedBook(before, removed), changes: removed };
 }
 
 /** Turns a side's edits into changes: the previous side has the removed levels, the present one all others. */
@@ -83,7 +83,7 @@ function collect(
   { values }: Ladder,
   { length, skips, consumes, produces }: EditLog,
   divisors: { readonly price: number; readonly size: number },
-  gone: LevelChange[],
+  removed: LevelChange[],
   set: LevelChange[],
 ): void {
   let before = 0;
@@ -92,7 +92,7 @@ function collect(
     before += skips[i]!;
     now += skips[i]!;
     if (produces[i] === 0) {
-      gone.push({ isBid, price: pricesBefore[before]!, size: 0 });
+      removed.push({ isBid, price: pricesBefore[before]!, size: 0 });
     } else {
       set.push({ isBid, price: values[2 * now]! / divisors.price, size: values[2 * now + 1]! / divisors.size });
       now += 1;

@@ -1,4 +1,4 @@
-/** A connection to the venue's market channel, or a stream of tardis-machine's over HTTP or a socket. */
+/** 'client': a connection to the venue's market channel; 'tardis stream': one of tardis-machine's replays. */
 export type ClientKind = 'client' | 'tardis stream';
 
 export interface ClientChange {
@@ -17,13 +17,13 @@ export class Clients {
     return this.#counts[kind];
   }
 
-  /** Counts a client until the function that this returns is called, once. */
+  /** Counts a client until the returned function is called; call that once. */
   join(kind: ClientKind, replay?: string): () => void {
     this.#change(1, { kind, change: 'connected', replay });
     return () => this.#change(-1, { kind, change: 'left', replay });
   }
 
-  /** Calls back after every change; returns a function that ends that. */
+  /** Calls `listener` after every change; returns a function that removes it. */
   onChange(listener: (change: ClientChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,6 +1,6 @@
-/** A client's connection, as the sessions of a replay use it: the venue's and tardis-machine's. */
+/** A client's connection, as sessions of the venue's channel and of tardis-machine's sockets use it. */
 export interface Connection {
-  /** False when the client does not keep up: nothing more is to be sent until it has read what waits. */
+  /** Sends a message. False if the client does not keep up: send nothing more until it has read all waiting messages. */
   send(text: string): boolean;
   /** Calls `work`, whose messages go out in as few pieces as possible. */
   together(work: () => void): void;

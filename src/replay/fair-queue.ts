@@ -1,4 +1,4 @@
-/** A task works or sends for this long, then others get their turn. */
+/** A task works for this long, then the next task gets its turn. */
 export const TASK_MS = 4;
 /** The longest delay that setTimeout takes. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
@@ -56,7 +56,10 @@ export class QueuedTask {
     this.#queue.add(this.#work);
   }
 
-  /** Enters the queue after `waitMs`, rounded up: clocks count whole milliseconds, and half of one too early nothing is due. */
+  /**
+   * Enters the queue after `waitMs`, rounded up: a clock counts whole milliseconds, so a timer that fires early finds nothing
+   * due.
+   */
   runIn(waitMs: number): void {
     this.cancel();
     this.#timer = setTimeout(() => this.#queue.add(this.#work), Math.min(Math.ceil(waitMs), WAIT_MS_MAX));

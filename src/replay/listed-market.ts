@@ -8,25 +8,28 @@ import { ifKnown } from '../venue/time.ts';
 import { bookAt, lastTradeAt } from './market-state.ts';
 import type { Replay } from './replay.ts';
 
-/** Books with a wider spread are shown at their last trade (docs.polymarket.com, prices and order books). */
+/**
+ * With a wider spread the venue shows the price of the last trade, not the midpoint (docs.polymarket.com, prices and order
+ * books).
+ */
 const SHOWN_SPREAD_MAX = 0.1;
 /**
- * The venue takes orders until it closes a market, for most about 20 seconds after the window, for none of those measured more
- * than 316 seconds. A market without a recorded close takes orders for this long.
+ * The venue takes orders until it closes a market: about 20 seconds after the window in most measured markets, at most 316
+ * seconds in any. A market whose close is not recorded takes orders for this long.
  */
 const ACCEPTING_AFTER_WINDOW_MS = 5 * 60_000;
 
 /** A market that is listed at `nowMs`, as lists have it; its times are shifted, see Replay.shiftMs. */
 export function listedMarket(replay: Replay, market: StoredMarket, nowMs: InstantMs): ListedMarket {
   const known = marketAsOf(market, nowMs);
-  const moved = (instantMs: InstantMs) => instantMs + replay.shiftMs;
+  const shifted = (instantMs: InstantMs) => instantMs + replay.shiftMs;
   return {
     ...known,
-    listedMs: moved(replay.listedMsOf(market)),
-    createdMs: ifKnown(known.createdMs, moved),
-    startMs: moved(market.startMs),
-    endMs: moved(market.endMs),
-    resolvedMs: ifKnown(known.resolvedMs, moved),
+    listedMs: shifted(replay.listedMsOf(market)),
+    createdMs: ifKnown(known.createdMs, shifted),
+    startMs: shifted(market.startMs),
+    endMs: shifted(market.endMs),
+    resolvedMs: ifKnown(known.resolvedMs, shifted),
     priceStart: market.endMs <= nowMs ? known.priceStart : undefined,
   };
 }
@@ -47,8 +50,8 @@ function statusOf(replay: Replay, market: StoredMarket, nowMs: InstantMs): Marke
   const best = known && bestPricesOf(known.book);
   const lastTradePrice = lastTradeAt(replay.archive, market, 'up', nowMs)?.price;
   const spread = best && spreadBetween(best);
-  const isShownAtTrade = spread === undefined || spread > SHOWN_SPREAD_MAX;
-  const traded = (isShownAtTrade ? lastTradePrice : undefined) ?? (best && midpointOf(best));
+  const showsLastTrade = spread === undefined || spread > SHOWN_SPREAD_MAX;
+  const traded = (showsLastTrade ? lastTradePrice : undefined) ?? (best && midpointOf(best));
   const payout = winner && (winner === 'up' ? 1 : 0);
   const upPrice = resolvedMs === undefined ? traded : payout;
   return {

@@ -40,7 +40,7 @@ export interface OutcomeState {
  * one segment of each series. Records of one timestamp come in the order of the archive, the nth book of up together with the
  * nth of down.
  *
- * An outcome without own books up to an instant has the mirrored books of the other one.
+ * Until an outcome has a book of its own, it has the mirrored books of the other outcome.
  */
 export class MarketPlayback {
   readonly market: StoredMarket;
@@ -140,7 +140,7 @@ export class MarketPlayback {
     return known?.isOwn === true ? known.book : undefined;
   }
 
-  /** Brings an outcome's book up to date; undefined if no record changes it. */
+  /** Updates an outcome's book; undefined if no record changes it. */
   #change(
     outcome: Outcome,
     own: BookStep | undefined,
@@ -160,7 +160,7 @@ export class MarketPlayback {
     const { price, timestampMs } = record;
     const other = this.#state[otherOutcome(outcome)];
     this.#state[outcome].lastTrade = { price, timestampMs, isOwn: true };
-    // Of two trades at one time an outcome's own one counts.
+    // If both outcomes have a trade at one time, each keeps its own.
     if (other.lastTrade?.isOwn !== true || other.lastTrade.timestampMs !== timestampMs) {
       other.lastTrade = { price: complement(price), timestampMs, isOwn: false };
     }

@@ -24,7 +24,7 @@ export interface LastTrade {
 }
 
 /**
- * The latest book of an outcome at an instant: its own one, or before its first one the other outcome's, mirrored (up and down
+ * The latest book of an outcome at an instant: its own, or before its first own book the other outcome's, mirrored (up and down
  * are one book at the venue). Undefined before the first book of either.
  */
 export function bookAt(
@@ -47,7 +47,7 @@ function latest(snapshots: Archive['snapshots'], market: StoredMarket, outcome: 
   return { book: bookOf(reader), timestampMs: found.head.timestamps[found.index]! };
 }
 
-/** The last trade of either outcome up to an instant; at one time the outcome's own trade. */
+/** The last trade of either outcome up to an instant; if both have one at that time, the outcome's own. */
 export function lastTradeAt(
   { prices }: Pick<Archive, 'prices'>,
   market: StoredMarket,

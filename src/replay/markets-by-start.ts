@@ -1,7 +1,7 @@
 import type { InstantMs } from '../domain/instant.ts';
 import type { Markets, StoredMarket } from '../store/markets.ts';
 
-/** Markets of these coins whose windows start from `fromMs` to `toMs`, both inclusive, by start; ties by conditionId. */
+/** Markets of these coins whose windows start between `fromMs` and `toMs`, both inclusive, by start; ties by conditionId. */
 export function* marketsByStart(
   markets: Markets,
   coins: readonly string[],

@@ -1,13 +1,13 @@
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 
-/** Replayed milliseconds for each real one, or as fast as the slowest follower. */
+/** Playback speed: replayed milliseconds for each real one; 'max': as fast as the slowest follower reads. */
 export type Speed = number | 'max';
 
 export const SPEED_MIN = 0.1;
 export const SPEED_MAX = 1000;
 
-/** At the end of its span a clock has ended. */
+/** 'ended': the clock is at the end of its span, paused or not. */
 export type ClockState = 'running' | 'paused' | 'ended';
 
 /** A jump invalidates everything that was read ahead; a change of pace only changes when it is due. */
@@ -70,12 +70,12 @@ export class ReplayClock {
     return this.#isPaused;
   }
 
-  /** The instant, whole milliseconds. */
+  /** The clock's instant, in whole milliseconds. */
   get nowMs(): InstantMs {
     return Math.floor(this.#exactMs());
   }
 
-  /** Events up to here may be sent: the clock's instant; at 'max', which waits for its followers, the end. */
+  /** Events up to this instant may be sent: the clock's own; at 'max', which waits for its followers, the end of the span. */
   get dueMs(): InstantMs {
     return this.#speed === 'max' && !this.#isPaused ? this.span.toMs : this.nowMs;
   }
@@ -108,13 +108,13 @@ export class ReplayClock {
     this.#set('jump', { instantMs });
   }
 
-  /** Goes forwards to an instant, as if time had passed, and pauses there: a single step. */
+  /** Moves forwards to an instant, at most to the end, as if time had passed, and pauses there. It never moves back. */
   stepTo(instantMs: InstantMs): void {
     const reachedMs = Math.min(Math.max(instantMs, this.#exactMs()), this.span.toMs);
     this.#set('pace', { instantMs: reachedMs, isPaused: true });
   }
 
-  /** Calls back after every change; returns a function that ends that. */
+  /** Calls `listener` after every change; returns a function that removes it. */
   onChange(listener: (change: ClockChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

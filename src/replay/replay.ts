@@ -69,7 +69,7 @@ export class Replay {
   readonly clock: ReplayClock;
   readonly ticks: TickSizes;
   readonly prices = new PriceTexts();
-  /** Gives each of its clients a turn to be sent events. */
+  /** Its clients take turns in this queue. */
   readonly queue: FairQueue;
   /** The coins of its markets, each once. */
   readonly coins: readonly string[];
@@ -82,8 +82,8 @@ export class Replay {
   #shiftMs: number;
 
   /**
-   * It is paused at its beginning. Throws 'not-found' if the selection has no market, and 'invalid-parameter' as the clock
-   * does.
+   * The new replay is paused at its beginning. Throws 'not-found' if the selection has no market, and 'invalid-parameter' as
+   * the clock does.
    */
   constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks, queue = new FairQueue()) {
     this.archive = archive;
@@ -166,7 +166,7 @@ export class Replay {
     return new MarketPlayback(this.archive, this.ticks, market, atMs);
   }
 
-  /** Calls back when the replay is stopped; returns a function that ends that. */
+  /** Calls `listener` when the replay is stopped; returns a function that removes it. */
   onStop(listener: () => void): () => void {
     this.#stopListeners.add(listener);
     return () => this.#stopListeners.delete(listener);
@@ -221,7 +221,7 @@ function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: Repl
     (timeframes.length === 0 || timeframes.includes(market.timeframe));
   for (const name of names) {
     const named = markets.named(name);
-    // The message does not repeat the name: somebody may have put a key in its place.
+    // The message does not repeat the name, which may be a key by mistake.
     if (named.length === 0)
       throw new DomainError(
         'not-found',
@@ -240,7 +240,7 @@ function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: Repl
     .toArray();
 }
 
-/** Without options from the first book to the last record, end of a window or resolution. */
+/** By default from the first book to the last record, end of a window or resolution. */
 function spanOf(
   archive: Archive,
   markets: readonly StoredMarket[],
@@ -251,11 +251,14 @@ function spanOf(
   for (const { key, endMs, resolvedMs = 0 } of markets)
     toMs = Math.max(toMs, endMs, resolvedMs, times.get(key)!.lastMs);
   toMs = options.toMs ?? toMs;
-  return { fromMs: options.fromMs ?? beginningBy(toMs, archive, markets, times), toMs };
+  return { fromMs: options.fromMs ?? defaultStartMs(toMs, archive, markets, times), toMs };
 }
 
-/** The first book by `toMs`; without one the first record by then, without records the beginning of the first window. */
-function beginningBy(
+/**
+ * The time of the first book, if that is not later than `toMs`; else of the first record likewise; else of the first window's
+ * start.
+ */
+function defaultStartMs(
   toMs: InstantMs,
   { snapshots }: Archive,
   markets: readonly StoredMarket[],

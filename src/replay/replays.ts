@@ -35,7 +35,7 @@ export class Replays {
     return replay;
   }
 
-  /** Calls back after every change of a replay's clock; returns a function that ends that. */
+  /** Calls `listener` after every change of a replay's clock; returns a function that removes it. */
   onSteer(listener: (replay: Replay) => void): () => void {
     this.#steerListeners.add(listener);
     return () => this.#steerListeners.delete(listener);

@@ -14,9 +14,9 @@ export interface TickChange {
 }
 
 /** The decimals of a market's first tick. */
-const DECIMALS_AT_FIRST = 2;
+const FIRST_TICK_DECIMALS = 2;
 /** The decimals of the venue's finest tick. */
-const DECIMALS_MAX = 4;
+const FINEST_TICK_DECIMALS = 4;
 const CACHED_MAX = 4096;
 
 /**
@@ -36,7 +36,7 @@ export class TickSizes {
   /** As the venue writes it: '0.01'. */
   at(market: StoredMarket, instantMs: InstantMs): string {
     const finerSince = this.#finerSince(market);
-    return tickSize(DECIMALS_AT_FIRST + finerSince.filter((sinceMs) => sinceMs <= instantMs).length);
+    return tickSize(FIRST_TICK_DECIMALS + finerSince.filter((sinceMs) => sinceMs <= instantMs).length);
   }
 
   /** The first change after `instantMs`, undefined without any. */
@@ -52,27 +52,27 @@ export class TickSizes {
     const cached = this.#histories.get(key);
     if (cached?.revision === revision) return cached.finerSince;
     if (this.#histories.size >= CACHED_MAX) this.#histories.clear();
-    const finerSince = this.#read(market);
+    const finerSince = this.#scan(market);
     this.#histories.set(key, { revision, finerSince });
     return finerSince;
   }
 
-  /** Skips segments whose headers state no finer prices. */
-  #read(market: StoredMarket): InstantMs[] {
-    const since = new Array<InstantMs>(DECIMALS_MAX - DECIMALS_AT_FIRST).fill(Infinity);
+  /** Skips segments whose price scale excludes finer prices. */
+  #scan(market: StoredMarket): InstantMs[] {
+    const since = new Array<InstantMs>(FINEST_TICK_DECIMALS - FIRST_TICK_DECIMALS).fill(Infinity);
     const reader = new BookReader();
     for (const outcome of OUTCOMES) {
       for (const { payload, head, from, to } of this.#snapshots.slices(market, outcome, 0, INSTANT_MAX_MS)) {
         reader.open(payload, head);
         const wanted = since.findIndex(
-          (sinceMs, nth) => reader.priceScale > DECIMALS_AT_FIRST + nth && sinceMs > head.timestamps[from]!,
+          (sinceMs, nth) => reader.priceScale > FIRST_TICK_DECIMALS + nth && sinceMs > head.timestamps[from]!,
         );
         if (wanted < 0) continue;
         while (reader.index + 1 < to) {
           reader.advance();
           const timestampMs = head.timestamps[reader.index]!;
           const decimals = Math.max(...[reader.bids, reader.asks].map((side) => decimalsOf(side, reader.priceScale)));
-          for (let nth = 0; nth < Math.min(decimals - DECIMALS_AT_FIRST, since.length); nth += 1)
+          for (let nth = 0; nth < Math.min(decimals - FIRST_TICK_DECIMALS, since.length); nth += 1)
             since[nth] = Math.min(since[nth]!, timestampMs);
         }
       }

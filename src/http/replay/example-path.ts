@@ -18,8 +18,8 @@ export function tradedMarkets(replay: Replay): IteratorObject<StoredMarket> {
 }
 
 /**
- * A path that has an answer at the clock's instant: of a book, without books of a market, without markets of the replays. Needs
- * a view of the archive.
+ * A path that has an answer at the clock's instant: the path of a book, else of a market, else of the list of replays. Needs a
+ * view of the archive.
  */
 export function examplePath(replay: Replay): string {
   const { archive, clock } = replay;

@@ -16,7 +16,7 @@ export function catalogQuery({ query, replay }: VenueQuestion, idOf: 'market' | 
   // Every listed market is active and not archived.
   if (flagIn(query, 'active') === false || flagIn(query, 'archived') === true) return NOTHING;
   const instantIn = (name: string) => {
-    // The parser made a space of a plus sign that was not escaped.
+    // The query parser turns an unescaped plus sign into a space.
     const instantMs = valueIn(query, name, (text) => parseIso(text.replace(' ', '+')));
     return instantMs === undefined ? undefined : instantMs - replay.shiftMs;
   };

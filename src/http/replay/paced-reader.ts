@@ -5,8 +5,8 @@ import { type FairQueue, TASK_MS } from '../../replay/fair-queue.ts';
 import type { StreamItem, TardisStream } from '../../replay/tardis/stream.ts';
 import type { Database } from '../../store/database.ts';
 
-/** Items between two readings of the clock. */
-const ITEMS_PER_LOOK = 16;
+/** Items between two looks at the clock. */
+const ITEMS_PER_CLOCK_CHECK = 16;
 /** A chunk ends after the line that takes it beyond this length, or after TASK_MS. */
 const CHUNK_CHARS = 64 * 1024;
 /** The longest sleep between two checks whether the server is stopping. */
@@ -53,8 +53,8 @@ export class PacedReader {
         return waitMs;
       }
       if (!take(item)) return 0;
-      // A rest follows work.
-      if ((isRest || count % ITEMS_PER_LOOK === 0) && monotonicMs() >= untilMs) return 0;
+      // The stream did some work before it gave a rest.
+      if ((isRest || count % ITEMS_PER_CLOCK_CHECK === 0) && monotonicMs() >= untilMs) return 0;
     }
   }
 

@@ -9,24 +9,24 @@ import type { Caller } from '../plugins/authentication.ts';
 import { refuseUngranted } from '../plugins/authorization.ts';
 
 /** The parts of a replay that decide which keys may access it. */
-export interface Replayed {
+export interface ReplayScope {
   readonly coins: readonly string[];
   /** Its end. */
   readonly toMs: InstantMs;
 }
 
-export function replayedBy({ coins, clock }: Replay): Replayed {
+export function scopeOf({ coins, clock }: Replay): ReplayScope {
   return { coins, toMs: clock.span.toMs };
 }
 
 /** Throws 'forbidden' unless a key may access all of a replay: each of its coins, up to its end. */
-export function refuseUnseen(caller: Caller, replayed: Replayed): void {
-  for (const coin of replayed.coins) refuseUngranted(caller.tier, undefined, coin);
-  if (maySee(caller, replayed)) return;
+export function refuseWithoutAccess(caller: Caller, scope: ReplayScope): void {
+  for (const coin of scope.coins) refuseUngranted(caller.tier, undefined, coin);
+  if (mayAccess(caller, scope)) return;
   throw new DomainError('forbidden', 'this replay ends after the last instant that this key may access');
 }
 
-export function maySee({ key, tier }: Caller, { coins, toMs }: Replayed): boolean {
+export function mayAccess({ key, tier }: Caller, { coins, toMs }: ReplayScope): boolean {
   return coins.every((coin) => grantsCoin(tier, coin)) && (key.asOfMs === undefined || key.asOfMs >= toMs);
 }
 
@@ -42,9 +42,9 @@ export function callerPlugin(accessDeps: AccessDeps) {
   return {
     plugin,
     /** For sockets: whether the sender of a request may still access a replay. */
-    mayListen(request: Request, replayed: Replayed): boolean {
+    mayListen(request: Request, scope: ReplayScope): boolean {
       const caller = callerNow(accessDeps, request, tokens.get(request));
-      return caller !== undefined && maySee(caller, replayed);
+      return caller !== undefined && mayAccess(caller, scope);
     },
   };
 }

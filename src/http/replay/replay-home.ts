@@ -9,7 +9,7 @@ import { NO_STORE, type ResponseSettings, respond, respondJson } from '../respon
 import { examplePath, tradedMarkets } from './example-path.ts';
 import { ReplayResource, replayResource } from './replay-resource.ts';
 
-/** Markets of a replay that are named; the list of markets has the others. */
+/** Maximum number of markets that are named for each replay; the list of markets has all. */
 const NAMED_MAX = 8;
 const TARDIS_EXAMPLE_MS = 60_000;
 const DESCRIPTION = 'Recorded order books, replayed as if they were live: nothing later than the clock is sent.';
@@ -29,14 +29,14 @@ type ShownReplay = Static<typeof ShownReplay>;
 const ReplayHome = Type.Object(
   {
     name: Type.String({ description: 'bookreel replay.' }),
-    version: Type.String({ description: 'Of the program.' }),
-    description: Type.String({ description: 'What this is.' }),
+    version: Type.String({ description: 'Version of the program.' }),
+    description: Type.String({ description: 'The purpose of this process.' }),
     authentication: Type.String({ description: 'How a key is sent, or that none is needed.' }),
     replays: Type.Optional(Type.Array(ShownReplay, { description: 'The replays; left out where keys are needed.' })),
     addresses: Type.Record(Type.String(), Type.Unknown(), { description: 'Addresses for bots.' }),
-    links: Type.Record(Type.String(), Type.String(), { description: 'Paths by what is there.' }),
+    links: Type.Record(Type.String(), Type.String(), { description: 'Paths of pages, by subject.' }),
   },
-  { $id: 'ReplayHome', description: 'What this process is.' },
+  { $id: 'ReplayHome', description: 'A process that replays, and its addresses.' },
 );
 
 /** Addresses for bots; under /replays/{replay} the first four are those of any replay. */
@@ -66,8 +66,8 @@ const LINKS = {
 };
 
 /**
- * `/` of a process that replays: a page for people, JSON for programs. Where keys are needed it states addresses only: a key is
- * needed to know what is replayed.
+ * `/` of a process that replays: a page for people, JSON for programs. Where keys are needed it has the addresses only, because
+ * the replays themselves are for callers with a key.
  */
 export function replayHome(version: string, replays: Replays, needsKeys: boolean): HomePage {
   const answer = (request: Request, set: ResponseSettings) => {
@@ -93,7 +93,7 @@ function shownReplay(replays: Replays, replay: Replay): ShownReplay {
   return { ...replayResource(replays, replay), traded: traded.map(({ slug, conditionId }) => slug ?? conditionId) };
 }
 
-/** Commands to copy, of which each works as it is. */
+/** Commands to copy; each works without a change. */
 interface Lines {
   readonly ask: readonly string[];
   readonly steer: readonly string[];

@@ -4,7 +4,7 @@ import type { Replays } from '../../replay/replays.ts';
 import type { Archive } from '../../store/archive.ts';
 import { type AccessDeps, replayIn } from '../plugins/access.ts';
 import { gammaController } from './gamma.ts';
-import { callerPlugin, refuseUnseen, replayedBy } from './replay-access.ts';
+import { callerPlugin, refuseWithoutAccess, scopeOf } from './replay-access.ts';
 import { replaysController } from './replays.ts';
 import { lowerUpgrade, type SocketContext, type Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
@@ -14,11 +14,11 @@ import { venueSocketController } from './venue-socket.ts';
 /** The prefix of the paths of one replay. */
 const REPLAY_PREFIX = '/replays/:replay';
 
-/** The replays of a process, and who may access them. */
+/** The replays of a process, and whether a key is needed for them. */
 export interface ReplayDeps {
   readonly replays: Replays;
   readonly sockets: Sockets;
-  /** Whether every request needs a key whose tier grants `replay`. Without keys only this machine must be able to connect. */
+  /** Whether every request needs a key whose tier grants `replay`. If not, only this machine may be able to connect. */
   readonly needsKeys: boolean;
 }
 
@@ -28,38 +28,38 @@ export interface ReplayPathsDeps extends ReplayDeps {
   readonly clocks: () => ClockReading;
   /** Everything under /v1, with its access checks. */
   readonly v1: AnyElysia;
-  /** Logs our fault that cut off an answer. */
+  /** Logs an error of this program that cut off an answer. */
   readonly logCut: (error: unknown, request: Request) => void;
   /** Whether the process is stopping: answers in progress are cut off, so that no client takes them for complete. */
   readonly isDraining: () => boolean;
 }
 
 /**
- * The paths that a process that replays adds to the API: the venue's, at the root for the first replay and under
- * /replays/{replay} for any replay, there with the API at that replay's clock; the list of replays, which steers them; and
- * tardis-machine's, where each request replays the archive by itself.
+ * The paths that a process that replays adds to the API:
+ *
+ *   the venue's        at the root for the first replay; under /replays/{replay} for any, together with the API at its clock
+ *   /v1/replays        to list, create, steer and stop replays
+ *   tardis-machine's   each request replays the archive by itself
  */
 export function replayPaths(deps: ReplayPathsDeps) {
   const { archive, replays, sockets, accessDeps, clocks, v1, logCut, isDraining } = deps;
   const { plugin, mayListen } = callerPlugin(accessDeps);
   // tardis-machine's paths replay the whole archive.
-  const everything = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
+  const wholeArchive = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
   const monotonicMs = () => clocks().monotonicMs;
   const ofReplay = new Elysia({ name: 'of-replay', detail: { hide: true } })
     .use(plugin)
-    .onBeforeHandle(({ caller, params }) => refuseUnseen(caller, replayedBy(replays.find(replayIn(params)))))
-    .use(
-      venueSocketController(replays, sockets, monotonicMs, (request, replay) => mayListen(request, replayedBy(replay))),
-    )
+    .onBeforeHandle(({ caller, params }) => refuseWithoutAccess(caller, scopeOf(replays.find(replayIn(params)))))
+    .use(venueSocketController(replays, sockets, monotonicMs, (request, replay) => mayListen(request, scopeOf(replay))))
     .use(venueRestController({ replays }))
     .use(gammaController({ replays }));
   const watch = ({ request }: SocketContext) => {
-    const replayed = everything();
-    return () => mayListen(request, replayed);
+    const scope = wholeArchive();
+    return () => mayListen(request, scope);
   };
   const ofArchive = new Elysia({ name: 'of-archive', detail: { hide: true } })
     .use(plugin)
-    .onBeforeHandle(({ caller }) => refuseUnseen(caller, everything()))
+    .onBeforeHandle(({ caller }) => refuseWithoutAccess(caller, wholeArchive()))
     .use(
       tardisController({
         ...{ archive, sockets, watch, queue: replays.queue, clients: replays.clients },

@@ -64,13 +64,15 @@ const Names = (description: string) => Type.Array(Type.String({ minLength: 1 }),
 /** A request for a replay. All fields are optional. */
 export const ReplayRequest = Type.Partial(
   Type.Object({
-    markets: Names('conditionIds or slugs; none: all.'),
-    coins: Names('Only markets of these coins; none: of all.'),
-    timeframes: Type.Array(TimeframeName, { description: 'Only markets of these timeframes; none: of all.' }),
+    markets: Names('conditionIds or slugs; an empty list means all.'),
+    coins: Names('Only markets of these coins; an empty list means all.'),
+    timeframes: Type.Array(TimeframeName, {
+      description: 'Only markets of these timeframes; an empty list means all.',
+    }),
     from: Instant(
-      'Its beginning; without: the first book of its markets, or their first record if no book is recorded.',
+      'Its beginning. By default the first book of its markets, or their first record if no book is recorded.',
     ),
-    to: Instant('Its end, inclusive; without: the last record, end of a window or resolution.'),
+    to: Instant('Its end, inclusive. By default the last record, end of a window or resolution.'),
     speed: Speed,
     gaps: Gaps,
     rebase: Rebase,
@@ -119,7 +121,7 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
   };
 }
 
-/** Reads a body that creates a replay, and whether its clock is paused. Throws 'invalid-parameter'. */
+/** Reads a body that creates a replay: its options, and whether its clock starts paused. Throws 'invalid-parameter'. */
 export function replayRequestIn(text: string): { readonly options: ReplayOptions; readonly isPaused: boolean } {
   const asked = bodyOf(ReplayRequest, text);
   return { options: replayOptionsOf(asked), isPaused: asked.paused ?? false };

@@ -7,7 +7,7 @@ import type { RefusalName } from '../openapi/refusals.ts';
 import { PATH } from '../parameters/path.ts';
 import type { Caller } from '../plugins/authentication.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
-import { type CallerPlugin, maySee, refuseUnseen, replayedBy } from './replay-access.ts';
+import { type CallerPlugin, mayAccess, refuseWithoutAccess, scopeOf } from './replay-access.ts';
 import {
   type ClockChange,
   ReplayChange,
@@ -46,7 +46,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
     respondJson(set, { data: replayResource(replays, replay) }, { ...NO_STORE, ...headers }, status);
   const found = (caller: Caller, id: string) => {
     const replay = replays.find(id);
-    refuseUnseen(caller, replayedBy(replay));
+    refuseWithoutAccess(caller, scopeOf(replay));
     return replay;
   };
   return new Elysia({ name: 'replays' })
@@ -54,7 +54,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
     .get(
       REPLAYS,
       ({ caller, set }) => {
-        const seen = replays.list().filter((replay) => maySee(caller, replayedBy(replay)));
+        const seen = replays.list().filter((replay) => mayAccess(caller, scopeOf(replay)));
         const data = seen.map((replay) => replayResource(replays, replay));
         return respondJson(set, { data }, NO_STORE);
       },
@@ -62,7 +62,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
         detail: described('listReplays', {
           ...DESCRIBED,
           summary: 'Replays',
-          description: 'Those that the key may see, in the order of creation.',
+          description: 'The replays that the key may access, in the order of creation.',
           content: { 'application/json': ReplayList },
           refusals: ALWAYS_REFUSED,
         }),
@@ -74,7 +74,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
         const { options, isPaused } = replayRequestIn(await request.text());
         const replay = replays.create(options);
         try {
-          refuseUnseen(caller, replayedBy(replay));
+          refuseWithoutAccess(caller, scopeOf(replay));
         } catch (error) {
           replays.stop(replay.id);
           throw error;
@@ -88,10 +88,10 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
           ...DESCRIBED,
           summary: 'Create a replay',
           description:
-            'Of the markets that the body selects, with a clock of its own that runs at once unless paused is true. Without a body: of everything. 404: no such market is recorded.',
+            'The replay has the markets that the body selects, and its own clock, which runs at once unless paused is true. Without a body it has all markets. 404: no such market is recorded.',
           body: { required: false, schema: ReplayRequest },
           status: 201,
-          answer: 'It is created.',
+          answer: 'The new replay.',
           headers: ['Cache-Control', 'Location'],
           refusals: ['Conflict', 'NotFound', ...ALWAYS_REFUSED],
         }),
@@ -102,7 +102,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
       detail: described('showReplay', {
         ...DESCRIBED,
         summary: 'One replay',
-        description: 'Where its clock stands, and who listens.',
+        description: 'The state of its clock, and the number of its clients.',
       }),
     })
     .patch(
@@ -119,9 +119,9 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
           ...DESCRIBED,
           summary: 'Steer a replay',
           description:
-            'What the body names is done, in this order: now, speed, paused, step. What is refused changes nothing.',
+            'Applies the fields of the body in this order: now, speed, paused, step. A refused body changes nothing.',
           body: { required: true, schema: ReplayChange },
-          answer: 'It is done.',
+          answer: 'The replay after the change.',
         }),
       },
     )
@@ -136,10 +136,10 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
         detail: described('stopReplay', {
           ...DESCRIBED,
           summary: 'Stop a replay',
-          description: 'For good: its sockets are closed with 1001.',
+          description: 'Stops it for good and closes its sockets with 1001.',
           content: undefined,
           status: 204,
-          answer: 'It is stopped.',
+          answer: 'The replay is stopped.',
         }),
       },
     );

@@ -1,11 +1,11 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { Connection } from '../../replay/connection.ts';
 
-/** Takes a socket's events, one after the other, and none after `closed`. */
+/** Receives a socket's events in order, and none after `closed`. */
 export interface SocketSession {
   /** A frame from the client, exactly as it was sent. */
   received(text: string): void;
-  /** The client has read everything that waited. */
+  /** The client has read all waiting messages. */
   drained(): void;
   closed(): void;
 }
@@ -40,11 +40,11 @@ interface OpenSocket {
   readonly mayListen: () => boolean;
 }
 
-/** A frame from a client that names as many assets as it may has 80 kB. */
+/** A frame with the maximum number of assets has 80 kB. */
 const FRAME_BYTES_MAX = 512 * 1024;
 /**
- * Bytes that may wait for a client that does not read: a sender that sends more than that loses the connection. Senders here
- * stop long before.
+ * Bytes that may wait for a client that does not read; the connection is closed if a sender exceeds this. Senders here stop
+ * long before.
  */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 /** A client that answers no ping for this long is disconnected. */
@@ -81,7 +81,7 @@ export function lowerUpgrade({ request: { headers } }: Pick<SocketContext, 'requ
     headers.set('upgrade', WEBSOCKET);
 }
 
-/** The sockets of a process: it opens them, counts them, and closes them together. */
+/** Opens and counts the sockets of a process, and closes them all at once. */
 export class Sockets {
   readonly #socketsMax: number;
   readonly #logError: (line: string) => void;
@@ -127,7 +127,9 @@ export class Sockets {
 
   /** Logs the error that a socket was closed for. */
   readonly failed = (error: unknown): void => {
-    this.#logError(`a socket broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    this.#logError(
+      `an error closed a socket: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
   };
 
   /** Closes them all, with a code of RFC 6455. */

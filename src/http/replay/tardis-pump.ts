@@ -8,11 +8,11 @@ export interface PumpDeps {
   readonly database: Database;
   readonly queue: FairQueue;
   readonly pace: Pace;
-  /** Called once, when everything was sent or with an error. */
+  /** Called once: when everything was sent, or with the error that ended it. */
   readonly ended: (error?: unknown) => void;
 }
 
-/** Sends streams to their clients in one order by time; all wait for a client that does not keep up. */
+/** Sends several streams to their clients, merged by time. If a client does not keep up, all wait for it. */
 export class TardisPump {
   readonly #deps: PumpDeps;
   readonly #merged: MergedStream;
@@ -35,7 +35,7 @@ export class TardisPump {
     this.#continue(0);
   }
 
-  /** The client has read everything that waited. */
+  /** The client has read all waiting messages. */
   drained(stream: TardisStream): void {
     if (this.#blocked.delete(stream)) this.#continue(0);
   }

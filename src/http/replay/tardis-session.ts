@@ -19,9 +19,9 @@ export interface SessionDeps {
   readonly source: TardisSource;
   readonly queue: FairQueue;
   readonly monotonicMs: () => number;
-  /** From the first connection of a session to its start: in this time others join and subscribe. */
+  /** From the first connection of a session to its start. In this time other connections join and subscribe. */
   readonly sessionDelayMs: number;
-  /** Gets our fault that ended a session. */
+  /** Logs an error of this program that ended a session. */
   readonly logCut: (error: unknown) => void;
 }
 
@@ -149,8 +149,8 @@ export class TardisSession {
       throw new DomainError('invalid-parameter', 'a connection of this session has subscribed to nothing');
     }
     const named = filters.flatMap(({ assetIds = [] }) => assetIds);
-    const isEverything = filters.some(({ assetIds }) => assetIds === undefined);
-    if (!isEverything && marketsOf(source.archive, named).length === 0) {
+    const ofAllMarkets = filters.some(({ assetIds }) => assetIds === undefined);
+    if (!ofAllMarkets && marketsOf(source.archive, named).length === 0) {
       throw new DomainError('not-found', 'no recorded market has any of the assets that were subscribed to');
     }
     member.stream = new NativeStream(source, window, filters);
@@ -160,7 +160,7 @@ export class TardisSession {
     const members = [...this.#members];
     this.#members.clear();
     this.#end();
-    if (error !== undefined && !isTheirs(error)) this.#deps.logCut(error);
+    if (error !== undefined && !isClientError(error)) this.#deps.logCut(error);
     for (const { connection } of members) closeConnection(connection, error, 'WS replay finished');
   }
 
@@ -171,19 +171,19 @@ export class TardisSession {
   }
 }
 
-/** Whether an error is the client's fault, so that it gets the reason. */
-export function isTheirs(error: unknown): boolean {
+/** Whether the client caused an error, so that it gets the reason. */
+export function isClientError(error: unknown): boolean {
   return error instanceof DomainError && error.kind !== 'unavailable';
 }
 
-/** Closes a connection: with an error with 1011 and the error's message, else as finished. */
+/** Closes a connection: with 1011 and the message of `error`, or without an error with 1000 and `finished`. */
 export function closeConnection(connection: Connection, error: unknown, finished: string): void {
   if (error === undefined) connection.close(FINISHED, finished);
   else connection.close(BROKEN, reasonOf(error));
 }
 
 function reasonOf(error: unknown): string {
-  const text = isTheirs(error) ? (error as DomainError).message : 'the archive cannot answer now: try again later';
+  const text = isClientError(error) ? (error as DomainError).message : 'the archive cannot answer now: try again later';
   const cut = Buffer.from(text).subarray(0, REASON_BYTES_MAX).toString();
   // A character that was cut in two is left out.
   return cut.replace(/\uFFFD+$/, '');

@@ -17,7 +17,7 @@ import { NO_STORE, type ResponseSettings, respond, respondJson } from '../respon
 import { PacedReader, tardisChunks } from './paced-reader.ts';
 import { refusePlainGet, type SocketContext, type Sockets } from './socket.ts';
 import { TardisPump } from './tardis-pump.ts';
-import { closeConnection, isTheirs, TardisSession } from './tardis-session.ts';
+import { closeConnection, isClientError, TardisSession } from './tardis-session.ts';
 
 export interface TardisDeps {
   readonly archive: Archive;
@@ -25,7 +25,7 @@ export interface TardisDeps {
   /** Called for each new socket, see Sockets.hooks. */
   readonly watch: (context: SocketContext) => () => boolean;
   readonly clocks: () => { readonly monotonicMs: number; readonly wallMs: number };
-  /** Gets our fault that cut off a stream. */
+  /** Logs an error of this program that cut off a stream. */
   readonly logCut: (error: unknown, request: Request) => void;
   /** Whether the server is stopping. */
   readonly isDraining: () => boolean;
@@ -35,14 +35,14 @@ export interface TardisDeps {
   readonly sessionDelayMs?: number;
 }
 
-/** Replays over HTTP at once; each keeps a few chunks in memory for a slow reader. */
+/** Maximum replays over HTTP at one time; each keeps a few chunks in memory for a slow reader. */
 export const TARDIS_STREAMS_MAX = 64;
 const SESSION_DELAY_MS = 2000;
 const HOUR_SECONDS = 3600;
 const MEGABYTE = 1024 * 1024;
 
 /** A requested replay. */
-interface Asked {
+interface TardisRequest {
   readonly open: (source: TardisSource) => TardisStream;
   readonly lineOf: (item: StreamItem) => string;
   readonly assetIds: readonly string[];
@@ -71,7 +71,7 @@ export function tardisController({
   const sessions = new Map<string, TardisSession>();
   let streamCount = 0;
   const join = () => clients.join('tardis stream');
-  const opened = ({ assetIds, open, fromMs, speed }: Asked) => {
+  const opened = ({ assetIds, open, fromMs, speed }: TardisRequest) => {
     const stream = database.read(() => {
       const unknown = assetIds.find((assetId) => archive.markets.findByAsset(assetId) === undefined);
       // An answer without lines would look like a market without trading.
@@ -81,9 +81,12 @@ export function tardisController({
     return { stream, pace: { fromMs, speed, monotonicMs } };
   };
   type Context = { readonly request: Request; readonly set: ResponseSettings; readonly server: Reader['server'] };
-  const answer = ({ request, set, server }: Context, askedIn: (query: URLSearchParams) => Asked): Response => {
+  const answer = (
+    { request, set, server }: Context,
+    requestIn: (query: URLSearchParams) => TardisRequest,
+  ): Response => {
     try {
-      const asked = askedIn(queryOf(request));
+      const asked = requestIn(queryOf(request));
       const { stream, pace } = opened(asked);
       if (request.method === 'HEAD') return respond(set, null, STREAM_HEADERS);
       if (streamCount >= TARDIS_STREAMS_MAX) {
@@ -100,12 +103,12 @@ export function tardisController({
         streamCount -= 1;
         leave();
         leaving.abort();
-        if (error !== undefined && !isTheirs(error)) logCut(error, request);
+        if (error !== undefined && !isClientError(error)) logCut(error, request);
       });
       return respond(set, body, { ...STREAM_HEADERS, ...PULLED_BODY_HEADERS });
     } catch (error) {
-      // In tardis-machine's format, which answers every refusal with 500; here the status states whose fault it is.
-      if (!(error instanceof DomainError) || !isTheirs(error)) throw error;
+      // The body has tardis-machine's format. The status is this program's: tardis-machine refuses everything with 500.
+      if (!(error instanceof DomainError) || !isClientError(error)) throw error;
       const { kind, message } = error;
       const refusal = { responseText: message, message, url: pathOf(request) };
       return respondJson(set, refusal, JSON_HEADERS, STATUS_OF[kind] ?? 400);
@@ -142,7 +145,7 @@ export function tardisController({
   };
   const pumpRecords = (connection: Connection, { request }: SocketContext) => {
     const ended = (error?: unknown) => {
-      if (error !== undefined && !isTheirs(error)) logCut(error, request);
+      if (error !== undefined && !isClientError(error)) logCut(error, request);
       closeConnection(connection, error, 'WS replay-normalized finished');
     };
     try {
@@ -177,7 +180,7 @@ function queryOf(request: Request): URLSearchParams {
   return new URLSearchParams(searchOf(request));
 }
 
-function nativeReplay(query: URLSearchParams): Asked {
+function nativeReplay(query: URLSearchParams): TardisRequest {
   const options = nativeOptionsOf(query.get('options') ?? undefined);
   const { filters, withDisconnects, fromMs } = options;
   return {
@@ -189,7 +192,7 @@ function nativeReplay(query: URLSearchParams): Asked {
   };
 }
 
-function normalizedReplay(query: URLSearchParams): Asked {
+function normalizedReplay(query: URLSearchParams): TardisRequest {
   const options = normalizedOptionsOf(query.get('options') ?? undefined);
   return {
     open: (source) => normalizedStream(source, options),
@@ -201,7 +204,7 @@ function normalizedReplay(query: URLSearchParams): Asked {
 }
 
 /** Writes messages with their times of arrival; a disconnect is one empty line, also if several follow each other. */
-function nativeLines(withDisconnects: boolean): Asked['lineOf'] {
+function nativeLines(withDisconnects: boolean): TardisRequest['lineOf'] {
   let isDisconnected = false;
   let atMs = -1;
   let opens = '';

@@ -10,7 +10,7 @@ export interface AskedItem {
 
 /** The venue's maximum (docs.polymarket.com). */
 const ITEMS_MAX = 500;
-/** Ten times the size of that number of items in a usual spelling. */
+/** Ten times the usual size of a body with ITEMS_MAX items. */
 const ITEMS_BYTES_MAX = 1024 * 1024;
 
 /** Reads BUY or SELL, in upper or lower case. */

@@ -110,7 +110,7 @@ const OF_MANY: Readonly<Record<string, AnswerOfMany>> = {
   '/spreads': (quotes, items) => byAsset(items, ({ assetId }) => quotes.spread(assetId)),
   '/prices': (quotes, items) => {
     const prices: Record<string, Record<string, string>> = {};
-    // Without a side the venue means the sellers'.
+    // Without a side the venue answers with the best ask.
     for (const { assetId, side = 'SELL' } of items) {
       const price = quotes.price(assetId, side);
       if (price !== undefined) prices[assetId] = { ...prices[assetId], [side]: price };
@@ -140,7 +140,7 @@ function quotesOf({ replay, nowMs }: VenueQuestion): VenueQuotes {
   return new VenueQuotes(replay, nowMs);
 }
 
-/** The asset that the path or the query names; one that is none has no order book. */
+/** The asset id in the path or the query; any text is accepted, since an unknown asset has no order book. */
 function assetIn({ query, params }: VenueQuestion): string {
   const assetId = params.assetId ?? query.get('token_id') ?? '';
   if (assetId === '') throw invalidAsset();

@@ -38,7 +38,7 @@ export class MarketFrames {
     this.#books = { up: bookOf('up'), down: bookOf('down') };
   }
 
-  /** The first message of a subscription, a book; undefined before the first book. */
+  /** A subscription's first message: the book. Undefined before the first book. */
   opening(outcome: Outcome): string | undefined {
     return this.playback.state(outcome).known === undefined
       ? undefined
@@ -129,7 +129,10 @@ export class MarketFrames {
   }
 }
 
-/** The entries of one outcome in the messages of one event: price, size and side for each change, and the common rest once. */
+/**
+ * The entries of one outcome in the messages of one event: a text with price, size and side for each change, between the same
+ * `head` and `tail`.
+ */
 interface Entries {
   readonly changes: readonly LevelChange[];
   readonly texts: readonly string[];
@@ -144,8 +147,8 @@ function entryOf({ head, texts, tail }: Entries, index: number): string {
 }
 
 /**
- * Calls `use` for each message of one event, with the indexes of its changes, -1 for none: the changes of up in order, each
- * with its mirror among those of down, then the others of down.
+ * Calls `use` once for each message of one event, with the indexes of its changes, or -1 if an outcome has none in it. First
+ * come the changes of up in order, each with the equal change of down if there is one, then the remaining changes of down.
  */
 export function pairChanges(
   up: readonly LevelChange[],

@@ -15,17 +15,17 @@ export interface HistoryWindow {
   readonly stepMs: number;
 }
 
-/** A point in the venue's form: Unix seconds, and the price. */
+/** A point in the venue's format: Unix seconds, and the price. */
 export interface HistoryPoint {
   readonly t: number;
   readonly p: number;
 }
 
 /**
- * The answer of the venue's `/prices-history`. Points are at the multiples of the step within the window (in recorded time),
- * each with the last midpoint before it, from the first midpoint on. The last point is the midpoint at the end: the end of the
- * window, the clock's instant, or the resolution, whichever is first. It uses recorded midpoints, else derived ones, else those
- * of the other outcome. Call it within Database.readShared.
+ * The answer of the venue's `/prices-history`. From the first midpoint on there is a point at each multiple of the step within
+ * the window (in recorded time), with the last midpoint before it. The last point has the midpoint at the end of the window, at
+ * the clock's instant, or at the resolution, whichever is first. It uses recorded midpoints, else derived ones, else those of
+ * the other outcome. Call it within Database.readShared.
  */
 export function priceHistory(
   replay: Replay,

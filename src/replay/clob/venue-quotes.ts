@@ -18,7 +18,7 @@ interface TradedAsset {
 /** A side of the book: the buyers' or the sellers'. */
 export type BookSide = 'BUY' | 'SELL';
 
-/** A trade in the venue's form; fields that were not recorded are undefined. */
+/** A trade in the venue's format; fields that were not recorded are undefined. */
 export interface QuotedTrade {
   readonly price: string;
   /** The taker's. */
@@ -28,8 +28,9 @@ export interface QuotedTrade {
 
 /**
  * The answers of the venue's REST interface about assets (docs.polymarket.com, market data of the CLOB) at one instant of a
- * replay, from nothing later. Figures are exact decimals as text. Undefined means that there is no order book: the replay has
- * no such market listed yet, no book was recorded yet, or the market is resolved. Call them within Database.readShared.
+ * replay; later records have no effect. Prices are exact decimals as text. Undefined means that there is no order book: the
+ * market is not listed yet or not in the replay, no book was recorded yet, or the market is resolved. Call the methods within
+ * Database.readShared.
  */
 export class VenueQuotes {
   readonly #replay: Replay;

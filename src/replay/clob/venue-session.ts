@@ -18,8 +18,8 @@ interface Subscription extends Upcoming {
   readonly listening: Record<Outcome, boolean>;
 }
 
-/** Events between two readings of the real clock. */
-const EVENTS_PER_LOOK = 32;
+/** Events between two looks at the real clock. */
+const EVENTS_PER_CLOCK_CHECK = 32;
 /** Service restart (the registry of RFC 6455's codes): clients connect again. */
 const CLOSED_BY_GAP = 1012;
 const GOING_AWAY = 1001;
@@ -43,16 +43,16 @@ export class VenueSession {
   #custom = false;
   #wantsDump = true;
   #shiftMs: number;
-  /** Events up to here were sent. */
+  /** All events up to this instant were sent. */
   #positionMs: InstantMs;
-  /** Announcements up to here were sent. */
+  /** All announcements up to this instant were sent. */
   #announcedMs: InstantMs;
   #isBlocked = false;
   #isClosed = false;
   /** The rank of the last subscription. */
   #rank = 0;
 
-  /** Work that a timer or the clock started reports its errors to `failed`, and closes the connection. */
+  /** An error in work that a timer or the clock started closes the connection, and is passed to `failed`. */
   constructor(
     replay: Replay,
     connection: Connection,
@@ -66,7 +66,7 @@ export class VenueSession {
     this.#shiftMs = replay.shiftMs;
     this.#positionMs = replay.clock.nowMs;
     this.#announcedMs = this.#positionMs;
-    this.#task = new QueuedTask(replay.queue, () => this.#guarded(() => this.#pump()));
+    this.#task = new QueuedTask(replay.queue, () => this.#guarded(() => this.#sendDue()));
     this.#stopListening = [
       replay.clock.onChange((change) => {
         // A rebased replay is shifted once more when it starts.
@@ -86,7 +86,7 @@ export class VenueSession {
     else this.#subscribe(request);
   }
 
-  /** The client has read everything that waited. */
+  /** The client has read all waiting messages. */
   drained(): void {
     this.#isBlocked = false;
     this.#schedule();
@@ -101,12 +101,12 @@ export class VenueSession {
 
   #subscribe({ assetIds, initialDump, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): void {
     // Events that are due go to the earlier subscriptions only.
-    this.#pump();
+    this.#sendDue();
     if (this.#isClosed) return;
     if (custom && !this.#custom) this.#announcedMs = this.#positionMs;
     this.#custom = custom ?? this.#custom;
     this.#wantsDump = initialDump ?? this.#wantsDump;
-    if (this.#follower === undefined) this.#beginHere();
+    if (this.#follower === undefined) this.#startAtClock();
     const opened: [Subscription, Outcome][] = [];
     for (const assetId of assetIds) {
       if (this.#subscribedAssets() >= SUBSCRIBED_MAX) break;
@@ -147,7 +147,7 @@ export class VenueSession {
     this.#follower = undefined;
   }
 
-  #beginHere(): void {
+  #startAtClock(): void {
     this.#positionMs = this.#replay.clock.nowMs;
     this.#announcedMs = this.#positionMs;
   }
@@ -178,7 +178,7 @@ export class VenueSession {
     this.#task.cancel();
     this.#shiftMs = this.#replay.shiftMs;
     if (this.#follower === undefined) return;
-    this.#beginHere();
+    this.#startAtClock();
     this.#upcoming.remove(() => true);
     const subscriptions = [...this.#subscriptions.values()];
     this.#subscriptions.clear();
@@ -197,7 +197,7 @@ export class VenueSession {
   }
 
   /** Sends due events for at most TASK_MS, and schedules the rest. */
-  #pump(): void {
+  #sendDue(): void {
     this.#task.cancel();
     if (this.#isClosed || this.#isBlocked || this.#follower === undefined) return;
     const { clock } = this.#replay;
@@ -213,7 +213,7 @@ export class VenueSession {
       this.#task.run();
       return;
     }
-    this.#arrive(dueMs);
+    this.#moveTo(dueMs);
     const announcedMs = this.#custom ? this.#replay.nextAnnouncementMs(this.#announcedMs) : undefined;
     const waitMs = clock.realMsUntil(Math.min(announcedMs ?? Infinity, this.#upcoming.nextMs));
     if (waitMs !== undefined) this.#task.runIn(waitMs);
@@ -230,7 +230,7 @@ export class VenueSession {
 
   /** Sends a few events that are due at `dueMs`; true if no more are due. */
   #sendSome(dueMs: InstantMs): boolean {
-    for (let i = 0; i < EVENTS_PER_LOOK; i += 1) {
+    for (let i = 0; i < EVENTS_PER_CLOCK_CHECK; i += 1) {
       const { nextMs } = this.#upcoming;
       this.#announceUntil(Math.min(nextMs, dueMs));
       if (nextMs > dueMs) return true;
@@ -240,11 +240,11 @@ export class VenueSession {
       subscription.atMs = frames.playback.nextMs ?? Infinity;
       this.#upcoming.add(subscription);
       for (const frame of frames.framesOf(event, listening, this.#custom)) this.#send(frame);
-      // Until then more events of this time follow.
-      if (this.#upcoming.nextMs > event.timestampMs) this.#arrive(event.timestampMs);
+      // No other event of this time is left.
+      if (this.#upcoming.nextMs > event.timestampMs) this.#moveTo(event.timestampMs);
       if (event.kind === 'gap' && this.#replay.options.gaps === 'disconnect') {
         // A client that connects again begins after all events of this time, and does not meet the same gap again.
-        this.#arrive(event.timestampMs);
+        this.#moveTo(event.timestampMs);
         this.#close(CLOSED_BY_GAP, 'the recording has a gap here');
         return true;
       }
@@ -263,7 +263,7 @@ export class VenueSession {
     this.#announcedMs = untilMs;
   }
 
-  #arrive(instantMs: InstantMs): void {
+  #moveTo(instantMs: InstantMs): void {
     this.#positionMs = instantMs;
     this.#follower?.reached(instantMs);
   }

@@ -26,7 +26,7 @@ export interface CatalogQuery extends Partial<Readonly<Record<keyof typeof VALUE
   readonly startDate?: Bounds;
   readonly endDate?: Bounds;
   readonly startTime?: Bounds;
-  /** Later orders break ties of earlier ones; without any: by id. */
+  /** Each order breaks the ties of the one before it; the id breaks the last ties. */
   readonly order?: readonly CatalogOrder[];
   readonly ascending?: boolean;
 }
@@ -61,7 +61,10 @@ export class GammaCatalog {
     return this.#entriesOf(replay).filter(filterOf(query, nowMs)).sort(orderOf(query, nowMs));
   }
 
-  /** The same after the market with `key`, which need not match any more; undefined if no listed market has that key. */
+  /**
+   * The part of that list after the market with `key`, which need not match any more; undefined if no listed market has that
+   * key.
+   */
   selectAfter(key: number, replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
     const last = this.#entriesOf(replay).find((entry) => entry.key === key && entry.listedMs <= nowMs);
     if (last === undefined) return undefined;
@@ -144,7 +147,7 @@ const COMPARE: Readonly<Record<CatalogOrder, (a: CatalogEntry, b: CatalogEntry, 
   closedTime: (a, b, nowMs) => closedMs(a, nowMs) - closedMs(b, nowMs),
 };
 
-/** A closing time counts from that time on. */
+/** Before its resolution a market sorts after all resolved ones. */
 function closedMs({ resolvedMs }: CatalogEntry, nowMs: InstantMs): InstantMs {
   return resolvedMs <= nowMs ? resolvedMs : INSTANT_MAX_MS;
 }

@@ -30,8 +30,8 @@ const NOTHING: readonly ComputedRecord[] = [];
  * one, every change gives a book. A book is left out if none of its levels changed. Changes before the first snapshot of the
  * book are skipped.
  *
- * Grouped books are exact, unlike those of tardis-node: floating point puts 0.07 into the group of 0.08 there, adds digits to
- * sums, and empty groups stay.
+ * Grouped books are exact. In tardis-node floating point puts 0.07 into the group of 0.08 and adds digits to sums, and empty
+ * groups stay.
  */
 class BookSnapshots implements Computation {
   readonly #type: Omit<SnapshotType, 'kind'>;
@@ -110,8 +110,8 @@ export class DecimalSum {
 const NO_LEVEL: OptionalLevel = {};
 
 /**
- * The best levels of a side, as many as `depth`. With `grouping` all prices that `round` takes to the same multiple of it are
- * one level: bids at or below their price, asks at or above. Sums are exact.
+ * The best `depth` levels of a side. With `grouping` a level has all prices that `round` takes to the same multiple of it: bids
+ * are rounded down, asks up. Sums are exact.
  */
 function topOf(
   prices: readonly number[],
@@ -152,11 +152,11 @@ function sameLevels(a: readonly OptionalLevel[], b: readonly OptionalLevel[]): b
   return a.every((level, nth) => level.price === b[nth]!.price && level.amount === b[nth]!.amount);
 }
 
-/** An open bar and its record, whose volumes and times are filled in at its end. */
+/** An open bar and its record, which gets its volumes and times when the bar closes. */
 interface OpenBar {
   readonly record: { -readonly [Field in keyof TradeBar]: TradeBar[Field] };
   readonly volumes: Readonly<Record<'all' | Trade['side'], DecimalSum>>;
-  /** The price of all shares of trades with a recorded size. */
+  /** The sum of price times size over its trades. */
   notional: number;
 }
 

@@ -46,7 +46,7 @@ export function dataTypeOf(name: string): DataType {
   const [, length, barUnit] = TRADE_BAR.exec(name) ?? [];
   if (length !== undefined) return tradeBar(name, length, barUnit!);
   if (OF_OTHER_VENUES.includes(name)) throw refusal(`data type '${name}': ${EXCHANGE} has no such records`);
-  // The message does not repeat the name: somebody may have put a key in its place.
+  // The message does not repeat the name, which may be a key by mistake.
   throw refusal(
     `a data type is not known: use trade, book_change, book_ticker, book_snapshot_{depth}_{n}{ms|s|m}, book_snapshot_{depth}_grouped{g}_{n}{ms|s|m}, quote, quote_{n}{ms|s|m}, trade_bar_{n}{ms|s|m|ticks|vol}`,
   );
@@ -63,7 +63,7 @@ function bookSnapshot(name: string, levels: string, group: string | undefined, c
 
 function tradeBar(name: string, count: string, unit: string): DataType {
   const interval = Number(count) * UNITS[unit]!;
-  if (interval === 0) throw refusal(`data type '${name}': a bar cannot be 0 long`);
+  if (interval === 0) throw refusal(`data type '${name}': the length of a bar must be above 0`);
   return { kind: 'trade_bar', name, barKind: unit === 'vol' ? 'volume' : unit === 'ticks' ? 'tick' : 'time', interval };
 }
 

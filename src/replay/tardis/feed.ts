@@ -11,7 +11,7 @@ import { announcementsOf } from '../replay.ts';
 import type { TickSizes } from '../tick-sizes.ts';
 import type { Window } from './options.ts';
 
-/** Any event but a gap. */
+/** Any event except a gap. */
 type RecordedEvent = Exclude<PlaybackEvent, { kind: 'gap' }>;
 
 /**
@@ -36,7 +36,7 @@ export type FeedEvent = { readonly localMs: InstantMs } & (
 );
 
 /** An open market; `atMs` is the time of its next record. */
-interface LiveMarket extends Upcoming {
+interface OpenMarket extends Upcoming {
   atMs: InstantMs;
   readonly playback: MarketPlayback;
   readonly unknown: Set<Outcome>;
@@ -62,8 +62,8 @@ export class TardisFeed {
   readonly #archive: Archive;
   readonly #ticks: TickSizes;
   readonly #window: Window;
-  readonly #live = new Map<number, LiveMarket>();
-  readonly #upcoming = new Agenda<LiveMarket>();
+  readonly #opened = new Map<number, OpenMarket>();
+  readonly #upcoming = new Agenda<OpenMarket>();
   readonly #planned = new Agenda<Planned>();
   readonly #candidates: Iterator<StoredMarket>;
   /** The next market to examine, read ahead. */
@@ -77,19 +77,19 @@ export class TardisFeed {
   #rank = 0;
   #version: number | undefined;
 
-  /** With `isEverything` of all markets, otherwise of those that `include` adds. */
-  constructor(archive: Archive, ticks: TickSizes, window: Window, isEverything: boolean) {
+  /** With `ofAllMarkets` it has all markets, otherwise those that `include` adds. */
+  constructor(archive: Archive, ticks: TickSizes, window: Window, ofAllMarkets: boolean) {
     this.#archive = archive;
     this.#ticks = ticks;
     this.#window = window;
     this.#positionMs = window.fromMs;
     const fromMs = window.fromMs - AFTER_START_MS;
-    this.#candidates = isEverything
+    this.#candidates = ofAllMarkets
       ? marketsByStart(archive.markets, archive.markets.coins(), fromMs, window.toMs + LISTED_AHEAD_MS_MAX)
       : [].values();
   }
 
-  /** Adds these markets from here on; markets that are open already get their books again. */
+  /** Adds markets from the current position on. The books of a market that is already open are sent again. */
   include(markets: Iterable<StoredMarket>): void {
     for (const { key } of markets) this.#included.push(key);
     this.#examineIncluded();
@@ -100,7 +100,7 @@ export class TardisFeed {
     const { markets } = this.#archive;
     this.#included = this.#included.filter((key) => isWanted(markets.byKey(key)));
     this.#planned.remove(({ marketKey }) => !isWanted(markets.byKey(marketKey)));
-    for (const { playback } of [...this.#live.values()]) if (!isWanted(playback.market)) this.#close(playback);
+    for (const { playback } of [...this.#opened.values()]) if (!isWanted(playback.market)) this.#close(playback);
   }
 
   /** Throws 'conflict' when an open market has changed. */
@@ -109,7 +109,7 @@ export class TardisFeed {
     const { version } = database;
     if (version === this.#version) return;
     this.#version = version;
-    for (const { market } of [...this.#live.values()].map(({ playback }) => playback)) {
+    for (const { market } of [...this.#opened.values()].map(({ playback }) => playback)) {
       if (markets.byKey(market.key).revision === market.revision) continue;
       throw new DomainError('conflict', `market ${market.conditionId} changed while it was replayed`);
     }
@@ -121,7 +121,7 @@ export class TardisFeed {
     if (this.#isReconnecting && this.#waiting.length === 0) {
       // The new connection begins with the known books.
       this.#isReconnecting = false;
-      for (const live of this.#live.values()) this.#sendBooks(live);
+      for (const opened of this.#opened.values()) this.#sendBooks(opened);
     }
     const waiting = this.#waiting.shift();
     if (waiting !== undefined) return waiting;
@@ -142,9 +142,9 @@ export class TardisFeed {
   #examineIncluded(): boolean {
     const keys = this.#included.splice(0, MARKETS_PER_REST);
     for (const key of keys) {
-      const live = this.#live.get(key);
-      if (live !== undefined) {
-        this.#sendBooks(live);
+      const opened = this.#opened.get(key);
+      if (opened !== undefined) {
+        this.#sendBooks(opened);
         continue;
       }
       const market = this.#archive.markets.byKey(key);
@@ -201,64 +201,65 @@ export class TardisFeed {
   #open(market: StoredMarket, atMs: InstantMs): void {
     const playback = new MarketPlayback(this.#archive, this.#ticks, market, atMs);
     this.#rank += 1;
-    const live = { playback, atMs: playback.nextMs ?? Infinity, rank: this.#rank, unknown: new Set<Outcome>() };
-    this.#live.set(market.key, live);
-    this.#upcoming.add(live);
+    const opened = { playback, atMs: playback.nextMs ?? Infinity, rank: this.#rank, unknown: new Set<Outcome>() };
+    this.#opened.set(market.key, opened);
+    this.#upcoming.add(opened);
     this.#waiting.push({ kind: 'began', playback, localMs: this.#positionMs });
-    this.#sendBooks(live);
+    this.#sendBooks(opened);
   }
 
   #close(playback: MarketPlayback): void {
-    this.#live.delete(playback.market.key);
-    this.#upcoming.remove((live) => live.playback === playback);
+    this.#opened.delete(playback.market.key);
+    this.#upcoming.remove((opened) => opened.playback === playback);
     this.#waiting = this.#waiting.filter((event) => !('playback' in event) || event.playback !== playback);
     this.#waiting.push({ kind: 'ended', playback, localMs: this.#positionMs });
   }
 
-  #sendBooks(live: LiveMarket): void {
-    const { playback } = live;
-    const outcomes = knownOutcomes(live);
+  #sendBooks(opened: OpenMarket): void {
+    const { playback } = opened;
+    const outcomes = knownOutcomes(opened);
     if (outcomes.length > 0) this.#waiting.push({ kind: 'books', playback, outcomes, localMs: this.#positionMs });
   }
 
-  #play(live: LiveMarket): FeedEvent {
-    const { playback, unknown } = live;
+  #play(opened: OpenMarket): FeedEvent {
+    const { playback, unknown } = opened;
     const event = playback.next();
     this.#positionMs = event.timestampMs;
-    live.atMs = playback.nextMs ?? Infinity;
-    if (live.atMs < this.#window.toMs) this.#upcoming.add(live);
+    opened.atMs = playback.nextMs ?? Infinity;
+    if (opened.atMs < this.#window.toMs) this.#upcoming.add(opened);
     else this.#close(playback);
-    if (event.kind === 'gap') return this.#disconnect(live, event.timestampMs);
-    return { kind: 'recorded', playback, event: asKnown(event, unknown), unknown, localMs: event.timestampMs };
+    if (event.kind === 'gap') return this.#disconnect(opened, event.timestampMs);
+    return { kind: 'recorded', playback, event: withWholeBooks(event, unknown), unknown, localMs: event.timestampMs };
   }
 
   /** The gap of one market ends the connection for all. */
-  #disconnect(live: LiveMarket, atMs: InstantMs): FeedEvent {
-    if (this.#disconnectedMs === atMs && knownOutcomes(live).length === 0) return this.#rest();
+  #disconnect(opened: OpenMarket, atMs: InstantMs): FeedEvent {
+    if (this.#disconnectedMs === atMs && knownOutcomes(opened).length === 0) return this.#rest();
     this.#disconnectedMs = atMs;
     this.#isReconnecting = true;
     // A recorder that fails leaves gaps in all markets that it records.
-    for (const other of this.#live.values()) {
+    for (const other of this.#opened.values()) {
       const gaps = this.#archive.gaps.within(other.playback.market.key, atMs, atMs);
-      if ([...gaps].some(({ fromMs }) => fromMs === atMs)) forget(other);
+      if ([...gaps].some(({ fromMs }) => fromMs === atMs)) forgetBooks(other);
     }
-    forget(live);
+    forgetBooks(opened);
     return { kind: 'disconnected', localMs: atMs };
   }
 }
 
-function knownOutcomes({ playback, unknown }: LiveMarket): Outcome[] {
+function knownOutcomes({ playback, unknown }: OpenMarket): Outcome[] {
   return OUTCOMES.filter((outcome) => playback.state(outcome).known !== undefined && !unknown.has(outcome));
 }
 
-function forget(live: LiveMarket): void {
-  for (const outcome of knownOutcomes(live)) live.unknown.add(outcome);
+function forgetBooks(opened: OpenMarket): void {
+  for (const outcome of knownOutcomes(opened)) opened.unknown.add(outcome);
 }
 
 /**
- * The event for a client without the books of `unknown`: it gets them whole. Removes those that the event has from `unknown`.
+ * The event for a client that has no books of the outcomes in `unknown`: books of those are sent whole, and the outcomes are
+ * removed from `unknown`.
  */
-function asKnown(event: RecordedEvent, unknown: Set<Outcome>): RecordedEvent {
+function withWholeBooks(event: RecordedEvent, unknown: Set<Outcome>): RecordedEvent {
   if (event.kind !== 'books' || unknown.size === 0) return event;
   const whole = (outcome: Outcome): OutcomeChange | undefined => {
     const change = event[outcome];

@@ -18,8 +18,8 @@ type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
 
 /**
  * The records that tardis makes of the venue's messages (tardis-node, src/mappers/polymarket.ts), in the order of the messages
- * of MarketFrames. A `price_change` gives one record a level and outcome, a `book` a snapshot with its levels in the venue's
- * order (the best one last), a `last_trade_price` a trade, a `best_bid_ask` a ticker.
+ * of MarketFrames. A `price_change` gives one record for each level and outcome, a `book` a snapshot with its levels in the
+ * venue's order (the best one last), a `last_trade_price` a trade, a `best_bid_ask` a ticker.
  */
 export function recordsOf(event: FeedEvent): SourceRecord[] {
   if (event.kind === 'books')

@@ -22,24 +22,24 @@ export interface TardisSource {
 const EVENT_TYPE = '"event_type":"';
 
 /**
- * The venue's messages as a connection would have received them. A gap of any market disconnects it; then all books follow
- * again.
+ * The venue's messages as a connection would have received them. A gap of any market ends the connection; the next one begins
+ * with all books.
  */
 export class NativeStream implements TardisStream {
   readonly #source: TardisSource;
   readonly #feed: TardisFeed;
   readonly #frames = new Map<MarketPlayback, MarketFrames>();
   #filters: readonly ChannelFilter[];
-  /** The channels that the filters select for an asset. */
+  /** By asset id, the channels that the filters select for it. */
   readonly #wanted = new Map<string, ReadonlySet<Channel>>();
   readonly #ready: StreamItem[] = [];
 
-  /** Without filters it has everything. Needs a view of the archive. */
+  /** Without filters it sends everything. Needs a view of the archive. */
   constructor(source: TardisSource, window: Window, filters: readonly ChannelFilter[]) {
     this.#source = source;
     this.#filters = filters.length === 0 ? CHANNELS.map((channel) => ({ channel, assetIds: undefined })) : filters;
-    const isEverything = this.#filters.some(({ assetIds }) => assetIds === undefined);
-    this.#feed = new TardisFeed(source.archive, source.ticks, window, isEverything);
+    const ofAllMarkets = this.#filters.some(({ assetIds }) => assetIds === undefined);
+    this.#feed = new TardisFeed(source.archive, source.ticks, window, ofAllMarkets);
     this.#include(filters);
   }
 

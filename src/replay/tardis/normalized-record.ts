@@ -1,7 +1,7 @@
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import type { BarType, EXCHANGE, SnapshotType } from './data-type.ts';
 
-/** A level in tardis' form. */
+/** A level in tardis' format. */
 export interface RecordLevel {
   readonly price: number;
   readonly amount: number;
@@ -85,7 +85,7 @@ export type ComputedRecord = BookSnapshot | TradeBar;
  */
 export type TardisRecord = SourceRecord | ComputedRecord | Disconnect;
 
-/** Writes records as JSON. Most are changes of books; their own writer gives the same text in half the time. */
+/** Writes records as JSON.stringify does. Most are book changes: their text is put together here in half the time. */
 export class RecordTexts {
   /** The last instant that was written: many records share one. */
   #ms: InstantMs = -1;

@@ -30,7 +30,7 @@ class NormalizedStream implements TardisStream {
   readonly #feed: TardisFeed;
   readonly #symbols: ReadonlySet<string> | undefined;
   /** The kinds of records that the client wants, and the kinds that they are made from. */
-  readonly #asked: ReadonlySet<string>;
+  readonly #wanted: ReadonlySet<string>;
   readonly #needed: ReadonlySet<string>;
   readonly #computations = new Map<string, readonly Computation[]>();
   readonly #texts = new RecordTexts();
@@ -44,7 +44,7 @@ class NormalizedStream implements TardisStream {
     const { assetIds, dataTypes } = options;
     this.#options = options;
     this.#symbols = assetIds === undefined ? undefined : new Set(assetIds);
-    this.#asked = new Set(dataTypes.map(({ kind }) => kind));
+    this.#wanted = new Set(dataTypes.map(({ kind }) => kind));
     this.#needed = new Set(dataTypes.map(({ kind }) => SOURCE_OF[kind]));
     this.#feed = new TardisFeed(source.archive, source.ticks, options, assetIds === undefined);
     if (assetIds !== undefined) this.#feed.include(marketsOf(source.archive, assetIds));
@@ -72,7 +72,7 @@ class NormalizedStream implements TardisStream {
       for (const record of records) {
         this.#lastMs = localMs;
         this.#isDisconnected = false;
-        const made: TardisRecord[] = this.#asked.has(record.type) ? [record] : [];
+        const made: TardisRecord[] = this.#wanted.has(record.type) ? [record] : [];
         for (const computation of this.#computationsOf(record.symbol)) made.push(...computation.of(record));
         if (made.length === 0) yield rest;
         for (const each of made) yield { kind: 'text', text: this.#texts.text(each), localMs };

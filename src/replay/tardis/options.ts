@@ -116,7 +116,7 @@ export function speedOf(given: unknown): number | undefined {
   if (given === null || given === undefined || given === '') return undefined;
   const speed = SPEED.test(String(given)) ? Number(given) : Number.NaN;
   if (speed <= TARDIS_SPEED_MAX) return speed;
-  throw refusal(`speed must be a number from 0 (as fast as can be read) to ${TARDIS_SPEED_MAX} (1 is real time)`);
+  throw refusal(`speed must be a number from 0 (as fast as possible) to ${TARDIS_SPEED_MAX} (1 is real time)`);
 }
 
 function parsed(text: string | undefined): unknown {
