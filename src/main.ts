@@ -3,7 +3,7 @@ import { errorLine } from './cli/terminal.ts';
 
 /** Only the owner may read files and directories that this program creates. */
 const OWNER_ONLY = 0o077;
-/** How long the last messages may take to be read. */
+/** Maximum time for a reader to take the last messages. */
 const MESSAGES_MS = 1000;
 const COLUMNS_ASSUMED = 80;
 

@@ -22,9 +22,9 @@ export interface ApiKey {
   readonly tier: string;
   /** Overrides the tier's requests a minute. */
   readonly requestsPerMinute: number | undefined;
-  /** The key reads nothing later than this; undefined: no limit. */
+  /** Answers to the key have nothing later than this; undefined: no limit. */
   readonly asOfMs: InstantMs | undefined;
-  /** The key's first characters, enough to tell keys apart and no help in guessing one. */
+  /** The key's first characters: enough to distinguish keys, and no help in guessing one. */
   readonly prefix: string;
   readonly createdMs: number;
   readonly rotatedMs: number | undefined;

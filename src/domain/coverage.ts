@@ -34,7 +34,7 @@ export function lengthOf({ fromMs, toMs }: TimeRange): number {
 
 /**
  * Finds the longest time in a window without a snapshot. The window's start and its end (now, while it is open) count as
- * snapshots, and so does the edge for a snapshot outside. Of equally long times it is the earliest.
+ * snapshots; a snapshot outside the window counts at the nearer edge. Of equally long times it is the earliest.
  */
 export class SilenceWatch {
   readonly #startMs: InstantMs;
@@ -125,7 +125,7 @@ export const CoverageResource = Type.Object(
       },
     ),
   },
-  { $id: 'Coverage', description: 'What is recorded of a market. Read it before you trust a back-test.' },
+  { $id: 'Coverage', description: 'The recorded part of a market. Read it before you trust a back-test.' },
 );
 export type CoverageResource = Static<typeof CoverageResource>;
 

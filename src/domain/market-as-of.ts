@@ -25,8 +25,8 @@ export function listedMs({ createdMs, startMs }: StatedMarket, firstRecordMs: In
 }
 
 /**
- * The winner and the final price are known from `resolvedMs` on, never without it; the start price from the start on. Volume,
- * liquidity and the time of the last update are unknown: the archive keeps only their last values.
+ * The winner and the final price are known from `resolvedMs` on, and unknown without it; the start price from the start on.
+ * Volume, liquidity and the time of the last update are unknown: the archive keeps only their last values.
  */
 export function marketAsOf<M extends StatedMarket>(market: M, asOfMs: InstantMs): MarketAsOf<M> {
   const { resolvedMs, createdMs, startMs } = market;

@@ -27,19 +27,19 @@ export interface StatedMarket extends Market {
 }
 
 /** A market from one statement; other fields get the values of an unresolved market. */
-export function firstStated(said: MarketStatement, nowMs: InstantMs): StatedMarket {
-  const { active, closed, volume, liquidity, ...known } = said;
+export function firstStated(statement: MarketStatement, nowMs: InstantMs): StatedMarket {
+  const { active, closed, volume, liquidity, ...known } = statement;
   return withDefaults({
     ...known,
-    marketId: said.marketId ?? '0',
-    eventId: said.eventId ?? '0',
-    winner: said.winner,
-    resolvedMs: said.resolvedMs,
-    priceStart: said.priceStart,
-    priceEnd: said.priceEnd,
-    createdMs: said.createdMs ?? nowMs,
-    updatedMs: said.updatedMs ?? nowMs,
-    statedUpdatedMs: said.updatedMs,
+    marketId: statement.marketId ?? '0',
+    eventId: statement.eventId ?? '0',
+    winner: statement.winner,
+    resolvedMs: statement.resolvedMs,
+    priceStart: statement.priceStart,
+    priceEnd: statement.priceEnd,
+    createdMs: statement.createdMs ?? nowMs,
+    updatedMs: statement.updatedMs ?? nowMs,
+    statedUpdatedMs: statement.updatedMs,
     stated: { active, closed, volume, liquidity },
   });
 }
@@ -71,20 +71,20 @@ export function withDefaults<M extends Omit<StatedMarket, DefaultedField>>(
  *
  * Throws DomainError 'rejected-record' when the statement contradicts the market's identifying fields or its winner.
  */
-export function afterStatement(held: StatedMarket, said: MarketStatement, nowMs: InstantMs): StatedMarket {
-  refuseContradiction(held, said);
-  const rank = compareRank(held, said);
-  const filled = withUnknownFilled(held, said);
-  const merged = withDefaults(rank > 0 ? replaced(filled, said) : rank === 0 ? joined(filled, said) : filled);
+export function afterStatement(held: StatedMarket, statement: MarketStatement, nowMs: InstantMs): StatedMarket {
+  refuseContradiction(held, statement);
+  const rank = compareRank(held, statement);
+  const filled = withUnknownFilled(held, statement);
+  const merged = withDefaults(rank > 0 ? replaced(filled, statement) : rank === 0 ? joined(filled, statement) : filled);
   if (Bun.deepEquals(held, merged)) return held;
-  if (rank > 0) return { ...merged, updatedMs: said.updatedMs ?? nowMs, statedUpdatedMs: said.updatedMs };
+  if (rank > 0) return { ...merged, updatedMs: statement.updatedMs ?? nowMs, statedUpdatedMs: statement.updatedMs };
   return { ...merged, updatedMs: held.statedUpdatedMs ?? nowMs };
 }
 
 /** Positive when the statement outranks the market. */
-function compareRank(held: StatedMarket, said: MarketStatement): number {
-  const resolved = Number(said.winner !== undefined) - Number(held.winner !== undefined);
-  return resolved || (said.updatedMs ?? -1) - (held.statedUpdatedMs ?? -1);
+function compareRank(held: StatedMarket, statement: MarketStatement): number {
+  const resolved = Number(statement.winner !== undefined) - Number(held.winner !== undefined);
+  return resolved || (statement.updatedMs ?? -1) - (held.statedUpdatedMs ?? -1);
 }
 
 /** Each optional field from `first`, or from `second` when `first` does not have it. */
@@ -107,25 +107,25 @@ function eitherStated(first: Stated, second: Stated): StatedMarket['stated'] {
   };
 }
 
-function withUnknownFilled(held: StatedMarket, said: MarketStatement): StatedMarket {
+function withUnknownFilled(held: StatedMarket, statement: MarketStatement): StatedMarket {
   return {
     ...held,
-    ...either(held, said),
-    clobTokenIds: knownTokenIds(held.clobTokenIds, said.clobTokenIds),
-    createdMs: Math.min(held.createdMs, said.createdMs ?? held.createdMs),
-    stated: eitherStated(held.stated, said),
+    ...either(held, statement),
+    clobTokenIds: knownTokenIds(held.clobTokenIds, statement.clobTokenIds),
+    createdMs: Math.min(held.createdMs, statement.createdMs ?? held.createdMs),
+    stated: eitherStated(held.stated, statement),
   };
 }
 
-function joined(filled: StatedMarket, said: MarketStatement): StatedMarket {
+function joined(filled: StatedMarket, statement: MarketStatement): StatedMarket {
   const { active, closed, volume, liquidity } = filled.stated;
   return {
     ...filled,
     stated: {
-      active: said.active === false ? false : active,
-      closed: said.closed === true ? true : closed,
-      volume: larger(volume, said.volume),
-      liquidity: larger(liquidity, said.liquidity),
+      active: statement.active === false ? false : active,
+      closed: statement.closed === true ? true : closed,
+      volume: larger(volume, statement.volume),
+      liquidity: larger(liquidity, statement.liquidity),
     },
   };
 }
@@ -134,13 +134,13 @@ function larger(a: number | undefined, b: number | undefined): number | undefine
   return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 }
 
-function replaced(filled: StatedMarket, said: MarketStatement): StatedMarket {
+function replaced(filled: StatedMarket, statement: MarketStatement): StatedMarket {
   return {
     ...filled,
-    ...either(said, filled),
-    winner: said.winner ?? filled.winner,
-    statedUpdatedMs: said.updatedMs,
-    stated: eitherStated(said, filled.stated),
+    ...either(statement, filled),
+    winner: statement.winner ?? filled.winner,
+    statedUpdatedMs: statement.updatedMs,
+    stated: eitherStated(statement, filled.stated),
   };
 }
 
@@ -153,25 +153,26 @@ export function knownTokenIds(first: Market['clobTokenIds'], second: Market['clo
   return [knownId(first[0], second[0]), knownId(first[1], second[1])];
 }
 
-function refuseContradiction(held: Market, said: MarketStatement): void {
+function refuseContradiction(held: Market, statement: MarketStatement): void {
   const refuse = (field: string, before: string | number, after: string | number) => {
     if (before === after) return;
     throw new DomainError(
       'rejected-record',
-      `market ${said.conditionId} is stored with ${field} ${before}, but this record says ${after}: one of the two recordings is wrong`,
+      `market ${statement.conditionId} is stored with ${field} ${before}, but this record says ${after}: one of the two recordings is wrong`,
     );
   };
-  refuse('slug', held.slug, said.slug);
-  refuse('symbol', held.symbol, said.symbol);
-  refuse('timeframe', held.timeframe, said.timeframe);
-  refuse('startTime', held.startMs, said.startMs);
-  refuse('endTime', held.endMs, said.endMs);
-  if (held.winner !== undefined && said.winner !== undefined) refuse('winner', held.winner, said.winner);
+  refuse('slug', held.slug, statement.slug);
+  refuse('symbol', held.symbol, statement.symbol);
+  refuse('timeframe', held.timeframe, statement.timeframe);
+  refuse('startTime', held.startMs, statement.startMs);
+  refuse('endTime', held.endMs, statement.endMs);
+  if (held.winner !== undefined && statement.winner !== undefined) refuse('winner', held.winner, statement.winner);
   for (const index of [0, 1] as const) {
-    const [before, after] = [held.clobTokenIds[index], said.clobTokenIds[index]];
+    const [before, after] = [held.clobTokenIds[index], statement.clobTokenIds[index]];
     if (before !== '0' && after !== '0') refuse('clobTokenIds', before, after);
     // An asset id must not belong to one outcome here and to the other there.
-    const other = said.clobTokenIds[1 - index]!;
-    if (other !== '0' && other === before) refuse('clobTokenIds', held.clobTokenIds.join(), said.clobTokenIds.join());
+    const other = statement.clobTokenIds[1 - index]!;
+    if (other !== '0' && other === before)
+      refuse('clobTokenIds', held.clobTokenIds.join(), statement.clobTokenIds.join());
   }
 }

@@ -2,21 +2,21 @@ import { type Static, Type } from 'typebox';
 import { CoinCode } from './coin.ts';
 import { formatInstant, type InstantMs, instantText } from './instant.ts';
 
-/** How much is recorded of a coin. */
+/** The totals of a coin in an archive. */
 export interface RecordedCoin {
   readonly symbol: string;
   readonly markets: number;
   /** Markets with at least one order book snapshot. */
   readonly recordedMarkets: number;
   readonly snapshots: number;
-  /** Of the first and the last snapshot; undefined without any. */
+  /** The times of the first and the last snapshot; undefined without any. */
   readonly firstMs: InstantMs | undefined;
   readonly lastMs: InstantMs | undefined;
 }
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
 
-/** Such a coin on the wire. */
+/** The totals of a coin on the wire. */
 export const CoinResource = Type.Object(
   {
     symbol: CoinCode,

@@ -53,7 +53,7 @@ export class BookEncoder {
       const fits = this.#fill(ChangeTable.none(), false);
       const table = fits === undefined ? ChangeTable.none() : this.#tableOf(fits);
       const count = fits === undefined ? undefined : this.#fill(table, true);
-      // A book needed a finer scale: encode again. Few segments need that twice.
+      // A book needed a finer scale: encode again. Few segments need this twice.
       if (count === undefined) continue;
       const writer = new VarintWriter();
       writeSegmentHeader(writer, this.#records, this.#from, count);
@@ -74,7 +74,7 @@ export class BookEncoder {
     for (let count = 1; count < this.#countMax; count += 1) {
       const before = this.#records[this.#from + count - 1]!;
       const after = this.#records[this.#from + count]!;
-      if (count === this.#compared && this.#find(before.book, after.book)) return undefined;
+      if (count === this.#compared && this.#compare(before.book, after.book)) return undefined;
       const written = body.length;
       if (writes) this.#write(count, table);
       else length += 1 + this.#bids.plainBytes(count, this.#scales) + this.#asks.plainBytes(count, this.#scales);
@@ -87,11 +87,11 @@ export class BookEncoder {
     return this.#countMax;
   }
 
-  /** Keeps the edits from one book to the next; returns whether they need finer scales. */
-  #find(before: OrderBook, after: OrderBook): boolean {
+  /** Adds the edits from one book to the next; returns whether they need finer scales. */
+  #compare(before: OrderBook, after: OrderBook): boolean {
     const { price, size } = this.#scales;
-    this.#bids.find(before.bidPrices, before.bidSizes, after.bidPrices, after.bidSizes, this.#scales);
-    this.#asks.find(before.askPrices, before.askSizes, after.askPrices, after.askSizes, this.#scales);
+    this.#bids.compare(before.bidPrices, before.bidSizes, after.bidPrices, after.bidSizes, this.#scales);
+    this.#asks.compare(before.askPrices, before.askSizes, after.askPrices, after.askSizes, this.#scales);
     this.#compared += 1;
     if (this.#scales.price === price && this.#scales.size === size) return false;
     this.#bids.scale(0, this.#scales);
@@ -231,7 +231,7 @@ class SideEdits {
   }
 
   /** Adds the edits of the next record and makes the scales fine enough for them. */
-  find(
+  compare(
     oldPrices: readonly number[],
     oldSizes: readonly number[],
     newPrices: readonly number[],

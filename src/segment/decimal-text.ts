@@ -1,7 +1,7 @@
 import { powerOfTen } from '../domain/decimal.ts';
 import { DOUBLES } from './scale.ts';
 
-/** Decimal digits as ASCII, written straight into a buffer. Every function returns the position after what it wrote. */
+/** Decimal digits as ASCII, written straight into a buffer. Every function returns the position after the written text. */
 const ZERO = 48;
 const POINT = 46;
 const INT32_MAX = 2 ** 31 - 1;

@@ -10,7 +10,7 @@ export const FIRST_LINE = Buffer.from('bookreel segments 1\n');
 /** A recording of any version begins with this. */
 const FIRST_LINE_PREFIX = Buffer.from('bookreel segments ');
 
-/** The body of M, G, S and E is JSON; that of R is its series' number, which of its records belong, and a payload. */
+/** The body of M, G, S and E is JSON; that of R is the number of its series, the range of records to take, and a payload. */
 export type FrameType = 'M' | 'G' | 'S' | 'R' | 'E';
 
 export const HEAD_BYTES = 5;

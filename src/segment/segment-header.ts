@@ -2,7 +2,7 @@ import type { Position } from '../domain/page.ts';
 import { damaged, unsignedBytes, VarintReader, type VarintWriter } from './varint.ts';
 
 /**
- * The header that every segment's payload begins with, whatever its records are:
+ * The header of every segment's payload, equal for all kinds of records:
  *
  *   version   unsigned, 2
  *   count     unsigned, 1 … SEGMENT_RECORDS_MAX

@@ -8,7 +8,7 @@ const INITIAL_LEVELS = 128;
 /** Above these limits, moving the bytes after a patch costs more than it saves. */
 const PATCHES_MAX = 24;
 const PATCHED_BYTES_MAX = 8192;
-/** Of the bytes before, or after, the levels of a side. */
+/** Maximum number of bytes before the levels of a side, and after them. */
 const FRAME_BYTES_MAX = 8;
 
 /**

@@ -78,7 +78,7 @@ export class ChangeTable {
     return new ChangeTable([], 1);
   }
 
-  /** The `changes` that take the most bytes inline, and more than in the table. */
+  /** At most TABLE_MAX of the `changes` that take more bytes inline than in a table: those with the most bytes inline. */
   static of(changes: readonly number[], scale: number): ChangeTable {
     const whole = wholeUnit(scale);
     const times = new Map<number, number>();
