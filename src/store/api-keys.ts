@@ -9,13 +9,13 @@ type KeyRow = Omit<ApiKey, OptionalField> & {
 };
 type OptionalField = 'name' | 'requestsPerMinute' | 'asOfMs' | 'rotatedMs' | 'revokedMs';
 
-/** A new key. Only here does the program have `key` itself; the archive keeps its digest. */
+/** A new key. The program has `key` itself only here; the archive stores its digest. */
 export interface IssuedKey {
   readonly apiKey: ApiKey;
   readonly key: string;
 }
 
-/** Answers to the key have nothing later than `asOfMs`; left out: there is no limit. */
+/** Answers to the key have nothing later than `asOfMs`; undefined: no limit. */
 export type NewKey = Pick<ApiKey, 'account' | 'name' | 'tier' | 'requestsPerMinute'> & Partial<Pick<ApiKey, 'asOfMs'>>;
 
 const SELECT = `SELECT key_id AS id, email AS account, name, tier_id AS tier, requests_per_minute AS requestsPerMinute,

@@ -18,7 +18,7 @@ import { Tiers } from './tiers.ts';
 /** An open data directory: its database and the store of every noun on it. */
 export type Archive = Readonly<ReturnType<typeof openArchive>>;
 
-/** Opens a data directory, making its database when need be. Errors as `Database.open` and `KeySecret.open`. */
+/** Opens a data directory. Creates its database and throws as `Database.open` and `KeySecret.open` do. */
 export function openArchive(directory: string, nowMs: number, options: OpenOptions) {
   const database = Database.open(directory, options);
   try {
@@ -58,7 +58,7 @@ function identify(database: Database, nowMs: number): string {
   const known = database.read(() => select.get());
   if (known !== null) return known.archive_id;
   return database.write(() => {
-    // Read again under the lock: two first commands may meet here.
+    // Read again under the lock: two commands may create the archive at the same time.
     const raced = select.get();
     if (raced !== null) return raced.archive_id;
     const archiveId = randomBytes(16).toString('hex');

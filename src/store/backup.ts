@@ -18,7 +18,7 @@ export interface CopyOptions {
 export interface Backup {
   readonly file: string;
   readonly bytes: number;
-  /** Where the key secret was written; undefined when the archive has none, and no keys. */
+  /** The path of the key secret; undefined when the archive has neither a secret nor keys. */
   readonly secretFile: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Restored {
 
 /** These numbers never decrease in an archive. */
 const GROWING = ['markets', 'gaps', 'accounts', 'keys', 'ids'] as const;
-/** How much an archive has. */
+/** Counts of an archive's content. */
 type Counts = Readonly<Record<(typeof GROWING)[number] | 'segments' | 'records', number>>;
 const COUNT = `SELECT (SELECT COUNT(*) FROM markets) AS markets, (SELECT COUNT(*) FROM gaps) AS gaps,
   (SELECT COUNT(*) FROM accounts) AS accounts, (SELECT COUNT(*) FROM api_keys) AS keys,
@@ -151,7 +151,7 @@ async function withCopy<T>(
 /** Writes the database to `draft`, on disk when this returns, and returns its size. */
 function copyOf(database: Database, draft: string): number {
   return explained(draft, () => {
-    // Empty and for its owner only, before anything is in it.
+    // Created empty, so that only its owner can ever read it.
     writeNew(draft, '');
     const version = database.version;
     const before = countsOf(database);
@@ -169,7 +169,7 @@ function countsOf(database: Database): Counts {
   return database.read(() => database.query<Counts, []>(COUNT).get()!);
 }
 
-/** A copy made while others wrote has no less than there was before, and no more than there was after. */
+/** If other processes wrote during the copy, its counts must lie between those before and those after. */
 function refuseIncomplete(before: Counts, copy: Counts, after: Counts, unchanged: boolean): void {
   const names = unchanged ? (Object.keys(before) as (keyof Counts)[]) : GROWING;
   const wrong = names.find((name) => copy[name] < before[name] || copy[name] > after[name]);
@@ -181,20 +181,20 @@ function refuseIncomplete(before: Counts, copy: Counts, after: Counts, unchanged
 }
 
 /** The first secret of `paths`; undefined when there is none and the archive has no keys that need it. */
-function secretOf(database: Database, paths: readonly string[], ofWhat: string): Uint8Array | undefined {
+function secretOf(database: Database, paths: readonly string[], consequence: string): Uint8Array | undefined {
   for (const path of paths) {
     const secret = readSecret(path);
     if (secret !== undefined) return secret;
   }
   if (!hasKeys(database)) return undefined;
-  throw new DomainError('unavailable', `'${paths[0]}' is missing, and without it no key of ${ofWhat}`);
+  throw new DomainError('unavailable', `'${paths[0]}' is missing, and without it no key of ${consequence}`);
 }
 
 function installBackup(draft: string, target: string, secret: Uint8Array | undefined): void {
   explained(target, () => {
     const secretFile = secretFileOf(target);
     if (!holdsSecret(secretFile, secret)) {
-      // Never an older backup next to the secret of another archive.
+      // An older backup must never be next to the secret of another archive.
       rmSync(target, { force: true });
       rmSync(secretFile, { force: true });
       if (secret !== undefined) writeSecret(secretFile, secret);

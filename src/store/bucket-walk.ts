@@ -23,7 +23,7 @@ export class BucketWalk extends Walk {
     }
   }
 
-  /** What follows in the same segment belongs to the same bucket, or is not its last record. */
+  /** Always 1: the records between the last ones of two buckets are skipped. */
   remaining(): number {
     return 1;
   }
@@ -64,7 +64,10 @@ export class BucketWalk extends Walk {
     this.#seek(last, this.source.following(this.seriesId, last));
   }
 
-  /** Moves to the last record at or before `last`, if there is one; `near`: a segment that may have it, or comes after it. */
+  /**
+   * Moves to the last record at or before `last`, if there is one. `near`: the segment of the bucket's first record, or the
+   * one after `last`.
+   */
   #seek(last: Position, near: OpenSegment | undefined): void {
     const isBefore = near !== undefined && comparePositions(positionAt(near, near.head.count - 1), last) <= 0;
     const following = isBefore ? this.source.following(this.seriesId, last) : near;

@@ -14,7 +14,7 @@ import { SnapshotTally } from './snapshot-tally.ts';
 /** How much of a market is recorded, in one state of the archive. */
 export interface MarketCoverage {
   readonly market: StoredMarket;
-  /** Up, then down, with snapshots or without. */
+  /** Up, then down; an outcome without snapshots is included. */
   readonly outcomes: readonly OutcomeCoverage[];
   readonly gapCount: number;
   /** The first ones, GAPS_LISTED_MAX at most. */
@@ -23,9 +23,9 @@ export interface MarketCoverage {
 
 /** Markets whose coverage is cached until they change; each takes about 2 kB without its gaps. */
 const CACHED_MAX = 1000;
-/** Gaps that are cached with them: some 10 MB. */
+/** Gaps that are cached with them: about 10 MB. */
 const CACHED_GAPS_MAX = 100_000;
-/** Markets that wait at the same time; further ones are refused. */
+/** Maximum number of waiting markets; further ones are refused. */
 const WAITING_MAX = 100;
 /** Bytes of payload to read before other requests are served: a few milliseconds of work. */
 const STEP_BYTES = 64 * 1024;
@@ -48,8 +48,8 @@ export class Coverages {
   }
 
   /**
-   * Coverage of the market as it is when it is read; with `asOfMs` of its records until then. Throws DomainError 'unavailable' when a
-   * segment is damaged or too many markets wait, 'not-found' when the market is gone.
+   * Coverage of the market as it is when it is read; with `asOfMs` of its records until then. Throws DomainError
+   * 'unavailable' when a segment is damaged or too many markets wait, 'not-found' when the market is gone.
    */
   of(market: StoredMarket, asOfMs: InstantMs = INSTANT_MAX_MS): Promise<MarketCoverage> {
     const { conditionId } = market;

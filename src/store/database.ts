@@ -7,7 +7,7 @@ import schema from './schema.sql' with { type: 'text' };
 
 /** "bkrl": a database file of this program. */
 const APPLICATION_ID = 0x62_6b_72_6c;
-/** Of schema.sql. 1 to 4 were those of builds before the first release, which are not read. */
+/** The version of schema.sql. Builds before the first release had versions 1 to 4, which are not read. */
 export const SCHEMA_VERSION = 5;
 /** Four segments of books fill a page (segment/segment-header.ts). */
 const PAGE_BYTES = 8192;
@@ -33,11 +33,11 @@ export interface OpenOptions {
 export class Database {
   readonly path: string;
   readonly #sqlite: Sqlite;
-  /** Prepared, as every shared view needs them. */
+  /** Prepared, since every shared view needs them. */
   readonly #begin: Statement;
   readonly #commit: Statement;
   readonly #dataVersion: Statement<{ data_version: number }, []>;
-  #rehearsing = false;
+  #isDryRun = false;
   /** Whether the view of `readShared` is open, and its start. */
   #isShared = false;
   #sharedSinceMs = 0;
@@ -120,7 +120,7 @@ export class Database {
     });
   }
 
-  /** One consistent view for all that `work` reads. */
+  /** One consistent view for everything that `work` reads. */
   read<T>(work: () => T): T {
     this.#endShared();
     return this.#within('BEGIN', () => {
@@ -130,11 +130,10 @@ export class Database {
   }
 
   /**
-   * One consistent view for all that `work` reads, shared by calls that follow each other closely: a view costs several times
-   * as much as a look-up within it. A view ends after half a millisecond, with the tick of the event loop, or
-   * with any other use of this connection, whichever comes first: a request that is sent later sees what another process
-   * has committed, and the write-ahead log can start again between two views. `work` may not use the connection in
-   * another way.
+   * One consistent view for everything that `work` reads, shared by calls that follow each other closely: a view costs several
+   * times as much as a look-up within it. A view ends after half a millisecond, with the tick of the event loop, or with any
+   * other use of this connection, whichever is first. So a later request sees the commits of other processes, and the
+   * write-ahead log can start again between two views. `work` may not use the connection in another way.
    */
   readShared<T>(work: () => T): T {
     return explained(this.path, () => {
@@ -154,16 +153,16 @@ export class Database {
   }
 
   /**
-   * Until `Symbol.dispose` the archive is written and read as usual, and then all of it is rolled back. Other processes cannot
-   * write meanwhile.
+   * A dry run: until `Symbol.dispose` the archive is written and read as usual, then all writes are rolled back. Other
+   * processes cannot write during this time.
    */
-  rehearse(): Disposable {
+  beginDryRun(): Disposable {
     this.#endShared();
     explained(this.path, () => this.#sqlite.run('BEGIN IMMEDIATE'));
-    this.#rehearsing = true;
+    this.#isDryRun = true;
     return {
       [Symbol.dispose]: () => {
-        this.#rehearsing = false;
+        this.#isDryRun = false;
         this.#state += 1;
         this.#rollBack();
       },
@@ -171,8 +170,8 @@ export class Database {
   }
 
   /**
-   * One consistent view for everything that is read from here to `Symbol.dispose`, also across awaits; meanwhile neither
-   * `read` nor `write` of this connection may be called. Until then the write-ahead log keeps what others write.
+   * One consistent view for everything that is read until `Symbol.dispose`, also across awaits. During this time `read` and
+   * `write` of this connection may not be called, and the write-ahead log keeps everything that others write.
    */
   beginView(): Disposable {
     this.#endShared();
@@ -183,7 +182,7 @@ export class Database {
     });
     return {
       [Symbol.dispose]: () => {
-        // Some errors have ended it already.
+        // Some errors of SQLite end the transaction.
         if (this.#sqlite.inTransaction) this.#commit.run();
       },
     };
@@ -195,7 +194,7 @@ export class Database {
     try {
       this.#sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch (error) {
-      // The log keeps the data as safely. A failure here must not hide the result of the work before.
+      // The data is just as safe in the log. A failure here must not hide the result of the work before it.
       if (!(error instanceof SQLiteError)) throw error;
     }
   }
@@ -284,10 +283,10 @@ export class Database {
     }
   }
 
-  /** All of `work` or nothing; in a rehearsal as a step of the transaction that is to be rolled back. */
+  /** All of `work` or nothing; in a dry run within the transaction that will be rolled back. */
   #within<T>(begin: 'BEGIN' | 'BEGIN IMMEDIATE', work: () => T): T {
-    // The name stays open until the rehearsal ends; a later step of that name lies inside of it.
-    const [open, keep, undo] = this.#rehearsing
+    // After ROLLBACK TO the savepoint stays open, and the next one of that name is nested in it.
+    const [open, keep, undo] = this.#isDryRun
       ? ['SAVEPOINT step', 'RELEASE step', 'ROLLBACK TO step']
       : [begin, 'COMMIT', 'ROLLBACK'];
     return explained(this.path, () => {
@@ -309,7 +308,7 @@ export class Database {
   }
 }
 
-/** Which files the database and its write-ahead log are, as text: it changes when either is deleted or replaced. */
+/** The identities of the database's file and its write-ahead log, as text: it changes when either is deleted or replaced. */
 function filesOf(path: string): string {
   return [path, `${path}-wal`]
     .map((name) => statSync(name, { throwIfNoEntry: false }))
@@ -365,14 +364,14 @@ function prepare(sqlite: Sqlite, path: string): void {
   sqlite.run('PRAGMA synchronous = FULL');
   sqlite.run('PRAGMA foreign_keys = ON');
   sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
-  // This also reads the write-ahead log for the first time, which has its file from now on.
+  // This is also the first read through the write-ahead log, which creates its file.
   if (isNew(sqlite, path)) createSchema(sqlite, path);
 }
 
 /**
- * A connection that reads and leaves no trace. A write-ahead log that exists belongs to another process, or a killed one left
- * it: it is read as it is. Without one, a connection that could write deletes the files it needs when it is closed, which a
- * read-only one does not.
+ * A connection that reads and leaves no trace. If there is a write-ahead log, it belongs to another process, or a killed one
+ * left it: it is read without a change. Otherwise the connection may write, because only such a connection deletes the files
+ * that SQLite creates for it when it is closed.
  */
 function connectToRead(path: string): Sqlite {
   if (existsSync(`${path}-wal`)) return probed(new Sqlite(path, { readonly: true, strict: true }));
@@ -405,7 +404,7 @@ function closedOnError<T>(sqlite: Sqlite, work: () => T): T {
   }
 }
 
-/** Whether a database is still empty. Throws where it belongs to another program or has another schema. */
+/** Whether a database is still empty. Throws if it belongs to another program or has another schema. */
 function isNew(sqlite: Sqlite, path: string): boolean {
   const isEmpty = sqlite.query('SELECT name FROM sqlite_schema LIMIT 1').get() === null;
   const owner = pragma(sqlite, 'application_id');
@@ -426,7 +425,7 @@ function isNew(sqlite: Sqlite, path: string): boolean {
 
 function createSchema(sqlite: Sqlite, path: string): void {
   const create = sqlite.transaction(() => {
-    // Asked again under the lock: another process may have created it meanwhile.
+    // Checked again under the lock: another process may have created it in the meantime.
     if (!isNew(sqlite, path)) return;
     sqlite.run(schema);
     sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);

@@ -6,7 +6,7 @@ export interface IdRange {
   readonly lastId: number;
 }
 
-/** The range that grows at the moment; `limit` is where the next stored one begins. */
+/** The range that is growing; `limit` is the first id of the next stored range. */
 interface OpenRange {
   readonly first: number;
   last: number;

@@ -17,8 +17,8 @@ export class KeySecret {
   }
 
   /**
-   * Reads the data directory's secret. Without one, `mayCreate` decides: where keys exist, a new secret would refuse all of
-   * them, so that is an error.
+   * Reads the data directory's secret. A missing one is created if `mayCreate` returns true. Otherwise keys exist, which a new
+   * secret would make invalid: throws 'unavailable'.
    */
   static open(directory: string, mayCreate: () => boolean): KeySecret {
     const path = join(directory, KEY_SECRET_FILE);

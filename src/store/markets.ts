@@ -12,9 +12,9 @@ import {
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Database } from './database.ts';
 
-/** A market as this archive has it. */
+/** A market as this archive stores it. */
 export interface StoredMarket extends StatedMarket {
-  /** This archive's own handle. */
+  /** Its id within this archive. */
   readonly key: number;
   /** A new number after every change to the market or to a record of it. */
   readonly revision: number;
@@ -48,15 +48,15 @@ const LATEST_FIRST = 'ORDER BY start_ms DESC, condition_id DESC LIMIT ? OFFSET ?
 const LIST = `AND (start_ms, condition_id) < (?, ?) AND (start_ms <= ? OR created_ms <= ?) ${LATEST_FIRST}`;
 export const LIST_MARKETS = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? ${LIST}`;
 export const LIST_MARKETS_OF_TIMEFRAME = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? AND timeframe = ? ${LIST}`;
-// Of the index alone: reading when they were listed makes 50,000 markets of a timeframe take 7 ms instead of 3.
+// Reads the index only: with listing times, 50,000 markets of a timeframe would take 7 ms instead of 3.
 const SKIP = `AND (start_ms, condition_id) < (?, ?) ${LATEST_FIRST}`;
 export const SKIP_MARKETS = `SELECT start_ms AS startMs, condition_id AS conditionId FROM markets WHERE symbol = ? ${SKIP}`;
 export const SKIP_MARKETS_OF_TIMEFRAME = `SELECT start_ms AS startMs, condition_id AS conditionId FROM markets
   WHERE symbol = ? AND timeframe = ? ${SKIP}`;
 /**
- * Of a walk through a list: each market and whether a filter takes it. ?5: earliest end; ?6: known until; ?7 and ?8: least and
- * greatest that `recorded` may be, ?9 and ?10 that `closed` may be, 0 or 1; ?11: when a market was resolved that does not say;
- * ?12: timeframe, or NULL.
+ * The columns of a walk through a list: each market, and whether the filter takes it. ?5: earliest end; ?6: known until; ?7 and
+ * ?8: minimum and maximum of `recorded`, ?9 and ?10 of `closed`, each 0 or 1; ?11: resolution time of a closed market that has
+ * none; ?12: timeframe, or NULL.
  */
 const WALKED = `market_key AS key, start_ms AS startMs, condition_id AS conditionId, (
     end_ms >= ?5 AND (start_ms <= ?6 OR created_ms <= ?6)
@@ -105,14 +105,14 @@ export interface ListPosition {
   readonly conditionId: string;
 }
 
-/** What of a coin's list a walk takes; undefined takes all. */
+/** The markets of a coin's list that a walk takes; an undefined field does not restrict. */
 export interface MarketFilter {
   readonly timeframe: Timeframe | undefined;
-  /** Whether there is an order book snapshot, at `asOfMs` or before. */
+  /** Whether it has an order book snapshot, with `asOfMs` one at that instant or before. */
   readonly recorded: boolean | undefined;
   /** As it was known at `asOfMs`. */
   readonly closed: boolean | undefined;
-  /** Windows that touch these, both inclusive. */
+  /** Its window overlaps this range, both ends inclusive. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
 }
@@ -170,9 +170,9 @@ export class Markets {
   }
 
   /**
-   * A coin's markets, the latest window first, ties by conditionId descending; `timeframe` undefined takes all. The first `skip`
-   * after `from` are left out, which takes time in proportion to their number. With `asOfMs` only those that were listed by then, see
-   * `isListed`.
+   * A coin's markets, the latest window first, ties by conditionId descending; `timeframe` undefined takes all. The first
+   * `skip` after `from` are left out, which takes time in proportion to their number. With `asOfMs` only those that were
+   * listed by then, see `isListed`.
    */
   list(
     symbol: string,
@@ -196,7 +196,7 @@ export class Markets {
     return toMarket(this.#sql.byKey.get(key)!);
   }
 
-  /** Skips the first `count` markets of a list as above: the position of the last of them, undefined when there are fewer. */
+  /** The position of the `count`th market of such a list, undefined when the list has fewer. */
   skip(
     symbol: string,
     timeframe: Timeframe | undefined,
@@ -214,8 +214,8 @@ export class Markets {
   }
 
   /**
-   * The next `count` markets of a coin's list after `from`: the keys of those that `filter` takes, in the list's order, and the
-   * position of the last one; undefined: the list ends here. With `asOfMs` see `list`.
+   * Looks at the next `count` markets of a coin's list after `from`. Returns the keys of those that the filter takes, in the
+   * list's order, and the position of the last one, undefined if the list ends here. For `asOfMs` see `list`.
    */
   walk(
     symbol: string,
@@ -245,8 +245,8 @@ export class Markets {
   }
 
   /**
-   * A coin's market by conditionId or slug, neither with regard to case; of markets with one slug the latest, with `asOfMs` the
-   * latest of those that were listed by then, see `isListed`.
+   * A coin's market by conditionId or slug, in any case. Of several markets with one slug it is the latest, with `asOfMs` the
+   * latest that was listed by then, see `isListed`.
    */
   find(symbol: string, conditionIdOrSlug: string, asOfMs?: number): StoredMarket | undefined {
     return this.named(conditionIdOrSlug).findLast(
@@ -254,7 +254,10 @@ export class Markets {
     );
   }
 
-  /** A market of any coin by its slug, in lower case; of markets with one slug the one that starts at `startMs`, else the latest. */
+  /**
+   * A market of any coin by its slug, in lower case. Of several with one slug it is the one that starts at `startMs`, or the
+   * latest.
+   */
   findBySlug(slug: string, startMs?: number): StoredMarket | undefined {
     const rows = this.#sql.listOfSlug.all(slug);
     const wantedMs = startMs ?? Math.max(...rows.map((row) => row.startMs));
@@ -276,19 +279,19 @@ export class Markets {
     return this.#sql.coins.all().map((row) => row.symbol);
   }
 
-  /** The market stored after the one with `key`, in the order in which they came; 0 for the first. */
+  /** The next market after the one with `key`, in the order of storing; 0 gives the first. */
   afterKey(key: number): StoredMarket | undefined {
     return marketOrNone(this.#sql.nextByKey.get(key));
   }
 
-  /** Markets of any coin by conditionId or slug, neither with regard to case; by coin, the latest last. */
+  /** Markets of any coin by conditionId or slug, in any case; ordered by coin, then start. */
   named(conditionIdOrSlug: string): StoredMarket[] {
     const name = conditionIdOrSlug.toLowerCase();
     const row = CONDITION_ID.test(name) ? this.#sql.find.get(name) : null;
     return row === null ? this.#sql.listOfSlug.all(name).map(toMarket) : [toMarket(row)];
   }
 
-  /** See `isListed` of the domain; lists do not look at first records. */
+  /** Whether a market was listed by `asOfMs`, see `isListed` of the domain. Lists ignore first records. */
   isListed(market: StoredMarket, asOfMs: number): boolean {
     return isListed(market, asOfMs) || isListed(market, asOfMs, this.firstRecordMs(market.key));
   }
@@ -311,9 +314,9 @@ export class Markets {
   }
 
   /**
-   * Adds a market, or brings a known one up to date: see `afterStatement`, whose 'rejected-record' this throws. A market that
-   * is stored under a stand-in for its conditionId (domain/condition-id.ts) gets the real one from the first record that has it.
-   * Within a write transaction.
+   * Adds a market, or updates a known one, see `afterStatement`, whose 'rejected-record' this throws. A market that is stored
+   * under a stand-in for its conditionId (domain/condition-id.ts) gets the real one from the first record that has it. Within
+   * a write transaction.
    */
   put(statement: MarketStatement, nowMs: number): { market: StoredMarket; changed: boolean } {
     const held = this.findByConditionId(statement.conditionId) ?? this.#standInOrReal(statement);

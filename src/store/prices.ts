@@ -22,8 +22,8 @@ export interface CoinPrice extends Position {
 }
 
 /**
- * Prices of outcomes (trades, and midpoints: recorded ones, or for outcomes without any, those derived from the
- * snapshots) and reference prices of coins, one series per source.
+ * Prices of outcomes (trades, and midpoints: recorded ones, or for outcomes without those, midpoints derived from the
+ * snapshots), and reference prices of coins, one series per source.
  */
 export class Prices {
   readonly #segments: Segments;
@@ -55,7 +55,7 @@ export class Prices {
     return this.#segments.merge(this.#series.ensureCoin(symbol, source), records, priceCodec, giveId);
   }
 
-  /** The series of each outcome's prices, with `asOfMs` those known then; an outcome without a kind of price has none of it. */
+  /** The series of each outcome's midpoints and trades, with `asOfMs` those known then; missing ones are left out. */
   sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number): MarketSeries[] {
     const isKnown = this.#segments.knownBy(asOfMs);
     return outcomes.flatMap((outcome) => [

@@ -5,7 +5,7 @@ import type { Prices } from './prices.ts';
 import type { SnapshotTotals } from './snapshot-totals.ts';
 import { VersionedCache } from './versioned-cache.ts';
 
-/** Every coin of an archive and how much is recorded of it, kept until the archive changes. Within `Database.readShared`. */
+/** Every coin of an archive with its totals, cached until the archive changes. Within `Database.readShared`. */
 export class RecordedCoins {
   readonly #markets: Markets;
   readonly #prices: Prices;

@@ -36,9 +36,9 @@ CREATE TABLE markets (
   -- A new random number with every change to the market or to a record of it: copies of one archive that were changed
   -- differently never have the same.
   revision INTEGER NOT NULL,
-  -- Of its order book snapshots, both outcomes together; kept by the transaction that stores them.
+  -- Number of its order book snapshots, both outcomes together; the transaction that stores them updates it.
   snapshot_count INTEGER NOT NULL DEFAULT 0,
-  -- NULL where there are none.
+  -- NULL without snapshots.
   first_snapshot_ms INTEGER,
   last_snapshot_ms INTEGER
 ) STRICT;
@@ -49,7 +49,7 @@ CREATE INDEX markets_by_coin_and_timeframe ON markets (symbol, timeframe, start_
 CREATE INDEX recorded_markets_by_coin
   ON markets (symbol, start_ms, condition_id, first_snapshot_ms, last_snapshot_ms, snapshot_count)
   WHERE first_snapshot_ms IS NOT NULL;
--- The longest window bounds where windows begin that touch an instant.
+-- Finds the longest window: a window that overlaps an instant begins at most this long before it.
 CREATE INDEX markets_by_length ON markets (symbol, end_ms - start_ms);
 CREATE INDEX markets_by_slug ON markets (slug, symbol, start_ms);
 -- Recordings name markets by their assets ('0': never recorded).

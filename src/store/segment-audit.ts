@@ -48,7 +48,7 @@ export interface DatabaseFault {
 type DoubtfulRow<Column extends string> = Readonly<Record<Column, unknown>>;
 type SegmentColumn = 'series_id' | 'first_ms' | 'first_id' | 'last_ms' | 'last_id' | 'records' | 'digest' | 'payload';
 
-/** An audit lists at most this number of one kind: the first ones are enough to act on. */
+/** Maximum number of faults of one kind in an audit: the first ones are enough to act on. */
 const FAULTS_MAX = 100;
 /** Positions of segments that are read at once. */
 const POSITIONS_MAX = 256;
@@ -118,7 +118,7 @@ export class SegmentAudit {
     for (;;) {
       const rows = this.#sql.positions.all(seriesId, indexed.timestampMs, indexed.id);
       for (const { segment_id: segmentId, last_ms: timestampMs, last_id: id } of rows) {
-        // An index that does not ascend is damaged, which SQLite's own check has named.
+        // An index that does not ascend is damaged, which SQLite's own check reports.
         if (!isCount(segmentId) || !isCount(timestampMs) || !isCount(id)) return;
         if (comparePositions({ timestampMs, id }, indexed) <= 0) return;
         indexed = { timestampMs, id };
@@ -156,8 +156,8 @@ export class SegmentAudit {
     if (head === undefined) return faulty('cannot be decoded, though its payload matches its digest');
     const segment = { payload, head };
     const wrong = wrongColumn(row, seriesId, segment, indexed);
-    if (wrong !== undefined) return faulty(`says ${wrong} in its row, and its payload says otherwise`);
-    if (!ascends(head)) return faulty('holds records out of order, or with times or ids that cannot be');
+    if (wrong !== undefined) return faulty(`has ${wrong} in its row, and another value in its payload`);
+    if (!ascends(head)) return faulty('has records out of order, or with impossible times or ids');
     if (before !== undefined && comparePositions(positionAt(segment, 0), before) <= 0) {
       return faulty('begins before the segment before it ends');
     }
@@ -200,7 +200,7 @@ function toSeries(row: DoubtfulRow<string>): AuditedSeries {
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   return {
     seriesId: Number(row.series_id),
-    // Checked by the table's own constraints, which SQLite's check holds it against.
+    // The table has a constraint for it, which SQLite's own check verifies.
     kind: String(row.kind) as AuditedSeries['kind'],
     outcome: text(row.outcome) as Outcome | undefined,
     symbol: text(row.symbol),
@@ -222,7 +222,7 @@ function headOf(payload: Uint8Array): SegmentHeader | undefined {
   }
 }
 
-/** The first column of a segment's row that does not say what its payload, its series or the index says. */
+/** The first column of a segment's row that contradicts its payload, its series or the index. */
 function wrongColumn(
   row: DoubtfulRow<SegmentColumn>,
   seriesId: number,

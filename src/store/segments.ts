@@ -39,8 +39,8 @@ export interface MergeOutcome<R> {
   readonly stored: number;
   readonly duplicates: number;
   /**
-   * What changed, as ranges of the series in order: from the first new record to the last new one, and the record after it
-   * where there is one.
+   * The changed ranges of the series, in order. Each is from the first new record to the last one, and has the next record as
+   * well if there is one.
    */
   readonly changes: readonly (readonly R[])[];
 }
@@ -98,7 +98,10 @@ export class Segments {
     this.#delete = database.query<never, [number, number, number]>(DELETE_SEGMENT);
   }
 
-  /** The records of all `seriesIds` together that `query` takes, in its order; ties between series go by id. */
+  /**
+   * The records of all `seriesIds` that `query` takes, merged in its order; ties of the timestamp are in the order of the
+   * ids.
+   */
   plan(seriesIds: readonly number[], query: PageQuery): PagePlan {
     const { intervalMs } = query;
     const walks: Walk[] = seriesIds.map((seriesId) =>
@@ -125,9 +128,9 @@ export class Segments {
   }
 
   /**
-   * The record nearest to `timestampMs`, or, as `mode` says, the nearest that is not later ('before'), or not earlier
-   * ('after'). As near before as after: the one before. Several records with the nearest timestamp: the one with the highest
-   * id. None without a series.
+   * The record nearest to `timestampMs`, or by `mode` the nearest that is not later ('before') or not earlier ('after'). Of two
+   * equally near timestamps it takes the earlier, of several records with one timestamp the highest id. Undefined without a
+   * series.
    */
   nearest(seriesId: number | undefined, timestampMs: number, mode: NearestMode = 'nearest'): Found | undefined {
     if (seriesId === undefined) return undefined;
@@ -143,15 +146,15 @@ export class Segments {
     return lastAtOrBefore(this.#source, seriesId, after, this.#source.following(seriesId, after));
   }
 
-  /** Whether a series had a record by `asOfMs`; undefined: by any time. */
+  /** Returns a test whether a series had a record by `asOfMs`; if that is undefined, the test accepts every series. */
   knownBy(asOfMs: number | undefined): (seriesId: number) => boolean {
     if (asOfMs === undefined) return () => true;
     return (seriesId) => this.nearest(seriesId, asOfMs, 'before') !== undefined;
   }
 
   /**
-   * Every record of a series between `fromMs` and `toMs`, both inclusive, ascending, one segment at a time: what takes
-   * the whole of a series holds one segment of it. None without a series.
+   * Every record of a series between `fromMs` and `toMs`, both inclusive, ascending, one segment at a time: a caller that reads
+   * a whole series has one segment of it in memory. Nothing without a series.
    */
   *slices(seriesId: number | undefined, fromMs: number, toMs: number): Generator<SegmentSlice> {
     const end = { timestampMs: toMs, id: ID_MAX };
@@ -169,8 +172,8 @@ export class Segments {
   }
 
   /**
-   * How many records of a series are not later than `untilMs`, and when the last of them is (0 without any). Reads the row of
-   * each segment until then, and one payload.
+   * The number of records of a series that are not later than `untilMs`, and the time of the last of them (0 without any).
+   * Reads the row of each segment until then, and one payload.
    */
   until(seriesId: number, untilMs: number = Number.MAX_SAFE_INTEGER): { count: number; lastMs: number } {
     const end = { timestampMs: untilMs, id: ID_MAX };
@@ -189,8 +192,8 @@ export class Segments {
   }
 
   /**
-   * Adds `incoming` (ascending by timestamp, those of one timestamp in the order in which they came) and drops what the
-   * series already says at the same timestamp. `giveId` is asked once per record that stays, in order.
+   * Adds `incoming` (ascending by timestamp, ties in the order of arrival) without the records that the series already has at
+   * the same timestamp. Calls `giveId` once for each record that is stored, in order.
    */
   merge<R extends Position, I extends R>(
     seriesId: number,
@@ -222,7 +225,7 @@ export class Segments {
     this.#clear.run(seriesId);
   }
 
-  /** Replaces the records between `first` and `last` (both inclusive) by `records`, ascending and within them. */
+  /** Replaces the records between `first` and `last` (both inclusive) by `records`, which ascend and lie between them too. */
   replace<R extends Position>(
     seriesId: number,
     first: Position,
@@ -267,7 +270,7 @@ export class Segments {
     }
     if (segments.length > 0) return { segments, atEnd: segment === undefined };
     if (segment === undefined) return this.#lastBefore(seriesId, first);
-    // Between two segments: the second takes the records, or each range of this kind would leave a short segment there.
+    // Between two segments: the second takes the records, since a segment of their own would be short.
     return { segments: [segment], atEnd: this.#segmentAfter(seriesId, segment) === undefined };
   }
 
@@ -294,7 +297,7 @@ export class Segments {
   ): void {
     for (const segment of replaced) {
       const { timestampMs, id } = lastOf(segment);
-      // Else its records would be in the series twice.
+      // Otherwise its records would be in the series twice.
       if (this.#delete.run(seriesId, timestampMs, id).changes !== 1) throw damaged();
     }
     let from = 0;
@@ -324,7 +327,10 @@ export class Segments {
     return range;
   }
 
-  /** Throws 'unavailable' for a payload that does not match its digest: it is never served, nor written again under a new digest. */
+  /**
+   * Throws 'unavailable' for a payload that does not match its digest: it is never served, nor written again under a new
+   * digest.
+   */
   #opened(row: SealedPayload | null): OpenSegment | undefined {
     if (row === null) return undefined;
     const { payload, digest } = row;
@@ -389,7 +395,7 @@ function inPositionOrder<R extends Position>(records: R[]): R[] {
   return inOrder ? records : records.sort(comparePositions);
 }
 
-/** `incoming` without what `present`, or an earlier one of `incoming`, says at the same timestamp. */
+/** The records of `incoming` that equal none of the same timestamp in `present`, or earlier in `incoming`. */
 function withoutRepeats<R extends Position, I extends R>(
   present: readonly R[],
   incoming: readonly I[],

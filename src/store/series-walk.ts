@@ -62,9 +62,9 @@ export abstract class Walk {
   abstract takeMany(count: number): Position;
 }
 
-/** Every record. */
+/** Takes every record. */
 export class SeriesWalk extends Walk {
-  /** The slice that grows at the moment. */
+  /** The slice that is growing. */
   #taken: { payload: Uint8Array; head: SegmentHeader; from: number; to: number } | undefined;
 
   constructor(source: SegmentSource, seriesId: number, query: PageQuery) {

@@ -14,7 +14,7 @@ interface TotalRow {
 
 export const MARKET_TOTAL = `SELECT snapshot_count AS count, first_snapshot_ms AS firstMs, last_snapshot_ms AS lastMs
   FROM markets WHERE market_key = ?`;
-/** The ends are those of the first and the last segment of each outcome. */
+/** The first and the last time are those of the first and the last segment of each outcome. */
 export const UPDATE_TOTAL = `UPDATE markets SET snapshot_count = snapshot_count + ?2,
   first_snapshot_ms = (SELECT MIN((
       SELECT first_ms FROM segments WHERE segments.series_id = series.series_id ORDER BY last_ms, last_id LIMIT 1
@@ -37,7 +37,7 @@ export const COIN_TOTAL = `SELECT COUNT(*) AS recordedMarkets, SUM(snapshot_coun
   MAX(last_snapshot_ms) AS lastMs ${LISTED_RECORDED} AND last_snapshot_ms <= ?2`;
 export const OPEN_MARKETS = `SELECT market_key AS key, first_snapshot_ms AS firstMs ${LISTED_RECORDED} AND last_snapshot_ms > ?2`;
 
-/** How many order book snapshots are stored of each market, recorded and mirrored, and when the first and the last one is. */
+/** The number of order book snapshots of each market, recorded and mirrored, and the times of the first and the last one. */
 export class SnapshotTotals {
   readonly #segments: Segments;
   readonly #series: SeriesCatalog;
@@ -58,12 +58,15 @@ export class SnapshotTotals {
     this.#update = database.query<never, [number, number]>(UPDATE_TOTAL);
   }
 
-  /** Notes that a market has `change` snapshots more, or fewer where it is negative. Within the transaction that stored them. */
+  /**
+   * Adds `change`, which may be negative, to a market's number of snapshots. Within the transaction that stored or removed
+   * them.
+   */
   update(marketKey: number, change: number): void {
     this.#update.run(marketKey, change);
   }
 
-  /** How many snapshots of a market are stored; with `asOfMs` how many of them are not later. */
+  /** The number of a market's snapshots; with `asOfMs` of those that are not later. */
   count(marketKey: number, asOfMs: InstantMs = Number.MAX_SAFE_INTEGER): number {
     const { count, firstMs, lastMs } = this.#market.get(marketKey)!;
     if (firstMs === null || lastMs === null || firstMs > asOfMs) return 0;
@@ -71,7 +74,10 @@ export class SnapshotTotals {
     return this.until(marketKey, asOfMs).count;
   }
 
-  /** How many snapshots of a market are not later than `asOfMs`, and when the last of them is (0 without any), by its segments. */
+  /**
+   * The number of a market's snapshots that are not later than `asOfMs`, and the time of the last (0 without any), from its
+   * segments.
+   */
   until(marketKey: number, asOfMs: InstantMs): { readonly count: number; readonly lastMs: InstantMs } {
     const books = OUTCOMES.flatMap((outcome) => this.#series.find(marketKey, outcome, 'book') ?? []);
     const found = books.map((seriesId) => this.#segments.until(seriesId, asOfMs));
@@ -82,8 +88,8 @@ export class SnapshotTotals {
   }
 
   /**
-   * The totals of a coin. With `asOfMs` of the markets that were listed by then (see `Markets.list`) and their snapshots that
-   * are not later, except those of the markets with the keys `open`, which have later ones as well: `until` counts these.
+   * The totals of a coin; with `asOfMs` of the markets that were listed by then (see `Markets.list`) and their snapshots until
+   * then. Markets that also have later snapshots are in `open`: `snapshots` and `lastMs` leave them out, `until` counts them.
    */
   ofCoin(
     symbol: string,

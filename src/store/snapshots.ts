@@ -17,7 +17,7 @@ export interface AddOutcome {
   readonly duplicates: number;
 }
 
-/** The outcomes a page was asked for that have a series, and the page over them. */
+/** The requested outcomes that have snapshots, and the page over them. */
 export interface OutcomePage {
   readonly outcomes: readonly Outcome[];
   readonly plan: PagePlan;

@@ -1,8 +1,8 @@
 import type { Database } from './database.ts';
 
 /**
- * Results of look-ups, kept until the archive changes. At most `sizeMax` results: one more, and all are dropped. Only within
- * `Database.readShared`.
+ * Results of look-ups, cached until the archive changes. When it has `sizeMax` results, the next one replaces them all. Only
+ * within `Database.readShared`.
  */
 export class VersionedCache<T> {
   readonly #database: Database;
@@ -15,7 +15,7 @@ export class VersionedCache<T> {
     this.#sizeMax = sizeMax;
   }
 
-  /** The result for `key`, looked up now if need be. Undefined results are not kept. */
+  /** The cached result for `key`, or that of `look`. Undefined results are not cached. */
   find(key: string, look: () => T | undefined): T | undefined {
     const { state } = this.#database;
     if (state !== this.#state) {

@@ -280,9 +280,9 @@ describe('readings of one shared view', () => {
     ).toThrow('stop');
     expect(look()).toEqual(second);
     expect(database.read(() => rpmOf(held.archive))).toBe(12);
-    using rehearsal = database.rehearse();
+    using dryRun = database.beginDryRun();
     database.write(() => tiers.update({ ...free, requestsPerMinute: 13 }));
-    rehearsal[Symbol.dispose]();
+    dryRun[Symbol.dispose]();
     expect(look().rpm).toBe(12);
     expect(look().state).not.toBe(second.state);
     database.checkpoint();
