@@ -161,7 +161,7 @@ describe('more subjects than windows', () => {
     expect(windows.size).toBe(2);
   });
 
-  test('use the windows of subjects that never come back', () => {
+  test('get the windows of subjects that never come back', () => {
     const windows = new RateWindows(1000);
     for (let i = 0; i < 1000; i += 1) windows.charge(`old-${i}`, 1, at(i));
     windows.charge('new', 1, at(WINDOW_MS + 1000));

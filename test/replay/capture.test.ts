@@ -6,7 +6,7 @@ import { Replay } from '../../src/replay/replay.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { realRecording } from '../support/real-recordings.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';
-import { KeepingConnection } from './keeping-connection.ts';
+import { RecordingConnection } from './recording-connection.ts';
 
 const CAPTURE = realRecording('ws-capture-5m');
 
@@ -56,9 +56,9 @@ test.skipIf(CAPTURE === undefined)(
       CapturedMarket
     >;
     const pairs = [current, next].map(({ upTokenId, downTokenId }) => [upTokenId, downTokenId] as const);
-    const connection = new KeepingConnection();
+    const connection = new RecordingConnection();
     const session = new VenueSession(replay, connection, clocks.monotonicMs);
-    // Markets are listed when their windows begin, where nobody said when they were created.
+    // The creation of the markets is not recorded, so they are listed when their windows begin.
     const books = capturedOf(directory, 'book');
     const firstMs = Math.min(...books.map(({ timestamp }) => Number(timestamp)));
     replay.clock.seek(Math.max(replay.clock.span.fromMs, firstMs - 1000));
@@ -74,7 +74,7 @@ test.skipIf(CAPTURE === undefined)(
     let compared = 0;
     let lastMs = 0;
     const compare = (beforeMs: number) => {
-      client.settle();
+      client.checkHashes();
       for (const [ms, recorded] of wanted) {
         if (ms >= beforeMs) continue;
         wanted.delete(ms);
@@ -86,7 +86,7 @@ test.skipIf(CAPTURE === undefined)(
       }
     };
     for (const frame of connection.frames) {
-      // A book behind a trade is as old as its last change.
+      // A book after a trade has the time of its last change.
       const isBook = frame.includes('"event_type":"book"');
       const times = [...frame.matchAll(/"timestamp":"(\d+)"/g)].map(([, ms]) => Number(ms));
       const nextMs = isBook ? Math.max(lastMs, ...times) : Math.max(...times);

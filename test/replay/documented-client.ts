@@ -49,11 +49,11 @@ interface TickFrame {
 
 export type VenueMessage = BookFrame | ChangeFrame | TradeFrame | TickFrame | { readonly event_type: 'other' };
 
-/** One side by its prices as they were written. */
+/** One side: sizes by price, both as text from the messages. */
 type Side = Map<string, string>;
 
-/** A book as a client holds it. */
-export interface HeldBook {
+/** A client's book of one asset. */
+export interface ClientBook {
   readonly bids: Side;
   readonly asks: Side;
   timestamp: string;
@@ -61,11 +61,11 @@ export interface HeldBook {
 }
 
 /**
- * A client written to the venue's documentation and to nothing else: the first `book` of an asset begins its book, from then on
- * only `price_change` changes it. Later `book` messages, hashes and best prices are held against what it has.
+ * A client that follows the venue's documentation only: the first `book` of an asset is its book, and from then on only
+ * `price_change` changes it. It compares later `book` messages, hashes and best prices with its own book.
  */
 export class DocumentedClient {
-  readonly books = new Map<string, HeldBook>();
+  readonly books = new Map<string, ClientBook>();
   readonly faults: string[] = [];
   readonly hashesChecked = { right: 0 };
   readonly #ticks = new Map<string, string>();
@@ -80,7 +80,7 @@ export class DocumentedClient {
     this.#others = new Map(pairs.flatMap(([up, down]) => [[up, down] as const, [down, up] as const]));
   }
 
-  /** Forgets everything, as behind a new connection. */
+  /** Forgets everything, as at the beginning of a new connection. */
   reset(): void {
     this.books.clear();
     this.#ticks.clear();
@@ -95,8 +95,8 @@ export class DocumentedClient {
       this.#take(message);
   }
 
-  /** To be called when nothing more of the present timestamp is to come. */
-  settle(): void {
+  /** Checks the last hash of each book. Call it when no more messages of the present timestamp follow. */
+  checkHashes(): void {
     for (const [assetId, { hash, market, best }] of this.#pending?.hashes ?? []) {
       const book = this.books.get(assetId);
       if (book === undefined) continue;
@@ -109,21 +109,21 @@ export class DocumentedClient {
 
   #take(message: VenueMessage): void {
     if (message.event_type === 'price_change') {
-      if (this.#pending !== undefined && this.#pending.timestamp !== message.timestamp) this.settle();
+      if (this.#pending !== undefined && this.#pending.timestamp !== message.timestamp) this.checkHashes();
       for (const entry of message.price_changes) this.#change(message, entry);
       return;
     }
     if (message.event_type === 'tick_size_change') {
       // Before books that need it.
-      this.settle();
+      this.checkHashes();
       if ((this.#ticks.get(message.asset_id) ?? message.old_tick_size) !== message.old_tick_size)
-        this.faults.push('another old tick');
+        this.faults.push('the old tick is not the current one');
       this.#ticks.set(message.asset_id, message.new_tick_size);
     } else if (message.event_type === 'last_trade_price') {
-      this.settle();
+      this.checkHashes();
       this.#trade(message);
     } else if (message.event_type === 'book') {
-      this.settle();
+      this.checkHashes();
       this.#book(message);
     }
   }
@@ -133,13 +133,14 @@ export class DocumentedClient {
     if (book === undefined) return;
     const side = entry.side === 'BUY' ? book.bids : book.asks;
     if (entry.size === '0') {
-      if (!side.delete(entry.price)) this.faults.push(`${timestamp}: takes ${entry.price} away, which is not there`);
-    } else if (side.get(entry.price) === entry.size) this.faults.push(`${timestamp}: says again what is so`);
+      if (!side.delete(entry.price)) this.faults.push(`${timestamp}: removes ${entry.price}, which is not in the book`);
+    } else if (side.get(entry.price) === entry.size)
+      this.faults.push(`${timestamp}: repeats a level that is unchanged`);
     else side.set(entry.price, entry.size);
     book.timestamp = timestamp;
     book.hash = entry.hash;
     this.#pending ??= { timestamp, hashes: new Map() };
-    // Of several changes of one time the last one's is that of the book behind them all.
+    // Of several changes at one time the last one has the hash of the book after all of them.
     this.#pending.hashes.set(entry.asset_id, { hash: entry.hash, market, best: `${entry.best_bid}/${entry.best_ask}` });
   }
 
@@ -156,14 +157,14 @@ export class DocumentedClient {
     const book = { bids, asks, timestamp, hash };
     if (held !== undefined && levelsOf(held) !== levelsOf(book)) this.faults.push(`${timestamp}: a later book differs`);
     this.books.set(assetId, book);
-    // The last trade of the other outcome counts too, and only a book says so where it is not listened to.
+    // The hash covers the last trade. If that is of the other outcome, an unsubscribed one, only a book has it.
     if (message.last_trade_price === undefined) return;
     if (this.#hashOf(market, assetId, book) !== hash) this.faults.push(`${timestamp}: the hash is not the book's`);
     else this.hashesChecked.right += 1;
   }
 
   /** SHA-1 as the venue's clients compute it over the summary of a book. */
-  #hashOf(market: string, assetId: string, { bids, asks, timestamp }: HeldBook): string {
+  #hashOf(market: string, assetId: string, { bids, asks, timestamp }: ClientBook): string {
     const ascending = (side: Side) => [...side].sort((a, b) => Number(a[0]) - Number(b[0]));
     const levels = (side: [string, string][]) => side.map(([price, size]) => ({ price, size }));
     const price = this.#lastTrades.get(assetId)?.price ?? '';
@@ -182,7 +183,7 @@ export class DocumentedClient {
     return createHash('sha1').update(JSON.stringify(summary)).digest('hex');
   }
 
-  /** A trade of one outcome is one of the other outcome at the complement of its price; of two of one time its own counts. */
+  /** A trade of one outcome is a trade of the other at 1 minus its price; if both have one at a time, each keeps its own. */
   #trade({ asset_id: assetId, price, timestamp }: TradeFrame): void {
     this.#lastTrades.set(assetId, { price, timestamp, isOwn: true });
     const other = this.#others.get(assetId);
@@ -199,7 +200,7 @@ interface LastTrade {
   readonly isOwn: boolean;
 }
 
-/** 1 - price in digits. */
+/** 1 - price, as text. */
 function complementText(price: string): string {
   const fraction = price.split('.')[1] ?? '';
   const one = 10n ** BigInt(fraction.length);
@@ -217,16 +218,16 @@ function threeDecimals(price: string): string {
 function refuseUnordered({ bids, asks, timestamp }: BookFrame, faults: string[]): void {
   const ascends = (levels: readonly Level[]) =>
     levels.every(({ price }, i) => i === 0 || Number(levels[i - 1]!.price) < Number(price));
-  if (!ascends(bids) || !ascends([...asks].reverse())) faults.push(`${timestamp}: the best levels do not stand last`);
+  if (!ascends(bids) || !ascends([...asks].reverse())) faults.push(`${timestamp}: the best levels are not last`);
 }
 
-function bestOf({ bids, asks }: HeldBook): string {
+function bestOf({ bids, asks }: ClientBook): string {
   const prices = (side: Side) => [...side.keys()].map(Number);
   return `${bids.size === 0 ? 0 : Math.max(...prices(bids))}/${asks.size === 0 ? 1 : Math.min(...prices(asks))}`;
 }
 
-/** Sides by price, comparable as text. */
-export function levelsOf({ bids, asks }: Pick<HeldBook, 'bids' | 'asks'>): string {
+/** The levels of both sides, by price, as a text to compare. */
+export function levelsOf({ bids, asks }: Pick<ClientBook, 'bids' | 'asks'>): string {
   const sorted = (side: Side) => [...side].sort((a, b) => Number(a[0]) - Number(b[0]));
   return JSON.stringify([sorted(bids), sorted(asks)]);
 }

@@ -1,6 +1,6 @@
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 
-/** A book as maps of prices, changed level by level. */
+/** A book as two maps of sizes by price, changed level by level. */
 export class FoldedBook {
   readonly #bids = new Map<number, number>();
   readonly #asks = new Map<number, number>();
@@ -10,7 +10,7 @@ export class FoldedBook {
     for (const [i, price] of (askPrices ?? []).entries()) this.#asks.set(price, askSizes![i]!);
   }
 
-  /** Gives the level at a price its new size, 0 takes it away; false when that changes nothing. */
+  /** Sets the size at a price; 0 removes the level. False when nothing changes. */
   set(isBid: boolean, price: number, size: number): boolean {
     const side = isBid ? this.#bids : this.#asks;
     if (size === 0) return side.delete(price);

@@ -34,7 +34,7 @@ const withMilliseconds = (time: unknown) =>
     .replace('.000Z', 'Z');
 
 describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undefined)('objects of real markets', () => {
-  /** Not in recordings as the venue had them: a market was listed when it was created. */
+  /** Recordings have another value than the venue: here a market is listed when it is created. */
   const NEAR = new Set(['startDate', 'startDateIso']);
 
   test('that are resolved have the fields of the venue’s own ones', async () => {
@@ -306,7 +306,7 @@ describe('a market at an instant', () => {
 const SOL = 'sol-up-or-down-april-16-2026-3am-et';
 const NEXT = 'btc-updown-5m-1776323700';
 
-/** At START_MS + 5000, when none is closed; all are listed by their ids: 999, 2001, 2002. */
+/** At START_MS + 5000, when no market is closed. Lists are in the order of the ids: 999, 2001, 2002. */
 const LISTS: readonly (readonly [query: string, slugs: readonly string[]])[] = [
   ['', [SOL, SLUG, NEXT]],
   [`slug=${SLUG}`, [SLUG]],
@@ -381,7 +381,7 @@ test('series have their events, and are found by slug and id', async () => {
   expect(all[0].events[0]).toEqual({ ...event, series });
 });
 
-/** The slugs of a list, page by page; `turned` is called behind each. */
+/** The slugs of a list, page by page; `turned` is called after each page. */
 async function walked(server: Awaited<ReturnType<typeof sampleServer>>, noun: string, turned: () => void) {
   const seen: unknown[] = [];
   let cursor: string | undefined;
@@ -405,7 +405,7 @@ test('lists that are walked by their cursor have everything once, also while the
 
 test('a cursor continues after a market that is no longer in the list', async () => {
   await using server = await sampleServer();
-  // By then the first two are closed, and markets that are closed are not asked for.
+  // By then the first two are closed, and the list has open markets only.
   const closing = () => server.replay.clock.seek(Date.parse('2026-04-16T08:10:00Z'));
   expect(await walked(server, 'markets', closing)).toEqual([SOL, NEXT]);
 });

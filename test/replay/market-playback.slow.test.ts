@@ -23,13 +23,13 @@ const styles: fc.Arbitrary<RecordingStyle> = fc.record({
   stepMs: fc.constantFrom(0, 1, 3, 400),
 });
 
-/** Up and down are one book: prices are what is missing to 1, and bids are asks. */
+/** Up and down are one book: a bid at p is an ask for the other outcome at 1 - p. */
 function mirrored({ bidPrices, bidSizes, askPrices, askSizes }: OrderBook): OrderBook {
   const other = (price: number) => Number((1 - price).toFixed(12));
   return { bidPrices: askPrices.map(other), bidSizes: askSizes, askPrices: bidPrices.map(other), askSizes: bidSizes };
 }
 
-/** The latest book by scanning: the last one of its own, or else of the other one. */
+/** The latest book, found by a scan: the outcome's own, or the other outcome's mirrored. */
 function scanned(recorded: readonly Recorded[], outcome: Outcome, atMs: number): OrderBook | undefined {
   let own: OrderBook | undefined;
   let other: OrderBook | undefined;
@@ -60,7 +60,7 @@ function scannedTrade(recorded: readonly Recorded[], outcome: Outcome, atMs: num
 }
 
 describe('the playback of a market', () => {
-  test('from any instant on it has all later records, in order, and its state is that of the archive', async () => {
+  test('has all records after any instant, in order, and the archive’s state at each', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer(),

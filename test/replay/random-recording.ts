@@ -3,7 +3,7 @@ import type { Outcome } from '../../src/domain/outcome.ts';
 import { randomBooks, randomsOf } from '../support/random-books.ts';
 import { CONDITION_ID, DOWN_ASSET, START_MS, sampleMarket, UP_ASSET } from '../support/sample-records.ts';
 
-/** A record that a replay tells of, as the recording has it. */
+/** A record that a replay sends, as it was recorded. */
 export type Recorded =
   | { readonly kind: 'book'; readonly timestampMs: number; readonly outcome: Outcome; readonly book: OrderBook }
   | { readonly kind: 'trade'; readonly timestampMs: number; readonly outcome: Outcome; readonly price: number }
@@ -11,7 +11,7 @@ export type Recorded =
 
 export interface RandomRecording {
   readonly recorded: readonly Recorded[];
-  /** Lines of the own format. */
+  /** Lines of bookreel's own format. */
   readonly lines: readonly object[];
 }
 
@@ -21,11 +21,11 @@ export interface RecordingStyle {
   readonly priceScale: number;
   readonly trades: boolean;
   readonly gaps: number;
-  /** Milliseconds from a record to the next one, at most; 0 makes many of one time. */
+  /** Maximum milliseconds from a record to the next one; 0 gives all one time. */
   readonly stepMs: number;
 }
 
-/** A market whose records a seed decides; those of one outcome and time stand in the order in which they are stored. */
+/** A market with random records from a seed; records of one outcome and time are in the order in which they are stored. */
 export function randomRecording(seed: number, style: RecordingStyle): RandomRecording {
   const random = randomsOf(seed);
   const recorded: Recorded[] = [];
@@ -40,7 +40,7 @@ export function randomRecording(seed: number, style: RecordingStyle): RandomReco
     const stored = new Set<string>();
     for (const book of books) {
       timestampMs += Math.floor(random() * (style.stepMs + 1));
-      // What repeats a record of the same time is stored once.
+      // A record that repeats one of the same time is not stored.
       const text = `${timestampMs} ${JSON.stringify(book)}`;
       if (stored.has(text)) continue;
       stored.add(text);

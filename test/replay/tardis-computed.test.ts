@@ -35,7 +35,7 @@ const computed = (name: string, records: readonly (BookChange | Trade)[]) => {
 };
 const level = (price: number, amount: number) => ({ price, amount });
 
-/** Changes as a market has them: prices of a tick, sizes of a millionth, whole books now and then. */
+/** Realistic changes: prices on the tick's grid, sizes of up to six decimals, sometimes a whole book. */
 function randomChanges(seed: number, count: number, decimals: number): BookChange[] {
   const random = randomsOf(seed);
   const ticks = 10 ** decimals;
@@ -84,12 +84,12 @@ describe('a grouped snapshot', () => {
 
   test.skipIf(TARDIS_DEV === undefined)('is that of tardis-dev, apart from floating point', async () => {
     const { compute, computeBookSnapshots } = (await import(TARDIS_DEV!)) as TardisDev;
-    // In whole numbers its arithmetic is exact too.
+    // With whole numbers the arithmetic of tardis-dev is exact too.
     const whole = (levels: readonly RecordLevel[]) =>
       levels.map(({ price, amount }) => level(Math.round(price * 100), Math.round(amount * 1e6)));
     let compared = 0;
     for (let seed = 1; seed <= 5; seed += 1) {
-      // Groups that are gone stay there: books that always have as many groups do not show it.
+      // tardis-dev keeps empty groups: these books always have the same number of groups, so it makes no difference.
       const everywhere = Array.from({ length: 9 }, (_, nth) => nth);
       const bottom = change(
         0,
@@ -150,7 +150,7 @@ describe('a snapshot', () => {
     }
   });
 
-  test('before the first book does not exist', () => {
+  test('does not exist before the first book', () => {
     expect(computed('quote', [change(1, [level(0.5, 1)], [])])).toEqual([]);
   });
 });

@@ -31,7 +31,7 @@ interface Level {
   readonly amount: number;
 }
 
-/** A `book_change` as it comes. */
+/** A `book_change` as it is sent. */
 interface ChangeRecord {
   readonly type: string;
   readonly symbol: string;
@@ -56,7 +56,7 @@ const styleOf = (seed: number) => ({
   stepMs: seed % 2 === 0 ? 300 : 0,
 });
 
-/** What an outcome had been recorded to be by the end of each instant. */
+/** The recorded book of an outcome at the end of each instant. */
 function recordedBooks(archive: Parameters<typeof booksOf>[0], outcome: 'up' | 'down') {
   return new Map(booksOf(archive, SLUG, outcome).map(({ timestampMs, book }) => [timestampMs, book]));
 }
@@ -98,7 +98,7 @@ describe('books', () => {
       const client = new DocumentedClient([UP_ASSET, DOWN_ASSET]);
       for (const line of await server.lines('/replay', ALL))
         client.receive(JSON.stringify((JSON.parse(line) as Line).message));
-      client.settle();
+      client.checkHashes();
       expect(client.faults).toEqual([]);
       expect(client.hashesChecked.right).toBeGreaterThan(0);
     }
@@ -167,7 +167,7 @@ describe('a whole archive', () => {
         to,
       });
     const whole = await ask('2026-04-16', '2026-04-17');
-    // At instants at which something happens, and between them.
+    // At instants with records, and between them.
     const times = [...new Set(whole.map((line) => (JSON.parse(line) as ChangeRecord).localTimestamp))];
     const inside = [3, 4, 10, 30, 31].map((nth) => times[nth]!);
     const [first, second] = inside;
@@ -215,11 +215,11 @@ describe('a whole archive', () => {
     ]) {
       expect(await server.lines('/replay', { ...ALL, ...window })).toEqual([]);
     }
-    // While a market goes on there is a book, though nothing may happen to it.
+    // A market that has not ended has a book, even without a record in the window.
     const quiet = { ...ALL, from: '2026-04-16T07:10:04.124Z', to: '2026-04-16T07:10:05Z' };
     const [line, ...others] = parsed(await server.lines('/replay', quiet));
     expect([line!.localTimestamp, others]).toEqual(['2026-04-16T07:10:04.124Z', []]);
-    // A request that names an asset gets its last book, whenever that was.
+    // A request that names an asset gets its last book, however old that is.
     const filters = [{ channel: 'book', symbols: [UP_ASSET] }];
     expect(await server.lines('/replay', { ...ALL, from: '2030-01-01', to: '2031-01-01', filters })).toHaveLength(1);
     expect(await server.lines('/replay', { ...ALL, from: '2020-01-01', to: '2021-01-01', filters })).toEqual([]);
@@ -236,7 +236,7 @@ describe('a whole archive', () => {
     await importRecords(place.archive, [
       sampleMarket({ ...early, startTime: '2026-04-21T07:10:00Z', endTime: '2026-04-21T07:15:00Z' }),
       sampleSnapshot({ conditionId: early.conditionId, timestamp: at(1500) }),
-      // More than are looked at at a time, of which nothing is recorded.
+      // Markets without records, more than are examined at a time.
       ...Array.from({ length: 20 }, (_, nth) => {
         const startMs = Date.UTC(2026, 3, 17) + nth * 300_000;
         const slug = `sol-updown-5m-${startMs / 1000}`;
@@ -312,7 +312,7 @@ describe('a gap', () => {
       `${at(1000)} book`,
       `${at(2000)} price_change`,
       '',
-      // No book with the trade: what it was by then nobody knows.
+      // No book with the trade: it is unknown since the gap.
       `${at(3500)} last_trade_price`,
       `${at(5000)} book`,
       `${at(6000)} price_change`,
@@ -443,7 +443,7 @@ describe('an error', () => {
     expect(body.message).toContain(sentence);
   });
 
-  test('an archive that changes cuts the stream of the market it changes, and no other', async () => {
+  test('a change of a market cuts its stream off, and no other stream', async () => {
     using place = temporaryArchive();
     await importPaths(place.archive, FIXTURES);
     const slug = 'simulated-btc-updown-5m-1767868200';
@@ -465,7 +465,7 @@ describe('an error', () => {
     const reader = mine!.body!.getReader();
     await reader.read();
     const version = place.archive.database.version;
-    // As another process does it: this connection does not notice what it has written itself.
+    // Another connection writes, as another process would: a connection does not notice its own writes.
     using writer = new Database(place.archive.database.path);
     writer.query('UPDATE markets SET revision = revision + 1 WHERE condition_id = ?').run(conditionId);
     expect(place.archive.database.version).not.toBe(version);
@@ -478,7 +478,7 @@ describe('an error', () => {
     expect(server.log).toEqual([]);
   });
 
-  test('a damaged segment cuts the stream where its market begins, and is logged', async () => {
+  test('a damaged segment cuts the stream off where its market begins, and is logged', async () => {
     using place = temporaryArchive();
     const { archive } = place;
     const later = {
@@ -509,7 +509,7 @@ describe('an error', () => {
       const answer = await server.ask(server.pathOf('/replay-normalized', options));
       for await (const chunk of answer.body!) sent.push(new TextDecoder().decode(chunk));
     };
-    // In front of the first byte, or behind some: never as if it were the end.
+    // The connection breaks before or after the first bytes; the answer never ends as if it were complete.
     await expect(read()).rejects.toThrow();
     expect(server.log.join()).toContain('damaged');
     const lines = sent
@@ -531,7 +531,7 @@ describe('an error', () => {
     const refused = await server.ask(path);
     expect(refused.status).toBe(429);
     expect(((await refused.json()) as { message: string }).message).toContain('already');
-    // Also while nothing is sent: at this speed the next message is hours away.
+    // A replay counts also while it sends nothing: at this speed the next message is hours away.
     leaving[0]!.abort();
     for (;;) {
       const answer = await server.ask(path);
@@ -592,7 +592,7 @@ test('HEAD has the headers of GET, and no body', async () => {
 });
 
 test('several options are merged by time, each with its own types', async () => {
-  // Of one time, and of many.
+  // Records of one time, and of many.
   for (const seed of [1, 2]) {
     using place = temporaryArchive();
     await importRecords(place.archive, randomRecording(seed, styleOf(seed)).lines);
@@ -629,7 +629,7 @@ test('at a speed no record is sent early', async () => {
     for await (const chunk of answer.body!) {
       const elapsedMs = performance.now() - startedMs;
       sent += new TextDecoder().decode(chunk).split('\n').length - 1;
-      // One record more than this may not have come yet.
+      // No later record may have arrived yet.
       expect(elapsedMs * speed + 1).toBeGreaterThanOrEqual(instants[Math.min(sent, 4) - 1]!);
     }
     expect(sent).toBeGreaterThanOrEqual(4);

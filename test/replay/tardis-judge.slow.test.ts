@@ -20,7 +20,7 @@ const RECORDINGS: readonly (readonly [name: string, path: string | undefined, sl
 
 const SOURCES = ['trade', 'book_change', 'book_ticker'];
 
-/** Data types, what they are made of, and the same in tardis-dev's words. */
+/** Data types, the types of the records that they are made from, and tardis-dev's computables for them. */
 const CASES: readonly (readonly [
   dataTypes: readonly string[],
   sources: readonly string[],
@@ -65,7 +65,7 @@ interface Replayed {
   readonly to: string;
 }
 
-/** The market with the most books, or the one that is named. */
+/** The market with this slug; without a slug the one with the most books. */
 function marketWithBooks(archive: Archive, slug: string | undefined) {
   const found = archive.markets.coins().flatMap((coin) => {
     const markets = [];
@@ -83,7 +83,7 @@ function marketWithBooks(archive: Archive, slug: string | undefined) {
   return wanted.reduce((most, each) => (each.books > most.books ? each : most)).market;
 }
 
-/** What a recording does not say, and nobody can ask for a book without. */
+/** Adds the asset ids that a recording does not have: requests for books need them. */
 async function nameAssets(archive: Archive, slug: string | undefined): Promise<void> {
   const { conditionId, slug: name, symbol, timeframe, clobTokenIds, startMs, endMs } = marketWithBooks(archive, slug);
   if (!clobTokenIds.includes('0')) return;
@@ -100,7 +100,7 @@ function replayedOf(archive: Archive, slug: string | undefined): Replayed {
   return { symbols: clobTokenIds, from: iso(startMs - 86_400_000), to: iso(endMs + 86_400_000) };
 }
 
-/** Records of ours and of tardis-dev, which is given our native messages. */
+/** Our records, and those that tardis-dev makes of our native messages. */
 async function bothOf(
   server: TardisServer,
   { symbols, from, to }: Replayed,
@@ -117,8 +117,8 @@ async function bothOf(
 }
 
 /**
- * Records without what must differ: where the venue's transaction is not recorded, the id of a trade is this archive's own;
- * sums are exact here, and there have the last digits of floating point.
+ * Records without the expected differences: if the venue's transaction is not recorded, the id of a trade is this archive's
+ * own; our sums are exact, those of tardis-dev are in floating point.
  */
 function comparable(records: readonly string[]): string[] {
   return records.map((record) =>
@@ -215,7 +215,7 @@ describe.skipIf(TARDIS_DEV === undefined)("tardis-dev's own declarations", () =>
   });
 });
 
-/** What a client in JavaScript has behind reading a record: instants as dates, and nothing where JSON leaves out or has null. */
+/** A record as a client in JavaScript reads it: instants are dates, and null fields are undefined. */
 function literalOf(record: object): string {
   const optional: Readonly<Record<string, readonly string[]>> = {
     book_ticker: ['bidPrice', 'bidAmount', 'askPrice', 'askAmount'],

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** tardis-dev, as far as it is asked here. Its own types are held against our records by its own declarations. */
+/** The part of tardis-dev that is used here. A test checks our records against tardis-dev's own type declarations. */
 export interface TardisDev {
   compute(messages: AsyncIterableIterator<unknown>, ...computables: readonly unknown[]): AsyncIterable<Computed>;
   computeBookSnapshots(options: { name: string; depth: number; interval: number; grouping?: number }): unknown;
@@ -63,8 +63,8 @@ const levels = (side: readonly Level[]) =>
   side.map(({ price, size }) => ({ price: Number(price), amount: Number(size) }));
 
 /**
- * The records of the venue's messages, as tardis documents them. The published tardis-dev knows this venue in later versions only,
- * so the mapping is written down here again; what comes before and behind it (filters, disconnects, everything computed) is its
+ * The records of the venue's messages, as tardis documents them. Only later versions of tardis-dev have this venue, so the
+ * mapping is written again here; the steps before and after it (filters, disconnects, everything computed) are tardis-dev's
  * own.
  */
 const MAPPERS: Readonly<Record<string, Mapper>> = {
@@ -72,7 +72,7 @@ const MAPPERS: Readonly<Record<string, Mapper>> = {
     canHandle: (message) => kindOf(message) === 'last_trade_price',
     map: (message, localTimestamp) => {
       const { asset_id: symbol, transaction_hash: id, price, size, side, timestamp } = message as VenueMessage;
-      // Without a size tardis has 0, and it has a word for a side that is not known.
+      // tardis writes 0 for an unknown size, and 'unknown' for an unknown side.
       const values = { id, price: Number(price), amount: Number(size ?? 0), side: side?.toLowerCase() ?? 'unknown' };
       return [recordOf('trade', symbol, values, timestamp, localTimestamp)];
     },
@@ -116,13 +116,13 @@ function recordOf(type: string, symbol: string, values: object, timestamp: strin
   return { type, symbol, exchange: 'polymarket', ...values, timestamp: new Date(Number(timestamp)), localTimestamp };
 }
 
-/** What of a native replay is wanted, and what is made of it. */
+/** A native replay, and the records that are wanted of it. */
 export interface Judgement {
   readonly lines: readonly string[];
   readonly symbols: readonly string[];
-  /** Of trade, book_change, book_ticker: those that something is made of. */
+  /** Types of the records that others are made from: trade, book_change, book_ticker. */
   readonly sources: readonly string[];
-  /** Types of records that were asked for. */
+  /** Requested types of records. */
   readonly wanted: readonly string[];
   readonly computables: (tardis: TardisDev) => readonly unknown[];
   readonly withDisconnects: boolean;

@@ -30,7 +30,7 @@ describe('instants', () => {
     expect(normalized({ from: text })[0]!.fromMs).toBe(Date.parse(iso));
   });
 
-  test('are nothing else, and to may be from, and not earlier', () => {
+  test('are refused in any other format; to may equal from, but not be earlier', () => {
     for (const value of [undefined, null, '', 'yesterday', '2026-02-30', '2026-04-16T25:00', 1e12, ['2026-04-16']]) {
       expect(() => native({ from: value })).toThrow('from must be');
       expect(() => native({ to: value })).toThrow('to must be');
@@ -90,7 +90,7 @@ describe('options', () => {
     expect(() => native({ filters })).toThrow(sentence);
   });
 
-  test('of a normalized one, one or several', () => {
+  test('of a normalized replay are one set or several', () => {
     const [one] = normalized({ symbols: ['12'], withDisconnectMessages: true });
     expect(one).toMatchObject({ assetIds: ['12'], dataTypes: [{ kind: 'trade' }], withDisconnects: true });
     const element = { ...WINDOW, dataTypes: ['quote', 'trade'], symbols: [] };
@@ -166,12 +166,12 @@ describe('data types', () => {
     ['is not known', ['book_snapshot_5_grouped_1s', 'quote_', 'trade_bar_s', 'trade_bar_1h', 'x'.repeat(1000)]],
     ['grouped by 0', ['book_snapshot_5_grouped0_1s']],
     ['levels a side', ['book_snapshot_0_1s', 'book_snapshot_10002_1s']],
-    ['0 long', ['trade_bar_0s', 'trade_bar_0ticks']],
+    ['must be above 0', ['trade_bar_0s', 'trade_bar_0ticks']],
   ])('%s: %p', (sentence, names) => {
     for (const name of names) expect(() => dataTypeOf(name)).toThrow(sentence);
   });
 
-  test('that is a key by mistake is not repeated', () => {
+  test('are not repeated in the refusal: one may be a key by mistake', () => {
     const key = generateKey();
     for (const name of [key, `book_snapshot_${key}`, key.slice(14)]) {
       expect(() => dataTypeOf(name)).toThrow(expect.not.stringContaining(key.slice(14)));

@@ -12,7 +12,7 @@ import type { Archive } from '../../src/store/archive.ts';
 import { PriceTexts } from '../../src/venue/price-texts.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { START_MS, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
-import { KeepingConnection } from './keeping-connection.ts';
+import { RecordingConnection } from './recording-connection.ts';
 
 const MARKETS = 60;
 const WINDOW = { fromMs: START_MS + 60_000, toMs: START_MS + 86_400_000 };
@@ -57,7 +57,7 @@ test('only a few markets are examined before others get a turn, however many are
     const books = items.filter(({ kind }) => kind === 'text').map(({ text }) => /"asset_id":"(\d+)"/.exec(text)![1]);
     expect(books).toEqual(assetIds);
   }
-  // Whoever looks at the last one finds it damaged.
+  // Reading the last market fails from here on.
   const { key } = archive.markets.findByAsset(assetIds.at(-1)!)!;
   using writer = new Database(archive.database.path);
   writer.run(`UPDATE segments SET digest = zeroblob(32) WHERE series_id IN
@@ -108,7 +108,7 @@ test('an event with many changes gives others a turn between changes that send n
   expect(items.filter(({ kind }) => kind === 'rest').length).toBeGreaterThanOrEqual(levels.length);
 });
 
-/** Rests, and then nothing; how often somebody began to read. */
+/** A stream of rests. Counts the calls of `check`, one for each turn of a reader. */
 class Resting implements TardisStream {
   reads = 0;
   #left: number;
@@ -130,7 +130,7 @@ class Resting implements TardisStream {
 test('a task ends with the first piece of work that takes too long', async () => {
   using place = temporaryArchive();
   const { database } = place.archive;
-  // Each look at the clock finds that more than a turn has gone by.
+  // Between two looks at the clock more than a turn passes.
   let ms = 0;
   const monotonicMs = () => {
     ms += 10;
@@ -145,7 +145,7 @@ test('a task ends with the first piece of work that takes too long', async () =>
   expect(overHttp.reads).toBe(21);
   const overSocket = new Resting(20);
   const over = Promise.withResolvers<unknown>();
-  const connections = new Map([[overSocket, new KeepingConnection()]]);
+  const connections = new Map([[overSocket, new RecordingConnection()]]);
   new TardisPump({ database, queue, pace, ended: over.resolve }, connections).start();
   expect(await over.promise).toBeUndefined();
   expect(overSocket.reads).toBe(21);

@@ -5,7 +5,7 @@ import { Clients } from '../../src/replay/clients.ts';
 import { FairQueue } from '../../src/replay/fair-queue.ts';
 import type { Archive } from '../../src/store/archive.ts';
 
-/** What a socket got, and how it ended. */
+/** The messages of a socket, and its end. */
 export interface SocketRecord {
   readonly messages: string[];
   readonly code: number;
@@ -35,14 +35,14 @@ export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
     ask,
     pathOf,
     connect,
-    /** The lines of an answer that is whole. */
+    /** The lines of a complete answer. */
     async lines(path: string, options: unknown, rest = ''): Promise<string[]> {
       const answer = await ask(pathOf(path, options, rest));
       const text = await answer.text();
       if (answer.status !== 200) throw new Error(`${answer.status}: ${text}`);
       return text === '' ? [] : text.replace(/\n$/, '').split('\n');
     },
-    /** Everything that a socket gets, which begins by sending `frames`. */
+    /** Opens a socket, sends `frames`, and returns everything that it receives. */
     async socket(path: string, ...frames: readonly unknown[]): Promise<SocketRecord> {
       return await heard(connect(path), ...frames);
     },

@@ -6,8 +6,8 @@ import { TickSizes } from '../../src/replay/tick-sizes.ts';
 import { PriceTexts } from '../../src/venue/price-texts.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { DOWN_ASSET, START_MS, sampleGap, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
-import { KeepingConnection } from './keeping-connection.ts';
 import { randomRecording } from './random-recording.ts';
+import { RecordingConnection } from './recording-connection.ts';
 import { heard, tardisServer } from './tardis-server.ts';
 
 const WINDOW = 'exchange=polymarket&from=2026-04-16&to=2026-04-17';
@@ -88,7 +88,7 @@ describe('/ws-replay', () => {
     expect(server.log).toEqual([]);
   });
 
-  test('shows a gap only by the books that follow it', async () => {
+  test('sends nothing for a gap except the books after it', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [
       sampleMarket(),
@@ -168,8 +168,8 @@ describe('a session', () => {
       over.resolve,
     );
     const window = { fromMs: START_MS - 86_400_000, toMs: START_MS + 86_400_000 };
-    const join = (name: string, assetId: string, behind: () => boolean = () => false) => {
-      const connection = new KeepingConnection(behind);
+    const join = (name: string, assetId: string, blocks: () => boolean = () => false) => {
+      const connection = new RecordingConnection(blocks);
       const { send } = connection;
       connection.send = (text) => {
         // A book after a trade has its own time, not that at which it is sent.
@@ -195,9 +195,9 @@ describe('a session', () => {
     join('b', DOWN_ASSET);
     let stalls = 0;
     const drain = setInterval(() => {
-      if (!connection.isBehind) return;
+      if (!connection.isBlocked) return;
       stalls += 1;
-      connection.isBehind = false;
+      connection.isBlocked = false;
       session.drained(member);
     }, 1);
     await over;
@@ -210,7 +210,7 @@ describe('a session', () => {
   });
 
   test('counts an asset once, also if a frame repeats it', () => {
-    const member = new SessionMember(new KeepingConnection(), { fromMs: 0, toMs: 1 });
+    const member = new SessionMember(new RecordingConnection(), { fromMs: 0, toMs: 1 });
     const subscribed = (assetIds: readonly string[]) =>
       member.subscribe({ kind: 'subscribe', assetIds, initialDump: undefined, custom: undefined });
     for (const { assetIds } of subscribed(Array(1000).fill(UP_ASSET))) expect(assetIds).toEqual([UP_ASSET]);
@@ -236,7 +236,7 @@ describe('a session', () => {
     expect(connection.closings).toEqual([[1000, 'WS replay finished']]);
   });
 
-  test('takes operations while it runs: a new asset begins with its book, an unsubscribed one ends', async () => {
+  test('takes subscriptions while it runs: a new asset begins with its book, an unsubscribed one ends', async () => {
     using place = await sampleArchive();
     const sent: string[] = [];
     const { session, join, over } = sessionOf(place.archive, sent);
@@ -250,11 +250,11 @@ describe('a session', () => {
     member.current = joined;
     const asked: number[] = [];
     const drain = setInterval(() => {
-      if (!connection.isBehind) return;
+      if (!connection.isBlocked) return;
       asked.push(connection.frames.length);
       if (asked.length === 1) say({ operation: 'subscribe', assets_ids: [DOWN_ASSET] });
       else say({ operation: 'unsubscribe', assets_ids: [UP_ASSET, DOWN_ASSET] });
-      connection.isBehind = false;
+      connection.isBlocked = false;
       session.drained(joined);
     }, 1);
     await over;

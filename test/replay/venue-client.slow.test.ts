@@ -26,7 +26,7 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
         using held = temporaryArchive();
         await load(held.archive);
         await using server = venueServer(held.archive);
-        const beside = anotherReplay(server, { rebase: true }, server.replay.clock.span.fromMs);
+        const second = anotherReplay(server, { rebase: true }, server.replay.clock.span.fromMs);
         let confirmed = 0;
         for (const slug of slugs) {
           const market = marketOf(held.archive, slug);
@@ -37,13 +37,13 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
           const items = asked.map((outcome) => ({ token_id: market.clobTokenIds[OUTCOMES.indexOf(outcome)]! }));
           for (let i = 0; i < INSTANTS; i += 1) {
             const nowMs = instants[Math.floor(random() * instants.length)]!;
-            // Each way of asking, of a replay at the root and of one beside it whose times are moved.
+            // Each prefix, for the first replay and for a second one with shifted times.
             const [replay, path] = [
               [server.replay, ''],
               [server.replay, '/clob'],
-              [beside, `/replays/${beside.id}`],
-              [beside, `/replays/${beside.id}/clob`],
-            ][i % 4] as [typeof beside, string];
+              [second, `/replays/${second.id}`],
+              [second, `/replays/${second.id}/clob`],
+            ][i % 4] as [typeof second, string];
             replay.clock.seek(nowMs);
             const client = await venueClient(`${server.origin}${path}`);
             expect(await client.getServerTime()).toBe(Math.floor((nowMs + replay.shiftMs) / 1000));
@@ -129,7 +129,7 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
     server.replay.clock.seek(nowMs);
     const client = await venueClient(`${server.origin}/clob`);
     expect(await client.getOk()).toBe('OK');
-    // One is listed by then when anything of it is recorded.
+    // A market is listed from its first record on.
     const isListed = ({ startMs }: { startMs: number }, index: number) =>
       Math.min(startMs, oracles[index]!.instants[0]!) <= nowMs;
     const listed = markets.filter(isListed).map(({ conditionId }) => conditionId);

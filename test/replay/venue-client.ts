@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the client hands on, as it came. */
+/** An answer as the client returns it. */
 type Handed = ReturnType<typeof JSON.parse>;
 
 type Asking =
@@ -19,10 +19,10 @@ interface Library {
 const LIBRARY = join(import.meta.dir, '../venue-client/node_modules/@polymarket/clob-client/dist/index.js');
 const POLYGON = 137;
 
-/** Whether the client is installed (`make test` does that); tests that want it are skipped by name where it is not. */
+/** Whether the client is installed, which `make test` does; otherwise tests that need it are skipped. */
 export const HAS_VENUE_CLIENT = existsSync(LIBRARY);
 
-/** A client of its own for each: it remembers ticks. */
+/** A new client each time, since a client remembers ticks. */
 export async function venueClient(host: string): Promise<VenueClient> {
   const { ClobClient } = (await import(LIBRARY)) as Library;
   return new ClobClient(host, POLYGON);

@@ -5,7 +5,7 @@ import type { Archive } from '../../src/store/archive.ts';
 import { booksOf, marketOf } from '../support/imported.ts';
 
 const EVER = [0, Number.MAX_SAFE_INTEGER] as const;
-/** Prices of the venue are whole tenthousandths; so are sums of two, halved, of a tenth of it. */
+/** The venue's prices are multiples of 0.0001, so their midpoints are multiples of 0.00005. */
 const SCALE = 100_000;
 
 interface Timed {
@@ -29,13 +29,13 @@ const exactly = (price: number) => Math.round(price * SCALE);
 const textOf = (scaled: number) => String(scaled / SCALE);
 
 /**
- * What a market's records say at an instant, found by looking at each of them; it shares nothing with what is tested but how
- * segments are read.
+ * The state of a market at an instant, found by a scan of all its records. It shares only the reading of segments with the
+ * tested code.
  */
 export class VenueOracle {
   readonly #books: Record<Outcome, readonly (Timed & { readonly book: OrderBook })[]>;
   readonly #trades: Record<Outcome, readonly Trade[]>;
-  /** Of every book of either outcome. */
+  /** By every book of either outcome. */
   readonly #decimals: readonly (readonly [timestampMs: number, decimals: number])[];
 
   constructor(archive: Archive, slug: string) {
@@ -56,7 +56,7 @@ export class VenueOracle {
     );
   }
 
-  /** Every instant at which something of the market was recorded. */
+  /** Every instant at which the market has a record. */
   get instants(): number[] {
     const all = OUTCOMES.flatMap((outcome) => [...this.#books[outcome], ...this.#trades[outcome]]);
     return [...new Set(all.map(({ timestampMs }) => timestampMs))].sort((a, b) => a - b);
@@ -88,7 +88,7 @@ export class VenueOracle {
     };
   }
 
-  /** The best prices in tenthousandths times ten; 0 and 1 for sides without levels. */
+  /** The best prices in units of 0.00001; 0 and 1 for sides without levels. */
   bestAt(outcome: Outcome, nowMs: number): { bid: string; ask: string; mid: string; spread: string } | undefined {
     const book = this.bookAt(outcome, nowMs);
     if (book === undefined) return undefined;

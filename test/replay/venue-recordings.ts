@@ -7,7 +7,7 @@ import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
 import { sampleMarket } from '../support/sample-records.ts';
 import { randomRecording } from './random-recording.ts';
 
-/** A recording, and the markets of it that are asked about. */
+/** A recording, and the slugs of the markets that tests request. */
 export interface VenueRecording {
   readonly name: string;
   readonly isHere: boolean;
@@ -15,10 +15,10 @@ export interface VenueRecording {
   load(archive: Archive): Promise<unknown>;
 }
 
-/** One of the real books: both outcomes are the venue's one book, of which one was recorded. */
+/** A market with real books, of which one outcome was recorded. */
 export const BOOKS_SLUG = 'btc-updown-5m-1776324000';
 
-/** Real ones of both kinds, and random ones whose outcomes have nothing to do with each other. */
+/** Real recordings of two formats, and random ones whose outcomes are independent of each other. */
 export const VENUE_RECORDINGS: readonly VenueRecording[] = [
   {
     name: 'ws-capture-5m',

@@ -8,7 +8,7 @@ const SLUG = 'btc-updown-5m-1776323400';
 const LATE_MARKET = `0x${'cd34'.repeat(16)}`;
 const INSTANTS = 60;
 
-/** Every path, asked about what is known, and about what only comes later. */
+/** Requests of every path, for known assets and markets, and for later ones. */
 function questions(): readonly (readonly [path: string, body?: unknown])[] {
   const assets = [UP_ASSET, DOWN_ASSET, '11', '12', '21', '22'];
   const items = assets.flatMap((token_id) => [{ token_id, side: 'BUY' }, { token_id }]);
@@ -51,7 +51,7 @@ function questions(): readonly (readonly [path: string, body?: unknown])[] {
   ];
 }
 
-test('no byte of any answer depends on what came later', async () => {
+test('no byte of any answer depends on later records', async () => {
   const random = randomsOf(17);
   await using first = await filledServer([KNOWN, later(1)]);
   await using second = await filledServer([KNOWN, later(2)]);
@@ -71,7 +71,7 @@ test('no byte of any answer depends on what came later', async () => {
   expect(sent.size).toBeGreaterThan(250);
 });
 
-test('later records are in answers from their time on', async () => {
+test('answers have a record from its time on', async () => {
   await using server = await filledServer([KNOWN, later(1)]);
   server.replay.clock.seek(KNOWN_MS + 600_000);
   expect(await server.json('/markets?closed=true')).toMatchObject([{ slug: SLUG, outcomePrices: '["0", "1"]' }]);

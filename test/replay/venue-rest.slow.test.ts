@@ -19,11 +19,11 @@ import { VenueOracle } from './venue-oracle.ts';
 import { BOOKS_SLUG, VENUE_RECORDINGS } from './venue-recordings.ts';
 import { anotherReplay, filledServer, PRESENT_MS, type VenueServer, venueServer } from './venue-server.ts';
 
-/** Instants that are asked about, of each market. */
+/** Number of instants that are checked for each market. */
 const INSTANTS = 120;
 const NO_BOOK = { status: 404, text: '{"error":"No orderbook exists for the requested token id"}' };
 
-/** The venue's hash, computed from an answer as it came (py-clob-client, utilities.py). */
+/** The venue's hash, computed from the text of an answer (py-clob-client, utilities.py). */
 function hashOf(text: string): string {
   const { market, asset_id, timestamp, bids, asks, min_order_size, tick_size, neg_risk, last_trade_price } =
     JSON.parse(text);
@@ -42,7 +42,7 @@ function hashOf(text: string): string {
   return createHash('sha1').update(JSON.stringify(hashed)).digest('hex');
 }
 
-/** Instants of a market's records, those beside them, and some around, in no order. */
+/** Random instants of a market's records and one millisecond before or after them; each tenth is before the first record. */
 function instantsOf(oracle: VenueOracle, seed: number): number[] {
   const random = randomsOf(seed);
   const all = oracle.instants;
@@ -125,7 +125,7 @@ for (const { name, isHere, slugs, load } of VENUE_RECORDINGS) {
   );
 }
 
-/** A market of which little is recorded, so that all of it can be said. */
+/** A market with few records, so that a test can list all answers. */
 const BOOK_MS = START_MS + 4000;
 const RECORDS: readonly object[] = [
   sampleMarket({ createdAt: '2026-04-15T07:20:00.000Z', winner: 'down', resolvedAt: '2026-04-16T07:15:20.000Z' }),
@@ -162,7 +162,7 @@ test('a side without levels is a bid of 0 or an ask of 1, and a crossed book has
   expect(await sent()).toEqual(['0.525', '-0.01', '0.53', '0.52']);
 });
 
-test('many are answered as each would be alone; those without an order book are left out', async () => {
+test('a batch has the answer of each asset; assets without an order book are left out', async () => {
   await using server = await sampleServer();
   const ids = [UP_ASSET, DOWN_ASSET, '17', 'no id'];
   const items = ids.map((token_id) => ({ token_id }));
@@ -253,13 +253,13 @@ test.each(REFUSALS)('%s refuses %p with %p', async (path, body, [status, refused
   expect({ ...answer, body: JSON.parse(text) }).toEqual({ status, body: refused });
 });
 
-test('a batch of as many as the venue takes is answered', async () => {
+test('a batch with the venue’s maximum of assets is answered', async () => {
   await using server = await sampleServer();
   const batch = Array.from({ length: 500 }, () => ONE);
   expect(await server.json('/midpoints', batch)).toEqual({ [UP_ASSET]: '0.515' });
 });
 
-test('what is not listed yet, not selected, without a book yet or resolved has no order book', async () => {
+test('an asset that is not listed yet, not selected, without a book yet or resolved has no order book', async () => {
   await using server = await sampleServer();
   const statuses = async (prefix = '') => {
     const paths = ['book', 'midpoint', 'spread'].map((path) => `${prefix}/${path}?token_id=${UP_ASSET}`);
@@ -293,7 +293,7 @@ test('what is not listed yet, not selected, without a book yet or resolved has n
   expect(await statuses(`/replays/${other.id}`)).toEqual([404, 404, 404, 404, 404]);
 });
 
-test('a market says what was known of it: no winner, price or end before it was resolved', async () => {
+test('a market has no winner, final price or end before it was resolved', async () => {
   await using server = await sampleServer();
   const tokens = (price: number, isOver: boolean) => [
     { token_id: UP_ASSET, outcome: 'Up', price, winner: false },
@@ -311,14 +311,14 @@ test('a market says what was known of it: no winner, price or end before it was 
       server.json(`/clob/markets/${CONDITION_ID.toUpperCase().replace('X', 'x')}`),
     ]);
   expect(await asked()).toEqual([market(0.515, false), market(0.515, false)]);
-  // A wide book is shown at its last trade.
+  // With a wide book the price is that of the last trade.
   server.replay.clock.seek(BOOK_MS + 2000);
   expect(await asked()).toEqual([market(0.512, false), market(0.512, false)]);
   server.replay.clock.seek(RESOLVED_MS);
   expect(await asked()).toEqual([market(0, true), market(0, true)]);
 });
 
-test('lists of markets go on where their cursor says, and leave out what takes no orders where that is asked', async () => {
+test('lists of markets continue at their cursor, and sampling lists leave out markets that take no orders', async () => {
   using held = temporaryArchive();
   const markets = Array.from({ length: 250 }, (_, index) =>
     sampleMarket({
@@ -345,12 +345,12 @@ test('lists of markets go on where their cursor says, and leave out what takes n
   for (const path of ['/markets', '/clob/markets', '/simplified-markets', '/clob/simplified-markets']) {
     expect(await walk(path)).toEqual(listed);
   }
-  // Nobody recorded how they ended: they are over five minutes behind their windows.
+  // Their ends are not recorded, and their windows ended more than five minutes ago.
   for (const path of ['/sampling-markets', '/sampling-simplified-markets'])
     expect(await walk(path)).toEqual(listed.slice(239));
 });
 
-test('with timestamps moved to the present, the time, books with their hashes and points of price histories are moved alike', async () => {
+test('a rebased replay shifts the time, books with their hashes and price histories by the same time', async () => {
   await using server = await sampleServer();
   const nowMs = BOOK_MS + 999;
   const rebased = anotherReplay(server, { rebase: true }, nowMs);
@@ -415,7 +415,7 @@ test.skipIf(REAL_BOOKS === undefined)(
   },
 );
 
-test('a price history ends where the market was resolved, and one after that is empty', async () => {
+test('a price history ends at the resolution of its market; a later window is empty', async () => {
   await using server = await sampleServer();
   server.replay.clock.seek(RESOLVED_MS + 600_000);
   const history = async (query: string) =>
@@ -428,7 +428,7 @@ test('a price history ends where the market was resolved, and one after that is 
   expect((await server.json('/prices-history?market=17&interval=max')).history).toEqual([]);
 });
 
-test('a midpoint of the very instant of a step counts from the next one on; an outcome without books has what is missing to 1', async () => {
+test('a midpoint at the instant of a step counts from the next step on; an outcome without books has 1 minus the other’s', async () => {
   using held = temporaryArchive();
   const mid = (price: number, timestamp: number) =>
     sampleSnapshot({ timestamp, bids: [{ price: price - 0.01, size: 1 }], asks: [{ price: price + 0.01, size: 1 }] });
@@ -458,7 +458,7 @@ test('a midpoint of the very instant of a step counts from the next one on; an o
   ]);
 });
 
-test('a trade has the side of its taker, of the other outcome the other way round, and its fee', async () => {
+test('a trade has its taker’s side and its fee; for the other outcome it has the opposite side', async () => {
   using held = temporaryArchive();
   const trade = { side: 'buy', size: 5, feeRateBps: 700 };
   await importRecords(held.archive, [
@@ -488,7 +488,7 @@ test('a trade has the side of its taker, of the other outcome the other way roun
     ['0.52', 'BUY', 700],
     ['0.48', 'SELL', 700],
   ]);
-  // Of the last one nothing more was recorded.
+  // The last one has no other recorded fields.
   expect(await sent(START_MS + 3000)).toEqual([
     ['0.5', '', undefined],
     ['0.5', '', undefined],

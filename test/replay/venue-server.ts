@@ -6,10 +6,10 @@ import { Replays } from '../../src/replay/replays.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 
-/** What the venue's present is, for replays that are rebased: 2026-09-01T00:00:00Z. */
+/** The present time for rebased replays: 2026-09-01T00:00:00Z. */
 export const PRESENT_MS = Date.UTC(2026, 8, 1);
 
-/** An answer, as it came. */
+/** An answer as it was received. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
@@ -24,7 +24,7 @@ const OPTIONS: ReplayOptions = {
   rebase: false,
 };
 
-/** The venue's REST interface and Gamma over replays whose clocks stand still unless they are set; the first one is `replay`. */
+/** The venue's REST interface and Gamma over replays, of which the first is `replay`. Their clocks only move by jumps. */
 export function venueServer(archive: Archive, options: Partial<ReplayOptions> = {}) {
   const replays = new Replays(archive, { monotonicMs: () => 0, wallMs: () => PRESENT_MS });
   const replay = replays.create({ ...OPTIONS, ...options });
@@ -56,7 +56,7 @@ export function venueServer(archive: Archive, options: Partial<ReplayOptions> = 
 
 export type VenueServer = ReturnType<typeof venueServer>;
 
-/** The same over an archive of these records, batch by batch, that goes with it. */
+/** The same over a new archive with these records, imported batch by batch. It is removed with the server. */
 export async function filledServer(batches: readonly (readonly object[])[], options: Partial<ReplayOptions> = {}) {
   const held = temporaryArchive();
   for (const records of batches) {

@@ -10,8 +10,8 @@ import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleMarket } from '../support/sample-records.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';
-import { KeepingConnection } from './keeping-connection.ts';
 import { ASSETS, type RecordingStyle, randomRecording } from './random-recording.ts';
+import { RecordingConnection } from './recording-connection.ts';
 
 const OPTIONS: ReplayOptions = {
   selection: { names: [CONDITION_ID], coins: [], timeframes: [] },
@@ -39,18 +39,18 @@ function replayOf(
   return new Replay(archive, { ...OPTIONS, ...options }, clocks);
 }
 
-function sessionOn(replay: Replay, connection: KeepingConnection) {
+function sessionOn(replay: Replay, connection: RecordingConnection) {
   return new VenueSession(replay, connection, () => performance.now());
 }
 
 const subscribe = (assetIds: readonly string[], more: object = {}) =>
   JSON.stringify({ assets_ids: assetIds, type: 'market', ...more });
 
-/** Lets a session go on until its clock is at the end, or it was closed. */
-async function untilEnd(replay: Replay, session: VenueSession, connection: KeepingConnection): Promise<void> {
+/** Lets a session run until its clock is at the end or its connection is closed. */
+async function untilEnd(replay: Replay, session: VenueSession, connection: RecordingConnection): Promise<void> {
   while (replay.clock.state !== 'ended' && connection.closings.length === 0) {
-    if (connection.isBehind) {
-      connection.isBehind = false;
+    if (connection.isBlocked) {
+      connection.isBlocked = false;
       session.drained();
     }
     await new Promise((resolve) => setImmediate(resolve));
@@ -63,7 +63,7 @@ async function archiveOf(lines: readonly object[]) {
   return place;
 }
 
-/** What the archive has at an instant, as the client would hold it. */
+/** The archive's book at an instant, in the client's format. */
 function archived(archive: Archive, replay: Replay, outcome: Outcome, atMs: number): string | undefined {
   const market = archive.markets.findByConditionId(CONDITION_ID)!;
   const { known } = replay.playback(market, atMs).state(outcome);
@@ -86,12 +86,12 @@ describe('a client of the market channel', () => {
         fc.constantFrom<readonly Outcome[]>(['up'], ['down'], ['up', 'down']),
         fc.constantFrom(0, 1, 30),
         fc.double({ min: 0, max: 0.9, noNaN: true }),
-        async (seed, outcomes, stepMs, behind) => {
+        async (seed, outcomes, stepMs, blockedShare) => {
           const { lines } = randomRecording(seed, { ...STYLE, outcomes, stepMs });
           using place = await archiveOf(lines);
           const replay = replayOf(place.archive);
           const random = randomsOf(seed);
-          const connection = new KeepingConnection(() => random() < behind);
+          const connection = new RecordingConnection(() => random() < blockedShare);
           const session = sessionOn(replay, connection);
           session.received(subscribe(BOTH));
           replay.clock.resume();
@@ -100,7 +100,7 @@ describe('a client of the market channel', () => {
           const client = new DocumentedClient([ASSETS.up, ASSETS.down]);
           let lastMs = START_MS;
           const compare = () => {
-            client.settle();
+            client.checkHashes();
             for (const outcome of OUTCOMES) {
               const held = client.books.get(ASSETS[outcome]);
               expect(held === undefined ? undefined : levelsOf(held)).toBe(
@@ -128,11 +128,11 @@ describe('a client of the market channel', () => {
     using place = await archiveOf(randomRecording(7, STYLE).lines);
     const framesOf = async (others: number) => {
       const replay = replayOf(place.archive);
-      const connections = Array.from({ length: 1 + others }, (_, i) => new KeepingConnection(() => i > 0));
+      const connections = Array.from({ length: 1 + others }, (_, i) => new RecordingConnection(() => i > 0));
       const sessions = connections.map((connection) => sessionOn(replay, connection));
       for (const session of sessions) session.received(subscribe(BOTH, { custom_feature_enabled: true }));
       replay.clock.resume();
-      // Those beside it never take another frame, and hold the clock back, but not the first one.
+      // The other clients never take a second frame. They hold the clock back, but not the first client.
       for (let turn = 0; turn < 2000; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       expect(replay.clock.state).toBe(others === 0 ? 'ended' : 'running');
       for (const session of sessions) session.closed();
@@ -144,7 +144,7 @@ describe('a client of the market channel', () => {
     expect(await framesOf(2)).toEqual(frames);
   });
 
-  test('its books stay those of the archive through any jumps, steps and reconnections', async () => {
+  test('has the archive’s books after any jumps, steps and reconnections', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer(),
@@ -160,7 +160,7 @@ describe('a client of the market channel', () => {
           using place = await archiveOf(randomRecording(seed, STYLE).lines);
           const real = { ms: 0 };
           const replay = replayOf(place.archive, {}, { monotonicMs: () => real.ms, wallMs: () => 0 });
-          let connection = new KeepingConnection();
+          let connection = new RecordingConnection();
           let session = sessionOn(replay, connection);
           let client = new DocumentedClient([ASSETS.up, ASSETS.down]);
           let wanted: readonly Outcome[] = OUTCOMES;
@@ -177,7 +177,7 @@ describe('a client of the market channel', () => {
             }
             if (act === 'reconnect') {
               session.closed();
-              connection = new KeepingConnection();
+              connection = new RecordingConnection();
               session = sessionOn(replay, connection);
               client = new DocumentedClient([ASSETS.up, ASSETS.down]);
               wanted = OUTCOMES;
@@ -191,7 +191,7 @@ describe('a client of the market channel', () => {
               session.received(JSON.stringify({ operation: 'subscribe', assets_ids: BOTH }));
               wanted = OUTCOMES;
             }
-            // Timers of a clock that is driven by hand do not fire by themselves.
+            // The clock is moved by the test, so timers do not fire by themselves.
             for (let turn = 0; turn < 20; turn += 1) {
               session.drained();
               await new Promise((resolve) => setImmediate(resolve));
@@ -199,7 +199,7 @@ describe('a client of the market channel', () => {
             const frames = connection.frames.splice(0);
             if (act === 'seek') client.reset();
             for (const frame of frames) client.receive(frame);
-            client.settle();
+            client.checkHashes();
             for (const outcome of wanted) {
               const held = client.books.get(ASSETS[outcome]);
               expect(held === undefined ? undefined : levelsOf(held)).toBe(
@@ -219,11 +219,11 @@ describe('a client of the market channel', () => {
     );
   });
 
-  test('PING is answered, books are sent if wanted, unknown frames are ignored', async () => {
+  test('gets an answer to PING and books if it wants them; its unknown frames are ignored', async () => {
     using place = await archiveOf(randomRecording(3, { ...STYLE, stepMs: 400 }).lines);
     const replay = replayOf(place.archive, { speed: 1 });
     replay.clock.seek(replay.clock.span.toMs - 10_000);
-    const connection = new KeepingConnection();
+    const connection = new RecordingConnection();
     const session = sessionOn(replay, connection);
     session.received('PING');
     for (const text of ['', '{', '[]', '1', 'PONG', '{"type":"user"}', '{"operation":"dance","assets_ids":["1"]}'])
@@ -268,7 +268,7 @@ describe('a client of the market channel', () => {
     using place = await archiveOf([...lines, gap]);
     for (const gaps of ['disconnect', 'ignore'] as const) {
       const replay = replayOf(place.archive, { gaps });
-      const connection = new KeepingConnection();
+      const connection = new RecordingConnection();
       const session = sessionOn(replay, connection);
       session.received(subscribe(BOTH));
       replay.clock.resume();
@@ -281,7 +281,7 @@ describe('a client of the market channel', () => {
       }
       expect(connection.closings).toEqual([[1012, 'the recording has a gap here']]);
       expect(latest).toBeLessThanOrEqual(START_MS + 1200);
-      const again = new KeepingConnection();
+      const again = new RecordingConnection();
       const next = sessionOn(replay, again);
       next.received(subscribe(BOTH));
       await untilEnd(replay, next, again);
@@ -306,7 +306,7 @@ describe('a client of the market channel', () => {
     replay.clock.resume();
     const closings: [number, string][] = [];
     for (let connections = 0; connections < 3 && replay.clock.state !== 'ended'; connections += 1) {
-      const connection = new KeepingConnection();
+      const connection = new RecordingConnection();
       const session = sessionOn(replay, connection);
       session.received(subscribe([...BOTH, '111', '222']));
       await untilEnd(replay, session, connection);
@@ -322,7 +322,7 @@ describe('a client of the market channel', () => {
     let turn = 0;
     const inTurn = new Map<number, Set<number>>();
     const sessions = Array.from({ length: 10 }, (_, nth) => {
-      const connection = new KeepingConnection(() => {
+      const connection = new RecordingConnection(() => {
         inTurn.set(turn, (inTurn.get(turn) ?? new Set()).add(nth));
         return false;
       });
@@ -348,7 +348,7 @@ describe('a client of the market channel', () => {
     const allTasks = async () => {
       for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     };
-    const slow = new KeepingConnection(() => true);
+    const slow = new RecordingConnection(() => true);
     const session = sessionOn(replay, slow);
     for (const nothing of [subscribe([]), subscribe(['12345']), subscribe([], { custom_feature_enabled: false })]) {
       session.received(nothing);
@@ -388,7 +388,7 @@ describe('a client of the market channel', () => {
       toMs: START_MS + 600_000,
     });
     const heard = async (custom: boolean) => {
-      const connection = new KeepingConnection();
+      const connection = new RecordingConnection();
       const session = sessionOn(replay, connection);
       replay.clock.seek(START_MS);
       session.received(subscribe(BOTH, { custom_feature_enabled: custom }));
@@ -424,7 +424,7 @@ describe('a client of the market channel', () => {
     const real = { ms: START_MS + 1_000_000 };
     const replay = replayOf(place.archive, { rebase: true }, { monotonicMs: () => 0, wallMs: () => real.ms });
     replay.clock.seek(START_MS + 2000);
-    const connection = new KeepingConnection();
+    const connection = new RecordingConnection();
     const session = sessionOn(replay, connection);
     session.received(subscribe(BOTH));
     const listened = connection.frames.splice(0);
@@ -434,7 +434,7 @@ describe('a client of the market channel', () => {
     await untilEnd(replay, session, connection);
     const client = new DocumentedClient([ASSETS.up, ASSETS.down]);
     for (const frame of connection.frames) client.receive(frame);
-    client.settle();
+    client.checkHashes();
     expect(client.faults).toEqual([]);
     expect(client.hashesChecked.right).toBeGreaterThan(30);
     const shifted = connection.frames.flatMap(timestampsIn).map((ms) => ms - replay.shiftMs);
@@ -450,7 +450,7 @@ describe('a client of the market channel', () => {
   test('is disconnected when the replay is stopped', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const replay = replayOf(place.archive);
-    const connection = new KeepingConnection();
+    const connection = new RecordingConnection();
     sessionOn(replay, connection).received(subscribe(BOTH));
     replay.stop();
     expect(connection.closings).toEqual([[1001, 'the replay was stopped']]);

@@ -202,7 +202,7 @@ describe('a segment', () => {
     for (const payload of payloads) expect(payload.length).toBeLessThanOrEqual(SEGMENT_PAYLOAD_BYTES + 20);
   });
 
-  test('has a few books even if the first one is larger than that', () => {
+  test('has a few books even if the first one exceeds that number', () => {
     const books = Array.from({ length: 40 }, (_, i) => largeBook(1500, i % 2, 1000 + i));
     const alone = bookCodec.encode(recordsOf(books.slice(0, 1)), 0, 1).payload.length;
     expect(alone).toBeGreaterThan(SEGMENT_PAYLOAD_BYTES);
@@ -387,7 +387,7 @@ test('a segment does not depend on later records, unless they need a finer scale
   expect(compared).toBeGreaterThan(20);
 });
 
-test('books are the same when every level is', () => {
+test('books are equal when all their levels are', () => {
   const record = recordsOf([{ bidPrices: [0.5], bidSizes: [1], askPrices: [0.6, 0.7], askSizes: [2, 3] }])[0]!;
   expect(bookCodec.same(record, { ...record, id: 99 })).toBe(true);
   for (const book of [

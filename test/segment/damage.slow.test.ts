@@ -47,7 +47,7 @@ function writeJson(payload: Uint8Array): void {
   for (let i = 0; i < head.count; i += 1) writer.writeNext();
 }
 
-/** Whether `payload` is read to its end; throws any error that does not say that it is damaged. */
+/** Whether `payload` is read to its end; throws every error except 'damaged'. */
 function reads(read: (payload: Uint8Array) => void, payload: Uint8Array): boolean {
   try {
     read(payload);

@@ -123,7 +123,7 @@ test('no file of the data directory has a key, its secret part, or a digest that
   const search = () => {
     const names = readdirSync(held.path);
     const bytes = Buffer.concat(names.map((name) => readFileSync(join(held.path, name))));
-    // What may be shown is there: the search does look at the right bytes.
+    // The public prefix is found, so the search reads the right bytes.
     expect(bytes.includes(second.apiKey.prefix)).toBe(true);
     for (const { key } of [first, rotated, second]) {
       expect(bytes.includes(key)).toBe(false);

@@ -33,7 +33,7 @@ function build(series: readonly (readonly PriceRecord[])[], batches: number): nu
   });
 }
 
-/** By looking at every record: of each series those that are the last of their bucket. */
+/** By a scan of all records: the last record of each bucket of each series. */
 function sampled(series: readonly (readonly PriceRecord[])[], query: PageQuery, intervalMs: number): Position[] {
   const lasts = series.flatMap((records) => {
     const taken = records

@@ -23,7 +23,7 @@ const snapshotOf = (book: OrderBook, outcome: string, timestamp: number) => ({
   asks: levels(book.askPrices, book.askSizes),
 });
 
-/** Counted on the books as they were made. */
+/** Counts the books of the test itself. */
 function countsOf(books: readonly OrderBook[]) {
   const count = (holds: (bid: number | undefined, ask: number | undefined) => boolean) =>
     books.filter(({ bidPrices, askPrices }) => holds(bidPrices[0], askPrices[0])).length;
@@ -136,7 +136,7 @@ describe('coverage', () => {
     await importRecords(archive, [LIGHT_MARKET, ...Array.from({ length: 200 }, (_, index) => lightSnapshot(index))]);
     const coverages = new Coverages(archive.database.path);
     const before = await coverages.of(marketOf(archive, LIGHT_CONDITION_ID));
-    // What is on disk is not looked at: nothing says that it changed.
+    // The disk is not read: the revision of the market is unchanged.
     using sqlite = new Database(archive.database.path);
     sqlite.run('UPDATE segments SET payload = zeroblob(10)');
     expect(await coverages.of(marketOf(archive, LIGHT_CONDITION_ID))).toBe(before);

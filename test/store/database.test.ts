@@ -29,7 +29,7 @@ function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8);
 }
 
-/** Runs statements on the file behind the program's back. */
+/** Runs statements on the file from outside the program. */
 function tamper(directory: string, ...statements: string[]): void {
   const sqlite = new Sqlite(join(directory, DATABASE_FILE), { create: true, readwrite: true });
   for (const statement of statements) sqlite.run(statement);
@@ -242,7 +242,7 @@ describe('a write', () => {
   });
 });
 
-describe('readings of one shared view', () => {
+describe('reads in one shared view', () => {
   const rpmOf = ({ tiers }: Archive) => tiers.find('free')!.requestsPerMinute;
 
   test('have one state until another process writes, which the next view has', async () => {
@@ -301,14 +301,14 @@ describe('readings of one shared view', () => {
     const second = look();
     expect(second.rpm).toBe(11);
     expect(second.state).not.toBe(first.state);
-    // A long reading leaves no view open, in which the log could not be begun anew.
+    // A long read leaves no view open, which would keep the log from starting again.
     database.readShared(() => Bun.sleepSync(2));
     other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 12 }));
     expect(look().rpm).toBe(12);
     other.database.close();
   });
 
-  test('continue in a new view when an error has ended theirs', () => {
+  test('continue in a new view after an error has ended the old one', () => {
     using held = temporaryArchive();
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;

@@ -22,7 +22,7 @@ async function withGaps(gaps: readonly Gap[], work: (within: (fromMs: number, to
 const inOrder = (a: Gap, b: Gap) =>
   a.fromMs - b.fromMs || a.toMs - b.toMs || Buffer.compare(Buffer.from(a.reason), Buffer.from(b.reason));
 
-test('gaps within a window are those that overlap it, both ends inclusive, in order', async () => {
+test('a window has the gaps that overlap it, both ends inclusive, in order', async () => {
   const instant = fc.integer({ min: 0, max: 40 });
   const gap = fc.record({ fromMs: instant, length: instant, reason: fc.constantFrom('', 'a', 'b', 'für', '😀') });
   await fc.assert(

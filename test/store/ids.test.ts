@@ -36,7 +36,7 @@ function rangesOfSet(ids: ReadonlySet<number>): [number, number][] {
 }
 
 describe('record ids', () => {
-  test('are given as a set would give them: the wanted one when free, else the one after all given ones', () => {
+  test('are given as by a set: the wanted id when it is free, else the one after all given ids', () => {
     using held = temporaryArchive();
     const { database, givenIds } = held.archive;
     fc.assert(

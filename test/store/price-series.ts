@@ -5,7 +5,7 @@ import type { Database } from '../../src/store/database.ts';
 import { type RecordPage, recordPage } from '../../src/store/record-page.ts';
 import type { MergeOutcome, Segments } from '../../src/store/segments.ts';
 
-/** A record and the series it is of, by the series' index. */
+/** A record, and the index of its series. */
 interface Served extends PriceRecord {
   readonly series: number;
 }
@@ -34,7 +34,7 @@ export function recordsIn(segments: Segments, seriesId: number): PriceRecord[] {
   }));
 }
 
-/** A series as a plain array: what the store must always say. */
+/** A series as a plain array: the expected content of the store. */
 export class SeriesModel {
   readonly #records: PriceRecord[] = [];
 
@@ -71,7 +71,7 @@ export function inTimeOrder<R extends Position>(batch: readonly R[]): R[] {
   return [...batch].sort((a, b) => a.timestampMs - b.timestampMs);
 }
 
-/** Throws when the rows of a series are not what they say they are: ordered, apart, of allowed length, with digests. */
+/** Throws unless the rows of a series ascend without overlap, have an allowed length, and match their columns and digests. */
 export function checkRows(database: Database, seriesId: number): { rows: number; records: number } {
   interface Row {
     readonly first_ms: number;

@@ -25,7 +25,7 @@ function newSeries(): number {
   return catalog.ensureCoin('btc', `source-${sources}`);
 }
 
-/** How a recording of one series comes in. */
+/** The order and the batches in which a recording of one series is imported. */
 interface Recording {
   readonly seed: number;
   readonly count: number;
@@ -274,7 +274,7 @@ describe('pages', () => {
 });
 
 describe('the nearest record', () => {
-  /** By looking at every record: the least distance, then the earlier time, then the highest id. */
+  /** By a scan of all records: the least distance, then the earlier time, then the highest id. */
   function nearestOf(records: readonly PriceRecord[], timestampMs: number): PriceRecord | undefined {
     let best: PriceRecord | undefined;
     for (const record of records) {

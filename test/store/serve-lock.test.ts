@@ -5,7 +5,7 @@ import { openArchive } from '../../src/store/archive.ts';
 import { ServeLock } from '../../src/store/serve-lock.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
 
-/** Takes the lock of the directory its argument names, says so, and holds it until its input or the process ends. */
+/** Takes the lock of the directory in its argument, prints a line, and holds the lock until its input or the process ends. */
 const HOLDER = `
   import { ServeLock } from ${JSON.stringify(join(import.meta.dir, '../../src/store/serve-lock.ts'))};
   const lock = ServeLock.take(process.argv.at(-1));

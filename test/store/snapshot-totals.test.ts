@@ -21,7 +21,7 @@ function timestampsOf({ snapshots }: Archive, market: StoredMarket): number[] {
 const added = fc.record({
   outcome: fc.constantFrom(...OUTCOMES),
   isMirrored: fc.boolean(),
-  /** Few enough for repeats, and many enough for several segments. */
+  /** Few enough for repeated records, and enough for several segments. */
   times: fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 300 }),
   isRolledBack: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
 });

@@ -157,7 +157,7 @@ describe('quotes and mids derived from snapshots', () => {
 });
 
 describe('snapshots that come late and one by one leave few short segments', () => {
-  /** As many rows as half-full segments need, and a few. */
+  /** The number of rows that half-full segments need, and a few more. */
   function expectFewRows(market: StoredMarket): void {
     for (const [kind, { rows, records }] of Object.entries(rowsOf(market))) {
       expect([kind, rows <= Math.ceil(records / (SEGMENT_RECORDS_MAX / 2)) + 2]).toEqual([kind, true]);

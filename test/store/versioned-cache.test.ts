@@ -3,11 +3,11 @@ import { VersionedCache } from '../../src/store/versioned-cache.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { marketStatement } from '../support/markets.ts';
 
-test('a result is kept until the archive changes, and at most a limited number of results', () => {
+test('a result is cached until the archive changes, and the number of results is limited', () => {
   using held = temporaryArchive();
   const { database, markets } = held.archive;
   const cache = new VersionedCache<string>(database, 3);
-  /** The keys that had to be looked for. */
+  /** The keys of all look-ups. */
   const looked = (...keys: readonly string[]) =>
     database.readShared(() => {
       const missed: string[] = [];
@@ -22,7 +22,7 @@ test('a result is kept until the archive changes, and at most a limited number o
     });
   expect(looked('a', 'b', 'c', 'none')).toBe('a b c none');
   expect(looked('a', 'b', 'c', 'none')).toBe('none');
-  // One more than fits gives all up, and it alone is kept.
+  // One result more than the maximum replaces all others.
   expect(looked('d', 'd', 'a', 'b', 'c')).toBe('d a b c');
   database.write(() => markets.put(marketStatement(1), NOW_MS));
   expect(looked('c', 'c')).toBe('c');

@@ -33,8 +33,8 @@ export function blocksOf(markdown: string): readonly Block[] {
 
 /**
  * Runs the `sh` blocks of a page as they are, in their order, in one directory, which is `HOME` as well. Variables stay from
- * block to block, and servers run until the page ends. Every command must succeed. A `text` or `json` block directly after it is
- * its output: text line by line, where `…` stands for anything, JSON by value. Returns how many blocks ran.
+ * block to block, and servers run until the page ends. Every command must succeed. A `text` or `json` block directly after it
+ * is its output: text line by line, where `…` matches anything, JSON by value. Returns the number of blocks that ran.
  */
 export async function runBlocks(markdown: string, { cwd, env, ports }: Place): Promise<number> {
   const blocks = blocksOf(
@@ -75,7 +75,7 @@ export async function runBlocks(markdown: string, { cwd, env, ports }: Place): P
   return ran;
 }
 
-/** A line `…` is any number of lines; before the first line a builder may say what it does. */
+/** A line `…` matches any number of lines; before the first line a builder may print messages. */
 function shapeOf(text: string): RegExp {
   const lines = text
     .trimEnd()

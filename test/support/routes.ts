@@ -3,7 +3,7 @@ import { apiDocument } from './api-document.ts';
 /** A route as the API document describes it. */
 export interface Route {
   readonly path: string;
-  /** What a tier must grant; undefined: any valid key will do, or none is needed. */
+  /** The route that a tier must grant; undefined: any valid key is enough, or none is needed. */
   readonly grant: string | undefined;
   /** Names of its query parameters. */
   readonly query: readonly string[];

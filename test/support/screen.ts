@@ -1,9 +1,9 @@
 const ESCAPE = '\u001b';
 
-/** As much of a terminal as the executable uses, to see what a person would see on one. */
+/** The part of a terminal that the executable uses: tests read the text that a person would see. */
 export class Screen {
   readonly rows: string[] = [''];
-  /** Everything that was written, as it came. */
+  /** Everything that was written, unchanged. */
   written = '';
   #columns: number;
   #row = 0;

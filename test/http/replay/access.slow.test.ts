@@ -257,7 +257,7 @@ describe('where others can connect', () => {
     }
   });
 
-  test('a key that is limited to an instant is for replays that end by then, and for no later page', async () => {
+  test('a key that is limited to an instant may only use replays that end by then', async () => {
     const [late, early] = [START_MS + 10_000_000, START_MS + 1000].map((asOfMs) => replaying.keyOf('pro', asOfMs));
     expect(await statusOf(replaying, '/time', bearer(late!))).toBe(200);
     expect(await statusOf(replaying, '/time', bearer(early!))).toBe(403);

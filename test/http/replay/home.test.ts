@@ -42,7 +42,7 @@ test('the page of a process that replays names its replays, their clocks and the
   for (const verb of ['pause', 'seek', 'step', 'speed', 'resume', 'create'])
     expect(text).toContain(`bookreel replay ${verb} `);
   expect(text).not.toContain('Authorization');
-  // Nothing later than the clock is sent, and this is an answer like any other.
+  // This answer too has nothing later than the clock.
   expect(text).not.toContain(LATER.slug);
   replay.clock.seek(START_MS + 650_000);
   const later = await (await replaying.ask('GET', '/', undefined, PAGE)).text();

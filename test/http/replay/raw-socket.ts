@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 const CLOSE = 8;
 
-/** A WebSocket client of bytes, which reads only when asked to (RFC 6455). */
+/** A WebSocket client (RFC 6455) that can stop reading. */
 export class RawSocket {
   readonly #socket: Socket;
   #received = Buffer.alloc(0);
@@ -19,8 +19,8 @@ export class RawSocket {
   }
 
   /**
-   * Opens a socket at `url`; `headers` replace those of their names. It uses the connection `over` if there is one. Throws the status
-   * line of an answer other than 101.
+   * Opens a socket at `url`; `headers` replace those of their names. It uses the connection `over` if there is one. Throws
+   * the status line of an answer other than 101.
    */
   static async open(url: string, headers: readonly string[] = [], over?: Socket): Promise<RawSocket> {
     const { hostname, port, host, pathname, search } = new URL(url);
@@ -78,7 +78,7 @@ export class RawSocket {
     return this.#received.length;
   }
 
-  /** The messages that have come whole; the code of a close frame ends them. */
+  /** The messages that have arrived in full, up to a close frame, and its code. */
   get messages(): { readonly texts: readonly string[]; readonly closeCode: number | undefined } {
     const texts: string[] = [];
     let at = 0;

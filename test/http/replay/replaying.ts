@@ -6,7 +6,7 @@ import { Replays } from '../../../src/replay/replays.ts';
 import type { Archive } from '../../../src/store/archive.ts';
 import { NOW_MS, temporaryArchive } from '../../support/archive.ts';
 
-/** A process that replays, on a free port, whose time goes by only when a test moves it. */
+/** A process that replays, on a free port. Its time passes only when a test moves it. */
 export interface Replaying extends AsyncDisposable {
   readonly archive: Archive;
   readonly replays: Replays;
@@ -35,7 +35,7 @@ export interface ReplayingOptions {
   readonly socketsMax?: number;
 }
 
-/** Over an archive that `fill` fills; without a replay until one is created. */
+/** Starts it over an archive that `fill` fills. It has no replay until a test creates one. */
 export async function startReplaying(
   fill: (archive: Archive) => Promise<unknown>,
   { needsKeys = false, edge = {}, socketsMax = 16 }: ReplayingOptions = {},
