@@ -2,7 +2,6 @@ import { Type } from 'typebox';
 
 const COIN = /^[a-z0-9]{1,16}$/;
 
-/** A coin code on the wire. */
 export const CoinCode = Type.String({ pattern: COIN.source, description: 'Coin code, lower case.' });
 
 /** A coin code in its canonical form: lower case. Access checks and look-ups must both use this form. */

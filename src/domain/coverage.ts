@@ -7,7 +7,6 @@ import { AssetId } from './numeric-id.ts';
 import { type Outcome, OutcomeName } from './outcome.ts';
 import { TimeframeName } from './timeframe.ts';
 
-/** A time range between two instants. */
 export interface TimeRange {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
@@ -102,7 +101,6 @@ const OutcomeCoverage = Type.Object({
   ),
 });
 
-/** The coverage of a market, on the wire. */
 export const CoverageResource = Type.Object(
   {
     conditionId: ConditionId,
@@ -129,7 +127,6 @@ export const CoverageResource = Type.Object(
 );
 export type CoverageResource = Static<typeof CoverageResource>;
 
-/** The coverage of one outcome of a market. */
 export interface OutcomeCoverage extends SnapshotCounts {
   readonly outcome: Outcome;
   readonly mirrored: boolean;

@@ -62,7 +62,6 @@ export function isInstant(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= INSTANT_MAX_MS;
 }
 
-/** An instant on the wire. */
 export function instantText(description: string): TString {
   return Type.String({ format: 'date-time', pattern: WRITTEN, description });
 }

@@ -46,7 +46,6 @@ export function marketAsOf<M extends StatedMarket>(market: M, asOfMs: InstantMs)
   };
 }
 
-/** A market as of an instant, on the wire. */
 export function marketResourceAsOf(market: StatedMarket, asOfMs: InstantMs): MarketResource {
   const { createdMs, ...known } = marketAsOf(market, asOfMs);
   return {

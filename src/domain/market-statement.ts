@@ -9,7 +9,6 @@ export type MarketStatement = Pick<Market, IdentifyingField> & {
   readonly [Field in Exclude<keyof Market, IdentifyingField>]?: Market[Field] | undefined;
 };
 
-/** Fields with a default value. */
 export type DefaultedField = 'active' | 'closed' | 'volume' | 'liquidity';
 
 type Known = Pick<MarketStatement, 'marketId' | 'eventId' | 'resolvedMs' | 'priceStart' | 'priceEnd'>;
@@ -18,7 +17,6 @@ type Stated = Pick<MarketStatement, DefaultedField>;
 /** The defaults: those of an unresolved market. */
 const UNSTATED: Pick<Market, DefaultedField> = { active: true, closed: false, volume: 0, liquidity: 0 };
 
-/** A market merged from statements. */
 export interface StatedMarket extends Market {
   /** The defaulted fields as stated; undefined when not stated. */
   readonly stated: { readonly [Field in DefaultedField]: Market[Field] | undefined };
@@ -44,7 +42,6 @@ export function firstStated(statement: MarketStatement, nowMs: InstantMs): State
   });
 }
 
-/** Sets the defaulted fields from the stated ones. */
 export function withDefaults<M extends Omit<StatedMarket, DefaultedField>>(
   market: M,
 ): M & Pick<Market, DefaultedField> {

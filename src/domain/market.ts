@@ -35,7 +35,6 @@ export interface Market {
   readonly updatedMs: InstantMs;
 }
 
-/** A market's readable name on the wire. */
 export const Slug = Type.String({
   pattern: '^[A-Za-z0-9._-]{1,200}$',
   description: 'Readable name; accepted wherever a path takes a conditionId.',
@@ -43,7 +42,6 @@ export const Slug = Type.String({
 
 const amount = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
 
-/** A market on the wire. */
 export const MarketResource = Type.Object(
   {
     conditionId: ConditionId,
@@ -88,7 +86,6 @@ export const MarketResource = Type.Object(
 );
 export type MarketResource = Static<typeof MarketResource>;
 
-/** A market with the number of its snapshots on the wire. */
 export const MarketWithCounts = Type.Object(
   {
     ...MarketResource.properties,

@@ -43,7 +43,6 @@ export const OUTCOME_FIELDS = {
   timestamp: instantText('The time of the record, by the venue’s clock.'),
 };
 
-/** An order book snapshot on the wire. */
 export const SnapshotResource = Type.Object(
   {
     ...OUTCOME_FIELDS,

@@ -4,7 +4,6 @@ import { Type } from 'typebox';
 export const OUTCOMES = ['up', 'down'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** An outcome on the wire. */
 export const OutcomeName = Type.Union(
   OUTCOMES.map((outcome) => Type.Literal(outcome)),
   { description: 'The outcome of the market.' },

@@ -12,7 +12,6 @@ export type Order = 'asc' | 'desc';
 export type NearestMode = (typeof NEAREST_MODES)[number];
 export const NEAREST_MODES = ['nearest', 'before', 'after'] as const;
 
-/** The records of a time series on a page. */
 export interface PageQuery {
   /** Both inclusive. */
   readonly fromMs: InstantMs;

@@ -12,7 +12,6 @@ export function parsePriceKind(text: string): PriceKind | undefined {
   return PRICE_KINDS.find((kind) => kind === text);
 }
 
-/** An outcome's price on the wire. */
 export const PriceResource = Type.Object(
   {
     ...OUTCOME_FIELDS,
@@ -26,7 +25,6 @@ export const PriceResource = Type.Object(
 );
 export type PriceResource = Static<typeof PriceResource>;
 
-/** A coin's reference price on the wire. */
 export const CoinPriceResource = Type.Object(
   {
     id: RecordId,

@@ -15,7 +15,6 @@ const price = (description: string) =>
   Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], { description });
 const size = (description: string) => Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()], { description });
 
-/** A top-of-book record on the wire. */
 export const QuoteResource = Type.Object(
   {
     ...OUTCOME_FIELDS,

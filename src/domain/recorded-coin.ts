@@ -2,7 +2,6 @@ import { type Static, Type } from 'typebox';
 import { CoinCode } from './coin.ts';
 import { formatInstant, type InstantMs, instantText } from './instant.ts';
 
-/** The totals of a coin in an archive. */
 export interface RecordedCoin {
   readonly symbol: string;
   readonly markets: number;
@@ -16,7 +15,6 @@ export interface RecordedCoin {
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
 
-/** The totals of a coin on the wire. */
 export const CoinResource = Type.Object(
   {
     symbol: CoinCode,

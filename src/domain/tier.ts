@@ -65,7 +65,6 @@ export function grantsCoin(tier: Pick<Tier, 'coins'>, coin: string): boolean {
 const listOrAll = <T extends TSchema>(item: T, description: string) =>
   Type.Union([Type.Array(item), Type.Null()], { description });
 
-/** A tier on the wire. */
 export const TierResource = Type.Object(
   {
     id: Type.String({ minLength: 1, description: 'Id of the tier; a key has one tier.' }),

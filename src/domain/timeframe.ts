@@ -4,7 +4,6 @@ import { Type } from 'typebox';
 export const TIMEFRAMES = ['5m', '15m', '1h', '4h', '24h'] as const;
 export type Timeframe = (typeof TIMEFRAMES)[number];
 
-/** A timeframe on the wire. */
 export const TimeframeName = Type.Union(
   TIMEFRAMES.map((timeframe) => Type.Literal(timeframe)),
   { description: 'How long the market’s window lasts.' },

@@ -29,11 +29,7 @@ export function tradeDetails(details: TradeDetails): TradeDetails | undefined {
 /** Whether two records may be the same trade: no field is known and different in both. */
 export function sameTrade(a: TradeDetails | undefined, b: TradeDetails | undefined): boolean {
   if (a === undefined || b === undefined) return true;
-  const agree = (one: unknown, other: unknown) => one === undefined || other === undefined || one === other;
-  return (
-    agree(a.size, b.size) &&
-    agree(a.side, b.side) &&
-    agree(a.feeRateBps, b.feeRateBps) &&
-    agree(a.transactionHash, b.transactionHash)
+  return (['size', 'side', 'feeRateBps', 'transactionHash'] as const).every(
+    (field) => a[field] === undefined || b[field] === undefined || a[field] === b[field],
   );
 }

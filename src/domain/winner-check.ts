@@ -3,7 +3,6 @@ import type { Market } from './market.ts';
 import type { Outcome } from './outcome.ts';
 import type { Timeframe } from './timeframe.ts';
 
-/** A price of the coin, as published. */
 export interface CoinTick {
   readonly timestampMs: InstantMs;
   /** USD. */

@@ -7,7 +7,6 @@ import { divisorOf } from '../segment/scale.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import { changedBook, changesBetween, type LevelChange } from '../venue/level-change.ts';
 
-/** A book and its changes from the previous one. */
 export interface BookStep {
   readonly after: OrderBook;
   readonly changes: readonly LevelChange[];

@@ -12,7 +12,6 @@ import { BookCursor, type BookStep } from './book-cursor.ts';
 import { bookAt, type KnownBook, type LastTrade, lastTradeAt } from './market-state.ts';
 import type { TickChange, TickSizes } from './tick-sizes.ts';
 
-/** The change of one outcome's book. */
 export interface OutcomeChange {
   /** Undefined when `after` is the first book. */
   readonly before: OrderBook | undefined;
@@ -21,7 +20,6 @@ export interface OutcomeChange {
   readonly changes: readonly LevelChange[];
 }
 
-/** An event in the recording of a market. */
 export type PlaybackEvent = { readonly timestampMs: InstantMs } & (
   | { readonly kind: 'books'; readonly up: OutcomeChange | undefined; readonly down: OutcomeChange | undefined }
   | { readonly kind: 'trade'; readonly outcome: Outcome; readonly record: PriceRecord }
@@ -195,7 +193,6 @@ function* recordsIn(slices: Iterable<SegmentSlice>): Generator<PriceRecord> {
   for (const { payload, from, to } of slices) yield* priceCodec.decode(payload).slice(from, to);
 }
 
-/** A sequence whose next item is read ahead. */
 class Lookahead<T> {
   readonly #items: Iterator<T>;
   /** Undefined after the last one. */

@@ -6,7 +6,6 @@ import { BookReader, bookOf } from '../segment/book-decoder.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 
-/** The latest book at an instant. */
 export interface KnownBook {
   readonly book: OrderBook;
   /** The time of its record. */

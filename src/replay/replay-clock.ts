@@ -120,7 +120,6 @@ export class ReplayClock {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Adds a follower at `positionMs`. */
   follow(positionMs: InstantMs): Follower {
     const follower: Follower = {
       reached: (instantMs) => {

@@ -161,7 +161,6 @@ export class Replay {
     return this.#announcements[firstAfter(this.#announcements, afterMs)]?.timestampMs;
   }
 
-  /** A market's recording from an instant on. */
   playback(market: StoredMarket, atMs: InstantMs): MarketPlayback {
     return new MarketPlayback(this.archive, this.ticks, market, atMs);
   }

@@ -2,7 +2,7 @@ import { toScaled } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { type BookRecord, EDITS_IN_HALF_MAX, SKIP_IN_OP_MAX } from './book-format.ts';
 import { outsidePrice } from './ladder.ts';
-import { columnScale, DOUBLES, placesAtLeast } from './scale.ts';
+import { columnScale, DOUBLES, divisorOf, placesAtLeast } from './scale.ts';
 import {
   type EncodedSegment,
   KEYFRAMES_PER_SEGMENT,
@@ -10,7 +10,7 @@ import {
   SegmentHeaderBytes,
   writeSegmentHeader,
 } from './segment-header.ts';
-import { ChangeTable, DOUBLE, InlineChange, LEVEL, levelCode, REMOVE, wholeUnit } from './size-change.ts';
+import { ChangeTable, DOUBLE, InlineChange, LEVEL, levelCode, REMOVE } from './size-change.ts';
 import { unsignedBytes, VarintWriter } from './varint.ts';
 
 const INITIAL_EDITS = 512;
@@ -168,7 +168,7 @@ function writeSide(
 }
 
 function writeLevel(body: VarintWriter, step: number, size: number, scale: number): void {
-  const code = scale === DOUBLES ? 0 : levelCode(toScaled(size, scale), wholeUnit(scale));
+  const code = scale === DOUBLES ? 0 : levelCode(toScaled(size, scale), divisorOf(scale));
   body.unsigned(step === 1 ? code : code + 1);
   if (step !== 1) body.unsigned(step);
   if (scale === DOUBLES) body.double(size);
@@ -205,7 +205,7 @@ class SideEdits {
   /** Maximum bytes of a record's edits without a table. */
   plainBytes(record: number, { size: scale }: ColumnScales): number {
     const inline = this.#inline;
-    const whole = wholeUnit(scale);
+    const whole = divisorOf(scale);
     const end = this.#ends[record]!;
     let bytes = unsignedBytes(this.countOf(record));
     for (let i = this.#ends[record - 1]!; i < end; i += 1) {
@@ -320,7 +320,7 @@ class SideEdits {
   write(body: VarintWriter, record: number, table: ChangeTable, scales: ColumnScales): void {
     const inline = this.#inline;
     const edits = this.#edits;
-    const whole = wholeUnit(scales.size);
+    const whole = divisorOf(scales.size);
     const end = this.#ends[record]!;
     let i = this.#ends[record - 1]!;
     if (end - i >= EDITS_IN_HALF_MAX) body.unsigned(end - i - EDITS_IN_HALF_MAX);

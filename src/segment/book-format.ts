@@ -61,13 +61,11 @@ export class EditLog {
     this.produces = new Uint8Array(2 * length).fill(1);
   }
 
-  /** Marks an edit that removes a level. */
   removes(edit: number): void {
     this.produces[edit] = 0;
     this.restructures = true;
   }
 
-  /** Marks an edit that adds a level. */
   inserts(edit: number): void {
     this.consumes[edit] = 0;
     this.restructures = true;

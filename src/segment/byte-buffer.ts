@@ -19,7 +19,6 @@ export class ByteBuffer {
     this.length = 0;
   }
 
-  /** Makes room for `count` more bytes. */
   reserve(count: number): void {
     if (this.length + count <= this.bytes.length) return;
     let size = this.bytes.length * 2;

@@ -18,7 +18,6 @@ export class LevelOpenings {
     this.write = write;
   }
 
-  /** Whether prices of this scale are cached. */
   caches(scale: number): boolean {
     return scale <= CACHED_SCALE_MAX;
   }

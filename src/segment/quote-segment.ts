@@ -20,7 +20,6 @@ import {
   Operations,
   REMOVE,
   sizeOfLevel,
-  wholeUnit,
 } from './size-change.ts';
 import { damaged, VarintReader, VarintWriter } from './varint.ts';
 
@@ -142,7 +141,7 @@ function writeEdit(
     writer.byte(4 * REMOVE + low);
   } else if (!isResized(edit)) {
     const step = after.price - before.price;
-    const code = scales.size === DOUBLES ? 0 : levelCode(after.size, wholeUnit(scales.size));
+    const code = scales.size === DOUBLES ? 0 : levelCode(after.size, divisorOf(scales.size));
     writer.byte(4 * LEVEL + low);
     writer.unsigned(step === 0 ? code : code + 1);
     if (step !== 0) writer.signed(step);
@@ -153,7 +152,7 @@ function writeEdit(
   } else {
     const change = after.size - before.size;
     const op = table.opOf(change);
-    if (op === undefined) inline.set(change, wholeUnit(scales.size));
+    if (op === undefined) inline.set(change, divisorOf(scales.size));
     writer.byte(4 * (op ?? inline.op) + low);
     if (op === undefined) writer.unsigned(inline.rest);
   }
@@ -202,7 +201,7 @@ function readEdit(input: VarintReader, side: Side, op: number, scales: Scales, o
     const code = input.unsigned();
     if (code % 2 === 1) side.price += input.signed();
     if (side.price < 0 || side.price > divisorOf(scales.price)) throw damaged();
-    side.size = checkedSize(scales.size === DOUBLES ? input.double() : sizeOfLevel(code, wholeUnit(scales.size)));
+    side.size = checkedSize(scales.size === DOUBLES ? input.double() : sizeOfLevel(code, divisorOf(scales.size)));
     side.isPresent = true;
     return;
   }

@@ -35,7 +35,6 @@ export function columnScale(places: number, largest: number): number {
   return places !== NO_SCALE && largest * powerOfTen(places) < SCALED_MAX ? places : DOUBLES;
 }
 
-/** The scale for a column of `values`. */
 export function scaleOf(values: readonly number[]): number {
   let places = 0;
   let largest = 0;
@@ -51,6 +50,7 @@ export function readScaled(reader: VarintReader, scale: number): number {
   return scale === DOUBLES ? reader.double() : reader.unsigned();
 }
 
+/** The units of a scale in one whole. */
 export function divisorOf(scale: number): number {
   return scale === DOUBLES ? 1 : powerOfTen(scale);
 }

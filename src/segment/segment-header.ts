@@ -31,7 +31,6 @@ export interface SegmentHeader {
   readonly bodyOffset: number;
 }
 
-/** A segment's payload and its header. */
 export interface OpenSegment {
   readonly payload: Uint8Array;
   readonly head: SegmentHeader;

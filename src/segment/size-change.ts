@@ -1,5 +1,4 @@
-import { powerOfTen } from '../domain/decimal.ts';
-import { DOUBLES } from './scale.ts';
+import { divisorOf } from './scale.ts';
 import { damaged, unsignedBytes, type VarintReader, type VarintWriter } from './varint.ts';
 
 /**
@@ -34,11 +33,6 @@ export const NOTHING = 59;
 const TABLE_OPS = 2 * TABLE_MAX;
 /** The greatest size of a scaled column, see scale.ts. */
 const SIZE_MAX = 2 ** 51;
-
-/** Units of the scale in a whole unit. */
-export function wholeUnit(scale: number): number {
-  return scale === DOUBLES ? 1 : powerOfTen(scale);
-}
 
 function codeOf(change: number, whole: number): number {
   return change % whole === 0 ? (change / whole) * 2 + 1 : change * 2;
@@ -80,7 +74,7 @@ export class ChangeTable {
 
   /** At most TABLE_MAX of the `changes` that take more bytes inline than in a table: those with the most bytes inline. */
   static of(changes: readonly number[], scale: number): ChangeTable {
-    const whole = wholeUnit(scale);
+    const whole = divisorOf(scale);
     const times = new Map<number, number>();
     for (const change of changes) {
       const magnitude = Math.abs(change);
@@ -124,7 +118,7 @@ export class Operations {
     const { tableChanges, units } = this;
     const count = reader.unsigned();
     if (count > TABLE_MAX) throw damaged();
-    const whole = wholeUnit(scale);
+    const whole = divisorOf(scale);
     if (whole !== this.whole || units[FINE] === 0) {
       units.fill(whole, WHOLE, FINE);
       units.fill(1, FINE, REMOVE);

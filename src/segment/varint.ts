@@ -16,7 +16,6 @@ export class VarintWriter extends ByteBuffer {
     super(INITIAL_BYTES);
   }
 
-  /** Drops the bytes after `length`. */
   truncate(length: number): void {
     this.length = length;
   }

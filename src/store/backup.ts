@@ -30,7 +30,6 @@ export interface Restored {
 
 /** These numbers never decrease in an archive. */
 const GROWING = ['markets', 'gaps', 'accounts', 'keys', 'ids'] as const;
-/** Counts of an archive's content. */
 type Counts = Readonly<Record<(typeof GROWING)[number] | 'segments' | 'records', number>>;
 const COUNT = `SELECT (SELECT COUNT(*) FROM markets) AS markets, (SELECT COUNT(*) FROM gaps) AS gaps,
   (SELECT COUNT(*) FROM accounts) AS accounts, (SELECT COUNT(*) FROM api_keys) AS keys,
@@ -82,7 +81,12 @@ export async function restore(file: string, directory: string, { force, check }:
   let installed = false;
   try {
     const path = join(directory, DATABASE_FILE);
-    if (existsSync(path) && !force) throw holdsArchive(directory);
+    if (existsSync(path) && !force) {
+      throw new DomainError(
+        'conflict',
+        `'${directory}' holds an archive: name another directory with --data, or set that one aside with --force`,
+      );
+    }
     return await withCopy(backup, path, check, (draft, bytes) => {
       const keptAs = explained(path, () => installArchive(draft, directory, secret));
       installed = true;
@@ -252,13 +256,6 @@ function writeSecret(path: string, secret: Uint8Array): void {
   const draft = draftOf(path);
   writeNew(draft, `${Buffer.from(secret).toString('hex')}\n`);
   renameSync(draft, path);
-}
-
-function holdsArchive(directory: string): DomainError {
-  return new DomainError(
-    'conflict',
-    `'${directory}' holds an archive: name another directory with --data, or set that one aside with --force`,
-  );
 }
 
 /** Removes a directory that was created and then not needed. */

@@ -8,7 +8,6 @@ import { VersionedCache } from './versioned-cache.ts';
 
 const CACHED_MAX = 4096;
 
-/** A valid key and its tier. */
 export interface KeyHolder {
   readonly key: ApiKey;
   readonly tier: Tier;

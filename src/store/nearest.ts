@@ -16,7 +16,6 @@ export interface NearestQuery {
   readonly asOfMs: InstantMs | undefined;
 }
 
-/** The nearest record of one outcome. */
 export interface NearestOfOutcome {
   readonly outcome: Outcome;
   readonly record: Found;
@@ -53,10 +52,8 @@ function nearestKnown(
   mode: NearestMode,
   asOfMs: number,
 ): Found | undefined {
-  const isKnown = (found: Found | undefined) => found !== undefined && found.head.timestamps[found.index]! <= asOfMs;
   const found = find(instantMs, mode);
-  if (found === undefined || isKnown(found)) return found;
-  if (mode === 'after') return undefined;
-  // The nearest known one is at or before the instant, or the end of what is known, whichever is earlier.
-  return find(Math.min(instantMs, asOfMs), 'before');
+  if (found === undefined || found.head.timestamps[found.index]! <= asOfMs) return found;
+  // All records between `asOfMs` and the found one are unknown, so the nearest known one is before both instants.
+  return mode === 'after' ? undefined : find(Math.min(instantMs, asOfMs), 'before');
 }

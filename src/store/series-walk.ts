@@ -12,7 +12,6 @@ export interface SegmentSource {
 /** No record has a greater id. */
 export const ID_MAX = Number.MAX_SAFE_INTEGER;
 
-/** One record of a segment. */
 export interface Found extends OpenSegment {
   readonly index: number;
 }
@@ -64,7 +63,6 @@ export abstract class Walk {
 
 /** Takes every record. */
 export class SeriesWalk extends Walk {
-  /** The slice that is growing. */
   #taken: { payload: Uint8Array; head: SegmentHeader; from: number; to: number } | undefined;
 
   constructor(source: SegmentSource, seriesId: number, query: PageQuery) {

@@ -4,7 +4,6 @@ import type { Database } from './database.ts';
 /** Recorded and derived records of one kind are two series: which one is served is decided when reading. */
 export type MarketSeriesKind = 'book' | 'quote' | 'derived-quote' | 'mid' | 'derived-mid' | 'trade';
 
-/** One time series of a market. */
 export interface MarketSeries {
   readonly outcome: Outcome;
   readonly kind: MarketSeriesKind;
@@ -15,7 +14,6 @@ export const FIND_SERIES = 'SELECT series_id FROM series WHERE market_key = ? AN
 const FIND_BOOKS = "SELECT series_id, mirrored FROM series WHERE market_key = ? AND outcome = ? AND kind = 'book'";
 export const FIND_COIN_SERIES = 'SELECT series_id AS seriesId, source FROM series WHERE symbol = ? ORDER BY source';
 
-/** The time series of an archive, and their ids. */
 export class SeriesCatalog {
   readonly #sql;
 

@@ -38,7 +38,6 @@ export function catalogQuery({ query, replay }: VenueQuestion, idOf: 'market' | 
   };
 }
 
-/** The part of a list that `limit` and `offset` select. */
 export function sliceOf<T>(list: readonly T[], { query }: VenueQuestion): T[] {
   const limit = Math.min(wholeIn(query, 'limit') ?? LIMIT_DEFAULT, LIMIT_MAX);
   const offset = wholeIn(query, 'offset') ?? 0;
@@ -74,7 +73,6 @@ function valueIn<T>(query: URLSearchParams, name: string, read: (text: string) =
   return value;
 }
 
-/** A refusal of a parameter, in Gamma's words. */
 export function invalid(error: string): VenueRefusal {
   return new VenueRefusal(422, { type: 'validation error', error });
 }

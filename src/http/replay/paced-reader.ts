@@ -73,7 +73,6 @@ export class PacedReader {
   }
 }
 
-/** The input of a body. */
 export interface BodySource {
   readonly database: Database;
   readonly queue: FairQueue;

@@ -11,7 +11,6 @@ import { tardisController } from './tardis.ts';
 import { venueRestController } from './venue-rest.ts';
 import { venueSocketController } from './venue-socket.ts';
 
-/** The prefix of the paths of one replay. */
 const REPLAY_PREFIX = '/replays/:replay';
 
 /** The replays of a process, and whether a key is needed for them. */

@@ -10,7 +10,6 @@ import { SPEED_MAX, SPEED_MIN } from '../../replay/replay-clock.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { INSTANT_PATTERN } from '../parameters/instant-pattern.ts';
 
-/** The maximum number of names in a selection. */
 const NAMES_MAX = 1000;
 
 const Speed = Type.Union([Type.Number({ minimum: SPEED_MIN, maximum: SPEED_MAX }), Type.Literal('max')], {
@@ -25,7 +24,6 @@ const Rebase = Type.Union([Type.Literal('now'), Type.Null()], {
     'now: shifts timestamps so that the replay starts in the present; null: timestamps are the recorded ones.',
 });
 
-/** A replay on the wire. */
 export const ReplayResource = Type.Object(
   {
     id: Type.String({ pattern: '^[0-9a-f]{12}$', description: 'Its name in paths.' }),

@@ -40,7 +40,6 @@ export class TardisPump {
     if (this.#blocked.delete(stream)) this.#continue(0);
   }
 
-  /** The client has left. */
   left(stream: TardisStream): void {
     this.#connections.delete(stream);
     this.#blocked.delete(stream);

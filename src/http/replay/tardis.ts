@@ -41,7 +41,6 @@ const SESSION_DELAY_MS = 2000;
 const HOUR_SECONDS = 3600;
 const MEGABYTE = 1024 * 1024;
 
-/** A requested replay. */
 interface TardisRequest {
   readonly open: (source: TardisSource) => TardisStream;
   readonly lineOf: (item: StreamItem) => string;

@@ -75,7 +75,6 @@ function history(question: VenueQuestion): string {
   return JSON.stringify({ history: priceHistory(question.replay, assetId, window, question.nowMs) });
 }
 
-/** Paths about one asset. */
 const OF_ASSET: Readonly<Record<string, AnswerOfAsset>> = {
   '/midpoint': (quotes, assetId) => ({ mid: orNoBook(quotes.midpoint(assetId)) }),
   '/price': (quotes, assetId, { query }) => ({ price: orNoBook(quotes.price(assetId, sideIn(query.get('side')))) }),

@@ -49,7 +49,6 @@ export class VenueSession {
   #announcedMs: InstantMs;
   #isBlocked = false;
   #isClosed = false;
-  /** The rank of the last subscription. */
   #rank = 0;
 
   /** An error in work that a timer or the clock started closes the connection, and is passed to `failed`. */

@@ -92,7 +92,6 @@ class BookSnapshots implements Computation {
   }
 }
 
-/** An exact sum of decimals. */
 export class DecimalSum {
   /** In units of 10^-DECIMAL_PLACES_MAX. */
   #units = 0n;

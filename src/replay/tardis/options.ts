@@ -20,7 +20,6 @@ export interface ChannelFilter {
   readonly assetIds: readonly string[] | undefined;
 }
 
-/** The filters without some assets. */
 export function withoutAssets(filters: readonly ChannelFilter[], unwanted: readonly string[]): ChannelFilter[] {
   const gone = new Set(unwanted);
   return filters.flatMap(({ channel, assetIds }) => {
