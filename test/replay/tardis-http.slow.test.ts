@@ -17,7 +17,7 @@ import {
 import { DocumentedClient } from './documented-client.ts';
 import { FoldedBook } from './folded-book.ts';
 import { randomRecording } from './random-recording.ts';
-import { tardisServer } from './tardis-server.ts';
+import { filledTardisServer, tardisServer } from './tardis-server.ts';
 
 const SLUG = 'btc-updown-5m-1776323400';
 const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures');
@@ -64,13 +64,11 @@ function recordedBooks(archive: Parameters<typeof booksOf>[0], outcome: 'up' | '
 describe('books', () => {
   test('rebuilt from book_change alone are those of the archive at every timestamp', async () => {
     for (let seed = 1; seed <= 8; seed += 1) {
-      using place = temporaryArchive();
       const style = styleOf(seed);
-      await importRecords(place.archive, randomRecording(seed, style).lines);
-      await using server = tardisServer(place.archive);
+      await using server = await filledTardisServer(randomRecording(seed, style).lines);
       const records = (await server.lines('/replay-normalized', BOOKS)).map((line) => JSON.parse(line) as ChangeRecord);
       for (const [nth, outcome] of (['up', 'down'] as const).entries()) {
-        const wanted = recordedBooks(place.archive, outcome);
+        const wanted = recordedBooks(server.archive, outcome);
         let folded = new FoldedBook();
         const mine = records.filter(({ symbol }) => symbol === BOTH[nth]);
         expect(mine[0]?.isSnapshot).toBe(true);
@@ -92,9 +90,7 @@ describe('books', () => {
 
   test('of native messages are right by hash, best prices and order', async () => {
     for (let seed = 1; seed <= 6; seed += 1) {
-      using place = temporaryArchive();
-      await importRecords(place.archive, randomRecording(seed, styleOf(seed)).lines);
-      await using server = tardisServer(place.archive);
+      await using server = await filledTardisServer(randomRecording(seed, styleOf(seed)).lines);
       const client = new DocumentedClient([UP_ASSET, DOWN_ASSET]);
       for (const line of await server.lines('/replay', ALL))
         client.receive(JSON.stringify((JSON.parse(line) as Line).message));
@@ -105,9 +101,7 @@ describe('books', () => {
   });
 
   test('of an outcome that was not recorded are the other one, mirrored', async () => {
-    using place = temporaryArchive();
-    await importRecords(place.archive, [sampleMarket(), sampleSnapshot()]);
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer([sampleMarket(), sampleSnapshot()]);
     const lines = await server.lines('/replay-normalized', { ...BOOKS, symbols: [DOWN_ASSET] });
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       {
@@ -129,9 +123,7 @@ describe('books', () => {
 
 describe('a whole archive', () => {
   test('has every market as it is by itself, in one order', async () => {
-    using place = temporaryArchive();
-    await importPaths(place.archive, FIXTURES);
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(FIXTURES);
     const window = { exchange: 'polymarket', from: '2026-01-08T10:30:00Z', to: '2026-01-08T10:34:00Z' };
     const all = await server.lines('/replay', window);
     const times = parsed(all).map(({ localTimestamp }) => localTimestamp);
@@ -140,7 +132,7 @@ describe('a whole archive', () => {
     const byMarket = Map.groupBy(all, marketIn);
     expect(byMarket.size).toBeGreaterThan(10);
     for (const [conditionId, lines] of byMarket) {
-      const symbols = place.archive.markets.findByConditionId(conditionId)!.clobTokenIds;
+      const symbols = server.archive.markets.findByConditionId(conditionId)!.clobTokenIds;
       const channels = [
         'book',
         'price_change',
@@ -156,9 +148,7 @@ describe('a whole archive', () => {
   });
 
   test('in ranges has the same records, each range beginning with the current books', async () => {
-    using place = temporaryArchive();
-    await importRecords(place.archive, randomRecording(4, styleOf(4)).lines);
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(randomRecording(4, styleOf(4)).lines);
     const ask = async (from: string, to: string) =>
       await server.lines('/replay-normalized', {
         ...BOOKS,
@@ -206,9 +196,7 @@ describe('a whole archive', () => {
   });
 
   test('is empty in windows without records', async () => {
-    using place = temporaryArchive();
-    await importRecords(place.archive, [sampleMarket(), sampleSnapshot()]);
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer([sampleMarket(), sampleSnapshot()]);
     for (const window of [
       { from: '2020-01-01', to: '2021-01-01' },
       { from: '2030-01-01', to: '2031-01-01' },
@@ -226,14 +214,13 @@ describe('a whole archive', () => {
   });
 
   test('has records from long before the windows of their markets, in order', async () => {
-    using place = temporaryArchive();
     const early = {
       conditionId: `0x${'cd'.repeat(32)}`,
       slug: 'eth-updown-5m-1776755400',
       symbol: 'eth',
       clobTokenIds: ['71', '72'],
     };
-    await importRecords(place.archive, [
+    await using server = await filledTardisServer([
       sampleMarket({ ...early, startTime: '2026-04-21T07:10:00Z', endTime: '2026-04-21T07:15:00Z' }),
       sampleSnapshot({ conditionId: early.conditionId, timestamp: at(1500) }),
       // Markets without records, more than are examined at a time.
@@ -247,7 +234,6 @@ describe('a whole archive', () => {
       sampleSnapshot({ timestamp: at(1000) }),
       sampleSnapshot({ timestamp: at(2000), asks: [] }),
     ]);
-    await using server = tardisServer(place.archive);
     const lines = await server.lines('/replay-normalized', { ...ALL, dataTypes: ['book_change'] });
     const sent = lines.map((line) => JSON.parse(line) as ChangeRecord);
     const msOf = ({ localTimestamp }: ChangeRecord) => Date.parse(localTimestamp) - START_MS;
@@ -262,9 +248,7 @@ describe('a whole archive', () => {
   });
 
   test('has the channels and assets of the request', async () => {
-    using place = temporaryArchive();
-    await importRecords(place.archive, randomRecording(2, styleOf(2)).lines);
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(randomRecording(2, styleOf(2)).lines);
     const ask = async (...filters: object[]) => parsed(await server.lines('/replay', { ...ALL, filters }));
     const kinds = (lines: readonly Line[]) =>
       [
@@ -298,9 +282,7 @@ describe('a gap', () => {
   ];
 
   test('is an empty line for clients that want it, and begins a new connection for all', async () => {
-    using place = temporaryArchive();
-    await importRecords(place.archive, recording);
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(recording);
     const filters = ['book', 'price_change', 'last_trade_price'].map((channel) => ({ channel, symbols: [UP_ASSET] }));
     const lines = await server.lines('/replay', { ...ALL, filters, withDisconnects: true });
     const sent = lines.map((line) =>
@@ -321,9 +303,7 @@ describe('a gap', () => {
   });
 
   test('is a record for clients that want it, and whole books follow it', async () => {
-    using place = temporaryArchive();
-    await importRecords(place.archive, recording);
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(recording);
     const options = { ...ALL, symbols: [UP_ASSET], dataTypes: ['book_change', 'trade'] };
     const lines = await server.lines('/replay-normalized', { ...options, withDisconnectMessages: true });
     const sent = lines.map((line) => JSON.parse(line) as ChangeRecord);
@@ -360,8 +340,7 @@ describe('a gap', () => {
       symbol: 'sol',
       clobTokenIds: ['81', '82'],
     };
-    using place = temporaryArchive();
-    await importRecords(place.archive, [
+    await using server = await filledTardisServer([
       ...recording,
       sampleMarket(other),
       sampleSnapshot({ ...about, timestamp: at(500) }),
@@ -373,7 +352,6 @@ describe('a gap', () => {
       sampleSnapshot({ conditionId: third.conditionId, timestamp: at(5600) }),
       sampleSnapshot({ conditionId: third.conditionId, timestamp: at(8000), asks: [] }),
     ]);
-    await using server = tardisServer(place.archive);
     const options = {
       ...ALL,
       symbols: [UP_ASSET, '71', '81'],
@@ -432,9 +410,7 @@ describe('an error', () => {
       'asset 98',
     ],
   ])('%# is answered in the form of tardis-machine', async (path, status, sentence) => {
-    using place = temporaryArchive();
-    await importRecords(place.archive, [sampleMarket(), sampleSnapshot()]);
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer([sampleMarket(), sampleSnapshot()]);
     const answer = await server.ask(path);
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toBe('application/json');
@@ -521,9 +497,7 @@ describe('an error', () => {
   });
 
   test('a replay beyond the maximum is refused with 429, until another one has ended', async () => {
-    using place = temporaryArchive();
-    await importPaths(place.archive, FIXTURES);
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(FIXTURES);
     const path = server.pathOf('/replay', { exchange: 'polymarket', from: '2026-01-07', to: '2026-01-09' }, '&speed=1');
     const leaving = Array.from({ length: TARDIS_STREAMS_MAX }, () => new AbortController());
     const answers = await Promise.all(leaving.map(({ signal }) => fetch(`http://${server.host}${path}`, { signal })));
@@ -565,9 +539,7 @@ test('a server that stops cuts off replays, also those that have sent nothing ye
 });
 
 test('a market is announced with its first record, if that is before its stated listing', async () => {
-  using place = temporaryArchive();
-  await importRecords(place.archive, [sampleMarket(), sampleSnapshot({ timestamp: at(-60_000) })]);
-  await using server = tardisServer(place.archive);
+  await using server = await filledTardisServer([sampleMarket(), sampleSnapshot({ timestamp: at(-60_000) })]);
   const sent = parsed(await server.lines('/replay', ALL)).map(({ localTimestamp, message }) => {
     const [first = message] = [message].flat();
     return [localTimestamp, first.event_type];
@@ -580,9 +552,7 @@ test('a market is announced with its first record, if that is before its stated 
 });
 
 test('HEAD has the headers of GET, and no body', async () => {
-  using place = temporaryArchive();
-  await importRecords(place.archive, [sampleMarket(), sampleSnapshot()]);
-  await using server = tardisServer(place.archive);
+  await using server = await filledTardisServer([sampleMarket(), sampleSnapshot()]);
   const answer = await fetch(`http://${server.host}${server.pathOf('/replay', ALL)}`, { method: 'HEAD' });
   expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
     200,
@@ -594,9 +564,7 @@ test('HEAD has the headers of GET, and no body', async () => {
 test('several options are merged by time, each with its own types', async () => {
   // Records of one time, and of many.
   for (const seed of [1, 2]) {
-    using place = temporaryArchive();
-    await importRecords(place.archive, randomRecording(seed, styleOf(seed)).lines);
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(randomRecording(seed, styleOf(seed)).lines);
     const trades = { ...ALL, symbols: [UP_ASSET], dataTypes: ['trade'] };
     const quotes = { ...ALL, symbols: [DOWN_ASSET], dataTypes: ['quote'] };
     const separate = [
@@ -613,11 +581,9 @@ test('several options are merged by time, each with its own types', async () => 
 });
 
 test('at a speed no record is sent early', async () => {
-  using place = temporaryArchive();
   const instants = [0, 200, 400, 600];
   const books = instants.map((ms) => sampleSnapshot({ timestamp: at(ms), bids: [{ price: 0.5, size: ms + 1 }] }));
-  await importRecords(place.archive, [sampleMarket(), ...books]);
-  await using server = tardisServer(place.archive);
+  await using server = await filledTardisServer([sampleMarket(), ...books]);
   const options = { ...BOOKS, symbols: [UP_ASSET], from: at(0), to: at(1000) };
   for (const [rest, speed, inside] of [
     ['&speed=2', 2, {}],
@@ -643,9 +609,7 @@ test.each([
   ['/ws-replay-normalized', 1, 1, [...UPGRADE, 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']],
 ] as const)('%s to %d that take nothing costs a bounded amount, and nobody else their turn', async (...asked) => {
   const [path, readers, times, headers] = asked;
-  using place = temporaryArchive();
-  await importPaths(place.archive, FIXTURES);
-  await using server = tardisServer(place.archive);
+  await using server = await filledTardisServer(FIXTURES);
   const window = { exchange: 'polymarket', from: '2026-01-01', to: '2026-02-01' };
   const options = Array(times).fill({ ...window, dataTypes: ['book_snapshot_2000_0ms'] });
   const sockets = await Promise.all(

@@ -2,11 +2,11 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Archive } from '../../src/store/archive.ts';
-import { importPaths, importRecords, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+import { importRecords, temporaryDirectory } from '../support/archive.ts';
 import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
 import { ASSETS, randomRecording } from './random-recording.ts';
 import { type Judgement, judged, TARDIS_DEV } from './tardis-judge.ts';
-import { type TardisServer, tardisServer } from './tardis-server.ts';
+import { filledTardisServer, type TardisServer } from './tardis-server.ts';
 
 const ROOT = join(import.meta.dir, '..', '..');
 
@@ -134,11 +134,9 @@ function comparable(records: readonly string[]): string[] {
 describe.skipIf(TARDIS_DEV === undefined)('tardis-dev makes our records of our native messages', () => {
   for (const [name, path, slug] of RECORDINGS) {
     test.skipIf(path === undefined)(`on a market of ${name}, record by record`, async () => {
-      using place = temporaryArchive();
-      await importPaths(place.archive, path!);
-      await nameAssets(place.archive, slug);
-      await using server = tardisServer(place.archive);
-      const replayed = replayedOf(place.archive, slug);
+      await using server = await filledTardisServer(path!);
+      await nameAssets(server.archive, slug);
+      const replayed = replayedOf(server.archive, slug);
       let compared = 0;
       for (const each of CASES) {
         const { ours, theirs } = await bothOf(server, replayed, each, true);
@@ -152,12 +150,10 @@ describe.skipIf(TARDIS_DEV === undefined)('tardis-dev makes our records of our n
   test.each([true, false])('across gaps, with disconnects: %p', async (withDisconnects) => {
     let sent = 0;
     for (let seed = 1; seed <= 8; seed += 1) {
-      using place = temporaryArchive();
       const style = { count: 60, priceScale: 2, trades: true, gaps: 6, stepMs: seed % 3 === 0 ? 0 : 400 };
       const { lines } = randomRecording(seed, { ...style, outcomes: seed % 2 === 0 ? ['up'] : ['up', 'down'] });
-      await importRecords(place.archive, lines);
-      await using server = tardisServer(place.archive);
-      const replayed = { ...replayedOf(place.archive, undefined), symbols: [ASSETS.up, ASSETS.down] };
+      await using server = await filledTardisServer(lines);
+      const replayed = { ...replayedOf(server.archive, undefined), symbols: [ASSETS.up, ASSETS.down] };
       for (const each of CASES) {
         const { ours, theirs } = await bothOf(server, replayed, each, withDisconnects);
         expect(comparable(ours)).toEqual(comparable(theirs));
@@ -198,11 +194,9 @@ describe.skipIf(TARDIS_DEV === undefined)("tardis-dev's own declarations", () =>
   };
 
   test('accept a record of every type', async () => {
-    using place = temporaryArchive();
     const style = { outcomes: ['up', 'down'] as const, count: 80, priceScale: 2, trades: true, gaps: 3, stepMs: 400 };
-    await importRecords(place.archive, randomRecording(7, style).lines);
-    await using server = tardisServer(place.archive);
-    const { symbols, from, to } = replayedOf(place.archive, undefined);
+    await using server = await filledTardisServer(randomRecording(7, style).lines);
+    const { symbols, from, to } = replayedOf(server.archive, undefined);
     const dataTypes = ['trade', 'book_change', 'book_ticker', 'book_snapshot_2_1s', 'quote', 'trade_bar_2ticks'];
     const options = { exchange: 'polymarket', symbols, from, to, dataTypes, withDisconnectMessages: true };
     const lines = await server.lines('/replay-normalized', options);

@@ -4,6 +4,7 @@ import { type TardisDeps, tardisController } from '../../src/http/replay/tardis.
 import { Clients } from '../../src/replay/clients.ts';
 import { FairQueue } from '../../src/replay/fair-queue.ts';
 import type { Archive } from '../../src/store/archive.ts';
+import { importPaths, importRecords, temporaryArchive } from '../support/archive.ts';
 
 /** The messages of a socket, and its end. */
 export interface SocketRecord {
@@ -48,6 +49,21 @@ export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
     },
     async [Symbol.asyncDispose]() {
       await app.stop(true);
+    },
+  };
+}
+
+/** The same over a new archive with these records, or with the recordings at a path. It is removed with the server. */
+export async function filledTardisServer(content: readonly object[] | string, deps: Partial<TardisDeps> = {}) {
+  const { archive, ...place } = temporaryArchive();
+  await (typeof content === 'string' ? importPaths(archive, content) : importRecords(archive, content));
+  const server = tardisServer(archive, deps);
+  return {
+    ...server,
+    archive,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      place[Symbol.dispose]();
     },
   };
 }

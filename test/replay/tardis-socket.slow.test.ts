@@ -8,7 +8,7 @@ import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { DOWN_ASSET, START_MS, sampleGap, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
 import { randomRecording } from './random-recording.ts';
 import { RecordingConnection } from './recording-connection.ts';
-import { heard, tardisServer } from './tardis-server.ts';
+import { filledTardisServer, heard } from './tardis-server.ts';
 
 const WINDOW = 'exchange=polymarket&from=2026-04-16&to=2026-04-17';
 const ALL = { exchange: 'polymarket', from: '2026-04-16', to: '2026-04-17' };
@@ -19,6 +19,7 @@ const subscription = (assetIds: readonly string[], more: object = {}) => ({
   ...more,
 });
 const STYLE = { outcomes: ['up', 'down'] as const, count: 60, priceScale: 2, trades: true, gaps: 0, stepMs: 300 };
+const SAMPLE = randomRecording(3, STYLE).lines;
 const CHANNELS = ['book', 'price_change', 'last_trade_price', 'tick_size_change'];
 const CUSTOM = ['best_bid_ask', 'new_market', 'market_resolved'];
 
@@ -28,14 +29,13 @@ const messagesIn = (lines: readonly string[]) =>
 
 async function sampleArchive() {
   const place = temporaryArchive();
-  await importRecords(place.archive, randomRecording(3, STYLE).lines);
+  await importRecords(place.archive, SAMPLE);
   return place;
 }
 
 describe('/ws-replay', () => {
   test('sends the messages of its subscriptions, as over HTTP, and states that it has finished', async () => {
-    using place = await sampleArchive();
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(SAMPLE);
     for (const [frame, channels, symbols] of [
       [subscription([UP_ASSET]), CHANNELS, [UP_ASSET]],
       [
@@ -55,8 +55,7 @@ describe('/ws-replay', () => {
   });
 
   test('takes several subscriptions, answers PING, and ignores unknown frames', async () => {
-    using place = await sampleArchive();
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(SAMPLE);
     const frames = [
       'PING',
       'nonsense',
@@ -80,8 +79,7 @@ describe('/ws-replay', () => {
     [WINDOW, ['PING', { hello: 1 }], 'subscribed to nothing'],
     [WINDOW, [subscription(['99'])], 'no recorded market has any of the assets'],
   ])('%s with %j is closed with 1011', async (query, frames, sentence) => {
-    using place = await sampleArchive();
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(SAMPLE);
     const { messages, code, reason } = await server.socket(`/ws-replay?${query}`, ...frames);
     expect([code, messages.filter((message) => message !== 'PONG')]).toEqual([1011, []]);
     expect(reason).toContain(sentence);
@@ -89,15 +87,13 @@ describe('/ws-replay', () => {
   });
 
   test('sends nothing for a gap except the books after it', async () => {
-    using place = temporaryArchive();
-    await importRecords(place.archive, [
+    await using server = await filledTardisServer([
       sampleMarket(),
       sampleSnapshot({ timestamp: at(1000) }),
       sampleGap({ from: at(2000), to: at(3000) }),
       sampleSnapshot({ timestamp: at(4000), bids: [] }),
       sampleSnapshot({ timestamp: at(5000), asks: [] }),
     ]);
-    await using server = tardisServer(place.archive);
     const { messages } = await server.socket(`/ws-replay?${WINDOW}`, subscription([UP_ASSET]));
     const kinds = messages.map((message) => (JSON.parse(message) as { event_type: string }).event_type);
     expect([...new Set(kinds.slice(0, 2))]).toEqual(['book']);
@@ -105,8 +101,7 @@ describe('/ws-replay', () => {
   });
 
   test('waits two seconds for subscriptions by default', async () => {
-    using place = await sampleArchive();
-    await using server = tardisServer(place.archive, { sessionDelayMs: undefined as never });
+    await using server = await filledTardisServer(SAMPLE, { sessionDelayMs: undefined as never });
     const startedMs = performance.now();
     const { code } = await server.socket(`/ws-replay?${WINDOW}`, subscription([UP_ASSET]));
     expect(code).toBe(1000);
@@ -116,8 +111,7 @@ describe('/ws-replay', () => {
 
 describe('a session', () => {
   test('is joined by name until it starts, and each socket gets its own subscriptions', async () => {
-    using place = await sampleArchive();
-    await using server = tardisServer(place.archive, { sessionDelayMs: 200 });
+    await using server = await filledTardisServer(SAMPLE, { sessionDelayMs: 200 });
     const joined = [UP_ASSET, DOWN_ASSET].map(
       async (assetId) => await server.socket(`/ws-replay?${WINDOW}&session=s`, subscription([assetId])),
     );
@@ -139,8 +133,7 @@ describe('a session', () => {
   });
 
   test('that has started cannot be joined, and one without a subscription ends it for all', async () => {
-    using place = await sampleArchive();
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(SAMPLE);
     const slow = `/ws-replay?${WINDOW}&session=s&speed=1`;
     const socket = server.connect(slow);
     const first = heard(socket, subscription([UP_ASSET]), 'PING');
@@ -270,8 +263,7 @@ describe('a session', () => {
 
 describe('/ws-replay-normalized', () => {
   test('sends the records of /replay-normalized, and states that it has finished', async () => {
-    using place = await sampleArchive();
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(SAMPLE);
     const options = [
       { ...ALL, symbols: [UP_ASSET], dataTypes: ['trade', 'quote'] },
       { ...ALL, symbols: [DOWN_ASSET], dataTypes: ['book_change', 'trade_bar_1s'], withDisconnectMessages: true },
@@ -289,8 +281,7 @@ describe('/ws-replay-normalized', () => {
     [{ ...ALL, dataTypes: ['trade'], symbols: ['99'] }, 'asset 99'],
     [{ ...ALL, dataTypes: ['x'.repeat(500)] }, 'is not known'],
   ])('%j is closed with 1011', async (options, sentence) => {
-    using place = await sampleArchive();
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(SAMPLE);
     const { messages, code, reason } = await server.socket(server.pathOf('/ws-replay-normalized', options));
     expect([code, messages]).toEqual([1011, []]);
     expect(reason).toContain(sentence);
@@ -298,13 +289,12 @@ describe('/ws-replay-normalized', () => {
   });
 
   test('an archive that changes ends it with 1011', async () => {
-    using place = await sampleArchive();
-    await using server = tardisServer(place.archive);
+    await using server = await filledTardisServer(SAMPLE);
     const options = { ...ALL, symbols: [UP_ASSET], dataTypes: ['book_change'], speed: 1, from: at(0) };
     const socket = server.connect(server.pathOf('/ws-replay-normalized', options));
     const ended = heard(socket);
     await new Promise((resolve) => socket.addEventListener('message', resolve, { once: true }));
-    using writer = new Database(place.archive.database.path);
+    using writer = new Database(server.archive.database.path);
     writer.run('UPDATE markets SET revision = revision + 1');
     const { code, reason } = await ended;
     expect([code, reason.includes('changed while it was replayed')]).toEqual([1011, true]);

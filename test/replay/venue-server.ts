@@ -4,25 +4,13 @@ import { venueRestController } from '../../src/http/replay/venue-rest.ts';
 import type { Replay, ReplayOptions } from '../../src/replay/replay.ts';
 import { Replays } from '../../src/replay/replays.ts';
 import type { Archive } from '../../src/store/archive.ts';
+import { EVERYTHING } from '../http/replay/replaying.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 
 /** The present time for rebased replays: 2026-09-01T00:00:00Z. */
 export const PRESENT_MS = Date.UTC(2026, 8, 1);
 
-/** An answer as it was received. */
-export interface Answer {
-  readonly status: number;
-  readonly text: string;
-}
-
-const OPTIONS: ReplayOptions = {
-  selection: { names: [], coins: [], timeframes: [] },
-  fromMs: 0,
-  toMs: Date.UTC(2027, 0, 1),
-  speed: 1,
-  gaps: 'ignore',
-  rebase: false,
-};
+const OPTIONS: ReplayOptions = { ...EVERYTHING, fromMs: 0, toMs: Date.UTC(2027, 0, 1) };
 
 /** The venue's REST interface and Gamma over replays, of which the first is `replay`. Their clocks only move by jumps. */
 export function venueServer(archive: Archive, options: Partial<ReplayOptions> = {}) {
@@ -35,7 +23,7 @@ export function venueServer(archive: Archive, options: Partial<ReplayOptions> = 
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const origin = `http://127.0.0.1:${app.server!.port}`;
   /** The answer to a GET, or with a body to a POST. */
-  const ask = async (path: string, body?: unknown): Promise<Answer> => {
+  const ask = async (path: string, body?: unknown) => {
     const init =
       body === undefined ? {} : { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) };
     const answer = await fetch(`${origin}${path}`, init);

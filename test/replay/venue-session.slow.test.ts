@@ -6,6 +6,7 @@ import { Replay, type ReplayOptions } from '../../src/replay/replay.ts';
 import type { Speed } from '../../src/replay/replay-clock.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { channelRequest, SUBSCRIBED_MAX } from '../../src/venue/channel-request-parser.ts';
+import { EVERYTHING } from '../http/replay/replaying.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleMarket } from '../support/sample-records.ts';
@@ -14,12 +15,8 @@ import { ASSETS, type RecordingStyle, randomRecording } from './random-recording
 import { RecordingConnection } from './recording-connection.ts';
 
 const OPTIONS: ReplayOptions = {
-  selection: { names: [CONDITION_ID], coins: [], timeframes: [] },
-  fromMs: START_MS,
-  toMs: undefined,
-  speed: 'max',
-  gaps: 'ignore',
-  rebase: false,
+  ...EVERYTHING,
+  ...{ selection: { ...EVERYTHING.selection, names: [CONDITION_ID] }, fromMs: START_MS, speed: 'max' },
 };
 const STYLE: RecordingStyle = {
   outcomes: ['up', 'down'],
@@ -41,6 +38,14 @@ function replayOf(
 
 function sessionOn(replay: Replay, connection: RecordingConnection) {
   return new VenueSession(replay, connection, () => performance.now());
+}
+
+/** A new client of a replay that has subscribed. */
+function clientOf(replay: Replay, assetIds: readonly string[] = BOTH, more: object = {}, blocks?: () => boolean) {
+  const connection = new RecordingConnection(blocks);
+  const session = sessionOn(replay, connection);
+  session.received(subscribe(assetIds, more));
+  return { connection, session };
 }
 
 const subscribe = (assetIds: readonly string[], more: object = {}) =>
@@ -91,9 +96,7 @@ describe('a client of the market channel', () => {
           using place = await archiveOf(lines);
           const replay = replayOf(place.archive);
           const random = randomsOf(seed);
-          const connection = new RecordingConnection(() => random() < blockedShare);
-          const session = sessionOn(replay, connection);
-          session.received(subscribe(BOTH));
+          const { connection, session } = clientOf(replay, BOTH, {}, () => random() < blockedShare);
           replay.clock.resume();
           await untilEnd(replay, session, connection);
           session.closed();
@@ -268,9 +271,7 @@ describe('a client of the market channel', () => {
     using place = await archiveOf([...lines, gap]);
     for (const gaps of ['disconnect', 'ignore'] as const) {
       const replay = replayOf(place.archive, { gaps });
-      const connection = new RecordingConnection();
-      const session = sessionOn(replay, connection);
-      session.received(subscribe(BOTH));
+      const { connection, session } = clientOf(replay);
       replay.clock.resume();
       await untilEnd(replay, session, connection);
       const latest = Math.max(...connection.frames.flatMap(timestampsIn));
@@ -281,9 +282,7 @@ describe('a client of the market channel', () => {
       }
       expect(connection.closings).toEqual([[1012, 'the recording has a gap here']]);
       expect(latest).toBeLessThanOrEqual(START_MS + 1200);
-      const again = new RecordingConnection();
-      const next = sessionOn(replay, again);
-      next.received(subscribe(BOTH));
+      const { connection: again, session: next } = clientOf(replay);
       await untilEnd(replay, next, again);
       expect(again.closings).toEqual([]);
       expect(replay.clock.state).toBe('ended');
@@ -306,9 +305,7 @@ describe('a client of the market channel', () => {
     replay.clock.resume();
     const closings: [number, string][] = [];
     for (let connections = 0; connections < 3 && replay.clock.state !== 'ended'; connections += 1) {
-      const connection = new RecordingConnection();
-      const session = sessionOn(replay, connection);
-      session.received(subscribe([...BOTH, '111', '222']));
+      const { connection, session } = clientOf(replay, [...BOTH, '111', '222']);
       await untilEnd(replay, session, connection);
       closings.push(...connection.closings);
     }
@@ -424,9 +421,7 @@ describe('a client of the market channel', () => {
     const real = { ms: START_MS + 1_000_000 };
     const replay = replayOf(place.archive, { rebase: true }, { monotonicMs: () => 0, wallMs: () => real.ms });
     replay.clock.seek(START_MS + 2000);
-    const connection = new RecordingConnection();
-    const session = sessionOn(replay, connection);
-    session.received(subscribe(BOTH));
+    const { connection, session } = clientOf(replay);
     const listened = connection.frames.splice(0);
     expect(listened).toHaveLength(1);
     real.ms += 60_000;
@@ -450,8 +445,7 @@ describe('a client of the market channel', () => {
   test('is disconnected when the replay is stopped', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const replay = replayOf(place.archive);
-    const connection = new RecordingConnection();
-    sessionOn(replay, connection).received(subscribe(BOTH));
+    const { connection } = clientOf(replay);
     replay.stop();
     expect(connection.closings).toEqual([[1001, 'the replay was stopped']]);
   });

@@ -244,13 +244,14 @@ describe('a write', () => {
 
 describe('reads in one shared view', () => {
   const rpmOf = ({ tiers }: Archive) => tiers.find('free')!.requestsPerMinute;
+  const lookAt = (archive: Archive) => () =>
+    archive.database.readShared(() => ({ rpm: rpmOf(archive), state: archive.database.state }));
 
   test('have one state until another process writes, which the next view has', async () => {
     using held = temporaryArchive();
     const other = openArchive(held.path, NOW_MS, { create: false });
-    const { database } = held.archive;
     const free = other.tiers.find('free')!;
-    const look = () => database.readShared(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const look = lookAt(held.archive);
     const first = look();
     expect(look()).toEqual(first);
     other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
@@ -267,7 +268,7 @@ describe('reads in one shared view', () => {
     using held = temporaryArchive();
     const { database, tiers } = held.archive;
     const free = tiers.find('free')!;
-    const look = () => database.readShared(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const look = lookAt(held.archive);
     const first = look();
     database.write(() => tiers.update({ ...free, requestsPerMinute: 12 }));
     const second = look();
@@ -294,7 +295,7 @@ describe('reads in one shared view', () => {
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;
     const free = other.tiers.find('free')!;
-    const look = () => database.readShared(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const look = lookAt(held.archive);
     const first = look();
     other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
     Bun.sleepSync(2);
@@ -313,7 +314,7 @@ describe('reads in one shared view', () => {
     const other = openArchive(held.path, NOW_MS, { create: false });
     const { database } = held.archive;
     const free = other.tiers.find('free')!;
-    const look = () => database.readShared(() => ({ rpm: rpmOf(held.archive), state: database.state }));
+    const look = lookAt(held.archive);
     const first = look();
     // As SQLite does by itself when a disk fails.
     database.readShared(() => database.query('ROLLBACK').run());

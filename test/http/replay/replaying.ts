@@ -7,18 +7,7 @@ import type { Archive } from '../../../src/store/archive.ts';
 import { NOW_MS, temporaryArchive } from '../../support/archive.ts';
 
 /** A process that replays, on a free port. Its time passes only when a test moves it. */
-export interface Replaying extends AsyncDisposable {
-  readonly archive: Archive;
-  readonly replays: Replays;
-  readonly sockets: Sockets;
-  readonly origin: string;
-  readonly log: readonly string[];
-  passTime(ms: number): void;
-  /** A new key of a tier. */
-  keyOf(tier: string, asOfMs?: number): string;
-  get(path: string, key?: string): Promise<Response>;
-  ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
-}
+export type Replaying = Awaited<ReturnType<typeof startReplaying>>;
 
 export const EVERYTHING: ReplayOptions = {
   selection: { names: [], coins: [], timeframes: [] },
@@ -39,7 +28,7 @@ export interface ReplayingOptions {
 export async function startReplaying(
   fill: (archive: Archive) => Promise<unknown>,
   { needsKeys = false, edge = {}, socketsMax = 16 }: ReplayingOptions = {},
-): Promise<Replaying> {
+) {
   const held = temporaryArchive();
   const { archive } = held;
   await fill(archive);
@@ -60,7 +49,7 @@ export async function startReplaying(
   });
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const origin = `http://127.0.0.1:${app.server!.port}`;
-  const ask: Replaying['ask'] = async (method, path, body, headers = {}) =>
+  const ask = async (method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) =>
     await fetch(`${origin}${path}`, {
       method,
       headers,
@@ -73,18 +62,16 @@ export async function startReplaying(
     origin,
     log,
     ask,
-    get: async (path, key) =>
+    get: async (path: string, key?: string) =>
       await ask('GET', path, undefined, key === undefined ? {} : { authorization: `Bearer ${key}` }),
-    passTime: (ms) => {
+    passTime: (ms: number) => {
       passedMs += ms;
     },
-    keyOf: (tier, asOfMs) =>
+    /** A new key of a tier. */
+    keyOf: (tier: string, asOfMs?: number) =>
       createKey(archive, NOW_MS, {
-        account: 'test@localhost',
-        name: undefined,
-        tier,
-        requestsPerMinute: undefined,
-        asOfMs,
+        ...{ account: 'test@localhost', name: undefined, requestsPerMinute: undefined },
+        ...{ tier, asOfMs },
       }).key,
     async [Symbol.asyncDispose]() {
       for (const { id } of replays.list()) replays.stop(id);
