@@ -29,10 +29,7 @@ export class BookCursor {
     this.#enter();
   }
 
-  /**
-   * The next book if it has this timestamp. `before` is the previous book of the series; if it is undefined, the changes are
-   * empty.
-   */
+  /** The next book if it has this timestamp. `before` is the series' previous book; if it is undefined, there are no changes. */
   takeAt(timestampMs: InstantMs, before: OrderBook | undefined): BookStep | undefined {
     if (this.nextMs !== timestampMs) return undefined;
     const reader = this.#reader;

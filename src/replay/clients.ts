@@ -8,7 +8,6 @@ export interface ClientChange {
   readonly replay: string | undefined;
 }
 
-/** Counts the clients of a process that replays. */
 export class Clients {
   readonly #counts: Record<ClientKind, number> = { client: 0, 'tardis stream': 0 };
   readonly #listeners = new Set<(change: ClientChange) => void>();

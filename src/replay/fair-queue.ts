@@ -3,10 +3,7 @@ export const TASK_MS = 4;
 /** The longest delay that setTimeout takes. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
-/**
- * Runs the long work of many tasks in pieces, one for each turn of the event loop, so that a request waits for one piece at
- * most.
- */
+/** Runs long work in pieces, one for each turn of the event loop: a request waits for one piece at most. */
 export class FairQueue {
   readonly #waiting = new Set<() => void>();
   #isRunning = false;
@@ -56,10 +53,7 @@ export class QueuedTask {
     this.#queue.add(this.#work);
   }
 
-  /**
-   * Enters the queue after `waitMs`, rounded up: a clock counts whole milliseconds, so a timer that fires early finds nothing
-   * due.
-   */
+  /** Enters the queue after `waitMs`, rounded up: at an early whole millisecond nothing would be due. */
   runIn(waitMs: number): void {
     this.cancel();
     this.#timer = setTimeout(() => this.#queue.add(this.#work), Math.min(Math.ceil(waitMs), WAIT_MS_MAX));

@@ -8,10 +8,7 @@ import { ifKnown } from '../venue/time.ts';
 import { bookAt, lastTradeAt } from './market-state.ts';
 import type { Replay } from './replay.ts';
 
-/**
- * With a wider spread the venue shows the price of the last trade, not the midpoint (docs.polymarket.com, prices and order
- * books).
- */
+/** With a wider spread the venue shows the last trade, not the midpoint (docs.polymarket.com, prices and order books). */
 const SHOWN_SPREAD_MAX = 0.1;
 /**
  * The venue takes orders until it closes a market: about 20 seconds after the window in most measured markets, at most 316

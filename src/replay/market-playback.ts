@@ -27,7 +27,6 @@ export type PlaybackEvent = { readonly timestampMs: InstantMs } & (
   | { readonly kind: 'gap'; readonly gap: Gap }
 );
 
-/** The state of one outcome at the playback's position. */
 export interface OutcomeState {
   readonly known: KnownBook | undefined;
   readonly lastTrade: LastTrade | undefined;

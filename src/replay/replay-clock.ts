@@ -153,7 +153,6 @@ export class ReplayClock {
     this.#anchoredAtMs = this.#monotonicMs();
   }
 
-  /** Changes the given fields only. */
   #set(change: ClockChange, to: { instantMs?: InstantMs; isPaused?: boolean; speed?: Speed }): void {
     this.#anchorMs = to.instantMs ?? this.#exactMs();
     this.#anchoredAtMs = this.#monotonicMs();

@@ -81,10 +81,7 @@ export class Replay {
   clients = 0;
   #shiftMs: number;
 
-  /**
-   * The new replay is paused at its beginning. Throws 'not-found' if the selection has no market, and 'invalid-parameter' as
-   * the clock does.
-   */
+  /** It starts paused. Throws 'not-found' if no market is selected, and 'invalid-parameter' as the clock does. */
   constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks, queue = new FairQueue()) {
     this.archive = archive;
     this.options = options;
@@ -156,7 +153,6 @@ export class Replay {
     return all.slice(firstAfter(all, afterMs), firstAfter(all, untilMs));
   }
 
-  /** The time of the first announcement after `afterMs`. */
   nextAnnouncementMs(afterMs: InstantMs): InstantMs | undefined {
     return this.#announcements[firstAfter(this.#announcements, afterMs)]?.timestampMs;
   }
@@ -253,10 +249,7 @@ function spanOf(
   return { fromMs: options.fromMs ?? defaultStartMs(toMs, archive, markets, times), toMs };
 }
 
-/**
- * The time of the first book, if that is not later than `toMs`; else of the first record likewise; else of the first window's
- * start.
- */
+/** The first book, unless it is later than `toMs`; else the first record, likewise; else the first window's start. */
 function defaultStartMs(
   toMs: InstantMs,
   { snapshots }: Archive,

@@ -4,7 +4,6 @@ import { Clients } from './clients.ts';
 import { FairQueue } from './fair-queue.ts';
 import { Replay, type ReplayClocks, type ReplayOptions } from './replay.ts';
 
-/** Replays that one process may have at once. */
 export const REPLAYS_MAX = 64;
 
 /** The replays of a process, in the order of creation. Paths without a replay's id are about the first one. */

@@ -13,9 +13,7 @@ export interface TickChange {
   readonly newTickSize: string;
 }
 
-/** The decimals of a market's first tick. */
 const FIRST_TICK_DECIMALS = 2;
-/** The decimals of the venue's finest tick. */
 const FINEST_TICK_DECIMALS = 4;
 const CACHED_MAX = 4096;
 

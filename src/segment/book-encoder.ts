@@ -62,10 +62,7 @@ export class BookEncoder {
     }
   }
 
-  /**
-   * Returns how many records fit, and writes the body if `writes`; undefined when a book needs a finer scale than the books
-   * before it.
-   */
+  /** Writes the body if `writes`. Returns the number of records that fit; undefined if a later book needs a finer scale. */
   #fill(table: ChangeTable, writes: boolean): number | undefined {
     const body = this.#body;
     const bytesMax = this.#writeKeyframe(table);

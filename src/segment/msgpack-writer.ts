@@ -114,7 +114,6 @@ class SideMsgpack extends SideBytes {
   }
 }
 
-/** Appends the header of an array of `count` values. */
 export function appendArrayLength(out: ByteBuffer, count: number): void {
   out.reserve(ARRAY_LENGTH_BYTES_MAX);
   out.length = writeArrayLength(out.bytes, out.length, count);

@@ -127,7 +127,6 @@ export class ApiKeys {
   }
 }
 
-/** Whether any key was ever given out. */
 export function hasKeys(database: Database): boolean {
   return database.read(() => database.query('SELECT 1 FROM api_keys LIMIT 1').get() !== null);
 }

@@ -2,10 +2,7 @@ import { comparePositions, type PageQuery, type Position } from '../domain/page.
 import { firstAfter, type OpenSegment } from '../segment/segment-header.ts';
 import { ID_MAX, lastAtOrBefore, positionAt, type SegmentSource, Walk } from './series-walk.ts';
 
-/**
- * The last record of each bucket of `intervalMs` that has any, see PageQuery. Each takes two seeks, whatever the size of the
- * bucket.
- */
+/** Takes the last record of each bucket, see PageQuery. Each takes two seeks, however many records its bucket has. */
 export class BucketWalk extends Walk {
   readonly #intervalMs: number;
 
@@ -64,10 +61,7 @@ export class BucketWalk extends Walk {
     this.#seek(last, this.source.following(this.seriesId, last));
   }
 
-  /**
-   * Moves to the last record at or before `last`, if there is one. `near`: the segment of the bucket's first record, or the
-   * one after `last`.
-   */
+  /** Moves to the last record at or before `last`. `near`: the segment of the bucket's first record, or the one after `last`. */
   #seek(last: Position, near: OpenSegment | undefined): void {
     const isBefore = near !== undefined && comparePositions(positionAt(near, near.head.count - 1), last) <= 0;
     const following = isBefore ? this.source.following(this.seriesId, last) : near;

@@ -42,7 +42,6 @@ export class Coverages {
   readonly #underWay = new Map<string, Promise<MarketCoverage>>();
   #last: Promise<unknown> = Promise.resolve();
 
-  /** `path` names the database file. */
   constructor(path: string) {
     this.#path = path;
   }

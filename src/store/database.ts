@@ -199,10 +199,7 @@ export class Database {
     }
   }
 
-  /**
-   * Writes one state of the archive to a file that is missing or empty, while other processes may write. The copy needs no
-   * other files.
-   */
+  /** Writes one state of the archive to a missing or empty file, while others may write. The copy needs no other files. */
   copyInto(path: string): void {
     this.#endShared();
     // A connection that only reads would refuse this too, though it does not change its own database.

@@ -254,10 +254,7 @@ export class Markets {
     );
   }
 
-  /**
-   * A market of any coin by its slug, in lower case. Of several with one slug it is the one that starts at `startMs`, or the
-   * latest.
-   */
+  /** A market by its slug, in lower case. Of several with one slug it is the one that starts at `startMs`, or the latest. */
   findBySlug(slug: string, startMs?: number): StoredMarket | undefined {
     const rows = this.#sql.listOfSlug.all(slug);
     const wantedMs = startMs ?? Math.max(...rows.map((row) => row.startMs));

@@ -50,7 +50,6 @@ type SegmentColumn = 'series_id' | 'first_ms' | 'first_id' | 'last_ms' | 'last_i
 
 /** Maximum number of faults of one kind in an audit: the first ones are enough to act on. */
 const FAULTS_MAX = 100;
-/** Positions of segments that are read at once. */
 const POSITIONS_MAX = 256;
 
 const SERIES_COLUMNS = 'series_id, kind, outcome, symbol, source, mirrored';
@@ -135,7 +134,6 @@ export class SegmentAudit {
     return this.#sql.ranges.all(fromId, countMax);
   }
 
-  /** Whether the archive has ever given out the id. */
   isGiven(id: number): boolean {
     const range = this.#sql.rangeAt.get(id);
     return range !== null && id <= range.lastId;

@@ -98,10 +98,7 @@ export class Segments {
     this.#delete = database.query<never, [number, number, number]>(DELETE_SEGMENT);
   }
 
-  /**
-   * The records of all `seriesIds` that `query` takes, merged in its order; ties of the timestamp are in the order of the
-   * ids.
-   */
+  /** The records of all `seriesIds` that `query` takes, merged in its order; ties between series are in the order of ids. */
   plan(seriesIds: readonly number[], query: PageQuery): PagePlan {
     const { intervalMs } = query;
     const walks: Walk[] = seriesIds.map((seriesId) =>
@@ -327,10 +324,7 @@ export class Segments {
     return range;
   }
 
-  /**
-   * Throws 'unavailable' for a payload that does not match its digest: it is never served, nor written again under a new
-   * digest.
-   */
+  /** Throws 'unavailable' if the digest does not match: such a payload is never served, nor stored under a new digest. */
   #opened(row: SealedPayload | null): OpenSegment | undefined {
     if (row === null) return undefined;
     const { payload, digest } = row;

@@ -61,7 +61,6 @@ export abstract class Walk {
   abstract takeMany(count: number): Position;
 }
 
-/** Takes every record. */
 export class SeriesWalk extends Walk {
   #taken: { payload: Uint8Array; head: SegmentHeader; from: number; to: number } | undefined;
 

@@ -63,7 +63,6 @@ export class SeriesCatalog {
     return row === null ? undefined : { seriesId: row.series_id, mirrored: row.mirrored === 1 };
   }
 
-  /** Stores whether an outcome's books were made from the other outcome's. */
   markMirrored(seriesId: number, mirrored: boolean): void {
     this.#sql.mark.run(Number(mirrored), seriesId);
   }

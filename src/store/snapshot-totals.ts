@@ -58,10 +58,7 @@ export class SnapshotTotals {
     this.#update = database.query<never, [number, number]>(UPDATE_TOTAL);
   }
 
-  /**
-   * Adds `change`, which may be negative, to a market's number of snapshots. Within the transaction that stored or removed
-   * them.
-   */
+  /** Adds `change`, which may be negative, to the number of a market's snapshots. Within the transaction that changed them. */
   update(marketKey: number, change: number): void {
     this.#update.run(marketKey, change);
   }
@@ -74,10 +71,7 @@ export class SnapshotTotals {
     return this.until(marketKey, asOfMs).count;
   }
 
-  /**
-   * The number of a market's snapshots that are not later than `asOfMs`, and the time of the last (0 without any), from its
-   * segments.
-   */
+  /** The number of a market's snapshots until `asOfMs`, and the time of the last one (0 without any), from its segments. */
   until(marketKey: number, asOfMs: InstantMs): { readonly count: number; readonly lastMs: InstantMs } {
     const books = OUTCOMES.flatMap((outcome) => this.#series.find(marketKey, outcome, 'book') ?? []);
     const found = books.map((seriesId) => this.#segments.until(seriesId, asOfMs));

@@ -35,10 +35,7 @@ export class Snapshots {
     this.#totals = totals;
   }
 
-  /**
-   * Adds recorded snapshots (ascending by timestamp, ties in the order they came); runs within a write transaction. They
-   * replace all mirrored ones.
-   */
+  /** Adds recorded snapshots (ascending, ties in order of arrival), which replace mirrored ones. In a write transaction. */
   add<I extends BookRecord>(
     market: StoredMarket,
     outcome: Outcome,
@@ -50,10 +47,7 @@ export class Snapshots {
     return this.#merge(market, outcome, records, giveId);
   }
 
-  /**
-   * Adds snapshots that were made from the other outcome's, as `add` does. An outcome with recorded ones takes none: they
-   * count as duplicates.
-   */
+  /** Adds mirrored snapshots, as `add` does. If the outcome has recorded ones, all count as duplicates. */
   addMirrored<I extends BookRecord>(
     market: StoredMarket,
     outcome: Outcome,

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { PacedReader, tardisChunks } from '../../src/http/replay/paced-reader.ts';
-import { TardisPump } from '../../src/http/replay/tardis-pump.ts';
+import { TardisSender } from '../../src/http/replay/tardis-sender.ts';
 import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { NativeStream } from '../../src/replay/tardis/native-stream.ts';
 import { normalizedStream } from '../../src/replay/tardis/normalized-stream.ts';
@@ -146,7 +146,7 @@ test('a task ends with the first piece of work that takes too long', async () =>
   const overSocket = new Resting(20);
   const over = Promise.withResolvers<unknown>();
   const connections = new Map([[overSocket, new RecordingConnection()]]);
-  new TardisPump({ database, queue, pace, ended: over.resolve }, connections).start();
+  new TardisSender({ database, queue, pace, ended: over.resolve }, connections).start();
   expect(await over.promise).toBeUndefined();
   expect(overSocket.reads).toBe(21);
 });

@@ -7,9 +7,7 @@ import type { StoredMarket } from '../../store/markets.ts';
 /** The longest window. */
 const WINDOW_MS_MAX = 86_400_000;
 
-/**
- * The markets that are listed at the clock's instant and whose windows have not ended, by start. Needs a view of the archive.
- */
+/** The listed markets whose windows have not ended at the clock's instant, by start. Needs a view of the archive. */
 export function tradedMarkets(replay: Replay): IteratorObject<StoredMarket> {
   const { archive, clock, coins } = replay;
   const { nowMs } = clock;

@@ -5,7 +5,6 @@ import { type FairQueue, TASK_MS } from '../../replay/fair-queue.ts';
 import type { StreamItem, TardisStream } from '../../replay/tardis/stream.ts';
 import type { Database } from '../../store/database.ts';
 
-/** Items between two looks at the clock. */
 const ITEMS_PER_CLOCK_CHECK = 16;
 /** A chunk ends after the line that takes it beyond this length, or after TASK_MS. */
 const CHUNK_CHARS = 64 * 1024;

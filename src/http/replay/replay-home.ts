@@ -57,13 +57,7 @@ function addressesOf(origin: string) {
   };
 }
 
-const LINKS = {
-  docs: '/docs',
-  openapi: '/openapi.json',
-  llms: '/llms.txt',
-  health: '/healthz',
-  ready: '/readyz',
-};
+const LINKS = { docs: '/docs', openapi: '/openapi.json', llms: '/llms.txt', health: '/healthz', ready: '/readyz' };
 
 /**
  * `/` of a process that replays: a page for people, JSON for programs. Where keys are needed it has the addresses only, because
@@ -75,8 +69,8 @@ export function replayHome(version: string, replays: Replays, needsKeys: boolean
     const shown = needsKeys ? undefined : replays.list().map((replay) => shownReplay(replays, replay));
     const headers = { ...NO_STORE, vary: 'Accept' };
     if (prefersHtml(request.headers.get('accept') ?? '')) {
-      const lines = needsKeys ? keyedLines(origin) : openLines(origin, replays.list()[0]);
-      return respond(set, pageOf(version, origin, shown, lines), { ...plainPageHeaders(), ...headers });
+      const commands = needsKeys ? keyedCommands(origin) : openCommands(origin, replays.list()[0]);
+      return respond(set, pageOf(version, origin, shown, commands), { ...plainPageHeaders(), ...headers });
     }
     const authentication = needsKeys
       ? "Every address needs the header 'Authorization: Bearer <API_KEY>' with a key whose tier grants replay."
@@ -94,14 +88,9 @@ function shownReplay(replays: Replays, replay: Replay): ShownReplay {
 }
 
 /** Commands to copy; each works without a change. */
-interface Lines {
-  readonly ask: readonly string[];
-  readonly steer: readonly string[];
-}
-
-function openLines(origin: string, first: Replay | undefined): Lines {
-  const url = `--url '${origin}'`;
-  const create = `bookreel replay create --speed 10 --paused ${url}`;
+function openCommands(origin: string, first: Replay | undefined) {
+  const replayCommand = (verb: string) => `bookreel replay ${verb} --url '${origin}'`;
+  const create = replayCommand('create --speed 10 --paused');
   if (first === undefined) return { ask: [`curl '${origin}/v1/replays'`], steer: [create] };
   const { id, clock, options, archive } = first;
   const from = new Date(clock.nowMs).toISOString();
@@ -116,18 +105,15 @@ function openLines(origin: string, first: Replay | undefined): Lines {
       `curl -sG '${origin}/replay-normalized' --data-urlencode 'options=${tardis}'`,
     ],
     steer: [
-      `bookreel replay pause ${url}`,
-      `bookreel replay seek ${from} ${url}`,
-      `bookreel replay step ${url}`,
-      `bookreel replay speed ${options.speed} ${url}`,
-      `bookreel replay resume ${url}`,
+      ...['pause', `seek ${from}`, 'step', `speed ${options.speed}`, 'resume'].map(replayCommand),
       create,
       `curl -X PATCH '${origin}/v1/replays/${id}' -d '{"paused":true}'`,
     ],
   };
 }
 
-function keyedLines(origin: string): Lines {
+/** The same with a key, which the reader puts into a variable and a file. */
+function keyedCommands(origin: string) {
   const curl = 'curl -H "Authorization: Bearer $KEY"';
   const options = `--url '${origin}' --key-file KEY_FILE`;
   return {
@@ -136,17 +122,19 @@ function keyedLines(origin: string): Lines {
   };
 }
 
-function pageOf(version: string, origin: string, shown: readonly ShownReplay[] | undefined, lines: Lines): string {
+function pageOf(
+  version: string,
+  origin: string,
+  shown: readonly ShownReplay[] | undefined,
+  commands: ReturnType<typeof keyedCommands>,
+): string {
   const { socket, clob, gamma, api, tardis } = addressesOf(origin);
   const addresses = [
     ['Market channel', socket],
     ['CLOB', clob],
     ['Gamma', gamma],
     ['This API, as at the clock', api],
-    [
-      'tardis-machine',
-      `${tardis.replay}, ${tardis.replayNormalized}, ${tardis.wsReplay}, ${tardis.wsReplayNormalized}`,
-    ],
+    ['tardis-machine', Object.values(tardis).join(', ')],
   ] as const;
   return plainPage(
     'bookreel replay',
@@ -161,11 +149,11 @@ ${addresses.map(([name, address]) => `<li>${name}: <code>${Bun.escapeHTML(addres
 whole archive, with each request's own window.</p>
 
 <h2>Ask</h2>
-${shell(lines.ask)}
+${shell(commands.ask)}
 
 <h2>Steer</h2>
 <p>The clock moves for all clients of a replay. When it jumps, they start again with the books of the new instant.</p>
-${shell(lines.steer)}
+${shell(commands.steer)}
 
 <h2>Read on</h2>
 <ul>

@@ -42,10 +42,7 @@ interface OpenSocket {
 
 /** A frame with the maximum number of assets has 80 kB. */
 const FRAME_BYTES_MAX = 512 * 1024;
-/**
- * Bytes that may wait for a client that does not read; the connection is closed if a sender exceeds this. Senders here stop
- * long before.
- */
+/** Bytes that may wait for a client; beyond this the connection is closed. Senders here stop long before. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 /** A client that answers no ping for this long is disconnected. */
 const IDLE_SECONDS = 120;
@@ -66,10 +63,7 @@ const POLICY_VIOLATION = 1008;
 const ACCESS_CHECK_MS = 1000;
 const WEBSOCKET = 'websocket';
 
-/**
- * Refuses a GET of a socket's path that does not ask for a socket: throws 'malformed-request'. The router has separate routes
- * for sockets.
- */
+/** For the GET route of a socket's path, which is not the socket's own: throws 'malformed-request'. */
 export function refusePlainGet(): never {
   throw new DomainError('malformed-request', 'this path is a WebSocket: connect to it with ws:// or wss://');
 }

@@ -4,7 +4,7 @@ import type { FairQueue } from '../../replay/fair-queue.ts';
 import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
 import { type Channel, type ChannelFilter, type Window, withoutAssets } from '../../replay/tardis/options.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request-parser.ts';
-import { TardisPump } from './tardis-pump.ts';
+import { TardisSender } from './tardis-sender.ts';
 
 /** The channels of every subscription, and those that `custom_feature_enabled` adds. */
 const CHANNELS_ALWAYS: readonly Channel[] = ['book', 'price_change', 'last_trade_price', 'tick_size_change'];
@@ -74,7 +74,7 @@ export class TardisSession {
   readonly #members = new Set<SessionMember>();
   readonly #timer: ReturnType<typeof setTimeout>;
   readonly #over: () => void;
-  #pump: TardisPump | undefined;
+  #sender: TardisSender | undefined;
 
   /** Calls `over` once, at its end. */
   constructor(deps: SessionDeps, speed: number, over: () => void) {
@@ -85,7 +85,7 @@ export class TardisSession {
   }
 
   get hasStarted(): boolean {
-    return this.#pump !== undefined;
+    return this.#sender !== undefined;
   }
 
   join(connection: Connection, window: Window): SessionMember {
@@ -110,12 +110,12 @@ export class TardisSession {
   }
 
   drained({ stream }: SessionMember): void {
-    if (stream !== undefined) this.#pump?.drained(stream);
+    if (stream !== undefined) this.#sender?.drained(stream);
   }
 
   left(member: SessionMember): void {
     if (!this.#members.delete(member)) return;
-    if (member.stream !== undefined) this.#pump?.left(member.stream);
+    if (member.stream !== undefined) this.#sender?.left(member.stream);
     if (this.#members.size === 0) this.#end();
   }
 
@@ -135,8 +135,8 @@ export class TardisSession {
       const connections = new Map(members.map(({ connection, stream }) => [stream!, connection]));
       const ended = (error?: unknown) => this.#finish(error);
       const pace = { fromMs, speed: this.#speed, monotonicMs };
-      this.#pump = new TardisPump({ database, queue, pace, ended }, connections);
-      this.#pump.start();
+      this.#sender = new TardisSender({ database, queue, pace, ended }, connections);
+      this.#sender.start();
     } catch (error) {
       this.#finish(error);
     }
@@ -166,7 +166,7 @@ export class TardisSession {
 
   #end(): void {
     clearTimeout(this.#timer);
-    this.#pump?.stop();
+    this.#sender?.stop();
     this.#over();
   }
 }

@@ -16,7 +16,7 @@ import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../response/pulled
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { PacedReader, tardisChunks } from './paced-reader.ts';
 import { refusePlainGet, type SocketContext, type Sockets } from './socket.ts';
-import { TardisPump } from './tardis-pump.ts';
+import { TardisSender } from './tardis-sender.ts';
 import { closeConnection, isClientError, TardisSession } from './tardis-session.ts';
 
 export interface TardisDeps {
@@ -53,17 +53,8 @@ interface TardisRequest {
  * tardis-machine's interface (github.com/tardis-dev/tardis-machine) to this archive, for its one exchange. Each request replays
  * the archive by itself; the clocks of replays have no effect on it.
  */
-export function tardisController({
-  archive,
-  sockets,
-  watch,
-  clocks,
-  logCut,
-  isDraining,
-  queue,
-  clients,
-  sessionDelayMs = SESSION_DELAY_MS,
-}: TardisDeps) {
+export function tardisController(deps: TardisDeps) {
+  const { archive, sockets, watch, clocks, logCut, isDraining, queue, clients } = deps;
   const { database } = archive;
   const source: TardisSource = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
   const monotonicMs = () => clocks().monotonicMs;
@@ -123,9 +114,15 @@ export function tardisController({
       if (joined?.hasStarted === true) {
         throw new DomainError('conflict', 'this session has started already: no other connection can join it');
       }
-      const cut = (error: unknown) => logCut(error, request);
-      const deps = { source, queue, monotonicMs, sessionDelayMs, logCut: cut };
-      const session = joined ?? new TardisSession(deps, speed, () => sessions.delete(name));
+      const { sessionDelayMs = SESSION_DELAY_MS } = deps;
+      const ofSession = {
+        source,
+        queue,
+        monotonicMs,
+        sessionDelayMs,
+        logCut: (error: unknown) => logCut(error, request),
+      };
+      const session = joined ?? new TardisSession(ofSession, speed, () => sessions.delete(name));
       sessions.set(name, session);
       const member = session.join(connection, window);
       const leave = join();
@@ -142,21 +139,21 @@ export function tardisController({
       return undefined;
     }
   };
-  const pumpRecords = (connection: Connection, { request }: SocketContext) => {
+  const sendRecords = (connection: Connection, { request }: SocketContext) => {
     const ended = (error?: unknown) => {
       if (error !== undefined && !isClientError(error)) logCut(error, request);
       closeConnection(connection, error, 'WS replay-normalized finished');
     };
     try {
       const { stream, pace } = opened(normalizedReplay(queryOf(request)));
-      const pump = new TardisPump({ database, queue, pace, ended }, new Map([[stream, connection]]));
-      pump.start();
+      const sender = new TardisSender({ database, queue, pace, ended }, new Map([[stream, connection]]));
+      sender.start();
       const leave = join();
       return {
         received: (text: string) => void (text === 'PING' && connection.send('PONG')),
-        drained: () => pump.drained(stream),
+        drained: () => sender.drained(stream),
         closed: () => {
-          pump.stop();
+          sender.stop();
           leave();
         },
       };
@@ -171,7 +168,7 @@ export function tardisController({
     .get('/health-check', ({ set }) => healthCheck(set, clocks().wallMs))
     .ws('/ws-replay', sockets.hooks(joinSession, watch))
     .get('/ws-replay', refusePlainGet)
-    .ws('/ws-replay-normalized', sockets.hooks(pumpRecords, watch))
+    .ws('/ws-replay-normalized', sockets.hooks(sendRecords, watch))
     .get('/ws-replay-normalized', refusePlainGet);
 }
 

@@ -5,7 +5,6 @@ import { replayIn } from '../plugins/access.ts';
 import { searchOf } from '../request-target.ts';
 import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
 
-/** The part of the router's context that the venue's paths need. */
 export interface VenueContext {
   readonly request: Request;
   readonly set: ResponseSettings;

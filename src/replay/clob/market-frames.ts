@@ -129,10 +129,7 @@ export class MarketFrames {
   }
 }
 
-/**
- * The entries of one outcome in the messages of one event: a text with price, size and side for each change, between the same
- * `head` and `tail`.
- */
+/** The entries of one outcome in an event's messages: `head`, a text with price, size and side for each change, `tail`. */
 interface Entries {
   readonly changes: readonly LevelChange[];
   readonly texts: readonly string[];

@@ -74,9 +74,7 @@ export class VenueQuotes {
     return best && spreadText(best);
   }
 
-  /**
-   * Also for a resolved market; undefined before the first trade. A trade of the other outcome counts with the opposite side.
-   */
+  /** Also of a resolved market; undefined before the first trade. A trade of the other outcome has the opposite side. */
   lastTrade(assetId: string): QuotedTrade | undefined {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
     if (found === undefined) return undefined;

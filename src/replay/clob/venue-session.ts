@@ -18,7 +18,6 @@ interface Subscription extends Upcoming {
   readonly listening: Record<Outcome, boolean>;
 }
 
-/** Events between two looks at the real clock. */
 const EVENTS_PER_CLOCK_CHECK = 32;
 /** Service restart (the registry of RFC 6455's codes): clients connect again. */
 const CLOSED_BY_GAP = 1012;

@@ -61,10 +61,7 @@ export class GammaCatalog {
     return this.#entriesOf(replay).filter(filterOf(query, nowMs)).sort(orderOf(query, nowMs));
   }
 
-  /**
-   * The part of that list after the market with `key`, which need not match any more; undefined if no listed market has that
-   * key.
-   */
+  /** The same list after the market with `key`, which need not match any more; undefined if that market is not listed. */
   selectAfter(key: number, replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
     const last = this.#entriesOf(replay).find((entry) => entry.key === key && entry.listedMs <= nowMs);
     if (last === undefined) return undefined;

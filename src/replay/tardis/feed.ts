@@ -47,7 +47,6 @@ interface Planned extends Upcoming {
   readonly marketKey: number;
 }
 
-/** Markets that are examined between two rests. */
 const MARKETS_PER_REST = 8;
 /** A market may have records for this long after its start: the longest window, and a day for its resolution. */
 const AFTER_START_MS = 2 * 86_400_000;
@@ -95,7 +94,6 @@ export class TardisFeed {
     this.#examineIncluded();
   }
 
-  /** Closes all markets except the wanted ones. */
   keep(isWanted: (market: StoredMarket) => boolean): void {
     const { markets } = this.#archive;
     this.#included = this.#included.filter((key) => isWanted(markets.byKey(key)));

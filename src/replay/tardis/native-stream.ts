@@ -21,10 +21,7 @@ export interface TardisSource {
 
 const EVENT_TYPE = '"event_type":"';
 
-/**
- * The venue's messages as a connection would have received them. A gap of any market ends the connection; the next one begins
- * with all books.
- */
+/** The venue's messages as a connection would get them. A gap of any market ends it; the next one begins with all books. */
 export class NativeStream implements TardisStream {
   readonly #source: TardisSource;
   readonly #feed: TardisFeed;

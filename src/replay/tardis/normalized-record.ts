@@ -80,9 +80,7 @@ interface Disconnect {
 /** The records that others are computed from. */
 export type SourceRecord = BookChange | Trade | BookTicker;
 export type ComputedRecord = BookSnapshot | TradeBar;
-/**
- * tardis' normalized records (tardis-node, src/types.ts), with its order of fields. They are sent by `localTimestamp`.
- */
+/** tardis' normalized records (tardis-node, src/types.ts) with its order of fields, sent by `localTimestamp`. */
 export type TardisRecord = SourceRecord | ComputedRecord | Disconnect;
 
 /** Writes records as JSON.stringify does. Most are book changes: their text is put together here in half the time. */

@@ -4,7 +4,7 @@ import { MergedStream, type StreamItem, type TardisStream } from '../../replay/t
 import type { Database } from '../../store/database.ts';
 import { type Pace, PacedReader } from './paced-reader.ts';
 
-export interface PumpDeps {
+export interface SenderDeps {
   readonly database: Database;
   readonly queue: FairQueue;
   readonly pace: Pace;
@@ -13,8 +13,8 @@ export interface PumpDeps {
 }
 
 /** Sends several streams to their clients, merged by time. If a client does not keep up, all wait for it. */
-export class TardisPump {
-  readonly #deps: PumpDeps;
+export class TardisSender {
+  readonly #deps: SenderDeps;
   readonly #merged: MergedStream;
   readonly #reader: PacedReader;
   readonly #connections: Map<TardisStream, Connection>;
@@ -22,8 +22,7 @@ export class TardisPump {
   readonly #task: QueuedTask;
   #isOver = false;
 
-  /** Each stream with its connection. */
-  constructor(deps: PumpDeps, connections: ReadonlyMap<TardisStream, Connection>) {
+  constructor(deps: SenderDeps, connections: ReadonlyMap<TardisStream, Connection>) {
     this.#deps = deps;
     this.#merged = new MergedStream([...connections.keys()]);
     this.#reader = new PacedReader(this.#merged, deps.pace);
