@@ -24,6 +24,11 @@ const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures');
 const ALL = { exchange: 'polymarket', from: '2026-04-16', to: '2026-04-17' };
 const BOTH = [UP_ASSET, DOWN_ASSET];
 const BOOKS = { ...ALL, symbols: BOTH, dataTypes: ['book_change'] };
+/** Another market of the same window. */
+const ETH = {
+  ...{ conditionId: `0x${'cd'.repeat(32)}`, slug: 'eth-updown-5m-1776323400' },
+  ...{ symbol: 'eth', clobTokenIds: ['71', '72'] },
+};
 const at = (ms: number) => new Date(START_MS + ms).toISOString();
 
 interface Level {
@@ -214,12 +219,7 @@ describe('a whole archive', () => {
   });
 
   test('has records from long before the windows of their markets, in order', async () => {
-    const early = {
-      conditionId: `0x${'cd'.repeat(32)}`,
-      slug: 'eth-updown-5m-1776755400',
-      symbol: 'eth',
-      clobTokenIds: ['71', '72'],
-    };
+    const early = { ...ETH, slug: 'eth-updown-5m-1776755400' };
     await using server = await filledTardisServer([
       sampleMarket({ ...early, startTime: '2026-04-21T07:10:00Z', endTime: '2026-04-21T07:15:00Z' }),
       sampleSnapshot({ conditionId: early.conditionId, timestamp: at(1500) }),
@@ -327,22 +327,17 @@ describe('a gap', () => {
   });
 
   test('of one market sends the books of all again, and a gap of several markets does so once', async () => {
-    const other = {
-      conditionId: `0x${'cd'.repeat(32)}`,
-      slug: 'eth-updown-5m-1776323400',
-      symbol: 'eth',
-      clobTokenIds: ['71', '72'],
-    };
-    const about = { conditionId: other.conditionId };
+    const about = { conditionId: ETH.conditionId };
     const third = {
+      ...ETH,
       conditionId: `0x${'ef'.repeat(32)}`,
-      slug: 'sol-updown-5m-1776323400',
+      slug: 'sol',
       symbol: 'sol',
       clobTokenIds: ['81', '82'],
     };
     await using server = await filledTardisServer([
       ...recording,
-      sampleMarket(other),
+      sampleMarket(ETH),
       sampleSnapshot({ ...about, timestamp: at(500) }),
       sampleSnapshot({ ...about, timestamp: at(5500), bids: [] }),
       sampleGap({ from: at(5700), to: at(5800) }),
@@ -409,7 +404,7 @@ describe('an error', () => {
       404,
       'asset 98',
     ],
-  ])('%# is answered in the form of tardis-machine', async (path, status, sentence) => {
+  ])('%# is answered in the format of tardis-machine', async (path, status, sentence) => {
     await using server = await filledTardisServer([sampleMarket(), sampleSnapshot()]);
     const answer = await server.ask(path);
     expect(answer.status).toBe(status);
@@ -457,14 +452,7 @@ describe('an error', () => {
   test('a damaged segment cuts the stream off where its market begins, and is logged', async () => {
     using place = temporaryArchive();
     const { archive } = place;
-    const later = {
-      conditionId: `0x${'cd'.repeat(32)}`,
-      slug: 'eth-updown-5m-1776323400',
-      symbol: 'eth',
-      clobTokenIds: ['71', '72'],
-      startTime: '2026-04-30T07:10:00Z',
-      endTime: '2026-04-30T07:15:00Z',
-    };
+    const later = { ...ETH, startTime: '2026-04-30T07:10:00Z', endTime: '2026-04-30T07:15:00Z' };
     const options = { ...ALL, to: '2026-05-01', dataTypes: ['book_change'] };
     await importRecords(archive, [
       ...randomRecording(2, styleOf(2)).lines,

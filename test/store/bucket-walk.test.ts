@@ -1,27 +1,18 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { comparePositions, type PageQuery, type Position } from '../../src/domain/page.ts';
 import type { PriceRecord } from '../../src/segment/price-segment.ts';
 import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
-import { Segments } from '../../src/store/segments.ts';
-import { SeriesCatalog } from '../../src/store/series.ts';
-import { temporaryArchive } from '../support/archive.ts';
-import { mergeBatch, pageOf } from './price-series.ts';
+import { mergeBatch, pageOf, seriesArchive } from './price-series.ts';
 
-const held = temporaryArchive();
-afterAll(() => held[Symbol.dispose]());
-const { database } = held.archive;
-const segments = new Segments(database);
-const catalog = new SeriesCatalog(database);
-let sources = 0;
+const { database, segments, newSeries } = seriesArchive();
 
 const SPAN_MS = 2000;
 
 /** Series with these records, all ids different, each series in the given number of imports. */
 function build(series: readonly (readonly PriceRecord[])[], batches: number): number[] {
   return series.map((records) => {
-    sources += 1;
-    const seriesId = catalog.ensureCoin('btc', `source-${sources}`);
+    const seriesId = newSeries();
     database.write(() => {
       for (let batch = 0; batch < batches; batch += 1) {
         const part = records.filter((_, index) => index % batches === batch);

@@ -1,13 +1,30 @@
+import { afterAll } from 'bun:test';
 import type { PageQuery, Position } from '../../src/domain/page.ts';
 import type { PriceRecord } from '../../src/segment/price-segment.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type RecordPage, recordPage } from '../../src/store/record-page.ts';
-import type { MergeOutcome, Segments } from '../../src/store/segments.ts';
+import { type MergeOutcome, Segments } from '../../src/store/segments.ts';
+import { SeriesCatalog } from '../../src/store/series.ts';
+import { temporaryArchive } from '../support/archive.ts';
 
 /** A record, and the index of its series. */
 interface Served extends PriceRecord {
   readonly series: number;
+}
+
+/** A new archive, and new series in it. Call it once in a test file. */
+export function seriesArchive() {
+  const held = temporaryArchive();
+  afterAll(() => held[Symbol.dispose]());
+  const { database } = held.archive;
+  const catalog = new SeriesCatalog(database);
+  let sources = 0;
+  const newSeries = (): number => {
+    sources += 1;
+    return catalog.ensureCoin('btc', `source-${sources}`);
+  };
+  return { database, segments: new Segments(database), newSeries };
 }
 
 export type Page = RecordPage<Served>;

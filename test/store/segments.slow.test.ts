@@ -1,29 +1,16 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { PageQuery, Position } from '../../src/domain/page.ts';
 import { type PriceRecord, priceCodec } from '../../src/segment/price-segment.ts';
 import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
-import { Segments } from '../../src/store/segments.ts';
-import { SeriesCatalog } from '../../src/store/series.ts';
-import { temporaryArchive } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
-import { checkRows, inTimeOrder, mergeBatch, pageOf, recordsIn, SeriesModel } from './price-series.ts';
+import { checkRows, inTimeOrder, mergeBatch, pageOf, recordsIn, SeriesModel, seriesArchive } from './price-series.ts';
 
 const RUNS = { seed: 20260416, numRuns: 60 };
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
-const held = temporaryArchive();
-afterAll(() => held[Symbol.dispose]());
-const { database } = held.archive;
-const segments = new Segments(database);
-const catalog = new SeriesCatalog(database);
-let sources = 0;
-
-function newSeries(): number {
-  sources += 1;
-  return catalog.ensureCoin('btc', `source-${sources}`);
-}
+const { database, segments, newSeries } = seriesArchive();
 
 /** The order and the batches in which a recording of one series is imported. */
 interface Recording {
