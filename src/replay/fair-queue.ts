@@ -53,7 +53,7 @@ export class QueuedTask {
     this.#queue.add(this.#work);
   }
 
-  /** Enters the queue after `waitMs`, rounded up: at an early whole millisecond nothing would be due. */
+  /** Enters the queue after `waitMs`, rounded up: a timer that fires half a millisecond early finds nothing due. */
   runIn(waitMs: number): void {
     this.cancel();
     this.#timer = setTimeout(() => this.#queue.add(this.#work), Math.min(Math.ceil(waitMs), WAIT_MS_MAX));

@@ -51,12 +51,8 @@ function encodePrices(records: readonly PriceRecord[], from: number, countMax: n
     writer.signed(scaled - before);
     before = scaled;
   }
-  if (encoded.some(({ trade }) => trade !== undefined)) {
-    writeTradeColumns(
-      writer,
-      encoded.map(({ trade }) => trade),
-    );
-  }
+  const trades = encoded.map(({ trade }) => trade);
+  if (trades.some((trade) => trade !== undefined)) writeTradeColumns(writer, trades);
   return { payload: writer.view().slice(), count };
 }
 

@@ -88,10 +88,8 @@ export class ChangeTable {
       if (bytes > unsignedBytes(codeOf(change, whole))) paying.push({ change, bytes });
     }
     paying.sort((a, b) => b.bytes - a.bytes || a.change - b.change);
-    return new ChangeTable(
-      paying.slice(0, TABLE_MAX).map(({ change }) => change),
-      whole,
-    );
+    const chosen = paying.slice(0, TABLE_MAX).map(({ change }) => change);
+    return new ChangeTable(chosen, whole);
   }
 
   opOf(change: number): number | undefined {

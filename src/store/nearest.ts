@@ -54,6 +54,6 @@ function nearestKnown(
 ): Found | undefined {
   const found = find(instantMs, mode);
   if (found === undefined || found.head.timestamps[found.index]! <= asOfMs) return found;
-  // All records between `asOfMs` and the found one are unknown, so the nearest known one is before both instants.
+  // No record is nearer than the found one, so the nearest known one is not after either instant.
   return mode === 'after' ? undefined : find(Math.min(instantMs, asOfMs), 'before');
 }

@@ -16,10 +16,8 @@ export function recordPage<R extends Position, S extends { readonly seriesId: nu
   codec: SegmentCodec<R>,
   finish: (record: R, of: S) => T,
 ): RecordPage<T> {
-  const { slices, sequence, next } = segments.plan(
-    series.map(({ seriesId }) => seriesId),
-    query,
-  );
+  const seriesIds = series.map(({ seriesId }) => seriesId);
+  const { slices, sequence, next } = segments.plan(seriesIds, query);
   const streams = slices.map((ofSeries) =>
     ofSeries.flatMap((slice) => {
       const taken = codec.decode(slice.payload).slice(slice.from, slice.to);

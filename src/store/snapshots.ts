@@ -76,11 +76,8 @@ export class Snapshots {
 
   page(market: StoredMarket, outcomes: readonly Outcome[], query: PageQuery): OutcomePage {
     const series = outcomes.flatMap((outcome) => this.#series.firstOf(market.key, outcome, ['book']));
-    const plan = this.#segments.plan(
-      series.map(({ seriesId }) => seriesId),
-      query,
-    );
-    return { outcomes: series.map(({ outcome }) => outcome), plan };
+    const seriesIds = series.map(({ seriesId }) => seriesId);
+    return { outcomes: series.map(({ outcome }) => outcome), plan: this.#segments.plan(seriesIds, query) };
   }
 
   /** See Segments.nearest; undefined when the outcome has no snapshots. */

@@ -63,7 +63,7 @@ const POLICY_VIOLATION = 1008;
 const ACCESS_CHECK_MS = 1000;
 const WEBSOCKET = 'websocket';
 
-/** For the GET route of a socket's path, which is not the socket's own: throws 'malformed-request'. */
+/** Answers a plain GET of a socket's path: throws 'malformed-request'. The router has separate routes for sockets. */
 export function refusePlainGet(): never {
   throw new DomainError('malformed-request', 'this path is a WebSocket: connect to it with ws:// or wss://');
 }

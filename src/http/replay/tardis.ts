@@ -55,6 +55,7 @@ interface TardisRequest {
  */
 export function tardisController(deps: TardisDeps) {
   const { archive, sockets, watch, clocks, logCut, isDraining, queue, clients } = deps;
+  const { sessionDelayMs = SESSION_DELAY_MS } = deps;
   const { database } = archive;
   const source: TardisSource = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
   const monotonicMs = () => clocks().monotonicMs;
@@ -114,14 +115,8 @@ export function tardisController(deps: TardisDeps) {
       if (joined?.hasStarted === true) {
         throw new DomainError('conflict', 'this session has started already: no other connection can join it');
       }
-      const { sessionDelayMs = SESSION_DELAY_MS } = deps;
-      const ofSession = {
-        source,
-        queue,
-        monotonicMs,
-        sessionDelayMs,
-        logCut: (error: unknown) => logCut(error, request),
-      };
+      const cut = (error: unknown) => logCut(error, request);
+      const ofSession = { source, queue, monotonicMs, sessionDelayMs, logCut: cut };
       const session = joined ?? new TardisSession(ofSession, speed, () => sessions.delete(name));
       sessions.set(name, session);
       const member = session.join(connection, window);

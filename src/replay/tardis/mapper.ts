@@ -32,15 +32,8 @@ export function recordsOf(event: FeedEvent): SourceRecord[] {
 function bookRecord(playback: MarketPlayback, outcome: Outcome, localMs: InstantMs): BookChange {
   const { book, timestampMs } = playback.state(outcome).known!;
   const bids = levelsOf(book.bidPrices, book.bidSizes);
-  return bookChange(
-    playback.market,
-    outcome,
-    true,
-    bids,
-    levelsOf(book.askPrices, book.askSizes),
-    timestampMs,
-    localMs,
-  );
+  const asks = levelsOf(book.askPrices, book.askSizes);
+  return bookChange(playback.market, outcome, true, bids, asks, timestampMs, localMs);
 }
 
 function levelsOf(prices: readonly number[], sizes: readonly number[]): RecordLevel[] {
