@@ -1,7 +1,15 @@
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { randomBooks, randomsOf } from '../support/random-books.ts';
-import { CONDITION_ID, DOWN_ASSET, START_MS, sampleMarket, UP_ASSET } from '../support/sample-records.ts';
+import {
+  DOWN_ASSET,
+  START_MS,
+  sampleGap,
+  sampleMarket,
+  samplePrice,
+  sampleSnapshot,
+  UP_ASSET,
+} from '../support/sample-records.ts';
 
 /** A record that a replay sends, as it was recorded. */
 export type Recorded =
@@ -65,32 +73,14 @@ function lineOf(record: Recorded): object {
   switch (record.kind) {
     case 'book': {
       const { bidPrices, bidSizes, askPrices, askSizes } = record.book;
-      return {
-        type: 'snapshot',
-        conditionId: CONDITION_ID,
-        outcome: record.outcome,
-        timestamp,
-        bids: bidPrices.map((price, i) => ({ price, size: bidSizes[i] })),
-        asks: askPrices.map((price, i) => ({ price, size: askSizes[i] })),
-      };
+      const bids = bidPrices.map((price, i) => ({ price, size: bidSizes[i] }));
+      const asks = askPrices.map((price, i) => ({ price, size: askSizes[i] }));
+      return sampleSnapshot({ outcome: record.outcome, timestamp, bids, asks });
     }
     case 'trade':
-      return {
-        type: 'price',
-        conditionId: CONDITION_ID,
-        outcome: record.outcome,
-        timestamp,
-        kind: 'trade',
-        price: record.price,
-      };
+      return samplePrice({ outcome: record.outcome, timestamp, price: record.price });
     case 'gap':
-      return {
-        type: 'gap',
-        conditionId: CONDITION_ID,
-        from: timestamp,
-        to: new Date(record.toMs).toISOString(),
-        reason: 'test',
-      };
+      return sampleGap({ from: timestamp, to: new Date(record.toMs).toISOString() });
   }
 }
 

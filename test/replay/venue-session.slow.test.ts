@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { formatInstant } from '../../src/domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
 import { VenueSession } from '../../src/replay/clob/venue-session.ts';
 import { Replay, type ReplayOptions } from '../../src/replay/replay.ts';
@@ -9,7 +10,7 @@ import { channelRequest, SUBSCRIBED_MAX } from '../../src/venue/channel-request-
 import { EVERYTHING } from '../http/replay/replaying.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
-import { CONDITION_ID, START_MS, sampleMarket } from '../support/sample-records.ts';
+import { CONDITION_ID, START_MS, sampleGap, sampleMarket } from '../support/sample-records.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';
 import { ASSETS, type RecordingStyle, randomRecording } from './random-recording.ts';
 import { RecordingConnection } from './recording-connection.ts';
@@ -47,6 +48,9 @@ function clientOf(replay: Replay, assetIds: readonly string[] = BOTH, more: obje
   session.received(subscribe(assetIds, more));
   return { connection, session };
 }
+
+const gapOf = (conditionId: string) =>
+  sampleGap({ conditionId, from: formatInstant(START_MS + 1200), to: formatInstant(START_MS + 1500) });
 
 const subscribe = (assetIds: readonly string[], more: object = {}) =>
   JSON.stringify({ assets_ids: assetIds, type: 'market', ...more });
@@ -261,14 +265,7 @@ describe('a client of the market channel', () => {
 
   test('a gap closes the connection at its beginning, or is ignored if the replay says so', async () => {
     const { lines } = randomRecording(11, { ...STYLE, gaps: 0 });
-    const gap = {
-      type: 'gap',
-      conditionId: CONDITION_ID,
-      from: new Date(START_MS + 1200).toISOString(),
-      to: new Date(START_MS + 1500).toISOString(),
-      reason: 'lost',
-    };
-    using place = await archiveOf([...lines, gap]);
+    using place = await archiveOf([...lines, gapOf(CONDITION_ID)]);
     for (const gaps of ['disconnect', 'ignore'] as const) {
       const replay = replayOf(place.archive, { gaps });
       const { connection, session } = clientOf(replay);
@@ -292,10 +289,6 @@ describe('a client of the market channel', () => {
   test('a gap of several markets at one time closes the connection once: a client that reconnects continues after it', async () => {
     const OTHER_ID = `0x${'cd'.repeat(32)}`;
     const other = sampleMarket({ conditionId: OTHER_ID, slug: 'btc-updown-5m-other', clobTokenIds: ['111', '222'] });
-    const gapOf = (conditionId: string) => ({
-      ...{ type: 'gap', conditionId, reason: 'lost' },
-      ...{ from: new Date(START_MS + 1200).toISOString(), to: new Date(START_MS + 1500).toISOString() },
-    });
     const { lines } = randomRecording(11, { ...STYLE, gaps: 0 });
     using place = await archiveOf([...lines, other, gapOf(CONDITION_ID), gapOf(OTHER_ID)]);
     const replay = replayOf(place.archive, {
