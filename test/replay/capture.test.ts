@@ -6,7 +6,7 @@ import { Replay } from '../../src/replay/replay.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { realRecording } from '../support/real-recordings.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';
-import { RecordingConnection } from './recording-connection.ts';
+import { RecordingConnection, rethrow } from './recording-connection.ts';
 
 const CAPTURE = realRecording('ws-capture-5m');
 
@@ -57,7 +57,7 @@ test.skipIf(CAPTURE === undefined)(
     >;
     const pairs = [current, next].map(({ upTokenId, downTokenId }) => [upTokenId, downTokenId] as const);
     const connection = new RecordingConnection();
-    const session = new VenueSession(replay, connection, clocks.monotonicMs);
+    const session = new VenueSession(replay, connection, clocks.monotonicMs, rethrow);
     // The creation of the markets is not recorded, so they are listed when their windows begin.
     const books = capturedOf(directory, 'book');
     const firstMs = Math.min(...books.map(({ timestamp }) => Number(timestamp)));

@@ -27,3 +27,8 @@ export class RecordingConnection implements Connection {
     this.closings.push([code, reason]);
   }
 }
+
+/** For sessions whose errors must fail the test. */
+export function rethrow(error: unknown): never {
+  throw error;
+}

@@ -13,7 +13,7 @@ import { randomsOf } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleGap, sampleMarket } from '../support/sample-records.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';
 import { ASSETS, type RecordingStyle, randomRecording } from './random-recording.ts';
-import { RecordingConnection } from './recording-connection.ts';
+import { RecordingConnection, rethrow } from './recording-connection.ts';
 
 const OPTIONS: ReplayOptions = {
   ...EVERYTHING,
@@ -38,7 +38,7 @@ function replayOf(
 }
 
 function sessionOn(replay: Replay, connection: RecordingConnection) {
-  return new VenueSession(replay, connection, () => performance.now());
+  return new VenueSession(replay, connection, () => performance.now(), rethrow);
 }
 
 /** A new client of a replay that has subscribed. */

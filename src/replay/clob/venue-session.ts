@@ -51,12 +51,7 @@ export class VenueSession {
   #rank = 0;
 
   /** An error in work that a timer or the clock started closes the connection, and is passed to `failed`. */
-  constructor(
-    replay: Replay,
-    connection: Connection,
-    monotonicMs: () => number,
-    failed: (error: unknown) => void = rethrow,
-  ) {
+  constructor(replay: Replay, connection: Connection, monotonicMs: () => number, failed: (error: unknown) => void) {
     this.#replay = replay;
     this.#connection = connection;
     this.#nowMs = monotonicMs;
@@ -274,8 +269,4 @@ export class VenueSession {
   #send(text: string): void {
     if (!this.#connection.send(text)) this.#isBlocked = true;
   }
-}
-
-function rethrow(error: unknown): never {
-  throw error;
 }

@@ -18,16 +18,16 @@ export interface TardisStream {
 }
 
 /** Merges several streams by localMs; at one time in the order of the streams. */
-export class MergedStream<S extends TardisStream = TardisStream> implements TardisStream {
-  readonly #streams: { readonly stream: S; head: StreamItem | undefined }[];
-  #last: S | undefined;
+export class MergedStream implements TardisStream {
+  readonly #streams: { readonly stream: TardisStream; head: StreamItem | undefined }[];
+  #last: TardisStream | undefined;
 
-  constructor(streams: readonly S[]) {
+  constructor(streams: readonly TardisStream[]) {
     this.#streams = streams.map((stream) => ({ stream, head: undefined }));
   }
 
   /** The stream of the last item. */
-  get last(): S | undefined {
+  get last(): TardisStream | undefined {
     return this.#last;
   }
 
@@ -54,7 +54,7 @@ export class MergedStream<S extends TardisStream = TardisStream> implements Tard
     return item;
   }
 
-  remove(stream: S): void {
+  remove(stream: TardisStream): void {
     const index = this.#streams.findIndex((each) => each.stream === stream);
     if (index >= 0) this.#streams.splice(index, 1);
   }
