@@ -112,9 +112,9 @@ export class Importer implements RecordSink {
   }
 
   /**
-   * Reads `sources` in their order, files of market records first. If a file is damaged, the records before the damage are
-   * kept, the report has the error, and the next file is read. Throws 'unreadable' for a named file that is not a recording
-   * and 'unavailable' if the database cannot be written; committed batches stay.
+   * Reads `sources` in their order, files of market records first. If a file is damaged, the records before the damage are kept,
+   * the report has the error, and the next file is read. Throws 'unreadable' for a named file that is not a recording and
+   * 'unavailable' if the database cannot be written; committed batches stay.
    */
   async run(sources: readonly Source[]): Promise<ImportReport> {
     this.#startedMs = this.#options.clock();

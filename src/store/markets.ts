@@ -245,8 +245,8 @@ export class Markets {
   }
 
   /**
-   * A coin's market by conditionId or slug, in any case. Of several markets with one slug it is the latest, with `asOfMs` the
-   * latest that was listed by then, see `isListed`.
+   * A coin's market by conditionId or slug, in upper or lower case. Of several markets with one slug it is the latest, with
+   * `asOfMs` the latest that was listed by then, see `isListed`.
    */
   find(symbol: string, conditionIdOrSlug: string, asOfMs?: number): StoredMarket | undefined {
     return this.named(conditionIdOrSlug).findLast(
@@ -281,7 +281,7 @@ export class Markets {
     return marketOrNone(this.#sql.nextByKey.get(key));
   }
 
-  /** Markets of any coin by conditionId or slug, in any case; ordered by coin, then start. */
+  /** Markets of any coin by conditionId or slug, in upper or lower case; ordered by coin, then start. */
   named(conditionIdOrSlug: string): StoredMarket[] {
     const name = conditionIdOrSlug.toLowerCase();
     const row = CONDITION_ID.test(name) ? this.#sql.find.get(name) : null;
