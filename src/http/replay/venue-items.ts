@@ -3,7 +3,7 @@ import type { BookSide } from '../../replay/clob/venue-quotes.ts';
 import { clobRefusal, type VenueRefusal } from './venue-answer.ts';
 
 /** One asset of a request for several. */
-export interface AskedItem {
+export interface RequestedAsset {
   readonly assetId: string;
   readonly side: BookSide | undefined;
 }
@@ -21,7 +21,7 @@ export function sideIn(text: string | null): BookSide {
 }
 
 /** The items of a request with a body: `[{"token_id": "…", "side": "BUY"}, …]`. */
-export async function itemsInBody(request: Request): Promise<() => AskedItem[]> {
+export async function itemsInBody(request: Request): Promise<() => RequestedAsset[]> {
   const text = await textOf(request);
   return () => {
     const list = text === undefined ? undefined : parsedJson(text);
@@ -31,7 +31,7 @@ export async function itemsInBody(request: Request): Promise<() => AskedItem[]> 
 }
 
 /** The items of a request without one: `token_ids=A,B`, and `sides=BUY,SELL` in the same order. */
-export function itemsInQuery(query: URLSearchParams): AskedItem[] {
+export function itemsInQuery(query: URLSearchParams): RequestedAsset[] {
   const listOf = (name: string) => query.getAll(name).flatMap((list) => list.split(','));
   const sides = listOf('sides');
   const assetIds = listOf('token_ids').filter((assetId) => assetId !== '');
@@ -40,12 +40,12 @@ export function itemsInQuery(query: URLSearchParams): AskedItem[] {
   return checked(assetIds.map((assetId, index) => ({ assetId, side: sideAt(index) })));
 }
 
-function checked(items: AskedItem[]): AskedItem[] {
+function checked(items: RequestedAsset[]): RequestedAsset[] {
   if (items.length > ITEMS_MAX) throw clobRefusal(400, 'Payload exceeds the limit');
   return items;
 }
 
-function itemOf(item: unknown): AskedItem {
+function itemOf(item: unknown): RequestedAsset {
   if (!isFields(item) || typeof item.token_id !== 'string') throw invalidPayload();
   const { token_id: assetId, side } = item;
   if (side === undefined || side === null || side === '') return { assetId, side: undefined };

@@ -11,12 +11,12 @@ import {
   type VenueRefusal,
 } from './venue-answer.ts';
 import { historyWindow } from './venue-history.ts';
-import { type AskedItem, itemsInBody, itemsInQuery, sideIn } from './venue-items.ts';
+import { itemsInBody, itemsInQuery, type RequestedAsset, sideIn } from './venue-items.ts';
 import { marketsPage, oneMarket } from './venue-markets.ts';
 
 type Answer = (question: VenueQuestion) => string;
 type AnswerOfAsset = (quotes: VenueQuotes, assetId: string, question: VenueQuestion) => object;
-type AnswerOfMany = (quotes: VenueQuotes, items: readonly AskedItem[]) => string;
+type AnswerOfMany = (quotes: VenueQuotes, items: readonly RequestedAsset[]) => string;
 
 /** The CLOB's own host has the paths at its root; here they also have a prefix, to separate them from Gamma's. */
 const PREFIXES = ['', '/clob'] as const;
@@ -125,7 +125,7 @@ const OF_MANY: Readonly<Record<string, AnswerOfMany>> = {
   },
 };
 
-function byAsset(items: readonly AskedItem[], answerOf: (item: AskedItem) => string | undefined): string {
+function byAsset(items: readonly RequestedAsset[], answerOf: (item: RequestedAsset) => string | undefined): string {
   return JSON.stringify(Object.fromEntries(items.map((item) => [item.assetId, answerOf(item)])));
 }
 
