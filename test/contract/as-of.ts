@@ -182,7 +182,7 @@ export function asOfTests(suite: Suite): void {
     for (const { timestamp, to } of rest) expect(at(timestamp ?? to)).toBeLessThanOrEqual(asOfMs);
     const refused = await get(`${of(BOOKS, '/export')}?asOf=${asOfMs}&format=segments`);
     expect(refused.status).toBe(400);
-    expect(refused.json<{ detail: string }>().detail).toContain('format must be another one with asOf');
+    expect(refused.json<{ detail: string }>().detail).toContain('format must not be segments with asOf');
   });
 
   test('it is an instant in any of its forms, said once, and no other', async () => {

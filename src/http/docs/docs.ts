@@ -34,8 +34,7 @@ const PLUGIN_PATHS = {
   [DOCS]: {
     get: described('docs', {
       summary: 'API reference',
-      description: 'This document for a browser; needs no network.',
-      tag: 'service',
+      description: 'This document as a page for browsers. The page loads nothing from other hosts.',
       content: { 'text/html': Text },
       headers: PAGE_HEADERS,
     }),
@@ -44,8 +43,7 @@ const PLUGIN_PATHS = {
     get: described('openapi', {
       summary: 'This document',
       description: 'OpenAPI 3.1.',
-      tag: 'service',
-      content: { 'application/json': Type.Unknown({ description: 'An OpenAPI document.' }) },
+      answer: Type.Unknown({ description: 'An OpenAPI document.' }),
       headers: ['Content-Security-Policy'],
     }),
   },
@@ -138,7 +136,6 @@ export function docsController(version: string, isReplay: boolean) {
           detail: described('manual', {
             summary: 'The manual',
             description: `A page of the manual, for a browser; with .md after its name as Markdown. ${manualPath()} lists the pages.`,
-            tag: 'service',
             content: { 'text/html': Text, 'text/markdown': Text },
             headers: PAGE_HEADERS,
           }),
@@ -150,7 +147,7 @@ export function docsController(version: string, isReplay: boolean) {
 
 /** A file that is part of the executable. */
 function file(id: string, type: string, summary: string, description: string) {
-  return described(id, { summary, description, tag: 'service', content: { [type]: Text }, headers: FILE_HEADERS });
+  return described(id, { summary, description, content: { [type]: Text }, headers: FILE_HEADERS });
 }
 
 function text(set: ResponseSettings, content: string | Blob, type: string, kept = 'max-age=86400'): Response {

@@ -52,8 +52,8 @@ export function siteController({ archive, version, isDraining, home = serviceHom
       detail: described('home', {
         summary: 'What this is',
         description: 'As JSON, or as a page with a quick start where Accept prefers HTML.',
-        tag: 'service',
-        content: { 'application/json': home.schema, 'text/html': Text },
+        answer: home.schema,
+        content: { 'text/html': Text },
         headers: ['Vary', ...PAGE_HEADERS],
         examples: { home: '/' },
       }),
@@ -62,8 +62,7 @@ export function siteController({ archive, version, isDraining, home = serviceHom
       detail: described('healthz', {
         summary: 'Liveness',
         description: 'The process lives.',
-        tag: 'service',
-        content: { 'application/json': State },
+        answer: State,
         headers: ['Cache-Control'],
         examples: { alive: '/healthz' },
       }),
@@ -87,11 +86,10 @@ export function siteController({ archive, version, isDraining, home = serviceHom
         detail: described('readyz', {
           summary: 'Readiness',
           description: 'The database answers and the server is not stopping; 503 otherwise.',
-          tag: 'service',
-          content: { 'application/json': State },
+          answer: State,
           headers: ['Cache-Control'],
           examples: { ready: '/readyz' },
-          alsoAnswers: { 503: 'Not ready.' },
+          answers: { 200: 'Ready.', 503: 'Not ready.' },
         }),
       },
     );

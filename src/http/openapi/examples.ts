@@ -2,27 +2,34 @@ import answers from './examples.json';
 import type { Json, JsonObject } from './schema.ts';
 
 /**
- * What the service answered to the requests of the examples, over the simulated recordings that are part of the program:
- * by status and request. `make examples` asks again; a test holds them against a live service.
+ * Answers of the service to the example requests, over the simulated recordings in the executable, by status and request.
+ * `make examples` records them; a test compares them with a live service.
  */
 const ANSWERS: Readonly<Record<string, Json>> = answers;
 
-/** Levels of a side that examples show. */
+/** Markets of the simulated recordings. */
+export const EXAMPLE_MARKET = '/v1/btc/markets/0x51301a7ed09337c50fa1c946ad8013953f71f5dd6e51b7bc5621f86409cb52c1';
+export const EXAMPLE_MARKET_WITH_GAP =
+  '/v1/btc/markets/0x51301a7ed0da3a631a64d46e375a7e711a87a11d4328f1cb02a1b26570bf3f1c';
+
+/** Maximum number of levels per side in an example. */
 export const EXAMPLE_LEVELS_MAX = 3;
-/** Lines of a text that examples show. */
+/** Maximum number of lines of text in an example. */
 export const EXAMPLE_LINES_MAX = 6;
 
-/** Under which an answer is kept. */
+/** The key of a recorded answer. */
 export function exampleKey(status: number, request: string): string {
   return `${status} ${request}`;
 }
 
-/** Named examples for a media type; what was never asked for has none. `requests` are paths with queries, by name. */
+/**
+ * The field `examples` of a media type; no field if none of the requests has a recorded answer. `requests` are paths with
+ * queries, by name.
+ */
 export function examplesOf(status: number, requests: Readonly<Record<string, string>>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(requests).flatMap(([name, request]) => {
-      const value = ANSWERS[exampleKey(status, request)];
-      return value === undefined ? [] : [[name, { summary: `GET ${request}`, value }]];
-    }),
-  );
+  const examples = Object.entries(requests).flatMap(([name, request]) => {
+    const value = ANSWERS[exampleKey(status, request)];
+    return value === undefined ? [] : [[name, { summary: `GET ${request}`, value }]];
+  });
+  return examples.length === 0 ? {} : { examples: Object.fromEntries(examples) };
 }

@@ -1,85 +1,87 @@
 import { REPLAYS_MAX } from '../../replay/replays.ts';
-import { examplesOf } from './examples.ts';
+import { EXAMPLE_MARKET, examplesOf } from './examples.ts';
 import { headersNamed } from './headers.ts';
 import type { JsonObject } from './schema.ts';
-
-const PROBLEM_TYPE = 'application/problem+json';
 
 /** A refusal that several routes share. */
 interface Refusal {
   readonly status: number;
   readonly description: string;
-  /** In addition to those of every answer. */
-  readonly headers: readonly string[];
-  /** Requests that get it, by name; the test that sends them has the other conditions. */
+  /** Headers besides those of every answer, and Cache-Control. */
+  readonly headers?: readonly string[];
+  /** Requests that are refused with it, by name; the test that sends them creates the other conditions. */
   readonly examples: Readonly<Record<string, string>>;
 }
 
-const MARKET = '/v1/btc/markets/0x51301a7ed09337c50fa1c946ad8013953f71f5dd6e51b7bc5621f86409cb52c1';
-/** Of refusals that may come after parameters were read. */
+/** For refusals that can come after the times of a request were read. */
 const WARNED = ['X-Bookreel-Warning'];
 
 export const REFUSALS = {
   NotModified: {
     status: 304,
-    description: 'The copy that If-None-Match names is current. Only about resolved markets.',
-    headers: ['ETag', 'Vary', 'Cache-Control', 'X-Bookreel-Warning'],
+    description: 'If-None-Match names the current answer. Only for resolved markets.',
+    headers: ['ETag', 'Vary', 'Cache-Control', ...WARNED],
     examples: {},
   },
-  MalformedRequest: problem(400, 'A malformed URL or Host.', [], { malformedEscape: '/?%ZZ' }),
-  BadRequest: problem(
-    400,
-    'A malformed URL or Host, or parameters that were refused: each is named, 32 at the most.',
-    WARNED,
-    {
+  MalformedRequest: {
+    status: 400,
+    description: 'The URL or the Host header is malformed.',
+    examples: { malformedEscape: '/?%ZZ' },
+  },
+  BadRequest: {
+    status: 400,
+    description: 'The URL or the Host header is malformed, or parameters are invalid: issues lists up to 32 of them.',
+    headers: WARNED,
+    examples: {
       outOfBounds: '/v1/btc/markets?limit=0&tf=2h',
       unknownParameter: '/v1/btc/markets?timeframe=5m',
-      windowTurnedRound: `${MARKET}/quotes?from=2026-01-08T10:35:00Z&to=2026-01-08T10:30:00Z`,
+      windowTurnedRound: `${EXAMPLE_MARKET}/quotes?from=2026-01-08T10:35:00Z&to=2026-01-08T10:30:00Z`,
       foreignCursor: '/v1/btc/prices?cursor=AAAAAAAAAAAAAAAAAAAAAAAAAAAA',
       malformedEscape: '/v1/btc/markets?tf=%ZZ',
     },
-  ),
-  Unauthorized: problem(
-    401,
-    'No key, or none that is valid: unknown, revoked and mistyped keys get the same answer.',
-    ['WWW-Authenticate'],
-    { noKey: '/v1/btc/markets' },
-  ),
-  Forbidden: problem(403, 'The key’s tier does not grant this route or coin.', [], {
-    route: `${MARKET}/snapshots`,
-    coin: '/v1/eth/markets',
-  }),
-  NotFound: problem(404, 'No such coin or market.', WARNED, {
-    coin: '/v1/nosuchcoin/markets',
-    market: '/v1/btc/markets/0x99',
-    path: '/v1/nothing',
-  }),
-  Conflict: problem(409, `There are ${REPLAYS_MAX} replays already.`, [], {}),
-  TooManyRequests: problem(
-    429,
-    'The window is used up, or the key has too many streams open; requests without a valid key share the window of their address.',
-    ['Retry-After'],
-    { keyUsedUp: '/v1/btc/markets' },
-  ),
-  InternalError: problem(500, 'A defect here.', WARNED, { defect: '/readyz' }),
-  ServiceUnavailable: problem(503, 'The archive cannot answer, or too many exports or streams are under way.', WARNED, {
-    archiveCannotAnswer: '/v1/billing/tiers',
-  }),
+  },
+  Unauthorized: {
+    status: 401,
+    description: 'The request has no valid key. Unknown, revoked and mistyped keys get the same answer.',
+    headers: ['WWW-Authenticate'],
+    examples: { noKey: '/v1/btc/markets' },
+  },
+  Forbidden: {
+    status: 403,
+    description: 'The key’s tier does not grant this route or coin.',
+    examples: { route: `${EXAMPLE_MARKET}/snapshots`, coin: '/v1/eth/markets' },
+  },
+  NotFound: {
+    status: 404,
+    description: 'No such coin or market.',
+    headers: WARNED,
+    examples: { coin: '/v1/nosuchcoin/markets', market: '/v1/btc/markets/0x99', path: '/v1/nothing' },
+  },
+  Conflict: { status: 409, description: `This process already has ${REPLAYS_MAX} replays.`, examples: {} },
+  TooManyRequests: {
+    status: 429,
+    description:
+      'The limit of requests per minute is reached, or the key has too many open streams. Requests without a valid key share the limit of their address.',
+    headers: ['Retry-After'],
+    examples: { keyUsedUp: '/v1/btc/markets' },
+  },
+  InternalError: {
+    status: 500,
+    description: 'A defect in bookreel.',
+    headers: WARNED,
+    examples: { defect: '/readyz' },
+  },
+  ServiceUnavailable: {
+    status: 503,
+    description: 'The archive cannot answer, or too many exports or streams are open.',
+    headers: WARNED,
+    examples: { archiveCannotAnswer: '/v1/billing/tiers' },
+  },
 } as const satisfies Readonly<Record<string, Refusal>>;
-
-/** A refusal that says why; nobody may keep it. `headers`: those that others do not have. */
-function problem(
-  status: number,
-  description: string,
-  headers: readonly string[],
-  examples: Refusal['examples'],
-): Refusal {
-  return { status, description, headers: ['Cache-Control', ...headers], examples };
-}
 
 export type RefusalName = keyof typeof REFUSALS;
 
-/** The refusals of a route that states none: `path` as the document writes it. */
+/** The refusals of a route that states none. `path` is written as in the document. */
 export function refusalsOf(path: string, needsGrant: boolean): readonly RefusalName[] {
   // Health checks are not counted.
   if (path === '/healthz' || path === '/readyz') return ['MalformedRequest', 'InternalError'];
@@ -99,15 +101,12 @@ export function refusalComponents(names: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(
     Object.entries<Refusal>(REFUSALS)
       .filter(([name]) => names.has(name))
-      .map(([name, { status, description, headers, examples }]) => {
-        const said = { description, headers: headersNamed(headers) };
-        if (status === 304) return [name, said];
+      .map(([name, { status, description, headers = [], examples }]) => {
+        if (status === 304) return [name, { description, headers: headersNamed(headers) }];
         const shown = examplesOf(status, examples);
-        const media = {
-          schema: { $ref: '#/components/schemas/Problem' },
-          ...(Object.keys(shown).length === 0 ? {} : { examples: shown }),
-        };
-        return [name, { ...said, content: { [PROBLEM_TYPE]: media } }];
+        const media = { schema: { $ref: '#/components/schemas/Problem' }, ...shown };
+        const content = { 'application/problem+json': media };
+        return [name, { description, headers: headersNamed(['Cache-Control', ...headers]), content }];
       }),
   );
 }

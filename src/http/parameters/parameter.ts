@@ -2,12 +2,12 @@ import { t } from 'elysia';
 import { createType } from 'elysia/type-system/utils';
 import { Kind } from 'typebox';
 
-/** Key of a schema's rule. A symbol: the API document, which is JSON, does not show it. */
-const RULE = Symbol('rule');
+/** Key of a schema's type. A symbol: the API document, which is JSON, does not show it. */
+const TYPE = Symbol('type');
 
-/** The value of a parameter that is refused. */
+/** The value of an invalid parameter. */
 export class Refused {
-  /** Completes the sentence `NAME …`; undefined where a query has the parameter more than once. */
+  /** Completes the sentence `NAME …`; undefined if the query repeats the parameter. */
   readonly message: string | undefined;
   readonly place: 'path' | 'query';
 
@@ -17,66 +17,67 @@ export class Refused {
   }
 }
 
-interface Rule<T> {
-  /** The value of a text; undefined where the text is refused. */
+/** The texts of a parameter. */
+export interface ParameterType<T> {
+  /** The value of a text; undefined if the text is invalid. */
   readonly read: (text: string) => T | undefined;
-  /** Completes the sentence `NAME …` about a text that is refused. */
+  /** Completes the sentence `NAME …` about an invalid text. */
   readonly refusal: string | ((text: string) => string);
+  /** JSON Schema for the API document. */
+  readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** What the API document says of a parameter. */
-export interface Description {
-  readonly description: string;
-  readonly schema: Readonly<Record<string, unknown>>;
-  /** Read where the parameter is left out: as a text, or as its value. */
+interface Annotations {
+  /** Used if the parameter is left out: a text, or its value. */
   readonly default?: string | number;
-  /** Of a parameter that no recorded request has. */
+  /** For a parameter that no example request has. */
   readonly example?: string | number;
 }
 
 /**
- * For a schema whose refusals are worded here: else the framework words them too, as JSON of every schema that refused, which
- * takes 0.25 ms for 30 parameters. The API document, which is JSON, does not show a function.
+ * For schemas with messages of our own. Without it the framework also writes every refused schema as JSON, which takes 0.25 ms for
+ * 30 parameters. The API document, which is JSON, does not show a function.
  */
-const UNWORDED = { error: () => '' };
+const NO_FRAMEWORK_MESSAGE = { error: () => '' };
 
-function ruleOf(schema: object | undefined): Rule<unknown> | undefined {
-  return (schema as { readonly [RULE]?: Rule<unknown> } | undefined)?.[RULE];
+function typeOf(schema: object | undefined): ParameterType<unknown> | undefined {
+  return (schema as { readonly [TYPE]?: ParameterType<unknown> } | undefined)?.[TYPE];
 }
 
-// Known to the copy of TypeBox that the framework checks with.
+// Registers the kind in the copy of TypeBox that the framework uses.
 createType('Parameter', (_, value) => value !== undefined && !(value instanceof Refused));
 
 /**
- * The schema of one parameter: `rule` reads it, the rest describes it in the API document. A kind of our own: TypeBox's integers
- * accept `0x10` and ` 5`, its decoded texts are described as strings, and decoding with them takes 10 µs a request.
+ * The schema of one parameter. It has a kind of its own: TypeBox's integers accept `0x10` and ` 5`, its decoded texts are
+ * described as strings, and decoding with them takes 10 µs per request.
  */
-export function parameter<T>(rule: Rule<T>, { schema, example, ...rest }: Description) {
-  const examples = example === undefined ? {} : { examples: [example] };
-  return t.Unsafe<T>({ ...schema, ...rest, ...examples, ...UNWORDED, [Kind]: 'Parameter', [RULE]: rule });
+export function parameter<T>(type: ParameterType<T>, description: string, { example, ...rest }: Annotations = {}) {
+  const shown = { ...type.schema, description, ...rest, ...(example === undefined ? {} : { examples: [example] }) };
+  return t.Unsafe<T>({ ...shown, ...NO_FRAMEWORK_MESSAGE, [Kind]: 'Parameter', [TYPE]: type });
 }
 
-/** Parameters by name; others are refused. */
+export function optional<T>(type: ParameterType<T>, description: string, example?: string | number) {
+  return t.Optional(parameter(type, description, example === undefined ? {} : { example }));
+}
+
+/** The parameters of a path's query. All others are refused. */
 export function parameters<T extends Parameters<typeof t.Object>[0]>(properties: T) {
-  return t.Object(properties, { additionalProperties: false, ...UNWORDED });
+  return t.Object(properties, { additionalProperties: false, ...NO_FRAMEWORK_MESSAGE });
 }
 
-/**
- * The value of a parameter's text, or Refused, which its schema refuses. Without a schema: the text, as a parameter that no
- * route has.
- */
+/** The value of a parameter's text, or Refused if it is invalid. Without a schema it is the text. */
 export function parameterValue(text: string, schema: object | undefined, place: 'path' | 'query' = 'query'): unknown {
-  const rule = ruleOf(schema);
-  return rule === undefined ? text : (rule.read(text) ?? new Refused(refusalOfText(rule, text), place));
+  const type = typeOf(schema);
+  return type === undefined ? text : (type.read(text) ?? new Refused(messageOf(type, text), place));
 }
 
-function refusalOfText({ refusal }: Rule<unknown>, text: string): string {
+function messageOf({ refusal }: ParameterType<unknown>, text: string): string {
   return typeof refusal === 'string' ? refusal : refusal(text);
 }
 
 /**
- * The values of a query by name, by the schemas of these names. Text is literal: `+` is a plus sign, and nothing is trimmed. The
- * framework's parser reads forms, in which `+` is a space. `search` is without its question mark, and its escapes are well formed.
+ * The values of a query by name, read by the schemas of these names. Text is literal: `+` is a plus sign, and nothing is trimmed.
+ * The framework's parser reads form data, in which `+` is a space. `search` has no question mark; its escapes are well formed.
  */
 export function queryIn(search: string, schemas: Readonly<Record<string, object>>): Record<string, unknown> {
   const query: Record<string, unknown> = Object.create(null);
@@ -86,7 +87,7 @@ export function queryIn(search: string, schemas: Readonly<Record<string, object>
   return query;
 }
 
-/** Name and text of each parameter of a query, as often as it is there. */
+/** Name and text of each parameter of a query, with repetitions. */
 export function pairsIn(search: string): readonly (readonly [name: string, text: string])[] {
   if (search === '') return [];
   const pairs = search.split('&').filter((pair) => pair !== '');
@@ -100,12 +101,12 @@ function unescaped(text: string): string {
   return text.includes('%') ? decodeURIComponent(text) : text;
 }
 
-/** What is wrong with a value of a query or a path: the end of a sentence that begins with its name. `names`: those it may have. */
+/** Why a value of a query or a path is invalid: the end of a sentence that begins with its name. `names`: all allowed names. */
 export function refusalOf(schema: object, value: unknown, names: readonly string[]): string {
   if (value instanceof Refused && value.place === 'path') return value.message!;
   const allowed = names.length === 0 ? 'there are none' : `allowed are ${names.join(', ')}`;
-  const rule = ruleOf(schema);
-  if (rule === undefined) return `is not a parameter of this path: ${allowed}`;
-  if (!(value instanceof Refused)) return refusalOfText(rule, '');
+  const type = typeOf(schema);
+  if (type === undefined) return `is not a parameter of this path: ${allowed}`;
+  if (!(value instanceof Refused)) return messageOf(type, '');
   return value.message ?? `is given more than once: give it once (${allowed})`;
 }

@@ -1,4 +1,3 @@
-import { t } from 'elysia';
 import { type InstantMs, isInstant, parseInstant, parsePlainInteger } from '../../domain/instant.ts';
 import { LEVELS_MAX } from '../../domain/orderbook.ts';
 import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
@@ -8,11 +7,11 @@ import { STREAMED_FORMATS } from '../../export/format.ts';
 import type { Speed } from '../../replay/replay-clock.ts';
 import { durationPattern, parseDuration } from './duration.ts';
 import { ISO_PATTERN, WRITABLE_INSTANT_PATTERN } from './instant-pattern.ts';
-import { type Description, parameter, queryIn, Refused } from './parameter.ts';
+import { optional, type ParameterType, parameter, queryIn, Refused } from './parameter.ts';
 
-/** How many instants one request may ask about. */
+/** Maximum number of instants in one request. */
 export const INSTANTS_MAX = 1000;
-/** Every cursor looks like this; cursor.ts knows which one is valid. */
+/** The format of every cursor; cursor.ts knows the valid ones. */
 export const CURSOR_SHAPE = /^[A-Za-z0-9_-]{28}$/;
 export const CURSOR_REFUSAL =
   'must be the nextCursor of a request with the same path, order and filters: repeat that request, or start without one';
@@ -21,170 +20,138 @@ export const TIME_FORMATS = 'Unix milliseconds as plain digits, or an ISO 8601 d
 const [INTERVAL_MS_MIN, INTERVAL_MS_MAX] = [100, 86_400_000];
 /** `max`, or from 0.1 to 1000 with up to three decimals. */
 const SPEED_SHAPE = /^(?:max|1000(?:\.0{1,3})?|[1-9]\d{0,2}(?:\.\d{1,3})?|0\.[1-9]\d{0,2})$/;
-/** The answer repeats an instant of a list, so it must be able to write it. */
+/** The answer repeats each instant of a list, so these are limited to instants that can be written. */
 const LISTED = WRITABLE_INSTANT_PATTERN.replace(/^\^|\$$/g, '');
 
-const TRUTH_VALUES: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['false', false],
-]);
-const ORDERS = ['asc', 'desc'] as const;
+const matching = (pattern: string) => ({ type: 'string', pattern });
 
-type Described = Omit<Description, 'schema'>;
+function integer(minimum: number, maximum: number, refusal?: string): ParameterType<number> {
+  return {
+    read(text) {
+      const value = parsePlainInteger(text);
+      return value !== undefined && value >= minimum && value <= maximum ? value : undefined;
+    },
+    refusal: refusal ?? `must be an integer from ${minimum} to ${maximum} in plain digits`,
+    schema: { type: 'integer', minimum, maximum },
+  };
+}
 
-const type = {
-  integer: (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum }),
-  word: (words: readonly string[]) => ({ type: 'string', enum: [...words] }),
-  text: (pattern: string) => ({ type: 'string', pattern }),
+function word<const T extends string>(words: readonly T[]): ParameterType<T> {
+  const list = words.length > 2 ? `one of ${words.join(', ')}` : words.join(' or ');
+  const schema = { type: 'string', enum: [...words] };
+  return { read: (text) => words.find((known) => known === text), refusal: `must be ${list}`, schema };
+}
+
+const SKIP = integer(0, Number.MAX_SAFE_INTEGER, 'must be an integer from 0 to 2^53-1 in plain digits, or null');
+const TRUTH_VALUE = word(['true', 'false']);
+const FLAG: ParameterType<boolean> = {
+  ...TRUTH_VALUE,
+  read(text) {
+    const value = TRUTH_VALUE.read(text);
+    return value && value === 'true';
+  },
+};
+const INSTANT: ParameterType<number> = {
+  read: parseInstant,
+  refusal: `must be ${TIME_FORMATS}`,
+  schema: { anyOf: [integer(0, Number.MAX_SAFE_INTEGER).schema, matching(ISO_PATTERN)] },
 };
 
-function integer(minimum: number, maximum: number, refusal: string, described: Described) {
-  const read = (text: string) => {
-    const value = parsePlainInteger(text);
-    return value !== undefined && value >= minimum && value <= maximum ? value : undefined;
-  };
-  return parameter({ read, refusal }, { schema: type.integer(minimum, maximum), ...described });
-}
-
-function count(minimum: number, maximum: number, described: Described) {
-  return integer(minimum, maximum, `must be an integer from ${minimum} to ${maximum} in plain digits`, described);
-}
-
-function word<T extends string>(words: readonly T[], described: Described) {
-  const read = (text: string) => words.find((known) => known === text);
-  return parameter({ read, refusal: `must be one of ${words.join(', ')}` }, { schema: type.word(words), ...described });
-}
-
-function flag(described: Described) {
-  const read = (text: string) => TRUTH_VALUES.get(text);
-  const words = [...TRUTH_VALUES.keys()];
-  return parameter({ read, refusal: `must be one of ${words.join(', ')}` }, { schema: type.word(words), ...described });
-}
-
-function instant(described: Described) {
-  const schema = { anyOf: [type.integer(0, Number.MAX_SAFE_INTEGER), type.text(ISO_PATTERN)] };
-  return parameter({ read: parseInstant, refusal: `must be ${TIME_FORMATS}` }, { schema, ...described });
-}
-
-/**
- * Every query parameter, by name: how it is read and refused, and its description in the API document. Routes choose from these.
- */
+/** Every query parameter, by name. Routes choose from these. */
 export const QUERY = {
-  tf: t.Optional(word(TIMEFRAMES, { description: 'Only markets of this timeframe.' })),
-  limit: count(1, PAGE_LIMIT_MAX, { description: 'Maximum number of records.', default: PAGE_LIMIT_DEFAULT }),
+  tf: optional(word(TIMEFRAMES), 'Only markets of this timeframe.'),
+  limit: parameter(integer(1, PAGE_LIMIT_MAX), 'Maximum number of records.', { default: PAGE_LIMIT_DEFAULT }),
   skip: parameter(
     {
-      read: (text) => (text === '' || text === 'null' ? 0 : parsePlainInteger(text)),
-      refusal: 'must be an integer from 0 to 2^53-1 in plain digits, or null',
+      ...SKIP,
+      read: (text) => (text === '' || text === 'null' ? 0 : SKIP.read(text)),
+      schema: { ...SKIP.schema, type: ['integer', 'null'] },
     },
+    'Number of markets to skip. null and an empty value mean 0.',
+    { default: 0 },
+  ),
+  from: optional(
+    INSTANT,
+    `Earliest timestamp, inclusive, not later than to. For markets: only those whose window ends then or later. ${TIME_FORMATS}.`,
+    '2026-01-08T10:00:00Z',
+  ),
+  to: optional(
+    INSTANT,
+    `Latest timestamp, inclusive. For markets: only those whose window starts then or earlier. ${TIME_FORMATS}.`,
+    '2026-01-08T12:00:00Z',
+  ),
+  recorded: optional(
+    FLAG,
+    'true: only markets with at least one order book snapshot; false: only markets without snapshots.',
+    'true',
+  ),
+  closed: optional(FLAG, 'true: only markets in which trading has ended; false: only the others.', 'true'),
+  include: optional(
+    word(['counts']),
+    'counts adds snapshotCount to each market: the number of its stored order book snapshots.',
+    'counts',
+  ),
+  cursor: optional(
     {
-      description: 'How many markets to pass over; null, or nothing behind the equals sign, is 0.',
-      schema: { ...type.integer(0, Number.MAX_SAFE_INTEGER), type: ['integer', 'null'] },
-      default: 0,
+      read: (text) => (CURSOR_SHAPE.test(text) ? text : undefined),
+      refusal: CURSOR_REFUSAL,
+      schema: matching(CURSOR_SHAPE.source),
     },
+    'nextCursor of the previous page of the same path, order and filters.',
   ),
-  from: t.Optional(
-    instant({
-      description: `Earliest timestamp, inclusive, not later than to; of markets: only those whose window ends then or later. ${TIME_FORMATS}.`,
-      example: '2026-01-08T10:00:00Z',
-    }),
+  outcome: optional(
+    { ...word(OUTCOMES), read: parseOutcome },
+    'Only records of this outcome. Upper and lower case are the same.',
   ),
-  to: t.Optional(
-    instant({
-      description: `Latest timestamp, inclusive; of markets: only those whose window starts then or earlier. ${TIME_FORMATS}.`,
-      example: '2026-01-08T12:00:00Z',
-    }),
+  order: parameter(word(['asc', 'desc']), 'By (timestamp, id), ascending or descending.', { default: 'asc' }),
+  interval: optional(
+    {
+      read: readInterval,
+      refusal: 'must be a whole number with a unit (ms, s, m, h, d) from 100ms to 1d',
+      schema: matching(durationPattern(INTERVAL_MS_MIN, INTERVAL_MS_MAX)),
+    },
+    'Only the last record of each bucket of this length, with its own timestamp. Each outcome is sampled separately; so are each kind and each source of prices. Buckets begin at multiples of the interval in Unix time; from and to cut the first and the last bucket. From 100ms to 1d.',
+    '1s',
   ),
-  recorded: t.Optional(
-    flag({
-      description: 'true: only markets with at least one order book snapshot; false: only those without.',
-      example: 'true',
-    }),
+  depth: optional(
+    integer(1, LEVELS_MAX),
+    'Maximum number of levels per side, best levels first. Left out: all levels.',
+    10,
   ),
-  closed: t.Optional(
-    flag({
-      description: 'true: only markets in which trading has ended; false: only the others.',
-      example: 'true',
-    }),
+  mode: parameter(
+    word(NEAREST_MODES),
+    'nearest: earlier or later; before: at or before the instant, never later; after: at or after the instant, never earlier.',
+    { default: 'nearest', example: 'before' },
   ),
-  include: t.Optional(
-    word(['counts'], {
-      description: 'counts: each market has snapshotCount as well, the number of its stored order book snapshots.',
-      example: 'counts',
-    }),
+  maxDistance: optional(
+    integer(0, Number.MAX_SAFE_INTEGER, 'must be milliseconds in plain digits'),
+    'Maximum distance from the instant in milliseconds. Records further away are not found.',
+    60000,
   ),
-  cursor: t.Optional(
-    parameter(
-      { read: (text) => (CURSOR_SHAPE.test(text) ? text : undefined), refusal: CURSOR_REFUSAL },
-      {
-        description: 'nextCursor of the page before, with the same path, order and filters; never made up.',
-        schema: type.text(CURSOR_SHAPE.source),
-      },
-    ),
-  ),
-  outcome: t.Optional(
-    parameter(
-      { read: parseOutcome, refusal: 'must be up or down' },
-      { description: 'Only records of this outcome; compared in lower case.', schema: type.word(OUTCOMES) },
-    ),
-  ),
-  order: parameter(
-    { read: (text) => ORDERS.find((order) => order === text), refusal: 'must be asc or desc' },
-    { description: 'By (timestamp, id), ascending or descending.', schema: type.word(ORDERS), default: 'asc' },
-  ),
-  interval: t.Optional(
-    parameter(
-      {
-        read: readInterval,
-        refusal: 'must be a whole number with a unit (ms, s, m, h, d) from 100ms to 1d',
-      },
-      {
-        description:
-          'Only the last record of each bucket of this length, of each outcome (of prices: and kind, source) by itself, stamped with its own time. Buckets begin at multiples of it in Unix time; from and to cut the first and the last one off. From 100ms to 1d.',
-        schema: type.text(durationPattern(INTERVAL_MS_MIN, INTERVAL_MS_MAX)),
-        example: '1s',
-      },
-    ),
-  ),
-  depth: t.Optional(
-    count(1, LEVELS_MAX, { description: 'So many levels of each side, the best ones; without it all.', example: 10 }),
-  ),
-  mode: word(NEAREST_MODES, {
-    description: 'nearest: earlier or later; before: at or before the instant, never later; after: at or after it.',
-    default: 'nearest',
-    example: 'before',
-  }),
-  maxDistance: t.Optional(
-    integer(0, Number.MAX_SAFE_INTEGER, 'must be milliseconds in plain digits', {
-      description: 'Milliseconds; a record further away is not found.',
-      example: 60000,
-    }),
-  ),
-  asOf: t.Optional(
-    instant({
-      description: `Answers as at that instant, to somebody who listened all along: no later record, no market that was not listed yet, and of a market only what was known; what was known of volume, liquidity and updates is not, and null. A key may be held to an instant of its own: a later asOf is then no error, and changes nothing. ${TIME_FORMATS}.`,
-      // Later than the other examples: the reference sends all of them together.
-      example: '2026-01-08T12:00:00Z',
-    }),
+  asOf: optional(
+    INSTANT,
+    `Answers with the state of knowledge at this instant: no later record, no market that was not listed yet, and only the fields of a market that were known. The values of volume, liquidity and updates at that instant were not recorded, and are null. A key can have a limit of its own: a later asOf is then no error, and the limit applies. ${TIME_FORMATS}.`,
+    // Later than the other examples: the reference sends all of them together.
+    '2026-01-08T12:00:00Z',
   ),
   speed: parameter(
-    { read: readSpeed, refusal: 'must be max or a number from 0.1 to 1000 with up to three decimals' },
     {
-      description:
-        'How many recorded seconds pass in one: a number from 0.1 to 1000 with up to three decimals; max: as fast as the client reads.',
-      schema: type.text(SPEED_SHAPE.source),
-      default: '1',
-      example: 'max',
+      read: readSpeed,
+      refusal: 'must be max or a number from 0.1 to 1000 with up to three decimals',
+      schema: matching(SPEED_SHAPE.source),
     },
+    'Playback speed: a number from 0.1 to 1000 with up to three decimals, where 1 is real time; max: as fast as the client reads.',
+    { default: '1', example: 'max' },
   ),
   ts: parameter(
-    { read: readInstants, refusal: refusalOfInstants },
     {
-      description: `1 to ${INSTANTS_MAX} instants with commas between them, each ${TIME_FORMATS}.`,
-      schema: type.text(`^(?:${LISTED})(?:,(?:${LISTED})){0,${INSTANTS_MAX - 1}}$`),
+      read: readInstants,
+      refusal: refusalOfInstants,
+      schema: matching(`^(?:${LISTED})(?:,(?:${LISTED})){0,${INSTANTS_MAX - 1}}$`),
     },
+    `1 to ${INSTANTS_MAX} instants, separated by commas. Each is ${TIME_FORMATS}.`,
   ),
-  format: word(STREAMED_FORMATS, { description: 'What the recording is written as.', default: 'ndjson' }),
+  format: parameter(word(STREAMED_FORMATS), 'The format of the recording.', { default: 'ndjson' }),
 } as const;
 
 /** The values of a query by name, see `queryIn`. A `from` that is later than `to` is refused. */

@@ -34,9 +34,7 @@ const ALWAYS_REFUSED: readonly RefusalName[] = [
   ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
 ];
 const DESCRIBED = {
-  tag: 'replays',
-  headers: ['Cache-Control'],
-  content: { 'application/json': ReplayAnswer },
+  answer: ReplayAnswer,
   refusals: ['NotFound', ...ALWAYS_REFUSED],
 } as const;
 
@@ -63,7 +61,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
           ...DESCRIBED,
           summary: 'Replays',
           description: 'The replays that the key may access, in the order of creation.',
-          content: { 'application/json': ReplayList },
+          answer: ReplayList,
           refusals: ALWAYS_REFUSED,
         }),
       },
@@ -90,9 +88,8 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
           description:
             'The replay has the markets that the body selects, and its own clock, which runs at once unless paused is true. Without a body it has all markets. 404: no such market is recorded.',
           body: { required: false, schema: ReplayRequest },
-          status: 201,
-          answer: 'The new replay.',
-          headers: ['Cache-Control', 'Location'],
+          answers: { 201: 'The new replay.' },
+          headers: ['Location'],
           refusals: ['Conflict', 'NotFound', ...ALWAYS_REFUSED],
         }),
       },
@@ -121,7 +118,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
           description:
             'Applies the fields of the body in this order: now, speed, paused, step. A refused body changes nothing.',
           body: { required: true, schema: ReplayChange },
-          answer: 'The replay after the change.',
+          answers: { 200: 'The replay after the change.' },
         }),
       },
     )
@@ -137,9 +134,8 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
           ...DESCRIBED,
           summary: 'Stop a replay',
           description: 'Stops it for good and closes its sockets with 1001.',
-          content: undefined,
-          status: 204,
-          answer: 'The replay is stopped.',
+          answer: undefined,
+          answers: { 204: 'The replay is stopped.' },
         }),
       },
     );

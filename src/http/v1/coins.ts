@@ -2,13 +2,13 @@ import { Elysia } from 'elysia';
 import { Type } from 'typebox';
 import type { InstantMs } from '../../domain/instant.ts';
 import { CoinResource, coinResource, type RecordedCoin } from '../../domain/recorded-coin.ts';
-import { dataOf, described, packable, TIMED_HEADERS } from '../openapi/described.ts';
+import { dataOf, described } from '../openapi/described.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
 import { negotiate } from '../response/responder.ts';
 import type { ControllerDeps } from './controller.ts';
 
-/** The segments before the instant are counted for each of them: a few milliseconds of work. */
+/** To count the segments of this number of markets before an instant takes a few milliseconds. */
 const MARKETS_AT_ONCE = 50;
 
 const CoinList = dataOf(
@@ -17,7 +17,7 @@ const CoinList = dataOf(
   Type.Array(CoinResource, { description: 'The coins, by symbol.' }),
 );
 
-/** The coins of an archive that the key's tier grants, and how much is recorded of each. */
+/** The coins of an archive that the key's tier grants, with counts of their records. */
 export function coinsController({ access, archive, responder, nextTurn }: ControllerDeps) {
   const { database, prices, snapshotTotals, recordedCoins } = archive;
 
@@ -61,12 +61,10 @@ export function coinsController({ access, archive, responder, nextTurn }: Contro
       grant: 'markets',
       query: parameters({ asOf: QUERY.asOf }),
       detail: described('coins', {
-        summary: 'Coins with what is recorded of them',
+        summary: 'Recorded coins',
         description:
-          'The coins that the key’s tier grants, by symbol: markets, snapshots, and when the first and the last snapshot was recorded. A coin with reference prices only is listed too.',
-        tag: 'markets',
-        content: packable(CoinList),
-        headers: TIMED_HEADERS,
+          'The coins that the key’s tier grants, by symbol, each with its number of markets and snapshots, and the timestamps of its first and last snapshot. Coins that have only reference prices are listed too.',
+        answer: CoinList,
         examples: { coins: '/v1/coins', asOf: '/v1/coins?asOf=2026-01-08T10:31:40Z' },
       }),
     },

@@ -12,7 +12,7 @@ import { type Negotiated, negotiate, type Responder } from '../response/responde
 import type { Exchange } from '../response/response.ts';
 import { encodeCursor } from './cursor.ts';
 import type { Lookup } from './lookup.ts';
-import { pageOf, type SeriesPage } from './pagination.ts';
+import { pageOf, type SeriesQuery, seriesPageOf } from './pagination.ts';
 
 /** Dependencies of every controller of /v1. */
 export interface ControllerDeps {
@@ -20,47 +20,41 @@ export interface ControllerDeps {
   readonly archive: Archive;
   readonly lookup: Lookup;
   readonly responder: Responder;
-  /** Settles for one of all who wait each time that the process has looked for requests, first come first served. */
+  /** Settles after other requests had their turn. Each turn settles one waiting call, in the order of the calls. */
   readonly nextTurn: () => Promise<void>;
 }
 
 const { coin, conditionId } = PATH;
-/** Under the prefix of a replay a path has one parameter more. */
+/** Paths with the prefix of a replay have one more parameter. */
 export const PREFIXED = { additionalProperties: true };
-/** The parameters of a path that names a coin, and of one that names a market. */
 export const COIN_PATH = t.Object({ coin }, PREFIXED);
 export const MARKET_PATH = t.Object({ coin, conditionId }, PREFIXED);
 
-interface MarketPath {
-  readonly coin: string;
-  readonly conditionId: string;
-}
-
 /**
- * Answers about one market, as it was known at `asOfMs` where that is given, from one consistent view of the archive. `prepare`
- * refuses what does not fit the market; the function that it returns makes the response unless the client's copy will do: a
- * request that would be refused is refused whatever copy the client holds (RFC 9110, 13.2.1).
+ * Answers about one market, as known at `asOfMs` if that is given, from one consistent view of the archive. `prepare` refuses
+ * parameters that do not fit the market. The function that it returns makes the response, and is only called if neither the
+ * client nor the cache has a current copy. So a request is refused even if the client has a copy (RFC 9110, 13.2.1).
  */
 export function answerAboutMarket(
   { archive, lookup, responder }: ControllerDeps,
   exchange: Exchange,
-  params: MarketPath,
+  params: typeof MARKET_PATH.static,
   asOfMs: InstantMs | undefined,
   prepare: (
     market: StoredMarket,
-  ) => (form: { negotiated: Negotiated; etag: string | undefined }) => Response | Promise<Response>,
+  ) => (answered: { negotiated: Negotiated; etag: string | undefined }) => Response | Promise<Response>,
 ): Response | Promise<Response> {
   return archive.database.readShared(() => {
     const market = lookup.market(params.coin, params.conditionId, asOfMs);
     const answer = prepare(market);
     const negotiated = negotiate(exchange);
-    // A tag changes with every change, also with those that this answer must not know of.
+    // With asOf there is no tag: it would change with changes after that instant too.
     const etag = asOfMs === undefined ? responder.entityTag(market, negotiated) : undefined;
     return responder.notModified(exchange, etag) ?? responder.cached(negotiated, etag) ?? answer({ negotiated, etag });
   });
 }
 
-/** Records of one kind about a market's outcomes. */
+/** The stored records of one kind about a market's outcomes. */
 interface OutcomeRecords<T> {
   sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: InstantMs): readonly MarketSeries[];
   page(
@@ -69,20 +63,28 @@ interface OutcomeRecords<T> {
   ): { readonly records: readonly T[]; readonly next: Position | undefined };
 }
 
-/** Answers with a page of `records`, which cursors call `name`. */
+/** A request for a series of a market. */
+interface SeriesRequest {
+  readonly exchange: Exchange;
+  readonly params: typeof MARKET_PATH.static;
+  readonly query: SeriesQuery;
+  readonly asOfMs: InstantMs | undefined;
+}
+
+/** Answers with a page of `records`. Its cursors are valid for the series `name` only. */
 export function answerRecords<T>(
   deps: ControllerDeps,
-  { exchange, params, asOfMs }: { exchange: Exchange; params: MarketPath; asOfMs: InstantMs | undefined },
-  asked: SeriesPage,
+  { exchange, params, query: asked, asOfMs }: SeriesRequest,
   name: string,
   records: OutcomeRecords<T>,
   resourceOf: (market: StoredMarket, record: T) => object,
 ): Response | Promise<Response> {
+  const wanted = seriesPageOf(asked, asOfMs);
   return answerAboutMarket(deps, exchange, params, asOfMs, (market) => {
-    const sources = records.sources(market, asked.outcomes, asOfMs);
-    // When an import brings recorded quotes in place of derived ones, a walk under way is refused instead of ending early.
+    const sources = records.sources(market, wanted.outcomes, asOfMs);
+    // If an import replaces derived quotes with recorded ones, older cursors are refused: their pages would end early.
     const series = sources.map(({ outcome, kind }) => `${outcome}:${kind}`).join();
-    const { query, scope } = pageOf(asked, `${name} ${market.conditionId} ${series}`);
+    const { query, scope } = pageOf(wanted, `${name} ${market.conditionId} ${series}`);
     return ({ negotiated, etag }) => {
       const page = records.page(sources, query);
       const data = page.records.map((record) => resourceOf(market, record));
@@ -91,7 +93,7 @@ export function answerRecords<T>(
   });
 }
 
-/** The fields of a record about one outcome besides its values. */
+/** The fields that all records about one outcome have. */
 export function outcomeFields(market: StoredMarket, outcome: Outcome, position: Position) {
   return {
     id: String(position.id),

@@ -4,15 +4,16 @@ import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import { Coverages, type MarketCoverage } from '../../store/coverage.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { dataOf, described, EXAMPLE_MARKET_WITH_GAP, MARKET_HEADERS, packable } from '../openapi/described.ts';
+import { dataOf, described } from '../openapi/described.ts';
+import { EXAMPLE_MARKET_WITH_GAP } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
 import { negotiate } from '../response/responder.ts';
 import { type ControllerDeps, MARKET_PATH } from './controller.ts';
 
-const CoverageAnswer = dataOf('CoverageAnswer', 'What is recorded of a market.', CoverageResource);
+const CoverageAnswer = dataOf('CoverageAnswer', 'The coverage of a market.', CoverageResource);
 
-/** Counts, ends and gaps of a market's recording. */
+/** Counts, bounds and gaps of a market's recording. */
 export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs) {
   const { access, archive, lookup, responder } = deps;
   const coverages = new Coverages(archive.database.path);
@@ -24,7 +25,7 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
       const tagOf = (of: StoredMarket) => (asOfMs === undefined ? responder.entityTag(of, negotiated) : undefined);
       const notModified = responder.notModified(exchange, tagOf(market));
       if (notModified !== undefined) return notModified;
-      // An import may have changed the market meanwhile: the answer and its tag are of one state, the one that was counted.
+      // An import may have changed the market since: the tag is that of the state that was counted.
       const coverage = await coverages.of(market, asOfMs);
       const data = coverageResource(coverage, asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs);
       return responder.document({ data }, negotiated, tagOf(coverage.market));
@@ -34,19 +35,17 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
       params: MARKET_PATH,
       query: parameters({ asOf: QUERY.asOf }),
       detail: described('coverage', {
-        summary: 'What is recorded of a market',
+        summary: 'Coverage of a market',
         description:
-          'Per outcome the first and last snapshot, how many there are, how many of them are one-sided, crossed, empty or a placeholder, and the longest silence; and the gaps that recordings speak of.',
-        tag: 'books',
-        content: packable(CoverageAnswer),
-        headers: MARKET_HEADERS,
+          'For each outcome: the first and the last snapshot, the number of snapshots, the numbers of one-sided, crossed, empty and placeholder snapshots, and the longest silence. Also the gaps that recordings state.',
+        answer: CoverageAnswer,
         examples: { withGap: `${EXAMPLE_MARKET_WITH_GAP}/coverage` },
       }),
     },
   );
 }
 
-/** A resolved market is over, whatever the clock says: its answer never changes by itself. */
+/** The end of the last silence. A resolved market has ended: its answer does not depend on the clock. */
 function untilOf({ winner, endMs }: StoredMarket, nowMs: InstantMs): InstantMs {
   return winner === undefined ? nowMs : endMs;
 }

@@ -7,7 +7,8 @@ import { selectionOfMarket } from '../../export/selection.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { described, EXAMPLE_MARKET, MARKET_HEADERS, Text, TIMES } from '../openapi/described.ts';
+import { described, Text } from '../openapi/described.ts';
+import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
 import { PULLED_BODY_HEADERS, pulledBody } from '../response/pulled-body.ts';
@@ -16,13 +17,13 @@ import { refused, windowOf } from './pagination.ts';
 
 const { format, from, to, asOf } = QUERY;
 
-/** Exports that are open at once. Each holds a step's bytes, and where it is compressed a few MB of the compressor's. */
+/** Maximum number of open exports. Each needs memory for the bytes of a step, and a few MB if it is compressed. */
 export const EXPORTS_MAX = 64;
 
-/** One whole market as a recording, streamed. `logCut` is called when one breaks off for a fault of ours. */
+/** One market as a recording, streamed. `logCut` is called when our fault cuts off an answer. */
 export function exportController(deps: ControllerDeps, logCut: (error: unknown, request: Request) => void) {
   const { access, archive, responder, nextTurn } = deps;
-  // A step is written and copied out before another one begins: one buffer serves all exports.
+  // A step is written and copied before the next one: one buffer serves all exports.
   const out = new ByteBuffer();
   const openings = exportOpenings();
   let open = 0;
@@ -32,8 +33,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
       const { request } = exchange;
       const { format } = query;
       if (asOfMs !== undefined && format === 'segments') {
-        const why = 'segments are sent as they are stored, with what came later';
-        throw refused('format', `must be another one with asOf: ${why}`);
+        throw refused('format', 'must not be segments with asOf: stored segments have later records too');
       }
       const { fromMs, ...window } = windowOf(query);
       const toMs = Math.min(window.toMs, asOfMs ?? window.toMs);
@@ -47,7 +47,8 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
         if (etag !== undefined) headers.etag = etag;
         if (encoding !== 'identity') headers['content-encoding'] = encoding;
         if (request.method === 'HEAD') return responder.stream(exchange, null, headers);
-        if (open >= EXPORTS_MAX) throw new DomainError('unavailable', `${EXPORTS_MAX} exports are under way already`);
+        if (open >= EXPORTS_MAX)
+          throw new DomainError('unavailable', `${EXPORTS_MAX} exports are open already: try again later`);
         const selection = selectionOfMarket(market, fromMs, toMs, asOfMs);
         const steps = exportSteps(archive, selection, writerOf(format, out, openings), new ExportTally());
         const bytes = bytesOf(archive, market, steps, out, nextTurn);
@@ -66,12 +67,12 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
       query: parameters({ format, from, to, asOf }),
       detail: described('export', {
         summary: 'A market as a recording',
-        description: `The market, its gaps and every recorded record of it in one answer, streamed; ndjson, msgpack and segments can be imported again. segments is what is stored, as it is stored: the fewest bytes and the least to wait for ([its description](/docs/segments), [a reader to copy](/docs/segment-reader.ts)). A client that was cut off goes on with from = the timestamp of the last record it has: records of that millisecond come again, and an import drops them. ${TIMES} When a recording of the market is imported meanwhile the connection is cut: ask again.`,
-        tag: 'books',
+        description:
+          'Streams the market, its gaps and all its records in one answer. ndjson, msgpack and segments can be imported again. segments sends the stored bytes: it is the smallest and fastest format ([description](/docs/segments), [a reader to copy](/docs/segment-reader.ts)). After a lost connection, continue with from = the timestamp of the last record: records of that millisecond are sent again, and an import drops them. from and to are inclusive. Only records of this window are sent, and gaps that overlap it. If a recording of the market is imported during the export, the connection is closed: repeat the request.',
         content: Object.fromEntries(
           STREAMED_FORMATS.map((name) => [mediaTypeOf(name), name === 'ndjson' || name === 'csv' ? Text : undefined]),
         ),
-        headers: [...MARKET_HEADERS, 'Content-Disposition'],
+        headers: ['Content-Disposition'],
         examples: {
           ndjson: `${EXAMPLE_MARKET}/export?format=ndjson&from=2026-01-08T10:31:40.400Z&to=1767868300500`,
           csv: `${EXAMPLE_MARKET}/export?format=csv&from=2026-01-08T10:31:40.400Z&to=1767868300500`,
@@ -81,15 +82,15 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
   );
 }
 
-/** Without its parameters: `text/csv` of `text/csv; charset=utf-8`. */
+/** `text/csv` for `text/csv; charset=utf-8`. */
 function mediaTypeOf(name: (typeof STREAMED_FORMATS)[number]): string {
   const [type = ''] = fileKindOf(name).mediaType.split(';');
   return type;
 }
 
 /**
- * The bytes of an export's steps. Each step is a read transaction of its own, which first checks that the market is still in
- * the state that the export began with. Throws 'conflict' when it is not: a recording of two states would look whole.
+ * The bytes of an export's steps. Each step is a separate read transaction. Throws 'conflict' if the market has changed since
+ * the export began: a recording of two states would look complete.
  */
 async function* bytesOf(
   { database, markets }: Archive,
@@ -99,7 +100,6 @@ async function* bytesOf(
   nextTurn: () => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
   for (;;) {
-    // Requests that came meanwhile are served in between.
     await nextTurn();
     out.clear();
     const done = database.read(() => {

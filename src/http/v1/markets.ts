@@ -5,7 +5,8 @@ import { marketResourceAsOf } from '../../domain/market-as-of.ts';
 import { PAGE_LIMIT_MAX } from '../../domain/page.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { ListPosition, MarketFilter, StoredMarket } from '../../store/markets.ts';
-import { dataOf, described, EXAMPLE_MARKET, MARKET_HEADERS, packable, TIMED_HEADERS } from '../openapi/described.ts';
+import { dataOf, described } from '../openapi/described.ts';
+import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
 import { type Format, negotiate } from '../response/responder.ts';
@@ -17,42 +18,42 @@ import { windowOf } from './pagination.ts';
 const { tf, limit, skip, recorded, closed, from, to, include, asOf } = QUERY;
 
 const MarketOfEither = Type.Union([MarketResource, MarketWithCounts], {
-  description: 'With snapshotCount where include=counts asks for it.',
+  description: 'With snapshotCount if the request has include=counts.',
 });
 const MarketListAnswer = Type.Object(
   {
     data: Type.Array(MarketOfEither, { maxItems: PAGE_LIMIT_MAX, description: 'The markets.' }),
     pagination: Type.Object(
       {
-        limit: Type.Integer({ minimum: 1, maximum: PAGE_LIMIT_MAX, description: 'As asked for.' }),
-        skip: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'As asked for.' }),
-        count: Type.Integer({ minimum: 0, maximum: PAGE_LIMIT_MAX, description: 'Markets in this answer.' }),
+        limit: Type.Integer({ minimum: 1, maximum: PAGE_LIMIT_MAX, description: 'As requested.' }),
+        skip: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'As requested.' }),
+        count: Type.Integer({ minimum: 0, maximum: PAGE_LIMIT_MAX, description: 'Number of markets in this answer.' }),
         hasMore: Type.Boolean({ description: 'Whether more follow.' }),
       },
-      { description: 'Where this list stands among all.' },
+      { description: 'The position of this answer in the whole list.' },
     ),
   },
   { $id: 'MarketList', description: 'Markets of a coin, the latest window first.' },
 );
 const MarketAnswer = dataOf('MarketAnswer', 'One market.', MarketOfEither);
 
-/** To skip so many markets takes a few milliseconds; more are skipped in several steps. */
+/** To skip this number of markets takes a few milliseconds. A longer skip takes several steps. */
 const SKIPPED_AT_ONCE_MAX = 50_000;
-/** With `asOf` every market that is skipped is read. */
+/** The same with `asOf`, where each skipped market is read. */
 const SKIPPED_AT_ONCE_AS_OF = 5000;
-/** A filter takes a few milliseconds for this number of markets. */
+/** To filter this number of markets takes a few milliseconds. */
 const WALKED_AT_ONCE = 2000;
-/** The segments before the instant are counted for each of them. */
+/** The same where the segments of each market before an instant are counted. */
 const COUNTED_AT_ONCE_AS_OF = 100;
 
-/** What a walk through a list has found so far. */
+/** The state of a walk through a list. */
 interface Walked {
-  /** At most one more than asked for. */
+  /** At most one more than requested. */
   readonly data: readonly object[];
-  /** The number of markets that are still to be skipped. */
+  /** Number of markets that are still to be skipped. */
   readonly left: number;
   readonly after: ListPosition | undefined;
-  /** The archive's when the walk began. */
+  /** The state of the archive when the walk began. */
   readonly state: number | undefined;
 }
 
@@ -63,7 +64,7 @@ export function marketsController(deps: ControllerDeps) {
   const listIn = (format: Format) => new MarketList(archive, format, (value) => responder.encode(value, format));
   const lists: Readonly<Record<Format, MarketList>> = { json: listIn('json'), msgpack: listIn('msgpack') };
 
-  /** The list after the first `asked.skip - left` markets, the last of which is `after`; `state` see `Responder.give`. */
+  /** The list after `after`, without its next `left` markets. `state`: see `Responder.give`. */
   const answerList = (
     exchange: Exchange,
     coinText: string,
@@ -81,7 +82,7 @@ export function marketsController(deps: ControllerDeps) {
       if (cached !== undefined) return cached;
       if (asOfMs === undefined && state === undefined)
         return responder.give(lists[format].write(coin, { timeframe: filter.timeframe, limit, skip }), negotiated);
-      // With one more than asked for it is known whether more follow.
+      // One more than requested shows whether more follow.
       const found = markets.list(coin, filter.timeframe, limit + 1, left, after, asOfMs);
       const data = found.slice(0, limit).map((market) => resourceOf(archive, market, asked));
       const pagination = { limit, skip, count: data.length, hasMore: found.length > limit };
@@ -99,7 +100,7 @@ export function marketsController(deps: ControllerDeps) {
       const next = database.readShared(() =>
         markets.skip(lookup.coin(coinText, asOfMs), filter.timeframe, count, from, asOfMs),
       );
-      // The list ends before: what follows finds nothing, whatever is left to be skipped.
+      // The list is shorter than the skip: the answer has no markets.
       if (next === undefined) break;
       after = next;
       left -= count;
@@ -108,7 +109,7 @@ export function marketsController(deps: ControllerDeps) {
     return await answerList(exchange, coinText, asked, left, after, begun.state);
   };
 
-  /** The list as its filter takes it, after `walked`; each step of the walk is a view of its own. */
+  /** The filtered list, from the state `walked` on. Each step of the walk is a separate view of the archive. */
   const answerWalk = (
     exchange: Exchange,
     coinText: string,
@@ -123,11 +124,11 @@ export function marketsController(deps: ControllerDeps) {
       if (cached !== undefined) return cached;
       const { left, state = database.state } = walked;
       const atOnce = hasCounts && asOfMs !== undefined ? COUNTED_AT_ONCE_AS_OF : WALKED_AT_ONCE;
-      // Often the filter takes all of the first ones.
+      // Often all of the first markets match the filter.
       const count = walked.after === undefined ? Math.min(left + limit + 1, atOnce) : atOnce;
       const { keys, last } = markets.walk(coin, filter, count, walked.after, asOfMs);
       const data = [...walked.data];
-      // With one more than asked for it is known whether more follow.
+      // One more than requested shows whether more follow.
       for (const key of keys.slice(left, left + limit + 1 - data.length)) {
         data.push(resourceOf(archive, markets.byKey(key), asked));
       }
@@ -160,10 +161,8 @@ export function marketsController(deps: ControllerDeps) {
         detail: described('markets', {
           summary: 'Markets of a coin',
           description:
-            'The latest window first, ties by conditionId descending. recorded, closed, from and to leave markets out: from and to those whose window does not touch that time, both inclusive.',
-          tag: 'markets',
-          content: packable(MarketListAnswer),
-          headers: TIMED_HEADERS,
+            'The latest window is first; markets with equal windows are by conditionId, descending. tf, recorded, closed, from and to are filters: from and to, both inclusive, keep the markets whose window overlaps this range.',
+          answer: MarketListAnswer,
           examples: {
             list: '/v1/btc/markets?tf=5m&limit=1&skip=1',
             asOf: '/v1/btc/markets?limit=1&asOf=2026-01-08T10:31:40Z',
@@ -186,17 +185,15 @@ export function marketsController(deps: ControllerDeps) {
         query: parameters({ include, asOf }),
         detail: described('market', {
           summary: 'One market',
-          description: 'By conditionId or slug, neither with regard to case.',
-          tag: 'markets',
-          content: packable(MarketAnswer),
-          headers: MARKET_HEADERS,
+          description: 'By conditionId or slug. Several markets may have one slug: it means the latest one.',
+          answer: MarketAnswer,
           examples: { resolved: EXAMPLE_MARKET },
         }),
       },
     );
 }
 
-/** Whether it takes less than all markets, or all of a timeframe. */
+/** Whether the filter has more than a timeframe. */
 function isFiltered({ recorded, closed, fromMs, toMs }: MarketFilter): boolean {
   return recorded !== undefined || closed !== undefined || fromMs > 0 || toMs < Number.MAX_SAFE_INTEGER;
 }

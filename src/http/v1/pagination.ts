@@ -1,26 +1,17 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
-import type { Order, PageQuery } from '../../domain/page.ts';
+import type { PageQuery } from '../../domain/page.ts';
+import { parameters } from '../parameters/parameter.ts';
 import { CURSOR_REFUSAL, QUERY } from '../parameters/query.ts';
 import { decodeCursor } from './cursor.ts';
 
 const { from, to, limit, cursor, order, interval, asOf, outcome } = QUERY;
 /** The query of a time series. */
-export const SERIES_QUERY = { from, to, limit, cursor, order, interval, asOf };
-/** The same for a market, of which one outcome may be asked for. */
-export const OUTCOME_SERIES_QUERY = { ...SERIES_QUERY, outcome };
-
-/** What a request asks of a time series: a query of OUTCOME_SERIES_QUERY or SERIES_QUERY. */
-interface AskedSeries {
-  readonly from?: InstantMs | undefined;
-  readonly to?: InstantMs | undefined;
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-  readonly order: Order;
-  readonly interval?: number | undefined;
-  readonly outcome?: Outcome | undefined;
-}
+export const SERIES_QUERY = parameters({ from, to, limit, cursor, order, interval, asOf });
+/** The query of a time series of a market: of one outcome, or of both. */
+export const OUTCOME_SERIES_QUERY = parameters({ ...SERIES_QUERY.properties, outcome });
+export type SeriesQuery = typeof SERIES_QUERY.static & { outcome?: Outcome };
 
 /** Both inclusive. */
 export interface Window {
@@ -28,19 +19,18 @@ export interface Window {
   readonly toMs: InstantMs;
 }
 
-/** A page of a time series as asked for; `pageOf` checks its cursor once the series is known. */
+/** A requested page of a time series. `pageOf` checks its cursor once the series is known. */
 export interface SeriesPage {
-  /** Its end is never later than what may be known. */
+  /** Ends at the latest instant that the answer may show, or before. */
   readonly range: Omit<PageQuery, 'after'>;
-  /** As it was asked for. A cursor is bound to it and not to the range, whose end a running clock moves. */
+  /** As requested. A cursor is bound to it and not to the range: a running clock moves the end of the range. */
   readonly window: Window;
-  /** The outcomes asked for: one, or both. */
   readonly outcomes: readonly Outcome[];
   readonly cursor: string | undefined;
 }
 
-/** The window from `from` to `to`, each without an end where it is left out. */
-export function windowOf({ from, to }: Pick<AskedSeries, 'from' | 'to'>): Window {
+/** The window from `from` to `to`, unlimited if they are left out. */
+export function windowOf({ from, to }: Pick<SeriesQuery, 'from' | 'to'>): Window {
   return { fromMs: from ?? 0, toMs: to ?? Number.MAX_SAFE_INTEGER };
 }
 
@@ -48,7 +38,7 @@ export function outcomesOf(outcome: Outcome | undefined): readonly Outcome[] {
   return outcome === undefined ? OUTCOMES : [outcome];
 }
 
-export function seriesPageOf(asked: AskedSeries, asOfMs: InstantMs | undefined): SeriesPage {
+export function seriesPageOf(asked: SeriesQuery, asOfMs: InstantMs | undefined): SeriesPage {
   const window = windowOf(asked);
   const { fromMs } = window;
   const { order, limit, interval: intervalMs } = asked;
@@ -58,9 +48,8 @@ export function seriesPageOf(asked: AskedSeries, asOfMs: InstantMs | undefined):
 }
 
 /**
- * The page of one series. `series` names the kind of record and its market or coin, in canonical words: a slug and its
- * conditionId are the same market. `scope` is what a cursor of the page is bound to. Throws 'invalid-parameter' when the cursor
- * was altered or given for something else.
+ * The page of one series. `series` is the canonical name of the series: a slug and its conditionId are the same market. Cursors
+ * of the page are bound to `scope`. Throws 'invalid-parameter' if the cursor was altered or is of another scope.
  */
 export function pageOf(
   { range, window, outcomes, cursor }: SeriesPage,
@@ -74,7 +63,7 @@ export function pageOf(
   return { query: { ...range, after }, scope };
 }
 
-/** A refusal of a query parameter that only the whole request shows. */
+/** The refusal of a query parameter because of the rest of the request. */
 export function refused(name: string, message: string): DomainError {
   return new DomainError('invalid-parameter', `${name} ${message}`, { issues: [{ in: 'query', name, message }] });
 }

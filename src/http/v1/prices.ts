@@ -3,24 +3,11 @@ import { formatInstant } from '../../domain/instant.ts';
 import { CoinPriceResource, PriceResource } from '../../domain/price.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { CoinPrice, OutcomePrice } from '../../store/prices.ts';
-import {
-  described,
-  EXAMPLE_MARKET,
-  examplesOfPages,
-  MARKET_HEADERS,
-  PAGED,
-  packable,
-  pageSchema,
-  TIES,
-  TIMED_HEADERS,
-} from '../openapi/described.ts';
-import { parameters } from '../parameters/parameter.ts';
+import { describedPages } from '../openapi/described.ts';
+import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { negotiate } from '../response/responder.ts';
 import { answerRecords, COIN_PATH, type ControllerDeps, MARKET_PATH, nextCursor, outcomeFields } from './controller.ts';
 import { OUTCOME_SERIES_QUERY, pageOf, SERIES_QUERY, seriesPageOf } from './pagination.ts';
-
-const PricePage = pageSchema('PricePage', PriceResource);
-const CoinPricePage = pageSchema('CoinPricePage', CoinPriceResource);
 
 /** Prices of a market's outcomes, and reference prices of a coin. */
 export function pricesController(deps: ControllerDeps) {
@@ -29,25 +16,17 @@ export function pricesController(deps: ControllerDeps) {
     .use(access)
     .get(
       '/v1/:coin/markets/:conditionId/prices',
-      ({ params, query, exchange, asOfMs }) => {
-        const asked = seriesPageOf(query, asOfMs);
-        return answerRecords(deps, { exchange, params, asOfMs }, asked, 'prices', archive.prices, priceResource);
-      },
+      ({ params, query, exchange, asOfMs }) =>
+        answerRecords(deps, { params, query, exchange, asOfMs }, 'prices', archive.prices, priceResource),
       {
         grant: 'prices',
         params: MARKET_PATH,
-        query: parameters(OUTCOME_SERIES_QUERY),
-        detail: described('marketPrices', {
+        query: OUTCOME_SERIES_QUERY,
+        detail: describedPages('marketPrices', 'PricePage', PriceResource, {
           summary: 'Prices of a market’s outcomes',
-          description: `Midpoints of two-sided books (one record per change) and trades. ${TIES} ${PAGED}`,
-          tag: 'prices',
-          content: packable(PricePage),
-          headers: MARKET_HEADERS,
-          examples: examplesOfPages(
-            `${EXAMPLE_MARKET}/prices`,
-            'limit=2&order=asc&outcome=up',
-            'AZudKX0nAAAAAAAA5ht5gw2f3MBN',
-          ),
+          description: 'Trades, and midpoints of two-sided books, one record per change.',
+          firstPage: [`${EXAMPLE_MARKET}/prices`, 'limit=2&order=asc&outcome=up'],
+          cursor: 'AZudKX0nAAAAAAAA5ht5gw2f3MBN',
         }),
       },
     )
@@ -69,14 +48,12 @@ export function pricesController(deps: ControllerDeps) {
       {
         grant: 'prices',
         params: COIN_PATH,
-        query: parameters(SERIES_QUERY),
-        detail: described('coinPrices', {
+        query: SERIES_QUERY,
+        detail: describedPages('coinPrices', 'CoinPricePage', CoinPriceResource, {
           summary: 'Reference prices of a coin',
-          description: `From every source that was recorded. ${TIES} ${PAGED}`,
-          tag: 'prices',
-          content: packable(CoinPricePage),
-          headers: TIMED_HEADERS,
-          examples: examplesOfPages('/v1/btc/prices', 'limit=2&order=asc', 'AZudKX7IAAAAAAAebq3_VNteOY4z'),
+          description: 'From all recorded sources.',
+          firstPage: ['/v1/btc/prices', 'limit=2&order=asc'],
+          cursor: 'AZudKX7IAAAAAAAebq3_VNteOY4z',
         }),
       },
     );

@@ -2,22 +2,10 @@ import { Elysia, t } from 'elysia';
 import { Type } from 'typebox';
 import { type InstantMs, instantText } from '../../domain/instant.ts';
 import { SnapshotResource } from '../../domain/orderbook.ts';
-import type { Outcome } from '../../domain/outcome.ts';
-import type { NearestMode, Position } from '../../domain/page.ts';
+import type { Position } from '../../domain/page.ts';
 import { type NearestQuery, nearestOfEach } from '../../store/nearest.ts';
-import {
-  dataOf,
-  described,
-  EXAMPLE_MARKET,
-  examplesOfPages,
-  listOf,
-  MARKET_HEADERS,
-  orNull,
-  PAGED,
-  packable,
-  pageSchema,
-  TIES,
-} from '../openapi/described.ts';
+import { dataOf, described, describedPages, listOf, orNull } from '../openapi/described.ts';
+import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
 import { INSTANTS_MAX, QUERY } from '../parameters/query.ts';
@@ -28,40 +16,38 @@ import { answerAboutMarket, type ControllerDeps, MARKET_PATH, nextCursor, PREFIX
 import { OUTCOME_SERIES_QUERY, outcomesOf, pageOf, seriesPageOf } from './pagination.ts';
 
 const { ts, outcome, mode, maxDistance, depth, asOf } = QUERY;
-const NEAREST_QUERY = { outcome, mode, maxDistance, depth, asOf };
+const NEAREST_QUERY = parameters({ outcome, mode, maxDistance, depth, asOf });
 
-/** A query of NEAREST_QUERY. */
-interface AskedNearest {
-  readonly outcome?: Outcome;
-  readonly mode: NearestMode;
-  readonly maxDistance?: number;
-  readonly depth?: number;
-}
-
-const SnapshotPage = pageSchema('SnapshotPage', SnapshotResource);
-const NearestSnapshots = dataOf('NearestSnapshots', 'The nearest of each outcome.', listOf(SnapshotResource, 2));
+const NearestSnapshots = dataOf(
+  'NearestSnapshots',
+  'The nearest snapshot of each outcome.',
+  listOf(SnapshotResource, 2),
+);
 const NearestOfEach = Type.Object(
   {
     data: Type.Array(
       Type.Object({
-        ts: instantText('The instant that was asked about.'),
+        ts: instantText('The requested instant.'),
         distance: orNull(
           Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-          'Milliseconds to the first snapshot; null where there is none.',
+          'Milliseconds from ts to the first snapshot; null without a snapshot.',
         ),
         data: listOf(SnapshotResource, 2),
       }),
       { maxItems: INSTANTS_MAX, description: 'One answer per instant, in the order of ts.' },
     ),
-    next: orNull(instantText('The first instant that is not answered here.'), 'To go on with; null: all are answered.'),
+    next: orNull(
+      instantText('The first instant without an answer here.'),
+      'Continue with this instant; null: the list is complete.',
+    ),
   },
-  { $id: 'NearestOfEach', description: 'The nearest of each outcome at many instants.' },
+  { $id: 'NearestOfEach', description: 'The nearest snapshot of each outcome at many instants.' },
 );
 
-/** Snapshots of a market by page, and the nearest to an instant. */
+/** Snapshots of a market: in pages, and the nearest to an instant. */
 export function snapshotsController(deps: ControllerDeps) {
   const { access, archive, responder } = deps;
-  // Requests are handled one at a time and the response copies: one writer per format is enough.
+  // A page is written and copied before the next one: one writer per format serves all requests.
   const writers: Readonly<Record<Format, SnapshotPageWriter>> = {
     json: new SnapshotPageWriter(jsonEnvelope()),
     msgpack: new SnapshotPageWriter(msgpackEnvelope()),
@@ -85,18 +71,12 @@ export function snapshotsController(deps: ControllerDeps) {
       {
         grant: 'snapshots',
         params: MARKET_PATH,
-        query: parameters({ ...OUTCOME_SERIES_QUERY, depth }),
-        detail: described('snapshots', {
+        query: parameters({ ...OUTCOME_SERIES_QUERY.properties, depth }),
+        detail: describedPages('snapshots', 'SnapshotPage', SnapshotResource, {
           summary: 'Order book snapshots of a market',
-          description: `${TIES} ${PAGED}`,
-          tag: 'books',
-          content: packable(SnapshotPage),
-          headers: MARKET_HEADERS,
-          examples: examplesOfPages(
-            `${EXAMPLE_MARKET}/snapshots`,
-            'limit=2&order=asc&outcome=up',
-            'AZudKX0nAAAAAAAA5suY9IjDRFEP',
-          ),
+          description: 'Each snapshot is a full book.',
+          firstPage: [`${EXAMPLE_MARKET}/snapshots`, 'limit=2&order=asc&outcome=up'],
+          cursor: 'AZudKX0nAAAAAAAA5suY9IjDRFEP',
         }),
       },
     )
@@ -112,14 +92,12 @@ export function snapshotsController(deps: ControllerDeps) {
       {
         grant: 'snapshots',
         params: t.Object({ ...MARKET_PATH.properties, ts: PATH.ts }, PREFIXED),
-        query: parameters(NEAREST_QUERY),
+        query: NEAREST_QUERY,
         detail: described('nearest', {
           summary: 'Snapshots nearest to an instant',
           description:
-            'With outcome: the nearest record of that outcome. Without: the nearest of each outcome that has any, the nearer one first, then up before down. As near before as after: the earlier one. Several records with that timestamp: the one with the highest id. A market without snapshots: an empty list.',
-          tag: 'books',
-          content: packable(NearestSnapshots),
-          headers: MARKET_HEADERS,
+            'With outcome: the nearest snapshot of this outcome. Without: the nearest snapshot of each outcome that has any; the nearer one is first, and up is first at equal distance. Ties: of an earlier and a later snapshot at equal distance the earlier one, of several with one timestamp the one with the highest id. The list is empty for a market without snapshots.',
+          answer: NearestSnapshots,
           examples: { nearest: `${EXAMPLE_MARKET}/snapshots/at/2026-01-08T10:31:40Z?outcome=up` },
         }),
       },
@@ -137,14 +115,12 @@ export function snapshotsController(deps: ControllerDeps) {
       {
         grant: 'snapshots',
         params: MARKET_PATH,
-        query: parameters({ ts, ...NEAREST_QUERY }),
+        query: parameters({ ts, ...NEAREST_QUERY.properties }),
         detail: described('nearestOfEach', {
           summary: 'Snapshots nearest to many instants',
           description:
-            'One answer per instant, in the order of ts, each as the path with one instant gives it, with its distance. What would come to more than 6 MiB, or 40,000 levels, ends early: next is the first instant that is not answered.',
-          tag: 'books',
-          content: packable(NearestOfEach),
-          headers: MARKET_HEADERS,
+            'One answer per instant, in the order of ts: the snapshots that the path with one instant sends, and their distance. A list of more than 6 MiB or 40,000 levels ends early: next is then the first instant without an answer.',
+          answer: NearestOfEach,
           examples: {
             before: `${EXAMPLE_MARKET}/snapshots/at?ts=2026-01-08T10:31:40Z,1767868310000&outcome=up&mode=before&maxDistance=60000&depth=2`,
           },
@@ -153,6 +129,9 @@ export function snapshotsController(deps: ControllerDeps) {
     );
 }
 
-function nearestQueryOf({ mode, depth, ...query }: AskedNearest, asOfMs: InstantMs | undefined): NearestQuery {
+function nearestQueryOf(
+  { mode, depth, ...query }: typeof NEAREST_QUERY.static,
+  asOfMs: InstantMs | undefined,
+): NearestQuery {
   return { mode, depth, asOfMs, outcomes: outcomesOf(query.outcome), maxDistanceMs: query.maxDistance ?? Infinity };
 }

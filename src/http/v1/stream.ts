@@ -3,7 +3,8 @@ import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import type { ClockReading } from '../../domain/rate-window.ts';
 import type { Archive } from '../../store/archive.ts';
-import { described, EXAMPLE_MARKET, Text } from '../openapi/described.ts';
+import { described, Text } from '../openapi/described.ts';
+import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
 import type { AccessCheck } from '../plugins/access.ts';
@@ -16,11 +17,11 @@ import { SnapshotStream } from './snapshot-stream.ts';
 import { readEventId, type StreamPosition } from './stream-events.ts';
 import { STREAMS_MAX, STREAMS_PER_KEY_MAX, StreamSlots } from './stream-slots.ts';
 
-/** Without an event for so long a comment is sent: proxies close what is silent for a minute, some for half of it. */
+/** A comment is sent after this time without events. Proxies close connections that are silent for 30 to 60 seconds. */
 const COMMENT_EVERY_MS = 15_000;
-/** How often a stream that waits checks whether it may go on. */
+/** How often a waiting stream checks its access again. */
 const WATCH_MS = 1000;
-/** How long a client that was cut off waits before it comes back, if it follows the standard. */
+/** How long a client waits before it connects again, if it follows the standard. */
 const RETRY_MS = 1000;
 
 const { from, to, speed, outcome, depth, asOf } = QUERY;
@@ -28,18 +29,17 @@ const GRANT = 'snapshots';
 const OPENING = Buffer.from(`retry: ${RETRY_MS}\n\n`);
 const COMMENT = Buffer.from(':\n\n');
 const LAST_EVENT_ID_WANTED =
-  'Last-Event-ID must be the id of an event of a stream with the same path and filters: send that, or none to start anew';
+  'Last-Event-ID must be the id of an event of a stream with the same path and filters: send that id, or omit the header to start again';
 
-/** What streams need besides the dependencies of every controller. */
 export interface StreamDeps extends ControllerDeps {
   readonly clocks: () => ClockReading;
   readonly isDraining: () => boolean;
 }
 
-/** One market's snapshots and gaps as server-sent events. `logCut` is called when one breaks off for a fault of ours. */
+/** One market's snapshots and gaps as server-sent events. `logCut` is called when our fault cuts off a stream. */
 export function streamController(deps: StreamDeps, logCut: (error: unknown, request: Request) => void) {
   const { access, archive, lookup, responder } = deps;
-  // A slice is written and copied out before another one begins: one writer serves all streams.
+  // A slice is written and copied before the next one: one writer serves all streams.
   const writer = new EventWriter();
   const slots = new StreamSlots();
   return new Elysia({ name: 'stream' }).use(access).get(
@@ -73,10 +73,9 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
       query: parameters({ from, to, speed, outcome, depth, asOf }),
       detail: described('stream', {
         summary: 'Order book snapshots of a market as server-sent events',
-        description: `In their order and at their pace, or as fast as the client reads. event: snapshot has a snapshot as data, as pages have it; event: gap, told when it is over, a stretch that a recording says it missed (from, to, reason); event: end, behind the last one, how many snapshots and gaps this answer had. The first event comes at once. A client that was cut off sends the id of the last event it has as Last-Event-ID, and gets every one behind it; so does one whose answer ended without end: the server was stopping, or the key no longer opens this path. Without an event for 15 seconds a comment comes. Never compressed. Without from it begins where the market’s window does. ${STREAMS_PER_KEY_MAX} at once with one key, beyond 429; ${STREAMS_MAX} in all, beyond 503.`,
-        tag: 'books',
+        description: `Sends events in order, at their recorded pace or as fast as the client reads. The data of event: snapshot is a snapshot, as in pages. event: gap is sent at the end of a gap in the recording; its data is from, to and reason. event: end is the last event; its data is the number of snapshots and gaps in this answer. The first event is sent immediately. Without from the stream starts at the start of the market’s window. To continue after a lost connection, or after an answer that ended without event: end, send the id of the last received event as Last-Event-ID. An answer ends without event: end when the server stops, or when the key may no longer read this path. A comment is sent after 15 seconds without events. Streams are never compressed. More than ${STREAMS_PER_KEY_MAX} open streams with one key get a 429, more than ${STREAMS_MAX} in total a 503.`,
         content: { 'text/event-stream': Text },
-        headers: ['Vary', 'Cache-Control', 'X-Bookreel-Warning', 'X-Accel-Buffering'],
+        headers: ['X-Accel-Buffering'],
         examples: {
           asFastAsRead: `${EXAMPLE_MARKET}/stream?from=2026-01-08T10:31:40.400Z&to=1767868300500&speed=max&outcome=up&depth=2`,
         },
@@ -91,9 +90,9 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-/** Throws 'invalid-parameter' for an id that is not of this stream. */
+/** Throws 'invalid-parameter' for the id of another stream. */
 function positionOf(lastEventId: string | null, scope: string): StreamPosition | undefined {
-  // A client that had no event yet may send it empty.
+  // A client without events may send an empty id.
   if (lastEventId === null || lastEventId === '') return undefined;
   const position = readEventId(lastEventId, scope);
   if (position === undefined) throw new DomainError('invalid-parameter', LAST_EVENT_ID_WANTED);
@@ -101,8 +100,8 @@ function positionOf(lastEventId: string | null, scope: string): StreamPosition |
 }
 
 /**
- * The bytes of a stream. It ends without an `end` when the server is stopping, the key is no longer let in, its replay was
- * stopped, or what comes may no longer be known: the client asks again, and gets the reason.
+ * The bytes of a stream. It ends without `event: end` if the server is stopping, the key lost its access, the replay was
+ * stopped, or the next events are later than the answer may show. The next request of the client gets the reason.
  */
 async function* chunksOf(
   { archive, clocks, isDraining, nextTurn }: StreamDeps,
@@ -115,7 +114,6 @@ async function* chunksOf(
   yield OPENING;
   let sentAtMs = clocks().monotonicMs;
   for (;;) {
-    // Requests that came meanwhile are served in between.
     await nextTurn();
     if (left.aborted || isDraining() || !accessCheck.isGranted(GRANT, coin)) return;
     const next = nextSlice(archive, writer, stream, accessCheck);
@@ -127,7 +125,7 @@ async function* chunksOf(
     }
     if (waitMs === undefined) return;
     if (waitMs === 0) continue;
-    // Rejected when the client leaves, which the next round finds.
+    // Rejected when the client leaves; the next iteration checks that.
     await delay(Math.ceil(Math.min(waitMs, WATCH_MS)), undefined, { signal: left }).catch(() => undefined);
     if (clocks().monotonicMs - sentAtMs < COMMENT_EVERY_MS) continue;
     yield COMMENT;
@@ -135,14 +133,14 @@ async function* chunksOf(
   }
 }
 
-/** Undefined where the replay was stopped whose clock the stream is held to. */
+/** Undefined if the stream follows the clock of a replay, and this replay was stopped. */
 function nextSlice(archive: Archive, writer: EventWriter, stream: SnapshotStream, accessCheck: AccessCheck) {
   try {
     const knownUntilMs = accessCheck.knownUntilMs();
     const waitMs = archive.database.read(() => stream.writeSlice(writer, knownUntilMs));
     return { waitMs, slice: writer.taken() };
   } catch (error) {
-    // Only the replay is looked up here.
+    // Only the look-up of the replay throws this.
     if (error instanceof DomainError && error.kind === 'not-found') return undefined;
     throw error;
   }
