@@ -64,53 +64,8 @@ export function marketsController(deps: ControllerDeps) {
   const listIn = (format: Format) => new MarketList(archive, format, (value) => responder.encode(value, format));
   const lists: Readonly<Record<Format, MarketList>> = { json: listIn('json'), msgpack: listIn('msgpack') };
 
-  /** The list after `after`, without its next `left` markets. `state`: see `Responder.give`. */
+  /** The list from the state `walked` on. Each step of the walk is a separate view of the archive. */
   const answerList = (
-    exchange: Exchange,
-    coinText: string,
-    asked: MarketListQuery,
-    left: number,
-    after?: ListPosition,
-    state?: number,
-  ) =>
-    database.readShared(() => {
-      const { limit, skip, filter, asOfMs } = asked;
-      const coin = lookup.coin(coinText, asOfMs);
-      const negotiated = negotiate(exchange);
-      const { format } = negotiated;
-      const cached = responder.cached(negotiated);
-      if (cached !== undefined) return cached;
-      if (asOfMs === undefined && state === undefined)
-        return responder.give(lists[format].write(coin, { timeframe: filter.timeframe, limit, skip }), negotiated);
-      // One more than requested shows whether more follow.
-      const found = markets.list(coin, filter.timeframe, limit + 1, left, after, asOfMs);
-      const data = found.slice(0, limit).map((market) => resourceOf(archive, market, asked));
-      const pagination = { limit, skip, count: data.length, hasMore: found.length > limit };
-      return responder.give(responder.encode({ data, pagination }, format), negotiated, undefined, state);
-    });
-
-  const answerInSteps = async (exchange: Exchange, coinText: string, asked: MarketListQuery, skippedAtOnce: number) => {
-    const { filter, asOfMs } = asked;
-    const begun = database.readShared(() => ({ cached: responder.cached(negotiate(exchange)), state: database.state }));
-    if (begun.cached !== undefined) return begun.cached;
-    let after: ListPosition | undefined;
-    let left = asked.skip;
-    while (left > 0) {
-      const [count, from] = [Math.min(left, skippedAtOnce), after];
-      const next = database.readShared(() =>
-        markets.skip(lookup.coin(coinText, asOfMs), filter.timeframe, count, from, asOfMs),
-      );
-      // The list is shorter than the skip: the answer has no markets.
-      if (next === undefined) break;
-      after = next;
-      left -= count;
-      await nextTurn();
-    }
-    return await answerList(exchange, coinText, asked, left, after, begun.state);
-  };
-
-  /** The filtered list, from the state `walked` on. Each step of the walk is a separate view of the archive. */
-  const answerWalk = (
     exchange: Exchange,
     coinText: string,
     asked: MarketListQuery,
@@ -118,27 +73,43 @@ export function marketsController(deps: ControllerDeps) {
   ): Response | Promise<Response> =>
     database.readShared(() => {
       const { limit, skip, filter, hasCounts, asOfMs } = asked;
+      const { timeframe } = filter;
       const coin = lookup.coin(coinText, asOfMs);
       const negotiated = negotiate(exchange);
+      const { format } = negotiated;
       const cached = responder.cached(negotiated);
       if (cached !== undefined) return cached;
-      const { left, state = database.state } = walked;
+      const isWhole = !isFiltered(filter);
+      if (isWhole && !hasCounts && asOfMs === undefined && skip <= SKIPPED_AT_ONCE_MAX)
+        return responder.give(lists[format].write(coin, { timeframe, limit, skip }), negotiated);
+      const { state = database.state } = walked;
+      const proceed = async (next: Omit<Walked, 'state'>) => {
+        await nextTurn();
+        return await answerList(exchange, coinText, asked, { ...next, state });
+      };
+      const answer = (found: readonly object[]) => {
+        const pagination = { limit, skip, count: Math.min(limit, found.length), hasMore: found.length > limit };
+        const document = { data: found.slice(0, limit), pagination };
+        return responder.give(responder.encode(document, format), negotiated, undefined, state);
+      };
+      let { left, after } = walked;
+      if (isWhole && left > 0) {
+        const count = Math.min(left, asOfMs === undefined ? SKIPPED_AT_ONCE_MAX : SKIPPED_AT_ONCE_AS_OF);
+        after = markets.skip(coin, timeframe, count, after, asOfMs);
+        left -= count;
+        // The list is shorter than the skip.
+        if (after === undefined) return answer([]);
+        if (left > 0) return proceed({ data: [], left, after });
+      }
       const atOnce = hasCounts && asOfMs !== undefined ? COUNTED_AT_ONCE_AS_OF : WALKED_AT_ONCE;
-      // Often all of the first markets match the filter.
-      const count = walked.after === undefined ? Math.min(left + limit + 1, atOnce) : atOnce;
-      const { keys, last } = markets.walk(coin, filter, count, walked.after, asOfMs);
-      const data = [...walked.data];
+      // Often the first markets match the filter.
+      const count = isWhole || after === undefined ? Math.min(left + limit + 1, atOnce) : atOnce;
+      const { keys, last } = markets.walk(coin, filter, count, after, asOfMs);
       // One more than requested shows whether more follow.
-      for (const key of keys.slice(left, left + limit + 1 - data.length)) {
-        data.push(resourceOf(archive, markets.byKey(key), asked));
-      }
-      if (data.length <= limit && last !== undefined) {
-        const next = { data, left: Math.max(0, left - keys.length), after: last, state };
-        return nextTurn().then(() => answerWalk(exchange, coinText, asked, next));
-      }
-      const pagination = { limit, skip, count: Math.min(limit, data.length), hasMore: data.length > limit };
-      const document = { data: data.slice(0, limit), pagination };
-      return responder.give(responder.encode(document, negotiated.format), negotiated, undefined, state);
+      const wanted = keys.slice(left, left + limit + 1 - walked.data.length);
+      const data = [...walked.data, ...wanted.map((key) => resourceOf(archive, markets.byKey(key), asked))];
+      if (data.length > limit || last === undefined) return answer(data);
+      return proceed({ data, left: Math.max(0, left - keys.length), after: last });
     });
 
   return new Elysia({ name: 'markets' })
@@ -149,10 +120,7 @@ export function marketsController(deps: ControllerDeps) {
         const { limit, skip, tf: timeframe, recorded, closed, include } = query;
         const filter = { timeframe, recorded, closed, ...windowOf(query) };
         const asked = { limit, skip, filter, hasCounts: include === 'counts', asOfMs };
-        if (asked.hasCounts || isFiltered(filter)) return answerWalk(exchange, params.coin, asked);
-        const skippedAtOnce = asOfMs === undefined ? SKIPPED_AT_ONCE_MAX : SKIPPED_AT_ONCE_AS_OF;
-        if (skip > skippedAtOnce) return answerInSteps(exchange, params.coin, asked, skippedAtOnce);
-        return answerList(exchange, params.coin, asked, skip);
+        return answerList(exchange, params.coin, asked);
       },
       {
         grant: 'markets',
