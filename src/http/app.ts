@@ -40,37 +40,46 @@ export interface AppDeps {
   readonly version: string;
   readonly clocks: () => ClockReading;
   readonly isDraining: () => boolean;
-  /** Takes a line about a defect or a fault, without anything of the request's secrets. */
+  /** Logs a line about a defect or a fault. The line has no secrets of the request. */
   readonly logError: (line: string) => void;
   readonly edge?: Edge;
-  /** See AccessDeps; left out: there is no limit. */
-  readonly knownUntil?: () => InstantMs | undefined;
-  /** Of a process that replays: every answer is held to the clock of a replay. */
+  /** See AccessDeps. Left out: no limit. */
+  readonly latestInstant?: () => InstantMs | undefined;
+  /** For a process that replays: no answer shows more than the clock of a replay allows. */
   readonly replay?: ReplayDeps;
 }
 
-/** Options of a service that others than this machine use. */
+/** Options of a service for other machines. */
 export interface Edge {
   readonly accessLog?: AccessLog;
   readonly cors?: Cors;
-  /** Proxies whose word on a client's address and on a request's id is trusted. */
+  /** Proxies whose headers for client addresses and request ids are trusted. */
   readonly trustedProxies?: readonly IpNetwork[];
-  /** In lower case, without port; any other Host is refused. */
+  /** In lower case, without port. Other Host headers are refused. */
   readonly allowedHosts?: ReadonlySet<string>;
 }
 
-/** Bodies kept for repeated requests. */
+/** Memory for cached bodies. */
 const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Probes of a monitor must always get through. */
+/** Monitoring must not be limited. */
 const UNCOUNTED: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
-/** The whole service as one router. It owns its rate windows and its caches, and nothing else. */
+/** The whole service as one router. It owns its rate limits and caches, nothing else. */
 export function createApp(appDeps: AppDeps) {
-  const { archive, version, clocks, isDraining, logError, edge = {}, knownUntil = () => undefined, replay } = appDeps;
+  const {
+    archive,
+    version,
+    clocks,
+    isDraining,
+    logError,
+    edge = {},
+    latestInstant = () => undefined,
+    replay,
+  } = appDeps;
   const { accessLog, cors, trustedProxies = [] } = edge;
   const isOpen = replay !== undefined && !replay.needsKeys;
-  // Else a page could have its own name lead to this machine, and read what needs no key.
+  // Otherwise a page could resolve its own host name to this machine (DNS rebinding), and read answers without a key.
   const allowedHosts = isOpen ? new Set([...LOOPBACK_HOSTS, ...(edge.allowedHosts ?? [])]) : edge.allowedHosts;
   const addresses = new ClientAddresses(trustedProxies);
   const rateLimit = new RateLimit(clocks, addresses, isOpen);
@@ -80,12 +89,12 @@ export function createApp(appDeps: AppDeps) {
     isOpen,
     grantNeeded: replay === undefined ? undefined : 'replay',
     rateLimit,
-    knownUntil: (id) => (replay === undefined ? knownUntil() : replay.replays.find(id).clock.nowMs),
+    latestInstant: (id) => (replay === undefined ? latestInstant() : replay.replays.find(id).clock.nowMs),
     accessLog,
   };
   const accessPlugin = access(accessDeps);
   const logCut = (what: string) => (error: unknown, request: Request) =>
-    logError(`${what} ${maskedTarget(pathOf(request))} broke off: ${causeOf(error)}`);
+    logError(`${what} ${maskedTarget(pathOf(request))} was cut off: ${causeOf(error)}`);
   const responder = new Responder(archive.archiveId, version, new ResponseCache(archive.database, CACHE_BYTES_MAX));
   const queue = new FairQueue();
   const nextTurn = () => queue.next();
@@ -100,7 +109,7 @@ export function createApp(appDeps: AppDeps) {
     .use(pricesController(deps))
     .use(quotesController(deps))
     .use(exportController(deps, logCut('export')))
-    // Every other path under /v1 needs a key as well.
+    // All other paths under /v1 need a key too.
     .use(
       new Elysia({ name: 'unrouted', detail: { hide: true } })
         .use(accessPlugin)
@@ -114,14 +123,14 @@ export function createApp(appDeps: AppDeps) {
   const app = new Elysia({
     name: 'bookreel',
     handler: { standardHostname: false },
-    // Parameters that a route does not have are refused, not left out.
+    // Unknown parameters are refused, not removed.
     normalize: false,
-    // No answer shows what the framework knows of a refusal (errors.ts): it need not make an example of what it wants.
+    // Answers do not show the framework's details of a refusal (errors.ts), so it need not compute them.
     allowUnsafeValidationDetails: true,
     websocket: SOCKET_OPTIONS,
   })
     .wrap((handle, request) => {
-      // The framework gives HEAD the length of a body, and a stream has none.
+      // The framework sets Content-Length for HEAD; the length of a stream is unknown.
       if (request.method !== 'HEAD') return handle;
       const finish = (answer: unknown) => (answer instanceof Response ? withoutLength(answer) : answer);
       return (...given: unknown[]) => {
@@ -138,10 +147,10 @@ export function createApp(appDeps: AppDeps) {
       refuseMalformed(request, allowedHosts);
       if (replay !== undefined) refuseForeignOrigin(request, (asked) => cors?.allows(asked) === true);
       if (cors?.isPreflight(request) === true) {
-        // A browser asks before it sends the key.
+        // Preflights have no key.
         rateLimit.chargeAddress({ request, set, server });
         const permission = cors.permission(set);
-        // The framework calls no hook after an answer that is given here.
+        // The framework calls no later hook for this answer.
         accessLog?.end(request, permission);
         return permission;
       }
@@ -158,7 +167,7 @@ export function createApp(appDeps: AppDeps) {
     .use(afterResponses(accessLog))
     .use(v1)
     .use(replayed)
-    // From here on: outside /v1, no key.
+    // The following paths are outside /v1 and need no key.
     .onBeforeHandle(({ request, set, server, route }) => {
       if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set, server });
       else rateLimit.chargeAddress({ request, set, server });
@@ -175,7 +184,7 @@ export function createApp(appDeps: AppDeps) {
   return app;
 }
 
-/** Writes the line of every request that was answered; costs nothing where nothing is logged. */
+/** Logs every answered request. No hook is registered without a log. */
 function afterResponses(accessLog: AccessLog | undefined) {
   const plugin = new Elysia({ name: 'access-log' });
   if (accessLog === undefined) return plugin;

@@ -1,4 +1,4 @@
-/** Path and query as they were sent. */
+/** Path and query as sent. */
 export function targetOf({ url }: Request): string {
   const start = url.indexOf('/', url.indexOf('//') + 2);
   return start < 0 ? '/' : url.slice(start);
@@ -10,7 +10,7 @@ export function pathOf(request: Request): string {
   return question < 0 ? target : target.slice(0, question);
 }
 
-/** The query as it was sent, without its question mark. */
+/** The query as sent, without the question mark. */
 export function searchOf({ url }: Request): string {
   const question = url.indexOf('?');
   return question < 0 ? '' : url.slice(question + 1);

@@ -153,7 +153,7 @@ interface Asking {
 export interface TimedService extends Disposable {
   ask(path: string, asking?: Asking): Promise<Answer>;
   /** Holds every answer to that instant from now on; undefined: to none. */
-  holdTo(knownUntilMs: number | undefined): void;
+  holdTo(latestMs: number | undefined): void;
   /** How often the service read the instant that it is held to. */
   readonly looks: number;
 }
@@ -173,7 +173,7 @@ export async function serviceWith(...parts: (readonly object[])[]): Promise<Time
     clocks: () => ({ monotonicMs: performance.now(), wallMs: NOW_MS }),
     isDraining: () => false,
     logError: (line: string) => expect(line).toBe(''),
-    knownUntil: () => {
+    latestInstant: () => {
       looks += 1;
       return heldToMs;
     },
@@ -196,8 +196,8 @@ export async function serviceWith(...parts: (readonly object[])[]): Promise<Time
         body: body.replace(/"requestId":"[^"]*"/, ''),
       };
     },
-    holdTo: (knownUntilMs) => {
-      heldToMs = knownUntilMs;
+    holdTo: (latestMs) => {
+      heldToMs = latestMs;
     },
     get looks() {
       return looks;

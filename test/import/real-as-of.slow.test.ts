@@ -105,12 +105,12 @@ async function recorded(directory: string) {
     clocks: () => ({ monotonicMs: performance.now(), wallMs: NOW_MS }),
     isDraining: () => false,
     logError: (line) => expect(line).toBe(''),
-    knownUntil: () => clockMs,
+    latestInstant: () => clockMs,
   });
   const headers = { authorization: `Bearer ${key}` };
-  const ask = async <T>(path: string, knownUntilMs?: number) => {
-    clockMs = knownUntilMs;
-    const app = knownUntilMs === undefined ? open : clocked;
+  const ask = async <T>(path: string, latestMs?: number) => {
+    clockMs = latestMs;
+    const app = latestMs === undefined ? open : clocked;
     const answer = await app.handle(new Request(`http://localhost/v1/${path}`, { headers }));
     return { status: answer.status, body: (await answer.json()) as T };
   };
@@ -194,13 +194,13 @@ async function answersAt(
   path: string,
   instants: readonly number[],
   query: string,
-  knownUntilMs: number | undefined,
+  latestMs: number | undefined,
 ): Promise<Answered[]> {
   type Answers = { data: { ts: string; distance: number | null; data: Wire[] }[]; next: string | null };
   const answers: Answered[] = [];
   while (answers.length < instants.length) {
     const url = `${path}/snapshots/at?ts=${instants.slice(answers.length).join()}&${query}`;
-    const { body } = await ask<Answers>(url, knownUntilMs);
+    const { body } = await ask<Answers>(url, latestMs);
     for (const { ts, distance, data } of body.data) answers.push({ ts, distance, digests: data.map(digestOf) });
     if (body.next === null) break;
     expect(Date.parse(body.next)).toBe(instants[answers.length]!);
@@ -221,13 +221,13 @@ async function compare(
   const { asOfMs } = question;
   const isListed = asOfMs === undefined || asOfMs >= listedMs;
   const query = queryOf(question, byClock ? undefined : asOfMs);
-  const knownUntilMs = byClock ? asOfMs : undefined;
+  const latestMs = byClock ? asOfMs : undefined;
   const expected = instants.map((atMs) => expectedAt(market, atMs, question));
   for (const [i, atMs] of instants.entries()) {
     const url = `${path}/snapshots/at/${atMs}?${query}`;
-    const { status, body } = await place.ask<{ data: Wire[] }>(url, knownUntilMs);
+    const { status, body } = await place.ask<{ data: Wire[] }>(url, latestMs);
     if (!isListed) {
-      expect({ url, knownUntilMs, status }).toEqual({ url, knownUntilMs, status: 404 });
+      expect({ url, latestMs, status }).toEqual({ url, latestMs, status: 404 });
       counted.unlisted += 1;
       continue;
     }
@@ -235,14 +235,14 @@ async function compare(
     const wanted = expected[i]!.digests;
     counted[wanted.length > 0 ? 'found' : 'nothing'] += 1;
     if (String(digests) !== String(wanted)) {
-      expect({ url, knownUntilMs, digests }).toEqual({ url, knownUntilMs, digests: wanted });
+      expect({ url, latestMs, digests }).toEqual({ url, latestMs, digests: wanted });
     }
   }
   if (!isListed) return;
   // A list has only instants that ISO text can express.
   const listed = instants.flatMap((atMs, i) => (atMs > LAST_MS ? [] : [{ atMs, ...expected[i]! }]));
   const all = listed.map(({ atMs }) => atMs);
-  expect(await answersAt(place, path, all, query, knownUntilMs)).toEqual(
+  expect(await answersAt(place, path, all, query, latestMs)).toEqual(
     listed.map(({ atMs, distance, digests }) => ({ ts: new Date(atMs).toISOString(), distance, digests })),
   );
 }

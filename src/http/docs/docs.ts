@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { swagger } from '@elysiajs/swagger';
 import { Elysia, t } from 'elysia';
 import { Type } from 'typebox';
-// @ts-expect-error TypeScript sees a module where its text is asked for
+// @ts-expect-error TypeScript reads a module where Bun imports its text
 import segmentReader from '../../client/segment-reader.ts' with { type: 'text' };
 import { DomainError } from '../../domain/errors.ts';
 import { formatRows } from '../../import/codecs.ts';
@@ -20,16 +20,16 @@ import { referencePage, referencePolicy } from './reference-page.ts';
 import { ReferenceScript } from './reference-script.ts';
 
 const NONCE_BYTES = 16;
-/** Not in the API document: the name of the script changes with the program. */
+/** Not in the API document: the name of the script changes with every release. */
 const SCRIPTS = '/docs/scripts';
 
-/** For responses that are not pages: if a browser shows one, it loads nothing. */
+/** For responses that are not pages: browsers that show one load nothing. */
 const NOTHING = "default-src 'none'; frame-ancestors 'none'";
 
 const DOCS = '/docs';
 const OPENAPI = '/openapi.json';
 
-/** What the document says of the plugin's own routes, which it does not gather. */
+/** Descriptions of the plugin's own routes, which it does not gather. */
 const PLUGIN_PATHS = {
   [DOCS]: {
     get: described('docs', {
@@ -50,8 +50,8 @@ const PLUGIN_PATHS = {
 };
 
 /**
- * The API reference and its document, also as text, the manual, and a reader for segments. All is in the executable and works without a
- * network. The plugin gathers the document from the routes; our page takes the place of the plugin's, which needs inline scripts.
+ * The API reference, the API document, llms.txt, the manual, and a reader for segments. All are in the executable and work without a
+ * network. The plugin gathers the document from the routes. Its own page needs inline scripts, so `onBeforeHandle` sends another.
  */
 export function docsController(version: string, isReplay: boolean) {
   const gatherer = swagger({
@@ -66,7 +66,7 @@ export function docsController(version: string, isReplay: boolean) {
     if (made !== undefined) return made;
     const answer = await gatherer.handle(new Request(`http://localhost${OPENAPI}`));
     const gathered = (await answer.json()) as GatheredDocument;
-    // The routes do not change once the service listens.
+    // The routes never change after the first request.
     made = JSON.parse(JSON.stringify(openApiDocument(gathered, version, isReplay))) as DescribedApi & JsonObject;
     return made;
   };
@@ -87,7 +87,7 @@ export function docsController(version: string, isReplay: boolean) {
         `${SCRIPTS}/:name`,
         async ({ params, request, set }) => {
           if (params.name !== (await script.name())) {
-            throw new DomainError('not-found', 'this version has another script: load /docs again');
+            throw new DomainError('not-found', 'this version has a different script: load /docs again');
           }
           const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
           return respond(set, await script.encoded(encoding), {
@@ -110,7 +110,7 @@ export function docsController(version: string, isReplay: boolean) {
             'llms',
             'text/plain',
             'This document as plain text',
-            'For language models, in the form of llmstxt.org: all that a client needs to know.',
+            'For language models, in the format of llmstxt.org: everything that a client needs.',
           ),
         },
       )
@@ -119,8 +119,8 @@ export function docsController(version: string, isReplay: boolean) {
         detail: file(
           'segmentReader',
           'text/plain',
-          'A reader for the format of segments',
-          'One file of TypeScript without imports, to be copied: it gives the snapshots of the API’s pages, in their order, and checks all it reads. For Node, Bun, Deno and browsers.',
+          'A reader for segments',
+          'One TypeScript file without imports, to copy into a project. It reads the same snapshots as the API’s pages, in the same order, and validates its input. For Node, Bun, Deno and browsers.',
         ),
       })
       .get(
@@ -134,8 +134,8 @@ export function docsController(version: string, isReplay: boolean) {
         {
           params: t.Object({ page: PATH.page }),
           detail: described('manual', {
-            summary: 'The manual',
-            description: `A page of the manual, for a browser; with .md after its name as Markdown. ${manualPath()} lists the pages.`,
+            summary: 'A page of the manual',
+            description: `For browsers, or as Markdown if the name ends with .md. ${manualPath()} lists the pages.`,
             content: { 'text/html': Text, 'text/markdown': Text },
             headers: PAGE_HEADERS,
           }),

@@ -21,7 +21,7 @@ interface Parameter {
 interface Operation {
   readonly summary: string;
   readonly description: string;
-  /** Those that are references are headers. */
+  /** References are headers. */
   readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
 }
 
@@ -35,10 +35,10 @@ export interface DescribedApi {
 }
 
 /**
- * The service for a reader that knows nothing else, in the format of https://llmstxt.org: a title, a summary in a quote, text
- * without headings, lists of links under headings. Paths, parameters and records are those of the API document.
+ * A description of the service for language models, in the format of https://llmstxt.org: a title, a summary in a quote, text without
+ * headings, lists of links under headings. Paths, parameters and records come from the API document.
  *
- * @param origin where the client found the service; examples and links begin with it
+ * @param origin the origin in the client's URL; examples and links begin with it
  */
 export function llmsText(api: DescribedApi, manual: readonly ManualPage[], origin: string): string {
   const described = Object.entries(api.paths).flatMap(([path, item]) =>
@@ -63,22 +63,22 @@ curl -H "Authorization: Bearer $KEY" '${origin}/v1/btc/markets?limit=2'
 \`\`\`
 
 A market is one window of one coin, with the outcomes up and down. List a coin's markets first; their \`conditionId\` or \`slug\` goes into
-the other paths. \`winner\` is null while a market is unresolved. Times in parameters are Unix time in MILLISECONDS (13 digits, not
+the other paths. \`winner\` is null while a market is unresolved. Times in parameters are Unix MILLISECONDS (13 digits, not
 seconds) or ISO 8601. Prices are between 0 and 1, the best level of a book is first on both sides, ids are strings.
 
-An answer with \`nextCursor\` is one page: repeat the request with \`cursor=\` that value and all other parameters as they were, until
+An answer with \`nextCursor\` is one page: repeat the request with \`cursor=\` that value and all other parameters unchanged, until
 \`nextCursor\` is null, even if a page has few records. Market lists have no cursor: raise \`skip\` by \`pagination.count\` while
 \`pagination.hasMore\` is true.
 
-Endpoints, with the parameters that each takes:
+Endpoints and their parameters:
 
 ${bullets(keyed.map(({ path, method, operation }) => endpointLine(`${method} ${path}`, operation)))}
 
-Parameters; one that is unknown, repeated or out of bounds is a 400:
+Parameters. Unknown, repeated and invalid ones are refused with a 400:
 
 ${bullets([...new Set(keyed.flatMap(({ operation }) => parametersOf(operation)).map(parameterLine))])}
 
-Records and answers, with their fields; the document has their types:
+Records and answers with their fields. The document has the types:
 
 ${bullets(Object.entries(api.components.schemas).map(([name, { properties = {} }]) => `${name}: ${Object.keys(properties).join(', ')}`))}
 

@@ -5,7 +5,7 @@ import { plainPage } from './page.ts';
 
 const INDEX = 'manual';
 
-/** The path of a page; `manual` is the list of them, and `.md` after a name gets its Markdown. */
+/** The path of a page. `manual` is the list of pages; a name that ends with `.md` is Markdown. */
 export function manualPath(name = INDEX): string {
   return `/docs/${name}`;
 }
@@ -24,7 +24,7 @@ function indexOf(pages: readonly ManualPage[]): string {
   return `# The manual of bookreel\n\n${lines.join('\n')}\n\nEvery path and parameter: the [API reference](/docs).\n`;
 }
 
-/** As a page for browsers. HTML in a text is shown as text; links to other pages lead to their HTML. */
+/** A page for browsers. HTML in the Markdown is shown as text; links to other pages lead to their HTML. */
 export function manualPage(name: string, markdown: string): string {
   const html = Bun.markdown
     .html(markdown, { headings: { ids: true }, noHtmlBlocks: true, noHtmlSpans: true })

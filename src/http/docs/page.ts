@@ -14,7 +14,7 @@ th, td { padding: .3rem .6rem; border: 1px solid #8886; text-align: left; vertic
 `;
 const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
-/** What no page of this service ever does. Directives that are not listed fall back to `default-src`. */
+/** Limits of every page. Other directives fall back to `default-src`. */
 const ALWAYS = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"];
 
 /**
@@ -31,7 +31,7 @@ export function pageHeaders(allowed: readonly string[]): Record<string, string> 
   };
 }
 
-/** The headers of a page that `plainPage` made: it loads nothing. */
+/** The headers of a page that `plainPage` makes: it loads nothing. */
 export function plainPageHeaders(): Record<string, string> {
   return pageHeaders([`style-src ${STYLE_SOURCE}`, 'img-src data:']);
 }
@@ -55,7 +55,7 @@ ${body}
 }
 
 /**
- * The origin of this service as the client wrote it, for lines to copy. The caller escapes it. X-Forwarded-Proto is trusted from
+ * The origin of this service in the client's URL, for lines to copy. The caller escapes it. X-Forwarded-Proto is trusted from
  * any client: https instead of http makes a line safer, never less safe.
  */
 export function originOf(request: Request): string {

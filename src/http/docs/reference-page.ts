@@ -1,6 +1,6 @@
 import { manualPath } from './manual-page.ts';
 
-/** Without everything that contacts another host: fonts, telemetry, assistants. */
+/** Turns off all features that contact other hosts: fonts, telemetry, assistants. */
 const REFERENCE = {
   url: '/openapi.json',
   withDefaultFonts: false,
@@ -13,9 +13,9 @@ const REFERENCE = {
 };
 
 /**
- * The page's Content-Security-Policy. Scripts are files of this host: none are inline, none are made of text. The reference
- * creates its style elements itself, with the nonce of this response, so injected markup cannot add a style sheet. It also
- * writes style attributes, which no list can name; they can load nothing.
+ * The page's Content-Security-Policy. Scripts are files of this host; inline scripts and eval are forbidden. The reference creates its
+ * style elements with the nonce of this response, so injected markup cannot add a style sheet. It also writes style attributes,
+ * which a policy cannot list one by one; they cannot load anything.
  */
 export function referencePolicy(nonce: string): readonly string[] {
   return [

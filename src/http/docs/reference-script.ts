@@ -3,24 +3,24 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import scalarPath from '../../../node_modules/@scalar/api-reference/dist/browser/standalone.js' with { type: 'file' };
 import type { Encoding } from '../response/accept.ts';
-// @ts-expect-error TypeScript sees a module where its text is asked for
+// @ts-expect-error TypeScript reads a module where Bun imports its text
 import referenceStart from './reference-start.js' with { type: 'text' };
 
 const gzipElsewhere = promisify(gzip);
-/** Higher levels save 1 % more, and take three times as long or more. */
+/** Higher levels save 1 % more and take at least three times as long. */
 const ZSTD_LEVEL = 12;
 const GZIP_LEVEL = 9;
 const HASH_CHARS = 16;
 
-/** The script in a file whose name changes with its content. */
+/** The script, in a file with a hash of its content in the name. */
 interface NamedScript {
   readonly name: string;
   readonly plain: Blob;
 }
 
 /**
- * The script of the API reference: our start, then Scalar's 4.3 MB. It is read for the first request, compressed once per
- * encoding by another thread, and kept: 1.1 MB in zstd and 1.3 MB in gzip. Blobs are sent without a copy.
+ * The script of the API reference: reference-start.js, then Scalar's 4.3 MB. The first request reads it; another thread compresses it
+ * once per encoding, to 1.1 MB with zstd and 1.3 MB with gzip. Both are kept. Blobs are sent without a copy.
  */
 export class ReferenceScript {
   #named: Promise<NamedScript> | undefined;

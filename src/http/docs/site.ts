@@ -16,30 +16,30 @@ export interface SiteDeps {
   readonly version: string;
   /** Whether the server is stopping. */
   readonly isDraining: () => boolean;
-  /** What `/` has; left out: as a service does. */
+  /** The page at `/`. Left out: the page of a service. */
   readonly home?: HomePage;
 }
 
-/** `/`: a page for people, JSON for programs. */
+/** The answer at `/`: a page for people, JSON for programs. */
 export interface HomePage {
   readonly answer: (request: Request, set: ResponseSettings) => Response;
-  /** Of the JSON. */
+  /** The schema of the JSON. */
   readonly schema: TSchema;
 }
 
 const Home = Type.Object(
   {
     name: Type.String({ description: 'bookreel.' }),
-    version: Type.String({ description: 'Of the program.' }),
-    description: Type.String({ description: 'What this is.' }),
-    coins: orNull(Type.Array(CoinCode), 'The coins that are recorded, by name; null while they cannot be read.'),
-    authentication: Type.String({ description: 'How a key is sent.' }),
-    links: Type.Record(Type.String(), Type.String(), { description: 'Paths by what is there.' }),
+    version: Type.String({ description: 'The version of bookreel.' }),
+    description: Type.String({ description: 'A description of the service.' }),
+    coins: orNull(Type.Array(CoinCode), 'The recorded coins by name; null if the archive cannot be read.'),
+    authentication: Type.String({ description: 'How to send a key.' }),
+    links: Type.Record(Type.String(), Type.String(), { description: 'Paths by name.' }),
   },
-  { $id: 'Home', description: 'What this service is.' },
+  { $id: 'Home', description: 'An overview of the service.' },
 );
 const State = Type.Object(
-  { status: Type.String({ description: 'In words.' }) },
+  { status: Type.String({ description: 'The state in words.' }) },
   { $id: 'State', description: 'The state of the service.' },
 );
 
@@ -50,8 +50,8 @@ export function siteController({ archive, version, isDraining, home = serviceHom
   return new Elysia({ name: 'site' })
     .get('/', ({ request, set }) => home.answer(request, set), {
       detail: described('home', {
-        summary: 'What this is',
-        description: 'As JSON, or as a page with a quick start where Accept prefers HTML.',
+        summary: 'Overview',
+        description: 'As JSON; as a page with a quick start if Accept prefers HTML.',
         answer: home.schema,
         content: { 'text/html': Text },
         headers: ['Vary', ...PAGE_HEADERS],
@@ -61,7 +61,7 @@ export function siteController({ archive, version, isDraining, home = serviceHom
     .get('/healthz', ({ set }) => status(set, 'ok', 200), {
       detail: described('healthz', {
         summary: 'Liveness',
-        description: 'The process lives.',
+        description: 'The process is running.',
         answer: State,
         headers: ['Cache-Control'],
         examples: { alive: '/healthz' },
@@ -78,14 +78,14 @@ export function siteController({ archive, version, isDraining, home = serviceHom
           });
           return status(set, 'ready', 200);
         } catch {
-          // Whatever the database threw: this path answers the question whether it can.
+          // Any error of the database means that it is not ready.
           return status(set, 'database unavailable', 503);
         }
       },
       {
         detail: described('readyz', {
           summary: 'Readiness',
-          description: 'The database answers and the server is not stopping; 503 otherwise.',
+          description: '200 if the database answers and the server is not stopping, else 503.',
           answer: State,
           headers: ['Cache-Control'],
           examples: { ready: '/readyz' },
@@ -95,7 +95,7 @@ export function siteController({ archive, version, isDraining, home = serviceHom
     );
 }
 
-/** Without its coins while the database cannot answer. */
+/** The overview of a service. Has no coins if the database cannot answer. */
 function serviceHome(archive: Archive, version: string): HomePage {
   const answer = (request: Request, set: ResponseSettings) => {
     const vary = { vary: 'Accept' };
@@ -106,7 +106,7 @@ function serviceHome(archive: Archive, version: string): HomePage {
   return { answer, schema: Home };
 }
 
-/** A coin with order books is the example, and the first tier that grants reading them. Undefined while the database cannot answer. */
+/** The example is a coin with order books, and the first tier that grants them. Undefined if the database cannot answer. */
 function recordedIn({ database, recordedCoins, tiers }: Archive): Recorded | undefined {
   try {
     return database.readShared(() => {
@@ -126,7 +126,7 @@ function recordedIn({ database, recordedCoins, tiers }: Archive): Recorded | und
   }
 }
 
-/** What this is, for programs. */
+/** The overview for programs. */
 function about(version: string, recorded: Recorded | undefined): object {
   return {
     name: 'bookreel',

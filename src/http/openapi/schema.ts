@@ -3,12 +3,12 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 export type JsonObject = { readonly [name: string]: Json };
 
 /**
- * A schema as OpenAPI 3.1 writes it, and as tools read it best: alternatives of constants are an enum, an alternative to null
- * is a type list with null, and objects have no fields except those named unless they say so. A schema with an `$id` is added to
- * `components`, and a reference takes its place.
+ * A copy of a JSON value with its schemas converted to the form of OpenAPI 3.1 that tools support best: a union of constants becomes
+ * an enum, a union with null becomes a type list, and objects get `additionalProperties: false` if they state nothing else. A schema
+ * with an `$id` is added to `components` and replaced by a reference.
  */
 export function openApiSchema(schema: object, components: Map<string, JsonObject>): JsonObject {
-  // As text: without TypeBox's symbols.
+  // Through JSON, to remove TypeBox's symbols.
   return converted(JSON.parse(JSON.stringify(schema)) as JsonObject, components) as JsonObject;
 }
 
@@ -26,7 +26,8 @@ function converted(value: Json, components: Map<string, JsonObject>): Json {
   const isClosed = fields.type === 'object' && fields.properties !== undefined;
   return isClosed ? { additionalProperties: false, ...fields } : fields;
 }
-/** `fields` are the schema's own, without its alternatives. */
+
+/** `fields`: the schema without its union. */
 function alternatives(schemas: readonly Json[], fields: JsonObject): JsonObject {
   const stated = schemas.filter(isObject);
   const others = stated.filter(({ type }) => type !== 'null');

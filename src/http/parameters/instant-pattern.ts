@@ -2,16 +2,16 @@ import { INSTANT_MAX_MS } from '../../domain/instant.ts';
 import { integersBetween } from './integer-pattern.ts';
 
 /**
- * What `parseIso` takes, as one regular expression that any dialect knows: no day that does not exist. It cannot say that an
- * offset carries the first hours of 1970 and the last ones of 9999 out of the range.
+ * A portable regular expression for the texts that `parseIso` reads. It knows which days exist. It cannot express that an offset
+ * moves the first hours of 1970 and the last hours of 9999 out of the range.
  */
-export const ISO_PATTERN = `^${isoForm()}$`;
-/** The same for what `parseInstant` takes. */
-export const INSTANT_PATTERN = `^(${integersBetween(0, Number.MAX_SAFE_INTEGER)}|${isoForm()})$`;
-/** The same for the instants that `formatInstant` can write. */
-export const WRITABLE_INSTANT_PATTERN = `^(${integersBetween(0, INSTANT_MAX_MS)}|${isoForm()})$`;
+export const ISO_PATTERN = `^${isoTime()}$`;
+/** The same for `parseInstant`. */
+export const INSTANT_PATTERN = `^(${integersBetween(0, Number.MAX_SAFE_INTEGER)}|${isoTime()})$`;
+/** The same for instants that `formatInstant` can write. */
+export const WRITABLE_INSTANT_PATTERN = `^(${integersBetween(0, INSTANT_MAX_MS)}|${isoTime()})$`;
 
-function isoForm(): string {
+function isoTime(): string {
   const year = '(19[7-9][0-9]|[2-9][0-9]{3})';
   const leapYear = '(19(7[26]|8[048]|9[26])|[2-9][0-9](0[48]|[2468][048]|[13579][26])|([2468][048]|[3579][26])00)';
   const day = '((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)';

@@ -1,6 +1,6 @@
 /**
- * The plain decimal digits of every integer from `min` to `max`, both inclusive, 0 or more, as alternatives of one regular
- * expression that any dialect knows; without brackets or anchors around them. No leading zeros.
+ * A portable regular expression for the integers from `min` to `max`, both inclusive and at least 0, without leading zeros. It is a
+ * list of alternatives without brackets or anchors.
  */
 export function integersBetween(min: number, max: number): string {
   const [least, greatest] = [String(min), String(max)];
@@ -13,12 +13,12 @@ export function integersBetween(min: number, max: number): string {
   ].join('|');
 }
 
-/** `least` and `greatest` have as many digits. */
+/** `least` and `greatest` have the same number of digits. */
 function ofOneLength(least: string, greatest: string): string[] {
   if (least === '') return [''];
   const [low, high] = [Number(least[0]), Number(greatest[0])];
   const [leastRest, greatestRest] = [least.slice(1), greatest.slice(1)];
-  // Behind these first digits anything may follow.
+  // First digits that any further digits may follow.
   const from = /^0*$/.test(leastRest) ? low : low + 1;
   const to = /^9*$/.test(greatestRest) ? high : high - 1;
   if (low === high && from > to) return ofOneLength(leastRest, greatestRest).map((rest) => `${low}${rest}`);

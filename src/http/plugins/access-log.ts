@@ -2,25 +2,25 @@ import { setImmediate } from 'node:timers/promises';
 import type { ClockReading } from '../../domain/rate-window.ts';
 import { maskedTarget, maskedText } from './secret-mask.ts';
 
-/** Lines wait for so long at the most before they are written. */
+/** Maximum time before a line is written. */
 const FLUSH_MS = 250;
-/** Lines are made of so many requests at once: in one go each takes a third of what it takes while its answer waits. */
+/** Requests per batch: a line made in a batch takes a third of the time of a line made with its answer. */
 const BATCH_ENTRIES = 128;
-/** Characters that wait while the reader of the log does not read; further lines are dropped and counted. */
+/** Maximum number of waiting characters while the log is not read. Further lines are dropped and counted. */
 const WAITING_CHARS_MAX = 1024 * 1024;
 const AGENT_CHARS_MAX = 160;
 
-/** Where the lines go. Settles once the text is written, and rejects when it cannot be: that is lost. */
+/** Writes text to the log. Settles when it is written; rejects if it cannot be written, and the text is lost. */
 export type LogSink = (text: string) => Promise<void>;
 export type LogFormat = 'json' | 'text';
 
-/** A request that is not answered yet. */
+/** A request without an answer. */
 interface PendingRequest {
   readonly requestId: string;
   readonly address: string;
   /** Milliseconds on the monotonic clock. */
   readonly startMs: number;
-  /** The key's public id, once it is known to be valid. */
+  /** The public id of the key, once the key is found to be valid. */
   keyId: string | undefined;
 }
 
@@ -30,7 +30,7 @@ interface Entry extends PendingRequest {
   readonly url: string;
   readonly agent: string | null;
   readonly status: number;
-  /** Of the body as it is sent, compressed if so; null where it is streamed. */
+  /** Bytes of the sent, possibly compressed body; null for a stream. */
   readonly bytes: string | null;
   /** Unix milliseconds. */
   readonly timeMs: number;
@@ -38,9 +38,9 @@ interface Entry extends PendingRequest {
 }
 
 /**
- * One line per request, written when its answer begins: a streamed body may go on for long after. Lines are collected and
- * written in batches, one at a time, and no request waits for them: while the reader does not read, at most
- * WAITING_CHARS_MAX are kept, and a line says how many were dropped. What was not written yet is lost with kill -9.
+ * One line per request, logged when its answer begins: a streamed body may end much later. Lines are written in batches, one batch
+ * at a time, and no request waits for them. While the log is not read, at most WAITING_CHARS_MAX are kept, and a line states
+ * the number of dropped ones. kill -9 loses waiting lines.
  */
 export class AccessLog {
   readonly #pending = new WeakMap<Request, PendingRequest>();
@@ -53,9 +53,9 @@ export class AccessLog {
   #writing: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(sink: LogSink, form: LogFormat, clocks: () => ClockReading) {
+  constructor(sink: LogSink, format: LogFormat, clocks: () => ClockReading) {
     this.#sink = sink;
-    this.#lines = LINES[form];
+    this.#lines = LINES[format];
     this.#clocks = clocks;
   }
 
@@ -63,13 +63,13 @@ export class AccessLog {
     this.#pending.set(request, { requestId, address, startMs: this.#clocks().monotonicMs, keyId: undefined });
   }
 
-  /** Adds the id of a valid key to a request that has begun. */
+  /** Adds the id of a valid key to the line of a request. */
   noteKey(request: Request, keyId: string): void {
     const pending = this.#pending.get(request);
     if (pending !== undefined) pending.keyId = keyId;
   }
 
-  /** Writes the line of a request that has begun, once. */
+  /** Logs a request that has begun, once. */
   end(request: Request, answer: Response): void {
     const pending = this.#pending.get(request);
     if (!this.#pending.delete(request) || pending === undefined) return;
@@ -92,9 +92,9 @@ export class AccessLog {
     else this.#timer ??= setTimeout(() => this.#write(), FLUSH_MS);
   }
 
-  /** Writes what waits. Never settles while nobody reads what was written before. */
+  /** Writes all waiting lines. Does not settle while the log is not read. */
   async flush(): Promise<void> {
-    // The line of an answer that was just given is made in the next turn.
+    // The line of the last answer is added in the next turn of the event loop.
     await setImmediate();
     while (this.#entries.length > 0 || this.#waiting !== '' || this.#writing !== undefined) {
       this.#write();
@@ -108,13 +108,13 @@ export class AccessLog {
     this.#waiting += this.#entries.map(this.#lines.answered).join('');
     this.#entries = [];
     if (this.#writing !== undefined || this.#waiting === '') return;
-    // The lines that were dropped would have come after those that wait.
+    // Lines were dropped after the waiting ones.
     const notice = this.#dropped === 0 ? '' : this.#lines.dropped(this.#dropped, this.#clocks().wallMs);
     const batch = this.#waiting + notice;
     this.#waiting = '';
     this.#dropped = 0;
     this.#writing = this.#sink(batch)
-      // Closed, or its disk full: there is nowhere left to report it, and requests go on being answered.
+      // The log is closed, or its disk full: it cannot be reported, and requests are still answered.
       .catch(() => undefined)
       .then(() => {
         this.#writing = undefined;
@@ -124,7 +124,7 @@ export class AccessLog {
 }
 
 const LINES = {
-  /** `{"time","id","method","path","status","bytes","ms","address","key","agent"}`, one a line; null where there is none. */
+  /** `{"time","id","method","path","status","bytes","ms","address","key","agent"}`, one per line; null if unknown. */
   json: {
     answered({ requestId, address, keyId, method, url, agent, status, bytes, timeMs, durationMs }: Entry): string {
       const path = JSON.stringify(maskedTarget(url));
@@ -134,7 +134,7 @@ const LINES = {
     },
     dropped: (dropped: number, timeMs: number) => `{"time":"${isoTime(timeMs)}","dropped":${dropped}}\n`,
   },
-  /** The same to be read on a terminal: `10:31:40.479Z 200 GET /v1/… 2900 bytes 1.2 ms 127.0.0.1 key_… "curl/8" id`. */
+  /** For terminals: `10:31:40.479Z 200 GET /v1/… 2900 bytes 1.2 ms 127.0.0.1 key_… "curl/8" id`. */
   text: {
     answered({ requestId, address, keyId, method, url, agent, status, bytes, timeMs, durationMs }: Entry): string {
       return `${timeOfDay(timeMs)} ${status} ${method} ${maskedTarget(url)} ${bytes ?? '-'} bytes ${durationMs.toFixed(1)} ms ${address} ${keyId ?? '-'} ${shownAgent(agent)} ${requestId}\n`;

@@ -16,21 +16,20 @@ import type { RateLimit, RequestContext } from './rate-limit.ts';
 
 export interface AccessDeps {
   readonly archive: Pick<Archive, 'database' | 'keyDirectory'>;
-  /** Whether no request needs a key: only where nobody but this machine can connect. */
+  /** Whether no request needs a key. Only allowed if other machines cannot connect. */
   readonly isOpen: boolean;
   /** A grant that every request needs, in addition to that of its route. */
   readonly grantNeeded: Grant | undefined;
   readonly rateLimit: RateLimit;
   /**
-   * Nothing later is in any answer, by whole milliseconds; undefined: there is no limit. Called once for each request, with
-   * the replay that its path names.
+   * The latest instant that an answer may show, in whole milliseconds; undefined: no limit. Called once per request, with the
+   * replay in its path.
    */
-  readonly knownUntil: (replay: string | undefined) => InstantMs | undefined;
-  /** Undefined where nothing is logged. */
+  readonly latestInstant: (replay: string | undefined) => InstantMs | undefined;
   readonly accessLog: AccessLog | undefined;
 }
 
-/** For an answer that takes long: checks access again while it is sent. */
+/** Checks access again while a long answer is sent. */
 export class AccessCheck {
   readonly #deps: AccessDeps;
   readonly #request: Request;
@@ -52,29 +51,29 @@ export class AccessCheck {
     this.#replay = replay;
   }
 
-  /** The key's id; undefined where no request needs a key. */
+  /** The key's id; undefined if no key is needed. */
   get keyId(): string | undefined {
     return this.#caller === ANYBODY ? undefined : this.#caller.key.id;
   }
 
-  /** Whether the tier of the request grants a coin, given in lower case. */
+  /** Whether the tier of the request grants a coin. `coin` is in lower case. */
   grantsCoin(coin: string): boolean {
     return isGranted(this.#caller.tier, undefined, coin);
   }
 
-  /** Whether the key is valid now, and its tier grants a route and a coin. Rate limits do not matter. */
+  /** Whether the key is valid now and its tier grants the route and the coin. Ignores rate limits. */
   isGranted(grant: Grant, coin: string): boolean {
     const now = callerNow(this.#deps, this.#request, this.#token);
     return now !== undefined && isGranted(now.tier, grant, coin);
   }
 
   /** The latest instant that the answer may show now. */
-  knownUntilMs(): InstantMs | undefined {
-    return earlierLimit(this.#caller.key.asOfMs, this.#deps.knownUntil(this.#replay));
+  latestMs(): InstantMs | undefined {
+    return earlierLimit(this.#caller.key.asOfMs, this.#deps.latestInstant(this.#replay));
   }
 }
 
-/** The part of a route's context that the check of its grant needs; what is optional in it comes from `derive`. */
+/** The part of a route's context that the check of its grant uses. `derive`, which runs first, sets the optional fields. */
 interface GrantContext {
   readonly caller?: Caller;
   readonly exchange?: Exchange;
@@ -85,21 +84,21 @@ interface GrantContext {
 }
 
 const KEY_WANTED = "a valid API key is needed: send the header 'Authorization: Bearer <API_KEY>'";
-/** Field of a route's description that has its grant. */
+/** Field of a route's `detail` with its grant. */
 export const GRANT = 'x-grant';
-/** An integer time below this is a date before 1974 in milliseconds, and one of today in seconds. */
+/** Integer times below this are dates before 1974 in milliseconds, or current dates in seconds. */
 const LOOKS_LIKE_SECONDS_BELOW = 1e11;
 /** Parameters that are instants, or lists of them. */
 const TIMES: ReadonlySet<string> = new Set(['from', 'to', 'asOf', 'ts']);
-/** Times that a warning names. */
+/** Maximum number of times in a warning. */
 const WARNED_MAX = 3;
 
 /**
- * Access to every path under /v1. In this order: key (401), rate limit (429), the tier's grant of route and coin (403), the
- * parameters by their schemas (400). Nothing is looked up about a coin before its tier allows it.
+ * Access to every path under /v1. Checks in this order: key (401), rate limit (429), the tier's grant of route and coin (403),
+ * parameters (400). Nothing about a coin is read before the tier's grant is checked.
  *
- * A route states its grant (`grant: 'markets'`; 'any' for any valid key). Handlers get the exchange, which they answer, and
- * `asOfMs`: nothing later may be in the answer. It is the earliest of the parameter `asOf`, the key's and the service's limit.
+ * A route states its grant (`grant: 'markets'`; 'any' for any valid key). Its handler gets the exchange, and `asOfMs`: the latest
+ * instant that the answer may show. That is the earliest of the parameter `asOf`, the key's limit and the service's limit.
  */
 export function access(deps: AccessDeps) {
   return new Elysia({ name: 'access' })
@@ -107,8 +106,8 @@ export function access(deps: AccessDeps) {
     .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, params }) => {
       const caller = admit(deps, { request, set, server }, token);
       const accessCheck = new AccessCheck(deps, request, token, caller, replayIn(params));
-      const asOfMs = accessCheck.knownUntilMs();
-      const exchange: Exchange = { request, set, knownUntilMs: asOfMs };
+      const asOfMs = accessCheck.latestMs();
+      const exchange: Exchange = { request, set, latestMs: asOfMs };
       return { caller, exchange, accessCheck, asOfMs };
     })
     .macro('grant', (grant: Grant | 'any') => ({
@@ -124,27 +123,26 @@ export function access(deps: AccessDeps) {
           else params.ts = ts;
         }
         const { asOf, from, to, ts = params?.ts } = query;
-        if (typeof asOf === 'number') context.asOfMs = earlierLimit(asOf, exchange!.knownUntilMs);
+        if (typeof asOf === 'number') context.asOfMs = earlierLimit(asOf, exchange!.latestMs);
         if (isEarly(asOf) || isEarly(from) || isEarly(to) || isEarly(ts)) warnOfSeconds(exchange!);
         context.query = query;
       },
     }));
 }
 
-/** Whether an integer time, or one of a list, is a date before 1974 in milliseconds, and one of today in seconds. */
+/** Whether an integer time, or one of a list, is a date before 1974 in milliseconds, or a current date in seconds. */
 function isEarly(time: unknown): boolean {
   return typeof time === 'number' ? time < LOOKS_LIKE_SECONDS_BELOW : Array.isArray(time) && time.some(isEarly);
 }
 
-/** Controllers get an exchange, which they answer, from this plugin alone. */
 export type Access = ReturnType<typeof access>;
 
-/** The replay that a path names; undefined: none. Paths without parameters come without any. */
+/** The replay in a path; undefined without one. `params` is undefined for paths without parameters. */
 export function replayIn(params: Readonly<Record<string, string | undefined>> | undefined): string | undefined {
   return params?.replay;
 }
 
-/** The caller, authenticated and counted; throws 'unauthenticated', 'rate-limited' or 'forbidden'. */
+/** Authenticates and counts a request. Throws 'unauthenticated', 'rate-limited' or 'forbidden'. */
 export function admit(deps: AccessDeps, context: RequestContext, token: string | undefined): Caller {
   if (deps.isOpen) return ANYBODY;
   const { request, set } = context;
@@ -160,7 +158,7 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
   return holder;
 }
 
-/** The caller if `admit` would let the request in now, whatever its rate limit; else undefined. Nothing is counted. */
+/** The caller if `admit` would accept the request now, else undefined. Ignores and does not change rate limits. */
 export function callerNow(deps: AccessDeps, request: Request, token: string | undefined): Caller | undefined {
   if (deps.isOpen) return ANYBODY;
   const holder = keyHolderOf(deps.archive, request, token);
@@ -172,7 +170,7 @@ export function earlierLimit(a: InstantMs | undefined, b: InstantMs | undefined)
   return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
-/** Warns that seconds may have been sent as milliseconds. The request is served as it was sent. */
+/** Warns that times of the request may be seconds. They are still read as milliseconds. */
 function warnOfSeconds({ request, set }: Exchange): void {
   const inPath = pathOf(request).split('/at/')[1]?.replace('/', '') ?? '';
   const sent = [['ts', inPath] as const, ...pairsIn(searchOf(request))].flatMap(([name, texts]) =>

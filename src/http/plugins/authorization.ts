@@ -3,12 +3,12 @@ import { DomainError } from '../../domain/errors.ts';
 import { type Grant, grantsCoin, grantsRoute } from '../../domain/tier.ts';
 import type { Caller } from './authentication.ts';
 
-/** Whether a tier grants a route and a coin. Undefined: none is needed, or none is named. */
+/** Whether a tier grants a route and a coin. Undefined: no grant is needed, or the path has no coin. */
 export function isGranted(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined): boolean {
   return missingGrant(tier, grant, coin) === undefined;
 }
 
-/** Throws 'forbidden' for a route or a coin that the tier does not grant. */
+/** Throws 'forbidden' if the tier does not grant the route or the coin. The one place that decides a 403. */
 export function refuseUngranted(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined): void {
   const missing = missingGrant(tier, grant, coin);
   if (missing === undefined) return;

@@ -1,28 +1,28 @@
 import { containsAddress, formatIpAddress, type IpNetwork, isIpv4, networkOf, parseIpAddress } from './ip-address.ts';
 
-/** Proxies in a row that are trusted; what is further left in a header is not read. */
+/** Maximum number of trusted proxies in a row. Addresses further left in a header are not read. */
 const HOPS_MAX = 16;
-/** What a network gives to one site: a client of IPv6 has at least so many addresses. */
+/** Networks give each site at least a /64: an IPv6 client can use all its addresses. */
 const IPV6_SITE_BITS = 64;
 const UNKNOWN = 'unknown';
 
-/** The server as far as a client's address goes; null when a request is handled without a socket. */
+/** The part of the server that knows the peer's address; null if the request came without a socket. */
 export interface AddressSource {
   requestIP(request: Request): { address: string } | null;
 }
 
-/** One element of X-Forwarded-For: an address, and some proxies add the port. */
+/** One element of X-Forwarded-For: an address, from some proxies with a port. */
 const FORWARDED_FOR = /^(?:([0-9.]+)(?::\d{1,5})?|\[([0-9A-Fa-f:.]+)\](?::\d{1,5})?|([0-9A-Fa-f:.]+))$/;
-/** RFC 7239, 4: `token=value` pairs. A comma within a quoted value is not read, and so ends the walk. */
+/** RFC 7239, 4: `token=value` pairs. Commas in quoted values are not supported: such an element counts as malformed. */
 const PAIRS = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[^"\\]*")$/;
-/** RFC 7239, 6: names in place of addresses (`unknown`, `_hidden`) are no addresses here either. */
+/** RFC 7239, 6, without names in place of addresses (`unknown`, `_hidden`). */
 const NODE = /^for=(?:([0-9.]+)|"([0-9.]+)(?::\d{1,5})?"|"\[([0-9A-Fa-f:.]+)\](?::\d{1,5})?")$/i;
 
 /**
- * The client's address of a request. If the peer is a trusted proxy, it is the right-most forwarded address that is no
- * trusted proxy itself. What is no address ends the walk at the last good one: the client may have written everything left
- * of it. X-Forwarded-For decides; Forwarded (RFC 7239) is read where there is none, so a client cannot send the one that its
- * proxy does not write. Addresses are in their one spelling (RFC 5952), IPv4 within IPv6 as IPv4.
+ * The client address of a request. If the peer is a trusted proxy, it is the right-most forwarded address that is not itself a
+ * trusted proxy. A malformed element ends the search at the address before it: the client may have written everything left of it.
+ * Forwarded (RFC 7239) is only read without X-Forwarded-For. Addresses have their canonical spelling (RFC 5952); IPv4-mapped IPv6
+ * addresses are IPv4 addresses.
  */
 export class ClientAddresses {
   readonly #trusted: readonly IpNetwork[];
@@ -56,7 +56,7 @@ export class ClientAddresses {
     return address !== undefined && this.#trusted.some((network) => containsAddress(network, address));
   }
 
-  /** From the right to the left, as long as each address is that of a trusted proxy. */
+  /** Reads addresses from right to left while they are addresses of trusted proxies. */
   #walk(peer: string, header: string, read: (element: string) => string | undefined): string {
     let client = peer;
     for (const element of header.split(',').slice(-HOPS_MAX).reverse()) {
@@ -70,7 +70,7 @@ export class ClientAddresses {
   }
 }
 
-/** The subject of an address's rate limit: the address, or of IPv6 its /64, in which a client can take any. */
+/** The subject of an address's rate limit: an IPv4 address, or the /64 of an IPv6 address. */
 export function budgetSubject(address: string): string {
   if (!address.includes(':')) return address;
   const parsed = parseIpAddress(address);
@@ -78,7 +78,7 @@ export function budgetSubject(address: string): string {
   return `${formatIpAddress(networkOf(parsed, IPV6_SITE_BITS))}/${IPV6_SITE_BITS}`;
 }
 
-/** The one spelling of a peer's address as a socket has it: a link-local one may come with its zone. */
+/** The canonical spelling of a peer's address. The socket's link-local addresses may have a zone. */
 function canonicalPeer(address: string): string {
   if (!address.includes(':')) return address;
   const parsed = parseIpAddress(address.replace(/%.*$/s, ''));
@@ -90,7 +90,7 @@ function addressInForwardedFor(element: string): string | undefined {
   return match?.[1] ?? match?.[2] ?? match?.[3];
 }
 
-/** `for=` of one element; undefined where that is missing, comes twice, or anything next to it is malformed. */
+/** The address in `for=` of an element; undefined if it is missing or repeated, or if the element is malformed. */
 function addressInForwarded(element: string): string | undefined {
   const pairs = element.split(';');
   if (!pairs.every((pair) => PAIRS.test(pair))) return undefined;

@@ -1,18 +1,15 @@
 import { type ResponseSettings, respond } from '../response/response.ts';
 import { ALLOWED_METHODS } from './mounted-paths.ts';
 
-/** Browsers keep a preflight's answer for two hours at the most. */
+/** Browsers cache the answer to a preflight for at most two hours. */
 const PREFLIGHT_SECONDS = 7200;
 /** Request headers that this service reads. */
 const REQUEST_HEADERS = 'authorization, accept, if-none-match, last-event-id';
-/** Headers that a script may read besides those that the Fetch standard allows by itself. */
+/** Headers that a script may read, in addition to those that the Fetch standard always allows. */
 const READABLE =
   'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id, x-bookreel-warning, etag, retry-after, content-disposition';
 
-/**
- * Lets scripts of other origins read the answers (Fetch standard, 3.2). Never with credentials: the script sends the key,
- * not the browser.
- */
+/** Lets scripts of other origins read answers (Fetch standard, 3.2). Without credentials: the script sends the key. */
 export class Cors {
   readonly #origins: ReadonlySet<string> | '*';
 
@@ -21,7 +18,7 @@ export class Cors {
     this.#origins = origins === '*' ? origins : new Set(origins);
   }
 
-  /** Whether a request is a preflight of an allowed origin. */
+  /** Whether a request is a preflight from an allowed origin. */
   isPreflight(request: Request): boolean {
     if (request.method !== 'OPTIONS' || !this.allows(request)) return false;
     return request.headers.has('origin') && request.headers.has('access-control-request-method');
@@ -38,9 +35,9 @@ export class Cors {
     return respond(set, null, headers, 204);
   }
 
-  /** Sets headers of the answer to a request that let its origin read it, whatever its status. */
+  /** Sets the headers of an answer of any status that let the origin of its request read it. */
   describe({ headers }: ResponseSettings, request: Request): void {
-    // The origin makes a difference, also to an answer that names none.
+    // Answers to other origins depend on the origin too.
     if (this.#origins !== '*') headers.vary = 'Origin';
     const allowed = this.#allowed(request);
     if (allowed === undefined) return;

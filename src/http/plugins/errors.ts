@@ -15,7 +15,7 @@ export interface ErrorDeps {
   readonly logError: (line: string) => void;
 }
 
-/** The response to an error, whatever threw it: a problem, or to OPTIONS on a path that exists its methods. */
+/** The response to any thrown error: a problem, or the methods of a path for OPTIONS. */
 export function errorResponse(error: unknown, context: RequestContext, deps: ErrorDeps): Response {
   const { request, set } = context;
   const problem = problemOf(error, context, deps);
@@ -27,15 +27,15 @@ export function errorResponse(error: unknown, context: RequestContext, deps: Err
   return problemResponse(problem, requestId, set);
 }
 
-/** Undefined for OPTIONS on a path that exists. A request that no key was charged for is counted against its address here. */
+/** Undefined for OPTIONS on a path that exists. Counts a request against its address if it was not counted yet. */
 function problemOf(error: unknown, context: RequestContext, { rateLimit, paths }: ErrorDeps): unknown {
-  // The router has found no route; under /v1 it always does.
+  // The router found no route. Under /v1 it always finds one.
   const isUnrouted =
     error instanceof Error && 'code' in error && error.code === 'NOT_FOUND' && !(error instanceof DomainError);
   try {
     rateLimit.chargeAddress(context);
   } catch (limited) {
-    // A malformed request is answered as one, over the limit or not: that is found out first.
+    // Other errors were found before the limit, and keep their answer.
     if (isUnrouted) return limited;
   }
   if (isUnrouted) return unrouted(context.request, context.set, paths);
@@ -45,22 +45,19 @@ function problemOf(error: unknown, context: RequestContext, { rateLimit, paths }
   return parameterRefusal(error, context.request);
 }
 
-/**
- * What is wrong with a request that no route is mounted for: its path (404) or its method (405); undefined for OPTIONS on a
- * path that exists.
- */
+/** The error of a request without a route: its path (404) or its method (405). Undefined for OPTIONS on a path that exists. */
 function unrouted(request: Request, set: ResponseSettings, paths: MountedPaths): DomainError | undefined {
   const methods = paths.methodsAt(pathOf(request));
   if (methods === undefined) {
-    return new DomainError('not-found', 'there is no such path: /openapi.json lists those that exist');
+    return new DomainError('not-found', 'there is no such path: /openapi.json lists all paths');
   }
   if (request.method === 'OPTIONS') return undefined;
   set.headers.allow = methods;
-  const why = methods === ALLOWED_METHODS ? 'can only be read' : 'takes other methods';
+  const why = methods === ALLOWED_METHODS ? 'is read-only' : 'does not have this method';
   return new DomainError('method-not-allowed', `this path ${why}: use one of ${methods}`);
 }
 
-/** The answer to a request that no route is mounted for: to OPTIONS on a path that exists; else it throws what `unrouted` says. */
+/** Answers OPTIONS on a path that exists, and throws the error of any other request without a route. */
 export function unroutedResponse(request: Request, set: ResponseSettings, paths: MountedPaths): Response {
   const problem = unrouted(request, set, paths);
   if (problem !== undefined) throw problem;
@@ -71,7 +68,7 @@ function optionsResponse(request: Request, set: ResponseSettings, paths: Mounted
   return respond(set, null, { allow: paths.methodsAt(pathOf(request))! }, 204);
 }
 
-/** An error for the log: the sentence of one that we throw, the stack of any other. */
+/** The text of an error for the log: the message of a DomainError, the stack of any other. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const inner = error.cause instanceof Error ? ` (${error.cause.message})` : '';

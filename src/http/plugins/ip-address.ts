@@ -6,19 +6,19 @@ const MAPPED_BITS = 96;
 const MAPPED = 0xffffn;
 const PREFIX_LENGTH = /^(?:0|[1-9]\d{0,2})$/;
 
-/** Its 128 bits. An IPv4 address is its IPv4-mapped form: both spellings are one address. */
+/** 128 bits. An IPv4 address is stored as its IPv4-mapped IPv6 address. */
 export type IpAddress = bigint;
 
-/** All addresses whose first `bits` bits are those of `address`, whose other bits are 0. */
+/** All addresses with the first `bits` bits of `address`. The other bits of `address` are 0. */
 export interface IpNetwork {
   readonly address: IpAddress;
-  /** 0 … 128; of an IPv4 network, 96 more than it is written with. */
+  /** 0 … 128. For an IPv4 network, 96 more than its written prefix length. */
   readonly bits: number;
 }
 
 /**
- * IPv4 as four decimals without leading zeros, or IPv6 in any form of RFC 4291, 2.2; undefined for anything else: zones,
- * brackets and ports are no part of an address.
+ * Reads IPv4 as four decimals without leading zeros, or IPv6 in any notation of RFC 4291, 2.2. Undefined for anything else,
+ * including zones, brackets and ports.
  */
 export function parseIpAddress(text: string): IpAddress | undefined {
   if (isIPv4(text)) return text.split('.').reduce((bits, byte) => (bits << 8n) | BigInt(byte), MAPPED);
@@ -30,12 +30,12 @@ export function parseIpAddress(text: string): IpAddress | undefined {
   return BigInt(`0x${groups.map((group) => group.padStart(4, '0')).join('')}`);
 }
 
-/** Of an IPv6 address: RFC 5952, in groups only. */
+/** The canonical spelling of an IPv6 address (RFC 5952), without dotted decimals. */
 function canonical(text: string): string {
   return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
-/** The one spelling of an address: RFC 5952, and dotted decimals for IPv4. */
+/** The canonical spelling of an address: RFC 5952, and dotted decimals for IPv4. */
 export function formatIpAddress(address: IpAddress): string {
   if (isIpv4(address)) return [24n, 16n, 8n, 0n].map((shift) => (address >> shift) & 255n).join('.');
   return canonical(
@@ -51,8 +51,8 @@ export function isIpv4(address: IpAddress): boolean {
 }
 
 /**
- * An address, which is a network of one, or `address/bits`; undefined for anything else, also where a bit after the first
- * `bits` is set: `10.1.2.3/8` means two things.
+ * Reads `address/bits`, or an address as a network of one. Undefined for anything else, and if a bit after the first `bits` is set:
+ * `10.1.2.3/8` is ambiguous.
  */
 export function parseIpNetwork(text: string): IpNetwork | undefined {
   const [name = '', length, ...rest] = text.split('/');
@@ -70,7 +70,7 @@ export function networkOf(address: IpAddress, bits: number): IpAddress {
   return (address >> rest) << rest;
 }
 
-/** Whether `address` is one of `network`. IPv4 addresses are in IPv4 networks only: `::/0` is every address of IPv6. */
+/** Whether a network contains an address. IPv6 networks contain no IPv4 addresses, not even `::/0`. */
 export function containsAddress({ address: first, bits }: IpNetwork, address: IpAddress): boolean {
   return networkOf(address, bits) === first && (bits >= MAPPED_BITS || !isIpv4(address));
 }

@@ -1,27 +1,27 @@
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
 
-/** A route as the router lists it: its path with `:name` for each parameter, or with a star for the rest. */
+/** A route of the router. Its path has `:name` for each parameter, and may end with a star. */
 interface MountedRoute {
   readonly method: string;
   readonly path: string;
 }
 
-/** In the order in which an Allow header has them. */
+/** In the order of an Allow header. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** The paths that exist: those of the routes that are mounted. */
+/** The paths of all mounted routes. */
 export class MountedPaths {
   readonly #routes: () => readonly MountedRoute[];
   #methods: readonly { readonly pattern: RegExp; readonly method: string }[] | undefined;
 
-  /** `routes` is called once, by the first look-up. */
+  /** `routes` is called once, on first use. */
   constructor(routes: () => readonly MountedRoute[]) {
     this.#routes = routes;
   }
 
   /**
-   * The methods of a path, as an Allow header has them; undefined where there is no such path. A trailing slash makes no
-   * difference; a route that ends with a star counts for no path.
+   * The methods of a path as an Allow header; undefined if there is no such path. Ignores a trailing slash, and routes that end
+   * with a star.
    */
   methodsAt(pathname: string): string | undefined {
     this.#methods ??= this.#routes().map(({ method, path }) => ({ method, pattern: patternOf(path) }));

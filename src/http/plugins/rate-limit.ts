@@ -4,20 +4,20 @@ import type { KeyHolder } from '../../store/key-directory.ts';
 import type { ResponseHeaders, ResponseSettings } from '../response/response.ts';
 import { type AddressSource, budgetSubject, type ClientAddresses } from './client-address.ts';
 
-/** Requests a minute that one client address has without a valid key. */
+/** Allowed requests per minute of a client address without a valid key. */
 const ADDRESS_REQUESTS_PER_MINUTE = 600;
 
-/** Keys and addresses that have windows of their own; further ones share one window. */
+/** Maximum number of keys, and of addresses, with windows of their own. All others share one window. */
 const SUBJECTS_MAX = 65_536;
 
-/** A request as the router has it. */
+/** The router's view of a request. */
 export interface RequestContext {
   readonly request: Request;
   readonly set: ResponseSettings;
   readonly server: AddressSource | null;
 }
 
-/** Budgets by key, and by client address for requests without a valid key. Each method sets the headers that describe one. */
+/** Limits of requests per key, or per client address without a valid key. All methods set the X-RateLimit headers. */
 export class RateLimit {
   readonly #clocks: () => ClockReading;
   readonly #addresses: ClientAddresses;
@@ -25,14 +25,14 @@ export class RateLimit {
   readonly #keyWindows = new RateWindows(SUBJECTS_MAX);
   readonly #addressWindows = new RateWindows(SUBJECTS_MAX);
 
-  /** `isOff`: nothing is counted or described. */
+  /** `isOff`: no counts and no headers. */
   constructor(clocks: () => ClockReading, addresses: ClientAddresses, isOff: boolean) {
     this.#clocks = clocks;
     this.#addresses = addresses;
     this.#isOff = isOff;
   }
 
-  /** Counts a request with a valid key; throws 'rate-limited' when its window is used up. */
+  /** Counts a request with a valid key; throws 'rate-limited' above the limit. */
   chargeKey({ key, tier }: KeyHolder, { headers }: ResponseSettings): void {
     const limit = key.requestsPerMinute ?? tier.requestsPerMinute;
     const allowance = this.#keyWindows.charge(key.id, limit, this.#clocks());
@@ -40,7 +40,7 @@ export class RateLimit {
     if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests with this key');
   }
 
-  /** Counts a request that was not counted yet against its address; throws 'rate-limited' when its window is used up. */
+  /** Counts a request against its address, unless it was counted before; throws 'rate-limited' above the limit. */
   chargeAddress({ request, set: { headers }, server }: RequestContext): void {
     if (this.#isOff || headers['x-ratelimit-limit'] !== undefined) return;
     const subject = budgetSubject(this.#addresses.of(request, server));
@@ -49,7 +49,7 @@ export class RateLimit {
     if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests without a valid key');
   }
 
-  /** Describes the budget of a request's address, and counts nothing. */
+  /** Sets the headers of a request's address without counting the request. */
   describeAddress({ request, set: { headers }, server }: RequestContext): void {
     if (this.#isOff) return;
     const subject = budgetSubject(this.#addresses.of(request, server));
@@ -67,6 +67,6 @@ function rateLimited(headers: ResponseHeaders, { limit, retryAfterSeconds }: All
   headers['retry-after'] = String(retryAfterSeconds);
   return new DomainError(
     'rate-limited',
-    `${limit} ${what} a minute are allowed: wait ${retryAfterSeconds} seconds and try again`,
+    `at most ${limit} ${what} per minute are allowed: wait ${retryAfterSeconds} seconds and try again`,
   );
 }

@@ -3,21 +3,20 @@ import { QUERY } from '../parameters/query.ts';
 const MASK = '…';
 const TARGET_CHARS_MAX = 400;
 const PARAMETERS_MAX = 16;
-/** More than a word of a slug or the name of a program has in a row; our own keys have 47. */
+/** Words of slugs and names of programs are shorter; bookreel's keys have 47 characters in a row. */
 const LONG_RUN = /\w{20,}/g;
-/** Ids are no secrets: a conditionId in hex, an asset id in decimals. */
+/** Public ids: a conditionId in hex, an asset id in decimals. */
 const PUBLIC_ID = /^(?:0x[0-9a-f]+|\d+)$/i;
 const KEY_PREFIX = /br_live_\w*/gi;
 const PRINTABLE_ASCII = /^[ -~]*$/;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}]/gu;
-/** Values of our parameters: integers, instants, names, lists of them; no cursor, which looks like a secret. */
+/** Values of bookreel's parameters: integers, instants, names and lists of them. Cursors look like secrets, and are masked. */
 const PLAIN_VALUE = /^[\w.:+-]{0,40}(?:,[\w.:+-]{0,40})*$/;
 const SHOWN: ReadonlySet<string> = new Set(Object.keys(QUERY).filter((name) => name !== 'cursor'));
 
 /**
- * Path and query of a URL for the log, as they were sent, but for what may be a key: whatever looks like one, written out or
- * percent-encoded, and the values of parameters that no route has. At most TARGET_CHARS_MAX characters and PARAMETERS_MAX
- * parameters; no control characters.
+ * Path and query of a URL for the log. Possible keys are masked: texts that look like a key, plain or percent-encoded, and values of
+ * unknown parameters. At most TARGET_CHARS_MAX characters and PARAMETERS_MAX parameters; no control characters.
  */
 export function maskedTarget(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('//') + 2);
@@ -30,13 +29,13 @@ export function maskedTarget(url: string): string {
   return printableAscii(`${path}${query}${cut}`);
 }
 
-/** Any other text of a client: without what looks like a key, without control characters, cut to `charsMax`. */
+/** Any other text of a client for the log: possible keys masked, no control characters, cut to `charsMax`. */
 export function maskedText(text: string, charsMax: number): string {
   const shown = printableAscii(maskedEscapes(text.slice(0, charsMax)));
   return text.length > charsMax && !shown.endsWith(MASK) ? `${shown}${MASK}` : shown;
 }
 
-/** Whether a text has our keys' beginning in it. */
+/** Whether a text contains the prefix of a key. */
 export function looksLikeKey(text: string): boolean {
   return text.search(KEY_PREFIX) >= 0;
 }
@@ -60,11 +59,11 @@ function isPlainValue(name: string, value: string): boolean {
   return decoded !== undefined && PLAIN_VALUE.test(decoded) && masked(decoded) === decoded;
 }
 
-/** A piece as it was sent if it shows no key when decoded; else nothing of it. */
+/** The piece if it contains no key when decoded, else the mask. */
 function maskedEscapes(piece: string): string {
   if (!piece.includes('%')) return masked(piece);
   const decoded = decode(piece);
-  // No honest request has escapes of escapes.
+  // Ordinary requests have no nested escapes.
   if (decoded === undefined || decoded.includes('%') || masked(decoded) !== decoded) return MASK;
   return piece;
 }
@@ -73,13 +72,13 @@ function masked(text: string): string {
   return text.replace(LONG_RUN, (run) => (PUBLIC_ID.test(run) ? run : MASK)).replace(KEY_PREFIX, MASK);
 }
 
-/** Undefined where the escapes are malformed. */
+/** Undefined if the escapes are malformed. */
 function decode(text: string): string | undefined {
   if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);
   } catch {
-    // URIError: the escapes are malformed.
+    // URIError.
     return undefined;
   }
 }

@@ -5,8 +5,8 @@ const HTML_TYPE = 'text/html';
 export type Encoding = 'zstd' | 'gzip' | 'identity';
 
 /**
- * The qualities of Accept, or a header of its kind, by name in lower case, in the order of the header: 1 where there is none, 0
- * where it is malformed (RFC 9110, 12.4.2). Of a name that comes twice the last quality counts.
+ * The qualities of an Accept or Accept-Encoding header by name in lower case, in the order of the header. The quality is 1 if left
+ * out, 0 if malformed (RFC 9110, 12.4.2). The last quality of a repeated name counts.
  */
 function qualities(header: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
@@ -19,18 +19,18 @@ function qualities(header: string): ReadonlyMap<string, number> {
   return found;
 }
 
-/** Whether HTML is named, and preferred to JSON; of equal quality, it is JSON. */
+/** Whether the header names HTML with a higher quality than JSON. */
 export function prefersHtml(accept: string): boolean {
   return isPreferred(accept, HTML_TYPE, false);
 }
 
-/** Whether msgpack is named, and preferred to JSON, or of equal quality and named first. */
+/** Whether the header names msgpack with a higher quality than JSON, or with the same quality and first. */
 export function prefersMsgpack(accept: string): boolean {
-  // Most requests do not name it, and need no parsing.
+  // Most headers do not name msgpack, and are not parsed.
   return /msgpack/i.test(accept) && isPreferred(accept, MSGPACK_TYPE, true);
 }
 
-/** The encoding that an Accept-Encoding header prefers; of equally preferred ones the smallest. */
+/** The encoding with the highest quality; at equal quality the smallest one. */
 export function encodingOf(accept: string): Encoding {
   if (accept === '') return 'identity';
   const quality = qualities(accept);
@@ -41,13 +41,13 @@ export function encodingOf(accept: string): Encoding {
   return gzip === best ? 'gzip' : 'identity';
 }
 
-/** `orFirst`: of equal quality to JSON, the one that is named first counts, else JSON. */
+/** `orFirst`: at equal quality the type that is named first wins, else JSON wins. */
 function isPreferred(accept: string, type: string, orFirst: boolean): boolean {
   const quality = qualities(accept);
   const own = quality.get(type) ?? 0;
   if (own === 0) return false;
   const json = quality.get(JSON_TYPE);
-  // A wildcard means JSON where that is not named: of equal quality, it comes second.
+  // Without a quality of its own JSON has that of the wildcard, and loses at equal quality.
   if (json === undefined) return own >= (quality.get('application/*') ?? quality.get('*/*') ?? 0);
   if (own !== json) return own > json;
   return orFirst && [...quality.keys()].find((name) => name === type || name === JSON_TYPE) === type;

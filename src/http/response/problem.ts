@@ -12,19 +12,21 @@ export const Problem = Type.Object(
     }),
     title: Type.String({ description: 'The kind of problem, for people.' }),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The status of the answer.' }),
-    detail: Type.String({ description: 'What is wrong and what to do.' }),
+    detail: Type.String({ description: 'The cause, and how to fix it.' }),
     error: Type.String({ description: 'The same as detail.' }),
     requestId: Type.String({ description: 'The same as the header X-Request-Id.' }),
     issues: Type.Optional(
       Type.Array(
         Type.Object({
-          in: Type.Union([Type.Literal('path'), Type.Literal('query')], { description: 'Where it stands.' }),
+          in: Type.Union([Type.Literal('path'), Type.Literal('query')], {
+            description: 'The part of the request that has the parameter.',
+          }),
           name: Type.String({ description: 'The parameter, as it was sent.' }),
-          message: Type.String({ description: 'What would be accepted.' }),
+          message: Type.String({ description: 'Why the value is refused, and what is accepted.' }),
         }),
         {
           minItems: 1,
-          description: 'With parameter errors: one entry per refused parameter.',
+          description: 'One entry per refused parameter. Only for parameter errors.',
         },
       ),
     ),
@@ -36,14 +38,14 @@ export type Problem = Static<typeof Problem>;
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
-  /** In place of the error's own message where that shows internals. */
+  /** Replaces the error's message if that shows internals. */
   readonly detail?: string;
 }
 
 const INTERNAL: ProblemKind = {
   status: 500,
   title: 'Internal error',
-  detail: 'something went wrong here: try again, and report the requestId if it stays so',
+  detail: 'something went wrong here: try again, and report the requestId if it happens again',
 };
 const UNAVAILABLE: ProblemKind = {
   status: 503,
@@ -51,7 +53,7 @@ const UNAVAILABLE: ProblemKind = {
   detail: 'the archive cannot answer right now: try again later',
 };
 
-/** Every problem of an answer. Kinds that only the command line has are defects when they get here. */
+/** The problem of every kind of error. Errors that belong to the command line are defects here. */
 const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
   'malformed-request': { status: 400, title: 'Malformed request' },
   'invalid-parameter': { status: 400, title: 'Invalid parameter' },
@@ -61,7 +63,7 @@ const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
   'method-not-allowed': { status: 405, title: 'Method not allowed' },
   'rate-limited': { status: 429, title: 'Too many requests' },
   unavailable: UNAVAILABLE,
-  // The message names what there is too much of, which is nothing internal.
+  // The message shows nothing internal: it names the limit.
   busy: { status: 503, title: 'Service busy' },
   'rejected-record': INTERNAL,
   conflict: { status: 409, title: 'Conflict' },
@@ -69,13 +71,13 @@ const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
   unreadable: INTERNAL,
 };
 
-/** Whether an answer with this error is a defect or a fault of the installation, to be logged; clients alone make it busy. */
+/** Whether an error is a defect or a fault of the installation, and is logged. Clients cause `busy`. */
 export function isOurs(error: unknown): boolean {
   const kind = kindOf(error);
   return kind.status >= 500 && kind !== PROBLEMS.busy;
 }
 
-/** The one way an error becomes an answer. What is not a DomainError says nothing about itself. */
+/** The one place that turns an error into an answer. Only the message of a DomainError is shown. */
 export function problemResponse(error: unknown, requestId: string, set: ResponseSettings): Response {
   const kind = kindOf(error);
   const detail = kind.detail ?? (error instanceof DomainError ? error.message : kind.title);

@@ -1,24 +1,24 @@
 /**
- * How long a client may take nothing of what waits for it, before its connection is closed. The kernel asks for more only when
- * a good part of its buffer is free: with 4 MiB of it, a reader of 30 kB/s is heard of every 70 s. The server's own timer
- * ends at 255 s, and goes in steps of 4 s.
+ * Time without reads after which a client's connection is closed. The kernel asks for more bytes only when much of its buffer is
+ * free: with a buffer of 4 MiB, a client that reads 30 kB/s causes a read every 70 s. The server's timer has a maximum of 255 s and
+ * a resolution of 4 s.
  */
 export const READER_SECONDS = 240;
 
 /** The reader of a body. */
 export interface Reader {
   readonly request: Request;
-  /** Sets how long the server waits for a client; null when a request is handled without one. */
+  /** Sets the server's idle timeout of the connection; null if a request is handled without a server. */
   readonly server: { timeout(request: Request, seconds: number): void } | null;
 }
 
-/** The connection ends with such a body: it would keep the body's timeout afterwards. */
+/** The connection closes after such a body: otherwise it would keep the timeout of the body. */
 export const PULLED_BODY_HEADERS = { connection: 'close' } as const;
 
 /**
- * `chunks` at the pace at which the client reads, one ahead of it: as long as it takes any, and however long the next chunk takes
- * to be made. A client that takes none for READER_SECONDS is closed, and has left. An error cuts the connection off, so that
- * no client takes a part for the whole. `ended` is called once, with the error if there was one.
+ * A body that makes `chunks` at the pace of the client, one chunk ahead. A chunk may take any time to make. The connection of a
+ * client that reads nothing for READER_SECONDS is closed. An error cuts off the connection, so that no client takes a part for
+ * the whole. `ended` is called once, with the error if there was one.
  */
 export function pulledBody(
   chunks: AsyncGenerator<Uint8Array>,
@@ -36,7 +36,7 @@ export function pulledBody(
         try {
           server?.timeout(request, 0);
           const next = await chunks.next();
-          // The client may have left while this was made.
+          // The client may have left since.
           if (!isOpen) return;
           server?.timeout(request, READER_SECONDS);
           if (next.done !== true) {
@@ -47,7 +47,7 @@ export function pulledBody(
           end();
         } catch (error) {
           if (!isOpen) return;
-          // With a reason the server would print it, source and all.
+          // Without a reason: the server would print it with its source.
           controller.error();
           end(error);
         }
@@ -57,7 +57,7 @@ export function pulledBody(
         await chunks.return(undefined);
       },
     },
-    // One step is made while the one before is on its way: rendering and the reader take two cores.
+    // The next step is made while the previous one is sent: rendering and the reader use two cores.
     { highWaterMark: 1 },
   );
 }

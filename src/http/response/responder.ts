@@ -7,12 +7,12 @@ import { type Encoding, encodingOf, prefersMsgpack } from './accept.ts';
 import { type Exchange, respond } from './response.ts';
 import type { ResponseCache } from './response-cache.ts';
 
-/** Smaller bodies do not get smaller by enough to pay on a line of 100 Mbit/s: `make bench` compares. */
+/** Compression of smaller bodies saves no time on a line of 100 Mbit/s: see `make bench`. */
 const BYTES_MIN = { zstd: 512, gzip: 800 };
-/** Level 3 takes longer and saves nothing on books: `make bench` compares. */
+/** Level 3 takes longer and saves nothing on books: see `make bench`. */
 const ZSTD_LEVEL = 1;
 const GZIP_LEVEL = 1;
-/** gzip takes 4 ms for so much; what is larger is packed by another thread. */
+/** gzip takes 4 ms for this size. Another thread compresses larger bodies. */
 const GZIP_HERE_BYTES_MAX = 1024 * 1024;
 const gzipElsewhere = promisify(gzip);
 
@@ -24,29 +24,29 @@ export const EVENT_STREAM_TYPE = 'text/event-stream';
 
 export type Format = 'json' | 'msgpack';
 
-/** A request with the form of its answer. */
+/** A request with the format and the encoding of its answer. */
 export interface Negotiated extends Exchange {
   readonly format: Format;
   readonly encoding: Encoding;
-  /** Target and form: the same question has the same answer until the archive changes. */
+  /** Target, format, encoding and limit. The same question has the same answer until the archive changes. */
   readonly question: string;
 }
 
 export function negotiate(exchange: Exchange): Negotiated {
-  const { request, knownUntilMs } = exchange;
+  const { request, latestMs } = exchange;
   const format = prefersMsgpack(request.headers.get('accept') ?? '') ? 'msgpack' : 'json';
   const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
-  // An answer of one instant is none of another. A target has no blanks.
-  const until = knownUntilMs === undefined ? '' : ` until ${knownUntilMs}`;
+  // Answers with different limits differ. A target has no spaces.
+  const until = latestMs === undefined ? '' : ` until ${latestMs}`;
   const question = `${format} ${encoding} ${targetOf(request)}${until}`;
   return { ...exchange, format, encoding, question };
 }
 
-/** Makes responses of documents and of ready bytes: format, compression, entity tags. */
+/** Makes responses from documents and from bytes, with format, compression and entity tags. */
 export class Responder {
   // Plain maps: any msgpack reader understands them, msgpackr's records would need its own.
   readonly #packr = new Packr({ useRecords: false, variableMapSize: true });
-  /** Of the archive and the program: neither's entity tags are another one's. */
+  /** Hash of archive and program version: entity tags of others are different. */
   readonly #seed: bigint;
   readonly #cache: ResponseCache;
 
@@ -55,7 +55,7 @@ export class Responder {
     this.#seed = Bun.hash.xxHash3(`${archiveId} ${version}`);
   }
 
-  /** A response made of values, and not cached. */
+  /** A response with a document; not cached. */
   document(document: unknown, negotiated: Negotiated, etag?: string): Response {
     const body = this.encode(document, negotiated.format);
     const packed = compress(body, negotiated.encoding);
@@ -67,9 +67,9 @@ export class Responder {
   }
 
   /**
-   * A strong entity tag for an answer about a resolved market; undefined while it is unresolved. It has the state of the
-   * market and of all its records (a random number of 53 bits, new with every change), and in a hash of 64 bits the archive,
-   * the program's version, the question as it was asked, and the form of the answer; so it is known before anything is read.
+   * A strong entity tag for an answer about a resolved market; undefined if it is unresolved. It consists of the revision of the
+   * market and its records (a random number of 53 bits, new with every change), and a hash of 64 bits over archive, program version
+   * and question. So it is known before any record is read.
    */
   entityTag(market: StoredMarket, { question }: Negotiated): string | undefined {
     if (market.winner === undefined) return undefined;
@@ -77,7 +77,7 @@ export class Responder {
     return `"${market.revision.toString(36)}-${asked.toString(36)}"`;
   }
 
-  /** 304 when the client's copy is the answer that would be sent, else undefined. */
+  /** 304 if the client has a copy of the current answer, else undefined. */
   notModified({ request, set }: Exchange, etag: string | undefined): Response | undefined {
     const copies = request.headers.get('if-none-match');
     if (etag === undefined || copies === null) return undefined;
@@ -85,20 +85,20 @@ export class Responder {
     return matches ? respond(set, null, { vary: VARY, 'cache-control': CACHE_CONTROL, etag }, 304) : undefined;
   }
 
-  /** A response that is read as it is made; null where only its headers are asked for, see `withoutLength`. */
+  /** A streamed response. `body` is null for HEAD, see `withoutLength`. */
   stream({ set }: Exchange, body: ReadableStream<Uint8Array> | null, headers: Record<string, string>): Response {
     return respond(set, body, { ...headers, vary: VARY, 'cache-control': CACHE_CONTROL });
   }
 
-  /** The response as it was given before, where it is cached. Within `Database.readShared`. */
+  /** The cached response; undefined if there is none. Call it within `Database.readShared`. */
   cached(negotiated: Negotiated, etag?: string): Response | undefined {
     const cached = this.#cache.find(negotiated.question);
     return cached === undefined ? undefined : send(cached.body, cached.packed, negotiated, etag);
   }
 
   /**
-   * A response of bytes that are valid until the next one, offered to the cache. Within `Database.readShared`; `state` is
-   * the archive's when the answer was begun, where that was in an earlier view.
+   * A response with bytes that are valid until the next call; offered to the cache. Call it within `Database.readShared`. `state`
+   * is the state of the archive when the answer was begun, if that was in an earlier view.
    */
   give(
     body: Uint8Array<ArrayBuffer>,
@@ -112,13 +112,13 @@ export class Responder {
       return send(cached?.body ?? bytes, packed !== undefined, negotiated, etag);
     };
     const isSlow = negotiated.encoding === 'gzip' && body.length > GZIP_HERE_BYTES_MAX;
-    // The next answer will be written over this one.
+    // Copied: the next answer overwrites the bytes.
     return isSlow
       ? gzipElsewhere(body.slice(), { level: GZIP_LEVEL }).then(viewOf).then(give)
       : give(compress(body, negotiated.encoding));
   }
 
-  /** `give` for an answer made of values. */
+  /** `give` for a document. */
   giveDocument(document: unknown, negotiated: Negotiated, etag?: string): Response | Promise<Response> {
     return this.give(this.encode(document, negotiated.format), negotiated, etag);
   }
@@ -140,7 +140,7 @@ function send(
   return respond(set, body, headers);
 }
 
-/** Undefined where it does not pay off. */
+/** Undefined if the body stays as it is. */
 function compress(body: Uint8Array<ArrayBuffer>, encoding: Encoding): Uint8Array<ArrayBuffer> | undefined {
   if (encoding === 'identity' || body.length < BYTES_MIN[encoding]) return undefined;
   if (encoding === 'zstd') return viewOf(Bun.zstdCompressSync(body, { level: ZSTD_LEVEL }));
@@ -148,8 +148,8 @@ function compress(body: Uint8Array<ArrayBuffer>, encoding: Encoding): Uint8Array
 }
 
 /**
- * The headers of an answer that would be streamed, for HEAD. The router gives it the length of the body it has, none; the
- * length of what GET sends is not known (RFC 9110, 8.6: then there is no Content-Length).
+ * The response to HEAD. The router sets Content-Length to the length of the empty body; the length of a streamed answer to GET is
+ * unknown, so its HEAD has none (RFC 9110, 8.6).
  */
 export function withoutLength(response: Response): Response {
   const isStreamed =
@@ -161,7 +161,7 @@ export function withoutLength(response: Response): Response {
   return new Response(null, { headers });
 }
 
-/** Typed as bytes of an ordinary buffer, which is what every body here is. */
+/** The same bytes, typed as bytes of an ArrayBuffer. */
 function viewOf(body: Uint8Array): Uint8Array<ArrayBuffer> {
   return body.buffer instanceof ArrayBuffer ? new Uint8Array(body.buffer, body.byteOffset, body.length) : body.slice();
 }

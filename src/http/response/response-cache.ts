@@ -1,25 +1,25 @@
 import type { Database } from '../../store/database.ts';
 
-/** Slots for questions that were asked once: a power of two. */
+/** Slots for questions with one request so far: a power of two. */
 const ASKED_ONCE = 16_384;
-/** Longer questions are answered each time: nobody asks them by accident. */
+/** Answers to longer questions are not cached: such requests are not repeated by accident. */
 const QUESTION_CHARS_MAX = 512;
-/** Memory of a cached response besides its body and its question. */
+/** Memory of a cached response in addition to its body and its question. */
 const OVERHEAD_BYTES = 512;
 
 /** A body as it was sent. */
 export interface CachedResponse {
   readonly body: Blob;
-  /** Its memory, about. */
+  /** Its approximate memory. */
   readonly bytes: number;
-  /** Whether the body is compressed, as the question asks for. */
+  /** Whether the body is compressed, with the encoding of the question. */
   readonly packed: boolean;
 }
 
 /**
- * Bodies of responses to questions that were asked twice, until the archive changes: the lists and pages that many read. They
- * take `bytesMax` at the most, the least recently used ones are dropped first; a body that would take more than an eighth of
- * that is not cached. Only within `Database.readShared`.
+ * Bodies of responses to repeated questions, until the archive changes: popular lists and pages. They take at most `bytesMax`; the
+ * least recently used body is dropped first. A body of more than an eighth of that is not cached. Call it within
+ * `Database.readShared`.
  */
 export class ResponseCache {
   readonly #database: Database;
@@ -27,8 +27,8 @@ export class ResponseCache {
   /** Least recently used first. */
   readonly #cached = new Map<string, CachedResponse>();
   /**
-   * Hashes of questions that were asked once: the last one of each slot. Two questions that share a hash count as one that was
-   * asked twice, which does no harm. (The texts, kept for thousands of requests, cost the collector more than all else.)
+   * Hashes of questions with one request so far: the last one of each slot. Two questions with the same hash count as a repeated
+   * question, which is harmless. (Thousands of texts would cost the garbage collector more than everything else.)
    */
   readonly #askedOnce = new Uint32Array(ASKED_ONCE);
   #bytes = 0;
@@ -48,19 +48,19 @@ export class ResponseCache {
     return cached;
   }
 
-  /** The present state of the archive. */
+  /** The current state of the archive. */
   get state(): number {
     return this.#database.state;
   }
 
   /**
-   * Notes a response that was made of `state`; returns it if it is cached from now on, to be sent without another copy. One
-   * of an earlier state is not.
+   * Offers a response that was made from `state` of the archive. Returns the cached response, to be sent without another copy, or
+   * undefined if it is not cached. A response of an earlier state is not cached.
    */
   offer(question: string, body: Uint8Array<ArrayBuffer>, packed: boolean, state: number): CachedResponse | undefined {
     if (state !== this.state || question.length > QUESTION_CHARS_MAX) return undefined;
     this.#dropOutdated();
-    // Another request may have asked the same while this response was made.
+    // Another request with the same question may have been answered since.
     const cached = this.#cached.get(question);
     if (cached !== undefined) return cached;
     const hash = Bun.hash.crc32(question);
@@ -80,7 +80,7 @@ export class ResponseCache {
     return response;
   }
 
-  /** Bytes in use, for the test of the bound. */
+  /** Bytes in use. For the test of the bound. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -1,26 +1,26 @@
 import type { InstantMs } from '../../domain/instant.ts';
 
-/** As the router types them; all that are set here are text. */
+/** As the router types them. bookreel sets texts only. */
 export type ResponseHeaders = Record<string, string | number>;
 
-/** What the router keeps for the answer to a request: the headers that were set so far. */
+/** The router's settings for an answer: the headers that were set so far. */
 export interface ResponseSettings {
   headers: ResponseHeaders;
 }
 
-/** A request that the gate has let in (access.ts), with the settings of its answer. */
+/** A request that passed the access checks (access.ts), with the settings of its answer. */
 export interface Exchange {
   readonly request: Request;
   readonly set: ResponseSettings;
-  /** Nothing later may be in the answer, whatever it is asked; undefined: there is no limit. */
-  readonly knownUntilMs: InstantMs | undefined;
+  /** The latest instant that the answer may show, whatever the parameters are; undefined: no limit. */
+  readonly latestMs: InstantMs | undefined;
 }
 
 type Body = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;
 
 /**
- * The one place where responses are made: with the headers that were set for the answer so far, then `headers`. None stay in
- * `set`: the router would put them into a second response, made from the first one's body as a stream.
+ * The one place that makes responses. They have the headers of `set`, then `headers`. `set` is emptied: otherwise the router would
+ * make a second response, with the body of the first one as a stream.
  */
 export function respond(
   set: ResponseSettings,
@@ -34,7 +34,7 @@ export function respond(
   Object.assign(all, headers);
   if (vary !== undefined && headers.vary !== undefined) all.vary = `${headers.vary}, ${vary}`;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  // The server would set the same; set here, the access log has it.
+  // The server would set the same length, but the access log needs it here.
   if (bytes instanceof Uint8Array) all['content-length'] = String(bytes.length);
   else if (bytes instanceof Blob) all['content-length'] = String(bytes.size);
   return new Response(bytes, { status, headers: all });

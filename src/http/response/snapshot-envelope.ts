@@ -13,18 +13,18 @@ import {
 import type { LabelBytes, SnapshotLabels, SnapshotWriter } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 
-/** Where a document goes on: the name and the value of the field after its list. */
+/** The field of a page after its list: the start of the next page. */
 export type NextField = readonly [name: 'nextCursor' | 'next', value: string | null];
 
-/** How a list of snapshots is written in one format: `{data: [...]}`, after it the field of a page that says where to go on. */
+/** Writes a list of snapshots in one format: `{data: [...]}`, followed by the `NextField` of a page. */
 export interface SnapshotEnvelope {
-  /** Between two values of a list. */
+  /** Writes the separator between two values of a list. */
   separate(out: ByteBuffer): void;
-  /** Begins a document with a list of `count` values; `hasNext`: of two fields. */
+  /** Begins a document with a list of `count` values; `hasNext`: a NextField follows. */
   begin(out: ByteBuffer, count: number, hasNext: boolean): void;
   /** Ends the list and the document. */
   end(out: ByteBuffer, next?: NextField): void;
-  /** Begins the answer to the instant `ts` in a list of answers, with a list of `count` snapshots; `end` ends it. */
+  /** Begins the answer about the instant `ts` in a list of answers, with `count` snapshots; `end` ends it. */
   beginAnswer(out: ByteBuffer, ts: string, distance: number | null, count: number): void;
   writerInto(out: ByteBuffer): SnapshotWriter;
   readonly labelsOf: (labels: SnapshotLabels) => LabelBytes;
@@ -37,7 +37,7 @@ export function writersInto(out: ByteBuffer, envelope: SnapshotEnvelope): Readon
   return { up: envelope.writerInto(out), down: envelope.writerInto(out) };
 }
 
-/** The labels of a market's outcomes, kept as long as the market's object is: it is another one after every change. */
+/** The labels of a market's outcomes, cached per market object: every change of a market creates a new object. */
 export function marketLabels({
   labelsOf,
 }: SnapshotEnvelope): (market: StoredMarket) => Readonly<Record<Outcome, LabelBytes>> {

@@ -11,45 +11,42 @@ import type { OutcomePage } from '../../store/snapshots.ts';
 import { marketLabels, type NextField, type SnapshotEnvelope, writersInto } from './snapshot-envelope.ts';
 
 /**
- * A page ends early, with a cursor, after the record that takes it past so many bytes: to write more would hold up all other
- * requests for too long. A thousand books of 180 levels are below it; a grid of whole cents has 99.
+ * A page ends early, with a cursor, after the record with which it exceeds this size: a longer page would delay all other requests
+ * too much. A thousand books of 180 levels are smaller; a grid of whole cents has 99 levels.
  */
 export const PAGE_BYTES_MAX = 6 * 1024 * 1024;
-/**
- * And after the record with which so many levels were rendered, those copied from the record before not counted. A thousand
- * real books have 10,000.
- */
+/** The same for rendered levels. Levels copied from the previous record do not count. A thousand real books have 10,000. */
 const PAGE_LEVELS_MAX = 40_000;
-/** Levels of one outcome that are written ahead at once. */
+/** Maximum number of levels of one outcome that are written ahead. */
 const CHUNK_LEVELS_MAX = PAGE_LEVELS_MAX / 2;
-/** A level in JSON, about: `{"price":0.51,"size":120.5},`. */
+/** Approximate size of a level in JSON: `{"price":0.51,"size":120.5},`. */
 const LEVEL_BYTES = 32;
-/** Room for the beginning of a document, which is written last: it has the number of records. */
+/** Space for the start of a document, which has the number of records and is written last. */
 const HEADER_BYTES_MAX = 9;
 
 /** One outcome's records of a page, in the page's order. */
 interface Series {
   readonly outcome: Outcome;
   readonly labels: LabelBytes;
-  /** Those that are not written yet. */
+  /** Slices that are not written yet. */
   readonly slices: SegmentSlice[];
-  /** Of a descending page, records in the scratch buffer; the last one comes next. */
+  /** For descending pages: records in the scratch buffer; the last one is the next to send. */
   readonly written: { readonly start: number; readonly end: number; readonly position: Position }[];
 }
 
-/** The end of a page: how many records it has, and the position of the last one where more follow. */
+/** The end of a page: its number of records, and the position of the last one if more follow. */
 interface PageEnd {
   readonly count: number;
   readonly next: Position | undefined;
 }
 
-/** Writes the answers of one format. What a method returns is valid until the next call. */
+/** Writes answers in one format. Returned bytes are valid until the next call. */
 export class SnapshotPageWriter {
   readonly #envelope: SnapshotEnvelope;
   readonly #labelsOf: ReturnType<typeof marketLabels>;
   readonly #out = new ByteBuffer();
   readonly #writers: Readonly<Record<Outcome, SnapshotWriter>>;
-  /** Deltas lead forwards only: records of descending pages are written here first. */
+  /** Deltas can only be read forwards: records of descending pages are written here first. */
   readonly #scratch = new ByteBuffer();
   readonly #scratchWriters: Readonly<Record<Outcome, SnapshotWriter>>;
 
@@ -70,7 +67,7 @@ export class SnapshotPageWriter {
     return this.#end(found.length);
   }
 
-  /** The answers to many instants, each as `nearest` gives it. Ends early as a page does, and says where to go on. */
+  /** The answers about many instants, each as in `nearest`. Ends early like a page, and names the next instant. */
   nearestOfEach(
     market: StoredMarket,
     instants: readonly InstantMs[],
@@ -96,7 +93,7 @@ export class SnapshotPageWriter {
     return this.#end(count, ['next', next === undefined ? null : formatInstant(next)]);
   }
 
-  /** `cursorOf` makes a cursor of the last record's position where more follow, and null where none do. */
+  /** `cursorOf` gets the position of the last record if more follow, else undefined. */
   page(
     market: StoredMarket,
     { outcomes, plan }: OutcomePage,
@@ -117,7 +114,7 @@ export class SnapshotPageWriter {
       order === 'asc'
         ? this.#writeAscending(series, plan.sequence, depth)
         : this.#writeDescending(series, plan.sequence, depth);
-    // The memory that a large page took is given back.
+    // Frees the memory of a large page.
     this.#scratch.clear();
     const { count, next } = cut ?? { count: plan.sequence.length, next: plan.next };
     return this.#end(count, ['nextCursor', cursorOf(next)]);
@@ -128,7 +125,7 @@ export class SnapshotPageWriter {
     this.#out.length = HEADER_BYTES_MAX;
   }
 
-  /** Puts the beginning of the document right in front of its values. */
+  /** Writes the start of the document directly before its values. */
   #end(count: number, next?: NextField): Uint8Array<ArrayBuffer> {
     const out = this.#out;
     this.#envelope.end(out, next);
@@ -152,7 +149,7 @@ export class SnapshotPageWriter {
     }
   }
 
-  /** Writes a page up to where it is cut; undefined: it has all records of `sequence`. */
+  /** Writes a page. Undefined: it has all records of `sequence`; else it ended early. */
   #writeAscending(all: readonly Series[], sequence: readonly number[], depth: number | undefined): PageEnd | undefined {
     const out = this.#out;
     const isFull = levelsLimit(this.#writers);
@@ -197,7 +194,7 @@ export class SnapshotPageWriter {
     return undefined;
   }
 
-  /** Writes the next records of a series: those of one slice, or fewer where they are large. */
+  /** Writes the next records of a series: all of one slice, or the last ones of a large slice. */
   #writeScratch(series: Series, depth: number | undefined): void {
     const scratch = this.#scratch;
     const slice = series.slices.shift()!;
@@ -213,9 +210,9 @@ export class SnapshotPageWriter {
   }
 }
 
-/** The first of the last records of a slice that are no more than a page together, about; at least the last one. */
+/** The index from which the records of a slice fit in a page, approximately; at least the last record. */
 function firstThatFits({ payload, head, from, to }: SegmentSlice): number {
-  // A level takes a byte of the payload at least: most slices are not large, whatever they have.
+  // A level takes at least one byte of the payload: most slices fit without a closer look.
   if ((to - from) * payload.length * LEVEL_BYTES <= PAGE_BYTES_MAX && payload.length <= CHUNK_LEVELS_MAX) return from;
   const reader = new BookReader(payload, head);
   reader.advanceTo(from - 1);
@@ -231,7 +228,7 @@ function firstThatFits({ payload, head, from, to }: SegmentSlice): number {
   while (first > 0) {
     const before = records[first - 1]!;
     bytes += before.levels * LEVEL_BYTES;
-    // The first record that is written is rendered whole.
+    // The first record is rendered completely.
     if (bytes > PAGE_BYTES_MAX || before.levels + edits > CHUNK_LEVELS_MAX) break;
     first -= 1;
     edits += before.edits;

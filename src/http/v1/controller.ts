@@ -74,21 +74,21 @@ interface SeriesRequest {
 /** Answers with a page of `records`. Its cursors are valid for the series `name` only. */
 export function answerRecords<T>(
   deps: ControllerDeps,
-  { exchange, params, query: asked, asOfMs }: SeriesRequest,
+  { exchange, params, query: seriesQuery, asOfMs }: SeriesRequest,
   name: string,
   records: OutcomeRecords<T>,
   resourceOf: (market: StoredMarket, record: T) => object,
 ): Response | Promise<Response> {
-  const wanted = seriesPageOf(asked, asOfMs);
+  const page = seriesPageOf(seriesQuery, asOfMs);
   return answerAboutMarket(deps, exchange, params, asOfMs, (market) => {
-    const sources = records.sources(market, wanted.outcomes, asOfMs);
+    const sources = records.sources(market, page.outcomes, asOfMs);
     // If an import replaces derived quotes with recorded ones, older cursors are refused: their pages would end early.
     const series = sources.map(({ outcome, kind }) => `${outcome}:${kind}`).join();
-    const { query, scope } = pageOf(wanted, `${name} ${market.conditionId} ${series}`);
+    const { query, scope } = pageOf(page, `${name} ${market.conditionId} ${series}`);
     return ({ negotiated, etag }) => {
-      const page = records.page(sources, query);
-      const data = page.records.map((record) => resourceOf(market, record));
-      return deps.responder.giveDocument({ data, nextCursor: nextCursor(page.next, scope) }, negotiated, etag);
+      const { records: found, next } = records.page(sources, query);
+      const data = found.map((record) => resourceOf(market, record));
+      return deps.responder.giveDocument({ data, nextCursor: nextCursor(next, scope) }, negotiated, etag);
     };
   });
 }

@@ -4,10 +4,10 @@ import type { Position } from '../../domain/page.ts';
 import { CURSOR_SHAPE } from '../parameters/query.ts';
 
 /**
- * An opaque cursor: base64url of 21 bytes: timestamp in ms (6, big endian), id (7, big endian), and 8 bytes of
- * SHA-256 over these and the scope. The scope names the series, market, order and filter that the cursor was given for,
- * so a cursor that was altered or is used elsewhere is refused. 21 bytes are exactly 28 characters: there is one spelling
- * of a cursor. The tag is no secret: a forged cursor shows only what its key may see anyway.
+ * An opaque cursor is base64url of 21 bytes: timestamp in ms (6, big endian), id (7, big endian), and 8 bytes of SHA-256 over
+ * both and the scope. The scope names the series, market, order and filter of the cursor, so an altered cursor, or one of another
+ * request, is refused. 21 bytes are exactly 28 characters: a cursor has one spelling. The tag is not a secret: a forged cursor
+ * gives no access to other records.
  */
 const POSITION_BYTES = 13;
 const TAG_BYTES = 8;
@@ -15,14 +15,14 @@ const TAG_BYTES = 8;
 export function encodeCursor(position: Position, scope: string): string {
   const bytes = Buffer.alloc(POSITION_BYTES + TAG_BYTES);
   bytes.writeUIntBE(position.timestampMs, 0, 6);
-  // 7 bytes exceed what Buffer writes at once: the id's high byte and its lower 48 bits.
+  // Buffer writes at most 6 bytes at once: the high byte of the id, then its lower 48 bits.
   bytes.writeUInt8(Math.floor(position.id / 2 ** 48), 6);
   bytes.writeUIntBE(position.id % 2 ** 48, 7, 6);
   tagOf(bytes, scope).copy(bytes, POSITION_BYTES);
   return bytes.toString('base64url');
 }
 
-/** The position of a cursor, or undefined when it was altered or given for another scope. */
+/** The position of a cursor; undefined if the cursor was altered or is of another scope. */
 export function decodeCursor(text: string, scope: string): Position | undefined {
   if (!CURSOR_SHAPE.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64url');

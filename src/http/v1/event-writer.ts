@@ -10,7 +10,7 @@ import type { OutcomePage } from '../../store/snapshots.ts';
 import { jsonEnvelope, marketLabels, writersInto } from '../response/snapshot-envelope.ts';
 import { eventId, type GapEvent } from './stream-events.ts';
 
-/** A slice ends after the event that takes it past so many bytes, or so many rendered levels: about a millisecond of work. */
+/** A slice ends after the event with which it exceeds these bytes or rendered levels: about a millisecond of work. */
 const SLICE_BYTES_MAX = 256 * 1024;
 const SLICE_LEVELS_MAX = 10_000;
 
@@ -24,15 +24,15 @@ interface Series {
   readonly labels: LabelBytes;
   readonly slices: readonly SegmentSlice[];
   slice: number;
-  /** In the present slice, of the record that comes next. */
+  /** Index of the next record in the current slice. */
   index: number;
-  /** Whether that record is the next one of the writer. */
+  /** Whether the writer has the current slice open at that record. */
   isOpen: boolean;
 }
 
 /**
- * Writes events (HTML Standard, 9.2.5), one slice after another; snapshots as in answers. A slice must be copied before the
- * next one begins: one writer serves all streams.
+ * Writes server-sent events (HTML Standard, 9.2.5) in slices, with snapshots as in pages. A slice must be copied before the next
+ * one begins: one writer serves all streams.
  */
 export class EventWriter {
   readonly #envelope = jsonEnvelope();
@@ -45,7 +45,7 @@ export class EventWriter {
   #sequence: readonly number[] = [];
   #next = 0;
 
-  /** Begins a slice, whose snapshots are those of `page`. */
+  /** Begins a slice with the snapshots of `page`. */
   open(market: StoredMarket, { outcomes, plan }: OutcomePage, depth: number | undefined): void {
     this.#out.clear();
     this.#depth = depth;
@@ -95,7 +95,7 @@ export class EventWriter {
     this.#write(`id: ${eventId(position, scope)}\nevent: gap\ndata: ${data}\n\n`);
   }
 
-  /** Without an id: a client that comes back goes on after its last record. */
+  /** Without an id, so that a client that connects again continues after its last record. */
   writeEnd(snapshots: number, gaps: number): void {
     this.#write(`event: end\ndata: ${JSON.stringify({ snapshots, gaps })}\n\n`);
   }

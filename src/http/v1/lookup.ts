@@ -8,7 +8,7 @@ import { VersionedCache } from '../../store/versioned-cache.ts';
 const COINS_MAX = 256;
 const MARKETS_MAX = 4096;
 
-/** Finds the coin and the market that a path names. Within `Database.readShared`. */
+/** Finds the coin and the market of a path. Call it within `Database.readShared`. */
 export class Lookup {
   readonly #archive: Archive;
   readonly #coins: VersionedCache<string>;
@@ -21,8 +21,7 @@ export class Lookup {
   }
 
   /**
-   * The coin, canonical. Throws 'not-found' when nothing of it was ever recorded; with `asOfMs` when nothing of it was known
-   * then.
+   * The canonical name of a coin. Throws 'not-found' if nothing of it is recorded, with `asOfMs` if nothing of it was known then.
    */
   coin(text: string, asOfMs?: InstantMs): string {
     const { markets, prices } = this.#archive;
@@ -36,13 +35,13 @@ export class Lookup {
   }
 
   /**
-   * The market by conditionId or slug; of markets with one slug the latest, with `asOfMs` of those that were listed
-   * then. Throws 'not-found' when there is none.
+   * The market by conditionId or slug. Of several markets with one slug it is the latest, with `asOfMs` the latest that was listed
+   * then. Throws 'not-found' if there is none.
    */
   market(coinText: string, conditionIdOrSlug: string, asOfMs?: InstantMs): StoredMarket {
     const canonical = canonicalCoin(coinText);
-    // A coin whose markets are all to come may have records of one: that is found by its name before any list has it.
-    // A text that is no coin's name may be a key, and is not repeated in the answer.
+    // A market with records is found by its name before it is listed, even if no market of the coin is listed yet.
+    // A text that is not a coin's name may be a key, which the answer must not repeat.
     const coin = asOfMs !== undefined && isCoin(canonical) ? canonical : this.coin(coinText);
     const { markets } = this.#archive;
     const latest = this.#markets.find(`${coin}/${conditionIdOrSlug}`, () => markets.find(coin, conditionIdOrSlug));

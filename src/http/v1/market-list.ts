@@ -8,12 +8,12 @@ import type { ListPosition, MarketFilter } from '../../store/markets.ts';
 import { VersionedCache } from '../../store/versioned-cache.ts';
 import type { Format } from '../response/responder.ts';
 
-/** Lists are kept in chunks of so many markets: few enough to be written for a short list alone. */
+/** Markets in a chunk: few enough to write a whole chunk for a short list. */
 const CHUNK_MARKETS = 64;
 /** About 10,000 markets, 8 MB. */
 const CHUNKS_MAX = 160;
 
-/** A part of a list; without a timeframe of all. */
+/** A part of a list. Timeframe undefined: markets of all timeframes. */
 interface ListedMarkets {
   readonly timeframe: Timeframe | undefined;
   readonly limit: number;
@@ -22,17 +22,17 @@ interface ListedMarkets {
 
 export interface MarketListQuery extends Omit<ListedMarkets, 'timeframe'> {
   readonly filter: MarketFilter;
-  /** Whether each market has the number of its snapshots. */
+  /** Whether each market gets the number of its snapshots. */
   readonly hasCounts: boolean;
-  /** Nothing later is in the list; undefined: there is no limit. */
+  /** The latest instant that the list may show; undefined: no limit. */
   readonly asOfMs: InstantMs | undefined;
 }
 
-/** Markets that follow each other in a list. */
+/** Consecutive markets of a list. */
 interface Chunk {
-  /** One market after another, with separators between them. */
+  /** The markets, with separators between them. */
   readonly bytes: Uint8Array;
-  /** Where each market ends. */
+  /** The end of each market in `bytes`. */
   readonly ends: readonly number[];
   readonly last: ListPosition | undefined;
 }
@@ -58,8 +58,8 @@ const FRAMES = {
 } as const satisfies Record<Format, unknown>;
 
 /**
- * Lists of markets in one format, `{data, pagination}`. Their chunks are kept until the archive changes: to read and write a
- * thousand markets takes ten times as long as to copy their bytes. Within `Database.readShared`.
+ * Lists of markets in one format, `{data, pagination}`. Their chunks are cached until the archive changes: to read and write a
+ * thousand markets takes ten times as long as to copy their bytes. Call it within `Database.readShared`.
  */
 export class MarketList {
   readonly #archive: Pick<Archive, 'markets'>;
@@ -77,7 +77,7 @@ export class MarketList {
     this.#chunks = new VersionedCache(archive.database, CHUNKS_MAX);
   }
 
-  /** A whole answer about a coin that is recorded; valid until the next one is written. */
+  /** A whole answer about a recorded coin; valid until the next call. */
   write(coin: string, { timeframe, limit, skip }: ListedMarkets): Uint8Array<ArrayBuffer> {
     const out = this.#out;
     const { begin, separator, pagination, end } = this.#frame;
@@ -108,7 +108,7 @@ export class MarketList {
     return out.view();
   }
 
-  /** `after`: the last market of the chunk before, where that is known. */
+  /** `after`: the last market of the previous chunk, if known. */
   #chunk(coin: string, timeframe: Timeframe | undefined, number: number, after: ListPosition | undefined): Chunk {
     return this.#chunks.find(`${coin} ${timeframe ?? ''} ${number}`, () => {
       const { markets } = this.#archive;

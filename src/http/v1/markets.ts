@@ -68,11 +68,11 @@ export function marketsController(deps: ControllerDeps) {
   const answerList = (
     exchange: Exchange,
     coinText: string,
-    asked: MarketListQuery,
-    walked: Walked = { data: [], left: asked.skip, after: undefined, state: undefined },
+    requested: MarketListQuery,
+    walked: Walked = { data: [], left: requested.skip, after: undefined, state: undefined },
   ): Response | Promise<Response> =>
     database.readShared(() => {
-      const { limit, skip, filter, hasCounts, asOfMs } = asked;
+      const { limit, skip, filter, hasCounts, asOfMs } = requested;
       const { timeframe } = filter;
       const coin = lookup.coin(coinText, asOfMs);
       const negotiated = negotiate(exchange);
@@ -85,7 +85,7 @@ export function marketsController(deps: ControllerDeps) {
       const { state = database.state } = walked;
       const proceed = async (next: Omit<Walked, 'state'>) => {
         await nextTurn();
-        return await answerList(exchange, coinText, asked, { ...next, state });
+        return await answerList(exchange, coinText, requested, { ...next, state });
       };
       const answer = (found: readonly object[]) => {
         const pagination = { limit, skip, count: Math.min(limit, found.length), hasMore: found.length > limit };
@@ -107,7 +107,7 @@ export function marketsController(deps: ControllerDeps) {
       const { keys, last } = markets.walk(coin, filter, count, after, asOfMs);
       // One more than requested shows whether more follow.
       const wanted = keys.slice(left, left + limit + 1 - walked.data.length);
-      const data = [...walked.data, ...wanted.map((key) => resourceOf(archive, markets.byKey(key), asked))];
+      const data = [...walked.data, ...wanted.map((key) => resourceOf(archive, markets.byKey(key), requested))];
       if (data.length > limit || last === undefined) return answer(data);
       return proceed({ data, left: Math.max(0, left - keys.length), after: last });
     });
@@ -119,8 +119,8 @@ export function marketsController(deps: ControllerDeps) {
       ({ params, query, exchange, asOfMs }) => {
         const { limit, skip, tf: timeframe, recorded, closed, include } = query;
         const filter = { timeframe, recorded, closed, ...windowOf(query) };
-        const asked = { limit, skip, filter, hasCounts: include === 'counts', asOfMs };
-        return answerList(exchange, params.coin, asked);
+        const requested = { limit, skip, filter, hasCounts: include === 'counts', asOfMs };
+        return answerList(exchange, params.coin, requested);
       },
       {
         grant: 'markets',
@@ -142,9 +142,9 @@ export function marketsController(deps: ControllerDeps) {
     .get(
       '/v1/:coin/markets/:conditionId',
       ({ params, query, exchange, asOfMs }) => {
-        const asked = { asOfMs, hasCounts: query.include === 'counts' };
+        const requested = { asOfMs, hasCounts: query.include === 'counts' };
         return answerAboutMarket(deps, exchange, params, asOfMs, (market) => ({ negotiated, etag }) => {
-          return responder.giveDocument({ data: resourceOf(archive, market, asked) }, negotiated, etag);
+          return responder.giveDocument({ data: resourceOf(archive, market, requested) }, negotiated, etag);
         });
       },
       {

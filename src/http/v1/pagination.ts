@@ -38,13 +38,13 @@ export function outcomesOf(outcome: Outcome | undefined): readonly Outcome[] {
   return outcome === undefined ? OUTCOMES : [outcome];
 }
 
-export function seriesPageOf(asked: SeriesQuery, asOfMs: InstantMs | undefined): SeriesPage {
-  const window = windowOf(asked);
+export function seriesPageOf(requested: SeriesQuery, asOfMs: InstantMs | undefined): SeriesPage {
+  const window = windowOf(requested);
   const { fromMs } = window;
-  const { order, limit, interval: intervalMs } = asked;
+  const { order, limit, interval: intervalMs } = requested;
   const toMs = Math.min(window.toMs, asOfMs ?? window.toMs);
   const range = { fromMs, toMs, order, limit, intervalMs };
-  return { range, window, outcomes: outcomesOf(asked.outcome), cursor: asked.cursor };
+  return { range, window, outcomes: outcomesOf(requested.outcome), cursor: requested.cursor };
 }
 
 /**

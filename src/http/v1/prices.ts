@@ -33,10 +33,10 @@ export function pricesController(deps: ControllerDeps) {
     .get(
       '/v1/:coin/prices',
       ({ params, query, exchange, asOfMs }) => {
-        const asked = seriesPageOf(query, asOfMs);
+        const requested = seriesPageOf(query, asOfMs);
         return archive.database.readShared(() => {
           const coin = lookup.coin(params.coin, asOfMs);
-          const page = pageOf(asked, `coin-prices ${coin}`);
+          const page = pageOf(requested, `coin-prices ${coin}`);
           const negotiated = negotiate(exchange);
           const cached = responder.cached(negotiated);
           if (cached !== undefined) return cached;

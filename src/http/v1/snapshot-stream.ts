@@ -6,27 +6,27 @@ import type { StoredMarket } from '../../store/markets.ts';
 import type { EventWriter } from './event-writer.ts';
 import { GapsByEnd, type StreamPosition } from './stream-events.ts';
 
-/** Snapshots that one slice may have: a segment of each outcome, about. */
+/** Maximum number of snapshots in a slice: about a segment of each outcome. */
 const SLICE_RECORDS_MAX = 128;
 
 export interface StreamQuery {
-  /** Both inclusive. `toMs` is not later than what may be known. */
+  /** Both inclusive. `toMs` is not later than the latest instant that the answer may show. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
   readonly outcomes: readonly Outcome[];
-  /** How many levels of each side; undefined: all. */
+  /** Maximum number of levels per side; undefined: all. */
   readonly depth: number | undefined;
   readonly speed: Speed;
   /** The last event that the client has. */
   readonly after: StreamPosition | undefined;
-  /** The ids of the events are bound to it. */
+  /** Ids of events are valid within this scope only. */
   readonly scope: string;
 }
 
 /**
- * One market's events in their order and at their pace, a slice at a time; between slices it keeps the position of the last
- * event and the gaps that have begun. The first event is due at once, every other one as long after it as it was recorded, at
- * the speed asked for; a slower reader gets all that is due. What is imported later is sent if it comes after that position.
+ * One market's events in order and at their recorded pace, in slices. Between slices it keeps the position of the last event and
+ * the gaps that have begun. The first event is due immediately; the delay of all others is the recorded one, divided by the
+ * speed. A slow reader gets all events that are due. Records that are imported later are sent if they come after the position.
  */
 export class SnapshotStream {
   readonly #archive: Archive;
@@ -51,10 +51,10 @@ export class SnapshotStream {
   }
 
   /**
-   * Writes what is due, or a part of it, and at the end an end event. Writes nothing later than `knownUntilMs`. Returns for how
-   * many real milliseconds nothing more is due; undefined: nothing more comes, or only what may no longer be known.
+   * Writes events that are due, all or the first of them, and the end event after the last one. Writes nothing later than
+   * `latestMs`. Returns the real milliseconds until the next event is due; undefined if no event may follow.
    */
-  writeSlice(writer: EventWriter, knownUntilMs: InstantMs | undefined): number | undefined {
+  writeSlice(writer: EventWriter, latestMs: InstantMs | undefined): number | undefined {
     this.#refresh();
     const { snapshots } = this.#archive;
     const { fromMs, toMs, outcomes, depth, scope } = this.#query;
@@ -63,18 +63,18 @@ export class SnapshotStream {
       fromMs,
       toMs,
       order: 'asc',
-      // Before the snapshots of a gap's end, whose ids begin with 1.
+      // After a gap: before all snapshots of its end, whose ids start with 1.
       after: after?.kind === 'gap' ? { timestampMs: after.timestampMs, id: 0 } : after,
       limit: SLICE_RECORDS_MAX,
     });
     writer.open(this.#market, page, depth);
     const dueMs = this.#clock?.dueMs;
-    // A replay went back meanwhile.
-    const isHeldBack = knownUntilMs !== undefined && knownUntilMs < toMs;
+    // The clock of the replay jumped back.
+    const isHeldBack = latestMs !== undefined && latestMs < toMs;
     for (;;) {
       const snapshot = writer.nextPosition;
       const gap = this.#gaps.first;
-      // After a page that is not the last one there is a snapshot, which may come first.
+      // The next page may have a snapshot before the next gap.
       if (snapshot === undefined && page.plan.next !== undefined) return 0;
       const isGap = gap !== undefined && (snapshot === undefined || gap.position.timestampMs <= snapshot.timestampMs);
       const next = isGap ? gap.position : snapshot;
@@ -82,7 +82,7 @@ export class SnapshotStream {
         if (!isHeldBack) writer.writeEnd(this.#snapshots, this.#gapCount);
         return undefined;
       }
-      if (isHeldBack && next.timestampMs > knownUntilMs) return undefined;
+      if (isHeldBack && next.timestampMs > latestMs) return undefined;
       this.#clock ??= this.#startClock(next.timestampMs);
       if (next.timestampMs > (dueMs ?? this.#clock.dueMs)) {
         return this.#clock.realMsUntil(next.timestampMs) ?? 0;
@@ -101,7 +101,7 @@ export class SnapshotStream {
     }
   }
 
-  /** A market that changed may have other labels and new gaps. */
+  /** Reads the market again if it changed: it may have other labels and new gaps. */
   #refresh(): void {
     const market = this.#archive.markets.byKey(this.#market.key);
     if (market.revision === this.#market.revision) return;

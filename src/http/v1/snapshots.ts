@@ -57,11 +57,11 @@ export function snapshotsController(deps: ControllerDeps) {
     .get(
       '/v1/:coin/markets/:conditionId/snapshots',
       ({ params, query, exchange, asOfMs }) => {
-        const asked = seriesPageOf(query, asOfMs);
+        const requested = seriesPageOf(query, asOfMs);
         return answerAboutMarket(deps, exchange, params, asOfMs, (market) => {
-          const { query: range, scope } = pageOf(asked, `snapshots ${market.conditionId}`);
+          const { query: range, scope } = pageOf(requested, `snapshots ${market.conditionId}`);
           return ({ negotiated, etag }) => {
-            const page = archive.snapshots.page(market, asked.outcomes, range);
+            const page = archive.snapshots.page(market, requested.outcomes, range);
             const cursorOf = (next: Position | undefined) => nextCursor(next, scope);
             const body = writers[negotiated.format].page(market, page, range.order, query.depth, cursorOf);
             return responder.give(body, negotiated, etag);
@@ -83,9 +83,9 @@ export function snapshotsController(deps: ControllerDeps) {
     .get(
       '/v1/:coin/markets/:conditionId/snapshots/at/:ts',
       ({ params, query, exchange, asOfMs }) => {
-        const asked = nearestQueryOf(query, asOfMs);
+        const requested = nearestQueryOf(query, asOfMs);
         return answerAboutMarket(deps, exchange, params, asOfMs, (market) => ({ negotiated, etag }) => {
-          const found = nearestOfEach(archive.snapshots, market, params.ts, asked);
+          const found = nearestOfEach(archive.snapshots, market, params.ts, requested);
           return responder.give(writers[negotiated.format].nearest(market, found, query.depth), negotiated, etag);
         });
       },
@@ -105,9 +105,9 @@ export function snapshotsController(deps: ControllerDeps) {
     .get(
       '/v1/:coin/markets/:conditionId/snapshots/at',
       ({ params, query, exchange, asOfMs }) => {
-        const asked = nearestQueryOf(query, asOfMs);
+        const requested = nearestQueryOf(query, asOfMs);
         return answerAboutMarket(deps, exchange, params, asOfMs, (market) => ({ negotiated, etag }) => {
-          const find = (instantMs: InstantMs) => nearestOfEach(archive.snapshots, market, instantMs, asked);
+          const find = (instantMs: InstantMs) => nearestOfEach(archive.snapshots, market, instantMs, requested);
           const body = writers[negotiated.format].nearestOfEach(market, query.ts, find, query.depth);
           return responder.give(body, negotiated, etag);
         });

@@ -3,8 +3,8 @@ import { comparePositions, type Position } from '../../domain/page.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 
 /**
- * One event of a stream. Events go by time; of one time come first the gaps that end then, then the snapshots, each by id. So
- * a gap is sent when it is over, as a listener of that time would have known of it, and before the book that follows it.
+ * The position of an event in a stream. Events ascend by time; at one time gaps that end then come before snapshots, each by id.
+ * So a gap is sent at its end, when a listener of that time would have known it, and before the next book.
  */
 export interface StreamPosition extends Position {
   readonly kind: 'gap' | 'snapshot';
@@ -12,18 +12,18 @@ export interface StreamPosition extends Position {
 
 const GAP_ID_BITS = 53;
 
-/** Gaps have no ids: this hash tells those of one end apart, whatever else is recorded later. */
+/** Gaps have no ids: a hash distinguishes gaps with the same end, and does not change with later imports. */
 function positionOfGap({ fromMs, toMs, reason }: Gap): StreamPosition {
   const hash = Bun.hash.xxHash3(`${fromMs} ${reason}`);
   return { kind: 'gap', timestampMs: toMs, id: Number(BigInt.asUintN(GAP_ID_BITS, hash)) };
 }
 
-/** The `id:` of an event: a cursor, bound to the question of the stream and to the kind of event. */
+/** The `id:` of an event: a cursor that is valid for the stream's scope and the kind of event. */
 export function eventId({ kind, timestampMs, id }: StreamPosition, scope: string): string {
   return encodeCursor({ timestampMs, id }, scopeOf(kind, scope));
 }
 
-/** The event that an id was given to; undefined when it was altered or given for another stream. */
+/** The position of the event with this id; undefined if the id was altered or is of another stream. */
 export function readEventId(text: string, scope: string): StreamPosition | undefined {
   for (const kind of ['snapshot', 'gap'] as const) {
     const position = decodeCursor(text, scopeOf(kind, scope));
@@ -42,28 +42,28 @@ export interface GapEvent {
 }
 
 /**
- * Gaps in the order in which they end. They are read in the order in which they begin, and only as far as needed: those in
- * memory are the ones that began before the next one to end does, one where they do not overlap.
+ * Gaps ordered by their ends. They are read ordered by their beginnings, and only as far as needed: in memory are the gaps that
+ * begin before the first end. That is one gap if gaps do not overlap.
  */
 export class GapsByEnd {
   readonly #unread: Iterator<GapEvent, undefined>;
-  /** Read and not passed; the one to end first is the last. */
+  /** Read and not passed; the gap with the first end is the last element. */
   readonly #begun: GapEvent[] = [];
-  #coming: GapEvent | undefined;
+  #unopened: GapEvent | undefined;
 
-  /** `gaps` ascend by their beginnings; only those after the event `after` take part. */
+  /** `gaps` ascend by their beginnings; gaps before the event `after` are ignored. */
   constructor(gaps: Iterable<Gap>, after: StreamPosition | undefined) {
     this.#unread = eventsAfter(gaps, after);
-    this.#coming = this.#unread.next().value;
+    this.#unopened = this.#unread.next().value;
     this.#fill();
   }
 
-  /** The next one; undefined after the last. */
+  /** The next gap; undefined after the last one. */
   get first(): GapEvent | undefined {
     return this.#begun.at(-1);
   }
 
-  /** Goes on after the first one. */
+  /** Removes the first gap. */
   pass(): void {
     this.#begun.pop();
     this.#fill();
@@ -71,12 +71,12 @@ export class GapsByEnd {
 
   #fill(): void {
     for (;;) {
-      const coming = this.#coming;
+      const next = this.#unopened;
       const { first } = this;
-      if (coming === undefined || (first !== undefined && coming.gap.fromMs > first.gap.toMs)) return;
-      const index = this.#begun.findLastIndex(({ position }) => comparePositions(position, coming.position) > 0);
-      this.#begun.splice(index + 1, 0, coming);
-      this.#coming = this.#unread.next().value;
+      if (next === undefined || (first !== undefined && next.gap.fromMs > first.gap.toMs)) return;
+      const index = this.#begun.findLastIndex(({ position }) => comparePositions(position, next.position) > 0);
+      this.#begun.splice(index + 1, 0, next);
+      this.#unopened = this.#unread.next().value;
     }
   }
 }
@@ -89,7 +89,7 @@ function* eventsAfter(gaps: Iterable<Gap>, after: StreamPosition | undefined): G
 }
 
 function isAfter(gap: StreamPosition, after: StreamPosition): boolean {
-  // A snapshot comes after the gaps that end with it.
+  // A snapshot comes after the gaps that end at its time.
   if (after.kind === 'snapshot') return gap.timestampMs > after.timestampMs;
   return comparePositions(gap, after) > 0;
 }

@@ -1,22 +1,22 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { ResponseHeaders } from '../response/response.ts';
 
-/** Streams that are open at once; each holds a slice or two of a reader that does not keep up. */
+/** Maximum number of open streams. Each keeps up to two slices for a slow reader. */
 export const STREAMS_MAX = 256;
-/** And with one key. */
+/** Maximum number of open streams with one key. */
 export const STREAMS_PER_KEY_MAX = 32;
 
-/** When a key with too many streams may try again. */
+/** The Retry-After of a key with too many streams. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Counts the streams that are open. */
+/** Counts the open streams. */
 export class StreamSlots {
   readonly #openByKey = new Map<string | undefined, number>();
   #open = 0;
 
   /**
-   * Counts one more stream, of a key where there are keys; the function that is returned ends it, and must be called once.
-   * Throws 'rate-limited' when the key has its share, and sets Retry-After; 'busy' when all are taken.
+   * Counts one more stream. Call the returned function once, when the stream ends. Throws 'rate-limited', and sets Retry-After,
+   * if the key has too many streams; throws 'busy' if all slots are taken. `keyId` is undefined if no key is needed.
    */
   take(keyId: string | undefined, headers: ResponseHeaders): () => void {
     if (keyId !== undefined && this.#openWith(keyId) >= STREAMS_PER_KEY_MAX) {

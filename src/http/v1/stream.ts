@@ -53,8 +53,8 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
         const outcomes = outcomesOf(query.outcome);
         const scope = [market.conditionId, outcomes.join(), fromMs, toMs, depth ?? 'whole'].join(' ');
         const after = positionOf(request.headers.get('last-event-id'), scope);
-        const asked = { fromMs, toMs: Math.min(toMs, asOfMs ?? toMs), outcomes, depth, speed, scope, after };
-        return new SnapshotStream(archive, market, asked, () => deps.clocks().monotonicMs);
+        const requested = { fromMs, toMs: Math.min(toMs, asOfMs ?? toMs), outcomes, depth, speed, scope, after };
+        return new SnapshotStream(archive, market, requested, () => deps.clocks().monotonicMs);
       });
       if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
       const release = slots.take(accessCheck.keyId, set.headers);
@@ -136,8 +136,8 @@ async function* chunksOf(
 /** Undefined if the stream follows the clock of a replay, and this replay was stopped. */
 function nextSlice(archive: Archive, writer: EventWriter, stream: SnapshotStream, accessCheck: AccessCheck) {
   try {
-    const knownUntilMs = accessCheck.knownUntilMs();
-    const waitMs = archive.database.read(() => stream.writeSlice(writer, knownUntilMs));
+    const latestMs = accessCheck.latestMs();
+    const waitMs = archive.database.read(() => stream.writeSlice(writer, latestMs));
     return { waitMs, slice: writer.taken() };
   } catch (error) {
     // Only the look-up of the replay throws this.

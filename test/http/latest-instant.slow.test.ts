@@ -146,7 +146,7 @@ describe('a service that is held to a clock', () => {
       // Never slower than the walk: that ends where nothing more is known.
       const seen = await everythingOf(client, path, () => (clockMs += 4000));
       expect(seen.map(({ id }) => id)).toEqual(all.map(({ id }) => id));
-      for (const { ms, knownUntilMs } of seen) expect(ms).toBeLessThanOrEqual(knownUntilMs!);
+      for (const { ms, latestMs } of seen) expect(ms).toBeLessThanOrEqual(latestMs!);
     },
   );
 
@@ -165,7 +165,7 @@ interface Seen {
   readonly id: string;
   readonly ms: number;
   /** The instant that the service was held to with the request. */
-  readonly knownUntilMs: number | undefined;
+  readonly latestMs: number | undefined;
 }
 
 /** A whole walk, in small pages; the service is held to what `clockMs` returns before each. */
@@ -173,12 +173,12 @@ async function everythingOf(client: TimedService, path: string, clockMs: () => n
   const seen: Seen[] = [];
   let cursor: string | null = null;
   do {
-    const knownUntilMs = clockMs();
-    client.holdTo(knownUntilMs);
+    const latestMs = clockMs();
+    client.holdTo(latestMs);
     const sent = await client.ask(`${path}?limit=3${cursor === null ? '' : `&cursor=${cursor}`}`);
     expect(sent.status, sent.body).toBe(200);
     const page = JSON.parse(sent.body) as { data: { id: string; timestamp: string }[]; nextCursor: string | null };
-    for (const { id, timestamp } of page.data) seen.push({ id, ms: Date.parse(timestamp), knownUntilMs });
+    for (const { id, timestamp } of page.data) seen.push({ id, ms: Date.parse(timestamp), latestMs });
     cursor = page.nextCursor;
   } while (cursor !== null);
   client.holdTo(undefined);
