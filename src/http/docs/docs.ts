@@ -108,7 +108,6 @@ export function docsController(version: string, isReplay: boolean) {
         {
           detail: file(
             'llms',
-            'text/plain',
             'This document as plain text',
             'For language models, in the format of llmstxt.org: everything that a client needs.',
           ),
@@ -118,7 +117,6 @@ export function docsController(version: string, isReplay: boolean) {
       .get('/docs/segment-reader.ts', ({ set }) => text(set, segmentReader, 'text/plain'), {
         detail: file(
           'segmentReader',
-          'text/plain',
           'A reader for segments',
           'One TypeScript file without imports, to copy into a project. It reads the same snapshots as the API’s pages, in the same order, and validates its input. For Node, Bun, Deno and browsers.',
         ),
@@ -145,9 +143,9 @@ export function docsController(version: string, isReplay: boolean) {
   );
 }
 
-/** A file that is part of the executable. */
-function file(id: string, type: string, summary: string, description: string) {
-  return described(id, { summary, description, content: { [type]: Text }, headers: FILE_HEADERS });
+/** A plain text file in the executable. */
+function file(id: string, summary: string, description: string) {
+  return described(id, { summary, description, content: { 'text/plain': Text }, headers: FILE_HEADERS });
 }
 
 function text(set: ResponseSettings, content: string | Blob, type: string, kept = 'max-age=86400'): Response {
