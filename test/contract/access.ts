@@ -44,7 +44,7 @@ export function accessTests(suite: Suite): void {
     expect((await clientOf(suite.target.origin, exhausted)(MARKETS)).status).toBe(200);
   });
 
-  test('of all that is wrong with a request, the first check in the contract’s order decides', async () => {
+  test('a request with several errors gets the first refusal in the contract’s order', async () => {
     expect(COMBINATIONS.length).toBe(192);
     for (const flaws of COMBINATIONS) {
       if (flaws.has('exhausted key') && !suite.reach.operated) continue;

@@ -67,7 +67,7 @@ export function asOfTests(suite: Suite): void {
     );
   });
 
-  test('nearest: never one of the future, the nearest of those that there were', async () => {
+  test('nearest: the nearest record of those known then', async () => {
     const instants = fc.tuple(anyAsOf, anyAsOf, fc.constantFrom(BOOKS, NEAREST), fc.constantFrom('nearest', 'before'));
     await fc.assert(
       fc.asyncProperty(instants, async ([asOfMs, instantMs, market, mode]) => {
@@ -90,7 +90,7 @@ export function asOfTests(suite: Suite): void {
 
   const instants = [T0 - 3 * 86_400_000, T0 - 86_400_123, T0 - 1, T0, T0 + 5 * MINUTE, T0 + 5 * MINUTE + 7123];
 
-  test.each([BOOKS, EMPTY, SOL, ETH])('a market is what was known of it: $slug', async (market) => {
+  test.each([BOOKS, EMPTY, SOL, ETH])('a market has the fields known then: $slug', async (market) => {
     const record = expectedMarket(market);
     for (const asOfMs of [...instants, at(record.resolvedAt) - 1, T0 + 86_400_000].filter(Number.isFinite)) {
       const reply = await get(`${of(market)}?asOf=${asOfMs}`);
@@ -119,7 +119,7 @@ export function asOfTests(suite: Suite): void {
     );
   });
 
-  test('a list has the markets that were listed, as they were known', async () => {
+  test('a list has the markets that were listed then, as known then', async () => {
     for (const asOfMs of [...instants, T0 + 3 * 86_400_000]) {
       for (const tf of [undefined, '5m', '4h']) {
         const expected = expectedMarkets('btc', tf)
@@ -139,21 +139,21 @@ export function asOfTests(suite: Suite): void {
     });
   });
 
-  test('where only the archive knows since when it has a market, that begins with its window', async () => {
+  test('a market without a recorded creation is listed from the start of its window', async () => {
     expect(MARKETS).toContain(MINIMAL);
     expect((await get(`${of(MINIMAL)}?asOf=${T0 - 1}`)).status).toBe(404);
     const { data } = (await get(`${of(MINIMAL)}?asOf=${T0}`)).json<{ data: Record<string, unknown> }>();
     expect(data).toMatchObject({ createdAt: null, updatedAt: null, startTime: new Date(T0).toISOString() });
   });
 
-  test('a coin of which nothing was known is not there', async () => {
+  test('a coin that was not known then is a 404', async () => {
     for (const path of ['/v1/eth/markets', '/v1/eth/prices']) {
       expect((await get(`${path}?asOf=1000`)).status, path).toBe(404);
       expect((await get(`${path}?asOf=${T0 + 86_400_000}`)).status, path).toBe(200);
     }
   });
 
-  test('coverage counts what there was', async () => {
+  test('coverage counts the records known then', async () => {
     const books = expectedSnapshots(BOOKS);
     for (const asOfMs of [T0 - 1, T0 + 3000, T0 + 20_000, T0 + 86_400_000]) {
       const reply = await get(`${of(BOOKS, '/coverage')}?asOf=${asOfMs}`);
@@ -166,7 +166,7 @@ export function asOfTests(suite: Suite): void {
     }
   });
 
-  test('an export ends there, says of the market what was known, and is not one of segments', async () => {
+  test('an export ends there, has the market as known then, and is refused as segments', async () => {
     const asOfMs = T0 + 20_000;
     const reply = await get(`${of(BOOKS, '/export')}?asOf=${asOfMs}`);
     const lines = reply.text.trimEnd().split('\n');
@@ -185,7 +185,7 @@ export function asOfTests(suite: Suite): void {
     expect(refused.json<{ detail: string }>().detail).toContain('format must not be segments with asOf');
   });
 
-  test('it is an instant in any of its forms, said once, and no other', async () => {
+  test('it is one instant in any accepted spelling', async () => {
     const iso = encodeURIComponent(new Date(T0).toISOString());
     const one = await get(`${of(BOOKS)}?asOf=${T0}`);
     expect((await get(`${of(BOOKS)}?asOf=${iso}`)).text).toBe(one.text);

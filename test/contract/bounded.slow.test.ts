@@ -154,7 +154,7 @@ describe('a list of markets', () => {
     return turns;
   };
 
-  test('lets other requests go on the more often, the more is skipped', async () => {
+  test('serves other requests more often, the more is skipped', async () => {
     expect(await turnsDuring(0)).toBe(0);
     expect(await turnsDuring(60_000)).toBeGreaterThanOrEqual(1);
     expect(await turnsDuring(159_999)).toBeGreaterThanOrEqual(3);
@@ -186,7 +186,7 @@ describe.skipIf(!existsSync('/proc/self/status'))('memory of the executable (nee
     directory[Symbol.dispose]();
   });
 
-  test('does not grow with the pages that many clients walk through', async () => {
+  test('does not grow with the number of pages that many clients read', async () => {
     const pages = Math.ceil((700 * MB) / (await askPage(0)));
     let most = 0;
     // Everything twice: what is asked for again and again may be kept, and must not be all.

@@ -68,7 +68,7 @@ export function coinTests(suite: Suite): void {
     });
   });
 
-  test('as of an instant it counts what was known then, also between two snapshots', async () => {
+  test('as of an instant it counts the records known then, also between two snapshots', async () => {
     const days = [-3, -1, 0, 1, 3].map((count) => T0 + count * 86_400_000);
     const seconds = [-1, 0, 1, 999, 1000, 1001, 1999, 2000, 2500, 9001, 30_000, 95_000].map((ms) => T0 + ms);
     for (const asOf of [0, T0 - 86_400_123, T0 - 86_400_124, ...days, ...seconds]) {

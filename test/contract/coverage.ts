@@ -75,7 +75,7 @@ export function coverageTests(suite: Suite): void {
     ]);
   });
 
-  test('the recording has books of every kind that is counted', () => {
+  test('the recording has books of every counted kind', () => {
     const counted = [BOOKS, SOL].flatMap((market) => [
       expectedOutcome(market, 'up', ''),
       expectedOutcome(market, 'down', ''),
@@ -110,7 +110,7 @@ export function coverageTests(suite: Suite): void {
     ]);
   });
 
-  test('is the same document for a slug, and asked for many times at once', async () => {
+  test('is the same document for a slug, and with many requests at once', async () => {
     const whole = await get(coveragePath(BOOKS));
     const again = await Promise.all(
       Array.from({ length: 20 }, () => get(`/v1/btc/markets/${BOOKS.slug.toUpperCase()}/coverage/`)),

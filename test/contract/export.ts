@@ -109,7 +109,7 @@ export function exportTests(suite: Suite): void {
     }
   });
 
-  test('csv and parquet have a row per level, and at least one per record', async () => {
+  test('csv and parquet have a row per level, and at least one row per record', async () => {
     const lines = linesOf(await get(pathOf(RECORDED)));
     const rowsOf = (line: Line) => {
       if (line.type === 'quote') return Math.max(1, Number(line.bidPrice !== null) + Number(line.askPrice !== null));
@@ -149,7 +149,7 @@ export function exportTests(suite: Suite): void {
     }
   });
 
-  test('from and to narrow the records, both inclusive; the market stays', async () => {
+  test('from and to limit the records, both inclusive; the market is always there', async () => {
     const lines = expectedLines(RECORDED);
     const times = [
       ...new Set(lines.flatMap(({ timestamp }) => (timestamp === undefined ? [] : [Date.parse(timestamp)]))),
@@ -171,7 +171,7 @@ export function exportTests(suite: Suite): void {
     }
   });
 
-  test('a client that was cut off goes on from the last record it has, and lacks nothing', async () => {
+  test('a client that was cut off continues from its last record, and misses nothing', async () => {
     const { text } = await get(pathOf(BOOKS));
     const whole = text.split('\n').slice(0, -1);
     for (const had of [2, 57, whole.length - 1]) {
@@ -186,7 +186,7 @@ export function exportTests(suite: Suite): void {
   describe.each(NAMES)('%s', (format) => {
     const path = `${pathOf(BOOKS)}?format=${format}`;
 
-    test('says what it is and under which name to keep it', async () => {
+    test('has a media type and a file name', async () => {
       const { headers } = await get(path);
       expect(headers.get('content-type')).toBe(FORMATS[format]);
       expect(headers.get('content-disposition')).toBe(`attachment; filename="${BOOKS.slug}.${format}"`);
@@ -208,7 +208,7 @@ export function exportTests(suite: Suite): void {
       }
     });
 
-    test('has a strong entity tag once the market is resolved, and the copy it names is not sent again', async () => {
+    test('has a strong entity tag once the market is resolved, and If-None-Match gets a 304', async () => {
       const etag = (await get(path)).headers.get('etag')!;
       expect(etag).toMatch(/^"[\x21\x23-\x7e]+"$/);
       expect((await get(path)).headers.get('etag')).toBe(etag);
@@ -221,7 +221,7 @@ export function exportTests(suite: Suite): void {
       expect((await get(`${pathOf(RECORDED)}?format=${format}`)).headers.has('etag')).toBe(false);
     });
 
-    test('HEAD has the headers of GET, whose length is not known before', async () => {
+    test('HEAD has the headers of GET, without a length', async () => {
       for (const headers of [{}, { 'accept-encoding': 'zstd' }] as const) {
         const whole = await get(path, { headers });
         const head = await get(path, { method: 'HEAD', headers });
@@ -242,7 +242,7 @@ export function exportTests(suite: Suite): void {
     });
   });
 
-  test('answers that differ have tags that differ', async () => {
+  test('different answers have different tags', async () => {
     const questions = [...NAMES.map((format) => `?format=${format}`), `?from=${T0 + 1}`, `?to=${T0 + 2}`];
     const tags = new Set<string>();
     for (const question of questions) {
@@ -269,7 +269,7 @@ export function exportTests(suite: Suite): void {
     }
   });
 
-  test('a market that is not there is a 404, and OPTIONS works', async () => {
+  test('an unknown market is a 404, and OPTIONS works', async () => {
     expect((await get('/v1/btc/markets/0x99/export')).status).toBe(404);
     expect((await get('/v1/nosuch/markets/0x99/export')).status).toBe(404);
     expect((await get(pathOf(BOOKS), { method: 'OPTIONS' })).status).toBe(204);

@@ -79,7 +79,7 @@ export function formatTests(suite: Suite): void {
     expect(reply.headers.get('content-type')).toBe(isPacked ? 'application/msgpack' : 'application/json');
   });
 
-  test('a problem is problem+json whatever was accepted', async () => {
+  test('a problem is problem+json for any Accept header', async () => {
     const headers = { accept: 'application/msgpack', 'accept-encoding': 'zstd, gzip' };
     expect((await get('/v1/btc/markets?limit=0', { headers })).status).toBe(400);
     expect((await get('/v1/nothing', { headers })).status).toBe(404);
@@ -120,7 +120,7 @@ export function formatTests(suite: Suite): void {
     expect(reply.headers.get('content-encoding')).toBe(encoding);
   });
 
-  test.each(ABOUT_RESOLVED)('%s has a strong entity tag, and the copy it names is not sent again', async (path) => {
+  test.each(ABOUT_RESOLVED)('%s has a strong entity tag, and If-None-Match gets a 304', async (path) => {
     const first = await get(path);
     const etag = first.headers.get('etag')!;
     expect(etag).toMatch(/^"[\x21\x23-\x7e]+"$/);
@@ -139,7 +139,7 @@ export function formatTests(suite: Suite): void {
     }
   });
 
-  test('answers that differ have tags that differ', async () => {
+  test('different answers have different tags', async () => {
     const forms = [
       {},
       { accept: 'application/msgpack' },
@@ -192,7 +192,7 @@ export function formatTests(suite: Suite): void {
     }
   });
 
-  test('HEAD with a known entity tag is a 304 as well', async () => {
+  test('HEAD with a current entity tag is a 304 too', async () => {
     const etag = (await tagOf(market))!;
     expect((await get(market, { method: 'HEAD', headers: { 'if-none-match': etag } })).status).toBe(304);
   });

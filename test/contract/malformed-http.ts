@@ -278,7 +278,7 @@ export function malformedHttpTests(suite: Suite): void {
     },
   );
 
-  test.each(TABLE)('$name: nothing recorded is served without a key', async ({ name, target, headers, method }) => {
+  test.each(TABLE)('$name: no record is served without a key', async ({ name, target, headers, method }) => {
     const reply = await exchange(suite.target.origin, requestOf(target, headers, method));
     expectHarmless(reply, name);
     expect(reply.body).not.toContain('"data"');
@@ -310,7 +310,7 @@ export function malformedHttpTests(suite: Suite): void {
     });
   });
 
-  test('requests sent at once, also byte by byte, are answered in their order, and HEAD without a body', async () => {
+  test('pipelined requests, also byte by byte, are answered in order, and HEAD without a body', async () => {
     const asked: readonly [method: string, target: string, body: string][] = [
       ['HEAD', '/healthz', ''],
       ['POST', '/healthz', 'GET'],
@@ -362,7 +362,7 @@ export function malformedHttpTests(suite: Suite): void {
     }
   });
 
-  test('a malformed request is charged to its address, whatever key it carries', async () => {
+  test('a malformed request counts against its address, with any key', async () => {
     const authorization = `Authorization: Bearer ${suite.ampleKey}`;
     const ask = () => exchange(suite.target.origin, requestOf('/v1/btc/markets?x=%ZZ', [HOST, authorization]));
     const [first, second] = [await ask(), await ask()];
@@ -371,7 +371,7 @@ export function malformedHttpTests(suite: Suite): void {
     expect(remaining(second)).toBe(remaining(first) - 1);
   });
 
-  test('a body with a GET changes nothing, and a key in it is no key', async () => {
+  test('a body with a GET changes nothing, and a key in it is ignored', async () => {
     const body = JSON.stringify({ access_token: suite.ampleKey, api_key: suite.ampleKey });
     const headers = [HOST, 'Content-Type: application/json', `Content-Length: ${body.length}`];
     const target = `/v1/btc/markets/${BOOKS.conditionId}`;

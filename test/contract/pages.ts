@@ -74,7 +74,7 @@ export function pageTests(suite: Suite): void {
     expect(page.text).not.toMatch(/\son\w+\s*=|\sstyle\s*=|javascript:/i);
   });
 
-  test('the reference runs scripts that are files of this host, none inline, none made of text', async () => {
+  test('the reference runs scripts of this host only, none inline and no eval', async () => {
     const page = await get('/docs');
     expect(policyOf(page).get('script-src')).toEqual(["'self'"]);
     const scripts = [...page.text.matchAll(/<script\b([^>]*)>([\s\S]*?)<\/script>/gi)];
@@ -85,7 +85,7 @@ export function pageTests(suite: Suite): void {
     }
   });
 
-  test('the styles of the reference are known by a nonce that no two answers share', async () => {
+  test('the styles of the reference have a nonce that is new in every answer', async () => {
     const pages = await Promise.all(Array.from({ length: 8 }, () => get('/docs')));
     const nonces = pages.map((page) => {
       const [source] = policyOf(page).get('style-src')!;
@@ -98,7 +98,7 @@ export function pageTests(suite: Suite): void {
     for (const nonce of nonces) expect(Buffer.from(nonce, 'base64').length * 8).toBeGreaterThanOrEqual(NONCE_BITS_MIN);
   });
 
-  test('the quick start has no script, and the one style its policy names', async () => {
+  test('the quick start has no script, and only the style that its policy allows', async () => {
     const page = await quickStart();
     expect(page.text).not.toMatch(/<script/i);
     const styles = [...page.text.matchAll(/<style>([\s\S]*?)<\/style>/g)].map((match) => match[1]!);
@@ -108,7 +108,7 @@ export function pageTests(suite: Suite): void {
     expect(policyOf(page).has('script-src')).toBe(false);
   });
 
-  test('the quick start says how to get a key and where to read on, and its links lead somewhere', async () => {
+  test('the quick start explains how to get a key, and its links work', async () => {
     const { text } = await quickStart();
     expect(text).toContain('bookreel key create --tier ');
     const links = [...text.matchAll(/<a href="([^"]+)"/g)].map((match) => match[1]!);
@@ -127,7 +127,7 @@ export function pageTests(suite: Suite): void {
     }
   });
 
-  test('what is shown as text or data by a browser loads nothing', async () => {
+  test('texts and data load nothing in a browser', async () => {
     for (const path of ['/openapi.json', '/llms.txt', '/docs/segments.md', '/docs/segment-reader.ts']) {
       expect((await get(path)).headers.get('content-security-policy'), path).toBe(
         "default-src 'none'; frame-ancestors 'none'",
@@ -135,7 +135,7 @@ export function pageTests(suite: Suite): void {
     }
   });
 
-  test('/llms.txt has the form of llmstxt.org: title, summary, text without headings, lists of links', async () => {
+  test('/llms.txt has the format of llmstxt.org: title, summary, text without headings, lists of links', async () => {
     const reply = await get('/llms.txt');
     expect(reply.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     const [title, blank, ...rest] = reply.text.split('\n');
@@ -178,7 +178,7 @@ export function pageTests(suite: Suite): void {
     );
   });
 
-  test('/llms.txt says what a client has to know besides the document', async () => {
+  test('/llms.txt has the rules that are not in the document', async () => {
     const text = await llms();
     for (const [what, pattern] of [
       ['the header', /Authorization: Bearer <API_KEY>/],

@@ -72,7 +72,7 @@ const VALUES: Readonly<Record<string, string>> = {
 export function parameterTests(suite: Suite): void {
   const get: Client = (...asked) => suite.client(...asked);
 
-  test('the table of spellings is as large as it means to be', () => {
+  test('the table of spellings is complete', () => {
     const accepted = PARAMETER_ROWS.filter(({ status }) => status === 200);
     expect(PARAMETER_ROWS.length).toBeGreaterThan(1500);
     expect(accepted.length).toBeGreaterThan(150);
@@ -128,7 +128,7 @@ export function parameterTests(suite: Suite): void {
     },
   );
 
-  test('all that is wrong is said at once', async () => {
+  test('all invalid parameters are listed at once', async () => {
     const reply = await get(`${market}/snapshots?limit=0&order=up&outcome=left&from=x&cursor=&y=1`);
     const { issues } = reply.json<ProblemDocument>();
     expect(issues?.map(({ name }) => name).sort()).toEqual(['cursor', 'from', 'limit', 'order', 'outcome', 'y']);
@@ -158,7 +158,7 @@ export function parameterTests(suite: Suite): void {
     expect(reply.headers.has('x-bookreel-warning')).toBe(false);
   });
 
-  test('a refusal and a warning have an end, whatever was sent', async () => {
+  test('refusals and warnings are bounded for any request', async () => {
     const many = await get(`${market}/snapshots?${'a&'.repeat(5000)}limit=0`);
     expect(many.status).toBe(400);
     expect(many.json<ProblemDocument>().issues?.length).toBeLessThanOrEqual(32);
@@ -203,7 +203,7 @@ export function parameterTests(suite: Suite): void {
     expect(pagination.skip).toBe(skip);
   });
 
-  test('an escaped spelling means what it decodes to', async () => {
+  test('an escaped spelling equals the decoded one', async () => {
     const plain = await get(`${market}/snapshots?outcome=up&limit=2`);
     const escaped = await get(`${market}/snapshots?%6futcome=%75P&limi%74=%32`);
     expect(escaped.text).toBe(plain.text);
@@ -228,7 +228,7 @@ export function parameterTests(suite: Suite): void {
     else expect(warning).toContain(named);
   });
 
-  test('a time like seconds in the path is pointed out too, and is not multiplied', async () => {
+  test('a time in the path that looks like seconds gets a warning, and is not converted', async () => {
     const reply = await get(`${market}/snapshots/at/${T0 / 1000}`);
     expect(reply.headers.get('x-bookreel-warning')).toContain(`${T0 / 1000}`);
     const first = await get(`${market}/snapshots/at/0`);

@@ -199,7 +199,7 @@ export function resourceTests(suite: Suite): void {
     expect(beside).toEqual(paged);
   });
 
-  test('one market is answered as it was recorded, in the wire’s order and units', async () => {
+  test('one market has its recorded fields, in the wire’s order and units', async () => {
     for (const market of [BOOKS, RECORDED, EMPTY, ETH, SOL]) {
       const reply = await get(marketPath(market));
       expect(reply.status).toBe(200);
@@ -207,7 +207,7 @@ export function resourceTests(suite: Suite): void {
     }
   });
 
-  test('of a market that says no more than it must, the rest is that of an unresolved one', async () => {
+  test('a market with only its required fields is served as an unresolved one', async () => {
     const { data } = (await get(marketPath(MINIMAL))).json<{ data: Record<string, unknown> }>();
     expectShape([data], 'Market');
     const { createdAt, updatedAt, ...stated } = data;
@@ -268,7 +268,7 @@ export function resourceTests(suite: Suite): void {
     },
   );
 
-  test('limit and skip cut the list anywhere, and hasMore says whether more follow', async () => {
+  test('limit and skip cut the list anywhere, and hasMore is right', async () => {
     for (const tf of [undefined, '5m']) {
       const all = expectedMarkets('btc', tf);
       for (let limit = 1; limit <= all.length + 1; limit += 1) {

@@ -105,7 +105,7 @@ export function samplingTests(suite: Suite): void {
     return records;
   }
 
-  test('interval: the last record of each bucket of each series, whatever the window, order and page', async () => {
+  test('interval: the last record of each bucket of each series, for any window, order and page', async () => {
     const anyInstant = fc.integer({ min: T0 - 1000, max: T0 + 90_000 });
     const anyAsked = fc.record({
       series: fc.constantFrom(...SERIES),
@@ -129,7 +129,7 @@ export function samplingTests(suite: Suite): void {
     );
   });
 
-  test('interval: of one outcome, and a bucket in which nothing was recorded has nothing', async () => {
+  test('interval: of one outcome, and empty buckets have no record', async () => {
     const filter = { outcome: 'down' as const };
     const expected = sampled(SERIES[0]!, filter, 1000);
     expect(await walk(of(BOOKS, 'snapshots'), { outcome: 'down', interval: '1s', limit: '9' })).toEqual(expected);
@@ -138,7 +138,7 @@ export function samplingTests(suite: Suite): void {
     expect(await walk(of(EMPTY, 'snapshots'), { interval: '1s' })).toEqual([]);
   });
 
-  test('interval: a cursor belongs to its interval', async () => {
+  test('interval: a cursor is valid for its interval only', async () => {
     const first = await get(`${of(BOOKS, 'snapshots')}?interval=1s&limit=2`);
     const { nextCursor } = first.json<{ nextCursor: string }>();
     expect((await get(`${of(BOOKS, 'snapshots')}?interval=1s&limit=2&cursor=${nextCursor}`)).status).toBe(200);
@@ -174,7 +174,7 @@ export function samplingTests(suite: Suite): void {
     expect(deepest).toBeGreaterThan(3);
   });
 
-  test('depth with interval: both hold', async () => {
+  test('depth with interval: both apply', async () => {
     const expected = (sampled(SERIES[0]!, {}, 1000) as WireSnapshot[]).map(cut(2));
     expect(await walk(of(BOOKS, 'snapshots'), { interval: '1s', depth: '2', limit: '8' })).toEqual(expected);
   });
@@ -201,7 +201,7 @@ export function samplingTests(suite: Suite): void {
   const defined = <T extends object>(asked: T) =>
     Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
 
-  test('at one instant: mode and maxDistance, against a look at every record', async () => {
+  test('at one instant: mode and maxDistance, compared with a scan', async () => {
     await fc.assert(
       fc.asyncProperty(anyQuestion, anyInstant, async ({ market, ...asked }, instantMs) => {
         const { depth, ...rest } = asked;
@@ -227,7 +227,7 @@ export function samplingTests(suite: Suite): void {
     }
   });
 
-  test('at many instants: each answer is the one to its instant alone, in the order asked, with its distance', async () => {
+  test('at many instants: each answer equals that of its instant alone, in the requested order, with its distance', async () => {
     const packr = new Packr({ useRecords: false });
     await fc.assert(
       fc.asyncProperty(
@@ -251,7 +251,7 @@ export function samplingTests(suite: Suite): void {
     );
   });
 
-  test('a thousand instants are answered, one more and none are refused', async () => {
+  test('a thousand instants are answered; more, or none, are refused', async () => {
     const instants = Array.from({ length: 1000 }, (_, index) => T0 + index * 90);
     const reply = await get(`${of(BOOKS, 'snapshots/at')}?outcome=up&depth=1&ts=${instants.join()}`);
     const { data, next } = reply.json<{ data: { ts: string; data: WireSnapshot[] }[]; next: string | null }>();

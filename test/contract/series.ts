@@ -78,7 +78,7 @@ async function walk(get: Client, path: string, filter: SeriesFilter, limit: numb
 export function seriesTests(suite: Suite): void {
   const get: Client = (...asked) => suite.client(...asked);
 
-  test('the recording has what these tests are about', () => {
+  test('the recording has the cases of these tests', () => {
     const [snapshots] = SERIES;
     const { records } = snapshots!;
     expect(records.length).toBeGreaterThan(300);
@@ -179,7 +179,7 @@ export function seriesTests(suite: Suite): void {
     }
   });
 
-  test('times are taken as milliseconds and as ISO 8601 alike', async () => {
+  test('milliseconds and ISO 8601 are equivalent', async () => {
     const atMs = Date.parse(ALL_BOOKS[40]!.timestamp);
     const spellings = [
       new Date(atMs).toISOString(),
@@ -209,7 +209,7 @@ export function seriesTests(suite: Suite): void {
     return nextCursor!;
   };
 
-  test('a cursor fits any page size, and the same market under any of its names', async () => {
+  test('a cursor works with any page size, and any name of its market', async () => {
     const path = of(BOOKS, 'snapshots');
     const cursor = await cursorOf(path, 'limit=5&outcome=up');
     const rest = filtered(ALL_BOOKS, { outcome: 'up' }).slice(5, 12);
@@ -224,7 +224,7 @@ export function seriesTests(suite: Suite): void {
     }
   });
 
-  test('a cursor given for one question is refused with any other', async () => {
+  test('a cursor is refused in any other request', async () => {
     const path = of(BOOKS, 'snapshots');
     const to = T0 + 60_000;
     const asked = `outcome=up&from=${T0}&to=${to}&order=desc`;
@@ -253,7 +253,7 @@ export function seriesTests(suite: Suite): void {
     expect((await get(`${path}?cursor=${ofCoin}`)).status).toBe(400);
   });
 
-  test('a cursor that was altered anywhere is refused', async () => {
+  test('an altered cursor is refused', async () => {
     const path = of(BOOKS, 'snapshots');
     const cursor = await cursorOf(path, 'limit=5');
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';

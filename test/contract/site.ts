@@ -43,7 +43,7 @@ export function siteTests(suite: Suite): void {
   const document = async () => (await get('/openapi.json')).json<ApiDocument>();
   const filled = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => PATH_VALUES[name]!);
 
-  test('/ says what this is, and its links lead somewhere', async () => {
+  test('/ describes the service, and its links work', async () => {
     const home = (await get('/')).json<{ name: string; coins: string[]; links: Record<string, string> }>();
     expect(home.name).toBe('bookreel');
     expect(home.coins).toEqual(['btc', 'doge', 'eth', 'sol', 'xrp']);
@@ -60,7 +60,7 @@ export function siteTests(suite: Suite): void {
     expect(ready.json<unknown>()).toEqual({ status: 'ready' });
   });
 
-  test('/docs is a page whose every reference stays on this host', async () => {
+  test('/docs is a page without references to other hosts', async () => {
     const page = await get('/docs');
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toStartWith('text/html');
@@ -83,7 +83,7 @@ export function siteTests(suite: Suite): void {
 
   const scriptOf = async () => (await get('/docs')).text.match(/src="([^"]+)"/)![1]!;
 
-  test('the script of the page is served whole, compressed as the client asks, and kept for good', async () => {
+  test('the script of the page is complete, compressed as requested, and cached for good', async () => {
     const path = await scriptOf();
     const plain = await get(path);
     expect(plain.bytes.length).toBeGreaterThan(1_000_000);
@@ -106,7 +106,7 @@ export function siteTests(suite: Suite): void {
     }
   });
 
-  test('a script of another name is not found, and none is kept', async () => {
+  test('a script of another name is not found, and the answer is not cached', async () => {
     const path = await scriptOf();
     const old = [path.replace(/[0-9a-f]{16}/, '0123456789abcdef'), path.replace('.js', ''), '/docs/reference.js'];
     for (const name of old) {
@@ -116,7 +116,7 @@ export function siteTests(suite: Suite): void {
     }
   });
 
-  test('the format of segments is described and its reader served, both as they are in the sources', async () => {
+  test('the description of segments and their reader are served from the sources', async () => {
     for (const [path, link, file, type] of [
       ['/docs/segments.md', '/docs/segments', 'manual/segments.md', 'text/markdown; charset=utf-8'],
       ['/docs/segment-reader.ts', '/docs/segment-reader.ts', 'client/segment-reader.ts', 'text/plain; charset=utf-8'],
@@ -159,7 +159,7 @@ export function siteTests(suite: Suite): void {
     }
   });
 
-  test('the document says with which statuses each path refuses', async () => {
+  test('the document has the refusals of each path', async () => {
     const { paths } = await document();
     for (const [path, { get: operation }] of Object.entries(paths)) {
       const expected = !path.startsWith('/v1/')
@@ -204,7 +204,7 @@ export function siteTests(suite: Suite): void {
     return nextCursor;
   };
 
-  test('the document describes the records as they are served', async () => {
+  test('the document describes the served records', async () => {
     const { components } = await document();
     for (const [name, shape] of Object.entries(SHAPES)) {
       const schema = components.schemas[name]!;
@@ -232,7 +232,7 @@ export function siteTests(suite: Suite): void {
     if (path !== '/') expect((await get(`${path}/`)).status).toBe(200);
   });
 
-  test('answers outside /v1 count against their address, but for those that watch over the service', async () => {
+  test('answers outside /v1 count against their address, except health checks', async () => {
     const remaining = async () => Number((await get('/healthz')).headers.get('x-ratelimit-remaining'));
     const before = await remaining();
     for (const path of ['/healthz', '/readyz']) await get(path);

@@ -49,7 +49,7 @@ export function streamTests(suite: Suite): void {
     expect(new Set(events.map(({ id }) => id)).size).toBe(Math.max(1, snapshots.length));
   });
 
-  test('without from it begins where the window of its market does', async () => {
+  test('without from it starts at the start of its market’s window', async () => {
     const startMs = Date.parse(NEAREST.startTime);
     expect(startMs).toBeLessThan(T0);
     for (const market of [NEAREST, BOOKS]) {
@@ -64,7 +64,7 @@ export function streamTests(suite: Suite): void {
     expect(paced.text).toBe(hurried.text);
   });
 
-  test('a client that reconnects with the id of any event gets what follows it, nothing twice and nothing lost', async () => {
+  test('a client that reconnects with the id of any event gets every later event exactly once', async () => {
     for (const [market, query] of [
       [NEAREST, ''],
       [RECORDED, '&depth=2'],
@@ -79,7 +79,7 @@ export function streamTests(suite: Suite): void {
     }
   });
 
-  test('an id fits any speed and any name of its market, and an empty one is none', async () => {
+  test('an id works with any speed and any name of its market; an empty one is ignored', async () => {
     const events = eventsIn(await stream(BOOKS, ''));
     const { id } = events[40]!;
     for (const path of [
@@ -93,7 +93,7 @@ export function streamTests(suite: Suite): void {
     expect(eventsIn(await stream(BOOKS, '', ''))).toEqual(events);
   });
 
-  test('an id of another stream, or one that was never given, is refused', async () => {
+  test('an id of another stream, or an invented one, is refused', async () => {
     const { id } = eventsIn(await stream(BOOKS, ''))[3]!;
     const forged = [...id.slice(0, -1), id.endsWith('A') ? 'B' : 'A'].join('');
     const cursor = (await get(`${pathOf(BOOKS)}/snapshots?limit=1`)).json<{ nextCursor: string }>().nextCursor;
@@ -116,7 +116,7 @@ export function streamTests(suite: Suite): void {
     }
   });
 
-  test('as of an instant it ends there, and is what it would be with that end', async () => {
+  test('as of an instant it ends there, like a stream with that end', async () => {
     for (const asOfMs of [T0 - 1, T0, T0 + 30_000, T0 + 30_001]) {
       const asOf = eventsIn(await stream(BOOKS, `&asOf=${asOfMs}`));
       const until = eventsIn(await stream(BOOKS, `&from=${T0 - 86_400_000}&to=${asOfMs}`));
@@ -124,7 +124,7 @@ export function streamTests(suite: Suite): void {
     }
   });
 
-  test('it says what it is, is never compressed, has no entity tag and is not to be kept', async () => {
+  test('it has its media type, no compression and no entity tag, and must not be cached', async () => {
     for (const headers of [{}, { 'accept-encoding': 'zstd, gzip' }, { accept: 'application/msgpack' }] as const) {
       const reply = await get(`${pathOf(BOOKS)}/stream?speed=max`, { headers: { ...headers, 'if-none-match': '*' } });
       expect(reply.status).toBe(200);
@@ -166,12 +166,12 @@ export function streamTests(suite: Suite): void {
     expect(reply.json<ProblemDocument>().issues).toMatchObject([{ in: 'query', name }]);
   });
 
-  test('a market that is not there is a 404', async () => {
+  test('an unknown market is a 404', async () => {
     expect((await get('/v1/btc/markets/0x99/stream')).status).toBe(404);
     expect((await get(`${pathOf(BOOKS)}/stream?asOf=${T0 - 40 * 86_400_000}`)).status).toBe(404);
   });
 
-  test('events come at their pace, and a reader that leaves is forgotten', async () => {
+  test('events are sent at their pace, and a stream is released when its reader leaves', async () => {
     const left = new AbortController();
     const answer = await fetch(`${suite.target.origin}${pathOf(BOOKS)}/stream?speed=0.1`, {
       headers: { authorization: `Bearer ${suite.ampleKey}` },
@@ -206,7 +206,7 @@ export function streamTests(suite: Suite): void {
       expect([await ask(), await ask()]).toEqual([99, 98]);
     });
 
-    test('a key that is revoked, or no longer granted snapshots, gets no more events and no end', async () => {
+    test('a key that is revoked, or loses the grant of snapshots, gets no more events and no end', async () => {
       const ways = [
         async (id: string) => await suite.target.revokeKey(id),
         async () => await suite.target.setTier('starter', { routes: ['markets', 'prices'] }),

@@ -10,7 +10,7 @@ import { keptLog, startEdge } from './edge-service.ts';
 const CONDITION_ID = `0x${'51301a7ed09337c5'.repeat(4)}`;
 
 describe('the access log', () => {
-  test('has one line for each answer, whatever its status', async () => {
+  test('has one line for each answer of any status', async () => {
     const kept = keptLog();
     await using service = startEdge({ accessLog: kept.log });
     const headers = { authorization: `Bearer ${service.key}`, 'user-agent': 'test/1.0' };
@@ -53,7 +53,7 @@ describe('the access log', () => {
     expect(named).toEqual([true, true, false, true, true, false, false, true, false, true]);
   });
 
-  test('names the key of a 429 and a HEAD, and the client behind a proxy under the id that the proxy gave', async () => {
+  test('has the key of a 429 and a HEAD, and the client and the request id that a trusted proxy sent', async () => {
     const kept = keptLog();
     await using service = startEdge({ accessLog: kept.log, trustedProxies: [parseIpNetwork('127.0.0.1')!] }, 1);
     const headers = {
@@ -69,7 +69,7 @@ describe('the access log', () => {
     ]);
   });
 
-  test('is a line for eyes on a terminal, which moves no cursor', async () => {
+  test('is a readable line on a terminal, without control sequences', async () => {
     const kept = keptLog('text');
     await using service = startEdge({ accessLog: kept.log });
     await service.get('/nothing?x=1', { headers: { 'user-agent': 'a"b \u009b2J \x7f' } });
@@ -78,7 +78,7 @@ describe('the access log', () => {
     );
   });
 
-  test('never has a key, right or wrong, wherever a request carries it', async () => {
+  test('never has a key, valid or not, from any part of a request', async () => {
     const kept = keptLog();
     await using service = startEdge({ accessLog: kept.log });
     for (const key of [service.key, generateKey()]) {
@@ -143,7 +143,7 @@ describe('a target in the log', () => {
     expect(maskedTarget(`http://localhost${path}`)).toBe(shown ?? path);
   });
 
-  test('is bounded and printable, whatever was sent', () => {
+  test('is bounded and printable for any request', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (text) => {
         for (const shown of [maskedTarget(`http://h/${text}`), maskedText(text, 160)]) {
@@ -166,7 +166,7 @@ describe('a log reader that', () => {
     }
   };
 
-  test('stops: memory stays bounded, and the log says how many lines are missing', async () => {
+  test('stops: memory is bounded, and the log states the number of missing lines', async () => {
     const written: string[] = [];
     const gate = Promise.withResolvers<void>();
     const log = new AccessLog(
@@ -195,7 +195,7 @@ describe('a log reader that', () => {
     expect(written.at(-1)).toContain('"path":"/0"');
   });
 
-  test('went away: requests are answered, and a reader that comes later gets the lines from then on', async () => {
+  test('went away: requests are answered, and a later reader gets the lines from then on', async () => {
     const written: string[] = [];
     let gone = true;
     const log = new AccessLog(
@@ -216,7 +216,7 @@ describe('a log reader that', () => {
     expect(written.join('')).not.toContain('/healthz');
   });
 
-  test('waits no longer than until the next batch, without being asked for', async () => {
+  test('is written with the next batch, without a flush', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const log = new AccessLog(async (text) => resolve(text), 'json', CLOCKS);
     enter(log, 3);

@@ -19,7 +19,7 @@ const anyKnownInstant = fc.oneof(
 );
 
 /** That a key as of an instant, and a service held to a clock, answer as `asOf` does is known-until.slow.test.ts's. */
-test('no byte of any answer depends on what came later', async () => {
+test('no byte of an answer depends on later records', async () => {
   using alone = await serviceWith(KNOWN);
   using one = await serviceWith(KNOWN, later(1));
   using two = await serviceWith(KNOWN, later(2), later(14).slice(1, 5));
@@ -42,7 +42,7 @@ test('no byte of any answer depends on what came later', async () => {
   ).toHaveLength(QUESTIONS.length);
 }, 120_000);
 
-test('what came later is in the answers without asOf', async () => {
+test('answers without asOf have later records', async () => {
   using one = await serviceWith(KNOWN, later(1));
   using two = await serviceWith(KNOWN, later(2));
   for (const path of [

@@ -14,7 +14,7 @@ async function useUp(service: Service): Promise<void> {
 
 const header = (response: Response, name: string) => Number(response.headers.get(name));
 
-test('a window of a minute begins with a key’s first request, and a whole budget with the next window', async () => {
+test('a window of a minute begins with a key’s first request, and the next window has a full limit', async () => {
   await using service = startService();
   service.passTime(12_345);
   await useUp(service);
@@ -26,7 +26,7 @@ test('a window of a minute begins with a key’s first request, and a whole budg
   expect(header(renewed, 'x-ratelimit-remaining')).toBe(LIMIT - 1);
 });
 
-test('Retry-After counts down to the window’s end, and waiting for so long is enough', async () => {
+test('Retry-After counts down to the end of the window, and waiting this long is enough', async () => {
   await using service = startService();
   await useUp(service);
   for (const [passes, seconds] of [
@@ -46,7 +46,7 @@ test('Retry-After counts down to the window’s end, and waiting for so long is 
   expect((await ask(service, service.key)).status).toBe(200);
 });
 
-test('setting the wall clock neither frees nor locks anybody', async () => {
+test('setting the wall clock changes no limit', async () => {
   await using service = startService();
   await useUp(service);
   for (const wallMs of [NOW_MS + 86_400_000, NOW_MS - 86_400_000]) {
@@ -59,7 +59,7 @@ test('setting the wall clock neither frees nor locks anybody', async () => {
   expect((await ask(service, service.key)).status).toBe(200);
 });
 
-test('an address without a valid key has its own window, which ends as well', async () => {
+test('an address without a valid key has its own window of a minute', async () => {
   await using service = startService();
   for (let i = 0; i < 600; i += 1) expect((await ask(service, null)).status).toBe(401);
   const refused = await ask(service, null);
@@ -70,7 +70,7 @@ test('an address without a valid key has its own window, which ends as well', as
   expect((await ask(service, null)).status).toBe(401);
 });
 
-test('rotating a key is no way around its limit', async () => {
+test('a rotated key keeps its limit', async () => {
   await using service = startService();
   await useUp(service);
   const { archive } = service;

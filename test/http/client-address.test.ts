@@ -66,12 +66,12 @@ describe('the client of a request', () => {
     expect(clientOf('::1', { forwarded: header })).toBe(expected);
   });
 
-  test('is what X-Forwarded-For says where both are there, also when that is malformed', () => {
+  test('comes from X-Forwarded-For if both headers are sent, even if it is malformed', () => {
     expect(clientOf('::1', { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=198.51.100.1' })).toBe('192.0.2.1');
     expect(clientOf('::1', { 'x-forwarded-for': 'x', forwarded: 'for=198.51.100.1' })).toBe('::1');
   });
 
-  test('is the peer, whatever it says, where no proxy is trusted', () => {
+  test('is the peer if no proxy is trusted, whatever it sends', () => {
     const none = new ClientAddresses([]);
     for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'client-ip']) {
       expect(clientOf('127.0.0.1', { [name]: '192.0.2.1' }, none)).toBe('127.0.0.1');
@@ -79,7 +79,7 @@ describe('the client of a request', () => {
     expect(clientOf('::ffff:127.0.0.1', {}, none)).toBe('127.0.0.1');
   });
 
-  test('is the right-most address that is no trusted proxy, and what a client wrote never changes that', () => {
+  test('is the right-most address that is not a trusted proxy, whatever the client sends', () => {
     const trusted = fc.constantFrom('10.0.0.1', '127.0.0.9', '::1', '2001:db8:ffff::7', '::ffff:10.2.3.4');
     const foreign = fc.constantFrom('192.0.2.1', '11.0.0.1', '2001:db8::7', '128.0.0.1');
     const junk = fc.oneof(
@@ -119,11 +119,11 @@ test.each([
   expect(budgetSubject(address)).toBe(subject);
 });
 
-describe('behind a trusted proxy', () => {
+describe('through a trusted proxy', () => {
   const edge = { trustedProxies: TRUSTED };
   const remaining = (response: Response) => Number(response.headers.get('x-ratelimit-remaining'));
 
-  test('each client has a budget of its own, and IPv6 clients one for their /64', async () => {
+  test('each client has its own limit, and IPv6 clients one per /64', async () => {
     await using service = startEdge(edge);
     const from = (address: string) => service.get('/v1/x', { headers: { 'x-forwarded-for': address } });
     expect(remaining(await from('192.0.2.1'))).toBe(599);
@@ -135,7 +135,7 @@ describe('behind a trusted proxy', () => {
     expect(remaining(await from('2001:db8:1:3::1'))).toBe(599);
   });
 
-  test('its id of a request is taken over where it is well formed', async () => {
+  test('a well-formed request id of the proxy is used', async () => {
     await using service = startEdge(edge);
     const idOf = async (id: string, path = '/healthz') =>
       (await service.get(path, { headers: { 'x-request-id': id } })).headers.get('x-request-id');
@@ -147,7 +147,7 @@ describe('behind a trusted proxy', () => {
     expect(((await refused.json()) as { requestId: string }).requestId).toBe('abc');
   });
 
-  test('without a trusted proxy neither address nor id of a request is believed', async () => {
+  test('without a trusted proxy forwarded addresses and request ids are ignored', async () => {
     await using service = startEdge({});
     const headers = { 'x-request-id': 'abc', 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1' };
     const first = await service.get('/v1/x', { headers });

@@ -56,7 +56,7 @@ describe('with origins named', () => {
     expect(answer.headers.get('vary')).toMatch(/(?:^|, )Origin$/);
   });
 
-  test('a 401 and a 429 may be read as well', async () => {
+  test('a 401 and a 429 may be read too', async () => {
     await using service = startEdge({ cors: new Cors([APP]) }, 1);
     const unauthenticated = await ask(service, APP, '/v1/billing/tiers', {}, false);
     expect([unauthenticated.status, unauthenticated.headers.get('access-control-allow-origin')]).toEqual([401, APP]);
@@ -66,7 +66,7 @@ describe('with origins named', () => {
     expect(limited.headers.get('retry-after')).toMatch(/^\d+$/);
   });
 
-  test('what varied before still does', async () => {
+  test('Vary keeps its other values', async () => {
     await using service = startEdge({ cors: new Cors([APP]) });
     expect((await ask(service, APP, '/v1/billing/tiers')).headers.get('vary')).toBe('Accept, Accept-Encoding, Origin');
   });
@@ -85,7 +85,7 @@ describe('with origins named', () => {
     },
   );
 
-  test('without an Origin nothing is said but that it would matter', async () => {
+  test('without an Origin only Vary is sent', async () => {
     await using service = startEdge({ cors: new Cors([APP]) });
     const answer = await ask(service, null, '/healthz');
     expect([corsHeaders(answer), answer.headers.get('vary')]).toEqual([[], 'Origin']);
@@ -96,7 +96,7 @@ describe('a preflight', () => {
   const preflight = (service: EdgeService, path: string) =>
     ask(service, APP, path, { method: 'OPTIONS', headers: PREFLIGHT }, false);
 
-  test('needs no key, whatever the path, and counts against the address', async () => {
+  test('needs no key on any path, and counts against the address', async () => {
     await using service = startEdge({ cors: new Cors([APP]) });
     const paths = ['/v1/btc/markets', '/v1/nothing', '/healthz', '/nothing'];
     for (const [index, path] of paths.entries()) {
@@ -121,7 +121,7 @@ describe('a preflight', () => {
     expect((await preflight(service, '/v1/%ZZ')).status).toBe(400);
   });
 
-  test('is an OPTIONS that a browser sends: any other one is what it was', async () => {
+  test('is an OPTIONS with the headers of a browser; others are ordinary OPTIONS', async () => {
     await using service = startEdge({ cors: new Cors([APP]) });
     const options = (headers: Record<string, string>) => service.get('/v1/btc/markets', { method: 'OPTIONS', headers });
     expect((await options({ origin: APP })).status).toBe(401);
@@ -131,7 +131,7 @@ describe('a preflight', () => {
   });
 });
 
-test('with * every origin may read, and none makes a difference', async () => {
+test('with * every origin may read, and answers do not vary by origin', async () => {
   await using service = startEdge({ cors: new Cors('*') });
   for (const origin of [APP, OTHER, 'null', null]) {
     const answer = await ask(service, origin, '/v1/billing/tiers');
@@ -143,7 +143,7 @@ test('with * every origin may read, and none makes a difference', async () => {
   expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
 });
 
-test('off, no answer says anything to browsers, and a preflight is an OPTIONS without a key', async () => {
+test('without CORS no answer has its headers, and a preflight is an OPTIONS without a key', async () => {
   await using service = startEdge({});
   for (const [status, path, init] of ANSWERS) {
     const answer = await ask(service, APP, path, init);

@@ -8,7 +8,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 const position = fc.record({ timestampMs: fc.integer({ min: 0, max: INSTANT_MAX_MS }), id: fc.maxSafeNat() });
 
-test('a cursor gives its position back to the scope it was given for', () => {
+test('a cursor is read in the scope that it was made for', () => {
   fc.assert(
     fc.property(position, fc.string(), (given, scope) => {
       const cursor = encodeCursor(given, scope);
@@ -50,7 +50,7 @@ test('a cursor of one scope is refused in another', () => {
   );
 });
 
-test('two positions, or two scopes, never share a cursor', () => {
+test('different positions or scopes have different cursors', () => {
   fc.assert(
     fc.property(fc.uniqueArray(position, { selector: (given) => `${given.timestampMs}/${given.id}` }), (positions) => {
       const cursors = positions.flatMap((given) => ['a', 'b'].map((scope) => encodeCursor(given, scope)));

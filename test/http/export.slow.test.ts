@@ -117,7 +117,7 @@ describe('a server with an export of more than 100 MB', () => {
     for (const { socket } of readers) socket.destroy();
   });
 
-  test('a reader that pauses for longer than connections may be idle gets the whole in the end', async () => {
+  test('a reader that pauses for longer than the idle timeout gets the whole export', async () => {
     const reader = await openReader(server.origin, key, '', true);
     // The server's timer takes a second for at most four.
     await Bun.sleep(5000);
@@ -128,7 +128,7 @@ describe('a server with an export of more than 100 MB', () => {
     expect(reader.received()).toBeGreaterThan(whole.bytes);
   });
 
-  test('serves others meanwhile, takes no more than so many at once, and forgets readers that leave', async () => {
+  test('serves other requests, limits the number of open exports, and releases those whose readers leave', async () => {
     for (const query of ['', '?format=msgpack']) {
       const readers = await Promise.all(
         Array.from({ length: EXPORTS_MAX }, () => openReader(server.origin, key, query)),
@@ -150,7 +150,7 @@ describe('a server with an export of more than 100 MB', () => {
   });
 });
 
-describe('an export that is overtaken or cannot go on', () => {
+describe('an export whose market changes or cannot be read', () => {
   async function withLargeMarket(work: (service: Service, key: string) => Promise<void>): Promise<void> {
     await using service = startService();
     await importBytes(service.archive, recording(3000, 150));
@@ -158,7 +158,7 @@ describe('an export that is overtaken or cannot go on', () => {
     await work(service, createKey(service.archive, NOW_MS, request).key);
   }
 
-  test('is cut off when a record of its market is imported meanwhile', async () => {
+  test('is cut off when a record of its market is imported', async () => {
     await withLargeMarket(async ({ origin, archive, log }, key) => {
       for (const query of ['', '?format=msgpack', '?format=csv']) {
         const reader = await openReader(origin, key, query, true);
@@ -172,7 +172,7 @@ describe('an export that is overtaken or cannot go on', () => {
     });
   });
 
-  test('is cut off as segments too, which are few bytes: here of books that share nothing', async () => {
+  test('is cut off in the format segments too', async () => {
     await using service = startService();
     const { archive, origin, log } = service;
     await importRecords(archive, [LIGHT_MARKET]);
@@ -220,7 +220,7 @@ describe('an export that is overtaken or cannot go on', () => {
     });
   });
 
-  test('is cut off, and the reason logged, where the archive is damaged', async () => {
+  test('is cut off, and the reason is logged, if the archive is damaged', async () => {
     await withLargeMarket(async ({ origin, archive, log }, key) => {
       using database = new Database(archive.database.path);
       database.run(`UPDATE segments SET digest = zeroblob(32) WHERE segment_id =
@@ -236,7 +236,7 @@ describe('an export that is overtaken or cannot go on', () => {
     });
   });
 
-  test('says nothing about itself on the server’s standard error when it is cut off', async () => {
+  test('prints nothing on standard error when it is cut off', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     writeFileSync(join(directory.path, 'large.ndjson'), recording(3000, 150));

@@ -5,7 +5,7 @@ import { integersBetween } from '../../src/http/parameters/integer-pattern.ts';
 
 const near = (centre: number) => fc.integer({ min: Math.max(0, centre - 12), max: centre + 12 });
 
-test('the pattern of integers between two matches those, and nothing else', () => {
+test('the pattern of integers between two bounds matches exactly these', () => {
   const bound = fc.oneof(fc.nat(1200), fc.nat(10_000_000), fc.nat({ max: Number.MAX_SAFE_INTEGER - 100 }));
   fc.assert(
     fc.property(bound, bound, fc.nat(2000), (a, b, anywhere) => {
@@ -29,7 +29,7 @@ test('the pattern of integers between two matches those, and nothing else', () =
   }
 });
 
-test('the pattern of durations between two matches those that are read', () => {
+test('the pattern of durations between two bounds matches exactly the durations that are read', () => {
   const amounts = fc.oneof(fc.nat(200), near(1440), near(86_400), near(86_400_000), fc.nat(200_000_000));
   const bounds = fc.constantFrom([100, 86_400_000], [1, 60_000], [250, 250], [1000, 3_600_000]);
   fc.assert(

@@ -67,7 +67,7 @@ describe('an address', () => {
 describe('a network', () => {
   const bits = fc.nat(128);
 
-  test('contains what shares its first bits, and nothing else', () => {
+  test('contains exactly the addresses with its first bits', () => {
     fc.assert(
       fc.property(bits128, bits128, bits, fc.nat(127), (base, other, length, flipped) => {
         const mask = ONES ^ ((1n << BigInt(128 - length)) - 1n);

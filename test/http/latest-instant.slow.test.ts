@@ -32,7 +32,7 @@ test.each([
 });
 
 describe('a key as of an instant', () => {
-  test('gets, of every route, byte for byte what asOf gets', async () => {
+  test('gets byte for byte the answers of asOf, on every route', async () => {
     using client = await serviceWith(KNOWN, later(1));
     const statuses = new Set<number>();
     await fc.assert(
@@ -60,7 +60,7 @@ describe('a key as of an instant', () => {
     expect([...statuses].sort()).toEqual([200, 400, 404]);
   }, 60_000);
 
-  test('may ask for an earlier one, and for a later one gets what it may know', async () => {
+  test('may request an earlier instant; a later one is limited to its own', async () => {
     using client = await serviceWith(KNOWN, later(1));
     await fc.assert(
       fc.asyncProperty(
@@ -81,14 +81,14 @@ describe('a key as of an instant', () => {
     );
   }, 60_000);
 
-  test('gets of tiers what every key gets', async () => {
+  test('gets the same tiers as every key', async () => {
     using client = await serviceWith(KNOWN);
     const all = await client.ask('/v1/billing/tiers');
     expect(all.status).toBe(200);
     expect(await client.ask('/v1/billing/tiers', { keyAsOfMs: 1000 })).toEqual(all);
   });
 
-  test('gets nothing that others were given, and has no copy of theirs confirmed', async () => {
+  test('gets no cached answer of other keys, and no 304 for their entity tags', async () => {
     using client = await serviceWith(KNOWN, later(1));
     const series = ['/snapshots', '/quotes', '/prices'].map((kind) => `${kind}?order=desc`);
     const ofMarket = ['', ...series, '/snapshots?order=desc&interval=1s', `/snapshots/at/${LATE_MS}`, '/coverage'];
@@ -114,8 +114,8 @@ describe('a key as of an instant', () => {
   });
 });
 
-describe('a service that is held to a clock', () => {
-  test('looks at it once for each request', async () => {
+describe('a service with the limit of a clock', () => {
+  test('reads the clock once per request', async () => {
     using client = await serviceWith(KNOWN, later(1));
     client.holdTo(KNOWN_MS);
     const paths = [
@@ -137,7 +137,7 @@ describe('a service that is held to a clock', () => {
   const walks = ['snapshots', 'quotes', 'prices'].map((kind) => `${MARKET_PATH}/${kind}`);
 
   test.each([...walks, '/v1/btc/prices'])(
-    'a walk of %s goes on while the clock does, and misses nothing',
+    'a walk through %s continues while the clock runs, and misses nothing',
     async (path) => {
       using client = await serviceWith(KNOWN);
       const all = await everythingOf(client, path, () => undefined);
@@ -150,7 +150,7 @@ describe('a service that is held to a clock', () => {
     },
   );
 
-  test('and where it is set back, shows what was known there', async () => {
+  test('answers as of the earlier instant after the clock is set back', async () => {
     using client = await serviceWith(KNOWN, later(1));
     for (const ms of [KNOWN_MS, START_MS + 1000, KNOWN_MS + 50_000, START_MS + 1000, START_MS]) {
       client.holdTo(undefined);

@@ -15,7 +15,7 @@ const forms = {
 const MARKETS = 136;
 
 test.each(['json', 'msgpack'] as const)(
-  'a list in %s is the bytes of its document, also when markets have changed',
+  'a list in %s has the bytes of its document, also after markets change',
   (format) => {
     using held = temporaryArchive();
     const { database, markets } = held.archive;
@@ -43,7 +43,7 @@ test.each(['json', 'msgpack'] as const)(
   },
 );
 
-test('a list that ends where a chunk does has no more', () => {
+test('a list that ends with a chunk has no more markets', () => {
   using held = temporaryArchive();
   const { database, markets } = held.archive;
   database.write(() => {

@@ -25,7 +25,7 @@ function isSpelling(text: string, { anyOf, type, minimum = 0, maximum = 0, patte
   return (words === undefined || words.includes(text)) && (pattern === undefined || new RegExp(pattern).test(text));
 }
 
-test('a parameter’s schema has the spellings that are served, and no others', () => {
+test('a parameter’s schema matches exactly the accepted spellings', () => {
   const differing = PARAMETER_ROWS.filter(({ parameter, spelling, status }) => {
     const schema = SCHEMAS.get(parameter.split(' ')[0]!)!;
     return isSpelling(spelling, schema) !== (status === 200);
@@ -68,7 +68,7 @@ const times = fc
 /** The first and the last day may be left by an offset: a pattern cannot say so. */
 const isAtTheEnds = (text: string) => /^(1970-01-01|9999-12-31)/.test(text);
 
-test('the pattern of a time matches the times that are read', () => {
+test('the pattern of a time matches exactly the times that are read', () => {
   const pattern = new RegExp(ISO_PATTERN);
   let read = 0;
   fc.assert(
@@ -82,7 +82,7 @@ test('the pattern of a time matches the times that are read', () => {
   expect(read).toBeGreaterThan(1000);
 });
 
-test('the pattern of a time knows every day from 1970 to 9999, and none that does not exist', () => {
+test('the pattern of a time matches exactly the days from 1970 to 9999', () => {
   const pattern = new RegExp(ISO_PATTERN);
   for (let year = 1968; year <= 10_001; year += 1) {
     const isLeap = new Date(Date.UTC(year, 1, 29)).getUTCMonth() === 1;
@@ -120,7 +120,7 @@ test('the pattern of an instant matches plain integers up to 2^53-1', () => {
   );
 });
 
-test('the pattern of a list of instants matches up to a thousand, none behind the year 9999', () => {
+test('the pattern of a list of instants matches up to a thousand, none after the year 9999', () => {
   const { get } = DOCUMENT.paths['/v1/{coin}/markets/{conditionId}/snapshots/at']!;
   const { schema } = parametersOf(DOCUMENT, get).find(({ name }) => name === 'ts')!;
   const pattern = new RegExp(schema.pattern!);

@@ -17,7 +17,7 @@ const withoutRequestIds = (value: unknown) =>
   JSON.parse(JSON.stringify(value, (name, field: unknown) => (name === 'requestId' ? 'any' : field))) as unknown;
 
 test.skipIf(!HAS_EXECUTABLE)(
-  'bookreel openapi prints what /openapi.json serves, byte for byte but for the indentation (needs make build)',
+  'bookreel openapi prints /openapi.json, except for the indentation (needs make build)',
   async () => {
     using directory = temporaryDirectory();
     await using server = await startServer(directory.path);
@@ -30,7 +30,7 @@ test.skipIf(!HAS_EXECUTABLE)(
   },
 );
 
-test('every example is what a live service answers to its request', async () => {
+test('every example is the answer of a live service', async () => {
   const live = await liveAnswers();
   expect(withoutRequestIds(recordsOf(live))).toEqual(withoutRequestIds(recorded));
   const shown = new Map<string, unknown>();
@@ -48,7 +48,7 @@ test('every example is what a live service answers to its request', async () => 
   expect([...shown.keys()].sort()).toEqual(Object.keys(recorded).sort());
 });
 
-test('the examples of the parameters, put together by name, are the requests of the examples of the answers', () => {
+test('the examples of parameters, combined by name, are the requests of the examples of answers', () => {
   let compared = 0;
   for (const [path, { get }] of Object.entries(DOCUMENT.paths)) {
     const parameters = parametersOf(DOCUMENT, get).filter((parameter) => parameter.in !== 'header');
@@ -70,7 +70,7 @@ test('the examples of the parameters, put together by name, are the requests of 
   expect(compared).toBeGreaterThan(15);
 });
 
-test('every answer that is JSON or text has an example, but the document, the pages and the files', () => {
+test('every answer that is JSON or text has an example, except the document, pages and files', () => {
   const without = answersOf(DOCUMENT)
     .filter(({ content }) => Object.keys(content).length > 0)
     .filter(({ content }) => Object.values(content).every(({ examples }) => examples === undefined))
@@ -82,7 +82,7 @@ test('every answer that is JSON or text has an example, but the document, the pa
   );
 });
 
-test('every parameter says what it is and what it may be, and has an example', () => {
+test('every parameter has a description, a schema and an example', () => {
   for (const [path, { get }] of Object.entries(DOCUMENT.paths)) {
     for (const { name, in: where, description, schema, example, examples } of parametersOf(DOCUMENT, get)) {
       const label = `${path} ${name}`;
@@ -98,7 +98,7 @@ function isBounded({ type, minimum, maximum, pattern, enum: words }: Schema): bo
   return isInteger ? minimum !== undefined && maximum !== undefined : pattern !== undefined || words !== undefined;
 }
 
-test('every schema, field and header is described; every field is required but the issues of a problem', () => {
+test('every schema, field and header is described; every field is required except the issues of a problem', () => {
   const { schemas, headers } = DOCUMENT.components;
   const optional: string[] = [];
   const walk = (schema: Schema, label: string) => {

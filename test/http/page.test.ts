@@ -48,7 +48,7 @@ describe.each(['/', '/llms.txt'])('lines to copy from %s', (path) => {
 });
 
 describe('the coins on /', () => {
-  test('are those that are recorded, and the lines to copy ask about one that has order books', async () => {
+  test('are the recorded ones, and the lines to copy are about one with order books', async () => {
     await using recorded = startService();
     const eth = { conditionId: `0x${'ee'.repeat(32)}`, slug: 'eth-1', symbol: 'eth', clobTokenIds: ['8', '9'] };
     // No tier but the largest one grants the coin with books.
@@ -69,7 +69,7 @@ describe('the coins on /', () => {
     expect(home.coins).toEqual(['btc', 'doge', 'eth']);
   });
 
-  test('of an archive without order books are followed by how to import', async () => {
+  test('of an archive without order books come with the steps to import', async () => {
     await using empty = startService();
     const page = await shown(empty.origin, '/', {});
     expect(page).toContain('bookreel import PATH');
@@ -83,7 +83,7 @@ describe('the coins on /', () => {
     expect(recorded).toContain('curl');
   });
 
-  test('are left out where the database cannot answer, and in a replay', async () => {
+  test('are left out if the database cannot answer, and in a replay', async () => {
     await using broken = startService();
     broken.archive.database.query('ALTER TABLE markets RENAME TO gone').run();
     expect(await shown(broken.origin, '/', {})).not.toContain('Recorded coins');

@@ -8,7 +8,7 @@ import { serviceOf } from '../support/service.ts';
 const bytesOf = (length: number, fill = 1) => new Uint8Array(length).fill(fill);
 
 describe('cached responses', () => {
-  test('are those of questions that were asked twice, until the archive changes', () => {
+  test('are answers to repeated questions, until the archive changes', () => {
     using place = temporaryArchive();
     const { database, apiKeys } = place.archive;
     const cache = new ResponseCache(database, 10_000);
@@ -30,7 +30,7 @@ describe('cached responses', () => {
     });
   });
 
-  test('take no more memory than allowed, each with its overhead, and the least recently used go first', () => {
+  test('take no more memory than allowed, with overhead; the least recently used is dropped first', () => {
     using place = temporaryArchive();
     const { database } = place.archive;
     const bytesMax = 100_000;
@@ -59,7 +59,7 @@ describe('cached responses', () => {
     });
   });
 
-  test('are cached once, however many were under way at once', () => {
+  test('are cached once, even with many requests at once', () => {
     using place = temporaryArchive();
     const { database } = place.archive;
     const cache = new ResponseCache(database, 100_000);
@@ -75,7 +75,7 @@ describe('cached responses', () => {
     });
   });
 
-  test('that were made of an earlier state are not cached', () => {
+  test('of an earlier state are not cached', () => {
     using place = temporaryArchive();
     const { database } = place.archive;
     const cache = new ResponseCache(database, 1000);
@@ -87,7 +87,7 @@ describe('cached responses', () => {
   });
 });
 
-test('a cached response is the response, with all its headers, in every form', async () => {
+test('a cached response equals the first one, with all headers, in every format', async () => {
   using place = temporaryArchive();
   const snapshots = Array.from({ length: 40 }, (_, i) =>
     sampleSnapshot({ timestamp: START_MS + i, bids: [{ price: 0.5, size: i + 1 }] }),
@@ -123,7 +123,7 @@ test('a cached response is the response, with all its headers, in every form', a
   }
 });
 
-test('an import is seen by the next request for a cached response', async () => {
+test('the first request after an import gets no cached response', async () => {
   using place = temporaryArchive();
   await importRecords(place.archive, [sampleMarket(), sampleSnapshot({ timestamp: START_MS })]);
   const { get } = serviceOf(place.archive);

@@ -33,7 +33,7 @@ const LATER = [
   sampleSnapshot({ conditionId: AGAIN, timestamp: START_MS + YEAR_MS + 1000 }),
 ];
 
-test('a slug that comes again is, as at an instant, the market that had it then', async () => {
+test('as of an instant, a repeated slug is the market that had it then', async () => {
   using then = await serviceWith(THEN);
   using later = await serviceWith([...THEN, ...LATER]);
   for (const path of ['', '/snapshots', `/snapshots/at/${START_MS}`, '/quotes', '/coverage', '/export', '/stream']) {

@@ -65,13 +65,13 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-test('a stream is not cut off while it is silent, though connections may be idle for a second only', async () => {
+test('a silent stream is not cut off, even with an idle timeout of a second', async () => {
   const from = LIGHT_START_MS + (SNAPSHOTS - 1) * 10;
   const events = eventsOf(await (await get(server, `${STREAM}?from=${from}&depth=1`)).text());
   expect(events.map(({ event }) => event)).toEqual(['snapshot', 'snapshot', 'end']);
 });
 
-test('readers that leave a silent stream are forgotten', async () => {
+test('a silent stream is released when its reader leaves', async () => {
   const query = `?from=${LIGHT_START_MS + (SNAPSHOTS - 1) * 10}&speed=0.1`;
   const readers = Array.from({ length: STREAMS_PER_KEY_MAX }, () => connected(server, query));
   for (const { begun } of readers) await begun;
@@ -84,13 +84,13 @@ test('readers that leave a silent stream are forgotten', async () => {
   }
 });
 
-test('the connection ends with its stream: nothing holds it to a time any more', async () => {
+test('the connection closes after its stream', async () => {
   const { socket, received } = connected(server, `?from=${LAST_MS}`);
   await new Promise<void>((resolve) => socket.once('close', () => resolve()));
   expect(received()).toBeGreaterThan(500);
 });
 
-test('events are passed on as they come', async () => {
+test('events are sent immediately', async () => {
   const from = LIGHT_START_MS + (SNAPSHOTS - 100) * 10;
   const answer = await get(server, `${STREAM}?from=${from}&depth=1&speed=0.5`);
   const reader = new EventReader();
@@ -105,7 +105,7 @@ test('events are passed on as they come', async () => {
   expect(pieces).toBeGreaterThan(10);
 });
 
-test('as fast as it is read it is everything, once, while another client reads slowly', async () => {
+test('at speed max it has every event once, while another client reads slowly', async () => {
   const slow = connected(server, '?speed=max');
   await slow.begun;
   slow.socket.pause();
@@ -158,7 +158,7 @@ test.skipIf(Bun.which('curl') === null)('curl -N shows events as they come (need
   expect(reader.events.map(({ event }) => event)).toEqual(['snapshot']);
 });
 
-test('a stream that is under way ends between two events with SIGTERM, and the server with exit code 0', async () => {
+test('SIGTERM ends an open stream between two events, and the server with exit code 0', async () => {
   const answer = await get(server, `${STREAM}?speed=0.1&depth=1`);
   const body = answer.body!.getReader();
   const reader = new EventReader();

@@ -76,7 +76,7 @@ const whenOf = ({ event, data }: StreamedEvent) => {
 };
 
 describe('gaps', () => {
-  test('are sent when they are over, before the book of that instant', async () => {
+  test('are sent at their end, before the book of that instant', async () => {
     await using service = startService();
     const { key } = keyFor(service);
     await importRecords(service.archive, [
@@ -105,7 +105,7 @@ describe('gaps', () => {
     expect(until.reader.events.at(-1)!.data).toBe('{"snapshots":4,"gaps":3}');
   });
 
-  test('and books of any recording come in their order, and are resumed from any place', async () => {
+  test('and books of any recording are in order, and can be resumed at any event', async () => {
     const ms = fc.integer({ min: 0, max: 40 });
     const anyGap = fc.tuple(ms, ms, fc.constantFrom('a', 'b', 'c')).map(([a, b, reason]) => ({
       from: Math.min(a, b),
@@ -158,7 +158,7 @@ describe('gaps', () => {
 describe('pace', () => {
   const recorded = [sampleMarket(), ...[0, 10_000, 10_001, 40_000].map((ms) => snapshotAt(ms))];
 
-  test('the first event comes at once, the others when the clock is there', async () => {
+  test('the first event is sent immediately, the others when they are due', async () => {
     await using service = startService();
     await importRecords(service.archive, recorded);
     await using stream = await listen(service.origin, keyFor(service).key, '?speed=2');
@@ -173,7 +173,7 @@ describe('pace', () => {
     expect(stream.reader.events.map(whenOf).slice(2)).toEqual(['snapshot 10001', 'snapshot 40000', 'end']);
   });
 
-  test('a client that comes back goes on at once', async () => {
+  test('a client that reconnects gets its first event immediately', async () => {
     await using service = startService();
     await importRecords(service.archive, recorded);
     const { key } = keyFor(service);
@@ -183,7 +183,7 @@ describe('pace', () => {
     expect((await second.heard(1)).map(whenOf)).toEqual(['snapshot 10000']);
   });
 
-  test('a comment comes in 15 seconds of silence', async () => {
+  test('a comment is sent after 15 seconds without events', async () => {
     await using service = startService();
     await importRecords(service.archive, recorded);
     await using stream = await listen(service.origin, keyFor(service).key, '?speed=0.1');
@@ -199,7 +199,7 @@ describe('pace', () => {
     expect(stream.reader.events).toHaveLength(1);
   });
 
-  test('what is imported after its position is sent, and what is before it is not', async () => {
+  test('records imported after its position are sent, records before it are not', async () => {
     await using service = startService();
     await importRecords(service.archive, recorded);
     await using stream = await listen(service.origin, keyFor(service).key, '');
@@ -223,7 +223,7 @@ describe('pace', () => {
 describe('an end without an end', () => {
   const recorded = [sampleMarket(), ...[0, 10_000].map((ms) => snapshotAt(ms))];
 
-  test('comes when the server is stopping', async () => {
+  test('follows when the server stops', async () => {
     await using service = startService();
     await importRecords(service.archive, recorded);
     await using stream = await listen(service.origin, keyFor(service).key, '');
@@ -233,7 +233,7 @@ describe('an end without an end', () => {
     expect(stream.reader.events.map(whenOf)).toEqual(['snapshot 0']);
   });
 
-  test('comes when a clock that answers are held to goes back, and nothing later is sent', async () => {
+  test('follows when the limit of answers moves back, and nothing later is sent', async () => {
     using client = await serviceWith(KNOWN);
     client.holdTo(KNOWN_MS);
     const whole = eventsOf((await client.ask(`${PATH}?speed=max`)).body);
@@ -247,7 +247,7 @@ describe('an end without an end', () => {
     expect(events).toEqual(whole.slice(0, events.length));
   });
 
-  test('comes when a segment is damaged, and the reason is logged', async () => {
+  test('follows when a segment is damaged, and the reason is logged', async () => {
     await using service = startService();
     await importRecords(service.archive, recorded);
     const { key } = keyFor(service);
@@ -275,7 +275,7 @@ async function hold(origin: string, key: string): Promise<{ readonly status: num
 }
 
 describe('streams at once', () => {
-  test('are counted by key and in all, and those that were left are not', async () => {
+  test('are counted per key and in total, without closed ones', async () => {
     await using service = startService();
     const { origin } = service;
     await importRecords(service.archive, [sampleMarket(), ...[0, 10_000].map((ms) => snapshotAt(ms))]);

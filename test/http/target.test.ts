@@ -6,7 +6,7 @@ import { startEdge } from './edge-service.ts';
 const TIERS = '/v1/billing/tiers';
 
 describe('the Host of a request', () => {
-  test('is one of those allowed, where they are named; no page gets to this server under a name of its own', async () => {
+  test('must be an allowed one if these are configured, which prevents DNS rebinding', async () => {
     await using named = startEdge({ allowedHosts: new Set(['api.example', '[::1]']) });
     const ask = (host: string) => exchange(named.origin, requestOf('/healthz', [`Host: ${host}`]));
     for (const host of ['api.example', 'API.Example', 'api.example:8443', '[::1]', '[::1]:80']) {
@@ -32,7 +32,7 @@ describe('the Host of a request', () => {
   });
 });
 
-test('every refusal says that it must not be kept, and what it is', async () => {
+test('every refusal has no-store and its media type', async () => {
   await using limited = startEdge({}, 5);
   const headers = { authorization: `Bearer ${limited.key}` };
   const answers = [

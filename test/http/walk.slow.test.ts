@@ -14,7 +14,7 @@ interface Page {
   readonly nextCursor: string | null;
 }
 
-test('a walk whose source was replaced is refused, not ended early', async () => {
+test('a cursor whose source was replaced is refused', async () => {
   using held = temporaryArchive();
   const snapshots = Array.from({ length: 30 }, (_, i) =>
     sampleSnapshot({ timestamp: START_MS + i, bids: [{ price: 0.5, size: i + 1 }] }),
@@ -90,7 +90,7 @@ describe('pages of enormous books', () => {
 });
 
 describe('a list of very many markets', () => {
-  test('is the same however many are passed over', async () => {
+  test('is the same for any number of skipped markets', async () => {
     using held = temporaryArchive();
     const { database, markets } = held.archive;
     const count = 101_000;
@@ -143,7 +143,7 @@ describe('a list of very many markets', () => {
   });
 });
 
-test('a large answer that another thread compresses is the answer, and later ones are not mixed up with it', async () => {
+test('a large answer that another thread compresses is complete, and not mixed with later ones', async () => {
   using held = temporaryArchive();
   const bids = Array.from({ length: 900 }, (_, i) => ({ price: (i + 1) / 1000, size: (100 + i) / 100 }));
   const books = Array.from({ length: 100 }, (_, i) =>
