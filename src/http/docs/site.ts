@@ -25,6 +25,8 @@ export interface HomePage {
   readonly answer: (request: Request, set: ResponseSettings) => Response;
   /** The schema of the JSON. */
   readonly schema: TSchema;
+  /** Whether the recorded example of `/` is an answer of this page. */
+  readonly isExample?: true;
 }
 
 const Home = Type.Object(
@@ -55,7 +57,7 @@ export function siteController({ archive, version, isDraining, home = serviceHom
         answer: home.schema,
         content: { 'text/html': Text },
         headers: ['Vary', ...PAGE_HEADERS],
-        examples: { home: '/' },
+        examples: home.isExample ? { home: '/' } : {},
       }),
     })
     .get('/healthz', ({ set }) => status(set, 'ok', 200), {
@@ -103,7 +105,7 @@ function serviceHome(archive: Archive, version: string): HomePage {
     if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version, recorded), vary);
     return respond(set, quickStartPage(version, originOf(request), recorded), { ...plainPageHeaders(), ...vary });
   };
-  return { answer, schema: Home };
+  return { answer, schema: Home, isExample: true };
 }
 
 /** The example is a coin with order books, and the first tier that grants them. Undefined if the database cannot answer. */
