@@ -8,7 +8,7 @@ const MARKETS = '/v1/btc/markets';
 const ofBooks = `/v1/btc/markets/${BOOKS.conditionId}`;
 const remainingOf = ({ headers }: Reply) => Number(headers.get('x-ratelimit-remaining'));
 
-/** Each is wrong in one way; in this order they are noticed. */
+/** Each is one error; errors are found in this order. */
 const FLAWS = [
   { name: 'malformed URL', status: 400, type: 'malformed-request' },
   { name: 'no key', status: 401, type: 'unauthenticated' },
@@ -27,7 +27,7 @@ const COMBINATIONS: readonly ReadonlySet<Flaw>[] = Array.from({ length: 2 ** FLA
   return new Set(chosen.map(({ name }) => name));
 }).filter((flaws) => !(flaws.has('no key') && flaws.has('exhausted key')));
 
-/** Who may do what: keys, tiers, budgets, and the order in which a request is checked. */
+/** Access: keys, tiers, rate limits, and the order of the checks of a request. */
 export function accessTests(suite: Suite): void {
   const anonymous: Client = (...asked) => clientOf(suite.target.origin)(...asked);
   const keys = new Map<TierId, string>();
@@ -82,7 +82,7 @@ export function accessTests(suite: Suite): void {
     [404, () => anonymous('/nothing')],
     [405, () => anonymous('/', { method: 'PUT' })],
   ] as const)('a %d carries the request’s id and its budget', async (status, ask) => {
-    // What every answer must carry, the client checks by itself.
+    // The client checks the rules of all answers.
     const [first, second] = [await ask(), await ask()];
     expect(first.status).toBe(status);
     expect(first.headers.get('x-request-id')).not.toBe(second.headers.get('x-request-id'));
@@ -390,7 +390,7 @@ export function accessTests(suite: Suite): void {
           expect(refused.headers.get('x-ratelimit-limit')).toBe('10');
           expect([...resets]).toContain(refused.headers.get('x-ratelimit-reset'));
         }
-        // Outside /v1 nothing is asked of a key.
+        // Outside /v1 keys are not read.
         expect((await get('/healthz')).status).toBe(200);
       },
     );

@@ -20,10 +20,10 @@ const MINUTE = 60_000;
 const of = (market: MarketRecord, kind = '') => `/v1/${market.symbol}/markets/${market.conditionId}${kind}`;
 const at = (time: unknown) => (time === null ? Infinity : Date.parse(String(time)));
 
-/** When a market was listed, by all that is recorded of it. */
+/** The time from which a market was listed, according to its records. */
 const listedMs = (market: Record<string, unknown>) => Math.min(at(market.createdAt), at(market.startTime));
 
-/** A market as somebody knew it who listened until then. */
+/** A market as known to a listener at that instant. */
 function knownThen(market: Record<string, unknown>, asOfMs: number): Record<string, unknown> {
   const isResolved = at(market.resolvedAt) <= asOfMs;
   const unresolved = { winner: null, resolvedAt: null, priceEnd: null, closed: false, active: true };
@@ -38,7 +38,7 @@ function knownThen(market: Record<string, unknown>, asOfMs: number): Record<stri
   };
 }
 
-/** Answers as at an instant: nothing that came later is in them. */
+/** Answers as of an instant have no later records. */
 export function asOfTests(suite: Suite): void {
   const get: Client = (...asked) => suite.client(...asked);
   const anyAsOf = fc.integer({ min: T0 - 2000, max: T0 + 95_000 });

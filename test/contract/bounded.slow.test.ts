@@ -14,7 +14,7 @@ import { type Service, serviceOf } from '../support/service.ts';
 
 setDefaultTimeout(120_000);
 
-/** What one request may cost, whatever is recorded and however slowly it is read. */
+/** Limits of memory and time of one request, for any recording and any speed of the reader. */
 
 const MB = 1024 * 1024;
 const MARKET = marketStatement(0);
@@ -40,7 +40,7 @@ function addDeepBooks(archive: Archive, count: number): void {
   });
 }
 
-/** Lets everything that is under way go on until it waits for somebody. */
+/** Waits until all open requests wait for their readers. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) {
     await nextTurn();
@@ -57,7 +57,7 @@ describe('an export that nobody reads', () => {
   });
   afterAll(() => held[Symbol.dispose]());
 
-  /** Cuts exports off: what comes afterwards had been made before. */
+  /** Cuts off exports: bytes that follow were made before. */
   const change = () => {
     const { database, markets } = held.archive;
     database.write(() => markets.touch(markets.findByConditionId(MARKET.conditionId)!.key));
@@ -69,7 +69,7 @@ describe('an export that nobody reads', () => {
     expect(answer.status).toBe(200);
     return answer.body!.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   };
-  /** What comes until the export breaks off, which it must. */
+  /** The bytes until the export is cut off. Fails if it is not. */
   const restOf = async (reader: ReadableStreamDefaultReader<Uint8Array>) => {
     const chunks: Uint8Array[] = [];
     for (;;) {
@@ -122,7 +122,7 @@ describe('a list of markets', () => {
     const { database, markets } = held.archive;
     database.write(() => {
       markets.put(marketStatement(0, { startMs: 0, endMs: 1 }), NOW_MS);
-      // One statement each would take many times as long.
+      // Separate statements would take many times as long.
       database
         .query<never, [number]>(
           `WITH RECURSIVE nth (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM nth WHERE i < ? - 1)
@@ -137,7 +137,7 @@ describe('a list of markets', () => {
   });
   afterAll(() => held[Symbol.dispose]());
 
-  /** How often others had a turn while the list was made. */
+  /** Number of turns of other requests while the list was made. */
   const turnsDuring = async (skip: number) => {
     let turns = 0;
     let isMade = false;

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { ROUTES } from '../support/routes.ts';
 import { expectDescribed } from './described.ts';
 
-/** One answer, as bytes and as what they say. */
+/** One answer, as bytes and decoded. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -29,10 +29,10 @@ export interface ProblemDocument {
   readonly issues?: readonly { readonly in: string; readonly name: string; readonly message: string }[];
 }
 
-/** What would speak of the inside: SQL, files, stacks, schemas, engines. */
+/** Internals that no answer may show: SQL, files, stacks, schemas, engines. */
 const INTERNAL =
   /sqlite|\bselect\b.*\bfrom\b|\binsert into\b|node_modules|\.ts\b|\.js:\d|bunfs|\/tmp\/|\/home\/|\/work\/|\bat \S+ \(|typebox|elysia|undefined|\[object /i;
-/** What is published as it is; elsewhere a file of the sources has no business. */
+/** Published files of the sources. Other answers must not contain source paths. */
 const PUBLISHED = ROUTES.segmentReader!.path;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PROBLEM_KEYS = ['type', 'title', 'status', 'detail', 'error', 'requestId'];
@@ -69,7 +69,7 @@ export function clientOf(origin: string, ownKey: string | null = null): Client {
   };
 }
 
-/** A problem without what differs from request to request. */
+/** A problem without the fields that differ between requests. */
 export function withoutRequestId(reply: Reply): unknown {
   const { requestId: _, ...rest } = reply.json<ProblemDocument>();
   return rest;

@@ -7,7 +7,7 @@ import { AMPLE_RPM, type Suite } from './target.ts';
 
 const at = (time: unknown) => (time === null ? Infinity : Date.parse(String(time)));
 const SYMBOLS = [...new Set([...MARKETS, ...COIN_PRICES].map(({ symbol }) => symbol))].sort();
-/** Which coins of the recording each tier grants. */
+/** The coins of the recording that each tier grants. */
 const GRANTED: Readonly<Record<TierId, readonly string[]>> = {
   free: ['btc'],
   starter: ['btc', 'eth'],
@@ -15,7 +15,7 @@ const GRANTED: Readonly<Record<TierId, readonly string[]>> = {
   enterprise: SYMBOLS,
 };
 
-/** What is recorded of the coins, found by a scan of the recording. */
+/** The expected coins, found by a scan of the recording. */
 function expectedCoins(symbols: readonly string[], asOfMs = Infinity): object[] {
   return symbols.flatMap((symbol) => {
     const markets = expectedMarkets(symbol).filter(

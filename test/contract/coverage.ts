@@ -16,14 +16,14 @@ interface CoverageDocument {
 const coveragePath = ({ symbol, conditionId }: MarketRecord) => `/v1/${symbol}/markets/${conditionId}/coverage`;
 const HAS_GAPS: MarketRecord = { ...MINIMAL, conditionId: `0x${'9a'.repeat(32)}`, slug: 'eth-gaps', symbol: 'eth' };
 
-/** What the answer about one outcome must be, counted on the snapshots as they are served. */
+/** The expected answer about one outcome, counted from the served snapshots. */
 function expectedOutcome(market: MarketRecord, outcome: Outcome, assetId: unknown): Record<string, unknown> {
   const snapshots = expectedSnapshots(market).filter((snapshot) => snapshot.outcome === outcome);
   const count = (holds: (snapshot: WireSnapshot) => boolean) => snapshots.filter(holds).length;
   const best = (side: WireSnapshot['bids']) => side[0]?.price;
   const [start, end] = [Date.parse(market.startTime), Date.parse(market.endTime)];
   const inside = snapshots.map(({ timestamp }) => Date.parse(timestamp)).filter((at) => at > start && at < end);
-  // Every window of the recording is over by the day on which this runs, but for one that no test asks about.
+  // All windows of the recording have ended, except one that no test reads.
   const edges = [start, ...inside, end];
   const steps = edges.slice(1).map((to, index) => ({ from: edges[index]!, to }));
   const longest = steps.reduce((held, step) => (step.to - step.from > held.to - held.from ? step : held));
@@ -43,7 +43,7 @@ function expectedOutcome(market: MarketRecord, outcome: Outcome, assetId: unknow
   };
 }
 
-/** What is recorded of a market. */
+/** The coverage of a market. */
 export function coverageTests(suite: Suite): void {
   const get: Client = (...asked) => suite.client(...asked);
 

@@ -16,7 +16,7 @@ export interface Deployment {
 const TIERS = ['free', 'starter', 'pro', 'enterprise'] as const;
 /** Of the 600 requests a minute that an address has without a valid key, the suite makes fewer than these. */
 const KEYLESS_REQUESTS = 550;
-/** Nothing that a shell, local or behind ssh, takes for more than a word. */
+/** Texts that a shell, local or through ssh, reads as one word. */
 const WORD = /^[\w.,@-]+$/;
 
 /** The deployment that the environment names; undefined when it names none. */
@@ -36,7 +36,7 @@ export function deploymentOf(env: Readonly<Record<string, string | undefined>>):
   return { origin: new URL(url).origin, admin: admin === '' ? undefined : admin, keys };
 }
 
-/** With TLS there is a proxy in front, which answers malformed requests itself. */
+/** With TLS there is a proxy, which answers malformed requests itself. */
 export function reachOf({ origin, admin }: Deployment): Reach {
   return { operated: admin !== undefined, plain: origin.startsWith('http:'), anew: false };
 }
@@ -75,7 +75,7 @@ export async function openDeployment(deployment: Deployment, records: readonly o
   return target;
 }
 
-/** Who only has keys: one of each tier, with as many requests a minute as the operator gave it. */
+/** Without an admin command: one key per tier, with the rate limit that the operator set. */
 function guestOf(keys: Readonly<Record<TierId, string>>): ReturnType<typeof operatorOf> {
   const refuse = async (): Promise<never> => {
     throw new Error('this takes an admin command');

@@ -50,7 +50,7 @@ if (deployment !== undefined) {
         'an address without a valid key has 600 requests a minute, and its keys have their own',
         'an import changes the next answer, and an empty archive has no coins',
       ]);
-      // It leaves a recording, and would not notice what is missing among others.
+      // The first run left its recording, among which missing records would not be noticed.
       const again = await suiteAgainst(env, 'billing');
       expect(again.code).not.toBe(0);
       expect(again.said).toContain('has recordings of btc (200): the suite wants an archive without any');

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { answersOf, apiDocument, type DescribedAnswer, describedPath, type Schema } from '../support/api-document.ts';
 
-/** What servers and proxies add to any answer; the document speaks of what this service says. */
+/** Headers that servers and proxies add to any answer. The document has only headers of this service. */
 const OF_THE_TRANSPORT: ReadonlySet<string> = new Set([
   ...['date', 'content-length', 'content-type', 'transfer-encoding', 'connection', 'keep-alive'],
   ...['server', 'via', 'age', 'alt-svc', 'strict-transport-security'],
@@ -11,7 +11,7 @@ const ANSWERS: ReadonlyMap<string, DescribedAnswer> = new Map(
   answersOf(DOCUMENT).map((answer) => [`${answer.status} ${answer.path}`, answer]),
 );
 
-/** Holds an answer against the document: its status, its media type, its headers. The document describes GET, and HEAD with it. */
+/** Checks that the document has the status, media type and headers of an answer to GET or HEAD. */
 export function expectDescribed(
   { status, headers }: Pick<Response, 'status' | 'headers'>,
   method: string,

@@ -3,7 +3,7 @@ import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts
 import { operatorOf } from './operator.ts';
 import type { Target } from './target.ts';
 
-/** The compiled executable serving a data directory of its own; everything else is done by its commands. */
+/** The compiled executable serves a separate data directory; its commands do everything else. */
 export async function openExecutable(records: readonly object[], executable = EXECUTABLE): Promise<Target> {
   const directory = temporaryDirectory();
   const data = directory.path;

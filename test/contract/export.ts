@@ -26,7 +26,7 @@ const linesOf = ({ text }: Reply) =>
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Line);
 
-/** What a market's export has to say: its record as it was stated, then what was recorded of it, by (timestamp, id). */
+/** The expected export of a market: the market's record, then its other records by (timestamp, id). */
 function expectedLines(market: MarketRecord): Line[] {
   const { type: _, ...stated } = market;
   const { conditionId } = market;

@@ -5,7 +5,7 @@ import { BOOKS, EMPTY, RECORDED, SOL, T0 } from './recording.ts';
 import type { Suite } from './target.ts';
 
 const market = `/v1/btc/markets/${BOOKS.conditionId}`;
-/** One question of every kind, large and small. */
+/** One request of every kind, large and small. */
 const QUESTIONS: readonly string[] = [
   '/v1/billing/tiers',
   '/v1/coins',
@@ -28,7 +28,7 @@ const QUESTIONS: readonly string[] = [
 ];
 const ABOUT_RESOLVED = QUESTIONS.filter((path) => path.startsWith(market) || path.includes(EMPTY.conditionId));
 const NOT_ABOUT_RESOLVED = QUESTIONS.filter((path) => !ABOUT_RESOLVED.includes(path));
-/** Headers that say when and to whom, not what. */
+/** Headers that differ between equal answers. */
 const PER_REQUEST = ['date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'connection'];
 
 function headersOf({ headers }: Reply): [string, string][] {
@@ -60,7 +60,7 @@ export function formatTests(suite: Suite): void {
     ['application/json, application/msgpack', false],
     ['application/json;q=0.8, text/html, application/msgpack;q=0.8', false],
     ['application/msgpack;q=0.8, application/json;q=0.80', true],
-    // What is named comes before what a wildcard covers, unless that has the higher quality.
+    // A named type wins over a wildcard of the same quality.
     ['*/*, application/msgpack', true],
     ['application/*;q=0.5, application/msgpack;q=0.5', true],
     ['application/msgpack;q=0.5, */*', false],

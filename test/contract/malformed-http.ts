@@ -37,7 +37,7 @@ const row = (
   method,
 });
 
-/** Targets that mean the same to everybody: with a key each gets this status. */
+/** Unambiguous targets: with a key each gets this status. */
 const targets = (status: number, ...asked: readonly string[]) =>
   asked.map((target) => row(`the target ${target}`, target, [HOST], [status]));
 const hosts = (status: number, ...said: readonly string[]) =>
@@ -61,11 +61,11 @@ const TABLE: readonly Malformed[] = [
   row('two Hosts', MARKETS, ['Host: a', 'Host: b'], [400]),
   row('two equal Hosts', MARKETS, [HOST, HOST], [400]),
   row('no Host', MARKETS, [], [400]),
-  // One resource, as the URL standard resolves it: the gate sees what the router sees.
+  // One resource, as the URL standard resolves it: the access check and the router get the same path.
   ...targets(200, '/v1/./btc/markets', '/v1/x/../btc/markets', '/v1/../v1/btc/markets', '/healthz/../v1/btc/markets'),
   ...targets(200, '/v1/x/%2e%2E/btc/markets', '/v1/%2e/btc/markets', '/../../v1/btc/markets', '/v1\\btc\\markets'),
   ...targets(200, '/healthz/%2e%2e/v1/btc/markets', '/v1/btc/markets/'),
-  // The Host replaces an authority in the target, whatever that says.
+  // The Host replaces any authority in the target.
   ...targets(200, `http://localhost${MARKETS}`, `http://elsewhere.example:1${MARKETS}`, `https://localhost${MARKETS}`),
   ...targets(200, `http://user:password@localhost${MARKETS}`),
   // No such path: slashes are not merged, and escapes of slashes are none.
@@ -80,7 +80,7 @@ const TABLE: readonly Malformed[] = [
   ...targets(404, '/v1/btc/markets//', '/v1/btc%2Fmarkets', '/v1%2Fbtc%2Fmarkets', '/v1/b%2Ftc/markets'),
   ...targets(404, '/v1/btc%5Cmarkets', '/v1/btc/markets%00', '/v1/btc%00/markets', '/v1/btc/markets%0d%0aX:1'),
   ...targets(404, '/v1/btc/markets;x=1', '/v1/btc/markets%23'),
-  // Fragments are a client's own business, and no part of a target.
+  // Fragments are not part of a target.
   ...targets(400, `${MARKETS}#x`, '/v1/btc/markets#', '/v1/btc/markets?#x'),
   // No escapes, and no UTF-8: overlong, cut, surrogates, beyond Unicode.
   ...targets(
@@ -119,7 +119,7 @@ const TABLE: readonly Malformed[] = [
   row('a method in lower case', MARKETS, [HOST], [0, 400, 405], 'get'),
 ];
 
-/** Messages that are none, byte for byte; `bytes` ends where a request that is smuggled in would begin. */
+/** Malformed messages, byte for byte. A smuggled request would begin at the end of `bytes`. */
 interface Broken {
   readonly name: string;
   readonly bytes: string;
@@ -127,11 +127,11 @@ interface Broken {
 
 const START = 'GET /healthz HTTP/1.1\r\n';
 const POST = `POST /healthz HTTP/1.1\r\n${HOST}\r\n`;
-/** Answered if anything makes a request of its own of it. */
+/** Gets an answer if a parser takes it for a separate request. */
 const SMUGGLED = 'GET /readyz HTTP/1.1\r\nHost: smuggled\r\n\r\n';
 
 const broken = (name: string, bytes: string): Broken => ({ name, bytes });
-/** A request line and the lines given in front of its headers. */
+/** A request: its request line, the given lines, then its headers. */
 const lines = (name: string, ...given: readonly string[]): Broken =>
   broken(name, `${START}${HOST}\r\n${given.map((line) => `${line}\r\n`).join('')}\r\n`);
 const startLine = (name: string, line: string): Broken => broken(name, `${line}\r\n${HOST}\r\n\r\n`);
@@ -176,7 +176,7 @@ const BROKEN: readonly Broken[] = [
   framed('an encoding on a folded line', ['Transfer-Encoding:', ' chunked'], EMPTY),
   framed('a space before the colon of an encoding', ['Transfer-Encoding : chunked'], EMPTY),
   framed('a space before the colon of a length', ['Content-Length : 44'], ''),
-  // Chunks that are none.
+  // Malformed chunks.
   framed('a chunk size that is no hex', [CHUNKED], 'xyz\r\n\r\n'),
   framed('a chunk size with a sign', [CHUNKED], '-1\r\n\r\n'),
   framed('a chunk size with a prefix', [CHUNKED], '0x0\r\n\r\n'),
@@ -254,7 +254,7 @@ const BROKEN: readonly Broken[] = [
   broken('nothing but line ends', '\r\n\r\n\r\n\r\n'),
 ];
 
-/** Our own answers speak JSON; what the parser says by itself has no body. */
+/** The service answers with JSON; answers of the parser have no body. */
 function expectHarmless(reply: RawReply, name: string): void {
   expect(reply.status, name).toBeLessThan(500);
   if (reply.body === '') return;
@@ -283,13 +283,13 @@ export function malformedHttpTests(suite: Suite): void {
     expectHarmless(reply, name);
     expect(reply.body).not.toContain('"data"');
     expect(reply.body).not.toContain('conditionId"');
-    // The only open path among these is the first page.
+    // Only the first page needs no key.
     if (reply.status === 200) expect(reply.body).toContain('"name":"bookreel"');
   });
 
   describe('malformed messages', () => {
     let target: Target;
-    // Some are charged to their address, of which the other tests have need.
+    // Some count against their address, whose limit the other tests need.
     beforeAll(async () => {
       target = suite.reach.anew ? await suite.open([]) : suite.target;
     });
@@ -348,7 +348,7 @@ export function malformedHttpTests(suite: Suite): void {
     const second = requestOf('/healthz', [HOST]);
     for (const parts of [[first + second], [first, second], [first + second.slice(0, 20), second.slice(20)]]) {
       const received = await receivedUntilClosed(origin, ...parts);
-      // What is cut off within a head is no answer.
+      // A message that ends within its head gets no answer.
       if (!received.includes('\r\n\r\n')) continue;
       const reply = parse(received);
       expect(reply.status).toBe(200);

@@ -28,7 +28,7 @@ interface Filter {
   readonly asOf?: number | undefined;
 }
 
-/** The list, worked out from the recording. */
+/** The expected list, computed from the recording. */
 function expectedList({ tf, recorded, closed, window = [undefined], asOf }: Filter): Fields[] {
   const [from = -Infinity, to = Infinity] = window;
   return expectedMarkets('btc', tf)

@@ -1,6 +1,6 @@
 import type { Target } from './target.ts';
 
-/** Runs one command of the executable while a service runs, with words that no shell takes for more; gives its output. */
+/** Runs one command of the executable while a service runs, with words that need no quotes; returns its output. */
 export type RunCommand = (args: readonly string[], stdin?: string) => Promise<string>;
 
 /** Actions of an operator while the service runs, by the command line alone. */

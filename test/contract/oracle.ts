@@ -222,7 +222,7 @@ export function filtered<R extends WireRecord>(records: readonly R[], filter: Se
   return order === 'desc' ? kept.reverse() : kept;
 }
 
-/** Of `records`, per outcome asked for, the one that beats all others. */
+/** The best of `records` per requested outcome. */
 export function expectedNearest(records: readonly WireSnapshot[], atMs: number, outcome?: Outcome): WireSnapshot[] {
   const distance = (record: WireRecord) => Math.abs(Date.parse(record.timestamp) - atMs);
   const beats = (a: WireRecord, b: WireRecord) => {

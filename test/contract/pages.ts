@@ -5,7 +5,7 @@ import { ROUTES } from '../support/routes.ts';
 import { type Client, clientOf, type Reply } from './client.ts';
 import type { Suite } from './target.ts';
 
-/** What a browser of 2026 sends when somebody types an address. */
+/** The headers of a browser of 2026 for an address in the address bar. */
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 const NONCE_BITS_MIN = 128;
 
@@ -200,7 +200,7 @@ function policyOf(page: Reply): ReadonlyMap<string, readonly string[]> {
     .split(';')
     .map((text) => text.trim().split(/\s+/));
   const policy = new Map(directives.map(([name = '', ...sources]) => [name, sources]));
-  // The first of a name counts for a browser: a second one would be a mistake.
+  // Browsers use the first directive of a name and ignore others.
   expect(policy.size).toBe(directives.length);
   return policy;
 }

@@ -15,7 +15,7 @@ const DIGITS = '0123456789';
 const GREATEST = 9_007_199_254_740_991n;
 
 const SPELLINGS: readonly string[] = [
-  // Integers, and what only looks like them.
+  // Integers, and texts that resemble integers.
   ...['0', '1', '2', '5', '99', '100', '999', '1000', '1001', '10000', '1776323400', '99999999999'],
   ...['100000000000', String(T0), '253402300799999', '253402300800000', '9007199254740991', '9007199254740992'],
   ...['9007199254740993', '18446744073709551616', '9'.repeat(400), '-1', '-0', '+5', '+', '-', ' 5', '5 '],
@@ -40,7 +40,7 @@ const SPELLINGS: readonly string[] = [
   ...['2026-106', '2026-W16-4', '+002026-04-16', '1969-12-31', '1970-01-01', '1970-01-01T00:00:00+01:00'],
   ...['9999-12-31', '9999-12-31T23:59:59-01:00', '10000-01-01', '0000-01-01', 'now'],
   ...['Thu, 16 Apr 2026 07:10:04 GMT'],
-  // What could be a cursor.
+  // Texts that resemble cursors.
   ...['AAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'AAAA', 'not a cursor'],
 ];
 
@@ -54,7 +54,7 @@ function isInteger(text: string): boolean {
 function isIsoTime(text: string): boolean {
   const [day = '', clock, ...more] = text.split('T');
   if (more.length > 0 || !hasForm(day, '0000-00-00')) return false;
-  // A date that does not exist comes back as another one.
+  // A date that does not exist becomes another one.
   const midnight = new Date(`${day}T00:00:00.000Z`);
   if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return false;
   const ms = clock === undefined ? 0 : msOfClock(clock);
@@ -92,7 +92,7 @@ function hoursAndMinutes(text: string): number | undefined {
   return hours! <= 23 && minutes! <= 59 ? hours! * 60 + minutes! : undefined;
 }
 
-/** Whether `text` has the characters of `form`, where 0 means any digit. */
+/** Whether `text` matches `form`, where 0 is any digit. */
 function hasForm(text: string, form: string): boolean {
   if (text.length !== form.length) return false;
   return [...text].every((char, index) => (form[index] === '0' ? DIGITS.includes(char) : char === form[index]));
@@ -152,7 +152,7 @@ const PARAMETERS: readonly Parameter[] = [
   inQuery('interval', snapshots, oneOf('1m', '5m', '15m', '1h', '4h', '24h', '1d')),
   // Nothing is recorded there: at the speed of the recording it would take as long.
   inQuery('speed', `/v1/btc/markets/${EMPTY.conditionId}/stream`, isSpeed),
-  // No spelling here was ever given out.
+  // No spelling here is a cursor of the service.
   inQuery('cursor', snapshots, () => false),
   { name: 'ts', accepts: isTime, pathOf: (encoded) => `${snapshots}/at/${encoded}` },
 ];

@@ -68,7 +68,7 @@ const VALUES: Readonly<Record<string, string>> = {
   speed: '2.5',
 };
 
-/** Parameters: each spelling is taken literally, and what is refused is named. */
+/** Parameters: each spelling is read literally, and refused parameters are named. */
 export function parameterTests(suite: Suite): void {
   const get: Client = (...asked) => suite.client(...asked);
 

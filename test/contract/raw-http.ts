@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 const ANSWER_BYTES_MAX = 1 << 20;
 const MOMENT_MS = 2;
 
-/** What came back over a socket, byte for byte. */
+/** The received bytes of a socket. */
 export interface RawReply {
   /** 0: the connection was closed without an answer. */
   readonly status: number;
@@ -11,7 +11,7 @@ export interface RawReply {
   readonly body: string;
 }
 
-/** Sends bytes as they are, which no HTTP library would, and reads until the server closes or has answered. */
+/** Sends raw bytes, which no HTTP library does, and reads until the server closes or has answered. */
 export async function exchange(origin: string, request: string): Promise<RawReply> {
   return parse(await received(origin, [request], (text) => text.length > ANSWER_BYTES_MAX || isWhole(text)));
 }
@@ -32,7 +32,7 @@ export async function statusesUntilClosed(origin: string, bytes: string): Promis
   );
 }
 
-/** What comes back, a character a byte, until it is `enough` or the server closes. */
+/** The received bytes, one character per byte, until `enough` or until the server closes. */
 async function received(origin: string, parts: readonly string[], enough: (text: string) => boolean): Promise<string> {
   const { hostname, port } = new URL(origin);
   return await new Promise<string>((resolve) => {
@@ -49,13 +49,13 @@ async function received(origin: string, parts: readonly string[], enough: (text:
       text += chunk;
       if (enough(text)) socket.destroy();
     });
-    // A reset is an answer too: what had come before it counts.
+    // After a reset, the bytes received before it count.
     socket.on('error', () => {});
     socket.on('close', () => resolve(text));
   });
 }
 
-/** A body, as far as it came, and what came after its end; undefined where the end did not come. */
+/** The received part of a body, and the bytes after its end; undefined if the end was not received. */
 export function bodyOf({ headers, body }: RawReply): { readonly text: string; readonly rest: string | undefined } {
   const length = headers.get('content-length');
   if (length !== undefined) {
@@ -75,7 +75,7 @@ export function bodyOf({ headers, body }: RawReply): { readonly text: string; re
   }
 }
 
-/** A request with the headers given, lines ended as HTTP has it. */
+/** A request with these headers. */
 export function requestOf(target: string, headers: readonly string[], method = 'GET'): string {
   return [`${method} ${target} HTTP/1.1`, ...headers, 'Connection: close', '', ''].join('\r\n');
 }

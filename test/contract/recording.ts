@@ -31,7 +31,7 @@ export interface MarketRecord {
   readonly updatedAt?: string;
 }
 
-/** Decimals as they are written. */
+/** Decimals as text. */
 export interface LevelRecord {
   readonly price: string;
   readonly size: string;
@@ -128,7 +128,7 @@ export const BOOKS = market('ab01', 'btc', 'btc-updown-5m-1776323400', '5m', T0,
   conditionId: conditionId('AB01').replaceAll('7', 'F'),
   outcomes: ['Down', 'Up'],
 });
-/** Unresolved; quotes, midpoints and trades of up are recorded besides the books, of down only books. */
+/** Unresolved. up has recorded books, quotes, midpoints and trades; down has books only. */
 export const RECORDED = market('ab02', 'btc', 'BTC-Recorded-5m', '5m', T0);
 /** Resolved, and without any record. */
 export const EMPTY = market('ab03', 'btc', 'btc-updown-15m-1776323400', '15m', T0, resolved(T0 + 15 * MINUTE, 'down'));
@@ -136,7 +136,7 @@ export const EMPTY = market('ab03', 'btc', 'btc-updown-15m-1776323400', '15m', T
 export const NEAREST = market('ab04', 'btc', 'btc-nearest', '1h', T0 - 600 * MINUTE);
 export const ETH = market('ee01', 'eth', 'updown-shared-slug', '5m', T0, resolved(T0 + 5 * MINUTE, 'down'));
 export const SOL = market('5001', 'sol', 'sol-updown-4h', '4h', T0);
-/** Nothing is said but what must be. */
+/** Only the required fields. */
 export const MINIMAL: MarketRecord = (() => {
   const { createdAt: _, updatedAt: __, ...needed } = market('d09e', 'doge', 'doge-updown-24h', '24h', T0);
   return needed;
@@ -175,7 +175,7 @@ function shuffled<T>(items: readonly T[], random: () => number): T[] {
   return out;
 }
 
-/** `count` books of each outcome around T0: times repeat within and between outcomes, ids run criss-cross. */
+/** `count` books of each outcome around T0: times repeat within and between outcomes, ids are not in the order of time. */
 function books(conditionIdOf: string, seed: number, count: number, firstId: number): SnapshotRecord[] {
   const random = randomsOf(seed);
   const ids = shuffled(
@@ -245,7 +245,7 @@ const book = (
   asks: ask === null ? [] : [{ price: ask, size: '12' }],
 });
 
-/** Tops whose mid and spread binary fractions would miss, one-sided ones, a crossed one, and a mid that returns. */
+/** Tops with a mid and spread that binary fractions miss, one-sided tops, a crossed one, and a mid that returns. */
 const EXACT_TOPS: readonly (readonly [bid: string | null, ask: string | null])[] = [
   ['0.1', '0.3'],
   ['0.0001', '0.9999'],

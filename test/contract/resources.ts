@@ -4,7 +4,7 @@ import { expectedMarket, expectedMarkets } from './oracle.ts';
 import { BOOKS, EMPTY, ETH, type MarketRecord, MINIMAL, RECORDED, SOL, T0 } from './recording.ts';
 import type { Suite } from './target.ts';
 
-/** What a field may be, by its name in the contract. */
+/** Checks of field types, by their names in the contract. */
 type Kind =
   | 'hex'
   | 'digits'

@@ -9,7 +9,7 @@ type Rule = readonly [rule: string, path: string, read: (document: Document) => 
 const of = ({ symbol, conditionId }: MarketRecord, kind = '') => `/v1/${symbol}/markets/${conditionId}${kind}`;
 const recordsOf = ({ data }: Document) => data as readonly Fields[];
 const field = (name: string) => (document: Document) => (document.data as Fields)[name];
-/** Which values a field has in any of the records. */
+/** All values of a field in the records. */
 const valuesOf = (name: string) => (document: Document) =>
   [...new Set(recordsOf(document).map((record) => record[name]))].sort();
 
@@ -32,7 +32,7 @@ function unordered(document: Document): number {
     .filter((side) => side.some((price, index) => index > 0 && price <= side[index - 1]!)).length;
 }
 
-/** What each rule comes to in one answer; elsewhere it is one of many things that whole answers are compared by. */
+/** Each rule, shown by one answer. Other tests compare whole answers. */
 const RULES: readonly Rule[] = [
   ['the single market is {data: Market}', of(BOOKS), (document) => Object.keys(document), ['data']],
   ['winner is null while unresolved', of(RECORDED), field('winner'), null],

@@ -33,7 +33,7 @@ const at = ({ timestamp }: WireRecord) => Date.parse(timestamp);
 interface SampledSeries {
   readonly path: string;
   readonly records: readonly WireRecord[];
-  /** What is sampled by itself. */
+  /** The key of a series that is sampled separately. */
   readonly seriesOf: (record: WireRecord) => string;
 }
 
@@ -53,7 +53,7 @@ const SERIES: readonly SampledSeries[] = [
   },
 ];
 
-/** The last record of each bucket of each series, among those that the filter takes; found by looking at all of them. */
+/** The last record of each bucket of each series that matches the filter, found by a scan. */
 function sampled({ records, seriesOf }: SampledSeries, filter: SeriesFilter, intervalMs: number): WireRecord[] {
   const ascending = filtered(records, { ...filter, order: 'asc' });
   const kept = ascending.filter((record, index) => {
@@ -65,7 +65,7 @@ function sampled({ records, seriesOf }: SampledSeries, filter: SeriesFilter, int
   return filter.order === 'desc' ? kept.reverse() : kept;
 }
 
-/** The best answer to one instant, outcome by outcome, found by looking at all records. */
+/** The best record per outcome at one instant, found by a scan of all records. */
 function expectedAt(
   records: readonly WireSnapshot[],
   instantMs: number,
@@ -89,7 +89,7 @@ const cut = (depth: number | undefined) => (record: WireSnapshot) => ({
   asks: record.asks.slice(0, depth),
 });
 
-/** What backtests ask: one record an interval, the best levels only, the record before an instant, many instants at once. */
+/** Requests of backtests: one record per interval, the best levels only, the record before an instant, many instants at once. */
 export function samplingTests(suite: Suite): void {
   const get: Client = (...asked) => suite.client(...asked);
   const books = expectedSnapshots(BOOKS);

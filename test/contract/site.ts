@@ -183,14 +183,14 @@ export function siteTests(suite: Suite): void {
     for (const [path, { get: operation }] of Object.entries(described.paths)) {
       const parameters = parametersOf(described, operation);
       const needed = parameters.filter((parameter) => parameter.in === 'query' && parameter.required);
-      // At its own speed a recording takes as long as it did.
+      // At speed 1 a recording takes its recorded time.
       const hurried = path === ROUTES.stream!.path ? 'speed=max&' : '';
       const plain = `${filled(path)}?${hurried}${needed.map(({ name }) => `${name}=${QUERY_VALUES[name]}&`).join('')}`;
       expect((await suite.client(plain)).status, path).toBe(200);
       for (const { name, in: where, required } of parameters) {
         if (where !== 'query' || required || hurried.startsWith(`${name}=`)) continue;
         const question = `${plain}${name}=${QUERY_VALUES[name] ?? ''}`;
-        // There is no cursor to be had without asking first.
+        // A cursor needs an earlier request.
         const value = name === 'cursor' ? await cursorFor(filled(path)) : '';
         expect((await suite.client(`${question}${value}`)).status, question).toBe(200);
       }

@@ -17,7 +17,7 @@ export function streamTests(suite: Suite): void {
     const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
     return await get(`${pathOf(market)}/stream?speed=max${query}`, { headers });
   };
-  /** Each snapshot as the pages have it, byte for byte. */
+  /** Each snapshot as in pages, byte for byte. */
   const pages = async (market: MarketRecord, query: string): Promise<string[]> => {
     const found: string[] = [];
     for (let cursor = ''; ; ) {
@@ -184,7 +184,7 @@ export function streamTests(suite: Suite): void {
       if (reader.events.length > 0) break;
     }
     left.abort();
-    // All of them take ten times as long as the recording.
+    // At recorded speed all of them would take ten times as long as the recording.
     expect(reader.events.length).toBeLessThan(50);
     expect(reader.events.every(({ event }) => event === 'snapshot')).toBe(true);
   });

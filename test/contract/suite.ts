@@ -19,7 +19,7 @@ import { siteTests } from './site.ts';
 import { streamTests } from './stream.ts';
 import { AMPLE_RPM, HERE, type OpenTarget, type Reach, type Suite, type Target } from './target.ts';
 
-/** Tests that walk through everything make thousands of requests. */
+/** Some tests make thousands of requests. */
 setDefaultTimeout(60_000);
 
 /**

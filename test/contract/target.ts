@@ -13,7 +13,7 @@ interface TierChange {
   readonly routes?: readonly string[] | null;
 }
 
-/** A running service with a recording in it, and what its operator can do while it runs. */
+/** A running service with a recording, and the actions of its operator. */
 export interface Target extends AsyncDisposable {
   readonly origin: string;
   makeKey(tier: TierId, options?: { readonly rpm?: number }): Promise<IssuedKey>;
@@ -25,11 +25,11 @@ export interface Target extends AsyncDisposable {
 
 export type OpenTarget = (records: readonly object[]) => Promise<Target>;
 
-/** What can be done with a service besides asking it. */
+/** What tests can do with a service in addition to requests. */
 export interface Reach {
   /** Keys can be made, rotated and revoked, tiers set, records imported. Else `makeKey` has one key a tier, and the rest throws. */
   readonly operated: boolean;
-  /** The service itself is at the other end of a connection, without encryption: bytes reach it as they are sent. */
+  /** Connections go to the service itself, without TLS: it receives the sent bytes. */
   readonly plain: boolean;
   /** Further services can be started. */
   readonly anew: boolean;
@@ -41,13 +41,13 @@ export const HERE: Reach = { operated: true, plain: true, anew: true };
 /** More requests a minute than any suite makes. */
 export const AMPLE_RPM = 1_000_000;
 
-/** What the parts of the suite share: one service with the recording in it. Its members exist while tests run. */
+/** The shared service of the suite, with the recording. Its members exist while tests run. */
 export interface Suite {
   readonly target: Target;
-  /** Asks with a key that may see everything, as often as it likes. */
+  /** Sends a request with a key that grants everything, without a practical rate limit. */
   readonly client: Client;
   readonly ampleKey: string;
-  /** Another service, for tests that use up what all requests share; there where `reach.anew`. */
+  /** Another service, for tests that use up shared limits. Only with `reach.anew`. */
   readonly open: OpenTarget;
   readonly reach: Reach;
 }

@@ -48,7 +48,7 @@ describe('the access log', () => {
       key: service.keyId,
       agent: 'test/1.0',
     });
-    // A key is named where it was valid: also where its tier grants nothing.
+    // Valid keys are logged, even if their tier grants nothing.
     const named = lines.map(({ key }) => key !== null);
     expect(named).toEqual([true, true, false, true, true, false, false, true, false, true]);
   });

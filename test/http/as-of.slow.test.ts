@@ -18,7 +18,7 @@ const anyKnownInstant = fc.oneof(
   nearInstant.map((ms) => Math.min(ms, KNOWN_MS)),
 );
 
-/** That a key as of an instant, and a service held to a clock, answer as `asOf` does is known-until.slow.test.ts's. */
+/** latest-instant.slow.test.ts shows that the limits of keys and services have the same effect as `asOf`. */
 test('no byte of an answer depends on later records', async () => {
   using alone = await serviceWith(KNOWN);
   using one = await serviceWith(KNOWN, later(1));
@@ -35,7 +35,7 @@ test('no byte of an answer depends on later records', async () => {
     }),
     { seed: 5, numRuns: 2000 },
   );
-  // It was not refusals all along.
+  // Most answers are not refusals.
   expect(answered.size).toBeGreaterThanOrEqual(9);
   expect(
     Object.values(ROUTES).filter(({ path }) => path.startsWith('/v1/{coin}') || path === ROUTES.coins!.path),

@@ -17,7 +17,7 @@ test('a stopping server is alive and not ready', async () => {
   expect(JSON.parse(ready.text)).toEqual({ status: 'draining' });
   expect(ready.headers.get('x-ratelimit-limit')).toBe('600');
   expect((await ask(service, '/healthz')).status).toBe(200);
-  // Requests under way, and those on connections that are kept, are still served.
+  // Open requests, and requests on open connections, are still served.
   expect((await ask(service, '/v1/billing/tiers')).status).toBe(200);
 });
 

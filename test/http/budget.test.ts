@@ -76,7 +76,7 @@ test('a rotated key keeps its limit', async () => {
   const { archive } = service;
   const { id } = archive.apiKeys.list()[0]!;
   const rotated = archive.database.write(() => archive.apiKeys.rotate(id, NOW_MS)).key;
-  // The window is the key's, not the secret's: rotating is no way around a limit.
+  // The window belongs to the key, not to its secret: rotation does not reset the limit.
   expect((await ask(service, rotated)).status).toBe(429);
   expect((await ask(service, service.key)).status).toBe(401);
 });

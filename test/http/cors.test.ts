@@ -5,7 +5,7 @@ import { type EdgeService, startEdge } from './edge-service.ts';
 const APP = 'https://app.example';
 const OTHER = 'https://app.example.evil.example';
 const PREFLIGHT = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
-/** All that a script needs to see of an answer. */
+/** The parts of an answer that a script reads. */
 const EXPOSED = [
   'x-ratelimit-limit',
   'x-ratelimit-remaining',

@@ -43,7 +43,7 @@ export function startEdge(edge: Edge, requestsPerMinute = 100_000): EdgeService 
   };
 }
 
-/** A log whose lines are kept. */
+/** A log that collects its lines. */
 export function keptLog(form: LogFormat = 'json') {
   const written: string[] = [];
   const log = new AccessLog(async (text) => void written.push(text), form, CLOCKS);

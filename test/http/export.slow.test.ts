@@ -26,10 +26,10 @@ function recording(count: number, levels: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A client that asks for the export and then reads on command. */
+/** A client that requests the export, and then reads on command. */
 interface Reader {
   readonly socket: Socket;
-  /** Everything that came so far, headers and chunk sizes included. */
+  /** All received bytes, with headers and chunk sizes. */
   received(): number;
   readonly text: () => string;
   readonly closed: Promise<void>;
@@ -41,7 +41,7 @@ async function openReader(origin: string, key: string, query = '', kept = false)
   let received = 0;
   const chunks: Buffer[] = [];
   const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
-  // A connection that is cut off is what some of the tests ask for.
+  // Some tests expect a connection that is cut off.
   socket.on('error', () => undefined);
   const first = new Promise<boolean>((resolve) =>
     socket.on('data', (chunk: Buffer) => {
@@ -54,7 +54,7 @@ async function openReader(origin: string, key: string, query = '', kept = false)
     `GET ${PATH}${query} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
   );
   if (!(await first)) {
-    // Readers that left a moment ago may still be counted.
+    // Readers that have just left may still be counted.
     socket.destroy();
     await Bun.sleep(25);
     return await openReader(origin, key, query, kept);
@@ -63,7 +63,7 @@ async function openReader(origin: string, key: string, query = '', kept = false)
   return { socket, received: () => received, text: () => Buffer.concat(chunks).toString('latin1'), closed };
 }
 
-/** The last chunk of a whole answer has no bytes. */
+/** The last chunk of a complete answer is empty. */
 const isWhole = (text: string) => text.endsWith('\r\n0\r\n\r\n');
 
 describe('a server with an export of more than 100 MB', () => {
@@ -100,7 +100,7 @@ describe('a server with an export of more than 100 MB', () => {
   });
 
   test.skipIf(!existsSync('/proc/self/status'))('holds little for readers that do not read (needs /proc)', async () => {
-    // What the code itself takes is not the readers'.
+    // The memory of the code itself does not count.
     await (await get()).arrayBuffer();
     const before = rss();
     const readers = await Promise.all(Array.from({ length: 10 }, () => openReader(server.origin, key)));
@@ -119,7 +119,7 @@ describe('a server with an export of more than 100 MB', () => {
 
   test('a reader that pauses for longer than the idle timeout gets the whole export', async () => {
     const reader = await openReader(server.origin, key, '', true);
-    // The server's timer takes a second for at most four.
+    // An idle timeout of one second takes effect after at most four.
     await Bun.sleep(5000);
     expect(reader.received()).toBeLessThan(30 * MB);
     reader.socket.resume();

@@ -14,7 +14,7 @@ import {
   sampleSnapshot,
 } from '../support/sample-records.ts';
 
-/** Nothing up to here differs between the archives, everything after it does. */
+/** The archives are equal up to here, and differ after it. */
 export const KNOWN_MS = START_MS + 60_000;
 const LATE_MARKET = `0x${'cd34'.repeat(16)}`;
 const iso = (ms: number) => new Date(ms).toISOString();
@@ -43,7 +43,7 @@ export const KNOWN: readonly object[] = [
   sampleGap({ from: iso(START_MS + 55_000), to: iso(KNOWN_MS + 90_000), reason: 'it ends later' }),
 ];
 
-/** What comes later: of everything something, and each time something else. */
+/** Later records: some of every kind, different each time. */
 export const later = (seed: number): readonly object[] => [
   sampleMarket({
     ...created,
@@ -133,11 +133,11 @@ export const anyQuestion = fc
     return { path, url: `${path}?${search}` };
   });
 
-/** One answer, without what differs from request to request. */
+/** One answer, without the headers that differ between requests. */
 interface Answer {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
-  /** A character a byte. */
+  /** One character per byte. */
   readonly body: string;
 }
 
@@ -145,20 +145,20 @@ interface Asking {
   readonly accept?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
-  /** Asks with a key that knows nothing later. */
+  /** Sends a request with a key whose limit is this instant. */
   readonly keyAsOfMs?: number | undefined;
 }
 
-/** A service over an archive of its own. */
+/** A service with a separate archive. */
 export interface TimedService extends Disposable {
   ask(path: string, asking?: Asking): Promise<Answer>;
-  /** Holds every answer to that instant from now on; undefined: to none. */
+  /** Limits all later answers to this instant; undefined: no limit. */
   holdTo(latestMs: number | undefined): void;
-  /** How often the service read the instant that it is held to. */
+  /** Number of times that the service read its limit. */
   readonly looks: number;
 }
 
-/** A service over all of that. */
+/** A service over that archive. */
 export async function serviceWith(...parts: (readonly object[])[]): Promise<TimedService> {
   const held = temporaryArchive();
   for (const records of parts) {

@@ -108,7 +108,7 @@ describe('a key as of an instant', () => {
         expect((await client.ask(path, { headers })).status).toBe(304);
         expect((await client.ask(path, { headers, keyAsOfMs: LATE_MS })).status).toBe(200);
       }
-      // A market's own record is at both instants what it was; everything else grew.
+      // The market's own record is the same at both instants; everything else grew.
       expect(sent.size, path).toBe(path === MARKET_PATH || path === '/v1/btc/markets' ? 2 : 3);
     }
   });
@@ -164,11 +164,11 @@ describe('a service with the limit of a clock', () => {
 interface Seen {
   readonly id: string;
   readonly ms: number;
-  /** The instant that the service was held to with the request. */
+  /** The limit of the service at the request. */
   readonly latestMs: number | undefined;
 }
 
-/** A whole walk, in small pages; the service is held to what `clockMs` returns before each. */
+/** All records, in small pages; `clockMs` returns the limit of the service for each page. */
 async function everythingOf(client: TimedService, path: string, clockMs: () => number | undefined): Promise<Seen[]> {
   const seen: Seen[] = [];
   let cursor: string | null = null;

@@ -27,7 +27,7 @@ const TERMINAL = {
   clock: () => NOW_MS,
 };
 
-/** What the document shows of an answer: books and texts cut. */
+/** An answer as an example: books and texts are cut. */
 export function cut(body: Json): Json {
   if (typeof body === 'string') return body.split('\n').slice(0, EXAMPLE_LINES_MAX).map(cutLine).join('\n');
   if (body === null || typeof body !== 'object') return body;
@@ -44,7 +44,7 @@ function cutLine(line: string): string {
   return line.startsWith('{') ? JSON.stringify(cut(JSON.parse(line) as Json)) : line;
 }
 
-/** By the key under which the document looks for them. */
+/** Answers by the key of examples.ts. */
 export function recordsOf(answers: readonly LiveAnswer[]): Record<string, Json> {
   return Object.fromEntries(answers.map(({ status, request, body }) => [exampleKey(status, request), cut(body)]));
 }

@@ -15,7 +15,7 @@ const SCHEMAS: ReadonlyMap<string, Schema> = new Map(
   ),
 );
 
-/** Whether a text in a URL is the one spelling of a value of the schema. */
+/** Whether a text in a URL is the canonical spelling of a value of the schema. */
 function isSpelling(text: string, { anyOf, type, minimum = 0, maximum = 0, pattern, enum: words }: Schema): boolean {
   if (anyOf !== undefined) return anyOf.some((schema) => isSpelling(text, schema));
   if ([type].flat().includes('integer')) {
@@ -35,7 +35,7 @@ test('a parameter’s schema matches exactly the accepted spellings', () => {
     [
       // Outcomes are compared in lower case; skip may be left empty: the description says so.
       ...['outcome=UP', 'outcome=Down', 'outcome=uP', 'skip='],
-      // Only the service knows which cursors it gave out.
+      // Only the service knows its valid cursors.
       'cursor=AAAAAAAAAAAAAAAAAAAAAAAAAAAA',
       // The ends of time, moved over them by an offset.
       ...['from', 'to', 'ts'].flatMap((name) =>
@@ -55,7 +55,7 @@ const fraction = fc.oneof(
   fc.constant(''),
   fc.integer({ min: 0, max: 10 }).map((n) => `.${'7'.repeat(n)}`),
 );
-/** Times, and what nearly is one. */
+/** Times, and texts that resemble times. */
 const times = fc
   .tuple(digits(1960, 10010, 4), digits(0, 13, 2), digits(0, 32, 2), digits(0, 25, 2), digits(0, 61, 2), fraction, zone)
   .chain(([year, month, day, hour, minute, part, offset]) =>
@@ -65,7 +65,7 @@ const times = fc
       `${year}-${month}-${day}T${hour}:${minute}:${minute}${part}${offset}`,
     ),
   );
-/** The first and the last day may be left by an offset: a pattern cannot say so. */
+/** An offset can leave the first and the last day, which a pattern cannot express. */
 const isAtTheEnds = (text: string) => /^(1970-01-01|9999-12-31)/.test(text);
 
 test('the pattern of a time matches exactly the times that are read', () => {

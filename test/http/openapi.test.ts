@@ -12,7 +12,7 @@ setDefaultTimeout(60_000);
 
 const DOCUMENT = await apiDocument();
 
-/** Names a request for good: it is another one each time. */
+/** Request ids differ between requests. */
 const withoutRequestIds = (value: unknown) =>
   JSON.parse(JSON.stringify(value, (name, field: unknown) => (name === 'requestId' ? 'any' : field))) as unknown;
 

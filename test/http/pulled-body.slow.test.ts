@@ -2,19 +2,19 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { PULLED_BODY_HEADERS, pulledBody, READER_SECONDS } from '../../src/http/response/pulled-body.ts';
 
-/** The server's timers go by as if a second were so many; below 8 s, of its steps of 4 s, one would be there at once. */
+/** Factor by which the server's timers run faster. Timeouts below 8 s could end early: timers have steps of 4 s. */
 const TIMES_FASTER = 30;
 const CUT_AFTER_MS = (READER_SECONDS / TIMES_FASTER) * 1000;
 const STEP_BYTES = 100_000;
-/** More than the kernels of both sides hold. */
+/** More than the socket buffers of both sides. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
-/** A body without it is not whole. */
+/** Ends a complete body. */
 const LAST_CHUNK = '\r\n0\r\n\r\n';
-/** A steady reader reads for so long, then not for so long. */
+/** Durations of reading and of pausing of a steady reader. */
 const READ_MS = 2;
 const PAUSE_MS = 100;
 
-/** What a body came to: when it ended, if it did. */
+/** The end of a body, if it ended. */
 interface Ended {
   readonly atMs: number;
   readonly error: unknown;
@@ -45,7 +45,7 @@ beforeAll(() => {
   server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    // No body here would live for longer if it were for this.
+    // With this timeout alone no body here would be sent completely.
     idleTimeout: 1,
     fetch(request) {
       const { pathname, search } = new URL(request.url);
@@ -65,7 +65,7 @@ afterAll(async () => {
   await server.stop(true);
 });
 
-/** A client that reads on command; `name` says which of them. */
+/** A client that reads on command. `name` identifies it. */
 async function reader(path: string, name: string) {
   const socket: Socket = connect(server.port!, '127.0.0.1');
   let received = 0;
@@ -114,7 +114,7 @@ test.concurrent('a reader that takes nothing is closed in time, and what it did 
   socket.pause();
   const { atMs, error } = await endOf('stalled');
   expect(error).toBeUndefined();
-  // Not at once, and not never: `endOf` waits for it. How late a loaded machine is with it says nothing.
+  // `endOf` waits for it: a loaded machine may be late.
   expect(atMs - beganMs).toBeGreaterThan(CUT_AFTER_MS / 2 - 500);
   socket.resume();
   await closed;

@@ -25,7 +25,7 @@ describe('cached responses', () => {
     database.write(() => apiKeys.create(request, NOW_MS));
     database.readShared(() => {
       expect(cache.find('a')).toBeUndefined();
-      // What was asked once before the change was another question.
+      // Requests before the change do not count.
       expect(cache.offer('a', bytesOf(10), false, cache.state)).toBeUndefined();
     });
   });
@@ -51,7 +51,7 @@ describe('cached responses', () => {
       expect(cache.find('q2')).toBeUndefined();
       expect(hold('large', bytesMax / 8)).toBeUndefined();
       expect(hold('x'.repeat(513), 1)).toBeUndefined();
-      // Thousands of empty ones are no way around it.
+      // Empty bodies count too, with their overhead.
       for (let i = 0; i < 1000; i += 1) hold(`${'e'.repeat(400)}${i}`, 0);
       expect(cache.bytes).toBeLessThanOrEqual(bytesMax);
       expect(cache.find(`${'e'.repeat(400)}900`)).toBeUndefined();

@@ -4,7 +4,7 @@ import { startService } from './service.ts';
 
 const asRouted = (path: string) => path.replace(/\{(\w+)\}/g, ':$1');
 
-/** Its name changes with the program. */
+/** Its name changes with every release. */
 const SCRIPT = 'GET /docs/scripts/:name';
 
 test('the router has the routes of the API document, the script of its page, and the refusal of all others', async () => {

@@ -3,17 +3,17 @@ import { createApp } from '../../src/http/app.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
-/** The service on a free port, with the strings in hand that its operator and its host pull. */
+/** The service on a free port, with controls for its clocks, its archive and its shutdown. */
 export interface Service extends AsyncDisposable {
   readonly archive: Archive;
   readonly app: ReturnType<typeof createApp>;
   readonly origin: string;
   readonly key: string;
-  /** What was logged so far. */
+  /** The log so far. */
   readonly log: readonly string[];
-  /** Lets the clocks say that so much time has gone by. */
+  /** Advances the clocks by this time. */
   passTime(ms: number): void;
-  /** Sets the wall clock, and that one only. */
+  /** Sets the wall clock only. */
   setWallClock(ms: number): void;
   drain(): void;
 }

@@ -13,10 +13,10 @@ setDefaultTimeout(120_000);
 
 const MARKET = `/v1/btc/markets/${LIGHT_CONDITION_ID}`;
 const STREAM = `${MARKET}/stream`;
-/** As a stream many times what sockets hold. */
+/** As a stream it is many times larger than the buffers of sockets. */
 const SNAPSHOTS = 9000;
 const LEVELS = 220;
-/** After all others, and after a silence of so long. */
+/** After all others, and after a silence of this length. */
 const SILENCE_MS = 4000;
 const LAST_MS = LIGHT_START_MS + SNAPSHOTS * 10 + SILENCE_MS;
 const MB = 1024 * 1024;
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => directory[Symbol.dispose]());
 
-/** A client that reads on command, and counts. */
+/** A client that reads on command, and counts the bytes. */
 function connected(server: RunningServer, query: string) {
   const { hostname, port } = new URL(server.origin);
   const socket: Socket = connect(Number(port), hostname);
@@ -162,7 +162,7 @@ test('SIGTERM ends an open stream between two events, and the server with exit c
   const answer = await get(server, `${STREAM}?speed=0.1&depth=1`);
   const body = answer.body!.getReader();
   const reader = new EventReader();
-  // The bytes before the first event may come by themselves.
+  // The bytes before the first event may be a separate chunk.
   while (reader.events.length === 0) reader.read(new TextDecoder().decode((await body.read()).value));
   const code = server.stop('SIGTERM');
   for (let next = await body.read(); !next.done; next = await body.read()) {

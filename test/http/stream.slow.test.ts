@@ -20,13 +20,13 @@ const snapshotAt = (ms: number, outcome = 'up') => sampleSnapshot({ timestamp: S
 const gapOf = (fromMs: number, toMs: number, reason = 'restarted') =>
   sampleGap({ from: START_MS + fromMs, to: START_MS + toMs, reason });
 
-/** A stream as it comes. */
+/** A stream, event by event. */
 interface Listening extends AsyncDisposable {
   readonly status: number;
   readonly headers: Headers;
   readonly reader: EventReader;
   readonly isClosed: boolean;
-  /** Waits until so many events have come, or the stream has ended. */
+  /** Waits for this number of events, or for the end of the stream. */
   heard(count: number): Promise<readonly StreamedEvent[]>;
   closed(): Promise<void>;
   leave(): void;
@@ -45,7 +45,7 @@ async function listen(origin: string, key: string, query: string, headers = {}):
     try {
       for await (const chunk of answer.body!) reader.read(decoder.decode(chunk, { stream: true }));
     } catch {
-      // It was left, or cut off: tests ask what came.
+      // The client left, or was cut off: tests check the received bytes.
     }
     isClosed = true;
   })();
@@ -69,7 +69,7 @@ async function listen(origin: string, key: string, query: string, headers = {}):
   };
 }
 
-/** An event is written here as its instant. */
+/** Each event is represented by its instant. */
 const whenOf = ({ event, data }: StreamedEvent) => {
   const { timestamp, to } = JSON.parse(data) as { timestamp?: string; to?: string };
   return `${event} ${event === 'end' ? '' : Date.parse((timestamp ?? to)!) - START_MS}`.trim();
@@ -263,7 +263,7 @@ describe('an end without an end', () => {
   });
 });
 
-/** A connection that asks for a stream and stays: fetch opens no more than 256. */
+/** A connection that requests a stream and stays open: fetch opens at most 256. */
 async function hold(origin: string, key: string): Promise<{ readonly status: number; readonly socket: Socket }> {
   const { hostname, port } = new URL(origin);
   const socket = connect(Number(port), hostname);
@@ -305,7 +305,7 @@ describe('streams at once', () => {
       detail: `${STREAMS_MAX} streams are open already: try again later`,
     });
 
-    // They are silent: nothing that is sent would show that nobody is there.
+    // They are silent: no write would show that the client has left.
     for (const socket of held) socket.destroy();
     for (const key of [...keys, late]) {
       for (let status = 0; status !== 200; ) {

@@ -48,7 +48,7 @@ test('every refusal has no-store and its media type', async () => {
     await limited.get('/', { method: 'POST' }),
   ];
   limited.archive.database.query('ALTER TABLE api_keys RENAME TO gone').run();
-  // A key that was not asked about before.
+  // A key that was not used before.
   answers.push(await limited.get(TIERS, { headers: { authorization: `Bearer ${generateKey()}` } }));
   expect(answers.map(({ status }) => status)).toEqual([400, 401, 403, 404, 400, 405, 200, 429, 404, 405, 503]);
   for (const { status, headers: said } of answers) {

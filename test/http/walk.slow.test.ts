@@ -34,7 +34,7 @@ test('a cursor whose source was replaced is refused', async () => {
 
 describe('pages of enormous books', () => {
   const count = 80;
-  /** Among them are small ones, which say nothing about their neighbours. */
+  /** Among them are small ones. */
   const isSmall = (nth: number) => nth % 7 === 6 || nth === count - 1;
   const levels = (shift: number) =>
     Array.from({ length: 10_000 }, (_, i) => ({ price: (i + 1) / 1_000_000, size: ((i + shift) % 900) + 1 }));
@@ -96,7 +96,7 @@ describe('a list of very many markets', () => {
     const count = 101_000;
     database.write(() => {
       markets.put(marketStatement(0, { timeframe: '15m', startMs: 0, endMs: 1 }), START_MS);
-      // One statement each would take many times as long.
+      // Separate statements would take many times as long.
       database
         .query<never, [number]>(
           `WITH RECURSIVE nth (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM nth WHERE i < ? - 1)
@@ -127,7 +127,7 @@ describe('a list of very many markets', () => {
     ]);
     expect(pagination).toEqual({ limit: 20, skip: 100_590, count: 10, hasMore: false });
     expect((await get('/xrp/markets?skip=60000')).status).toBe(404);
-    // Passed over in two states of the archive, an answer is nobody else's.
+    // An answer whose skip read two states of the archive is not cached.
     const path = '/btc/markets?limit=1&skip=100500';
     const asked = [get(path), get(path)];
     await nextTurn();

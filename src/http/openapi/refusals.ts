@@ -7,7 +7,7 @@ import type { JsonObject } from './schema.ts';
 interface Refusal {
   readonly status: number;
   readonly description: string;
-  /** Headers besides those of every answer, and Cache-Control. */
+  /** Headers in addition to Cache-Control and those of every answer. */
   readonly headers?: readonly string[];
   /** Requests that are refused with it, by name; the test that sends them creates the other conditions. */
   readonly examples: Readonly<Record<string, string>>;

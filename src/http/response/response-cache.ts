@@ -7,7 +7,7 @@ const QUESTION_CHARS_MAX = 512;
 /** Memory of a cached response in addition to its body and its question. */
 const OVERHEAD_BYTES = 512;
 
-/** A body as it was sent. */
+/** The body of a sent response. */
 export interface CachedResponse {
   readonly body: Blob;
   /** Its approximate memory. */
