@@ -13,7 +13,7 @@ import { type Manifest, manifestOf } from '../export/manifest.ts';
 import { NewFile } from '../export/new-file.ts';
 import { selectionOf } from '../export/selection.ts';
 import type { Archive } from '../store/archive.ts';
-import { json, type Terminal } from './terminal.ts';
+import { countOf, json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
@@ -138,7 +138,7 @@ async function exportInto(
 function summaryOf({ counts, bytes }: Manifest): string {
   const { market: markets, snapshot, quote, price, coinPrice, gap } = counts;
   const records = snapshot + quote + price + coinPrice + gap;
-  return `${markets} markets with ${records} records (${snapshot} snapshots), ${bytes} bytes,`;
+  return `${countOf(markets, 'market')} with ${countOf(records, 'record')} (${countOf(snapshot, 'snapshot')}), ${countOf(bytes, 'byte')},`;
 }
 
 export const coins = listOf((item) => {

@@ -12,7 +12,7 @@ import { DATABASE_FILE } from '../store/database.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { eraseLine, progressOn } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
-import { errorLine, json, printable, type Terminal, table } from './terminal.ts';
+import { countOf, errorLine, json, printable, type Terminal, table } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface ImportCommandOptions extends GlobalOptions {
@@ -192,12 +192,12 @@ function printText(terminal: Terminal, report: ImportReport): void {
   const rate = Math.round((total.read / Math.max(1, elapsedMs)) * 1000);
   const word = report.dryRun ? 'would be stored' : 'stored';
   terminal.out(
-    `${total.read} records read from ${files.length} files: ${total.stored} ${word}, ${total.duplicate} duplicate, ${total.rejected} rejected, ${total.gaps} gaps opened (${rate} records/s)\n`,
+    `${countOf(total.read, 'record')} read from ${countOf(files.length, 'file')}: ${total.stored} ${word}, ${total.duplicate} duplicate, ${total.rejected} rejected, ${countOf(total.gaps, 'gap')} opened (${rate} records/s)\n`,
   );
   if (files.length > 0) terminal.out(table(HEADINGS, files.flatMap(rowsOf)));
   if (report.dryRun) terminal.err('dry run: nothing was stored\n');
-  if (report.mirrored > 0) terminal.err(`${report.mirrored} snapshots derived from the other outcome\n`);
-  if (total.droppedLevels > 0) terminal.err(`${total.droppedLevels} levels of size 0 were left out\n`);
+  if (report.mirrored > 0) terminal.err(`${countOf(report.mirrored, 'snapshot')} derived from the other outcome\n`);
+  if (total.droppedLevels > 0) terminal.err(`left out ${countOf(total.droppedLevels, 'level')} of size 0\n`);
   for (const note of report.notes) terminal.err(`${printable(note)}\n`);
   for (const path of skipped) terminal.err(`${printable(path)}: skipped, not a recording\n`);
   for (const { path, line, reason } of rejections) {
@@ -220,9 +220,11 @@ function failuresOf({ total, files, rejections, stopped }: ImportReport): string
   const notStored = read - stored - duplicate - rejected;
   return [
     ...unread,
-    ...(rejected > 0 ? [`${rejected} of ${read} records were rejected: ${remedy}`] : []),
+    ...(rejected > 0 ? [`${rejected} of ${countOf(read, 'record')} rejected: ${remedy}`] : []),
     ...(stopped ? ['the import was stopped: run the same command again to import the rest'] : []),
-    ...(!stopped && notStored > 0 ? [`${notStored} records were read and not stored: run the same command again`] : []),
+    ...(!stopped && notStored > 0
+      ? [`${countOf(notStored, 'record')} read and not stored: run the same command again`]
+      : []),
   ];
 }
 
@@ -248,7 +250,7 @@ function progressLine(progress: ImportProgress, elapsedMs: number): string {
   const { fileNumber, files, read, stored, bytesRead, bytesTotal } = progress;
   const rate = Math.round((read / Math.max(1, elapsedMs)) * 1000);
   const file = `file ${fileNumber} of ${files} (${printable(progress.file)})`;
-  const counts = `${read} records read, ${stored} stored, ${rate} records/s, ${file}`;
+  const counts = `${countOf(read, 'record')} read, ${stored} stored, ${rate} records/s, ${file}`;
   if (bytesTotal === undefined || bytesTotal === 0) return `${megabytes(bytesRead)}: ${counts}`;
   const done = Math.min(1, bytesRead / bytesTotal);
   const percent = `${Math.floor(done * 100)}`.padStart(3);

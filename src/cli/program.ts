@@ -69,7 +69,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 /** The parser's message about wrong usage, as one sentence that says what to do. */
 function usageSentence(command: Command, message: string): string {
   const sentence = message
-    .replace(/^error: /, '')
+    .replace(/^error: (?:command-argument value )?/, '')
     .replace(
       / is invalid( for argument '[^']*')?\. (.)/,
       (_, where = '', first) => ` is invalid${where}: ${first.toLowerCase()}`,

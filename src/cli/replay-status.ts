@@ -2,7 +2,7 @@ import { formatInstant } from '../domain/instant.ts';
 import type { Replay } from '../replay/replay.ts';
 import type { Replays } from '../replay/replays.ts';
 import { eraseLine, paintLine } from './status-line.ts';
-import type { Terminal } from './terminal.ts';
+import { countOf, type Terminal } from './terminal.ts';
 
 const REPAINT_MS = 200;
 
@@ -57,20 +57,16 @@ export class ReplayStatus implements Disposable {
   #paint(): void {
     const [first, ...others] = this.#replays.list();
     const clock = first === undefined ? 'no replay' : clockText(first);
-    const more = others.length === 0 ? '' : `, ${counted(others.length, 'more replay')}`;
+    const more = others.length === 0 ? '' : `, ${countOf(others.length, 'more replay')}`;
     paintLine(this.#terminal, `${clock}: ${this.#connected()}${more}`);
   }
 
   #connected(): string {
     const { clients } = this.#replays;
-    return (['client', 'tardis stream'] as const).map((kind) => counted(clients.count(kind), kind)).join(', ');
+    return (['client', 'tardis stream'] as const).map((kind) => countOf(clients.count(kind), kind)).join(', ');
   }
 }
 
 function clockText({ clock }: Replay): string {
   return `${formatInstant(clock.nowMs)} ${clock.state}, speed ${clock.speed}`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addSettings } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
 import { createApp } from '../http/app.ts';
 import { examplePath } from '../http/replay/example-path.ts';
 import { replayOptionsOf, replayResource } from '../http/replay/replay-resource.ts';
@@ -12,7 +13,7 @@ import { ReplayStatus } from './replay-status.ts';
 import { steeringCommands } from './replay-steering.ts';
 import { type EdgeOptions, edgeOf } from './serve.ts';
 import { stopSignals } from './stop-signals.ts';
-import { errorLine, json, type Terminal } from './terminal.ts';
+import { countOf, errorLine, json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
@@ -35,7 +36,13 @@ export function replayCommand(terminal: Terminal): Command {
   const command = new Command('replay')
     .description("replay recordings in the venue's own protocol: bots run on them as if they were live")
     .configureHelp({ visibleOptions: () => start.createHelp().visibleOptions(start) })
-    .addCommand(start, { isDefault: true });
+    .addCommand(start, { isDefault: true })
+    .hook('preSubcommand', ({ args: [word] }, chosen) => {
+      if (chosen !== start || word === undefined || word === start.name() || word.startsWith('-')) return;
+      // The parser would pass the word to the default command as an argument.
+      const names = command.commands.map((known) => known.name()).join(', ');
+      throw new DomainError('invalid-parameter', `there is no command 'replay ${word}': choose one of ${names}`);
+    });
   for (const steering of steeringCommands(terminal)) command.addCommand(steering);
   return command.addHelpText('after', helpOf('replay'));
 }
@@ -51,10 +58,13 @@ function startCommand(terminal: Terminal): Command {
 
 function helpOf(words: string): string {
   return `
-Replays until SIGTERM or SIGINT, also while a server, imports and other replays use the same data. One port has the
-venue's WebSocket (/ws/market) and REST interface, the API at the clock's instant (/v1), and the replays (/v1/replays),
-which the other commands steer. Without --from the clock starts at the first recorded book. On loopback no key is
-needed; on any other address every request needs a key whose tier grants replay.
+One port has the venue's WebSocket (/ws/market) and REST interface, the API as
+of the clock's instant (/v1), and the list of replays (/v1/replays), which the
+other commands change. Servers, imports and other replays may use the same data
+meanwhile. SIGTERM or SIGINT stops the process.
+
+On loopback no key is needed. On any other address every request needs a key
+whose tier grants replay: see 'bookreel manual public'.
 
 Examples:
   $ bookreel ${words} --coin btc --tf 5m
@@ -111,7 +121,7 @@ function announce(terminal: Terminal, options: ReplayOptions, origin: string, re
   }
   const { markets, coins, from, to, speed, state, now } = resource;
   terminal.out(
-    `bookreel ${VERSION} replays ${markets} ${markets === 1 ? 'market' : 'markets'} of ${coins.join(', ')} from '${options.data}'
+    `bookreel ${VERSION} replays ${countOf(markets, 'market')} of ${coins.join(', ')} from '${options.data}'
 from ${from} to ${to}, speed ${speed}${options.paused === true ? `, ${state} at ${now}` : ''}
 WebSocket   ${socket}
 REST        ${origin}

@@ -33,6 +33,11 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return `${all.map((row) => line(row).trimEnd()).join('\n')}\n`;
 }
 
+/** `1 file`, `2 files`. */
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 export function json(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

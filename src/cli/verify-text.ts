@@ -1,6 +1,7 @@
 import { lengthOf, type TimeRange } from '../domain/coverage.ts';
 import { formatInstant, type InstantMs, isInstant } from '../domain/instant.ts';
 import type { MarketObservations, OutcomeObservations, Problem, Verification } from '../verify/report.ts';
+import { countOf } from './terminal.ts';
 
 /** One sentence that begins with everything known about the problem's place. */
 export function sentenceOf(problem: Problem): string {
@@ -115,10 +116,6 @@ export function totalsLine({ totals, ok }: Verification): string {
 
 export function recordsPerSecond(records: number, elapsedMs: number): number {
   return Math.round((records / Math.max(1, elapsedMs)) * 1000);
-}
-
-function countOf(count: number, one: string): string {
-  return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
 function seconds(ms: number): string {

@@ -91,7 +91,7 @@ export class Replay {
     if (markets.length === 0) {
       throw new DomainError(
         'not-found',
-        'no recorded market is selected: name recorded markets, or coins with markets in that time',
+        'no recorded market matches the selection: choose other markets, coins or times, or import a recording',
       );
     }
     this.coins = [...new Set(markets.map(({ symbol }) => symbol))].sort();
@@ -220,7 +220,7 @@ function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: Repl
     if (named.length === 0)
       throw new DomainError(
         'not-found',
-        'no recorded market has one of the names: give conditionIds or slugs of recorded markets',
+        'no recorded market has one of these names: give conditionIds or slugs of recorded markets',
       );
     for (const market of named) if (isWanted(market)) found.set(market.key, market);
   }

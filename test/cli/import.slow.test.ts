@@ -78,7 +78,7 @@ describe('import', () => {
     const { code, stdout, stderr } = await runExecutable(['import', '-', '--data', directory.path], { stdin });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
-      /^501 records read from 1 files: 501 stored, 0 duplicate, 0 rejected, 0 gaps opened \(\d+ records\/s\)\n/,
+      /^501 records read from 1 file: 501 stored, 0 duplicate, 0 rejected, 0 gaps opened \(\d+ records\/s\)\n/,
     );
     expect(stdout).toMatch(
       /^standard input +bookreel NDJSON +market +1 +1 +0 +0 +0 +0\n +snapshot +500 +500 +0 +0 +0\n$/m,
@@ -115,10 +115,10 @@ describe('import', () => {
     const data = join(directory.path, 'data');
     const text = await runExecutable(['import', path, '--data', data]);
     expect(text.code).toBe(1);
-    expect(text.stdout).toStartWith('9 records read from 1 files: 4 stored, 0 duplicate, 5 rejected');
+    expect(text.stdout).toStartWith('9 records read from 1 file: 4 stored, 0 duplicate, 5 rejected');
     const refused = [3, 6, 8, 9, 10];
     const said = text.stderr.trimEnd().split('\n');
-    expect(said.pop()).toBe('bookreel: 5 of 9 records were rejected: correct them and import them again');
+    expect(said.pop()).toBe('bookreel: 5 of 9 records rejected: correct them and import them again');
     expect(said.map((line) => line.slice(0, `${path}:10:`.length).replace(/: .*$/, ''))).toEqual(
       refused.map((line) => expect.stringContaining(`${path}:${line}`)),
     );
@@ -128,7 +128,7 @@ describe('import', () => {
     ]);
     const again = await runExecutable(['import', path, '--data', data, '--json']);
     expect(again.code).toBe(1);
-    expect(again.stderr).toMatch(/^bookreel: 5 of 9 records were rejected: .*\n$/);
+    expect(again.stderr).toMatch(/^bookreel: 5 of 9 records rejected: .*\n$/);
     const report = JSON.parse(again.stdout) as Report;
     expect(report.total).toMatchObject({ read: 9, stored: 0, duplicate: 4, rejected: 5 });
     expect(report.rejections.map(({ path: name, line }) => [name, line])).toEqual(refused.map((line) => [path, line]));
@@ -189,7 +189,7 @@ describe('import', () => {
     const said = stderr.trimEnd().split('\n');
     expect(said.filter((line) => line.startsWith('standard input:')).length).toBe(1000);
     expect(said.at(-1)).toBe(
-      'bookreel: 1500 of 1501 records were rejected: the first 1000 are listed, --rejects FILE writes them all',
+      'bookreel: 1500 of 1501 records rejected: the first 1000 are listed, --rejects FILE writes them all',
     );
     const lines = readFileSync(rejects, 'utf8').trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual(

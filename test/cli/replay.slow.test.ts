@@ -97,8 +97,8 @@ describe('bookreel replay', () => {
   });
 
   test.each([
-    ['a market that is not recorded', ['--market', 'nothing'], 1, 'no recorded market has one of the names'],
-    ['a coin without markets', ['--coin', 'doge'], 1, 'no recorded market is selected'],
+    ['a market that is not recorded', ['--market', 'nothing'], 1, 'no recorded market has one of these names'],
+    ['a coin without markets', ['--coin', 'doge'], 1, 'no recorded market matches the selection'],
     ['an end before the beginning', ['--from', BEGUN, '--to', '2026-04-16T07:10:00Z'], 2, 'must end after'],
     ['a speed above the maximum', ['--speed', '1001'], 2, 'it must be a number from 0.1 to 1000, or max'],
     ['a time that does not exist', ['--from', '2026-02-30'], 2, 'it must be Unix milliseconds, or an ISO 8601 date'],

@@ -268,7 +268,7 @@ describe('a directory of strange things', () => {
       const command = [...ORDINARY_USER!, EXECUTABLE, 'import', 'corpus', '--data', 'data'];
       await using child = startChild(command, { cwd });
       expect(await child.exited).toBe(1);
-      expect(child.stdout()).toContain('1 records read from 3 files: 1 stored');
+      expect(child.stdout()).toContain('1 record read from 3 files: 1 stored');
       expect(child.stderr().split('\n').sort()).toEqual([
         '',
         "bookreel: 'corpus/closed' cannot be read: check the path and its permissions",
@@ -343,7 +343,7 @@ describe('a named input', () => {
     const args = ['import', '-', '--data', 'data'];
     const run = await runWatched(args, { cwd, deadlineMs: DEADLINE_MS, piped: `{ ${piped}; }` });
     expectOrderly(run, 1);
-    expect(run.stdout).toContain('3 records read from 1 files: 2 stored, 0 duplicate, 1 rejected');
+    expect(run.stdout).toContain('3 records read from 1 file: 2 stored, 0 duplicate, 1 rejected');
     expect(run.stderr).toContain('standard input:2: the line is longer than 16777216 bytes');
     await expectSound(join(cwd, 'data'));
   }, 120_000);
