@@ -67,6 +67,6 @@ function rateLimited(headers: ResponseHeaders, { limit, retryAfterSeconds }: All
   headers['retry-after'] = String(retryAfterSeconds);
   return new DomainError(
     'rate-limited',
-    `at most ${limit} ${what} per minute are allowed: wait ${retryAfterSeconds} seconds and try again`,
+    `${what} are limited to ${limit} per minute: try again in ${retryAfterSeconds} s`,
   );
 }
