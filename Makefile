@@ -52,12 +52,12 @@ $(TARDIS_CLIENT): node_modules/.installed test/tardis-client/package.json test/t
 	cd test/tardis-client && $(abspath $(BUN)) install --frozen-lockfile
 	@touch $@
 
-build: $(BINARY) ## compile the executable to dist/bookreel
+build: $(BINARY) ## compile the executable dist/bookreel
 
-run: build ## import the fixtures, serve on 127.0.0.1:8080, and print a curl command
+run: build ## build, import the simulated recordings, serve on 127.0.0.1:8080, and print a request
 	@exec $(BINARY) serve --demo --data $(DATA) --host $(HOST) --port $(PORT)
 
-test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run all tests, quick and slow; TESTS=cli/export selects some (quick ones only: bun test)
+test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run all tests, quick and slow; TESTS=cli/export selects some
 	$(TEST) $(CAMPAIGNS) --parallel=3 $(if $(TESTS),,$(TIMINGS)) $(TESTS)
 
 campaign: build ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some
@@ -91,7 +91,7 @@ judge: build $(JUDGES) ## test the executable with Specmatic, Prism, properties 
 
 contract: export CONTRACT_URL := $(value URL)
 contract: export CONTRACT_ADMIN := $(value ADMIN)
-contract: build ## run the contract suite, on the service at URL=http… if given, with ADMIN='bookreel --data DIR' or KEY_FREE=… to KEY_ENTERPRISE=…
+contract: build ## run the contract suite, on the service at URL=http… if given; see test/README.md
 	$(TEST) $(CAMPAIGNS) $(if $(URL),test/contract/deployment.,test/contract)
 
 fault: build ## run the executable without files, disk, database or correct time, and write test/fault/RESULTS.md
