@@ -90,7 +90,7 @@ Examples:
       const { format, compression } = content;
       if (options.output === STDOUT && terminal.outIsTerminal && (compression !== undefined || !isText(format))) {
         const what = compression === undefined ? format : `${format} compressed with ${compression}`;
-        throw new DomainError('invalid-parameter', `${what} is not for a terminal: write it to a file with -o FILE`);
+        throw new DomainError('invalid-parameter', `a terminal cannot show ${what}: write it to a file with -o FILE`);
       }
       await withArchive(terminal, options, { create: false }, (archive) =>
         exportTo(terminal, options, content, archive),

@@ -71,7 +71,7 @@ export function keyCommand(terminal: Terminal): Command {
   key
     .command('revoke')
     .argument('<id>', "id of the key: see 'bookreel key list'")
-    .description('refuse a key from now on')
+    .description('make a key invalid, at once')
     .addHelpText('after', '\nExamples:\n  $ bookreel key revoke key_abcdefghij')
     .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
@@ -105,9 +105,7 @@ function printIssued(terminal: Terminal, options: GlobalOptions, { apiKey, key }
   terminal.out(options.json === true ? json({ ...keyDocument(apiKey), key }) : `${key}\n`);
   if (options.json === true) return;
   const held = apiKey.asOfMs === undefined ? '' : `, as of ${formatInstant(apiKey.asOfMs)}`;
-  terminal.err(
-    `${apiKey.id} (${apiKey.tier}, ${apiKey.account}${held}) is ${done}; the key above is shown only once\n`,
-  );
+  terminal.err(`${apiKey.id} (${apiKey.tier}, ${apiKey.account}${held}) is ${done}; the key is shown only once\n`);
 }
 
 function printKeys(terminal: Terminal, options: GlobalOptions, keys: readonly ApiKey[]): void {

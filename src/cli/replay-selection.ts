@@ -26,8 +26,8 @@ export function addSelectionFlags(command: Command): Command {
     .option('--market <name>', 'only this market, by conditionId or slug; may be repeated', market)
     .option('--coin <list>', 'only markets of these coins, like btc,eth', coins)
     .option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`, timeframes)
-    .option('--from <time>', 'the beginning; without: the first book of those markets', instant)
-    .option('--to <time>', 'the end, inclusive; without: their last record', instant)
+    .option('--from <time>', 'start of the replay; default: the first book of its markets', instant)
+    .option('--to <time>', 'end of the replay, inclusive; default: their last record', instant)
     .option('--speed <number>', 'playback speed: 0.1 to 1000, 1 is real time; max: as fast as clients read', speed, 1)
     .addOption(
       new Option('--gaps <mode>', 'disconnect sockets at a gap in the recording, or ignore it')

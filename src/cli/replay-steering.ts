@@ -35,7 +35,7 @@ export function steeringCommands(terminal: Terminal): Command[] {
     command.action(async () => {
       show(terminal, command, await work(command.opts<Service>(), ...(command.processedArgs as Given)));
     });
-  const ofOne = (command: Command) => command.argument('[replay]', 'its id; without: the first one');
+  const ofOne = (command: Command) => command.argument('[replay]', 'id of the replay; default: the first one');
   const changes = (name: string, about: string, change: object) =>
     shows(ofOne(steering(name, about, name)), (service, id?: string) => changed(service, id, change));
   const create = steering('create', 'create another replay, with a clock of its own', 'create --coin eth --speed 10');
@@ -65,7 +65,7 @@ export function steeringCommands(terminal: Terminal): Command[] {
       (service, wanted: Speed, id?: string) => changed(service, id, { speed: wanted }),
     ),
     steering('stop', 'stop and remove a replay: its sockets are closed', 'stop 0a1b2c3d4e5f')
-      .argument('<replay>', 'its id')
+      .argument('<replay>', 'id of the replay')
       .action(async (id: string, _, command: Command) => {
         await ask(command.opts<Service>(), 'DELETE', pathOf(id));
       }),
@@ -80,7 +80,11 @@ async function listed(service: Service): Promise<ReplayResource[]> {
 async function found(service: Service, id: string | undefined): Promise<ReplayResource> {
   if (id !== undefined) return await ask<ReplayResource>(service, 'GET', pathOf(id));
   const replay = (await listed(service)).find(({ isFirst }) => isFirst);
-  if (replay === undefined) throw new DomainError('not-found', `nothing is replayed at ${service.url}`);
+  if (replay === undefined)
+    throw new DomainError(
+      'not-found',
+      `there is no replay at ${service.url}: create one with 'bookreel replay create'`,
+    );
   return replay;
 }
 

@@ -49,12 +49,14 @@ export function serveCommand(terminal: Terminal): Command {
     .addHelpText(
       'after',
       `
-SIGTERM or SIGINT stops the server when the requests under way are answered; a
+SIGTERM or SIGINT: the server answers the requests under way, then stops. A
 second signal stops it at once. All other commands work while it is running.
+
+Clients on other machines need a TLS proxy: see 'bookreel manual public'.
 
 Examples:
   $ bookreel serve --demo
-  $ bookreel serve --data /var/lib/bookreel --host 0.0.0.0 --port 80`,
+  $ bookreel serve --data /var/lib/bookreel --trusted-proxies loopback`,
     )
     .action(async (_, command: Command) => {
       await serve(terminal, command.optsWithGlobals<ServeOptions>());

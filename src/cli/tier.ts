@@ -65,7 +65,7 @@ export function tierOf(archive: Archive, id: string): Tier {
 function changeTier(archive: Archive, id: string, { rpm, coins, routes, price }: SetOptions): Tier {
   const held = tierOf(archive, id);
   if (rpm === undefined && coins === undefined && routes === undefined && price === undefined) {
-    throw new DomainError('invalid-parameter', 'nothing to change: give --rpm, --coins, --routes or --price');
+    throw new DomainError('invalid-parameter', 'nothing to change: add --rpm, --coins, --routes or --price');
   }
   const changed: Tier = {
     ...held,

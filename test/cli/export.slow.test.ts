@@ -163,7 +163,7 @@ describe('to a terminal', () => {
   ])('%j is refused: it is not text', async (args, what) => {
     expect(await onTerminal(...args)).toEqual({
       code: 2,
-      screen: `bookreel: ${what} is not for a terminal: write it to a file with -o FILE\r\n`,
+      screen: `bookreel: a terminal cannot show ${what}: write it to a file with -o FILE\r\n`,
     });
   });
 
