@@ -54,31 +54,31 @@ export function llmsText(api: DescribedApi, manual: readonly ManualPage[], origi
 
 ${api.info.description}
 
-Authentication: ${isFree ? 'on loopback none; elsewhere ' : ''}every path below ${origin}/v1 needs the header \`Authorization: Bearer <API_KEY>\`, never a key in the URL.
+Authentication: ${isFree ? 'none on loopback; on other addresses ' : ''}every path below ${origin}/v1 needs the header \`Authorization: Bearer <API_KEY>\`, never a key in the URL.
 401: no valid key. 403: the key's tier does not grant this route or coin; /v1/billing/tiers lists what each tier grants. 429: wait for the
-number of seconds in \`Retry-After\`. Repeat requests after 429 and 503 only. Errors are \`application/problem+json\`; \`detail\` says what to do.
+number of seconds in \`Retry-After\`. Repeat requests only after 429, 502, 503 and 504, and after a broken connection. Errors are \`application/problem+json\`; \`detail\` says what to do.
 
 \`\`\`sh
 curl -H "Authorization: Bearer $KEY" '${origin}/v1/btc/markets?limit=2'
 \`\`\`
 
-A market is one window of one coin, with the outcomes up and down. List a coin's markets first; their \`conditionId\` or \`slug\` goes into
-the other paths. \`winner\` is null while a market is unresolved. Times in parameters are Unix MILLISECONDS (13 digits, not
+A market is one window of one coin, with the outcomes up and down. List a coin's markets first: the other paths take their \`conditionId\`
+or \`slug\`. \`winner\` is null while a market is unresolved. Times in parameters are Unix time in MILLISECONDS (13 digits, not
 seconds) or ISO 8601. Prices are between 0 and 1, the best level of a book is first on both sides, ids are strings.
 
-An answer with \`nextCursor\` is one page: repeat the request with \`cursor=\` that value and all other parameters unchanged, until
+An answer with \`nextCursor\` is one page: repeat the request with \`cursor=\` that value and the same other parameters, until
 \`nextCursor\` is null, even if a page has few records. Market lists have no cursor: raise \`skip\` by \`pagination.count\` while
 \`pagination.hasMore\` is true.
 
-Endpoints and their parameters:
+Endpoints with their parameters:
 
 ${bullets(keyed.map(({ path, method, operation }) => endpointLine(`${method} ${path}`, operation)))}
 
-Parameters. Unknown, repeated and invalid ones are refused with a 400:
+Parameters; a request with an unknown, repeated or out-of-bounds parameter gets a 400:
 
 ${bullets([...new Set(keyed.flatMap(({ operation }) => parametersOf(operation)).map(parameterLine))])}
 
-Records and answers with their fields. The document has the types:
+Records and answers with their fields; /openapi.json has their types:
 
 ${bullets(Object.entries(api.components.schemas).map(([name, { properties = {} }]) => `${name}: ${Object.keys(properties).join(', ')}`))}
 

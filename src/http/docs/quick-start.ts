@@ -22,13 +22,13 @@ export function quickStartPage(version: string, origin: string, recorded: Record
 over a read-only HTTP API.</p>
 ${recorded === undefined ? '' : coinsLine(recorded.coins)}
 <h2>1. Get a key</h2>
-<p>The operator of this server creates keys on its command line, also while it runs. A key is shown once; its tier decides which coins and
-routes it may read, and how many requests a minute.</p>
+<p>The operator of this server creates keys on its command line, also while it runs. A key is shown only once. Its tier decides the coins
+and routes that it may read, and its number of requests per minute.</p>
 ${shell([`bookreel key create --tier ${tier}`])}
 ${shell(['export KEY=br_live_…'])}
 
 ${recorded === undefined || recorded.example !== undefined ? request(coin, origin) : IMPORT}
-<h2>3. Go on</h2>
+<h2>3. Continue</h2>
 <ul>
 <li>A page ends with <code>nextCursor</code>. To get the next page, repeat the request with <code>cursor=</code> that value, until it is
 <code>null</code>.</li>
@@ -37,16 +37,16 @@ ${recorded === undefined || recorded.example !== undefined ? request(coin, origi
 <code>detail</code> says what to do.</li>
 </ul>
 
-<h2>Read on</h2>
+<h2>More</h2>
 <ul>
 <li><a href="/docs">API reference</a>, with requests to try; it needs no network</li>
 <li><a href="/openapi.json">OpenAPI document</a></li>
-<li><a href="/llms.txt">The same as plain text</a>, for language models</li>
-<li><a href="${manualPath()}">The manual</a>: the interface, recordings, replay, configuration, limits</li>
+<li><a href="/llms.txt">The API as plain text</a>, for language models</li>
+<li><a href="${manualPath()}">The manual</a>: the interface, recordings, replay, configuration, a public address, limits</li>
 <li><a href="${manualPath('segments')}">The format of segments</a>, the smallest download of a market, and <a href="/docs/segment-reader.ts">a reader to
 copy</a></li>
 <li><code>/v1/coins</code>: the coins that a key may read, and how much is recorded of each</li>
-<li><code>/v1/billing/tiers</code>: the live catalog of tiers, for any key</li>
+<li><code>/v1/billing/tiers</code>: the current tiers, for any key</li>
 <li><a href="/healthz">Liveness</a>, <a href="/readyz">readiness</a></li>
 </ul>`,
   );
@@ -64,8 +64,9 @@ function coinsLine(coins: readonly string[]): string {
 }
 
 function request(coin: string, origin: string): string {
-  return `<h2>2. Ask</h2>
-<p>The latest market of <code>${coin}</code> with recorded order books, its name, and its first two order book snapshots:</p>
+  return `<h2>2. Send a request</h2>
+<p>These commands print the latest market of <code>${coin}</code> with recorded order books, keep its name, and print its first two order
+book snapshots:</p>
 ${shell(curlLines(coin, origin))}
 `;
 }

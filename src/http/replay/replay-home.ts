@@ -12,7 +12,8 @@ import { ReplayResource, replayResource } from './replay-resource.ts';
 /** Maximum number of markets that are named for each replay; the list of markets has all. */
 const NAMED_MAX = 8;
 const TARDIS_EXAMPLE_MS = 60_000;
-const DESCRIPTION = 'Recorded order books, replayed as if they were live: nothing later than the clock is sent.';
+const DESCRIPTION =
+  'Recorded order books, replayed as if they were live: clients never get data that is later than the clock.';
 
 const ShownReplay = Type.Object(
   {
@@ -99,9 +100,12 @@ function openCommands(origin: string, first: Replay | undefined) {
   const example = archive.database.readShared(() => examplePath(first));
   return {
     ask: [
-      `curl '${origin}${example}'`,
-      `curl '${origin}/gamma/markets?limit=1'`,
-      `curl '${origin}/v1/replays'`,
+      // Without a traded market the example is the list of replays.
+      ...new Set([
+        `curl '${origin}${example}'`,
+        `curl '${origin}/gamma/markets?limit=1'`,
+        `curl '${origin}/v1/replays'`,
+      ]),
       `curl -sG '${origin}/replay-normalized' --data-urlencode 'options=${tardis}'`,
     ],
     steer: [
@@ -133,7 +137,7 @@ function pageOf(
     ['Market channel', socket],
     ['CLOB', clob],
     ['Gamma', gamma],
-    ['This API, as at the clock', api],
+    ['HTTP API, as of the clock', api],
     ['tardis-machine', Object.values(tardis).join(', ')],
   ] as const;
   return plainPage(
@@ -145,38 +149,38 @@ ${shown === undefined ? KEY_NOTE : replaysPart(shown)}
 <ul>
 ${addresses.map(([name, address]) => `<li>${name}: <code>${Bun.escapeHTML(address)}</code></li>`).join('\n')}
 </ul>
-<p>These are about the first replay. <code>/replays/{replay}</code> before a path selects another one. tardis-machine's paths replay the
-whole archive, with each request's own window.</p>
+<p>The first four addresses belong to the first replay; those of another one begin with <code>${Bun.escapeHTML(origin)}/replays/{replay}</code>.
+tardis-machine's paths replay the whole archive, in the time range of each request.</p>
 
-<h2>Ask</h2>
+<h2>Send requests</h2>
 ${shell(commands.ask)}
 
-<h2>Steer</h2>
-<p>The clock moves for all clients of a replay. When it jumps, they start again with the books of the new instant.</p>
+<h2>Move the clock</h2>
+<p>All clients of a replay have the same clock. When it jumps, they start again with the books of the new instant.</p>
 ${shell(commands.steer)}
 
-<h2>Read on</h2>
+<h2>More</h2>
 <ul>
 <li><a href="${LINKS.docs}">API reference</a>, with requests to try; it needs no network</li>
 <li><a href="${LINKS.openapi}">OpenAPI document</a></li>
-<li><a href="${LINKS.llms}">The same as plain text</a>, for language models</li>
+<li><a href="${LINKS.llms}">The API as plain text</a>, for language models</li>
 <li><a href="${LINKS.health}">Liveness</a>, <a href="${LINKS.ready}">readiness</a></li>
 </ul>`,
   );
 }
 
 const KEY_NOTE = `<h2>Get a key</h2>
-<p>Every request needs a key whose tier grants <code>replay</code>. The operator of this process creates it with
-<code>bookreel key create --tier pro</code>; commands read it from a file.</p>
+<p>Every request needs a key whose tier grants <code>replay</code>. The operator of this process creates one with
+<code>bookreel key create --tier pro</code>. The commands below read it from a file.</p>
 ${shell(['export KEY=br_live_…'])}`;
 
 function replaysPart(shown: readonly ShownReplay[]): string {
-  if (shown.length === 0) return '<h2>Replays</h2>\n<p>There is no replay: create one.</p>';
+  if (shown.length === 0) return '<h2>Replays</h2>\n<p>There is no replay: create one with the command below.</p>';
   const items = shown.map(({ id, isFirst, state, now, from, to, speed, coins, markets, clients, traded }) => {
     const title = `<code>${id}</code>${isFirst ? ', the first one' : ''}`;
     const clock = `${state === 'running' ? 'runs' : state} at ${now}, speed ${speed}, from ${from} to ${to}`;
     const names = traded.map((name) => `<code>${Bun.escapeHTML(name)}</code>`).join(', ');
-    const tradedText = names === '' ? 'None of them is traded at the clock.' : `Traded at the clock: ${names}.`;
+    const tradedText = names === '' ? 'No market is traded at this instant.' : `Traded at this instant: ${names}.`;
     const count = `${markets} ${markets === 1 ? 'market' : 'markets'} of ${Bun.escapeHTML(coins.join(', '))}`;
     return `<li>${title}: ${count}; ${clock}; ${clients} ${clients === 1 ? 'client' : 'clients'}. ${tradedText}</li>`;
   });

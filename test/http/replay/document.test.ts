@@ -29,7 +29,7 @@ test('a process that replays serves its own document: that of a service, and the
     if (!path.startsWith('/v1/')) continue;
     for (const method of Object.keys(item)) expect(text).toContain(`- \`${method.toUpperCase()} ${path}`);
   }
-  expect(text).toContain('Authentication: on loopback none; elsewhere every path below');
+  expect(text).toContain('Authentication: none on loopback; on other addresses every path below');
 });
 
 test('its operations are the methods of its paths, and their answers match its schemas', async () => {
