@@ -200,6 +200,7 @@ function printText(terminal: Terminal, report: ImportReport): void {
   if (total.droppedLevels > 0) terminal.err(`left out ${countOf(total.droppedLevels, 'level')} of size 0\n`);
   for (const note of report.notes) terminal.err(`${printable(note)}\n`);
   for (const path of skipped) terminal.err(`${printable(path)}: skipped, not a recording\n`);
+  if (files.length === 0) terminal.err("no recording was found: 'bookreel manual recordings' lists the formats\n");
   for (const { path, line, reason } of rejections) {
     terminal.err(`${printable(path)}:${line}: ${printable(reason)}\n`);
   }

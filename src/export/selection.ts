@@ -102,7 +102,7 @@ function named(archive: Archive, coins: readonly string[], names: readonly strin
     if (matches.length === 0) {
       throw new DomainError(
         'not-found',
-        `no market of ${list(coins)} has the conditionId or slug '${name}': GET /v1/COIN/markets lists them`,
+        `no market of ${list(coins)} has the conditionId or slug '${name}': a server lists them at /v1/{coin}/markets`,
       );
     }
     for (const market of matches) found.set(market.key, market);

@@ -1,5 +1,5 @@
 import { DomainError } from '../domain/errors.ts';
-import type { InstantMs } from '../domain/instant.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
 
 /** Playback speed: replayed milliseconds for each real one; 'max': as fast as the slowest follower reads. */
 export type Speed = number | 'max';
@@ -102,7 +102,8 @@ export class ReplayClock {
   seek(instantMs: InstantMs): void {
     const { fromMs, toMs } = this.span;
     if (instantMs < fromMs || instantMs > toMs) {
-      throw new DomainError('invalid-parameter', 'the instant is outside the replay');
+      const range = `from ${formatInstant(fromMs)} to ${formatInstant(toMs)}`;
+      throw new DomainError('invalid-parameter', `the instant is outside the replay: choose one ${range}`);
     }
     for (const follower of this.#positions.keys()) this.#positions.set(follower, instantMs);
     this.#set('jump', { instantMs });

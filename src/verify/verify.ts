@@ -134,7 +134,10 @@ class Verifier {
     for (const name of names) {
       const markets = this.#database.read(() => this.#markets.named(name));
       if (markets.length === 0) {
-        throw new DomainError('not-found', `no market has the conditionId or slug '${name}'`);
+        throw new DomainError(
+          'not-found',
+          `no market has the conditionId or slug '${name}': a server lists them at /v1/{coin}/markets`,
+        );
       }
       for (const market of markets) found.set(market.key, market);
     }

@@ -146,6 +146,11 @@ describe('import', () => {
     const all = await runExecutable(['import', recordings, '--data', data]);
     expect(all.code).toBe(0);
     expect(all.stderr).toBe(`${join(recordings, 'notes.txt')}: skipped, not a recording\n`);
+    const notes = join(directory.path, 'notes');
+    mkdirSync(notes);
+    writeFileSync(join(notes, 'notes.txt'), 'call the venue\n');
+    const none = await runExecutable(['import', notes, '--data', data]);
+    expect(none.stderr).toEndWith("no recording was found: 'bookreel manual recordings' lists the formats\n");
     const paths = ['one.ndjson', 'notes.txt'].map((name) => join(recordings, name));
     const named = await runExecutable(['import', ...paths, '--data', data]);
     expect({ code: named.code, stdout: named.stdout }).toEqual({ code: 1, stdout: '' });

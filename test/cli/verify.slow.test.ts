@@ -161,7 +161,9 @@ describe('verify', () => {
     expect(named.markets).toHaveLength(1);
     const { code, stdout, stderr } = await verify(place.data, '--market', 'nobody');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toBe("bookreel: no market has the conditionId or slug 'nobody'\n");
+    expect(stderr).toBe(
+      "bookreel: no market has the conditionId or slug 'nobody': a server lists them at /v1/{coin}/markets\n",
+    );
   });
 
   test.each([[['verify']], [['verify', '--json']], [['backup', 'copy.db']]])(
