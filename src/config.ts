@@ -124,7 +124,7 @@ export function addSettings(command: Command, ...names: readonly (keyof typeof S
   return command;
 }
 
-/** Undefined for the word that stands for no value. */
+/** Undefined for the word that means no value. */
 function unless<T>(word: string, text: string, read: (text: string) => T): T | undefined {
   return text === word ? undefined : read(text);
 }
@@ -149,7 +149,7 @@ function itemsOf(text: string): string[] {
 
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 
-/** `loopback` stands for the loopback networks of IPv4 and IPv6. */
+/** `loopback` means the loopback networks of IPv4 and IPv6. */
 function networks(text: string): IpNetwork[] {
   return (text === 'loopback' ? LOOPBACK : [text]).map((name) => {
     const network = parseIpNetwork(name);

@@ -71,7 +71,7 @@ Examples:
 /**
  * Copies the archive `source`; `work` verifies the copy with the function it gets. Prints the reason and throws ExitWith 3 if
  * the copy is damaged, or the source too damaged to be read. An error in a recording (a winner that contradicts the prices) is
- * no damage.
+ * not damage.
  */
 async function copied<T>(
   terminal: Terminal,

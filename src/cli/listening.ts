@@ -116,7 +116,7 @@ export class Listener {
         try {
           this.#listening = this.#listen(this.port);
         } catch (error) {
-          // Another process took the files or the address. The next look tries again.
+          // Another process took the files or the address. The next check tries again.
           this.#options.say((error as DomainError).message);
         }
       }

@@ -23,7 +23,7 @@ export function eraseLine(terminal: Terminal): void {
 /** Shows how far work has come. Calls `lineOf` only when it is time to show it again. */
 export type ShowProgress = (lineOf: (elapsedMs: number) => string) => void;
 
-/** On a terminal, progress is one line that is repainted in place until `eraseLine`; elsewhere it is nothing. */
+/** On a terminal, progress is one line that is repainted in place until `eraseLine`; elsewhere none is shown. */
 export function progressOn(terminal: Terminal): ShowProgress {
   const { errIsTerminal, clock } = terminal;
   const startedMs = clock();

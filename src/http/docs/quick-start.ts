@@ -1,7 +1,7 @@
 import { manualPath } from './manual-page.ts';
 import { plainPage } from './page.ts';
 
-/** What the page says of the archive. */
+/** The recordings that the page mentions. */
 export interface Recorded {
   /** By name. */
   readonly coins: readonly string[];
@@ -10,8 +10,8 @@ export interface Recorded {
 }
 
 /**
- * The page at `/`: what this is, how to get a key, three lines to paste. It names coins and no market: a key is needed to find
- * those. `recorded` is undefined where the page does not know.
+ * The page at `/`: a description, how to get a key, three commands to paste. It names coins but no markets, which only clients
+ * with a key may see. `recorded` is undefined while the archive cannot be read.
  */
 export function quickStartPage(version: string, origin: string, recorded: Recorded | undefined): string {
   const { coin, tier } = recorded?.example ?? { coin: 'btc', tier: 'starter' };
@@ -71,7 +71,7 @@ ${shell(curlLines(coin, origin))}
 `;
 }
 
-/** One command a line, as a shell takes them; the host in them is one that has no characters a shell or curl would read. */
+/** One command per line. The host in them has no characters with a meaning for a shell or curl. */
 function curlLines(coin: string, origin: string): readonly string[] {
   const markets = `${origin}/v1/${coin}/markets?recorded=true&limit=1`;
   const snapshots = `${origin}/v1/${coin}/markets/$MARKET/snapshots?limit=2`;
@@ -83,7 +83,7 @@ function curlLines(coin: string, origin: string): readonly string[] {
   ];
 }
 
-/** Commands, one a line. */
+/** Commands, one per line. */
 export function shell(lines: readonly string[]): string {
   return `<pre><code>${Bun.escapeHTML(lines.join('\n'))}</code></pre>`;
 }

@@ -41,7 +41,7 @@ const Home = Type.Object(
   { $id: 'Home', description: 'An overview of the service.' },
 );
 const State = Type.Object(
-  { status: Type.String({ description: 'The state in words.' }) },
+  { status: Type.String({ description: 'ok, ready, draining or database unavailable.' }) },
   { $id: 'State', description: 'The state of the service.' },
 );
 
