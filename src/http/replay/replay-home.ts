@@ -149,7 +149,7 @@ ${shown === undefined ? KEY_NOTE : replaysPart(shown)}
 <ul>
 ${addresses.map(([name, address]) => `<li>${name}: <code>${Bun.escapeHTML(address)}</code></li>`).join('\n')}
 </ul>
-<p>The first four addresses belong to the first replay; those of another one begin with <code>${Bun.escapeHTML(origin)}/replays/{replay}</code>.
+<p>The first four addresses belong to the first replay. For another one, add <code>/replays/{replay}</code> before the path.
 tardis-machine's paths replay the whole archive, in the time range of each request.</p>
 
 <h2>Send requests</h2>
