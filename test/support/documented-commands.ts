@@ -70,7 +70,12 @@ export async function runBlocks(markdown: string, { cwd, env, ports }: Place): P
       if (answer?.language === 'text') expect(printed).toMatch(shapeOf(answer.text));
     }
   } finally {
-    for (const server of servers) await server[Symbol.asyncDispose]();
+    for (const server of servers) {
+      // `make run` passes this signal to its server; SIGKILL would end make only.
+      server.kill('SIGTERM');
+      await server.exited;
+      await server[Symbol.asyncDispose]();
+    }
   }
   return ran;
 }
