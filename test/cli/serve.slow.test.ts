@@ -124,6 +124,30 @@ describe('serve --demo', () => {
   });
 });
 
+test('requests of every kind print nothing: no warning of a library gets out', async () => {
+  using directory = temporaryDirectory();
+  await using server = startChild([EXECUTABLE, 'serve', '--demo', '--json', '--port', '0', '--data', directory.path]);
+  await server.said(/\}\n$/);
+  const announced = server.stdout();
+  const { address, key } = JSON.parse(announced) as Record<'address' | 'key', string>;
+  const market = '/v1/btc/markets/simulated-btc-updown-5m-1767868200';
+  for (const path of [
+    '/',
+    '/docs',
+    '/openapi.json',
+    '/v1/coins',
+    '/v1/btc/markets?limit=0',
+    '/v1/none',
+    '/v1/btc/prices',
+  ]) {
+    await (await get(address, path, key)).text();
+  }
+  for (const part of ['', '/snapshots', '/snapshots/at/1767868300000', '/quotes', '/prices', '/coverage', '/export']) {
+    expect(await (await get(address, `${market}${part}`, key)).text()).not.toBe('');
+  }
+  expect(server.stdout() + server.stderr()).toBe(announced);
+});
+
 /** Large answers, partly in socket buffers when the signal comes: they must arrive even after the process has ended. */
 const LARGE_PAGES = 6;
 

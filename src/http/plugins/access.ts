@@ -79,8 +79,6 @@ interface GrantContext {
   readonly exchange?: Exchange;
   readonly params?: { readonly coin?: string; ts?: unknown };
   readonly request: Request;
-  query: Record<string, unknown>;
-  asOfMs?: InstantMs | undefined;
 }
 
 const KEY_WANTED = "a valid API key is needed: send the header 'Authorization: Bearer <API_KEY>'";
@@ -110,10 +108,9 @@ export function access(deps: AccessDeps) {
       const exchange: Exchange = { request, set, latestMs: asOfMs };
       return { caller, exchange, accessCheck, asOfMs };
     })
-    .macro('grant', (grant: Grant | 'any') => ({
-      detail: { [GRANT]: grant },
-      transform(context: GrantContext) {
-        const { caller, exchange, params, request } = context;
+    .macro('grant', (grant: Grant | 'any') => {
+      // The framework adds the returned fields to the context, which its types do not say of this hook.
+      const transform: (context: GrantContext) => void = ({ caller, exchange, params, request }) => {
         refuseUngranted(caller!.tier, grant === 'any' ? undefined : grant, params?.coin);
         const query = queryValues(searchOf(request));
         if (typeof params?.ts === 'string') {
@@ -123,11 +120,11 @@ export function access(deps: AccessDeps) {
           else params.ts = ts;
         }
         const { asOf, from, to, ts = params?.ts } = query;
-        if (typeof asOf === 'number') context.asOfMs = earlierLimit(asOf, exchange!.latestMs);
         if (isEarly(asOf) || isEarly(from) || isEarly(to) || isEarly(ts)) warnOfSeconds(exchange!);
-        context.query = query;
-      },
-    }));
+        return { query, asOfMs: earlierLimit(typeof asOf === 'number' ? asOf : undefined, exchange!.latestMs) };
+      };
+      return { detail: { [GRANT]: grant }, transform };
+    });
 }
 
 /** Whether an integer time, or one of a list, is a date before 1974 in milliseconds, or a current date in seconds. */
