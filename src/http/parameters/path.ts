@@ -1,5 +1,6 @@
 import { parseInstant } from '../../domain/instant.ts';
 import { Slug } from '../../domain/market.ts';
+import { PAGE_NAMES } from '../../manual/manual.ts';
 import { INSTANT_PATTERN } from './instant-pattern.ts';
 import { type ParameterType, parameter } from './parameter.ts';
 import { TIME_FORMATS } from './query.ts';
@@ -22,7 +23,7 @@ export const PATH = {
     `The instant: ${TIME_FORMATS}.`,
   ),
   page: parameter(
-    name('^[a-z]+(\\.md)?$'),
+    name(`^(manual|${PAGE_NAMES.join('|')})(\\.md)?$`),
     'The name of a page, or manual for the list of pages. With .md at the end the page is Markdown.',
     { example: 'replay' },
   ),
