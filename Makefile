@@ -34,9 +34,9 @@ install: node_modules/.installed ## install the pinned dependencies, including B
 $(BINARY): node_modules/.installed $(SOURCES) package.json tsconfig.json
 	$(BUN) build $(BUILD_FLAGS) src/main.ts --outfile $@
 
-JUDGES := test/judges/node_modules/.installed
+JUDGE_PACKAGES := test/judges/node_modules/.installed
 
-$(JUDGES): node_modules/.installed test/judges/package.json test/judges/bun.lock
+$(JUDGE_PACKAGES): node_modules/.installed test/judges/package.json test/judges/bun.lock
 	cd test/judges && $(abspath $(BUN)) install --frozen-lockfile
 	@touch $@
 
@@ -63,7 +63,7 @@ test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run all tests, quick and slow; T
 campaign: build ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some
 	$(TEST) '' --parallel=2 $(or $(TESTS),campaign.test)
 
-check: install $(JUDGES) ## check format, lint, imports, types, dead code, and the API documents with Redocly and Spectral
+check: install $(JUDGE_PACKAGES) ## check format, lint, imports, types, dead code, and the API documents with Redocly and Spectral
 	$(BUN) run check
 	$(BUN) src/main.ts openapi >test/judges/node_modules/openapi.json
 	$(BUN) src/main.ts openapi --replay >test/judges/node_modules/openapi-replay.json
@@ -86,7 +86,7 @@ bench: build ## compare with nginx, Fastify, PostgreSQL and DuckDB, and write te
 compare: build ## measure the build BEFORE=path and this one alternately, and print the differences
 	$(BUN) test/bench/compare.ts $(BEFORE)
 
-judge: build $(JUDGES) ## test the executable with Specmatic, Prism, properties and REQUESTS=100000 bad requests; SEED=… repeats a run
+judge: build $(JUDGE_PACKAGES) ## test the executable with Specmatic, Prism, properties and REQUESTS=100000 bad requests; SEED=… repeats a run
 	$(BUN) test/judges/run.ts
 
 contract: export CONTRACT_URL := $(value URL)
