@@ -27,6 +27,12 @@ export interface Entry<S> {
 /** A record and its entry. An id of 0 is replaced by a new one. */
 type BatchRecord<R extends Position, S> = R & { id: number; readonly entry: Entry<S> };
 
+/** The new records of one series, and the function that stores them once they have ids. */
+interface Addition<S> {
+  readonly records: readonly BatchRecord<Position, S>[];
+  readonly store: () => void;
+}
+
 interface RecordByKind {
   readonly book: BookRecord;
   readonly 'mirrored-book': BookRecord;
@@ -35,6 +41,9 @@ interface RecordByKind {
   readonly trade: PriceRecord;
 }
 type Kind = keyof RecordByKind;
+
+/** The order of a market's series at one timestamp. Recorded books decide which mirrored books are stored. */
+const KINDS: readonly Kind[] = ['book', 'mirrored-book', 'quote', 'mid', 'trade'];
 
 interface SeriesOf<K extends Kind, S> {
   readonly kind: K;
@@ -101,10 +110,13 @@ export class Batch<S> {
       // A record with a recorded id gets it, also if a record without one comes before it.
       for (const id of this.#recordedIds) givenIds.reserve(id);
       for (const { statement, entry } of this.#statements) this.#putMarket(statement, entry, nowMs);
-      for (const [conditionId, records] of this.#markets) this.#storeMarket(conditionId, records);
-      for (const { symbol, source, records } of this.#coins.values()) {
-        this.#archive.prices.addOfCoin(symbol, source, inTimeOrder(records), this.#giveId);
-      }
+      const byMarket = Map.groupBy(this.#markets, ([stated]) => this.#marketOf(stated).conditionId);
+      const ofMarkets = [...byMarket].sort(byKey).flatMap(([conditionId, stated]) => {
+        const parts = stated.map(([, records]) => records);
+        return this.#additionsOfMarket(conditionId, parts);
+      });
+      const ofCoins = [...this.#coins].sort(byKey).map(([, series]) => this.#additionOfCoin(series));
+      this.#storeWithIds([...ofCoins, ...ofMarkets]);
       givenIds.save();
     });
     return this.#entries;
@@ -160,37 +172,70 @@ export class Batch<S> {
     }
   }
 
-  #storeMarket(conditionId: string, { series, gaps }: MarketRecords<S>): void {
-    // Read again: a real conditionId may have replaced a stand-in since.
-    const market = this.#archive.markets.findByConditionId(this.#marketOf(conditionId).conditionId)!;
-    let stored = 0;
-    for (const one of series) stored += this.#storeSeries(market, one);
-    for (const { gap, entry } of gaps) {
-      entry.stored = this.#archive.gaps.add(market.key, gap);
-      if (entry.stored) stored += 1;
-    }
-    if (stored > 0) this.#archive.markets.touch(market.key);
+  /** The new records of a market, of which it stores the gaps. For several `parts` see `seriesOf`. */
+  #additionsOfMarket(conditionId: string, parts: readonly MarketRecords<S>[]): Addition<S>[] {
+    const market = this.#archive.markets.findByConditionId(conditionId)!;
+    const additions = OUTCOMES.flatMap((outcome) =>
+      KINDS.flatMap((kind) => seriesOf(parts, kind, outcome).map((series) => this.#additionTo(market, series))),
+    );
+    const gaps = parts.flatMap((part) => part.gaps);
+    for (const { gap, entry } of gaps) entry.stored = this.#archive.gaps.add(market.key, gap);
+    const isChanged = additions.some(({ records }) => records.length > 0) || gaps.some(({ entry }) => entry.stored);
+    if (isChanged) this.#archive.markets.touch(market.key);
+    return additions;
   }
 
-  #storeSeries(market: StoredMarket, { kind, outcome, records }: Series<S>): number {
+  #additionTo(market: StoredMarket, { kind, outcome, records }: Series<S>): Addition<S> {
     const { snapshots, quotes, prices } = this.#archive;
     switch (kind) {
       case 'book':
-        return snapshots.add(market, outcome, inTimeOrder(records), this.#giveId).stored;
+        return addition(snapshots.newRecords(market, outcome, inTimeOrder(records)), (added) =>
+          snapshots.add(market, outcome, added),
+        );
       case 'mirrored-book':
-        return snapshots.addMirrored(market, outcome, inTimeOrder(records), this.#giveId).stored;
+        return addition(snapshots.newMirrored(market, outcome, inTimeOrder(records)), (added) =>
+          snapshots.add(market, outcome, added),
+        );
       case 'quote':
-        return quotes.add(market, outcome, inTimeOrder(records), this.#giveId).stored;
+        return addition(quotes.newRecords(market, outcome, inTimeOrder(records)), (added) =>
+          quotes.add(market, outcome, added),
+        );
       default:
-        return prices.add(market, outcome, kind, inTimeOrder(records), this.#giveId).stored;
+        return addition(prices.newRecords(market, outcome, kind, inTimeOrder(records)), (added) =>
+          prices.add(market, outcome, kind, added),
+        );
     }
   }
 
-  readonly #giveId = <R extends Position>(record: BatchRecord<R, S>): BatchRecord<R, S> => {
-    record.entry.stored = true;
-    record.id = this.#archive.givenIds.take(record.id === 0 ? undefined : record.id);
-    return record;
-  };
+  #additionOfCoin({ symbol, source, records }: CoinSeries<S>): Addition<S> {
+    const { prices } = this.#archive;
+    return addition(prices.newRecordsOfCoin(symbol, source, inTimeOrder(records)), (added) =>
+      prices.addOfCoin(symbol, source, added),
+    );
+  }
+
+  /**
+   * Stores the records with ids in the order of time across all series, so that ids do not show how many records of another
+   * series follow. At one timestamp the order of `additions` decides, then that of arrival.
+   */
+  #storeWithIds(additions: readonly Addition<S>[]): void {
+    for (const record of inTimeOrder(additions.flatMap(({ records }) => records))) {
+      record.entry.stored = true;
+      record.id = this.#archive.givenIds.take(record.id === 0 ? undefined : record.id);
+    }
+    for (const { store } of additions) store();
+  }
+}
+
+function addition<R extends Position, S>(
+  records: readonly BatchRecord<R, S>[],
+  add: (records: readonly R[]) => void,
+): Addition<S> {
+  return { records, store: () => add(records) };
+}
+
+function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
 }
 
 function refuseOtherAsset(market: KnownMarket, outcome: Outcome, assetId: string | undefined): void {
@@ -206,6 +251,16 @@ function seriesIn<K extends Kind, S>(all: Series<S>[], kind: K, outcome: Outcome
   const series: SeriesOf<K, S> = { kind, outcome, records: [] };
   all.push(series as Series<S>);
   return series;
+}
+
+/**
+ * A series of a market, if it is in the batch. The market has several parts if a real conditionId replaced a stand-in within the
+ * batch; their series are joined, so that repeats are found.
+ */
+function seriesOf<S>(parts: readonly MarketRecords<S>[], kind: Kind, outcome: Outcome): readonly Series<S>[] {
+  const found = parts.flatMap(({ series }) => series.filter((one) => one.kind === kind && one.outcome === outcome));
+  if (found.length < 2) return found;
+  return [{ kind, outcome, records: found.flatMap<unknown>(({ records }) => records) } as Series<S>];
 }
 
 /** The records by timestamp; at ties in the order of arrival. */

@@ -8,7 +8,6 @@ import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordPage } from './record-page.ts';
 import type { Segments } from './segments.ts';
 import type { MarketSeries, SeriesCatalog } from './series.ts';
-import type { AddOutcome } from './snapshots.ts';
 
 export interface OutcomePrice extends Position {
   readonly outcome: Outcome;
@@ -34,25 +33,29 @@ export class Prices {
     this.#series = series;
   }
 
-  /** Adds recorded prices of one kind (ascending by timestamp); runs within a write transaction. */
-  add<I extends PriceRecord>(
+  /** See Segments.newRecords; within a write transaction. */
+  newRecords<I extends PriceRecord>(
     market: StoredMarket,
     outcome: Outcome,
     kind: PriceKind,
     records: readonly I[],
-    giveId: (record: I) => PriceRecord,
-  ): AddOutcome {
-    return this.#segments.merge(this.#series.ensure(market.key, outcome, kind), records, priceCodec, giveId);
+  ): I[] {
+    return this.#segments.newRecords(this.#series.ensure(market.key, outcome, kind), records, priceCodec);
   }
 
-  /** Adds a coin's prices from one source (ascending by timestamp); runs within a write transaction. */
-  addOfCoin<I extends PriceRecord>(
-    symbol: string,
-    source: string,
-    records: readonly I[],
-    giveId: (record: I) => PriceRecord,
-  ): AddOutcome {
-    return this.#segments.merge(this.#series.ensureCoin(symbol, source), records, priceCodec, giveId);
+  /** Adds new recorded prices of one kind (ascending by timestamp); within a write transaction. */
+  add(market: StoredMarket, outcome: Outcome, kind: PriceKind, records: readonly PriceRecord[]): void {
+    this.#segments.add(this.#series.ensure(market.key, outcome, kind), records, priceCodec);
+  }
+
+  /** See Segments.newRecords; within a write transaction. */
+  newRecordsOfCoin<I extends PriceRecord>(symbol: string, source: string, records: readonly I[]): I[] {
+    return this.#segments.newRecords(this.#series.ensureCoin(symbol, source), records, priceCodec);
+  }
+
+  /** Adds new prices of a coin from one source (ascending by timestamp); within a write transaction. */
+  addOfCoin(symbol: string, source: string, records: readonly PriceRecord[]): void {
+    this.#segments.add(this.#series.ensureCoin(symbol, source), records, priceCodec);
   }
 
   /** The series of each outcome's midpoints and trades, with `asOfMs` those known then; missing ones are left out. */

@@ -7,7 +7,6 @@ import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordPage } from './record-page.ts';
 import type { Segments } from './segments.ts';
 import type { MarketSeries, SeriesCatalog } from './series.ts';
-import type { AddOutcome } from './snapshots.ts';
 
 export interface OutcomeQuote extends Position {
   readonly outcome: Outcome;
@@ -24,14 +23,14 @@ export class Quotes {
     this.#series = series;
   }
 
-  /** Adds recorded quotes (ascending by timestamp); runs within a write transaction. */
-  add<I extends QuoteRecord>(
-    market: StoredMarket,
-    outcome: Outcome,
-    records: readonly I[],
-    giveId: (record: I) => QuoteRecord,
-  ): AddOutcome {
-    return this.#segments.merge(this.#series.ensure(market.key, outcome, 'quote'), records, quoteCodec, giveId);
+  /** See Segments.newRecords; within a write transaction. */
+  newRecords<I extends QuoteRecord>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
+    return this.#segments.newRecords(this.#series.ensure(market.key, outcome, 'quote'), records, quoteCodec);
+  }
+
+  /** Adds new recorded quotes (ascending by timestamp); within a write transaction. */
+  add(market: StoredMarket, outcome: Outcome, records: readonly QuoteRecord[]): void {
+    this.#segments.add(this.#series.ensure(market.key, outcome, 'quote'), records, quoteCodec);
   }
 
   /** The series of each outcome's quotes, with `asOfMs` those known then; outcomes without quotes are left out. */

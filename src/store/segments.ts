@@ -35,16 +35,6 @@ export interface PagePlan {
   readonly next: Position | undefined;
 }
 
-export interface MergeOutcome<R> {
-  readonly stored: number;
-  readonly duplicates: number;
-  /**
-   * The changed ranges of the series, in order. Each is from the first new record to the last one, and has the next record as
-   * well if there is one.
-   */
-  readonly changes: readonly (readonly R[])[];
-}
-
 /** Segments that belong together, and whether the last of them is the last of the series. */
 interface Cluster {
   readonly segments: readonly OpenSegment[];
@@ -189,32 +179,39 @@ export class Segments {
   }
 
   /**
-   * Adds `incoming` (ascending by timestamp, ties in the order of arrival) without the records that the series already has at
-   * the same timestamp. Calls `giveId` once for each record that is stored, in order.
+   * The records of `incoming` (ascending by timestamp, ties in the order of arrival) that the series does not have at the same
+   * timestamp, each once.
    */
-  merge<R extends Position, I extends R>(
-    seriesId: number,
-    incoming: readonly I[],
-    codec: SegmentCodec<R>,
-    giveId: (record: I) => R,
-  ): MergeOutcome<R> {
-    let stored = 0;
-    let duplicates = 0;
-    const changes: R[][] = [];
+  newRecords<R extends Position, I extends R>(seriesId: number, incoming: readonly I[], codec: SegmentCodec<R>): I[] {
+    const found: I[] = [];
     for (let from = 0; from < incoming.length; ) {
-      const { segments, to, atEnd } = this.#clusterOf(seriesId, incoming, from);
-      const present = segments.flatMap(({ payload }) => codec.decode(payload));
-      const fresh = withoutRepeats(present, incoming.slice(from, to), codec);
-      duplicates += to - from - fresh.length;
-      stored += fresh.length;
+      const { segments, to } = this.#clusterOf(seriesId, incoming, from);
+      const { timestampMs } = incoming[from]!;
+      // After the end of the series there is nothing to compare with.
+      const compared = segments.filter((segment) => lastOf(segment).timestampMs >= timestampMs);
+      const present = compared.flatMap(({ payload }) => codec.decode(payload));
+      found.push(...withoutRepeats(present, incoming.slice(from, to), codec));
       from = to;
-      if (fresh.length === 0) continue;
-      const given = fresh.map(giveId);
-      const merged = inPositionOrder([...present, ...given]);
-      this.#rewrite(seriesId, segments, merged, codec, atEnd);
-      changes.push(this.#changedRange(seriesId, merged, given, codec));
     }
-    return { stored, duplicates, changes };
+    return found;
+  }
+
+  /**
+   * Adds `records` (ascending by timestamp), which the series does not have. Returns the changed ranges of the series, in order.
+   * Each is from the first new record to the last one, and has the next record as well if there is one.
+   */
+  add<R extends Position>(seriesId: number, records: readonly R[], codec: SegmentCodec<R>): R[][] {
+    const changes: R[][] = [];
+    for (let from = 0; from < records.length; ) {
+      const { segments, to, atEnd } = this.#clusterOf(seriesId, records, from);
+      const present = segments.flatMap(({ payload }) => codec.decode(payload));
+      const added = records.slice(from, to);
+      const merged = inPositionOrder([...present, ...added]);
+      this.#rewrite(seriesId, segments, merged, codec, atEnd);
+      changes.push(this.#changedRange(seriesId, merged, added, codec));
+      from = to;
+    }
+    return changes;
   }
 
   /** Deletes every record of a series. Within a write transaction. */
@@ -311,11 +308,11 @@ export class Segments {
   #changedRange<R extends Position>(
     seriesId: number,
     merged: readonly R[],
-    given: readonly R[],
+    added: readonly R[],
     codec: SegmentCodec<R>,
   ): R[] {
-    // Given in the order of time, but ids of one timestamp may come in any order.
-    const [first, last] = [given.reduce(earlier), given.reduce((a, b) => (earlier(a, b) === a ? b : a))];
+    // Added in the order of time, but ids of one timestamp may come in any order.
+    const [first, last] = [added.reduce(earlier), added.reduce((a, b) => (earlier(a, b) === a ? b : a))];
     const end = merged.lastIndexOf(last) + 1;
     const range = merged.slice(merged.indexOf(first), end + 1);
     if (end < merged.length) return range;

@@ -12,11 +12,6 @@ import type { SeriesCatalog } from './series.ts';
 import type { Found } from './series-walk.ts';
 import type { SnapshotTotals } from './snapshot-totals.ts';
 
-export interface AddOutcome {
-  readonly stored: number;
-  readonly duplicates: number;
-}
-
 /** The requested outcomes that have snapshots, and the page over them. */
 export interface OutcomePage {
   readonly outcomes: readonly Outcome[];
@@ -35,28 +30,26 @@ export class Snapshots {
     this.#totals = totals;
   }
 
-  /** Adds recorded snapshots (ascending, ties in order of arrival), which replace mirrored ones. In a write transaction. */
-  add<I extends BookRecord>(
-    market: StoredMarket,
-    outcome: Outcome,
-    records: readonly I[],
-    giveId: (record: I) => BookRecord,
-  ): AddOutcome {
+  /** See Segments.newRecords; of recorded snapshots, which replace mirrored ones. Within a write transaction. */
+  newRecords<I extends BookRecord>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
     const held = this.#series.books(market.key, outcome);
     if (held?.mirrored === true) this.#clear(market, outcome, held.seriesId);
-    return this.#merge(market, outcome, records, giveId);
+    return this.#segments.newRecords(this.#series.ensure(market.key, outcome, 'book'), records, bookCodec);
   }
 
-  /** Adds mirrored snapshots, as `add` does. If the outcome has recorded ones, all count as duplicates. */
-  addMirrored<I extends BookRecord>(
-    market: StoredMarket,
-    outcome: Outcome,
-    records: readonly I[],
-    giveId: (record: I) => BookRecord,
-  ): AddOutcome {
-    if (this.isRecorded(market, outcome)) return { stored: 0, duplicates: records.length };
-    this.#series.markMirrored(this.#series.ensure(market.key, outcome, 'book'), true);
-    return this.#merge(market, outcome, records, giveId);
+  /** Of mirrored snapshots; none is new if the outcome has recorded ones. Within a write transaction. */
+  newMirrored<I extends BookRecord>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
+    if (this.isRecorded(market, outcome)) return [];
+    const seriesId = this.#series.ensure(market.key, outcome, 'book');
+    this.#series.markMirrored(seriesId, true);
+    return this.#segments.newRecords(seriesId, records, bookCodec);
+  }
+
+  /** Adds new snapshots, recorded or mirrored (ascending by timestamp); within a write transaction. */
+  add(market: StoredMarket, outcome: Outcome, records: readonly BookRecord[]): void {
+    const series = this.#series.ensure(market.key, outcome, 'book');
+    for (const range of this.#segments.add(series, records, bookCodec)) this.#derive(market, outcome, range);
+    if (records.length > 0) this.#totals.update(market.key, records.length);
   }
 
   /** Whether the outcome has books, and they were recorded. */
@@ -83,19 +76,6 @@ export class Snapshots {
   /** See Segments.nearest; undefined when the outcome has no snapshots. */
   nearest(market: StoredMarket, outcome: Outcome, timestampMs: number, mode?: NearestMode): Found | undefined {
     return this.#segments.nearest(this.#series.find(market.key, outcome, 'book'), timestampMs, mode);
-  }
-
-  #merge<I extends BookRecord>(
-    market: StoredMarket,
-    outcome: Outcome,
-    records: readonly I[],
-    giveId: (record: I) => BookRecord,
-  ): AddOutcome {
-    const series = this.#series.ensure(market.key, outcome, 'book');
-    const { stored, duplicates, changes } = this.#segments.merge(series, records, bookCodec, giveId);
-    for (const range of changes) this.#derive(market, outcome, range);
-    if (stored > 0) this.#totals.update(market.key, stored);
-    return { stored, duplicates };
   }
 
   #clear(market: StoredMarket, outcome: Outcome, books: number): void {

@@ -138,15 +138,18 @@ function storedBytes({ database }: Archive): number {
 
 function addCopy(archive: Archive, recorded: readonly RecordedMarket[], copy: number): void {
   const { database, givenIds, markets, snapshots } = archive;
-  const giveId = (record: BookRecord): BookRecord => ({ ...record, id: givenIds.take(undefined) });
   const shiftMs = copy * spanOf(recorded);
   database.write(() => {
     givenIds.load();
     for (const { market, series } of recorded) {
       const { market: added } = markets.put(statementOf(market, copy, shiftMs), NOW_MS);
       for (const { outcome, records } of series) {
-        const shifted = records.map(({ timestampMs, id, book }) => ({ timestampMs: timestampMs + shiftMs, id, book }));
-        snapshots.add(added, outcome, shifted, giveId);
+        const shifted = records.map(({ timestampMs, book }) => ({
+          timestampMs: timestampMs + shiftMs,
+          id: givenIds.take(undefined),
+          book,
+        }));
+        snapshots.add(added, outcome, shifted);
       }
     }
     givenIds.save();

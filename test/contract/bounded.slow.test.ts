@@ -35,7 +35,7 @@ function addDeepBooks(archive: Archive, count: number): void {
         id: 2 * nth + shift + 1,
         book: { bidPrices: [], bidSizes: [], askPrices: prices, askSizes: sizes(2 * nth + shift) },
       }));
-      snapshots.add(market, outcome, records, (record) => record);
+      snapshots.add(market, outcome, records);
     }
   });
 }

@@ -69,7 +69,7 @@ test('a damaged segment is logged, and the client gets no details', async () => 
       nowMs,
     );
     const book = { bidPrices: [0.5], bidSizes: [1], askPrices: [0.6], askSizes: [1] };
-    archive.snapshots.add(market, 'up', [{ timestampMs: nowMs, id: 1, book }], (record) => record);
+    archive.snapshots.add(market, 'up', [{ timestampMs: nowMs, id: 1, book }]);
     archive.database.query("UPDATE segments SET payload = x'ffffffff'").run();
     archive.database.query("UPDATE tiers SET routes = NULL, coins = NULL WHERE tier_id = 'free'").run();
   });

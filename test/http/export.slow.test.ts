@@ -190,7 +190,7 @@ describe('an export whose market changes or cannot be read', () => {
       },
     }));
     archive.database.write(() => {
-      archive.snapshots.add(market, 'up', records, (record) => record);
+      archive.snapshots.add(market, 'up', records);
       archive.markets.touch(market.key);
     });
     const request = { account: 'test@localhost', name: undefined, tier: 'enterprise', requestsPerMinute: undefined };

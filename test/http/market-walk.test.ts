@@ -18,13 +18,13 @@ beforeAll(() => {
     for (let number = 0; number < MARKETS; number += 1) {
       const { market } = markets.put(marketStatement(number, { closed: number < 300 }), NOW_MS);
       if (number % RECORDED_EVERY !== 0) continue;
-      const books = [0, 1, 2].map((index) => ({
-        timestampMs: market.startMs + index * 1000,
-        id: 0,
-        book: { bidPrices: [0.5], bidSizes: [index + 1], askPrices: [], askSizes: [] },
-      }));
       for (const outcome of OUTCOMES) {
-        snapshots.add(market, outcome, books, (record) => ({ ...record, id: givenIds.take(undefined) }));
+        const books = [0, 1, 2].map((index) => ({
+          timestampMs: market.startMs + index * 1000,
+          id: givenIds.take(undefined),
+          book: { bidPrices: [0.5], bidSizes: [index + 1], askPrices: [], askSizes: [] },
+        }));
+        snapshots.add(market, outcome, books);
       }
     }
     givenIds.save();

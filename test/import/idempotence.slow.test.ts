@@ -94,6 +94,28 @@ function chunks<T>(values: readonly T[], sizes: readonly number[]): T[][] {
 }
 
 describe('importing', () => {
+  test('gives ids in the order of time across the series of an import', async () => {
+    await fc.assert(
+      fc.asyncProperty(recording, async (records) => {
+        using held = temporaryArchive();
+        await importRecords(held.archive, [sampleMarket(), ...records]);
+        const { snapshots, quotes, prices, coinPrices } = await served(held.archive);
+        const timeOf = new Map(
+          [...coinPrices, ...snapshots, ...quotes, ...prices].map(({ id, timestamp }) => [
+            Number(id),
+            String(timestamp),
+          ]),
+        );
+        const ids = [...timeOf.keys()].sort((a, b) => a - b);
+        // Derived quotes and midpoints have the ids of their snapshots.
+        expect(ids).toEqual(ids.map((_, index) => index + 1));
+        const times = ids.map((id) => timeOf.get(id)!);
+        expect(times).toEqual(times.toSorted());
+      }),
+      RUNS,
+    );
+  });
+
   test('stores each record once, for any repeats, pieces and order of the input', async () => {
     const shuffled = recording.chain((records) =>
       fc.tuple(

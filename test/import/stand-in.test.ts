@@ -60,6 +60,17 @@ describe('a stand-in for a conditionId', () => {
     },
   );
 
+  test('is the same market in one batch, so that a record of both is stored once', async () => {
+    using place = temporaryArchive();
+    const records = [UNNAMED, quoteAt(1, STAND_IN), REAL, quoteAt(1, CONDITION_ID), quoteAt(2, CONDITION_ID)];
+    const { total } = await importRecords(place.archive, records);
+    expect(total).toMatchObject({ stored: 4, duplicate: 1 });
+    const { quotes, markets } = place.archive;
+    const sources = quotes.sources(markets.findByConditionId(CONDITION_ID)!, ['up']);
+    const query = { fromMs: 0, toMs: 2e12, order: 'asc', after: undefined, limit: 10 } as const;
+    expect(quotes.page(sources, query).records.map(({ id }) => id)).toEqual([1, 2]);
+  });
+
   test.each(orders)(
     'is replaced %s also if the market of the same slug of the next year is known',
     async (_, imports) => {

@@ -4,7 +4,7 @@ import type { PriceRecord } from '../../src/segment/price-segment.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type RecordPage, recordPage } from '../../src/store/record-page.ts';
-import { type MergeOutcome, Segments } from '../../src/store/segments.ts';
+import { Segments } from '../../src/store/segments.ts';
 import { SeriesCatalog } from '../../src/store/series.ts';
 import { temporaryArchive } from '../support/archive.ts';
 
@@ -74,14 +74,16 @@ export class SeriesModel {
   }
 }
 
-/** Merges a batch of any order, as an import does. */
+/** Adds the new records of a batch of any order, as an import does. Returns them before they have ids. */
 export function mergeBatch(
   segments: Segments,
   seriesId: number,
   batch: readonly PriceRecord[],
   giveId: (record: PriceRecord) => PriceRecord,
-): MergeOutcome<PriceRecord> {
-  return segments.merge(seriesId, inTimeOrder(batch), priceCodec, giveId);
+): PriceRecord[] {
+  const added = segments.newRecords(seriesId, inTimeOrder(batch), priceCodec);
+  segments.add(seriesId, added.map(giveId), priceCodec);
+  return added;
 }
 
 export function inTimeOrder<R extends Position>(batch: readonly R[]): R[] {

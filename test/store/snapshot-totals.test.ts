@@ -46,8 +46,10 @@ test('the total of a market is that of its segments, after any additions and at 
           }));
         const add = () => {
           givenIds.load();
-          if (isMirrored) snapshots.addMirrored(market, outcome, records, giveId);
-          else snapshots.add(market, outcome, records, giveId);
+          const isNew = isMirrored
+            ? snapshots.newMirrored(market, outcome, records)
+            : snapshots.newRecords(market, outcome, records);
+          snapshots.add(market, outcome, isNew.map(giveId));
           givenIds.save();
           if (isRolledBack) throw new Error('rolled back');
         };
