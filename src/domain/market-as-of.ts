@@ -26,15 +26,18 @@ export function listedMs({ createdMs, startMs }: StatedMarket, firstRecordMs: In
 
 /**
  * The winner and the final price are known from `resolvedMs` on, and unknown without it; the start price from the start on.
- * Volume, liquidity and the time of the last update are unknown: the archive keeps only their last values.
+ * Volume, liquidity and the time of the last update are unknown: the archive keeps only their last values. The venue's ids are
+ * known from their first statement on.
  */
 export function marketAsOf<M extends StatedMarket>(market: M, asOfMs: InstantMs): MarketAsOf<M> {
-  const { resolvedMs, createdMs, startMs } = market;
+  const { resolvedMs, createdMs, startMs, marketIdMs = Infinity, eventIdMs = Infinity } = market;
   const isResolved = resolvedMs !== undefined && resolvedMs <= asOfMs;
   const { active, closed } = isResolved ? market.stated : { active: undefined, closed: undefined };
   return {
     ...withDefaults({
       ...market,
+      marketId: marketIdMs <= asOfMs ? market.marketId : '0',
+      eventId: eventIdMs <= asOfMs ? market.eventId : '0',
       winner: isResolved ? market.winner : undefined,
       resolvedMs: isResolved ? resolvedMs : undefined,
       priceStart: startMs <= asOfMs ? market.priceStart : undefined,

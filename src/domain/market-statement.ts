@@ -7,17 +7,26 @@ type IdentifyingField = 'conditionId' | 'slug' | 'symbol' | 'timeframe' | 'clobT
 /** What a recording says about a market: the identifying fields, and any others. */
 export type MarketStatement = Pick<Market, IdentifyingField> & {
   readonly [Field in Exclude<keyof Market, IdentifyingField>]?: Market[Field] | undefined;
+} & {
+  /** The time of the statement, where `updatedMs` is not it. */
+  readonly statedMs?: InstantMs;
 };
 
 export type DefaultedField = 'active' | 'closed' | 'volume' | 'liquidity';
 
-type Known = Pick<MarketStatement, 'marketId' | 'eventId' | 'resolvedMs' | 'priceStart' | 'priceEnd'>;
+type Known = Pick<MarketStatement, 'resolvedMs' | 'priceStart' | 'priceEnd'>;
 type Stated = Pick<MarketStatement, DefaultedField>;
 
 /** The defaults: those of an unresolved market. */
 const UNSTATED: Pick<Market, DefaultedField> = { active: true, closed: false, volume: 0, liquidity: 0 };
 
-export interface StatedMarket extends Market {
+/** The venue's ids and the times of their first statements: of the import where a statement has no time, undefined without an id. */
+interface VenueIds extends Pick<Market, 'marketId' | 'eventId'> {
+  readonly marketIdMs: InstantMs | undefined;
+  readonly eventIdMs: InstantMs | undefined;
+}
+
+export interface StatedMarket extends Market, VenueIds {
   /** The defaulted fields as stated; undefined when not stated. */
   readonly stated: { readonly [Field in DefaultedField]: Market[Field] | undefined };
   /** The latest statement's own time; undefined when it had none: updatedMs is then the time of the import. */
@@ -26,11 +35,10 @@ export interface StatedMarket extends Market {
 
 /** A market from one statement; other fields get the values of an unresolved market. */
 export function firstStated(statement: MarketStatement, nowMs: InstantMs): StatedMarket {
-  const { active, closed, volume, liquidity, ...known } = statement;
+  const { active, closed, volume, liquidity, statedMs: _, ...known } = statement;
   return withDefaults({
     ...known,
-    marketId: statement.marketId ?? '0',
-    eventId: statement.eventId ?? '0',
+    ...venueIds(statement, nowMs),
     winner: statement.winner,
     resolvedMs: statement.resolvedMs,
     priceStart: statement.priceStart,
@@ -64,14 +72,14 @@ export function withDefaults<M extends Omit<StatedMarket, DefaultedField>>(
  *                 if either says so. The result does not depend on the order of statements or on repeats
  *   lower rank    unknown fields are filled
  *
- * The earlier creation time is kept, whatever the ranks.
+ * Whatever the ranks, the earlier creation time is kept, and of two ids of the venue the one that was stated earlier.
  *
  * Throws DomainError 'rejected-record' when the statement contradicts the market's identifying fields or its winner.
  */
 export function afterStatement(held: StatedMarket, statement: MarketStatement, nowMs: InstantMs): StatedMarket {
   refuseContradiction(held, statement);
   const rank = compareRank(held, statement);
-  const filled = withUnknownFilled(held, statement);
+  const filled = withUnknownFilled(held, statement, nowMs);
   const merged = withDefaults(rank > 0 ? replaced(filled, statement) : rank === 0 ? joined(filled, statement) : filled);
   if (Bun.deepEquals(held, merged)) return held;
   if (rank > 0) return { ...merged, updatedMs: statement.updatedMs ?? nowMs, statedUpdatedMs: statement.updatedMs };
@@ -87,8 +95,6 @@ function compareRank(held: StatedMarket, statement: MarketStatement): number {
 /** Each optional field from `first`, or from `second` when `first` does not have it. */
 function either(first: Known, second: Known) {
   return {
-    marketId: knownId(first.marketId, second.marketId),
-    eventId: knownId(first.eventId, second.eventId),
     resolvedMs: first.resolvedMs ?? second.resolvedMs,
     priceStart: first.priceStart ?? second.priceStart,
     priceEnd: first.priceEnd ?? second.priceEnd,
@@ -104,11 +110,12 @@ function eitherStated(first: Stated, second: Stated): StatedMarket['stated'] {
   };
 }
 
-function withUnknownFilled(held: StatedMarket, statement: MarketStatement): StatedMarket {
+function withUnknownFilled(held: StatedMarket, statement: MarketStatement, nowMs: InstantMs): StatedMarket {
   return {
     ...held,
     ...either(held, statement),
     clobTokenIds: knownTokenIds(held.clobTokenIds, statement.clobTokenIds),
+    ...earlierIds(held, venueIds(statement, nowMs)),
     createdMs: Math.min(held.createdMs, statement.createdMs ?? held.createdMs),
     stated: eitherStated(held.stated, statement),
   };
@@ -141,7 +148,28 @@ function replaced(filled: StatedMarket, statement: MarketStatement): StatedMarke
   };
 }
 
-function knownId(id = '0', other = '0'): string {
+function venueIds({ marketId = '0', eventId = '0', statedMs, updatedMs }: MarketStatement, nowMs: InstantMs): VenueIds {
+  const timeOf = (id: string) => (id === '0' ? undefined : (statedMs ?? updatedMs ?? nowMs));
+  return { marketId, marketIdMs: timeOf(marketId), eventId, eventIdMs: timeOf(eventId) };
+}
+
+/** Later statements do not change an id: otherwise the id as of an instant would depend on them. */
+function earlierIds(held: VenueIds, stated: VenueIds): VenueIds {
+  const market = isEarlier(stated.marketIdMs, held.marketIdMs) ? stated : held;
+  const event = isEarlier(stated.eventIdMs, held.eventIdMs) ? stated : held;
+  return {
+    marketId: market.marketId,
+    marketIdMs: market.marketIdMs,
+    eventId: event.eventId,
+    eventIdMs: event.eventIdMs,
+  };
+}
+
+function isEarlier(aMs: InstantMs = Infinity, bMs: InstantMs = Infinity): boolean {
+  return aMs < bMs;
+}
+
+function knownId(id: string, other: string): string {
   return id === '0' ? other : id;
 }
 

@@ -22,6 +22,9 @@ export function listedMarket(replay: Replay, market: StoredMarket, nowMs: Instan
   const shifted = (instantMs: InstantMs) => instantMs + replay.shiftMs;
   return {
     ...known,
+    // The venue gives a market its ids before it lists it, whenever the recording states them.
+    marketId: market.marketId,
+    eventId: market.eventId,
     listedMs: shifted(replay.listedMsOf(market)),
     createdMs: ifKnown(known.createdMs, shifted),
     startMs: shifted(market.startMs),

@@ -21,7 +21,14 @@ export interface StoredMarket extends StatedMarket {
 }
 
 /** Fields that are NULL where they are not known. */
-type OptionalField = 'winner' | 'resolvedMs' | 'priceStart' | 'priceEnd' | 'statedUpdatedMs';
+type OptionalField =
+  | 'marketIdMs'
+  | 'eventIdMs'
+  | 'winner'
+  | 'resolvedMs'
+  | 'priceStart'
+  | 'priceEnd'
+  | 'statedUpdatedMs';
 
 /** A market's columns under the names of its fields. */
 type MarketRow = Omit<StoredMarket, 'clobTokenIds' | 'stated' | DefaultedField | OptionalField> & {
@@ -35,12 +42,12 @@ type MarketRow = Omit<StoredMarket, 'clobTokenIds' | 'stated' | DefaultedField |
 const NEW_REVISION = '(random() & 9007199254740991)';
 
 /** In the order of `valuesOf`. */
-const WRITTEN = `condition_id, venue_market_id, venue_event_id, slug, symbol, timeframe, up_asset_id, down_asset_id, active,
-  closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end, created_ms, updated_ms,
-  stated_updated_ms, revision`;
-const VALUES = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${NEW_REVISION}`;
-const COLUMNS = `market_key AS key, condition_id AS conditionId, venue_market_id AS marketId, venue_event_id AS eventId, slug,
-  symbol, timeframe, up_asset_id AS upAssetId, down_asset_id AS downAssetId, active, closed, winner, start_ms AS startMs,
+const WRITTEN = `condition_id, venue_market_id, venue_event_id, venue_market_id_ms, venue_event_id_ms, slug, symbol, timeframe,
+  up_asset_id, down_asset_id, active, closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end,
+  created_ms, updated_ms, stated_updated_ms, revision`;
+const VALUES = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${NEW_REVISION}`;
+const COLUMNS = `market_key AS key, condition_id AS conditionId, venue_market_id AS marketId, venue_event_id AS eventId,
+  venue_market_id_ms AS marketIdMs, venue_event_id_ms AS eventIdMs, slug, symbol, timeframe, up_asset_id AS upAssetId, down_asset_id AS downAssetId, active, closed, winner, start_ms AS startMs,
   end_ms AS endMs, volume, liquidity, resolved_ms AS resolvedMs, price_start AS priceStart, price_end AS priceEnd,
   created_ms AS createdMs, updated_ms AS updatedMs, stated_updated_ms AS statedUpdatedMs, revision`;
 
@@ -346,6 +353,8 @@ function valuesOf(market: StatedMarket): (string | number | null)[] {
     market.conditionId,
     market.marketId,
     market.eventId,
+    market.marketIdMs ?? null,
+    market.eventIdMs ?? null,
     market.slug,
     market.symbol,
     market.timeframe,
@@ -386,6 +395,8 @@ function toMarket(row: MarketRow): StoredMarket {
     conditionId: row.conditionId,
     marketId: row.marketId,
     eventId: row.eventId,
+    marketIdMs: row.marketIdMs ?? undefined,
+    eventIdMs: row.eventIdMs ?? undefined,
     slug: row.slug,
     symbol: row.symbol,
     timeframe: row.timeframe,

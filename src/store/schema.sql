@@ -11,8 +11,12 @@ CREATE TABLE archive (
 CREATE TABLE markets (
   market_key INTEGER PRIMARY KEY,
   condition_id TEXT NOT NULL UNIQUE,
+  -- '0': unknown.
   venue_market_id TEXT NOT NULL,
   venue_event_id TEXT NOT NULL,
+  -- When the venue's ids were first stated (the time of the import where a statement has no time); NULL where they are unknown.
+  venue_market_id_ms INTEGER,
+  venue_event_id_ms INTEGER,
   slug TEXT NOT NULL COLLATE NOCASE,
   symbol TEXT NOT NULL,
   timeframe TEXT NOT NULL,

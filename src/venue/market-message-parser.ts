@@ -37,6 +37,7 @@ function describedMarket(frame: Fields): MarketStatement | undefined {
     clobTokenIds: tokensByLabel(frame.outcomes, frame.assets_ids ?? frame.clob_token_ids, 'assets_ids'),
     marketId: optional(frame, 'id', numericField),
     eventId: isFields(event) ? optional(event, 'id', numericField) : undefined,
+    statedMs: timestampOf(frame),
   };
 }
 

@@ -26,9 +26,12 @@ const listedMs = (market: Record<string, unknown>) => Math.min(at(market.created
 /** A market as known to a listener at that instant. */
 function knownThen(market: Record<string, unknown>, asOfMs: number): Record<string, unknown> {
   const isResolved = at(market.resolvedAt) <= asOfMs;
+  // The record is the only statement of the venue's ids.
+  const isStated = at(market.updatedAt) <= asOfMs;
   const unresolved = { winner: null, resolvedAt: null, priceEnd: null, closed: false, active: true };
   return {
     ...market,
+    ...(isStated ? {} : { marketId: '0', eventId: '0' }),
     ...(isResolved ? {} : unresolved),
     priceStart: at(market.startTime) <= asOfMs ? market.priceStart : null,
     createdAt: at(market.createdAt) <= asOfMs ? market.createdAt : null,

@@ -38,6 +38,8 @@ describe('a market record', () => {
       revision: expect.any(Number),
       marketId: '0',
       eventId: '0',
+      marketIdMs: undefined,
+      eventIdMs: undefined,
       active: true,
       closed: false,
       winner: undefined,
@@ -61,6 +63,8 @@ describe('a market record', () => {
       ...full,
       key: 1,
       revision: expect.any(Number),
+      marketIdMs: 6,
+      eventIdMs: 6,
       statedUpdatedMs: 6,
       stated,
     });
@@ -130,6 +134,22 @@ describe('a market record', () => {
       { ...RESOLUTION, marketId: '7', updatedMs: 20, changed: true },
     ],
     ['an id that was not known', [{ marketId: '0' }, { marketId: '7', eventId: '8' }], { marketId: '7', eventId: '8' }],
+    [
+      'an id that an earlier statement has too',
+      [
+        { marketId: '7', updatedMs: 20 },
+        { marketId: '7', eventId: '8', updatedMs: 10 },
+      ],
+      { marketId: '7', marketIdMs: 10, eventId: '8', eventIdMs: 10, updatedMs: 20, changed: true },
+    ],
+    [
+      'another id, later',
+      [
+        { marketId: '7', eventId: '8', updatedMs: 10 },
+        { marketId: '70', eventId: '80', updatedMs: 20 },
+      ],
+      { marketId: '7', marketIdMs: 10, eventId: '8', eventIdMs: 10, updatedMs: 20 },
+    ],
     [
       'an id that is not known any more',
       [{ marketId: '7', eventId: '8' }, { marketId: '0' }],

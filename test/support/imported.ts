@@ -49,7 +49,8 @@ export function marketOf(archive: Archive, slug: string): StoredMarket {
 
 /** The fields of a stored market, as statements have them. */
 export function factsOf(archive: Archive, slug: string): MarketStatement {
-  const { key: _key, revision: _revision, stated: _stated, statedUpdatedMs: _, ...facts } = marketOf(archive, slug);
+  const { key: _key, revision: _revision, stated: _stated, statedUpdatedMs: _, ...market } = marketOf(archive, slug);
+  const { marketIdMs: _marketIdMs, eventIdMs: _eventIdMs, ...facts } = market;
   return facts;
 }
 

@@ -354,7 +354,11 @@ describe('markets in the stream', () => {
     expect(sink.recordsOf('market')).toEqual([
       {
         type: 'market',
-        statement: { ...MARKET.statement, marketId: '2103900', eventId: '427637', createdMs: START_MS - 86_000_000 },
+        statement: {
+          ...MARKET.statement,
+          ...{ marketId: '2103900', eventId: '427637' },
+          ...{ createdMs: START_MS - 86_000_000, statedMs: START_MS - 86_000_000 },
+        },
       },
     ]);
     expect(reasons).toHaveLength(1);
@@ -401,7 +405,8 @@ describe('markets in the stream', () => {
     expect(up).toEqual([FIRST_SEEN]);
     expect(sink.ignored).toEqual({ 'market_resolved of another market type': 1 });
     const settled = { winner: 'down', closed: true, resolvedMs: START_MS + 320_000 } as const;
-    const statement = { ...MARKET.statement, marketId: '2103900', eventId: '427637', ...settled };
+    const ids = { marketId: '2103900', eventId: '427637', statedMs: settled.resolvedMs };
+    const statement = { ...MARKET.statement, ...ids, ...settled };
     expect(sink.recordsOf('market')).toEqual([{ type: 'market', statement }]);
   });
 
