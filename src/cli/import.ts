@@ -44,7 +44,10 @@ export function importCommand(terminal: Terminal): Command {
         .argParser(paceOption)
         .default('change'),
     )
-    .option('--mirror', 'where only one outcome was recorded, derive the books of the other one from it')
+    .option(
+      '--mirror',
+      'derive the books of an outcome from the other one, until the first book of its own was recorded',
+    )
     .option('--rejects <file>', 'write every rejected record to this file, one JSON object per line')
     .option('--dry-run', 'validate without storing')
     .addHelpText(

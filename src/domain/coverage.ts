@@ -76,7 +76,8 @@ const OutcomeCoverage = Type.Object({
   outcome: OutcomeName,
   assetId: AssetId,
   mirrored: Type.Boolean({
-    description: 'Whether the snapshots were made from the other outcome’s, which were recorded.',
+    description:
+      'Whether the first snapshot was made from the other outcome: so is every one before the first recorded one.',
   }),
   count: count('Snapshots.'),
   first: instantOrNull('Time of the first snapshot; null when there is none.'),

@@ -121,10 +121,12 @@ function marketSeries(
 ): Series[] {
   return OUTCOMES.flatMap((outcome) => {
     const labels = { conditionId: market.conditionId, outcome };
-    const mirrored = snapshots.isMirrored(market, outcome) ? { mirrored: true } : {};
-    const books = snapshots.slices(market, outcome, fromMs, toMs);
+    const recordedFromMs = snapshots.recordedFromMs(market, outcome);
+    const mirrored = snapshots.slices(market, outcome, fromMs, Math.min(toMs, recordedFromMs - 1));
+    const recorded = snapshots.slices(market, outcome, Math.max(fromMs, recordedFromMs), toMs);
     return [
-      ...openedSeries(writer, { type: 'snapshot', ...labels, ...mirrored }, books),
+      ...openedSeries(writer, { type: 'snapshot', ...labels, mirrored: true }, mirrored),
+      ...openedSeries(writer, { type: 'snapshot', ...labels }, recorded),
       ...openedSeries(writer, { type: 'quote', ...labels }, quotes.slices(market, outcome, fromMs, toMs)),
       ...(['mid', 'trade'] as const).flatMap((kind) =>
         openedSeries(writer, { type: 'price', ...labels, kind }, prices.slices(market, outcome, kind, fromMs, toMs)),

@@ -194,7 +194,7 @@ export class Batch<S> {
         );
       case 'mirrored-book':
         return addition(snapshots.newMirrored(market, outcome, inTimeOrder(records)), (added) =>
-          snapshots.add(market, outcome, added),
+          snapshots.addMirrored(market, outcome, added),
         );
       case 'quote':
         return addition(quotes.newRecords(market, outcome, inTimeOrder(records)), (added) =>

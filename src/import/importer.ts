@@ -27,7 +27,7 @@ export interface ImportOptions {
   readonly signal?: AbortSignal;
   /** Validates without storing. */
   readonly dryRun?: boolean;
-  /** Adds mirrored books to markets with recorded books of only one outcome. */
+  /** Adds mirrored books of an outcome before its first recorded one, see `mirroredBooks`. */
   readonly mirror?: boolean;
   /** How often recorded changes become snapshots; 'change' by default. */
   readonly every?: SnapshotPace;

@@ -135,5 +135,6 @@ async function outcomeCoverage(
     await new Promise<void>((resolve) => setImmediate(resolve));
     left = STEP_BYTES;
   }
-  return { outcome, mirrored: books?.mirrored === true, ...tally, silence };
+  const mirrored = books !== undefined && tally.firstMs !== undefined && tally.firstMs < books.recordedFromMs;
+  return { outcome, mirrored, ...tally, silence };
 }

@@ -70,8 +70,8 @@ CREATE TABLE series (
   outcome TEXT CHECK (outcome IN ('up', 'down')),
   symbol TEXT,
   source TEXT,
-  -- 1 where every record of the series was made from the market's other outcome, and none was recorded.
-  mirrored INTEGER NOT NULL DEFAULT 0 CHECK (mirrored IN (0, 1)),
+  -- Of books: the time of the first recorded one, NULL without any. Earlier ones were made from the market's other outcome.
+  recorded_from_ms INTEGER,
   CHECK ((kind = 'coin-price') = (market_key IS NULL)),
   CHECK ((market_key IS NULL) = (outcome IS NULL)),
   CHECK ((market_key IS NULL) = (symbol IS NOT NULL AND source IS NOT NULL))

@@ -1,5 +1,5 @@
 import { DomainError } from '../domain/errors.ts';
-import { isInstant } from '../domain/instant.ts';
+import { type InstantMs, isInstant } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { comparePositions, type Position } from '../domain/page.ts';
 import { type OpenSegment, readSegmentHeader, type SegmentHeader } from '../segment/segment-header.ts';
@@ -17,8 +17,8 @@ export interface AuditedSeries {
   /** Of a coin's prices only. */
   readonly symbol: string | undefined;
   readonly source: string | undefined;
-  /** Made from the market's other outcome. */
-  readonly mirrored: boolean;
+  /** Of books: earlier ones were made from the market's other outcome. Infinity if none was recorded. */
+  readonly recordedFromMs: InstantMs;
 }
 
 /** A segment that matches its digest, with its header read. */
@@ -52,7 +52,7 @@ type SegmentColumn = 'series_id' | 'first_ms' | 'first_id' | 'last_ms' | 'last_i
 const FAULTS_MAX = 100;
 const POSITIONS_MAX = 256;
 
-const SERIES_COLUMNS = 'series_id, kind, outcome, symbol, source, mirrored';
+const SERIES_COLUMNS = 'series_id, kind, outcome, symbol, source, recorded_from_ms';
 export const NEXT_POSITIONS = `SELECT segment_id, last_ms, last_id FROM segments INDEXED BY segments_by_position
   WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT ${POSITIONS_MAX}`;
 const SEGMENT = `SELECT series_id, first_ms, first_id, last_ms, last_id, records, digest, payload
@@ -203,7 +203,7 @@ function toSeries(row: DoubtfulRow<string>): AuditedSeries {
     outcome: text(row.outcome) as Outcome | undefined,
     symbol: text(row.symbol),
     source: text(row.source),
-    mirrored: row.mirrored === 1,
+    recordedFromMs: instantOr(row.recorded_from_ms) ?? Infinity,
   };
 }
 

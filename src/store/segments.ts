@@ -67,7 +67,6 @@ export class Segments {
   readonly #source: SegmentSource;
   readonly #insert;
   readonly #delete;
-  readonly #clear;
   readonly #count;
   /** Of the payload read last. */
   readonly #digest = new Uint8Array(DIGEST_BYTES);
@@ -83,7 +82,6 @@ export class Segments {
       `INSERT INTO segments (series_id, first_ms, first_id, last_ms, last_id, records, digest, payload)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#clear = database.query<never, [number]>('DELETE FROM segments WHERE series_id = ?');
     this.#count = database.query<{ count: number | null; lastMs: number | null }, [number, number]>(COUNT_RECORDS);
     this.#delete = database.query<never, [number, number, number]>(DELETE_SEGMENT);
   }
@@ -214,9 +212,23 @@ export class Segments {
     return changes;
   }
 
-  /** Deletes every record of a series. Within a write transaction. */
-  clear(seriesId: number): void {
-    this.#clear.run(seriesId);
+  /**
+   * Deletes the records from `fromMs` to before `toMs`, with one segment in memory at a time. Returns their number. Within a write
+   * transaction.
+   */
+  remove<R extends Position>(seriesId: number, fromMs: number, toMs: number, codec: SegmentCodec<R>): number {
+    let removed = 0;
+    let after: Position = { timestampMs: fromMs, id: -1 };
+    for (;;) {
+      const segment = this.#source.following(seriesId, after);
+      if (segment === undefined || segment.head.timestamps[0]! >= toMs) return removed;
+      const kept = codec
+        .decode(segment.payload)
+        .filter(({ timestampMs }) => timestampMs < fromMs || timestampMs >= toMs);
+      removed += segment.head.count - kept.length;
+      after = lastOf(segment);
+      this.#rewrite(seriesId, [segment], kept, codec, true);
+    }
   }
 
   /** Replaces the records between `first` and `last` (both inclusive) by `records`, which ascend and lie between them too. */

@@ -1,3 +1,4 @@
+import type { InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Database } from './database.ts';
 
@@ -11,8 +12,15 @@ export interface MarketSeries {
 }
 
 export const FIND_SERIES = 'SELECT series_id FROM series WHERE market_key = ? AND outcome = ? AND kind = ?';
-const FIND_BOOKS = "SELECT series_id, mirrored FROM series WHERE market_key = ? AND outcome = ? AND kind = 'book'";
+const FIND_BOOKS = `SELECT series_id AS seriesId, IFNULL(recorded_from_ms, 9e999) AS recordedFromMs FROM series
+  WHERE market_key = ? AND outcome = ? AND kind = 'book'`;
 export const FIND_COIN_SERIES = 'SELECT series_id AS seriesId, source FROM series WHERE symbol = ? ORDER BY source';
+
+/** The books of an outcome: before `recordedFromMs` (Infinity if none was recorded) they were made from the other outcome's. */
+export interface BookSeries {
+  readonly seriesId: number;
+  readonly recordedFromMs: InstantMs;
+}
 
 export class SeriesCatalog {
   readonly #sql;
@@ -23,8 +31,10 @@ export class SeriesCatalog {
       add: database.query<{ series_id: number }, [number, Outcome, MarketSeriesKind]>(
         'INSERT INTO series (market_key, outcome, kind) VALUES (?, ?, ?) RETURNING series_id',
       ),
-      findBooks: database.query<{ series_id: number; mirrored: number }, [number, Outcome]>(FIND_BOOKS),
-      mark: database.query<never, [number, number]>('UPDATE series SET mirrored = ? WHERE series_id = ?'),
+      findBooks: database.query<BookSeries, [number, Outcome]>(FIND_BOOKS),
+      setRecordedFrom: database.query<never, [number, number]>(
+        'UPDATE series SET recorded_from_ms = ? WHERE series_id = ?',
+      ),
       ofCoin: database.query<{ seriesId: number; source: string }, [string]>(FIND_COIN_SERIES),
       addCoin: database.query<{ series_id: number }, [string, string]>(
         "INSERT INTO series (kind, symbol, source) VALUES ('coin-price', ?, ?) RETURNING series_id",
@@ -57,14 +67,17 @@ export class SeriesCatalog {
     return this.find(marketKey, outcome, kind) ?? this.#sql.add.get(marketKey, outcome, kind)!.series_id;
   }
 
-  /** The outcome's books: recorded, or made from the other outcome's. */
-  books(marketKey: number, outcome: Outcome): { seriesId: number; mirrored: boolean } | undefined {
-    const row = this.#sql.findBooks.get(marketKey, outcome);
-    return row === null ? undefined : { seriesId: row.series_id, mirrored: row.mirrored === 1 };
+  books(marketKey: number, outcome: Outcome): BookSeries | undefined {
+    return this.#sql.findBooks.get(marketKey, outcome) ?? undefined;
   }
 
-  markMirrored(seriesId: number, mirrored: boolean): void {
-    this.#sql.mark.run(Number(mirrored), seriesId);
+  ensureBooks(marketKey: number, outcome: Outcome): BookSeries {
+    this.ensure(marketKey, outcome, 'book');
+    return this.books(marketKey, outcome)!;
+  }
+
+  setRecordedFrom(seriesId: number, recordedFromMs: InstantMs): void {
+    this.#sql.setRecordedFrom.run(recordedFromMs, seriesId);
   }
 
   /** A coin's price series, one per source, by source. */

@@ -1,3 +1,4 @@
+import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { NearestMode, PageQuery, Position } from '../domain/page.ts';
 import { bookCodec } from '../segment/book-decoder.ts';
@@ -8,7 +9,7 @@ import { quoteCodec } from '../segment/quote-segment.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
 import type { PagePlan, Segments } from './segments.ts';
-import type { SeriesCatalog } from './series.ts';
+import type { BookSeries, SeriesCatalog } from './series.ts';
 import type { Found } from './series-walk.ts';
 import type { SnapshotTotals } from './snapshot-totals.ts';
 
@@ -30,36 +31,36 @@ export class Snapshots {
     this.#totals = totals;
   }
 
-  /** See Segments.newRecords; of recorded snapshots, which replace mirrored ones. Within a write transaction. */
+  /** See Segments.newRecords; of recorded snapshots, which replace mirrored ones, see `add`. Within a write transaction. */
   newRecords<I extends BookRecord>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
-    const held = this.#series.books(market.key, outcome);
-    if (held?.mirrored === true) this.#clear(market, outcome, held.seriesId);
-    return this.#segments.newRecords(this.#series.ensure(market.key, outcome, 'book'), records, bookCodec);
+    return this.#segments.newRecords(this.#recordedSeries(market, outcome, records), records, bookCodec);
   }
 
-  /** Of mirrored snapshots; none is new if the outcome has recorded ones. Within a write transaction. */
+  /** Of mirrored snapshots: none is new from the first recorded one on. Within a write transaction. */
   newMirrored<I extends BookRecord>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
-    if (this.isRecorded(market, outcome)) return [];
-    const seriesId = this.#series.ensure(market.key, outcome, 'book');
-    this.#series.markMirrored(seriesId, true);
-    return this.#segments.newRecords(seriesId, records, bookCodec);
+    const { seriesId, recordedFromMs } = this.#series.ensureBooks(market.key, outcome);
+    const earlier = records.filter(({ timestampMs }) => timestampMs < recordedFromMs);
+    return this.#segments.newRecords(seriesId, earlier, bookCodec);
   }
 
-  /** Adds new snapshots, recorded or mirrored (ascending by timestamp); within a write transaction. */
+  /**
+   * Adds new recorded snapshots (ascending by timestamp). From the first recorded snapshot on there are no mirrored ones; those
+   * before it are kept, because as of their time nothing else was known. Within a write transaction.
+   */
   add(market: StoredMarket, outcome: Outcome, records: readonly BookRecord[]): void {
-    const series = this.#series.ensure(market.key, outcome, 'book');
-    for (const range of this.#segments.add(series, records, bookCodec)) this.#derive(market, outcome, range);
-    if (records.length > 0) this.#totals.update(market.key, records.length);
+    this.#add(market, outcome, this.#recordedSeries(market, outcome, records), records);
   }
 
-  /** Whether the outcome has books, and they were recorded. */
-  isRecorded(market: StoredMarket, outcome: Outcome): boolean {
-    return this.#series.books(market.key, outcome)?.mirrored === false;
+  /** Adds new mirrored snapshots (ascending by timestamp); within a write transaction. */
+  addMirrored(market: StoredMarket, outcome: Outcome, records: readonly BookRecord[]): void {
+    this.#add(market, outcome, this.#series.ensure(market.key, outcome, 'book'), records);
   }
 
-  /** Whether the outcome has books that were made from the other outcome's. */
-  isMirrored(market: StoredMarket, outcome: Outcome): boolean {
-    return this.#series.books(market.key, outcome)?.mirrored === true;
+  /**
+   * The time of an outcome's first recorded snapshot, Infinity without any. Earlier snapshots were made from the other outcome's.
+   */
+  recordedFromMs(market: StoredMarket, outcome: Outcome): InstantMs {
+    return this.#series.books(market.key, outcome)?.recordedFromMs ?? Infinity;
   }
 
   /** Every snapshot of an outcome between two times, see Segments.slices. */
@@ -78,15 +79,31 @@ export class Snapshots {
     return this.#segments.nearest(this.#series.find(market.key, outcome, 'book'), timestampMs, mode);
   }
 
-  #clear(market: StoredMarket, outcome: Outcome, books: number): void {
-    const cleared = this.#segments.until(books).count;
-    this.#segments.clear(books);
-    this.#totals.update(market.key, -cleared);
-    this.#series.markMirrored(books, false);
-    for (const kind of ['derived-quote', 'derived-mid'] as const) {
-      const derived = this.#series.find(market.key, outcome, kind);
-      if (derived !== undefined) this.#segments.clear(derived);
+  #add(market: StoredMarket, outcome: Outcome, seriesId: number, records: readonly BookRecord[]): void {
+    for (const range of this.#segments.add(seriesId, records, bookCodec)) this.#derive(market, outcome, range);
+    if (records.length > 0) this.#totals.update(market.key, records.length);
+  }
+
+  /** The series of the books, in which `records` are recorded ones: without mirrored ones since the first of them. */
+  #recordedSeries(market: StoredMarket, outcome: Outcome, records: readonly BookRecord[]): number {
+    const books = this.#series.ensureBooks(market.key, outcome);
+    const fromMs = records[0]?.timestampMs ?? Infinity;
+    if (fromMs < books.recordedFromMs) {
+      this.#removeMirrored(market, outcome, books, fromMs);
+      this.#series.setRecordedFrom(books.seriesId, fromMs);
     }
+    return books.seriesId;
+  }
+
+  #removeMirrored(market: StoredMarket, outcome: Outcome, books: BookSeries, fromMs: InstantMs): void {
+    const { seriesId, recordedFromMs: toMs } = books;
+    const removed = this.#segments.remove(seriesId, fromMs, toMs, bookCodec);
+    if (removed === 0) return;
+    this.#totals.update(market.key, -removed);
+    this.#segments.remove(this.#series.ensure(market.key, outcome, 'derived-quote'), fromMs, toMs, quoteCodec);
+    this.#segments.remove(this.#series.ensure(market.key, outcome, 'derived-mid'), fromMs, toMs, priceCodec);
+    const [next] = this.#segments.slices(seriesId, toMs, INSTANT_MAX_MS);
+    if (next !== undefined) this.#derive(market, outcome, [bookCodec.decode(next.payload)[next.from]!]);
   }
 
   /** Derives quotes and midpoints again between the first and the last snapshot of a changed range. */

@@ -141,7 +141,7 @@ export class BookWalk {
     const openMs = Math.max(0, Math.min(nowMs, market.endMs) - market.startMs);
     return {
       outcome,
-      mirrored: this.#book?.mirrored === true,
+      mirrored: (this.#tally.firstMs ?? Infinity) < (this.#book?.recordedFromMs ?? 0),
       ...this.#tally,
       beforeWindow: this.#beforeWindow,
       afterWindow: this.#afterWindow,

@@ -202,24 +202,29 @@ class Verifier {
     };
   }
 
-  /** Reads the books of both outcomes in step, and compares mirrored snapshots with the recorded ones. */
+  /**
+   * Reads the books of both outcomes in step. Compares mirrored snapshots, which come before the recorded ones of their outcome,
+   * with the recorded ones of the other outcome.
+   */
   #compareOutcomes(up: BookWalk, down: BookWalk, books: readonly AuditedSeries[], market: ProblemPlace): MirrorCounts {
     const counts = { sharedInstants: 0, unmirroredInstants: 0, mirrorMissing: 0 };
-    const mirrored = books.find((one) => one.mirrored);
+    let nextUp = up.nextInstant();
+    let nextDown = down.nextInstant();
+    const firstMs = { up: nextUp?.timestampMs ?? Infinity, down: nextDown?.timestampMs ?? Infinity };
+    const mirrored = books.find(({ outcome, recordedFromMs }) => firstMs[outcome!] < recordedFromMs);
     const place: ProblemPlace = { ...market, outcome: mirrored?.outcome, series: 'book' };
-    if (mirrored !== undefined && books.every((one) => one.mirrored)) {
+    if (mirrored !== undefined && books.every((one) => one.recordedFromMs === Infinity)) {
       const what = 'the snapshots are marked as mirrored, but the other outcome has no recorded snapshots';
       this.#audit.problems.add('mirror', what, place);
     }
-    let nextUp = up.nextInstant();
-    let nextDown = down.nextInstant();
     while (nextUp !== undefined || nextDown !== undefined) {
       const order = (nextUp?.timestampMs ?? Infinity) - (nextDown?.timestampMs ?? Infinity);
       const ofUp = order <= 0 ? nextUp : undefined;
       const ofDown = order >= 0 ? nextDown : undefined;
+      const atMs = (ofUp ?? ofDown)!.timestampMs;
       if (up.broken || down.broken) {
         // Snapshots of an unreadable segment are not missing mirrors.
-      } else if (mirrored !== undefined && books.length > 1) {
+      } else if (mirrored !== undefined && books.length > 1 && atMs < mirrored.recordedFromMs) {
         const [original, mirror] = mirrored.outcome === 'down' ? [ofUp, ofDown] : [ofDown, ofUp];
         const missing = (original?.count ?? 0) - (mirror?.count ?? 0);
         if (missing > 0) counts.mirrorMissing += missing;

@@ -8,6 +8,7 @@ import {
   KNOWN_MS,
   later,
   MARKET_PATH,
+  mirroredServiceWith,
   nearInstant,
   QUESTIONS,
   serviceWith,
@@ -42,6 +43,24 @@ test('no byte of an answer depends on later records', async () => {
     Object.values(ROUTES).filter(({ path }) => path.startsWith('/v1/{coin}') || path === ROUTES.coins!.path),
   ).toHaveLength(QUESTIONS.length);
 }, 120_000);
+
+test('mirrored books are served as of their time, also if the outcome was recorded later', async () => {
+  const isOfDown = (record: object) => 'outcome' in record && record.outcome === 'down';
+  const oneSided = KNOWN.filter((record) => !isOfDown(record));
+  using alone = await mirroredServiceWith(oneSided);
+  using other = await mirroredServiceWith(oneSided, later(1));
+  const down = `${MARKET_PATH}/snapshots?outcome=down&limit=1000`;
+  const [before, after] = await Promise.all([alone, other].map(({ ask }) => ask(`${down}&asOf=${KNOWN_MS}`)));
+  expect(JSON.parse(before!.body).data).toHaveLength(200);
+  expect(after).toEqual(before!);
+  await fc.assert(
+    fc.asyncProperty(anyQuestion, anyKnownInstant, async ({ url }, asOfMs) => {
+      const [known, sent] = await Promise.all([alone, other].map(({ ask }) => ask(`${url}&asOf=${asOfMs}`)));
+      expect({ url, ...sent! }).toEqual({ url, ...known! });
+    }),
+    { seed: 8, numRuns: 500 },
+  );
+}, 60_000);
 
 test('answers without asOf have later records', async () => {
   using one = await serviceWith(KNOWN, later(1));

@@ -2,6 +2,7 @@ import { expect } from 'bun:test';
 import fc from 'fast-check';
 import { createKey } from '../../src/cli/key.ts';
 import { createApp } from '../../src/http/app.ts';
+import type { ImportOptions } from '../../src/import/importer.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
 import {
   CONDITION_ID,
@@ -159,11 +160,23 @@ export interface TimedService extends Disposable {
   readonly looks: number;
 }
 
-/** A service over that archive. */
-export async function serviceWith(...parts: (readonly object[])[]): Promise<TimedService> {
+/** A service over all of that, one import for each part. */
+export function serviceWith(...parts: (readonly object[])[]): Promise<TimedService> {
+  return serviceOver(parts, {});
+}
+
+/** The same, with --mirror. */
+export function mirroredServiceWith(...parts: (readonly object[])[]): Promise<TimedService> {
+  return serviceOver(parts, { mirror: true });
+}
+
+async function serviceOver(
+  parts: readonly (readonly object[])[],
+  options: Pick<ImportOptions, 'mirror'>,
+): Promise<TimedService> {
   const held = temporaryArchive();
   for (const records of parts) {
-    const { total } = await importRecords(held.archive, records);
+    const { total } = await importRecords(held.archive, records, options);
     expect(total.rejected).toBe(0);
   }
   let heldToMs: number | undefined;

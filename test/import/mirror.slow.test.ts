@@ -9,6 +9,7 @@ import type { ImportReport } from '../../src/import/report.ts';
 import { sourcesOf } from '../../src/import/source.ts';
 import { bookCodec } from '../../src/segment/book-decoder.ts';
 import type { Archive } from '../../src/store/archive.ts';
+import type { StoredMarket } from '../../src/store/markets.ts';
 import { importPaths, importRecords, NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { listMarkets } from '../support/markets.ts';
 import { randomBooks } from '../support/random-books.ts';
@@ -34,11 +35,15 @@ function booksIn(archive: Archive, outcome: Outcome, conditionId = CONDITION_ID)
   return [...slices].flatMap((slice) => bookCodec.decode(slice.payload));
 }
 
+function isRecorded({ snapshots }: Archive, market: StoredMarket, outcome: Outcome): boolean {
+  return snapshots.recordedFromMs(market, outcome) < Infinity;
+}
+
 /** Imports a record that the archive already has; its market is still mirrored. */
 async function importMirrored(archive: Archive): Promise<ImportReport> {
   const importer = new Importer(archive, { clock: () => NOW_MS, mirror: true });
   const market = archive.markets.findByConditionId(CONDITION_ID)!;
-  const [outcome] = (['up', 'down'] as const).filter((each) => archive.snapshots.isRecorded(market, each));
+  const [outcome] = (['up', 'down'] as const).filter((each) => isRecorded(archive, market, each));
   using directory = temporaryDirectory();
   const path = join(directory.path, 'again.ndjson');
   writeFileSync(path, JSON.stringify(snapshots(outcome!)[0]));
@@ -82,8 +87,8 @@ describe('--mirror', () => {
       recorded.map(({ timestampMs, book }) => ({ timestampMs, book: mirrorOf(book) })),
     );
     const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
-    expect(place.archive.snapshots.isRecorded(market, 'down')).toBe(true);
-    expect(place.archive.snapshots.isRecorded(market, 'up')).toBe(false);
+    expect(isRecorded(place.archive, market, 'down')).toBe(true);
+    expect(isRecorded(place.archive, market, 'up')).toBe(false);
     expect(place.archive.quotes.sources(market, ['up'])).toHaveLength(1);
     expect((await importMirrored(place.archive)).mirrored).toBe(0);
   });
@@ -98,7 +103,7 @@ describe('--mirror', () => {
     expect(booksIn(place.archive, 'down')).toHaveLength(booksIn(place.archive, 'up').length);
   });
 
-  test('is replaced completely by recorded books, also from an import without --mirror', async () => {
+  test('is replaced by recorded books from the first one on, also from an import without --mirror', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), ...snapshots('down')]);
     await importMirrored(place.archive);
@@ -106,11 +111,36 @@ describe('--mirror', () => {
     await importRecords(place.archive, [first!]);
     expect(booksIn(place.archive, 'up').map(({ book }) => book)).toEqual([SOME_BOOKS[5]!]);
     const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
-    expect(place.archive.snapshots.isRecorded(market, 'up')).toBe(true);
+    expect(isRecorded(place.archive, market, 'up')).toBe(true);
     expect((await importMirrored(place.archive)).mirrored).toBe(0);
   });
 
-  test('does not change a market with books of both outcomes', async () => {
+  test('keeps mirrored books before the first recorded one, whenever that is imported', async () => {
+    const times = (archive: Archive, isMirrored: boolean) => {
+      const recordedMs = archive.snapshots.recordedFromMs(archive.markets.findByConditionId(CONDITION_ID)!, 'up');
+      const ofUp = booksIn(archive, 'up').map(({ timestampMs }) => timestampMs);
+      return ofUp.filter((timestampMs) => timestampMs < recordedMs === isMirrored).map((ms) => (ms - START_MS) / 10);
+    };
+    const [downs, ups] = [snapshots('down'), snapshots('up')];
+    const first = Array.from({ length: 100 }, (_, index) => index);
+    using place = temporaryArchive();
+    await importRecords(place.archive, [sampleMarket(), ...downs], { mirror: true });
+    await importRecords(place.archive, [ups[200]!, ups[250]!]);
+    expect(times(place.archive, true)).toEqual([...first, ...first.map((index) => index + 100)]);
+    await importRecords(place.archive, [ups[100]!]);
+    expect([times(place.archive, true), times(place.archive, false)]).toEqual([first, [100, 200, 250]]);
+    expect((await importRecords(place.archive, [downs[0]!], { mirror: true })).mirrored).toBe(0);
+    using once = temporaryArchive();
+    const report = await importRecords(once.archive, [sampleMarket(), ...downs, ups[100]!, ups[200]!, ups[250]!], {
+      mirror: true,
+    });
+    expect(report.mirrored).toBe(100);
+    const booksOf = (archive: Archive) =>
+      booksIn(archive, 'up').map(({ timestampMs, book }) => ({ timestampMs, book }));
+    expect(booksOf(once.archive)).toEqual(booksOf(place.archive));
+  });
+
+  test('does not change a market whose outcomes have their first book at one instant', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), ...snapshots('up'), snapshots('down')[0]!]);
     expect((await importMirrored(place.archive)).mirrored).toBe(0);
@@ -123,10 +153,10 @@ describe('--mirror', () => {
     const mirrored = { ...record, mirrored: true };
     expect((await importRecords(place.archive, [sampleMarket(), mirrored])).total.stored).toBe(2);
     const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
-    expect(place.archive.snapshots.isRecorded(market, 'up')).toBe(false);
+    expect(isRecorded(place.archive, market, 'up')).toBe(false);
     expect((await importRecords(place.archive, [record!])).total).toMatchObject({ stored: 1, duplicate: 0 });
     expect((await importRecords(place.archive, [mirrored])).total).toMatchObject({ stored: 0, duplicate: 1 });
-    expect(place.archive.snapshots.isRecorded(market, 'up')).toBe(true);
+    expect(isRecorded(place.archive, market, 'up')).toBe(true);
   });
 
   test.skipIf(REAL_BOOKS === undefined)(

@@ -124,7 +124,9 @@ describe('coverage', () => {
       ...Array.from({ length: 20 }, (_, index) => lightSnapshot(index)),
     ]);
     held.archive.database.write(() =>
-      held.archive.database.query("UPDATE series SET mirrored = 1 WHERE kind = 'book' AND outcome = 'down'").run(),
+      held.archive.database
+        .query("UPDATE series SET recorded_from_ms = NULL WHERE kind = 'book' AND outcome = 'down'")
+        .run(),
     );
     const { outcomes } = await new Coverages(held.archive.database.path).of(marketOf(held.archive, LIGHT_CONDITION_ID));
     expect(outcomes.map(({ mirrored }) => mirrored)).toEqual([false, true]);

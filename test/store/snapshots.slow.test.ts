@@ -158,6 +158,40 @@ describe('quotes and mids derived from snapshots', () => {
   });
 });
 
+test('mirrored snapshots are those before the first recorded one, in any order of import, and the derived series follow', () => {
+  const times = fc.uniqueArray(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 150 });
+  const additions = fc.array(fc.record({ isMirrored: fc.boolean(), times }), { minLength: 2, maxLength: 6 });
+  // Few tops, so that a quote may stay the same from a mirrored snapshot to a recorded one.
+  const bookAt = (timestampMs: number) =>
+    topBook((((timestampMs * 7) % 3) + 1) / 10, timestampMs % 5 === 0 ? undefined : 0.6);
+  fc.assert(
+    fc.property(additions, (all) => {
+      const market = newMarket();
+      let mirrored: number[] = [];
+      const recorded: number[] = [];
+      database.write(() => {
+        for (const { isMirrored, times: added } of all) {
+          const records = inTimeOrder(added.map((timestampMs) => ({ timestampMs, id: 0, book: bookAt(timestampMs) })));
+          if (isMirrored) {
+            snapshots.addMirrored(market, 'up', snapshots.newMirrored(market, 'up', records).map(nextId));
+            mirrored.push(...added);
+          } else {
+            snapshots.add(market, 'up', snapshots.newRecords(market, 'up', records).map(nextId));
+            recorded.push(...added);
+          }
+          const firstMs = Math.min(Infinity, ...recorded);
+          mirrored = mirrored.filter((timestampMs) => timestampMs < firstMs);
+          const expected = [...new Set([...mirrored, ...recorded])].sort((a, b) => a - b);
+          expect(storedBooks(market).map(({ timestampMs }) => timestampMs)).toEqual(expected);
+          expect(snapshots.recordedFromMs(market, 'up')).toBe(firstMs);
+          expectDerivedInStep(market);
+        }
+      });
+    }),
+    RUNS,
+  );
+});
+
 describe('snapshots that come late and one by one leave few short segments', () => {
   /** The number of rows that half-full segments need, and a few more. */
   function expectFewRows(market: StoredMarket): void {

@@ -115,7 +115,7 @@ export async function verifiable(records: readonly object[] = recordsOfEveryKind
     database.run('PRAGMA wal_checkpoint(TRUNCATE)');
     database.close(true);
   };
-  change(`UPDATE series SET mirrored = 1 WHERE kind = 'book' AND outcome = 'down'
+  change(`UPDATE series SET recorded_from_ms = NULL WHERE kind = 'book' AND outcome = 'down'
     AND market_key = (SELECT market_key FROM markets WHERE condition_id = '${MIRRORED_ID}')`);
   // Removes stale data from the pages.
   change('VACUUM');

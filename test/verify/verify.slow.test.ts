@@ -521,7 +521,7 @@ describe('mirrored snapshots', () => {
       records.map((record, i) => (i === 0 ? { ...record, timestampMs: record.timestampMs - 1 } : record)),
     );
     expect((await place.verify()).problems.map(({ kind }) => kind)).toContain('mirror');
-    place.change("UPDATE series SET mirrored = 1 WHERE kind = 'book'");
+    place.change("UPDATE series SET recorded_from_ms = NULL WHERE kind = 'book'");
     const { problems } = await place.verify();
     expect(
       problems.filter(({ kind, what }) => kind === 'mirror' && what.includes('has no recorded snapshots')),
