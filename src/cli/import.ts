@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -48,7 +48,7 @@ export function importCommand(terminal: Terminal): Command {
       '--mirror',
       'derive the books of an outcome from the other one, until the first book of its own was recorded',
     )
-    .option('--rejects <file>', 'write every rejected record to this file, one JSON object per line')
+    .option('--rejects <file>', 'write every rejected record to this new file, one JSON object per line')
     .option('--dry-run', 'validate without storing')
     .addHelpText(
       'after',
@@ -72,7 +72,6 @@ Examples:
     .action(async (paths: readonly string[], _, command: Command) => {
       const options = command.optsWithGlobals<ImportCommandOptions>();
       const sources = sourcesOf(options.markets === undefined ? paths : [options.markets, ...paths]);
-      if (options.rejects !== undefined) refuseOverwriting(options.rejects, options.data, sources);
       using rejects = options.rejects === undefined ? undefined : openRejects(options.rejects);
       using interruption = interruptible(terminal);
       const request: ImportRequest = {
@@ -113,27 +112,23 @@ async function withArchiveOrRehearsal(
   }
 }
 
-/** A mistake in the command must not overwrite a recording, or the archive. */
-function refuseOverwriting(rejects: string, data: string, sources: readonly Source[]): void {
-  const target = statSync(rejects, { throwIfNoEntry: false });
-  if (target === undefined || target.isCharacterDevice()) return;
-  const isTarget = (path: string) => {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    return stat?.dev === target.dev && stat.ino === target.ino;
-  };
-  if (![join(data, DATABASE_FILE), ...sources.map(({ path }) => path)].some(isTarget)) return;
-  throw new DomainError(
-    'invalid-parameter',
-    `'${rejects}' is an input of this import or the archive itself: name another file for the rejected records`,
-  );
-}
-
-/** Writes each rejection at once as a line of JSON, so that none is lost when the import stops early. */
+/**
+ * Writes each rejection at once as a line of JSON, so that none is lost when the import stops early. Creates the file: it never
+ * overwrites one or follows a link. Removes it at the end if there was no rejection.
+ */
 function openRejects(path: string): Disposable & { readonly onReject: (rejection: Rejection) => void } {
-  const descriptor = writable(path, () => openSync(path, 'w'));
+  // 'x' is O_EXCL, which also refuses a link, wherever it points.
+  const descriptor = writable(path, () => openSync(path, 'wx'));
+  let isEmpty = true;
   return {
-    onReject: (rejection) => void writable(path, () => writeSync(descriptor, `${JSON.stringify(rejection)}\n`)),
-    [Symbol.dispose]: () => closeSync(descriptor),
+    onReject: (rejection) => {
+      isEmpty = false;
+      writable(path, () => writeSync(descriptor, `${JSON.stringify(rejection)}\n`));
+    },
+    [Symbol.dispose]: () => {
+      closeSync(descriptor);
+      if (isEmpty) rmSync(path, { force: true });
+    },
   };
 }
 
@@ -141,6 +136,9 @@ function writable<T>(path: string, write: () => T): T {
   try {
     return write();
   } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') {
+      throw new DomainError('conflict', `'${path}' exists already: name another file for the rejected records`);
+    }
     throw new DomainError('unavailable', `'${path}' cannot be written: check the path, its permissions and the disk`, {
       cause: error,
     });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { temporaryDirectory } from '../support/archive.ts';
@@ -207,10 +207,10 @@ describe('import', () => {
     );
     const nowhere = await runExecutable(['import', '-', '--data', data, '--rejects', directory.path], { stdin });
     expect(nowhere).toMatchObject({ code: 1, stdout: '' });
-    expect(nowhere.stderr).toContain('cannot be written');
+    expect(nowhere.stderr).toContain('exists already');
   });
 
-  test('--rejects never overwrites an input or the archive', async () => {
+  test('--rejects never overwrites a file or follows a link, and leaves no empty file', async () => {
     using directory = temporaryDirectory();
     const recording = join(directory.path, 'light.ndjson');
     writeLightRecording(recording, 3);
@@ -218,13 +218,22 @@ describe('import', () => {
     const data = join(directory.path, 'data');
     const args = ['import', recording, '--data', data, '--rejects'];
     expect((await runExecutable([...args, join(directory.path, 'rejects')])).code).toBe(0);
+    expect(existsSync(join(directory.path, 'rejects'))).toBe(false);
+    const link = join(directory.path, 'link');
+    symlinkSync(join(directory.path, 'target'), link);
+    const other = join(directory.path, 'other');
+    writeFileSync(other, 'kept');
     const archived = contentDigest(data);
-    for (const path of [recording, join(data, 'bookreel.db')]) {
+    for (const path of [recording, join(data, 'bookreel.db'), link, other]) {
       const { code, stderr } = await runExecutable([...args, path]);
-      expect(code).toBe(2);
-      expect(stderr).toContain('name another file for the rejected records');
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `bookreel: '${path}' exists already: name another file for the rejected records\n`,
+      });
     }
     expect(readFileSync(recording)).toEqual(before);
+    expect(readFileSync(other, 'utf8')).toBe('kept');
+    expect(existsSync(join(directory.path, 'target'))).toBe(false);
     expect(contentDigest(data)).toBe(archived);
   });
 
