@@ -11,6 +11,8 @@ export type Fields = Readonly<Record<string, unknown>>;
 const CONDITION_ID = /^0x[0-9a-fA-F]{1,64}$/;
 const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;
 const TEXT_CHARS_MAX = 200;
+/** Spreadsheets run a cell of CSV that begins so as a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
 
 /** The error for a record that cannot be stored; `reason` is one clause without file and line. */
 export function rejected(reason: string): DomainError {
@@ -72,6 +74,11 @@ export function textField(fields: Fields, name: string): string {
   const value = fields[name];
   if (typeof value !== 'string' || value === '') throw rejected(`${name} is missing or not a text`);
   if (value.length > TEXT_CHARS_MAX) throw rejected(`${name} is longer than ${TEXT_CHARS_MAX} characters`);
+  if (FORMULA.test(value)) {
+    throw rejected(
+      `${name} begins with =, +, -, @, a tab or a carriage return, which spreadsheets run: begin it otherwise`,
+    );
+  }
   // UTF-8 cannot encode half of a pair: it would be stored as another character.
   if (!value.isWellFormed()) throw rejected(`${name} has half of a surrogate pair`);
   return value;

@@ -409,6 +409,20 @@ describe('rejected, with a reason that names the field', () => {
   );
 });
 
+describe('a text that a spreadsheet would run is rejected', () => {
+  const reason = 'begins with =, +, -, @, a tab or a carriage return, which spreadsheets run: begin it otherwise';
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])('%j', (text) => {
+    expect(refusalOf(JSON.stringify(sampleGap({ reason: text })))).toBe(`reason ${reason}`);
+    expect(refusalOf(JSON.stringify(sampleCoinPrice({ source: text })))).toBe(`source ${reason}`);
+    expect(refusalOf(JSON.stringify(sampleMarket({ slug: text })))).toBe(`slug ${reason}`);
+  });
+
+  test.each(['a=1', 'recorder-1', 'mail@host', 'a\tb'])('and %j is not', (text) => {
+    expect(refusalOf(JSON.stringify(sampleGap({ reason: text })))).toBeUndefined();
+    expect(refusalOf(JSON.stringify(sampleCoinPrice({ source: text })))).toBeUndefined();
+  });
+});
+
 test.each([1_776_323_400, '1776323400'])('an integer time in seconds is rejected: %p', (timestamp) => {
   expect(refusalOf(JSON.stringify(sampleSnapshot({ timestamp })))).toContain('looks like Unix seconds');
   expect(refusalOf(JSON.stringify(sampleSnapshot({ timestamp: 1000 })))).toBeUndefined();
