@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { DATABASE_FILE } from '../store/database.ts';
+import { refuseShared } from '../store/data-directory.ts';
+import { DATABASE_FILE, explained } from '../store/database.ts';
 import { KEY_SECRET_FILE } from '../store/key-secret.ts';
 import type { MarketObservations, Verification } from '../verify/report.ts';
 import { verifyFile } from '../verify/verify.ts';
@@ -47,6 +48,7 @@ Examples:
     )
     .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<VerifyCommandOptions>();
+      explained(options.data, () => refuseShared(options.data));
       const { ok } = await printed(terminal, options, (onMarket) =>
         verifyFile(join(options.data, DATABASE_FILE), {
           clock: terminal.clock,

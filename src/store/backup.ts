@@ -3,6 +3,7 @@ import { existsSync, linkSync, readdirSync, realpathSync, renameSync, rmdirSync,
 import { dirname, join, resolve } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { hasKeys } from './api-keys.ts';
+import { refuseShared } from './data-directory.ts';
 import { DATABASE_FILE, Database, explained } from './database.ts';
 import { KEY_SECRET_FILE, readSecret } from './key-secret.ts';
 import { flush, writeNew } from './on-disk.ts';
@@ -54,6 +55,7 @@ function secretFileOf(file: string): string {
  */
 export async function backUp(directory: string, file: string, { force, check }: CopyOptions): Promise<Backup> {
   const target = resolve(file);
+  explained(directory, () => refuseShared(directory));
   using database = Database.openToRead(join(directory, DATABASE_FILE));
   refuseTarget(directory, file, force);
   const secret = secretOf(database, [join(directory, KEY_SECRET_FILE)], 'this archive is valid: put it back first');

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
+import { refuseShared } from './data-directory.ts';
 import schema from './schema.sql' with { type: 'text' };
 
 /** "bkrl": a database file of this program. */
@@ -56,11 +57,12 @@ export class Database {
     this.#dataVersion = sqlite.query('PRAGMA data_version');
   }
 
-  /** Throws DomainError 'unavailable' (cannot be opened, not ours, damaged) or 'conflict' (another schema). */
+  /** Throws DomainError 'unavailable' (cannot be opened, not ours, damaged, writable by others) or 'conflict' (another schema). */
   static open(directory: string, options: OpenOptions): Database {
     const path = join(directory, DATABASE_FILE);
     if (!options.create && isMissing(path)) throw noArchive(directory);
     return explained(path, () => {
+      refuseShared(directory);
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true });
       return closedOnError(sqlite, () => {

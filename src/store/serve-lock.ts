@@ -2,6 +2,7 @@ import { Database, SQLiteError } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { refuseShared } from './data-directory.ts';
 import { explained } from './database.ts';
 
 export const LOCK_FILE = 'serve.lock';
@@ -17,10 +18,11 @@ export class ServeLock {
     this.#sqlite = sqlite;
   }
 
-  /** Throws DomainError 'in-use' when another server uses the directory, 'unavailable' when it cannot be written. */
+  /** Throws DomainError 'in-use' when another server uses the directory, 'unavailable' when it cannot be written, or others may write to it. */
   static take(directory: string): ServeLock {
     const path = join(directory, LOCK_FILE);
     return explained(path, () => {
+      refuseShared(directory);
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       const sqlite = new Database(path, { create: true, readwrite: true });
       try {

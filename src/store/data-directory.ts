@@ -1,0 +1,35 @@
+import { statSync } from 'node:fs';
+import { DomainError } from '../domain/errors.ts';
+
+const WRITABLE_BY_OTHERS = 0o022;
+/** In such a directory (/tmp) everybody may create files, and only delete their own. */
+const STICKY = 0o1000;
+
+/**
+ * Throws DomainError 'unavailable', with the command that fixes it, if other users may write to a data directory: they could
+ * replace the archive or the key secret, or set links where this program writes. Root may write everywhere, so a directory of
+ * root is accepted. The directories above it are not checked; one that does not exist yet is created for its owner only.
+ */
+export function refuseShared(directory: string): void {
+  const found = statSync(directory, { throwIfNoEntry: false });
+  const self = process.getuid?.();
+  if (found?.isDirectory() !== true || self === undefined) return;
+  const isWritable = (found.mode & WRITABLE_BY_OTHERS) !== 0;
+  const isOwn = found.uid === self;
+  if (isWritable && isOwn && (found.mode & STICKY) === 0) {
+    throw new DomainError('unavailable', `other users may write to '${directory}': run 'chmod 700 ${directory}' first`);
+  }
+  if (isWritable) {
+    const own = `${directory.replace(/\/+$/, '')}/bookreel`;
+    throw new DomainError(
+      'unavailable',
+      `other users may write to '${directory}': run 'mkdir -m 700 ${own}', and name that directory with --data`,
+    );
+  }
+  if (!isOwn && found.uid !== 0) {
+    throw new DomainError(
+      'unavailable',
+      `'${directory}' belongs to the user ${found.uid}: run this as that user, or run 'chown -R ${self} ${directory}' first`,
+    );
+  }
+}
