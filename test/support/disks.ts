@@ -21,7 +21,7 @@ const mayMount = () => process.getuid?.() === 0 && Bun.which('mount') !== null;
 export function smallDisk(parent: string, size: string): SmallDisk | undefined {
   const path = join(parent, 'disk');
   mkdirSync(path, { recursive: true });
-  if (!mayMount() || !ran('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path)) return undefined;
+  if (!mayMount() || !ran('mount', '-t', 'tmpfs', '-o', `size=${size},mode=0755`, 'tmpfs', path)) return undefined;
   const ballast = join(path, 'ballast');
   return {
     path,
