@@ -60,7 +60,7 @@ export function generatedOnly(document: OpenApiDocument, { parameters, having }:
       return [path, { get: { ...get, ...(kept === undefined ? {} : { parameters: kept }) } }] as const;
     });
   const varied = withoutExample({ ...document, paths: Object.fromEntries(paths) }, FOLLOWING);
-  return withShortLists(withMediaTypes(varied, (types) => types.slice(0, 1)));
+  return withNarrowPatterns(withMediaTypes(varied, (types) => types.slice(0, 1)));
 }
 
 /** A parameter's name, or the name of the component to which it refers. */
@@ -74,16 +74,20 @@ export function examplesOnly(document: OpenApiDocument): OpenApiDocument {
     const exampled = types.filter(([, { examples }]) => examples !== undefined);
     return exampled.length === 0 ? types.slice(0, 1) : exampled;
   });
-  return withShortLists(shown);
+  return withNarrowPatterns(shown);
 }
 
-/** Limits lists to two items: a pattern with a thousand repetitions takes Specmatic minutes. */
-function withShortLists(document: OpenApiDocument): OpenApiDocument {
+/**
+ * Limits lists to two items: a pattern with a thousand repetitions takes Specmatic minutes. Names of pages have no .md, which
+ * would decide the media type.
+ */
+function withNarrowPatterns(document: OpenApiDocument): OpenApiDocument {
   const paths = Object.entries(document.paths).map(([path, { get }]) => {
     const parameters = get.parameters?.map((parameter) => {
       const { schema } = parameter;
       if (schema?.pattern === undefined) return parameter;
-      return { ...parameter, schema: { ...schema, pattern: schema.pattern.replace(/\{0,\d{3}\}\$$/, '{0,1}$') } };
+      const pattern = schema.pattern.replace(/\{0,\d{3}\}\$$/, '{0,1}$').replace('(\\.md)?', '');
+      return { ...parameter, schema: { ...schema, pattern } };
     });
     return [path, { get: { ...get, ...(parameters === undefined ? {} : { parameters }) } }] as const;
   });
