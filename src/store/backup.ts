@@ -7,6 +7,7 @@ import { refuseShared } from './data-directory.ts';
 import { DATABASE_FILE, Database, explained } from './database.ts';
 import { KEY_SECRET_FILE, readSecret } from './key-secret.ts';
 import { flush, writeNew } from './on-disk.ts';
+import { schemaDifference } from './schema-difference.ts';
 import { LOCK_FILE, ServeLock } from './serve-lock.ts';
 
 export interface CopyOptions {
@@ -75,6 +76,8 @@ export async function backUp(directory: string, file: string, { force, check }: 
 export async function restore(file: string, directory: string, { force, check }: CopyOptions): Promise<Restored> {
   if (!existsSync(file)) throw new DomainError('unavailable', `there is no backup '${file}': name the file to restore`);
   using backup = Database.openToRead(file);
+  const difference = schemaDifference(backup);
+  if (difference !== undefined) throw new DomainError('unavailable', difference);
   // The backup's own secret; else the one of the directory.
   const secretFiles = [secretFileOf(file), join(dirname(file), KEY_SECRET_FILE), join(directory, KEY_SECRET_FILE)];
   const secret = secretOf(backup, secretFiles, 'this backup is valid: put it next to the backup');

@@ -15,6 +15,7 @@ import { keySecretFault } from '../store/backup.ts';
 import { Database, saysDamaged } from '../store/database.ts';
 import { Gaps } from '../store/gaps.ts';
 import { Markets, type StoredMarket } from '../store/markets.ts';
+import { schemaDifference } from '../store/schema-difference.ts';
 import { type AuditedSeries, SegmentAudit } from '../store/segment-audit.ts';
 import { Segments } from '../store/segments.ts';
 import { BookWalk, sameFingerprint } from './books.ts';
@@ -67,20 +68,26 @@ const NO_TOTALS: VerificationTotals = {
  * segment per series of the current market, one bit per record id, and the listed problems.
  *
  * Throws 'not-found' for a name that no market has, and other errors if the archive cannot be accessed. Damage is reported as a
- * problem, even if it prevents opening the file.
+ * problem, even if it prevents opening the file; a schema other than ours is the only problem reported.
  */
 export async function verifyFile(path: string, options: VerifyOptions): Promise<Verification> {
   let database: Database | undefined;
   try {
     database = Database.openToRead(path);
+    const difference = schemaDifference(database);
+    if (difference !== undefined) return unread(difference);
     return await new Verifier(database, options).run();
   } catch (error) {
     if (!saysDamaged(error)) throw error;
-    const what = error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`;
-    return { ok: false, problems: [{ kind: 'database', what }], totals: { ...NO_TOTALS, problems: 1, damage: 1 } };
+    return unread(error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`);
   } finally {
     database?.close();
   }
+}
+
+/** The result for a file with one problem because of which nothing else is read. */
+function unread(what: string): Verification {
+  return { ok: false, problems: [{ kind: 'database', what }], totals: { ...NO_TOTALS, problems: 1, damage: 1 } };
 }
 
 class Verifier {

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
@@ -189,6 +189,31 @@ describe('verify', () => {
       code: 1,
       stderr: expect.stringContaining('belongs to another program'),
     });
+  });
+
+  test.each([
+    ['has the trigger "other"', 'CREATE TRIGGER other AFTER INSERT ON gaps BEGIN DELETE FROM api_keys; END'],
+    ['has the view "other"', 'CREATE VIEW other AS SELECT * FROM api_keys'],
+    ['has the table "other"', 'CREATE TABLE other (note TEXT)'],
+    ['has the table "other"', 'CREATE VIRTUAL TABLE other USING fts5(note)'],
+    ['has the index "other"', 'CREATE INDEX other ON gaps (reason)'],
+    ['has the view "gaps"', 'DROP TABLE gaps; CREATE VIEW gaps AS SELECT 1 AS market_key'],
+    ['has the table "given_ids"', 'ALTER TABLE given_ids ADD COLUMN note TEXT'],
+    ['lacks the index "markets_by_slug"', 'DROP INDEX markets_by_slug'],
+  ])('reports an archive that %s as its only problem, and restore refuses it', async (difference, sql) => {
+    using place = await lightArchive(3);
+    change(place.path, sql);
+    const sentence = `'${place.path}' ${difference}, unlike an archive of this program: restore from a backup that nobody changed`;
+    const { code, stdout } = await verify(place.data, '--json');
+    const { problems } = JSON.parse(stdout) as VerifyDocument;
+    expect({ code, problems }).toEqual({
+      code: 3,
+      problems: [expect.objectContaining({ kind: 'database', sentence })],
+    });
+    const data = join(place.data, '..', 'restored');
+    const restored = await runExecutable(['restore', place.path, '--data', data]);
+    expect(restored).toEqual({ code: 1, stdout: '', stderr: `bookreel: ${sentence}\n` });
+    expect(existsSync(data)).toBe(false);
   });
 
   test.skipIf(ORDINARY_USER === undefined)('works where nothing may be written (needs an ordinary user)', async () => {
