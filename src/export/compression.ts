@@ -1,5 +1,4 @@
 import type { Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 
 export type Compression = 'zstd' | 'gzip';
@@ -12,23 +11,73 @@ const GZIP_LEVEL: Readonly<Record<Effort, number>> = { send: 1, keep: 6 };
 
 /**
  * `chunks` as one zstd frame or one gzip member. Equal input gives equal output: the gzip header has no time. Compression runs
- * off the event loop and reads a few chunks ahead, so no chunk may be overwritten later. If the caller stops early, `chunks` ends.
+ * off the event loop while the next chunk is made, so no chunk may be overwritten later. If the caller stops early or `chunks`
+ * fails, this ends after the compression of the last chunk.
  */
 export async function* compressed(
   chunks: AsyncIterable<Uint8Array>,
   compression: Compression,
   effort: Effort,
 ): AsyncGenerator<Uint8Array> {
-  const packer = packerOf(compression, effort);
-  // A failure also ends the stream that is read below; this only keeps it from being an unhandled rejection.
-  const done = pipeline(chunks, packer).catch((error: unknown) =>
-    packer.destroy(error instanceof Error ? error : undefined),
-  );
+  const packer = new Packer(compression, effort);
+  let working: Promise<void> | undefined;
   try {
-    yield* packer as AsyncIterable<Uint8Array>;
+    for await (const chunk of chunks) {
+      await working;
+      yield* packer.taken();
+      working = packer.write(chunk);
+    }
+    await working;
+    await packer.end();
+    yield* packer.taken();
   } finally {
+    // A compressor that is destroyed says that it has ended while its thread still works.
+    await working?.catch(() => undefined);
     packer.destroy();
-    await done;
+  }
+}
+
+/** Compresses one chunk at a time, and keeps the result until it is taken. */
+class Packer {
+  readonly #stream: Transform;
+  #packed: Uint8Array[] = [];
+  #fail: (error: Error) => void = () => undefined;
+
+  constructor(compression: Compression, effort: Effort) {
+    this.#stream = packerOf(compression, effort);
+    this.#stream.on('data', (packed: Uint8Array) => this.#packed.push(packed));
+    this.#stream.on('error', (error) => this.#fail(error));
+  }
+
+  /** Resolves when the chunk is compressed. */
+  write(chunk: Uint8Array): Promise<void> {
+    return this.#until((resolve, reject) => {
+      this.#stream.write(chunk, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  end(): Promise<void> {
+    return this.#until((resolve) => this.#stream.once('end', resolve).end());
+  }
+
+  taken(): readonly Uint8Array[] {
+    const packed = this.#packed;
+    this.#packed = [];
+    return packed;
+  }
+
+  destroy(): void {
+    this.#stream.destroy();
+  }
+
+  #until(work: (resolve: () => void, reject: (error: Error) => void) => void): Promise<void> {
+    const done = new Promise<void>((resolve, reject) => {
+      this.#fail = reject;
+      work(resolve, reject);
+    });
+    // The caller may wait for it only after its next chunk; until then the failure is not an unhandled one.
+    done.catch(() => undefined);
+    return done;
   }
 }
 

@@ -52,8 +52,7 @@ beforeAll(() => {
       const faster = {
         timeout: (asked: Request, seconds: number) => server.timeout(asked, Math.ceil(seconds / TIMES_FASTER)),
       };
-      const chunks = BODIES[pathname.slice(1)]!();
-      const body = pulledBody(chunks, { request, server: faster }, (error) => {
+      const body = pulledBody(BODIES[pathname.slice(1)]!, { request, server: faster }, (error) => {
         if (ended.has(search)) throw new Error(`${search} ended twice`);
         ended.set(search, { atMs: performance.now(), error });
       });
@@ -135,3 +134,39 @@ test.concurrent('a body that breaks off is cut off', async () => {
   expect((await endOf('broken')).error).toMatchObject({ message: 'no more' });
   expect(isWhole()).toBe(false);
 });
+
+test.each(['never begun', 'in a step', 'between two steps'])(
+  'a body that is cancelled %s ends after its last step',
+  async (when) => {
+    const { promise: step, resolve: finishStep } = Promise.withResolvers<void>();
+    const events: string[] = [];
+    async function* steps(left: AbortSignal) {
+      try {
+        for (;;) {
+          events.push('step');
+          if (when === 'in a step') await step;
+          yield new Uint8Array(1);
+          if (left.aborted) return;
+        }
+      } finally {
+        events.push('last step');
+      }
+    }
+    const request = new Request('http://localhost/');
+    const body = pulledBody(steps, { request, server: null }, () => events.push('ended'));
+    const taking = body.getReader();
+    const first = when === 'never begun' ? undefined : taking.read();
+    if (when === 'between two steps') await first;
+    while (when === 'in a step' && events.length === 0) await new Promise(setImmediate);
+    const cancelled = taking.cancel();
+    if (when === 'in a step') {
+      await new Promise(setImmediate);
+      expect(events).toEqual(['step']);
+      finishStep();
+    }
+    await cancelled;
+    expect(events.at(-1)).toBe('ended');
+    expect(events.filter((event) => event === 'ended')).toHaveLength(1);
+    expect(events.indexOf('step') === -1).toBe(events.indexOf('last step') === -1);
+  },
+);

@@ -92,6 +92,7 @@ export async function* tardisChunks(source: BodySource): AsyncGenerator<Uint8Arr
   const { database, queue, reader, lineOf, isDraining, signal } = source;
   for (;;) {
     await queue.next();
+    signal.throwIfAborted();
     if (isDraining()) throw new DomainError('conflict', 'this server is stopping: try again later');
     let text = '';
     const waitMs = database.read(() =>

@@ -86,14 +86,12 @@ export function tardisController(deps: TardisDeps) {
       }
       streamCount += 1;
       const leave = join();
-      const leaving = new AbortController();
       const reader = new PacedReader(stream, pace);
       const { lineOf } = asked;
-      const chunks = tardisChunks({ database, queue, reader, lineOf, isDraining, signal: leaving.signal });
+      const chunks = (signal: AbortSignal) => tardisChunks({ database, queue, reader, lineOf, isDraining, signal });
       const body = pulledBody(chunks, { request, server }, (error) => {
         streamCount -= 1;
         leave();
-        leaving.abort();
         if (error !== undefined && !isClientError(error)) logCut(error, request);
       });
       return respond(set, body, { ...STREAM_HEADERS, ...PULLED_BODY_HEADERS });

@@ -16,20 +16,19 @@ export interface Reader {
 export const PULLED_BODY_HEADERS = { connection: 'close' } as const;
 
 /**
- * A body that makes `chunks` at the pace of the client, one chunk ahead. A chunk may take any time to make. The connection of a
- * client that reads nothing for READER_SECONDS is closed. An error cuts off the connection, so that no client takes a part for
- * the whole. `ended` is called once, with the error if there was one.
+ * A body that makes chunks at the pace of the client, one chunk ahead. A chunk may take any time to make. The connection of a
+ * client that reads nothing for READER_SECONDS is closed: it has left. The signal that `chunksUntil` gets is then aborted: the
+ * generator must end at its next step. An error cuts off the connection, so that no client takes a part for the whole. `ended` is
+ * called once, after the generator's last step, with the error if there was one.
  */
 export function pulledBody(
-  chunks: AsyncGenerator<Uint8Array>,
+  chunksUntil: (left: AbortSignal) => AsyncGenerator<Uint8Array>,
   { request, server }: Reader,
   ended: (error?: unknown) => void,
 ): ReadableStream<Uint8Array> {
-  let isOpen = true;
-  const end = (error?: unknown) => {
-    isOpen = false;
-    ended(error);
-  };
+  const leaving = new AbortController();
+  const left = leaving.signal;
+  const chunks = chunksUntil(left);
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -37,24 +36,29 @@ export function pulledBody(
           server?.timeout(request, 0);
           const next = await chunks.next();
           // The client may have left since.
-          if (!isOpen) return;
+          if (left.aborted) return;
           server?.timeout(request, READER_SECONDS);
           if (next.done !== true) {
             controller.enqueue(next.value);
             return;
           }
           controller.close();
-          end();
+          ended();
         } catch (error) {
-          if (!isOpen) return;
+          if (left.aborted) return;
           // Without a reason: the server would print it with its source.
           controller.error();
-          end(error);
+          ended(error);
         }
       },
       async cancel() {
-        end();
-        await chunks.return(undefined);
+        leaving.abort();
+        try {
+          // A step under way ends first.
+          await chunks.return(undefined);
+        } finally {
+          ended();
+        }
       },
     },
     // The next step is made while the previous one is sent: rendering and the reader use two cores.

@@ -50,9 +50,11 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
         if (open >= EXPORTS_MAX)
           throw new DomainError('unavailable', `${EXPORTS_MAX} exports are open already: try again later`);
         const selection = selectionOfMarket(market, fromMs, toMs, asOfMs);
-        const steps = exportSteps(archive, selection, writerOf(format, out, openings), new ExportTally());
-        const bytes = bytesOf(archive, market, steps, out, nextTurn);
-        const chunks = encoding === 'identity' ? bytes : compressed(bytes, encoding, 'send');
+        const stepsOf = () => exportSteps(archive, selection, writerOf(format, out, openings), new ExportTally());
+        const chunks = (left: AbortSignal) => {
+          const bytes = bytesOf(archive, market, stepsOf, out, nextTurn, left);
+          return encoding === 'identity' ? bytes : compressed(bytes, encoding, 'send');
+        };
         open += 1;
         const body = pulledBody(chunks, { request, server }, (error) => {
           open -= 1;
@@ -90,17 +92,21 @@ function mediaTypeOf(name: (typeof STREAMED_FORMATS)[number]): string {
 
 /**
  * The bytes of an export's steps. Each step is a separate read transaction. Throws 'conflict' if the market has changed since
- * the export began: a recording of two states would look complete.
+ * the export began: a recording of two states would look complete. No step begins after the reader has left; the first one
+ * creates the writer, which takes memory.
  */
 async function* bytesOf(
   { database, markets }: Archive,
   market: StoredMarket,
-  steps: ReturnType<typeof exportSteps>,
+  stepsOf: () => ReturnType<typeof exportSteps>,
   out: ByteBuffer,
   nextTurn: () => Promise<void>,
+  left: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
+  await nextTurn();
+  left.throwIfAborted();
+  const steps = stepsOf();
   for (;;) {
-    await nextTurn();
     out.clear();
     const done = database.read(() => {
       if (markets.findByConditionId(market.conditionId)?.revision !== market.revision) {
@@ -110,6 +116,9 @@ async function* bytesOf(
     });
     if (out.length > 0) yield out.view().slice();
     if (done) return;
+    // Requests that came meanwhile are served in between.
+    await nextTurn();
+    left.throwIfAborted();
   }
 }
 

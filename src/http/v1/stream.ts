@@ -58,10 +58,8 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
       });
       if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
       const release = slots.take(accessCheck.keyId, set.headers);
-      const left = new AbortController();
-      const chunks = chunksOf(deps, writer, stream, accessCheck, params.coin, left.signal);
+      const chunks = (left: AbortSignal) => chunksOf(deps, writer, stream, accessCheck, params.coin, left);
       const body = pulledBody(chunks, { request, server }, (error) => {
-        left.abort();
         release();
         if (error !== undefined) logCut(error, request);
       });
