@@ -96,8 +96,8 @@ export function createApp(appDeps: AppDeps) {
   const logCut = (what: string) => (error: unknown, request: Request) =>
     logError(`${what} ${maskedTarget(pathOf(request))} was cut off: ${causeOf(error)}`);
   const responder = new Responder(archive.archiveId, version, new ResponseCache(archive.database, CACHE_BYTES_MAX));
-  const queue = new FairQueue();
-  const nextTurn = () => queue.next();
+  const queue = replay?.replays.queue ?? new FairQueue();
+  const nextTurn = (keyId: string | undefined) => queue.next(keyId);
   const deps = { access: accessPlugin, archive, lookup: new Lookup(archive), responder, nextTurn };
   const v1 = new Elysia({ name: 'v1' })
     .use(tiersController(deps))

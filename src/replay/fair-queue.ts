@@ -1,36 +1,41 @@
+import { Turns } from '../domain/turns.ts';
+
 /** A task works for this long, then the next task gets its turn. */
 export const TASK_MS = 4;
 /** The longest delay that setTimeout takes. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
-/** Runs long work in pieces, one for each turn of the event loop: a request waits for one piece at most. */
+/**
+ * Runs long work in pieces, one for each turn of the event loop: a request waits for one piece at most. The owners of the work
+ * take turns, so that the work of one does not delay that of another: a key, or else each piece by itself.
+ */
 export class FairQueue {
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Turns<() => void>();
   #isRunning = false;
 
-  /** Calls `work` once when it is first in the queue; work that is waiting already keeps its place. */
-  add(work: () => void): void {
-    this.#waiting.add(work);
+  /** Calls `work` once when it is its turn; work that is waiting already keeps its place. */
+  add(work: () => void, owner: unknown = work): void {
+    this.#waiting.add(work, owner);
     this.#runFirst();
   }
 
+  /** Removes work that was added without an owner. */
   remove(work: () => void): void {
-    this.#waiting.delete(work);
+    this.#waiting.remove(work, work);
   }
 
-  /** Resolves when the caller is first in the queue. */
-  next(): Promise<void> {
-    return new Promise((resolve) => this.add(resolve));
+  /** Resolves when it is the caller's turn. */
+  next(owner?: unknown): Promise<void> {
+    return new Promise((resolve) => this.add(resolve, owner));
   }
 
   #runFirst(): void {
-    if (this.#isRunning || this.#waiting.size === 0) return;
+    if (this.#isRunning || this.#waiting.isEmpty) return;
     this.#isRunning = true;
     setImmediate(() => {
       this.#isRunning = false;
-      const [work] = this.#waiting;
+      const work = this.#waiting.take();
       if (work === undefined) return;
-      this.#waiting.delete(work);
       this.#runFirst();
       work();
     });

@@ -105,7 +105,7 @@ export function access(deps: AccessDeps) {
       const caller = admit(deps, { request, set, server }, token);
       const accessCheck = new AccessCheck(deps, request, token, caller, replayIn(params));
       const asOfMs = accessCheck.latestMs();
-      const exchange: Exchange = { request, set, latestMs: asOfMs };
+      const exchange: Exchange = { request, set, keyId: accessCheck.keyId, latestMs: asOfMs };
       return { caller, exchange, accessCheck, asOfMs };
     })
     .macro('grant', (grant: Grant | 'any') => {

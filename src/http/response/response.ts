@@ -12,6 +12,8 @@ export interface ResponseSettings {
 export interface Exchange {
   readonly request: Request;
   readonly set: ResponseSettings;
+  /** The id of the request's key; undefined if no key is needed. */
+  readonly keyId: string | undefined;
   /** The latest instant that the answer may show, whatever the parameters are; undefined: no limit. */
   readonly latestMs: InstantMs | undefined;
 }

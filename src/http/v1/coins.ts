@@ -21,14 +21,18 @@ const CoinList = dataOf(
 export function coinsController({ access, archive, responder, nextTurn }: ControllerDeps) {
   const { database, prices, snapshotTotals, recordedCoins } = archive;
 
-  const coinAsOf = async (symbol: string, asOfMs: InstantMs): Promise<RecordedCoin | undefined> => {
+  const coinAsOf = async (
+    symbol: string,
+    asOfMs: InstantMs,
+    keyId: string | undefined,
+  ): Promise<RecordedCoin | undefined> => {
     const { coin, open, isKnown } = database.readShared(() => {
       const total = snapshotTotals.ofCoin(symbol, asOfMs);
       return { ...total, isKnown: total.coin.markets > 0 || prices.knowsCoin(symbol, asOfMs) };
     });
     let { snapshots, lastMs = 0 } = coin;
     for (let from = 0; from < open.length; from += MARKETS_AT_ONCE) {
-      await nextTurn();
+      await nextTurn(keyId);
       database.readShared(() => {
         for (const key of open.slice(from, from + MARKETS_AT_ONCE)) {
           const until = snapshotTotals.until(key, asOfMs);
@@ -51,7 +55,7 @@ export function coinsController({ access, archive, responder, nextTurn }: Contro
         for (const symbol of database
           .readShared(() => recordedCoins.symbols())
           .filter((coin) => accessCheck.grantsCoin(coin))) {
-          const coin = await coinAsOf(symbol, asOfMs);
+          const coin = await coinAsOf(symbol, asOfMs, exchange.keyId);
           if (coin !== undefined) data.push(coin);
         }
       }

@@ -20,8 +20,8 @@ export interface ControllerDeps {
   readonly archive: Archive;
   readonly lookup: Lookup;
   readonly responder: Responder;
-  /** Settles after other requests had their turn. Each turn settles one waiting call, in the order of the calls. */
-  readonly nextTurn: () => Promise<void>;
+  /** Settles after other requests had their turn. Each turn settles one waiting call; keys take turns (FairQueue). */
+  readonly nextTurn: (keyId: string | undefined) => Promise<void>;
 }
 
 const { coin, conditionId } = PATH;

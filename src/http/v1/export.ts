@@ -52,7 +52,11 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
         const selection = selectionOfMarket(market, fromMs, toMs, asOfMs);
         const stepsOf = () => exportSteps(archive, selection, writerOf(format, out, openings), new ExportTally());
         const chunks = (left: AbortSignal) => {
-          const bytes = bytesOf(archive, market, stepsOf, out, nextTurn, left);
+          const turn = async () => {
+            await nextTurn(exchange.keyId);
+            left.throwIfAborted();
+          };
+          const bytes = bytesOf(archive, market, stepsOf, out, turn);
           return encoding === 'identity' ? bytes : compressed(bytes, encoding, 'send');
         };
         open += 1;
@@ -92,8 +96,8 @@ function mediaTypeOf(name: (typeof STREAMED_FORMATS)[number]): string {
 
 /**
  * The bytes of an export's steps. Each step is a separate read transaction. Throws 'conflict' if the market has changed since
- * the export began: a recording of two states would look complete. No step begins after the reader has left; the first one
- * creates the writer, which takes memory.
+ * the export began: a recording of two states would look complete. `nextTurn` rejects if the reader has left; the writer, which
+ * takes memory, is created after the first turn.
  */
 async function* bytesOf(
   { database, markets }: Archive,
@@ -101,10 +105,8 @@ async function* bytesOf(
   stepsOf: () => ReturnType<typeof exportSteps>,
   out: ByteBuffer,
   nextTurn: () => Promise<void>,
-  left: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   await nextTurn();
-  left.throwIfAborted();
   const steps = stepsOf();
   for (;;) {
     out.clear();
@@ -116,9 +118,7 @@ async function* bytesOf(
     });
     if (out.length > 0) yield out.view().slice();
     if (done) return;
-    // Requests that came meanwhile are served in between.
     await nextTurn();
-    left.throwIfAborted();
   }
 }
 

@@ -84,7 +84,7 @@ export function marketsController(deps: ControllerDeps) {
         return responder.give(lists[format].write(coin, { timeframe, limit, skip }), negotiated);
       const { state = database.state } = walked;
       const proceed = async (next: Omit<Walked, 'state'>) => {
-        await nextTurn();
+        await nextTurn(exchange.keyId);
         return await answerList(exchange, coinText, requested, { ...next, state });
       };
       const answer = (found: readonly object[]) => {

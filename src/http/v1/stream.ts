@@ -112,7 +112,7 @@ async function* chunksOf(
   yield OPENING;
   let sentAtMs = clocks().monotonicMs;
   for (;;) {
-    await nextTurn();
+    await nextTurn(accessCheck.keyId);
     if (left.aborted || isDraining() || !accessCheck.isGranted(GRANT, coin)) return;
     const next = nextSlice(archive, writer, stream, accessCheck);
     if (next === undefined) return;
