@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createKey } from '../../src/cli/key.ts';
-import { EXPORTS_MAX } from '../../src/http/v1/export.ts';
+import { EXPORTS_MAX, EXPORTS_PER_KEY_MAX } from '../../src/http/v1/export.ts';
 import { residentBytes } from '../fault/machine.ts';
 import { importBytes, importRecords, NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
@@ -72,9 +72,9 @@ describe('a server with an export of more than 100 MB', () => {
   let server: RunningServer;
   let key: string;
   let whole: { bytes: number; sha256: string };
-  const get = async (query = '', headers: Record<string, string> = {}) =>
-    await fetch(`${server.origin}${PATH}${query}`, {
-      headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'identity', ...headers },
+  const get = async (asking = key) =>
+    await fetch(`${server.origin}${PATH}`, {
+      headers: { authorization: `Bearer ${asking}`, 'accept-encoding': 'identity' },
     });
   const rss = () => residentBytes(server.pid);
 
@@ -128,14 +128,23 @@ describe('a server with an export of more than 100 MB', () => {
     expect(reader.received()).toBeGreaterThan(whole.bytes);
   });
 
-  test('serves other requests, limits the number of open exports, and releases those whose readers leave', async () => {
+  test('limits open exports, in total and per key, serves other requests, and releases those whose readers leave', async () => {
+    const shares = EXPORTS_MAX / EXPORTS_PER_KEY_MAX;
+    const keys = await Promise.all(Array.from({ length: shares }, async () => (await issueKey(data)).key));
     for (const query of ['', '?format=msgpack']) {
-      const readers = await Promise.all(
-        Array.from({ length: EXPORTS_MAX }, () => openReader(server.origin, key, query)),
-      );
+      const readers: Reader[] = [];
+      for (const asking of keys) {
+        const opening = Array.from({ length: EXPORTS_PER_KEY_MAX }, () => openReader(server.origin, asking, query));
+        readers.push(...(await Promise.all(opening)));
+        const over = await get(asking);
+        expect([over.status, over.headers.get('retry-after')]).toEqual([429, '5']);
+        expect(await over.json()).toMatchObject({ detail: expect.stringContaining('exports are open with this key') });
+      }
       const refused = await get();
       expect(refused.status).toBe(503);
-      await refused.arrayBuffer();
+      expect(await refused.json()).toMatchObject({
+        detail: `${EXPORTS_MAX} exports are open already: try again later`,
+      });
       expect((await fetch(`${server.origin}/healthz`)).status).toBe(200);
       for (const { socket } of readers) socket.destroy();
       let status = 503;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { STREAMS_PER_KEY_MAX } from '../../src/http/v1/stream-slots.ts';
+import { STREAMS_PER_KEY_MAX } from '../../src/http/v1/stream.ts';
 import { residentBytes } from '../fault/machine.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { EventReader, eventsOf } from '../support/event-stream.ts';

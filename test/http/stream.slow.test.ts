@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { createKey } from '../../src/cli/key.ts';
-import { STREAMS_MAX, STREAMS_PER_KEY_MAX } from '../../src/http/v1/stream-slots.ts';
+import { STREAMS_MAX, STREAMS_PER_KEY_MAX } from '../../src/http/v1/stream.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';
 import { EventReader, eventsOf, type StreamedEvent } from '../support/event-stream.ts';
 import { CONDITION_ID, START_MS, sampleGap, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';

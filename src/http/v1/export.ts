@@ -14,11 +14,14 @@ import { QUERY } from '../parameters/query.ts';
 import { PULLED_BODY_HEADERS, pulledBody } from '../response/pulled-body.ts';
 import { answerAboutMarket, type ControllerDeps, MARKET_PATH } from './controller.ts';
 import { refused, windowOf } from './pagination.ts';
+import { Slots } from './slots.ts';
 
 const { format, from, to, asOf } = QUERY;
 
 /** Maximum number of open exports. Each needs memory for the bytes of a step, and a few MB if it is compressed. */
 export const EXPORTS_MAX = 64;
+/** Maximum number of open exports with one key. */
+export const EXPORTS_PER_KEY_MAX = 16;
 
 /** One market as a recording, streamed. `logCut` is called when our fault cuts off an answer. */
 export function exportController(deps: ControllerDeps, logCut: (error: unknown, request: Request) => void) {
@@ -26,7 +29,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
   // A step is written and copied before the next one: one buffer serves all exports.
   const out = new ByteBuffer();
   const openings = exportOpenings();
-  let open = 0;
+  const slots = new Slots('exports', { max: EXPORTS_MAX, perKeyMax: EXPORTS_PER_KEY_MAX });
   return new Elysia({ name: 'export' }).use(access).get(
     '/v1/:coin/markets/:conditionId/export',
     ({ params, query, exchange, asOfMs, server }) => {
@@ -47,8 +50,6 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
         if (etag !== undefined) headers.etag = etag;
         if (encoding !== 'identity') headers['content-encoding'] = encoding;
         if (request.method === 'HEAD') return responder.stream(exchange, null, headers);
-        if (open >= EXPORTS_MAX)
-          throw new DomainError('unavailable', `${EXPORTS_MAX} exports are open already: try again later`);
         const selection = selectionOfMarket(market, fromMs, toMs, asOfMs);
         const stepsOf = () => exportSteps(archive, selection, writerOf(format, out, openings), new ExportTally());
         const chunks = (left: AbortSignal) => {
@@ -59,9 +60,9 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
           const bytes = bytesOf(archive, market, stepsOf, out, turn);
           return encoding === 'identity' ? bytes : compressed(bytes, encoding, 'send');
         };
-        open += 1;
+        const release = slots.take(exchange.keyId, exchange.set.headers);
         const body = pulledBody(chunks, { request, server }, (error) => {
-          open -= 1;
+          release();
           if (error !== undefined && !isOutdated(error)) logCut(error, request);
         });
         return responder.stream(exchange, body, { ...headers, ...PULLED_BODY_HEADERS });
@@ -73,8 +74,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
       query: parameters({ format, from, to, asOf }),
       detail: described('export', {
         summary: 'A market as a recording',
-        description:
-          'Streams the market, its gaps and all its records in one answer. ndjson, msgpack and segments can be imported again. segments sends the stored bytes: it is the smallest and fastest format ([description](/docs/segments), [a reader to copy](/docs/segment-reader.ts)). After a lost connection, continue with from = the timestamp of the last record: records of that millisecond are sent again, and an import drops them. from and to are inclusive. Only records of this window are sent, and gaps that overlap it. If a recording of the market is imported during the export, the connection is closed: repeat the request.',
+        description: `Streams the market, its gaps and all its records in one answer. ndjson, msgpack and segments can be imported again. segments sends the stored bytes: it is the smallest and fastest format ([description](/docs/segments), [a reader to copy](/docs/segment-reader.ts)). After a lost connection, continue with from = the timestamp of the last record: records of that millisecond are sent again, and an import drops them. from and to are inclusive. Only records of this window are sent, and gaps that overlap it. If a recording of the market is imported during the export, the connection is closed: repeat the request. More than ${EXPORTS_PER_KEY_MAX} open exports with one key get a 429, more than ${EXPORTS_MAX} in total a 503.`,
         content: Object.fromEntries(
           STREAMED_FORMATS.map((name) => [mediaTypeOf(name), name === 'ndjson' || name === 'csv' ? Text : undefined]),
         ),

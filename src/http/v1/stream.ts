@@ -13,10 +13,14 @@ import { EVENT_STREAM_TYPE } from '../response/responder.ts';
 import { type ControllerDeps, MARKET_PATH } from './controller.ts';
 import { EventWriter } from './event-writer.ts';
 import { outcomesOf, windowOf } from './pagination.ts';
+import { Slots } from './slots.ts';
 import { SnapshotStream } from './snapshot-stream.ts';
 import { readEventId, type StreamPosition } from './stream-events.ts';
-import { STREAMS_MAX, STREAMS_PER_KEY_MAX, StreamSlots } from './stream-slots.ts';
 
+/** Maximum number of open streams. Each keeps up to two slices for a slow reader. */
+export const STREAMS_MAX = 256;
+/** Maximum number of open streams with one key. */
+export const STREAMS_PER_KEY_MAX = 32;
 /** A comment is sent after this time without events. Proxies close connections that are silent for 30 to 60 seconds. */
 const COMMENT_EVERY_MS = 15_000;
 /** How often a waiting stream checks its access again. */
@@ -41,7 +45,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
   const { access, archive, lookup, responder } = deps;
   // A slice is written and copied before the next one: one writer serves all streams.
   const writer = new EventWriter();
-  const slots = new StreamSlots();
+  const slots = new Slots('streams', { max: STREAMS_MAX, perKeyMax: STREAMS_PER_KEY_MAX });
   return new Elysia({ name: 'stream' }).use(access).get(
     '/v1/:coin/markets/:conditionId/stream',
     ({ params, query, exchange, accessCheck, asOfMs, server }) => {
