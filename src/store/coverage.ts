@@ -3,6 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { Gap } from '../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import { Turns } from '../domain/turns.ts';
 import { BookReader } from '../segment/book-decoder.ts';
 import { Database } from './database.ts';
 import { Gaps } from './gaps.ts';
@@ -10,6 +11,7 @@ import { Markets, type StoredMarket } from './markets.ts';
 import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
 import { SnapshotTally } from './snapshot-tally.ts';
+import { SnapshotTotals } from './snapshot-totals.ts';
 
 /** How much of a market is recorded, in one state of the archive. */
 export interface MarketCoverage {
@@ -19,63 +21,87 @@ export interface MarketCoverage {
   readonly gapCount: number;
   /** The first ones, GAPS_LISTED_MAX at most. */
   readonly gaps: readonly Gap[];
+  /** When the market's last snapshot was recorded or its last gap ended, also if that is later than `asOfMs`; 0 without any. */
+  readonly lastMs: InstantMs;
 }
 
 /** Markets whose coverage is cached until they change; each takes about 2 kB without its gaps. */
 const CACHED_MAX = 1000;
 /** Gaps that are cached with them: about 10 MB. */
 const CACHED_GAPS_MAX = 100_000;
-/** Maximum number of waiting markets; further ones are refused. */
-const WAITING_MAX = 100;
 /** Bytes of payload to read before other requests are served: a few milliseconds of work. */
 const STEP_BYTES = 64 * 1024;
 
+/** A question that is not answered yet. */
+interface Question {
+  readonly conditionId: string;
+  readonly asOfMs: InstantMs;
+  readonly answer: PromiseWithResolvers<MarketCoverage>;
+}
+
 /**
  * Counts the recorded snapshots and gaps of a market. This reads every book, so it is done in steps, between which other
- * requests are served, one market at a time, in a view of its own. The result is cached until the market changes.
+ * requests are served, one question at a time, in a view of its own. Keys take turns with their questions. The result is cached
+ * until the market changes, and is the same for every `asOfMs` from the last record on.
  */
 export class Coverages {
   readonly #path: string;
+  readonly #nextTurn: () => Promise<void>;
   /** Least recently used first. */
   readonly #cached = new Map<string, MarketCoverage>();
   #cachedGaps = 0;
-  readonly #underWay = new Map<string, Promise<MarketCoverage>>();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #questions = new Map<string, Question>();
+  /** The names of questions, by key. */
+  readonly #waiting = new Turns<string>();
+  #isAnswering = false;
 
-  constructor(path: string) {
+  /** `nextTurn` resolves when a step may begin. */
+  constructor(path: string, nextTurn: () => Promise<void>) {
     this.#path = path;
+    this.#nextTurn = nextTurn;
   }
 
   /**
-   * Coverage of the market as it is when it is read; with `asOfMs` of its records until then. Throws DomainError
-   * 'unavailable' when a segment is damaged or too many markets wait, 'not-found' when the market is gone.
+   * Coverage of the market as it is when it is read; with `asOfMs` of its records until then. Rejects with DomainError
+   * 'unavailable' when a segment is damaged, 'not-found' when the market is gone.
    */
-  of(market: StoredMarket, asOfMs: InstantMs = INSTANT_MAX_MS): Promise<MarketCoverage> {
+  of(market: StoredMarket, asOfMs: InstantMs = INSTANT_MAX_MS, keyId?: string): Promise<MarketCoverage> {
     const { conditionId } = market;
-    const cached = this.#cached.get(nameOf(conditionId, asOfMs));
-    if (cached?.market.revision === market.revision) {
-      this.#cache(cached, asOfMs);
-      return Promise.resolve(cached);
-    }
-    const state = `${nameOf(conditionId, asOfMs)} ${market.revision}`;
-    return this.#underWay.get(state) ?? this.#queue(state, conditionId, asOfMs);
+    const cached = this.#find(market, asOfMs);
+    if (cached !== undefined) return Promise.resolve(cached);
+    const name = `${nameOf(conditionId, asOfMs)} ${market.revision}`;
+    const question: Question = this.#questions.get(name) ?? { conditionId, asOfMs, answer: Promise.withResolvers() };
+    this.#questions.set(name, question);
+    // Of several keys with the same question, the first one to have its turn brings the answer.
+    this.#waiting.add(name, keyId);
+    void this.#answerAll();
+    return question.answer.promise;
   }
 
-  #queue(state: string, conditionId: string, asOfMs: InstantMs): Promise<MarketCoverage> {
-    if (this.#underWay.size >= WAITING_MAX) {
-      throw new DomainError('unavailable', 'too many markets wait for their coverage: ask again later');
+  async #answerAll(): Promise<void> {
+    if (this.#isAnswering) return;
+    this.#isAnswering = true;
+    while (!this.#waiting.isEmpty) {
+      await this.#nextTurn();
+      const name = this.#waiting.take()!;
+      const question = this.#questions.get(name);
+      // Answered already, in another key's turn.
+      if (question === undefined) continue;
+      await this.#walk(question).then(question.answer.resolve, question.answer.reject);
+      this.#questions.delete(name);
     }
-    const walk = this.#last
-      .then(() => this.#walk(conditionId, asOfMs))
-      .then((coverage) => {
-        this.#cache(coverage, asOfMs);
-        return coverage;
-      })
-      .finally(() => this.#underWay.delete(state));
-    this.#underWay.set(state, walk);
-    // The caller gets the error; the next market in the queue starts anyway.
-    this.#last = walk.catch(() => undefined);
-    return walk;
+    this.#isAnswering = false;
+  }
+
+  /** The cached coverage of this revision of the market. */
+  #find(market: StoredMarket, asOfMs: InstantMs): MarketCoverage | undefined {
+    for (const knownMs of [INSTANT_MAX_MS, asOfMs]) {
+      const cached = this.#cached.get(nameOf(market.conditionId, knownMs));
+      if (cached?.market.revision !== market.revision || (knownMs !== asOfMs && cached.lastMs > asOfMs)) continue;
+      this.#cache(cached, knownMs);
+      return cached;
+    }
+    return undefined;
   }
 
   #cache(coverage: MarketCoverage, asOfMs: InstantMs): void {
@@ -94,47 +120,56 @@ export class Coverages {
     this.#cached.delete(name);
   }
 
-  async #walk(conditionId: string, asOfMs: InstantMs): Promise<MarketCoverage> {
+  async #walk({ conditionId, asOfMs }: Question): Promise<MarketCoverage> {
     using database = Database.openToRead(this.#path);
     using _view = database.beginView();
     const market = new Markets(database).findByConditionId(conditionId);
     if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');
+    const cached = this.#find(market, asOfMs);
+    if (cached !== undefined) return cached;
     const recorded = new Gaps(database);
+    const books = new SeriesCatalog(database);
+    const segments = new Segments(database);
+    const lastSnapshotMs = new SnapshotTotals(database, segments, books).lastMs(market.key);
+    const lastMs = Math.max(lastSnapshotMs, recorded.lastMs(market.key));
     const gapCount = recorded.count(market.key, asOfMs);
     const gaps = recorded.within(market.key, 0, asOfMs, asOfMs).take(GAPS_LISTED_MAX).toArray();
     const outcomes: OutcomeCoverage[] = [];
-    for (const outcome of OUTCOMES) outcomes.push(await outcomeCoverage(database, market, outcome, asOfMs));
-    return { market, outcomes, gapCount, gaps };
+    for (const outcome of OUTCOMES) outcomes.push(await this.#outcome(books, segments, market, outcome, asOfMs));
+    const coverage = { market, outcomes, gapCount, gaps, lastMs };
+    this.#cache(coverage, asOfMs >= lastMs ? INSTANT_MAX_MS : asOfMs);
+    return coverage;
+  }
+
+  async #outcome(
+    catalog: SeriesCatalog,
+    segments: Segments,
+    market: StoredMarket,
+    outcome: Outcome,
+    asOfMs: InstantMs,
+  ): Promise<OutcomeCoverage> {
+    const books = catalog.books(market.key, outcome);
+    const tally = new SnapshotTally();
+    const silence = new SilenceWatch(market.startMs, market.endMs);
+    let left = STEP_BYTES;
+    const slices = books === undefined ? [] : segments.slices(books.seriesId, 0, asOfMs);
+    const reader = new BookReader();
+    for (const { payload, head, to } of slices) {
+      reader.open(payload, head);
+      while (reader.index + 1 < to && reader.advance()) {
+        tally.add(reader);
+        silence.add(head.timestamps[reader.index]!);
+      }
+      left -= payload.length;
+      if (left > 0) continue;
+      await this.#nextTurn();
+      left = STEP_BYTES;
+    }
+    const mirrored = books !== undefined && tally.firstMs !== undefined && tally.firstMs < books.recordedFromMs;
+    return { outcome, mirrored, ...tally, silence };
   }
 }
 
 function nameOf(conditionId: string, asOfMs: InstantMs): string {
   return `${conditionId} ${asOfMs}`;
-}
-
-async function outcomeCoverage(
-  database: Database,
-  market: StoredMarket,
-  outcome: Outcome,
-  asOfMs: InstantMs,
-): Promise<OutcomeCoverage> {
-  const books = new SeriesCatalog(database).books(market.key, outcome);
-  const tally = new SnapshotTally();
-  const silence = new SilenceWatch(market.startMs, market.endMs);
-  let left = STEP_BYTES;
-  const slices = books === undefined ? [] : new Segments(database).slices(books.seriesId, 0, asOfMs);
-  const reader = new BookReader();
-  for (const { payload, head, to } of slices) {
-    reader.open(payload, head);
-    while (reader.index + 1 < to && reader.advance()) {
-      tally.add(reader);
-      silence.add(head.timestamps[reader.index]!);
-    }
-    left -= payload.length;
-    if (left > 0) continue;
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    left = STEP_BYTES;
-  }
-  const mirrored = books !== undefined && tally.firstMs !== undefined && tally.firstMs < books.recordedFromMs;
-  return { outcome, mirrored, ...tally, silence };
 }

@@ -1,5 +1,5 @@
 import type { Gap } from '../domain/gap.ts';
-import { INSTANT_MAX_MS } from '../domain/instant.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 
 /** Gaps read at once: under a millisecond. */
@@ -11,6 +11,7 @@ const START: Gap = { fromMs: -1, toMs: -1, reason: '' };
 export class Gaps {
   readonly #insert;
   readonly #count;
+  readonly #last;
   readonly #page;
 
   constructor(database: Database) {
@@ -20,6 +21,9 @@ export class Gaps {
     );
     this.#count = database.query<{ gaps: number }, [number, number]>(
       'SELECT COUNT(*) AS gaps FROM gaps WHERE market_key = ? AND to_ms <= ?',
+    );
+    this.#last = database.query<{ lastMs: InstantMs | null }, [number]>(
+      'SELECT MAX(to_ms) AS lastMs FROM gaps WHERE market_key = ?',
     );
     this.#page = database.query<Gap, [number, number, number, string, number, number, number]>(
       `SELECT from_ms AS fromMs, to_ms AS toMs, reason FROM gaps
@@ -40,6 +44,11 @@ export class Gaps {
   /** Gaps that had ended by `untilMs`. */
   count(marketKey: number, untilMs: number): number {
     return this.#count.get(marketKey, untilMs)?.gaps ?? 0;
+  }
+
+  /** When the last gap ended; 0 without gaps. */
+  lastMs(marketKey: number): InstantMs {
+    return this.#last.get(marketKey)?.lastMs ?? 0;
   }
 
   /**

@@ -71,6 +71,11 @@ export class SnapshotTotals {
     return this.until(marketKey, asOfMs).count;
   }
 
+  /** When the market's last snapshot was recorded; 0 without snapshots. */
+  lastMs(marketKey: number): InstantMs {
+    return this.#market.get(marketKey)?.lastMs ?? 0;
+  }
+
   /** The number of a market's snapshots until `asOfMs`, and the time of the last one (0 without any), from its segments. */
   until(marketKey: number, asOfMs: InstantMs): { readonly count: number; readonly lastMs: InstantMs } {
     const books = OUTCOMES.flatMap((outcome) => this.#series.find(marketKey, outcome, 'book') ?? []);

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { GAPS_LISTED_MAX, SilenceWatch, type TimeRange } from '../../src/domain/coverage.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
@@ -7,7 +8,6 @@ import { Coverages } from '../../src/store/coverage.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
-import { listMarkets } from '../support/markets.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleGap, sampleMarket } from '../support/sample-records.ts';
 
@@ -36,6 +36,8 @@ function countsOf(books: readonly OrderBook[]) {
   };
 }
 
+const STYLE: BookStyle = { priceScale: 2, sizes: 'cents', levelsMax: 6, changesMax: 4 };
+
 function marketOf(archive: ReturnType<typeof temporaryArchive>['archive'], conditionId = CONDITION_ID): StoredMarket {
   return archive.markets.findByConditionId(conditionId)!;
 }
@@ -54,7 +56,7 @@ describe('coverage', () => {
         books[outcome].map((book, index) => snapshotOf(book, outcome, START_MS + 1000 + index * 100)),
       );
       expect((await importRecords(held.archive, [sampleMarket(), ...records])).total.rejected).toBe(0);
-      const { outcomes } = await new Coverages(held.archive.database.path).of(marketOf(held.archive));
+      const { outcomes } = await new Coverages(held.archive.database.path, nextTurn).of(marketOf(held.archive));
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(['up', 'down']);
       expect(outcomes[0]).toMatchObject({ ...countsOf(books.up), mirrored: false, firstMs: START_MS + 1000 });
       expect(outcomes[1]).toMatchObject({ ...countsOf(books.down), lastMs: START_MS + 1000 + 299 * 100 });
@@ -65,7 +67,7 @@ describe('coverage', () => {
   test('of a market without records has both outcomes, and its gaps', async () => {
     using held = temporaryArchive();
     await importRecords(held.archive, [sampleMarket(), sampleGap()]);
-    const { outcomes, gaps } = await new Coverages(held.archive.database.path).of(marketOf(held.archive));
+    const { outcomes, gaps } = await new Coverages(held.archive.database.path, nextTurn).of(marketOf(held.archive));
     expect(outcomes).toMatchObject([
       { outcome: 'up', snapshots: 0, firstMs: undefined, mirrored: false },
       { outcome: 'down', snapshots: 0, lastMs: undefined, mirrored: false },
@@ -86,7 +88,7 @@ describe('coverage', () => {
       const { key } = marketOf(archive);
       for (const gap of gaps.toReversed()) archive.gaps.add(key, gap);
     });
-    const coverage = await new Coverages(archive.database.path).of(marketOf(archive));
+    const coverage = await new Coverages(archive.database.path, nextTurn).of(marketOf(archive));
     expect(coverage.gapCount).toBe(gaps.length);
     expect(coverage.gaps).toEqual(gaps.slice(0, GAPS_LISTED_MAX));
   });
@@ -108,7 +110,7 @@ describe('coverage', () => {
         for (let i = 0; i < GAPS_LISTED_MAX; i += 1)
           archive.gaps.add(key, { fromMs: START_MS + i, toMs: START_MS + i, reason: '' });
     });
-    const coverages = new Coverages(archive.database.path);
+    const coverages = new Coverages(archive.database.path, nextTurn);
     const counted = [];
     for (const market of stored) counted.push(await coverages.of(market));
     // Ten of them are cached: those that were asked for last.
@@ -128,7 +130,9 @@ describe('coverage', () => {
         .query("UPDATE series SET recorded_from_ms = NULL WHERE kind = 'book' AND outcome = 'down'")
         .run(),
     );
-    const { outcomes } = await new Coverages(held.archive.database.path).of(marketOf(held.archive, LIGHT_CONDITION_ID));
+    const { outcomes } = await new Coverages(held.archive.database.path, nextTurn).of(
+      marketOf(held.archive, LIGHT_CONDITION_ID),
+    );
     expect(outcomes.map(({ mirrored }) => mirrored)).toEqual([false, true]);
   });
 
@@ -136,7 +140,7 @@ describe('coverage', () => {
     using held = temporaryArchive();
     const { archive } = held;
     await importRecords(archive, [LIGHT_MARKET, ...Array.from({ length: 200 }, (_, index) => lightSnapshot(index))]);
-    const coverages = new Coverages(archive.database.path);
+    const coverages = new Coverages(archive.database.path, nextTurn);
     const before = await coverages.of(marketOf(archive, LIGHT_CONDITION_ID));
     // The disk is not read: the revision of the market is unchanged.
     using sqlite = new Database(archive.database.path);
@@ -162,7 +166,7 @@ describe('coverage', () => {
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     })();
-    const counted = await new Coverages(archive.database.path).of(before);
+    const counted = await new Coverages(archive.database.path, nextTurn).of(before);
     counting = false;
     await others;
     expect(steps).toBeGreaterThanOrEqual(2);
@@ -175,30 +179,61 @@ describe('coverage', () => {
     using held = temporaryArchive();
     const { archive } = held;
     await importRecords(archive, [LIGHT_MARKET, ...Array.from({ length: 50 }, (_, index) => lightSnapshot(index))]);
-    const coverages = new Coverages(archive.database.path);
+    const coverages = new Coverages(archive.database.path, nextTurn);
     const market = marketOf(archive, LIGHT_CONDITION_ID);
     const answers = await Promise.all(Array.from({ length: 200 }, () => coverages.of(market)));
     expect(new Set(answers).size).toBe(1);
   });
 
-  test('refuses further markets when a hundred wait, and continues after one that failed', async () => {
+  test('is counted after a question that failed', async () => {
     using held = temporaryArchive();
     const { archive } = held;
-    const markets = Array.from({ length: 101 }, (_, index) => ({
-      ...LIGHT_MARKET,
-      conditionId: `0x${(index + 1).toString(16).padStart(64, '0')}`,
-      slug: `market-${index}`,
-      clobTokenIds: [`${2 * index + 100}`, `${2 * index + 101}`],
-    }));
-    await importRecords(archive, markets);
-    const coverages = new Coverages(archive.database.path);
-    const stored = listMarkets(archive.markets, 'btc', undefined, 200, 0);
-    const gone = coverages.of({ ...stored[0]!, conditionId: '0xdead' }).catch((error: Error) => error.message);
-    const waiting = stored.slice(0, 99).map((market) => coverages.of(market));
-    expect(() => coverages.of(stored[99]!)).toThrow('too many markets wait');
-    expect(await gone).toContain('not recorded here');
-    expect(await Promise.all(waiting)).toHaveLength(99);
-    expect((await coverages.of(stored[99]!)).outcomes).toHaveLength(2);
+    await importRecords(archive, [LIGHT_MARKET, lightSnapshot(0)]);
+    const coverages = new Coverages(archive.database.path, nextTurn);
+    const market = marketOf(archive, LIGHT_CONDITION_ID);
+    const gone = coverages.of({ ...market, conditionId: '0xdead' });
+    const next = coverages.of(market);
+    await expect(gone).rejects.toThrow('not recorded here');
+    expect((await next).outcomes).toHaveLength(2);
+  });
+
+  test('is counted for another key after one question of a key that has sixty', async () => {
+    using held = temporaryArchive();
+    const { archive } = held;
+    await importRecords(archive, [LIGHT_MARKET, ...Array.from({ length: 200 }, (_, index) => lightSnapshot(index))]);
+    const market = marketOf(archive, LIGHT_CONDITION_ID);
+    const coverages = new Coverages(archive.database.path, nextTurn);
+    const answered: string[] = [];
+    const asked = (name: string, asOfMs: number, keyId: string) =>
+      coverages.of(market, asOfMs, keyId).then(() => answered.push(name));
+    const many = Array.from({ length: 60 }, (_, i) => asked(`a${i}`, market.startMs + i * 10, 'a'));
+    await many[0];
+    const others = [asked('b0', market.startMs + 605, 'b'), asked('b1', market.startMs + 615, 'b')];
+    // Another key may ask what the first one asks last.
+    others.push(asked('c', market.startMs + 590, 'c'));
+    await Promise.all([...many, ...others]);
+    expect(answered.slice(0, 8)).toEqual(['a0', 'a1', 'b0', 'a59', 'c', 'a2', 'b1', 'a3']);
+    expect(answered).toHaveLength(63);
+  });
+
+  test('is one answer for every instant from the last record on, also if that is the end of a gap', async () => {
+    using held = temporaryArchive();
+    const { archive } = held;
+    const lastMs = START_MS + 90_500;
+    await importRecords(archive, [
+      sampleMarket(),
+      sampleGap(),
+      snapshotOf(randomBooks(1, 1, STYLE)[0]!, 'up', START_MS),
+    ]);
+    const coverages = new Coverages(archive.database.path, nextTurn);
+    const market = marketOf(archive);
+    const from = await Promise.all(
+      [lastMs, lastMs + 1, undefined, lastMs + 7].map((asOfMs) => coverages.of(market, asOfMs)),
+    );
+    expect(new Set(from).size).toBe(1);
+    const before = await coverages.of(market, lastMs - 1);
+    expect([before.gapCount, from[0]!.gapCount]).toEqual([0, 1]);
+    expect(await coverages.of(market, lastMs - 1)).toBe(before);
   });
 });
 

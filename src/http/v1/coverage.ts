@@ -10,13 +10,20 @@ import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
 import { negotiate } from '../response/responder.ts';
 import { type ControllerDeps, MARKET_PATH } from './controller.ts';
+import { Slots } from './slots.ts';
+
+/** Maximum number of open coverage requests. */
+const COVERAGES_MAX = 256;
+/** Maximum number of open coverage requests with one key. */
+export const COVERAGES_PER_KEY_MAX = 64;
 
 const CoverageAnswer = dataOf('CoverageAnswer', 'The coverage of a market.', CoverageResource);
 
 /** Counts, bounds and gaps of a market's recording. */
 export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs) {
-  const { access, archive, lookup, responder } = deps;
-  const coverages = new Coverages(archive.database.path);
+  const { access, archive, lookup, responder, nextTurn } = deps;
+  const coverages = new Coverages(archive.database.path, () => nextTurn(undefined));
+  const slots = new Slots('coverage requests', { max: COVERAGES_MAX, perKeyMax: COVERAGES_PER_KEY_MAX });
   return new Elysia({ name: 'coverage' }).use(access).get(
     '/v1/:coin/markets/:conditionId/coverage',
     async ({ params, exchange, asOfMs }) => {
@@ -25,8 +32,9 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
       const tagOf = (of: StoredMarket) => (asOfMs === undefined ? responder.entityTag(of, negotiated) : undefined);
       const notModified = responder.notModified(exchange, tagOf(market));
       if (notModified !== undefined) return notModified;
+      const release = slots.take(exchange.keyId, exchange.set.headers);
       // An import may have changed the market since: the tag is that of the state that was counted.
-      const coverage = await coverages.of(market, asOfMs);
+      const coverage = await coverages.of(market, asOfMs, exchange.keyId).finally(release);
       const data = coverageResource(coverage, asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs);
       return responder.document({ data }, negotiated, tagOf(coverage.market));
     },
@@ -36,8 +44,7 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
       query: parameters({ asOf: QUERY.asOf }),
       detail: described('coverage', {
         summary: 'Coverage of a market',
-        description:
-          'For each outcome: the first and the last snapshot, the number of snapshots, the numbers of one-sided, crossed, empty and placeholder snapshots, and the longest silence. Also the gaps that recordings state.',
+        description: `For each outcome: the first and the last snapshot, the number of snapshots, the numbers of one-sided, crossed, empty and placeholder snapshots, and the longest silence. Also the gaps that recordings state. More than ${COVERAGES_PER_KEY_MAX} open requests with one key get a 429, more than ${COVERAGES_MAX} in total a 503.`,
         answer: CoverageAnswer,
         examples: { withGap: `${EXAMPLE_MARKET_WITH_GAP}/coverage` },
       }),
