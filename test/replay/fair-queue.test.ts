@@ -20,6 +20,7 @@ test('a late owner waits for one piece of every other owner', async () => {
   const early = [work(queue, done, 'a', 100), work(queue, done, 'b', 100)];
   await queue.next('a piece after which the late owner comes');
   const before = done.length;
+  expect(before).toBe(2);
   await work(queue, done, 'late', 1);
   expect(done.indexOf('late0') - before).toBeLessThanOrEqual(2);
   await Promise.all(early);
