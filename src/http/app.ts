@@ -97,7 +97,7 @@ export function createApp(appDeps: AppDeps) {
     logError(`${what} ${maskedTarget(pathOf(request))} was cut off: ${causeOf(error)}`);
   const responder = new Responder(archive.archiveId, version, new ResponseCache(archive.database, CACHE_BYTES_MAX));
   const queue = replay?.replays.queue ?? new FairQueue();
-  const nextTurn = (keyId: string | undefined) => queue.next(keyId);
+  const nextTurn = (keyId: string | undefined) => queue.of(keyId).next();
   const deps = { access: accessPlugin, archive, lookup: new Lookup(archive), responder, nextTurn };
   const v1 = new Elysia({ name: 'v1' })
     .use(tiersController(deps))

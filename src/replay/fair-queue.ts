@@ -5,28 +5,49 @@ export const TASK_MS = 4;
 /** The longest delay that setTimeout takes. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
+/** Where work waits for its turn. */
+export interface WorkQueue {
+  /** Calls `work` once when it is its turn; work that is waiting already keeps its place. */
+  add(work: () => void): void;
+  remove(work: () => void): void;
+  /** Resolves when it is the caller's turn. */
+  next(): Promise<void>;
+}
+
 /**
- * Runs long work in pieces, one for each turn of the event loop: a request waits for one piece at most. The owners of the work
- * take turns, so that the work of one does not delay that of another: a key, or else each piece by itself.
+ * Runs long work in pieces, one for each turn of the event loop: a request waits for one piece at most. Keys take turns, so that
+ * the work of one does not delay that of another. Work that is added without a key takes turns as if it had one of its own.
  */
-export class FairQueue {
+export class FairQueue implements WorkQueue {
   readonly #waiting = new Turns<() => void>();
   #isRunning = false;
 
-  /** Calls `work` once when it is its turn; work that is waiting already keeps its place. */
-  add(work: () => void, owner: unknown = work): void {
-    this.#waiting.add(work, owner);
-    this.#runFirst();
+  add(work: () => void): void {
+    this.#add(work, work);
   }
 
-  /** Removes work that was added without an owner. */
   remove(work: () => void): void {
     this.#waiting.remove(work, work);
   }
 
-  /** Resolves when it is the caller's turn. */
-  next(owner?: unknown): Promise<void> {
-    return new Promise((resolve) => this.add(resolve, owner));
+  next(): Promise<void> {
+    return new Promise((resolve) => this.add(resolve));
+  }
+
+  /** This queue for the work of one key; undefined if no key is needed. */
+  of(keyId: string | undefined): WorkQueue {
+    if (keyId === undefined) return this;
+    const add = (work: () => void) => this.#add(work, keyId);
+    return {
+      add,
+      remove: (work) => this.#waiting.remove(work, keyId),
+      next: () => new Promise(add),
+    };
+  }
+
+  #add(work: () => void, owner: unknown): void {
+    this.#waiting.add(work, owner);
+    this.#runFirst();
   }
 
   #runFirst(): void {
@@ -44,11 +65,11 @@ export class FairQueue {
 
 /** Work that enters a queue repeatedly, now or later; of several requests the last one counts. */
 export class QueuedTask {
-  readonly #queue: FairQueue;
+  readonly #queue: WorkQueue;
   readonly #work: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(queue: FairQueue, work: () => void) {
+  constructor(queue: WorkQueue, work: () => void) {
     this.#queue = queue;
     this.#work = work;
   }

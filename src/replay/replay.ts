@@ -7,7 +7,6 @@ import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { PriceTexts } from '../venue/price-texts.ts';
-import { FairQueue } from './fair-queue.ts';
 import { MarketPlayback } from './market-playback.ts';
 import { compareStarts, marketsByStart } from './markets-by-start.ts';
 import { ReplayClock, type Span, type Speed } from './replay-clock.ts';
@@ -69,8 +68,6 @@ export class Replay {
   readonly clock: ReplayClock;
   readonly ticks: TickSizes;
   readonly prices = new PriceTexts();
-  /** Its clients take turns in this queue. */
-  readonly queue: FairQueue;
   /** The coins of its markets, each once. */
   readonly coins: readonly string[];
   /** By market key, in the order of their windows' starts. */
@@ -82,10 +79,9 @@ export class Replay {
   #shiftMs: number;
 
   /** It starts paused. Throws 'not-found' if no market is selected, and 'invalid-parameter' as the clock does. */
-  constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks, queue = new FairQueue()) {
+  constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks) {
     this.archive = archive;
     this.options = options;
-    this.queue = queue;
     this.ticks = new TickSizes(archive);
     const markets = archive.database.read(() => selectedMarkets(archive, options));
     if (markets.length === 0) {

@@ -26,7 +26,7 @@ export class Replays {
     if (this.#replays.size >= REPLAYS_MAX) {
       throw new DomainError('conflict', `there are ${REPLAYS_MAX} replays already: stop one of them first`);
     }
-    const replay = new Replay(this.#archive, options, this.#clocks, this.queue);
+    const replay = new Replay(this.#archive, options, this.#clocks);
     this.#replays.set(replay.id, replay);
     replay.clock.onChange(() => {
       for (const listener of [...this.#steerListeners]) listener(replay);

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, spyOn, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { createKey } from '../../src/cli/key.ts';
 import { EXPORTS_PER_KEY_MAX } from '../../src/http/v1/export.ts';
 import { type Service, startService } from '../http/service.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';
 import { LIGHT_START_MS } from '../support/light-recording.ts';
+import { CountedReads, readsInCrowd } from './counted-reads.ts';
 import { EXPORT_PATH, EXPORTED_RECORDS, requestExport, statusOf } from './unread-export.ts';
 
 setDefaultTimeout(60_000);
@@ -12,8 +13,6 @@ setDefaultTimeout(60_000);
 /** A third of the market: fewer steps. */
 const PART = `?format=parquet&to=${LIGHT_START_MS + 5000}`;
 const READERS = 12;
-/** When nothing was read for this time, no export is under way. */
-const QUIET_MS = 150;
 
 let service: Service;
 let key: string;
@@ -30,20 +29,6 @@ beforeAll(async () => {
 });
 afterAll(async () => await service[Symbol.asyncDispose]());
 
-/** Every step of an export reads the database once. */
-function countedReads() {
-  const spy = spyOn(service.archive.database, 'read');
-  return { count: () => spy.mock.calls.length, [Symbol.dispose]: () => spy.mockRestore() };
-}
-
-async function quiet(count: () => number): Promise<number> {
-  for (let before = -1; before !== count(); ) {
-    before = count();
-    await Bun.sleep(QUIET_MS);
-  }
-  return count();
-}
-
 /** A client that requests an export and reads nothing. */
 const requested = (query: string, encoding = 'zstd') => requestExport(service.origin, key, query, encoding);
 
@@ -56,15 +41,15 @@ async function whole(query: string, of: string): Promise<void> {
 }
 
 test.each(['parquet', 'ndjson', 'segments'])('an export as %s that is reset does no further step', async (format) => {
-  using reads = countedReads();
+  using reads = new CountedReads(service.archive);
   await whole(`?format=${format}`, key);
-  const before = await quiet(reads.count);
+  const before = await reads.settled();
   const sockets = await Promise.all(Array.from({ length: READERS }, () => requested(`?format=${format}`)));
-  while (reads.count() === before) await new Promise(setImmediate);
+  while (reads.count === before) await new Promise(setImmediate);
   for (const socket of sockets) socket.resetAndDestroy();
-  const atReset = reads.count();
+  const atReset = reads.count;
   // A step is done if its turn came before the reset arrived.
-  expect((await quiet(reads.count)) - atReset).toBeLessThanOrEqual(READERS);
+  expect((await reads.settled()) - atReset).toBeLessThanOrEqual(READERS);
 });
 
 test('every export that was reset gives its slot back, once', async () => {
@@ -73,8 +58,8 @@ test('every export that was reset gives its slot back, once', async () => {
     for (let turn = 0; turn < burst; turn += 1) await new Promise(setImmediate);
     for (const socket of sockets) socket.resetAndDestroy();
   }
-  using reads = countedReads();
-  await quiet(reads.count);
+  using reads = new CountedReads(service.archive);
+  await reads.settled();
   const open: Socket[] = [];
   const statuses: number[] = [];
   for (let count = 0; count <= EXPORTS_PER_KEY_MAX; count += 1) {
@@ -87,17 +72,14 @@ test('every export that was reset gives its slot back, once', async () => {
 });
 
 test('an export has its turns, whatever number of exports another key has', async () => {
-  using reads = countedReads();
+  using reads = new CountedReads(service.archive);
   const other = keyOf(service);
-  const start = await quiet(reads.count);
-  await whole(PART, other);
-  const steps = (await quiet(reads.count)) - start;
-  const crowd = Array.from({ length: EXPORTS_PER_KEY_MAX }, () => whole(PART, key));
-  const before = reads.count();
-  while (reads.count() < before + EXPORTS_PER_KEY_MAX) await new Promise(setImmediate);
-  const begun = reads.count();
-  await whole(PART, other);
+  const { inCrowd, alone } = await readsInCrowd(
+    reads,
+    () => whole(PART, other),
+    () => whole(PART, key),
+    EXPORTS_PER_KEY_MAX,
+  );
   // Every second turn is its own, if it is ready for it; in one queue for all it would be every 17th.
-  expect(reads.count() - begun).toBeLessThan((steps * EXPORTS_PER_KEY_MAX) / 2);
-  await Promise.all(crowd);
+  expect(inCrowd).toBeLessThan((alone * EXPORTS_PER_KEY_MAX) / 2);
 });

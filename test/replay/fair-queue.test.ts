@@ -4,7 +4,8 @@ import { FairQueue } from '../../src/replay/fair-queue.ts';
 /** Adds `count` pieces of work of an owner to the queue; each one notes its name. */
 function work(queue: FairQueue, done: string[], owner: string, count: number): Promise<unknown> {
   const names = Array.from({ length: count }, (_, index) => `${owner}${index}`);
-  return Promise.all(names.map((name) => queue.next(owner).then(() => done.push(name))));
+  const own = queue.of(owner);
+  return Promise.all(names.map((name) => own.next().then(() => done.push(name))));
 }
 
 test('owners take turns, whatever number of pieces each has', async () => {
@@ -18,7 +19,7 @@ test('a late owner waits for one piece of every other owner', async () => {
   const queue = new FairQueue();
   const done: string[] = [];
   const early = [work(queue, done, 'a', 100), work(queue, done, 'b', 100)];
-  await queue.next('a piece after which the late owner comes');
+  await queue.next();
   const before = done.length;
   expect(before).toBe(2);
   await work(queue, done, 'late', 1);
@@ -32,7 +33,7 @@ test('an owner that adds its next piece in its turn gets every second turn', asy
   const done: string[] = [];
   const crowd = work(queue, done, 'a', 50);
   for (let step = 0; step < 10; step += 1) {
-    await queue.next('b');
+    await queue.of('b').next();
     done.push(`b${step}`);
   }
   await crowd;

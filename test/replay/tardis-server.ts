@@ -18,7 +18,8 @@ export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
   const log: string[] = [];
   const sockets = new Sockets(64, (line) => log.push(line));
   const watch = () => () => true;
-  const bounds = { isDraining: () => false, queue: new FairQueue(), clients: new Clients(), sessionDelayMs: 50 };
+  const queue = new FairQueue();
+  const bounds = { isDraining: () => false, queueOf: () => queue, clients: new Clients(), sessionDelayMs: 50 };
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
   const logCut = (error: unknown) => log.push(String(error));
   const app = new Elysia({ handler: { standardHostname: false }, websocket: SOCKET_OPTIONS }).use(

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { formatInstant } from '../../src/domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
 import { VenueSession } from '../../src/replay/clob/venue-session.ts';
+import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { Replay, type ReplayOptions } from '../../src/replay/replay.ts';
 import type { Speed } from '../../src/replay/replay-clock.ts';
 import type { Archive } from '../../src/store/archive.ts';
@@ -28,6 +29,7 @@ const STYLE: RecordingStyle = {
   stepMs: 20,
 };
 const BOTH = [ASSETS.up, ASSETS.down];
+const queue = new FairQueue();
 
 function replayOf(
   archive: Archive,
@@ -38,7 +40,7 @@ function replayOf(
 }
 
 function sessionOn(replay: Replay, connection: RecordingConnection) {
-  return new VenueSession(replay, connection, () => performance.now(), rethrow);
+  return new VenueSession(replay, connection, queue, () => performance.now(), rethrow);
 }
 
 /** A new client of a replay that has subscribed. */

@@ -53,7 +53,7 @@ export class AccessCheck {
 
   /** The key's id; undefined if no key is needed. */
   get keyId(): string | undefined {
-    return this.#caller === ANYBODY ? undefined : this.#caller.key.id;
+    return keyIdOf(this.#caller);
   }
 
   /** Whether the tier of the request grants a coin. `coin` is in lower case. */
@@ -160,6 +160,11 @@ export function callerNow(deps: AccessDeps, request: Request, token: string | un
   if (deps.isOpen) return ANYBODY;
   const holder = keyHolderOf(deps.archive, request, token);
   return holder !== undefined && isGranted(holder.tier, deps.grantNeeded, undefined) ? holder : undefined;
+}
+
+/** The key's id; undefined if no key is needed. */
+export function keyIdOf(caller: Caller): string | undefined {
+  return caller === ANYBODY ? undefined : caller.key.id;
 }
 
 /** The earlier of two limits; undefined: no limit. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
-import { type FairQueue, TASK_MS } from '../../replay/fair-queue.ts';
+import { TASK_MS, type WorkQueue } from '../../replay/fair-queue.ts';
 import type { StreamItem, TardisStream } from '../../replay/tardis/stream.ts';
 import type { Database } from '../../store/database.ts';
 
@@ -74,7 +74,7 @@ export class PacedReader {
 
 export interface BodySource {
   readonly database: Database;
-  readonly queue: FairQueue;
+  readonly queue: WorkQueue;
   readonly reader: PacedReader;
   /** An item as a line; '' if it has none. */
   readonly lineOf: (item: StreamItem) => string;

@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { grantsCoin } from '../../domain/tier.ts';
 import type { Replay } from '../../replay/replay.ts';
-import { type AccessDeps, admit, callerNow } from '../plugins/access.ts';
+import { type AccessDeps, admit, callerNow, keyIdOf } from '../plugins/access.ts';
 import type { Caller } from '../plugins/authentication.ts';
 import { refuseUngranted } from '../plugins/authorization.ts';
 
@@ -32,18 +32,21 @@ export function mayAccess({ key, tier }: Caller, { coins, toMs }: ReplayScope): 
 
 /** `plugin` gives routes their `caller`, and throws the refusals of keys. */
 export function callerPlugin(accessDeps: AccessDeps) {
-  const tokens = new WeakMap<Request, string | undefined>();
+  const senders = new WeakMap<Request, { readonly token: string | undefined; readonly keyId: string | undefined }>();
   const plugin = new Elysia({ name: 'caller' })
     .use(bearer())
     .derive({ as: 'scoped' }, ({ request, set, server, bearer: token }) => {
-      tokens.set(request, token);
-      return { caller: admit(accessDeps, { request, set, server }, token) };
+      const caller = admit(accessDeps, { request, set, server }, token);
+      senders.set(request, { token, keyId: keyIdOf(caller) });
+      return { caller };
     });
   return {
     plugin,
+    /** The id of a request's key; undefined if no key is needed. */
+    keyIdOf: (request: Request) => senders.get(request)?.keyId,
     /** For sockets: whether the sender of a request may still access a replay. */
     mayListen(request: Request, scope: ReplayScope): boolean {
-      const caller = callerNow(accessDeps, request, tokens.get(request));
+      const caller = callerNow(accessDeps, request, senders.get(request)?.token);
       return caller !== undefined && mayAccess(caller, scope);
     },
   };

@@ -42,14 +42,20 @@ export interface ReplayPathsDeps extends ReplayDeps {
  */
 export function replayPaths(deps: ReplayPathsDeps) {
   const { archive, replays, sockets, accessDeps, clocks, v1, logCut, isDraining } = deps;
-  const { plugin, mayListen } = callerPlugin(accessDeps);
+  const { plugin, keyIdOf, mayListen } = callerPlugin(accessDeps);
+  const queueOf = (request: Request) => replays.queue.of(keyIdOf(request));
   // tardis-machine's paths replay the whole archive.
   const wholeArchive = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
   const monotonicMs = () => clocks().monotonicMs;
   const ofReplay = new Elysia({ name: 'of-replay', detail: { hide: true } })
     .use(plugin)
     .onBeforeHandle(({ caller, params }) => refuseWithoutAccess(caller, scopeOf(replays.find(replayIn(params)))))
-    .use(venueSocketController(replays, sockets, monotonicMs, (request, replay) => mayListen(request, scopeOf(replay))))
+    .use(
+      venueSocketController({
+        ...{ replays, sockets, monotonicMs, queueOf },
+        mayListen: (request, replay) => mayListen(request, scopeOf(replay)),
+      }),
+    )
     .use(venueRestController({ replays }))
     .use(gammaController({ replays }));
   const watch = ({ request }: SocketContext) => {
@@ -61,7 +67,7 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .onBeforeHandle(({ caller }) => refuseWithoutAccess(caller, wholeArchive()))
     .use(
       tardisController({
-        ...{ archive, sockets, watch, queue: replays.queue, clients: replays.clients },
+        ...{ archive, sockets, watch, queueOf, clients: replays.clients },
         ...{ clocks, logCut, isDraining },
       }),
     );

@@ -1,12 +1,12 @@
 import type { Connection } from '../../replay/connection.ts';
-import { type FairQueue, QueuedTask } from '../../replay/fair-queue.ts';
+import { QueuedTask, type WorkQueue } from '../../replay/fair-queue.ts';
 import { MergedStream, type StreamItem, type TardisStream } from '../../replay/tardis/stream.ts';
 import type { Database } from '../../store/database.ts';
 import { type Pace, PacedReader } from './paced-reader.ts';
 
 export interface SenderDeps {
   readonly database: Database;
-  readonly queue: FairQueue;
+  readonly queue: WorkQueue;
   readonly pace: Pace;
   /** Called once: when everything was sent, or with the error that ended it. */
   readonly ended: (error?: unknown) => void;

@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { Connection } from '../../replay/connection.ts';
-import type { FairQueue } from '../../replay/fair-queue.ts';
+import type { WorkQueue } from '../../replay/fair-queue.ts';
 import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
 import { type Channel, type ChannelFilter, type Window, withoutAssets } from '../../replay/tardis/options.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request-parser.ts';
@@ -17,7 +17,7 @@ const REASON_BYTES_MAX = 123;
 
 export interface SessionDeps {
   readonly source: TardisSource;
-  readonly queue: FairQueue;
+  readonly queue: WorkQueue;
   readonly monotonicMs: () => number;
   /** From the first connection of a session to its start. In this time other connections join and subscribe. */
   readonly sessionDelayMs: number;

@@ -3,7 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { Clients } from '../../replay/clients.ts';
 import type { Connection } from '../../replay/connection.ts';
-import type { FairQueue } from '../../replay/fair-queue.ts';
+import type { WorkQueue } from '../../replay/fair-queue.ts';
 import { NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
 import { normalizedStream } from '../../replay/tardis/normalized-stream.ts';
 import { nativeOptionsOf, normalizedOptionsOf, speedOf, windowOf } from '../../replay/tardis/options.ts';
@@ -29,7 +29,8 @@ export interface TardisDeps {
   readonly logCut: (error: unknown, request: Request) => void;
   /** Whether the server is stopping. */
   readonly isDraining: () => boolean;
-  readonly queue: FairQueue;
+  /** The queue for the work of a request's key. */
+  readonly queueOf: (request: Request) => WorkQueue;
   readonly clients: Clients;
   /** By default tardis-machine's delay. */
   readonly sessionDelayMs?: number;
@@ -54,7 +55,7 @@ interface TardisRequest {
  * the archive by itself; the clocks of replays have no effect on it.
  */
 export function tardisController(deps: TardisDeps) {
-  const { archive, sockets, watch, clocks, logCut, isDraining, queue, clients } = deps;
+  const { archive, sockets, watch, clocks, logCut, isDraining, queueOf, clients } = deps;
   const { sessionDelayMs = SESSION_DELAY_MS } = deps;
   const { database } = archive;
   const source: TardisSource = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
@@ -88,6 +89,7 @@ export function tardisController(deps: TardisDeps) {
       const leave = join();
       const reader = new PacedReader(stream, pace);
       const { lineOf } = asked;
+      const queue = queueOf(request);
       const chunks = (signal: AbortSignal) => tardisChunks({ database, queue, reader, lineOf, isDraining, signal });
       const body = pulledBody(chunks, { request, server }, (error) => {
         streamCount -= 1;
@@ -114,7 +116,7 @@ export function tardisController(deps: TardisDeps) {
         throw new DomainError('conflict', 'this session has started already: no other connection can join it');
       }
       const cut = (error: unknown) => logCut(error, request);
-      const ofSession = { source, queue, monotonicMs, sessionDelayMs, logCut: cut };
+      const ofSession = { source, queue: queueOf(request), monotonicMs, sessionDelayMs, logCut: cut };
       const session = joined ?? new TardisSession(ofSession, speed, () => sessions.delete(name));
       sessions.set(name, session);
       const member = session.join(connection, window);
@@ -139,7 +141,10 @@ export function tardisController(deps: TardisDeps) {
     };
     try {
       const { stream, pace } = opened(normalizedReplay(queryOf(request)));
-      const sender = new TardisSender({ database, queue, pace, ended }, new Map([[stream, connection]]));
+      const sender = new TardisSender(
+        { database, queue: queueOf(request), pace, ended },
+        new Map([[stream, connection]]),
+      );
       sender.start();
       const leave = join();
       return {

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import { VenueSession } from '../../replay/clob/venue-session.ts';
+import type { WorkQueue } from '../../replay/fair-queue.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { replayIn } from '../plugins/access.ts';
@@ -7,21 +8,23 @@ import { refusePlainGet, type SocketContext, type Sockets } from './socket.ts';
 
 const PATH = '/ws/market';
 
-/**
- * The venue's market channel: each socket is a session of the replay that its path names. `mayListen`: whether the sender of a
- * request may still listen to a replay.
- */
-export function venueSocketController(
-  replays: Replays,
-  sockets: Sockets,
-  monotonicMs: () => number,
-  mayListen: (request: Request, replay: Replay) => boolean,
-) {
+interface VenueSocketDeps {
+  readonly replays: Replays;
+  readonly sockets: Sockets;
+  readonly monotonicMs: () => number;
+  /** The queue for the work of a request's key. */
+  readonly queueOf: (request: Request) => WorkQueue;
+  /** Whether the sender of a request may still listen to a replay. */
+  readonly mayListen: (request: Request, replay: Replay) => boolean;
+}
+
+/** The venue's market channel: each socket is a session of the replay that its path names. */
+export function venueSocketController({ replays, sockets, monotonicMs, queueOf, mayListen }: VenueSocketDeps) {
   const replayOf = ({ params }: SocketContext) => replays.find(replayIn(params));
   const hooks = sockets.hooks(
     (connection, context) => {
       const replay = replayOf(context);
-      const session = new VenueSession(replay, connection, monotonicMs, sockets.failed);
+      const session = new VenueSession(replay, connection, queueOf(context.request), monotonicMs, sockets.failed);
       replay.clients += 1;
       const leave = replays.clients.join('client', replay.id);
       const closed = () => {

@@ -5,7 +5,7 @@ import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue
 import { listedFrame, resolvedFrame } from '../../venue/message-writer.ts';
 import { Agenda, type Upcoming } from '../agenda.ts';
 import type { Connection } from '../connection.ts';
-import { QueuedTask, TASK_MS } from '../fair-queue.ts';
+import { QueuedTask, TASK_MS, type WorkQueue } from '../fair-queue.ts';
 import type { Replay } from '../replay.ts';
 import type { Follower } from '../replay-clock.ts';
 import { MarketFrames } from './market-frames.ts';
@@ -51,7 +51,13 @@ export class VenueSession {
   #rank = 0;
 
   /** An error in work that a timer or the clock started closes the connection, and is passed to `failed`. */
-  constructor(replay: Replay, connection: Connection, monotonicMs: () => number, failed: (error: unknown) => void) {
+  constructor(
+    replay: Replay,
+    connection: Connection,
+    queue: WorkQueue,
+    monotonicMs: () => number,
+    failed: (error: unknown) => void,
+  ) {
     this.#replay = replay;
     this.#connection = connection;
     this.#nowMs = monotonicMs;
@@ -59,7 +65,7 @@ export class VenueSession {
     this.#shiftMs = replay.shiftMs;
     this.#positionMs = replay.clock.nowMs;
     this.#announcedMs = this.#positionMs;
-    this.#task = new QueuedTask(replay.queue, () => this.#guarded(() => this.#sendDue()));
+    this.#task = new QueuedTask(queue, () => this.#guarded(() => this.#sendDue()));
     this.#stopListening = [
       replay.clock.onChange((change) => {
         // A rebased replay is shifted once more when it starts.
