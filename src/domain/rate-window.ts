@@ -27,13 +27,13 @@ interface Window {
 
 /**
  * Fixed windows of one minute, one per subject, each starting with the subject's first request; counters live in memory
- * only. At most `subjectsMax` windows are kept. When all are open, further subjects share one window, so memory is bounded
- * and no subject gets more than the limit.
+ * only. At most `subjectsMax` (2 or more) windows are kept, and a new subject always gets one: if all are open, the least used
+ * quarter is dropped, and its subjects start again. A window with n requests is dropped only if three quarters of `subjectsMax`
+ * others have n or more, so it takes many more requests to drop a window than its subject gains.
  */
 export class RateWindows {
-  readonly #windows = new Map<string, Window>();
   readonly #subjectsMax: number;
-  #overflow: Window | undefined;
+  #windows = new Map<string, Window>();
 
   constructor(subjectsMax: number) {
     this.#subjectsMax = subjectsMax;
@@ -41,7 +41,7 @@ export class RateWindows {
 
   /** Counts one request of `subject`, unless its limit is reached: a refused request does not count. */
   charge(subject: string, limit: number, now: ClockReading): Allowance {
-    const window = this.#windowOf(subject, now);
+    const window = this.#openWindow(subject, now) ?? this.#startWindow(subject, now);
     const allowed = window.used < limit;
     if (allowed) window.used += 1;
     return describe(window, limit, allowed, now);
@@ -49,9 +49,8 @@ export class RateWindows {
 
   /** The state of `subject`'s limit, without counting a request. */
   peek(subject: string, limit: number, now: ClockReading): Allowance {
-    const window = this.#windows.get(subject);
-    const current = window !== undefined && isOpen(window, now) ? window : newWindow(now);
-    return describe(current, limit, current.used < limit, now);
+    const window = this.#openWindow(subject, now) ?? newWindow(now);
+    return describe(window, limit, window.used < limit, now);
   }
 
   /** Number of windows, for the test of the bound. */
@@ -59,26 +58,24 @@ export class RateWindows {
     return this.#windows.size;
   }
 
-  #windowOf(subject: string, now: ClockReading): Window {
-    const existing = this.#windows.get(subject);
-    if (existing !== undefined && isOpen(existing, now)) return correctReset(existing, now);
-    if (existing === undefined && this.#windows.size >= this.#subjectsMax) this.#sweep(now);
-    if (existing === undefined && this.#windows.size >= this.#subjectsMax) {
-      if (this.#overflow === undefined || !isOpen(this.#overflow, now)) this.#overflow = newWindow(now);
-      return correctReset(this.#overflow, now);
-    }
-    const fresh = newWindow(now);
-    // Deleted first, so that the map is in order of the windows' starts and a sweep can stop early.
-    this.#windows.delete(subject);
-    this.#windows.set(subject, fresh);
-    return fresh;
+  #openWindow(subject: string, now: ClockReading): Window | undefined {
+    const window = this.#windows.get(subject);
+    return window !== undefined && isOpen(window, now) ? correctReset(window, now) : undefined;
   }
 
-  #sweep(now: ClockReading): void {
-    for (const [subject, window] of this.#windows) {
-      if (isOpen(window, now)) return;
-      this.#windows.delete(subject);
-    }
+  #startWindow(subject: string, now: ClockReading): Window {
+    if (this.#windows.size >= this.#subjectsMax) this.#dropWindows(now);
+    const window = newWindow(now);
+    this.#windows.set(subject, window);
+    return window;
+  }
+
+  /** Frees at least a quarter of the windows, so that this takes little time per new subject. */
+  #dropWindows(now: ClockReading): void {
+    const open = [...this.#windows].filter(([, window]) => isOpen(window, now));
+    // Of equally used windows the newest are dropped: those of an attack that has just begun.
+    open.sort(([, a], [, b]) => b.used - a.used || a.startMs - b.startMs);
+    this.#windows = new Map(open.slice(0, Math.floor((this.#subjectsMax * 3) / 4)));
   }
 }
 

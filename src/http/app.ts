@@ -148,7 +148,7 @@ export function createApp(appDeps: AppDeps) {
       if (replay !== undefined) refuseForeignOrigin(request, (asked) => cors?.allows(asked) === true);
       if (cors?.isPreflight(request) === true) {
         // Preflights have no key.
-        rateLimit.chargeAddress({ request, set, server });
+        rateLimit.chargePreflight({ request, set, server });
         const permission = cors.permission(set);
         // The framework calls no later hook for this answer.
         accessLog?.end(request, permission);

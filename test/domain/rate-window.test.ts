@@ -119,14 +119,14 @@ test('the announced reset of a window does not change when the clocks drift a li
 });
 
 describe('more subjects than windows', () => {
-  test('exceed neither the number of windows nor the limit', () => {
+  test('exceed the number of windows at no time, and none is refused because of the others', () => {
     const many = fc.array(
       fc.record({ waitMs: fc.integer({ min: 0, max: 20_000 }), subject: fc.integer({ min: 0, max: 30 }).map(String) }),
       { maxLength: 200 },
     );
     fc.assert(
       fc.property(
-        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 2, max: 9 }),
         fc.integer({ min: 1, max: 4 }),
         many,
         (subjectsMax, limit, requests) => {
@@ -135,12 +135,11 @@ describe('more subjects than windows', () => {
           let ms = 0;
           for (const { waitMs, subject } of requests) {
             ms += waitMs;
-            const times = allowedAt.get(subject) ?? [];
+            const times = (allowedAt.get(subject) ?? []).filter((time) => time > ms - WINDOW_MS);
             allowedAt.set(subject, times);
             if (windows.charge(subject, limit, at(ms)).allowed) times.push(ms);
+            else expect(times.length).toBeGreaterThanOrEqual(limit);
             expect(windows.size).toBeLessThanOrEqual(subjectsMax);
-            // Any minute overlaps at most two fixed windows.
-            expect(times.filter((time) => time > ms - WINDOW_MS).length).toBeLessThanOrEqual(2 * limit);
           }
         },
       ),
@@ -148,17 +147,28 @@ describe('more subjects than windows', () => {
     );
   });
 
-  test('share one window, and get their own when one is free again', () => {
-    const windows = new RateWindows(2);
-    windows.charge('a', 2, at(0));
-    windows.charge('b', 2, at(30_000));
-    expect(windows.charge('c', 2, at(31_000))).toMatchObject({ allowed: true, remaining: 1 });
-    expect(windows.charge('d', 2, at(32_000))).toMatchObject({ allowed: true, remaining: 0 });
-    expect(windows.charge('e', 2, at(33_000)).allowed).toBe(false);
-    // Subjects with their own window are not affected.
-    expect(windows.charge('b', 2, at(34_000))).toMatchObject({ allowed: true, remaining: 0 });
-    expect(windows.charge('e', 2, at(60_000))).toMatchObject({ allowed: true, remaining: 1 });
-    expect(windows.size).toBe(2);
+  test('never take the window of a subject that used more than they did', () => {
+    const windows = new RateWindows(100);
+    const remaining = (subject: string) => windows.peek(subject, 10, at(0)).remaining;
+    for (let i = 0; i < 10; i += 1) windows.charge('used up', 10, at(i));
+    for (let i = 0; i < 5; i += 1) windows.charge('half used', 10, at(i));
+    for (let i = 0; i < 1000; i += 1) {
+      for (let requests = 0; requests < 4; requests += 1) windows.charge(`other-${i}`, 10, at(i));
+    }
+    expect([remaining('used up'), remaining('half used'), remaining('other-0')]).toEqual([0, 5, 6]);
+    expect(windows.charge('used up', 10, at(2000)).allowed).toBe(false);
+  });
+
+  test('take a quarter of the windows at once: the newest of the least used', () => {
+    const windows = new RateWindows(8);
+    const isFresh = (subject: string) => windows.peek(subject, 3, at(100)).remaining === 3;
+    for (const [index, subject] of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].entries()) {
+      windows.charge(subject, 3, at(index));
+    }
+    windows.charge('h', 3, at(10));
+    expect(windows.charge('new', 3, at(11))).toMatchObject({ allowed: true, remaining: 2 });
+    expect(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'new'].filter(isFresh)).toEqual(['f', 'g']);
+    expect(windows.size).toBe(7);
   });
 
   test('get the windows of subjects that never come back', () => {

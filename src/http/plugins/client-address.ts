@@ -1,9 +1,7 @@
-import { containsAddress, formatIpAddress, type IpNetwork, isIpv4, networkOf, parseIpAddress } from './ip-address.ts';
+import { containsAddress, formatIpAddress, type IpNetwork, parseIpAddress } from './ip-address.ts';
 
 /** Maximum number of trusted proxies in a row. Addresses further left in a header are not read. */
 const HOPS_MAX = 16;
-/** Networks give each site at least a /64: an IPv6 client can use all its addresses. */
-const IPV6_SITE_BITS = 64;
 const UNKNOWN = 'unknown';
 
 /** The part of the server that knows the peer's address; null if the request came without a socket. */
@@ -68,14 +66,6 @@ export class ClientAddresses {
     }
     return client;
   }
-}
-
-/** The subject of an address's rate limit: an IPv4 address, or the /64 of an IPv6 address. */
-export function budgetSubject(address: string): string {
-  if (!address.includes(':')) return address;
-  const parsed = parseIpAddress(address);
-  if (parsed === undefined || isIpv4(parsed)) return address;
-  return `${formatIpAddress(networkOf(parsed, IPV6_SITE_BITS))}/${IPV6_SITE_BITS}`;
 }
 
 /** The canonical spelling of a peer's address. The socket's link-local addresses may have a zone. */

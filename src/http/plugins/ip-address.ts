@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-const ADDRESS_BITS = 128;
+export const ADDRESS_BITS = 128;
 /** An IPv4 address is the last 32 bits of ::ffff:0:0/96 (RFC 4291, 2.5.5.2). */
 const MAPPED_BITS = 96;
 const MAPPED = 0xffffn;

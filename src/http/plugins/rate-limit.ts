@@ -2,13 +2,11 @@ import { DomainError } from '../../domain/errors.ts';
 import { type Allowance, type ClockReading, RateWindows } from '../../domain/rate-window.ts';
 import type { KeyHolder } from '../../store/key-directory.ts';
 import type { ResponseHeaders, ResponseSettings } from '../response/response.ts';
-import { type AddressSource, budgetSubject, type ClientAddresses } from './client-address.ts';
+import { AddressBudgets } from './address-budgets.ts';
+import type { AddressSource, ClientAddresses } from './client-address.ts';
 
-/** Allowed requests per minute of a client address without a valid key. */
-const ADDRESS_REQUESTS_PER_MINUTE = 600;
-
-/** Maximum number of keys, and of addresses, with windows of their own. All others share one window. */
-const SUBJECTS_MAX = 65_536;
+/** Maximum number of keys with windows. */
+const KEYS_MAX = 65_536;
 
 /** The router's view of a request. */
 export interface RequestContext {
@@ -22,8 +20,9 @@ export class RateLimit {
   readonly #clocks: () => ClockReading;
   readonly #addresses: ClientAddresses;
   readonly #isOff: boolean;
-  readonly #keyWindows = new RateWindows(SUBJECTS_MAX);
-  readonly #addressWindows = new RateWindows(SUBJECTS_MAX);
+  readonly #keyWindows = new RateWindows(KEYS_MAX);
+  readonly #addressBudgets = new AddressBudgets();
+  readonly #preflightBudgets = new AddressBudgets();
 
   /** `isOff`: no counts and no headers. */
   constructor(clocks: () => ClockReading, addresses: ClientAddresses, isOff: boolean) {
@@ -41,19 +40,27 @@ export class RateLimit {
   }
 
   /** Counts a request against its address, unless it was counted before; throws 'rate-limited' above the limit. */
-  chargeAddress({ request, set: { headers }, server }: RequestContext): void {
-    if (this.#isOff || headers['x-ratelimit-limit'] !== undefined) return;
-    const subject = budgetSubject(this.#addresses.of(request, server));
-    const allowance = this.#addressWindows.charge(subject, ADDRESS_REQUESTS_PER_MINUTE, this.#clocks());
-    describe(headers, allowance);
-    if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests without a valid key');
+  chargeAddress(context: RequestContext): void {
+    this.#charge(this.#addressBudgets, context, 'requests without a valid key');
+  }
+
+  /** Counts a preflight against its address, separately from other requests; throws 'rate-limited' above the limit. */
+  chargePreflight(context: RequestContext): void {
+    this.#charge(this.#preflightBudgets, context, 'preflights');
   }
 
   /** Sets the headers of a request's address without counting the request. */
   describeAddress({ request, set: { headers }, server }: RequestContext): void {
     if (this.#isOff) return;
-    const subject = budgetSubject(this.#addresses.of(request, server));
-    describe(headers, this.#addressWindows.peek(subject, ADDRESS_REQUESTS_PER_MINUTE, this.#clocks()));
+    describe(headers, this.#addressBudgets.peek(this.#addresses.of(request, server), this.#clocks()));
+  }
+
+  #charge(budgets: AddressBudgets, { request, set: { headers }, server }: RequestContext, what: string): void {
+    if (this.#isOff || headers['x-ratelimit-limit'] !== undefined) return;
+    const allowance = budgets.charge(this.#addresses.of(request, server), this.#clocks());
+    describe(headers, allowance);
+    if (allowance.allowed) return;
+    throw rateLimited(headers, allowance, allowance.isNetwork ? `${what} from one network (/24, IPv6: /48)` : what);
   }
 }
 
