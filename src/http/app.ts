@@ -22,7 +22,7 @@ import { replayHome } from './replay/replay-home.ts';
 import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
 import { SOCKET_OPTIONS } from './replay/socket.ts';
 import { pathOf } from './request-target.ts';
-import { Responder, withoutLength } from './response/responder.ts';
+import { headOf, Responder } from './response/responder.ts';
 import { ResponseCache } from './response/response-cache.ts';
 import { coinsController } from './v1/coins.ts';
 import { coverageController } from './v1/coverage.ts';
@@ -130,9 +130,8 @@ export function createApp(appDeps: AppDeps) {
     websocket: SOCKET_OPTIONS,
   })
     .wrap((handle, request) => {
-      // The framework sets Content-Length for HEAD; the length of a stream is unknown.
       if (request.method !== 'HEAD') return handle;
-      const finish = (answer: unknown) => (answer instanceof Response ? withoutLength(answer) : answer);
+      const finish = (answer: unknown) => (answer instanceof Response ? headOf(answer) : answer);
       return (...given: unknown[]) => {
         const answer: unknown = handle(...given);
         return answer instanceof Promise ? answer.then(finish) : finish(answer);

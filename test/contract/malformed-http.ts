@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { ProblemDocument } from './client.ts';
 import {
   bodyOf,
   exchange,
@@ -332,6 +333,32 @@ export function malformedHttpTests(suite: Suite): void {
       }
       expect({ statuses, rest }).toEqual({ statuses: [200, 405, 404, 200], rest: '' });
     }
+  });
+
+  test.each([
+    [400, '/v1/btc/markets?limit=0', true],
+    [400, '/v1/btc/markets?x=%ZZ', true],
+    [401, '/v1/btc/markets', false],
+    [404, '/v1/nothing', true],
+    [404, '/nothing', false],
+  ])('a HEAD refused with %d (%s) has no body', async (status, target, isKeyed) => {
+    const headers = [HOST, ...(isKeyed ? [`Authorization: Bearer ${suite.ampleKey}`] : [])];
+    const first = `${[`HEAD ${target} HTTP/1.1`, ...headers].join('\r\n')}\r\n\r\n`;
+    const reply = parse(await receivedUntilClosed(suite.target.origin, first + requestOf('/healthz', [HOST])));
+    expect(reply.status).toBe(status);
+    expect(reply.body).toStartWith('HTTP/1.1 200 OK\r\n');
+  });
+
+  test('HTTP/1.0 works with a Host; the refusal without one says that it is missing', async () => {
+    const key = `Authorization: Bearer ${suite.ampleKey}`;
+    const ask = (...headers: readonly string[]) =>
+      exchange(suite.target.origin, ['GET /v1/billing/tiers HTTP/1.0', key, ...headers, '', ''].join('\r\n'));
+    expect((await ask(HOST)).status).toBe(200);
+    const refused = await ask();
+    expect(refused.status).toBe(400);
+    expect((JSON.parse(bodyOf(refused).text) as ProblemDocument).detail).toBe(
+      'the Host header is missing: send it, also with HTTP/1.0',
+    );
   });
 
   test.each([

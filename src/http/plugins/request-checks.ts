@@ -12,6 +12,10 @@ export const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
  */
 export function refuseMalformed({ url, headers }: Request, allowedHosts: ReadonlySet<string> | undefined): void {
   const host = headers.get('host');
+  // The HTTP parser refuses HTTP/1.1 without Host, and accepts HTTP/1.0.
+  if (host === null && url.startsWith('/')) {
+    throw malformed('the Host header is missing: send it, also with HTTP/1.0');
+  }
   if (host !== null && !HOST.test(host)) {
     throw malformed('the Host header is malformed: send one host name, optionally with a port');
   }

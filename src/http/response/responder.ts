@@ -85,7 +85,7 @@ export class Responder {
     return matches ? respond(set, null, { vary: VARY, 'cache-control': CACHE_CONTROL, etag }, 304) : undefined;
   }
 
-  /** A streamed response. `body` is null for HEAD, see `withoutLength`. */
+  /** A streamed response. `body` is null for HEAD, see `headOf`. */
   stream({ set }: Exchange, body: ReadableStream<Uint8Array> | null, headers: Record<string, string>): Response {
     return respond(set, body, { ...headers, vary: VARY, 'cache-control': CACHE_CONTROL });
   }
@@ -148,17 +148,20 @@ function compress(body: Uint8Array<ArrayBuffer>, encoding: Encoding): Uint8Array
 }
 
 /**
- * The response to HEAD. The router sets Content-Length to the length of the empty body; the length of a streamed answer to GET is
- * unknown, so its HEAD has none (RFC 9110, 8.6).
+ * The response to HEAD: the headers of GET without a body. Refusals before the router come here with a body. The router sets
+ * Content-Length to the length of the empty body; the length of a streamed answer to GET is unknown, so its HEAD has none (RFC
+ * 9110, 8.6).
  */
-export function withoutLength(response: Response): Response {
+export function headOf(response: Response): Response {
   const isStreamed =
     response.headers.has('content-disposition') || response.headers.get('content-type') === EVENT_STREAM_TYPE;
-  if (!isStreamed) return response;
+  if (!isStreamed && response.body === null) return response;
   const headers = new Headers(response.headers);
-  headers.delete('content-length');
-  headers.set('transfer-encoding', 'chunked');
-  return new Response(null, { headers });
+  if (isStreamed) {
+    headers.delete('content-length');
+    headers.set('transfer-encoding', 'chunked');
+  }
+  return new Response(null, { status: response.status, headers });
 }
 
 /** The same bytes, typed as bytes of an ArrayBuffer. */
