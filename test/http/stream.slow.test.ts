@@ -14,8 +14,8 @@ setDefaultTimeout(60_000);
 const PATH = `/v1/btc/markets/${CONDITION_ID}/stream`;
 const POLL_MS = 5;
 
-const keyFor = ({ archive }: Service, tier = 'enterprise') =>
-  createKey(archive, NOW_MS, { account: 'test@localhost', name: undefined, tier, requestsPerMinute: 1_000_000 });
+const keyFor = ({ archive }: Service, tier = 'enterprise', requestsPerMinute = 1_000_000) =>
+  createKey(archive, NOW_MS, { account: 'test@localhost', name: undefined, tier, requestsPerMinute });
 const snapshotAt = (ms: number, outcome = 'up') => sampleSnapshot({ timestamp: START_MS + ms, outcome });
 const gapOf = (fromMs: number, toMs: number, reason = 'restarted') =>
   sampleGap({ from: START_MS + fromMs, to: START_MS + toMs, reason });
@@ -217,6 +217,93 @@ describe('pace', () => {
     expect(stream.reader.events.map(whenOf)).toEqual([
       ...['snapshot 0', 'snapshot 10000', 'snapshot 10001', 'snapshot 20000', 'gap 30000', 'snapshot 40000', 'end'],
     ]);
+  });
+});
+
+describe('the rate limit', () => {
+  /** Snapshots of the first milliseconds, one per millisecond. */
+  const snapshotsOf = (count: number) => Array.from({ length: count }, (_, index) => snapshotAt(index));
+  const tiers = ({ origin }: Service, key: string) =>
+    fetch(`${origin}/v1/billing/tiers`, { headers: { authorization: `Bearer ${key}` } });
+  const remaining = async (service: Service, key: string) =>
+    Number((await tiers(service, key)).headers.get('x-ratelimit-remaining'));
+
+  test('counts each 1,000 snapshots and gaps as one request, and the stream pauses until the next minute', async () => {
+    await using service = startService();
+    await importRecords(service.archive, [sampleMarket(), ...snapshotsOf(3499), gapOf(1, 1500)]);
+    const { key } = keyFor(service, 'enterprise', 3);
+    const headers = { authorization: `Bearer ${key}` };
+    expect((await fetch(`${service.origin}${PATH}`, { method: 'HEAD', headers })).status).toBe(200);
+    // The HEAD cost one request. Two are left for the stream.
+    await using stream = await listen(service.origin, key, '?speed=max');
+    await stream.heard(2000);
+    for (let comments = 1; comments <= 2; comments += 1) {
+      service.passTime(15_000);
+      // The stream checks its limit before it sends a comment.
+      while (stream.reader.comments < comments) await Bun.sleep(POLL_MS);
+      expect(stream.reader.events).toHaveLength(2000);
+    }
+    const refused = await tiers(service, key);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '30']);
+    service.passTime(30_000);
+    await stream.closed();
+    expect(stream.reader.events.map(whenOf)).toEqual([
+      ...snapshotsOf(1500).map((_, ms) => `snapshot ${ms}`),
+      'gap 1500',
+      ...snapshotsOf(1999).map((_, ms) => `snapshot ${ms + 1500}`),
+      'end',
+    ]);
+    expect(await remaining(service, key)).toBe(0);
+  });
+
+  test('counts one request for a stream of 1,000 snapshots, and one when it is continued', async () => {
+    await using service = startService();
+    await importRecords(service.archive, [sampleMarket(), ...snapshotsOf(1000)]);
+    const { key } = keyFor(service, 'enterprise', 3);
+    await using stream = await listen(service.origin, key, '?speed=max');
+    await stream.closed();
+    expect(stream.reader.events.at(-1)!.event).toBe('end');
+    const { id } = stream.reader.events[499]!;
+    await using continued = await listen(service.origin, key, '?speed=max', { 'last-event-id': id });
+    await continued.closed();
+    expect(continued.reader.events).toHaveLength(501);
+    expect(continued.headers.get('x-ratelimit-remaining')).toBe('1');
+    expect(await remaining(service, key)).toBe(0);
+  });
+
+  test('counts the next request when the next event is due', async () => {
+    await using service = startService();
+    await importRecords(service.archive, [sampleMarket(), ...snapshotsOf(1000), snapshotAt(30_000)]);
+    const { key } = keyFor(service, 'enterprise', 100);
+    await using stream = await listen(service.origin, key, '');
+    await stream.heard(1);
+    service.passTime(1000);
+    await stream.heard(1000);
+    expect(await remaining(service, key)).toBe(98);
+    service.passTime(15_000);
+    while (stream.reader.comments === 0) await Bun.sleep(POLL_MS);
+    expect(await remaining(service, key)).toBe(97);
+    service.passTime(14_000);
+    await stream.closed();
+    expect(await remaining(service, key)).toBe(95);
+  });
+
+  test('counts nothing for a stream whose client left while it paused', async () => {
+    await using service = startService();
+    await importRecords(service.archive, [sampleMarket(), ...snapshotsOf(4001)]);
+    const [{ key }, other] = [keyFor(service, 'enterprise', 2), keyFor(service, 'enterprise', 2)];
+    await using left = await listen(service.origin, key, '?speed=max');
+    await using stream = await listen(service.origin, other.key, '?speed=max');
+    await left.heard(2000);
+    left.leave();
+    // A paused stream checks its limit every second: this one does so twice after the other's client left.
+    await stream.heard(2000);
+    service.passTime(60_000);
+    await stream.heard(4000);
+    service.passTime(60_000);
+    await stream.closed();
+    expect(stream.reader.events).toHaveLength(4002);
+    expect(await remaining(service, key)).toBe(1);
   });
 });
 

@@ -67,6 +67,13 @@ export class AccessCheck {
     return now !== undefined && isGranted(now.tier, grant, coin);
   }
 
+  /** Counts one more request of the key. False if its limit is reached, or if it is no longer valid. */
+  chargeAgain(): boolean {
+    if (this.#deps.isOpen) return true;
+    const holder = keyHolderOf(this.#deps.archive, this.#request, this.#token);
+    return holder !== undefined && this.#deps.rateLimit.chargeKeyAgain(holder);
+  }
+
   /** The latest instant that the answer may show now. */
   latestMs(): InstantMs | undefined {
     return earlierLimit(this.#caller.key.asOfMs, this.#deps.latestInstant(this.#replay));

@@ -15,7 +15,10 @@ export interface RequestContext {
   readonly server: AddressSource | null;
 }
 
-/** Limits of requests per key, or per client address without a valid key. All methods set the X-RateLimit headers. */
+/**
+ * Limits of requests per key, or per client address without a valid key. All methods except `chargeKeyAgain` set the X-RateLimit
+ * headers.
+ */
 export class RateLimit {
   readonly #clocks: () => ClockReading;
   readonly #addresses: ClientAddresses;
@@ -32,11 +35,15 @@ export class RateLimit {
   }
 
   /** Counts a request with a valid key; throws 'rate-limited' above the limit. */
-  chargeKey({ key, tier }: KeyHolder, { headers }: ResponseSettings): void {
-    const limit = key.requestsPerMinute ?? tier.requestsPerMinute;
-    const allowance = this.#keyWindows.charge(key.id, limit, this.#clocks());
+  chargeKey(holder: KeyHolder, { headers }: ResponseSettings): void {
+    const allowance = this.#chargeKey(holder);
     describe(headers, allowance);
     if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests with this key');
+  }
+
+  /** Counts one more request for an answer that has begun. False above the limit: then nothing is counted. */
+  chargeKeyAgain(holder: KeyHolder): boolean {
+    return this.#chargeKey(holder).allowed;
   }
 
   /** Counts a request against its address, unless it was counted before; throws 'rate-limited' above the limit. */
@@ -53,6 +60,10 @@ export class RateLimit {
   describeAddress({ request, set: { headers }, server }: RequestContext): void {
     if (this.#isOff) return;
     describe(headers, this.#addressBudgets.peek(this.#addresses.of(request, server), this.#clocks()));
+  }
+
+  #chargeKey({ key, tier }: KeyHolder): Allowance {
+    return this.#keyWindows.charge(key.id, key.requestsPerMinute ?? tier.requestsPerMinute, this.#clocks());
   }
 
   #charge(budgets: AddressBudgets, { request, set: { headers }, server }: RequestContext, what: string): void {

@@ -52,9 +52,10 @@ export class SnapshotStream {
 
   /**
    * Writes events that are due, all or the first of them, and the end event after the last one. Writes nothing later than
-   * `latestMs`. Returns the real milliseconds until the next event is due; undefined if no event may follow.
+   * `latestMs`, and no event after the first `eventsMax` of the stream, except the end event. Returns the real milliseconds until
+   * the next event is due; 'limit' if it is due and `eventsMax` is reached; undefined if no event may follow.
    */
-  writeSlice(writer: EventWriter, latestMs: InstantMs | undefined): number | undefined {
+  writeSlice(writer: EventWriter, latestMs: InstantMs | undefined, eventsMax: number): number | 'limit' | undefined {
     this.#refresh();
     const { snapshots } = this.#archive;
     const { fromMs, toMs, outcomes, depth, scope } = this.#query;
@@ -87,6 +88,7 @@ export class SnapshotStream {
       if (next.timestampMs > (dueMs ?? this.#clock.dueMs)) {
         return this.#clock.realMsUntil(next.timestampMs) ?? 0;
       }
+      if (this.#snapshots + this.#gapCount >= eventsMax) return 'limit';
       if (writer.isFull) return 0;
       if (isGap) {
         writer.writeGap(gap, scope);

@@ -23,8 +23,10 @@ export const STREAMS_MAX = 256;
 export const STREAMS_PER_KEY_MAX = 32;
 /** A comment is sent after this time without events. Proxies close connections that are silent for 30 to 60 seconds. */
 const COMMENT_EVERY_MS = 15_000;
-/** How often a waiting stream checks its access again. */
+/** How often a waiting stream checks its access and its rate limit again. */
 const WATCH_MS = 1000;
+/** Snapshots and gaps for each request of the rate limit, as many as records in a page. */
+const EVENTS_PER_REQUEST = 1000;
 /** How long a client waits before it connects again, if it follows the standard. */
 const RETRY_MS = 1000;
 
@@ -75,7 +77,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
       query: parameters({ from, to, speed, outcome, depth, asOf }),
       detail: described('stream', {
         summary: 'Order book snapshots of a market as server-sent events',
-        description: `Sends events in order, at their recorded pace or as fast as the client reads. The data of event: snapshot is a snapshot, as in pages. event: gap is sent at the end of a gap in the recording; its data is from, to and reason. event: end is the last event; its data is the number of snapshots and gaps in this answer. The first event is sent immediately. Without from the stream starts at the start of the market’s window. To continue after a lost connection, or after an answer that ended without event: end, send the id of the last received event as Last-Event-ID. An answer ends without event: end when the server stops, or when the key may no longer read this path. A comment is sent after 15 seconds without events. Streams are never compressed. More than ${STREAMS_PER_KEY_MAX} open streams with one key get a 429, more than ${STREAMS_MAX} in total a 503.`,
+        description: `Sends events in order, at their recorded pace or as fast as the client reads. The data of event: snapshot is a snapshot, as in pages. event: gap is sent at the end of a gap in the recording; its data is from, to and reason. event: end is the last event; its data is the number of snapshots and gaps in this answer. The first event is sent immediately. Without from the stream starts at the start of the market’s window. To continue after a lost connection, or after an answer that ended without event: end, send the id of the last received event as Last-Event-ID. An answer ends without event: end when the server stops, or when the key may no longer read this path. A comment is sent after 15 seconds without events. Streams are never compressed. Each ${EVENTS_PER_REQUEST} snapshots and gaps count as one request: when the limit of requests per minute is reached, the stream pauses until the next minute of the key. More than ${STREAMS_PER_KEY_MAX} open streams with one key get a 429, more than ${STREAMS_MAX} in total a 503.`,
         content: { 'text/event-stream': Text },
         headers: ['X-Accel-Buffering'],
         examples: {
@@ -115,10 +117,12 @@ async function* chunksOf(
 ): AsyncGenerator<Uint8Array> {
   yield OPENING;
   let sentAtMs = clocks().monotonicMs;
+  // The request of the stream pays for the first events.
+  let eventsMax = EVENTS_PER_REQUEST;
   for (;;) {
     await nextTurn(accessCheck.keyId);
     if (left.aborted || isDraining() || !accessCheck.isGranted(GRANT, coin)) return;
-    const next = nextSlice(archive, writer, stream, accessCheck);
+    const next = nextSlice(archive, writer, stream, accessCheck, eventsMax);
     if (next === undefined) return;
     const { waitMs, slice } = next;
     if (slice.length > 0) {
@@ -127,8 +131,13 @@ async function* chunksOf(
     }
     if (waitMs === undefined) return;
     if (waitMs === 0) continue;
+    if (waitMs === 'limit' && accessCheck.chargeAgain()) {
+      eventsMax += EVENTS_PER_REQUEST;
+      continue;
+    }
+    const pauseMs = waitMs === 'limit' ? WATCH_MS : Math.ceil(Math.min(waitMs, WATCH_MS));
     // Rejected when the client leaves; the next iteration checks that.
-    await delay(Math.ceil(Math.min(waitMs, WATCH_MS)), undefined, { signal: left }).catch(() => undefined);
+    await delay(pauseMs, undefined, { signal: left }).catch(() => undefined);
     if (clocks().monotonicMs - sentAtMs < COMMENT_EVERY_MS) continue;
     yield COMMENT;
     sentAtMs = clocks().monotonicMs;
@@ -136,10 +145,16 @@ async function* chunksOf(
 }
 
 /** Undefined if the stream follows the clock of a replay, and this replay was stopped. */
-function nextSlice(archive: Archive, writer: EventWriter, stream: SnapshotStream, accessCheck: AccessCheck) {
+function nextSlice(
+  archive: Archive,
+  writer: EventWriter,
+  stream: SnapshotStream,
+  accessCheck: AccessCheck,
+  eventsMax: number,
+) {
   try {
     const latestMs = accessCheck.latestMs();
-    const waitMs = archive.database.read(() => stream.writeSlice(writer, latestMs));
+    const waitMs = archive.database.read(() => stream.writeSlice(writer, latestMs, eventsMax));
     return { waitMs, slice: writer.taken() };
   } catch (error) {
     // Only the look-up of the replay throws this.
