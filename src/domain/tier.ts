@@ -53,6 +53,14 @@ export const DEFAULT_TIERS: readonly Tier[] = [
   },
 ];
 
+/** The grants that together show all records of a market. `export` alone does so too. */
+const RECORD_GRANTS: readonly Grant[] = ['markets', 'prices', 'snapshots', 'quotes'];
+
+/** Whether a tier grants all records of a market. */
+export function grantsAllRecords(tier: Pick<Tier, 'routes'>): boolean {
+  return grantsRoute(tier, 'export') || RECORD_GRANTS.every((grant) => grantsRoute(tier, grant));
+}
+
 export function grantsRoute(tier: Pick<Tier, 'routes'>, grant: Grant): boolean {
   return tier.routes === undefined || tier.routes.includes(grant);
 }

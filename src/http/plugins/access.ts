@@ -2,7 +2,7 @@ import { bearer } from '@elysiajs/bearer';
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, parsePlainInteger } from '../../domain/instant.ts';
-import type { Grant } from '../../domain/tier.ts';
+import { type Grant, grantsAllRecords } from '../../domain/tier.ts';
 import type { Archive } from '../../store/archive.ts';
 import { pairsIn, parameterValue, Refused } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
@@ -112,7 +112,14 @@ export function access(deps: AccessDeps) {
       const caller = admit(deps, { request, set, server }, token);
       const accessCheck = new AccessCheck(deps, request, token, caller, replayIn(params));
       const asOfMs = accessCheck.latestMs();
-      const exchange: Exchange = { request, set, keyId: accessCheck.keyId, latestMs: asOfMs };
+      const { keyId } = accessCheck;
+      const exchange: Exchange = {
+        request,
+        set,
+        keyId,
+        latestMs: asOfMs,
+        seesAllRecords: grantsAllRecords(caller.tier),
+      };
       return { caller, exchange, accessCheck, asOfMs };
     })
     .macro('grant', (grant: Grant | 'any') => {

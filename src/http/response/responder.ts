@@ -24,6 +24,10 @@ export const EVENT_STREAM_TYPE = 'text/event-stream';
 
 export type Format = 'json' | 'msgpack';
 
+const HASH_OF_BODY = Symbol('hash of the body');
+/** A strong entity tag; `HASH_OF_BODY` until the body is known. */
+export type EntityTag = string | typeof HASH_OF_BODY;
+
 /** A request with the format and the encoding of its answer. */
 export interface Negotiated extends Exchange {
   readonly format: Format;
@@ -56,10 +60,12 @@ export class Responder {
   }
 
   /** A response with a document; not cached. */
-  document(document: unknown, negotiated: Negotiated, etag?: string): Response {
+  document(document: unknown, negotiated: Negotiated, etag?: EntityTag): Response {
     const body = this.encode(document, negotiated.format);
     const packed = compress(body, negotiated.encoding);
-    return send(packed ?? body, packed !== undefined, negotiated, etag);
+    const bytes = packed ?? body;
+    const tag = etag === HASH_OF_BODY ? tagOf(Bun.hash.xxHash3(bytes), bytes.length) : etag;
+    return this.notModified(negotiated, tag) ?? send(bytes, packed !== undefined, negotiated, tag);
   }
 
   encode(document: unknown, format: Format): Uint8Array<ArrayBuffer> {
@@ -69,18 +75,20 @@ export class Responder {
   /**
    * A strong entity tag for an answer about a resolved market; undefined if it is unresolved. It consists of the revision of the
    * market and its records (a random number of 53 bits, new with every change), and a hash of 64 bits over archive, program version
-   * and question. So it is known before any record is read.
+   * and question. So it is known before any record is read. If the tier does not grant all records, it consists of length and hash of
+   * the body, which do not change with the other records.
    */
-  entityTag(market: StoredMarket, { question }: Negotiated): string | undefined {
+  entityTag(market: StoredMarket, { question, seesAllRecords }: Negotiated): EntityTag | undefined {
     if (market.winner === undefined) return undefined;
+    if (!seesAllRecords) return HASH_OF_BODY;
     const asked = Bun.hash.xxHash3(question, this.#seed);
     return `"${market.revision.toString(36)}-${asked.toString(36)}"`;
   }
 
-  /** 304 if the client has a copy of the current answer, else undefined. */
-  notModified({ request, set }: Exchange, etag: string | undefined): Response | undefined {
+  /** 304 if the client has a copy of the current answer, else undefined; undefined also while the tag is not known. */
+  notModified({ request, set }: Exchange, etag: EntityTag | undefined): Response | undefined {
     const copies = request.headers.get('if-none-match');
-    if (etag === undefined || copies === null) return undefined;
+    if (typeof etag !== 'string' || copies === null) return undefined;
     const matches = copies.trim() === '*' || copies.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
     return matches ? respond(set, null, { vary: VARY, 'cache-control': CACHE_CONTROL, etag }, 304) : undefined;
   }
@@ -90,10 +98,12 @@ export class Responder {
     return respond(set, body, { ...headers, vary: VARY, 'cache-control': CACHE_CONTROL });
   }
 
-  /** The cached response; undefined if there is none. Call it within `Database.readShared`. */
-  cached(negotiated: Negotiated, etag?: string): Response | undefined {
+  /** The cached response, or 304 for it; undefined if there is none. Call it within `Database.readShared`. */
+  cached(negotiated: Negotiated, etag?: EntityTag): Response | undefined {
     const cached = this.#cache.find(negotiated.question);
-    return cached === undefined ? undefined : send(cached.body, cached.packed, negotiated, etag);
+    if (cached === undefined) return undefined;
+    const tag = etag === HASH_OF_BODY ? tagOf(cached.hash, cached.body.size) : etag;
+    return this.notModified(negotiated, tag) ?? send(cached.body, cached.packed, negotiated, tag);
   }
 
   /**
@@ -103,13 +113,14 @@ export class Responder {
   give(
     body: Uint8Array<ArrayBuffer>,
     negotiated: Negotiated,
-    etag?: string,
+    etag?: EntityTag,
     state: number = this.#cache.state,
   ): Response | Promise<Response> {
     const give = (packed: Uint8Array<ArrayBuffer> | undefined) => {
       const bytes = packed ?? body;
+      const tag = etag === HASH_OF_BODY ? tagOf(Bun.hash.xxHash3(bytes), bytes.length) : etag;
       const cached = this.#cache.offer(negotiated.question, bytes, packed !== undefined, state);
-      return send(cached?.body ?? bytes, packed !== undefined, negotiated, etag);
+      return this.notModified(negotiated, tag) ?? send(cached?.body ?? bytes, packed !== undefined, negotiated, tag);
     };
     const isSlow = negotiated.encoding === 'gzip' && body.length > GZIP_HERE_BYTES_MAX;
     // Copied: the next answer overwrites the bytes.
@@ -119,9 +130,14 @@ export class Responder {
   }
 
   /** `give` for a document. */
-  giveDocument(document: unknown, negotiated: Negotiated, etag?: string): Response | Promise<Response> {
+  giveDocument(document: unknown, negotiated: Negotiated, etag?: EntityTag): Response | Promise<Response> {
     return this.give(this.encode(document, negotiated.format), negotiated, etag);
   }
+}
+
+/** The entity tag of a body. */
+function tagOf(hash: bigint, length: number): string {
+  return `"${length.toString(36)}-${hash.toString(36)}"`;
 }
 
 function send(

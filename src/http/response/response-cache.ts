@@ -14,6 +14,8 @@ export interface CachedResponse {
   readonly bytes: number;
   /** Whether the body is compressed, with the encoding of the question. */
   readonly packed: boolean;
+  /** Hash of the body. */
+  readonly hash: bigint;
 }
 
 /**
@@ -69,7 +71,7 @@ export class ResponseCache {
     this.#askedOnce[slot] = wasAsked ? 0 : hash;
     const bytes = body.length + 2 * question.length + OVERHEAD_BYTES;
     if (!wasAsked || bytes > this.#bytesMax / 8) return undefined;
-    const response = { body: new Blob([body]), bytes, packed };
+    const response = { body: new Blob([body]), bytes, packed, hash: Bun.hash.xxHash3(body) };
     this.#cached.set(question, response);
     this.#bytes += bytes;
     for (const [oldest, { bytes: freed }] of this.#cached) {

@@ -16,6 +16,8 @@ export interface Exchange {
   readonly keyId: string | undefined;
   /** The latest instant that the answer may show, whatever the parameters are; undefined: no limit. */
   readonly latestMs: InstantMs | undefined;
+  /** Whether the tier grants all records of a market. */
+  readonly seesAllRecords: boolean;
 }
 
 type Body = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;

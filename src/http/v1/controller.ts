@@ -8,7 +8,7 @@ import type { StoredMarket } from '../../store/markets.ts';
 import type { MarketSeries } from '../../store/series.ts';
 import { PATH } from '../parameters/path.ts';
 import type { Access } from '../plugins/access.ts';
-import { type Negotiated, negotiate, type Responder } from '../response/responder.ts';
+import { type EntityTag, type Negotiated, negotiate, type Responder } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
 import { encodeCursor } from './cursor.ts';
 import type { Lookup } from './lookup.ts';
@@ -42,7 +42,7 @@ export function answerAboutMarket(
   asOfMs: InstantMs | undefined,
   prepare: (
     market: StoredMarket,
-  ) => (answered: { negotiated: Negotiated; etag: string | undefined }) => Response | Promise<Response>,
+  ) => (answered: { negotiated: Negotiated; etag: EntityTag | undefined }) => Response | Promise<Response>,
 ): Response | Promise<Response> {
   return archive.database.readShared(() => {
     const market = lookup.market(params.coin, params.conditionId, asOfMs);
