@@ -24,27 +24,27 @@ export class Slots {
 
   /**
    * Counts one more request. Call the returned function once, when the request ends. Throws 'rate-limited', and sets Retry-After,
-   * if too many are open with the key; throws 'busy' if all slots are taken. `keyId` is undefined if no key is needed.
+   * if too many are open with the key; throws 'busy' if the key has as many as are free, so that a few keys do not take all slots.
+   * `keyId` is undefined if no key is needed.
    */
   take(keyId: string | undefined, headers: ResponseHeaders): () => void {
     const { max, perKeyMax } = this.#limits;
-    if (keyId !== undefined && this.#openWith(keyId) >= perKeyMax) {
+    const openWithKey = keyId === undefined ? 0 : (this.#openByKey.get(keyId) ?? 0);
+    if (openWithKey >= perKeyMax) {
       headers['retry-after'] = String(RETRY_AFTER_SECONDS);
       const what = `${perKeyMax} ${this.#kind} are open with this key`;
       throw new DomainError('rate-limited', `${what}: close one of them and try again`);
     }
-    if (this.#open >= max) throw new DomainError('busy', `${max} ${this.#kind} are open already: try again later`);
+    if (openWithKey >= max - this.#open) {
+      throw new DomainError('busy', `${this.#open} ${this.#kind} are open already: try again later`);
+    }
     this.#add(keyId, 1);
     return () => this.#add(keyId, -1);
   }
 
-  #openWith(keyId: string | undefined): number {
-    return this.#openByKey.get(keyId) ?? 0;
-  }
-
   #add(keyId: string | undefined, count: 1 | -1): void {
     this.#open += count;
-    const open = this.#openWith(keyId) + count;
+    const open = (this.#openByKey.get(keyId) ?? 0) + count;
     if (open === 0) this.#openByKey.delete(keyId);
     else this.#openByKey.set(keyId, open);
   }
