@@ -98,7 +98,7 @@ fault: build ## run the executable without files, disk, database or correct time
 	$(BUN) test/fault/run.ts
 
 MINUTES ?= 20
-soak: build ## load the executable for MINUTES=20 at half its capacity, and write test/soak/RESULTS.md
+soak: build ## load the executable for MINUTES=20, half of them with attackers, and write test/soak/RESULTS.md
 	SOAK_MINUTES=$(MINUTES) $(BUN) test/soak/run.ts
 
 pace: build ## measure the speed and timing of a replay, and write test/bench/replay/RESULTS.md

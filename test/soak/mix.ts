@@ -12,8 +12,8 @@ export interface Ask {
 
 /** The keys of the load. */
 export interface LoadKeys {
-  /** A key with all rights and no limit that matters. */
-  readonly ample: string;
+  /** Keys of several customers, with all rights and no limit that matters. */
+  readonly ample: readonly string[];
   /** A key whose limit is always reached. */
   readonly limited: string;
   /** A well-formed key that does not exist. */
@@ -27,9 +27,11 @@ interface Kind {
   readonly make: () => Omit<Ask, 'kind'>;
 }
 
-interface SeenMarket {
-  readonly coin: string;
+/** A market that has books. */
+export interface SeenMarket {
   readonly path: string;
+  /** The number of snapshots of its first outcome, and their times. */
+  readonly snapshots: number;
   readonly firstMs: number;
   readonly lastMs: number;
   readonly etag: string | undefined;
@@ -44,20 +46,15 @@ const ZSTD = { 'accept-encoding': 'zstd' };
 /** Statuses of a request without a valid key: 429 if its address has reached the limit. */
 const REFUSED = [401, 429];
 
-/**
- * The load: requests of clients that read recorded markets, in the proportions of a day. `random` returns numbers from 0 to 1.
- * Finds the markets by asking the service.
- */
-export async function mixOf(origin: string, keys: LoadKeys, random: () => number): Promise<() => Ask> {
-  const markets = await marketsOf(origin, keys.ample);
+/** The load: requests of clients that read recorded markets, in the proportions of a day. `random` returns numbers from 0 to 1. */
+export function mixOf(markets: readonly SeenMarket[], keys: LoadKeys, random: () => number): () => Ask {
   const some = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
   const market = () => some(markets);
   const instant = ({ firstMs, lastMs }: SeenMarket) =>
     firstMs + Math.floor(((lastMs - firstMs) * Math.floor(random() * INSTANTS)) / INSTANTS);
-  const authorization = `Bearer ${keys.ample}`;
   const good = (path: string, headers: Readonly<Record<string, string>> = {}) => ({
     path,
-    headers: { 'accept-encoding': 'identity', authorization, ...headers },
+    headers: { 'accept-encoding': 'identity', authorization: `Bearer ${some(keys.ample)}`, ...headers },
     statuses: [200],
     fixed: true,
   });
@@ -135,8 +132,8 @@ function refused(path: string, headers: Readonly<Record<string, string>>): Omit<
   return { path, headers, statuses: REFUSED, fixed: false };
 }
 
-/** Some markets of each coin that have books, with the times of these books. */
-async function marketsOf(origin: string, key: string): Promise<SeenMarket[]> {
+/** Asks the service for some markets of each coin. */
+export async function marketsOf(origin: string, key: string): Promise<SeenMarket[]> {
   const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' };
   const get = async <T>(path: string) => {
     const response = await fetch(`${origin}${path}`, { headers });
@@ -152,13 +149,13 @@ async function marketsOf(origin: string, key: string): Promise<SeenMarket[]> {
       // This market grows during the load.
       if (conditionId === LIGHT_CONDITION_ID) continue;
       const path = `/v1/${coin}/markets/${conditionId}`;
-      const { data } = await get<{ data: { outcomes: { first: string | null; last: string | null }[] } }>(
-        `${path}/coverage`,
-      );
-      const { first, last } = data.outcomes[0]!;
+      const { data } = await get<{
+        data: { outcomes: { count: number; first: string | null; last: string | null }[] };
+      }>(`${path}/coverage`);
+      const { count, first, last } = data.outcomes[0]!;
       if (first === null || last === null) continue;
       const { etag } = await get(path);
-      found.push({ coin, path, firstMs: Date.parse(first), lastMs: Date.parse(last), etag });
+      found.push({ path, snapshots: count, firstMs: Date.parse(first), lastMs: Date.parse(last), etag });
       taken += 1;
     }
   }

@@ -1,32 +1,52 @@
 import { join } from 'node:path';
 import { stolenShare, ticks } from '../bench/http/stolen.ts';
 import { gatherRealRecordings, HAS_REAL_RECORDINGS } from '../crash/real-recording.ts';
-import { cpuSeconds, residentBytes } from '../fault/machine.ts';
+import { cpuSeconds, filesMax, residentBytes } from '../fault/machine.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { EXECUTABLE, issueKey, printed, runExecutable } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_START_MS, writeLightRecording } from '../support/light-recording.ts';
 import { randomsOf } from '../support/random-books.ts';
+import { type Attack, noAttacks, underAttack } from './attack.ts';
 import { type Fault, Load } from './load.ts';
 import { type Minute, minuteOf, verdictOf } from './minute.ts';
-import { mixOf } from './mix.ts';
+import { marketsOf, mixOf, type SeenMarket } from './mix.ts';
 import { type Circumstances, resultsText } from './results.ts';
 
 /**
- * The long run: `make soak MINUTES=20`. Loads the executable with typical requests at half its capacity, and measures memory,
- * latencies and errors. Writes RESULTS.md next to this file. The exit code is 1 if memory grows, an answer is wrong or latencies
- * rise. SOAK_MINUTES may be a fraction; SOAK_SEED selects another sequence of requests.
+ * The long run: `make soak MINUTES=20`. Loads the executable with typical requests, in every second period also with attackers,
+ * and measures memory, latencies and errors. Writes RESULTS.md next to this file. The exit code is 1 if memory grows, an answer is
+ * wrong, latencies rise, or the attackers delay other clients too much. SOAK_MINUTES may be a fraction; SOAK_SEED selects another
+ * sequence of requests.
  */
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 20);
 const SEED = Number(process.env.SOAK_SEED ?? 20_260_416);
 const MINUTE_MS = 60_000;
-/** Minimum number of periods, so that a run of a few minutes has thirds too. */
-const PERIODS_MIN = 9;
+/** Minimum number of periods, so that both kinds of them have thirds in a run of a few minutes too. */
+const PERIODS_MIN = 18;
 const PERIOD_MS = Math.min(MINUTE_MS, (MINUTES * MINUTE_MS) / PERIODS_MIN);
+/** Periods before the measured ones: half of them with attackers, whose first work takes memory that later work uses again. */
+const WARM_UP_PERIODS = 4;
+/** Time for the service to get used to the beginning or the end of an attack, before a period. */
+const CHANGE_MS = Math.min(5000, PERIOD_MS * 0.2);
 const FULL_SPEED_MS = Math.min(30_000, MINUTES * MINUTE_MS * 0.1);
-const WARM_UP_MS = Math.min(3 * MINUTE_MS, MINUTES * MINUTE_MS * 0.25);
 const WORKERS = 16;
+/**
+ * Both kinds of periods have the same load: half of the requests that the service answers during an attack. The attackers always
+ * have work for the service, and need a part of the processors. A load close to full speed would wait for the processors, and
+ * the latencies would say nothing about the turns that the service gives to its clients.
+ */
 const SHARE_OF_FULL_SPEED = 0.5;
+const CUSTOMERS = 16;
+const ATTACK = {
+  resettingKeys: 4,
+  unreadExports: 64,
+  coverageQuestions: 1000,
+  idleConnections: 2000,
+  slowConnections: 300,
+} as const;
+/** Connections of the attackers and of the load, and the server's own files. */
+const FILES_MIN = 5000;
 const PARQUET_FILES = 30;
 /** Snapshots per import during the load, and before it. */
 const IMPORTED_SNAPSHOTS = 2000;
@@ -43,10 +63,11 @@ interface Serving {
 
 async function main(): Promise<number> {
   if (!(MINUTES > 0)) throw new Error('SOAK_MINUTES must be a number of minutes, 20 or 0.5');
+  if (filesMax() < FILES_MIN) throw new Error(`the attackers open many connections: raise ulimit -n to ${FILES_MIN}`);
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
   await fill(data, directory.path);
-  const ample = await issueKey(data);
+  const customers = await newKeys(data, CUSTOMERS);
   const limited = await issueKey(data, 'enterprise', LIMITED_RPM);
   const rotating = await issueKey(data);
   const unknown = (await issueKey(join(directory.path, 'elsewhere'))).key;
@@ -54,8 +75,11 @@ async function main(): Promise<number> {
   const [, origin] = await server.said(/ on (http:\/\/\S+) /);
   const serving = { data, directory: directory.path, origin: origin!, server };
   const random = randomsOf(SEED);
-  const load = new Load(origin!, await mixOf(origin!, { ample: ample.key, limited: limited.key, unknown }, random));
-  const fullSpeed = await load.fullSpeed(WORKERS, FULL_SPEED_MS);
+  const markets = await marketsOf(origin!, customers[0]!);
+  const load = new Load(origin!, mixOf(markets, { ample: customers, limited: limited.key, unknown }, random));
+  const attack = await attackOn(serving, markets);
+  const counts = noAttacks();
+  const fullSpeed = await underAttack(attack, counts, () => load.fullSpeed(WORKERS, FULL_SPEED_MS));
   const perSecond = fullSpeed * SHARE_OF_FULL_SPEED;
   console.error(`${fullSpeed.toFixed(0)} requests/s at full speed, ${perSecond.toFixed(0)} from now on`);
   let ended = false;
@@ -63,17 +87,18 @@ async function main(): Promise<number> {
   const events: string[] = [];
   const otherWork = importAndRotate(serving, load, rotating, events, () => ended);
   const faults: Fault[] = [];
-  await Promise.race([Bun.sleep(WARM_UP_MS), otherWork]);
-  faults.push(...load.take().faults);
   const minutes: Minute[] = [];
-  while (minutes.length * PERIOD_MS < MINUTES * MINUTE_MS - 1) {
-    const tallied = await watch(serving, load, events, faults);
-    minutes.push(tallied);
-    console.error(JSON.stringify(tallied));
+  const periods = Math.round((MINUTES * MINUTE_MS) / PERIOD_MS);
+  for (let period = -WARM_UP_PERIODS; period < periods; period += 1) {
+    const isAttacked = period % 2 !== 0;
+    const watched = () => watch(serving, load, events, faults, isAttacked);
+    const minute = await (isAttacked ? underAttack(attack, counts, watched) : watched());
+    if (period >= 0) minutes.push(minute);
+    console.error(JSON.stringify(minute));
   }
   ended = true;
   await Promise.all([pacing, otherWork]);
-  faults.push(...load.take().faults);
+  faults.push(...load.take().faults, ...counts.wrong.map((what) => ({ kind: 'attackers', path: '', what })));
   server.kill('SIGTERM');
   const exitCode = await server.exited;
   const circumstances: Circumstances = {
@@ -84,17 +109,49 @@ async function main(): Promise<number> {
     recording: HAS_REAL_RECORDINGS
       ? 'real books and a capture of frames, and simulated recordings'
       : 'simulated recordings',
+    attack,
+    counts,
     exitCode,
   };
   const verdict = verdictOf(minutes);
   const text = await resultsText(circumstances, minutes, verdict, faults);
   await Bun.write(join(import.meta.dir, 'RESULTS.md'), text);
   console.log(text);
-  return faults.length === 0 && verdict.isClean && verdict.isBounded && verdict.isFlat && exitCode === 0 ? 0 : 1;
+  return faults.length === 0 &&
+    verdict.isClean &&
+    verdict.isBounded &&
+    verdict.isFlat &&
+    verdict.isFair &&
+    exitCode === 0
+    ? 0
+    : 1;
 }
 
-/** Counts for one period. */
-async function watch({ server }: Serving, load: Load, events: string[], faults: Fault[]): Promise<Minute> {
+/** Keys with all rights and no limit that matters. */
+async function newKeys(data: string, count: number): Promise<string[]> {
+  const keys: string[] = [];
+  while (keys.length < count) keys.push((await issueKey(data)).key);
+  return keys;
+}
+
+/** The attackers ask for the largest market. */
+async function attackOn({ data, origin }: Serving, markets: readonly SeenMarket[]): Promise<Attack> {
+  const { resettingKeys, ...sizes } = ATTACK;
+  const [unread, coverage, slow, ...reset] = (await newKeys(data, 3 + resettingKeys)) as [string, string, string];
+  const market = markets.reduce((one, other) => (other.snapshots > one.snapshots ? other : one));
+  return { origin, market, keys: { reset, unread, coverage, slow }, ...sizes };
+}
+
+/** Counts for one period, after a time for the change. */
+async function watch(
+  { server }: Serving,
+  load: Load,
+  events: string[],
+  faults: Fault[],
+  isAttacked: boolean,
+): Promise<Minute> {
+  await Bun.sleep(CHANGE_MS);
+  faults.push(...load.take().faults);
   const startedMs = performance.now();
   const before = { ticks: ticks(), cpu: cpuSeconds(server.pid) };
   const rssBytes: number[] = [];
@@ -111,6 +168,7 @@ async function watch({ server }: Serving, load: Load, events: string[], faults: 
     cpuShare: (cpuSeconds(server.pid) - before.cpu) / seconds,
     stolenShare: stolenShare(before.ticks, ticks()),
     otherWork: events.splice(0),
+    isAttacked,
   });
 }
 
