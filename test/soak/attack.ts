@@ -54,12 +54,15 @@ export function noAttacks(): AttackCounts {
   };
 }
 
+/** Real attackers have machines of their own: these get a processor when the service and the other clients need none. */
+const NICE = ['nice', '-n', '10'];
+
 /**
  * Does `work` during the attack, and adds the attack's counts to `counts`. The attackers are a process of their own: their work is
  * not a part of the latencies that this process measures. `work` begins when all their connections are open.
  */
 export async function underAttack<T>(attack: Attack, counts: AttackCounts, work: () => Promise<T>): Promise<T> {
-  await using attackers = startChild([process.execPath, ATTACKERS, JSON.stringify(attack)]);
+  await using attackers = startChild([...NICE, process.execPath, ATTACKERS, JSON.stringify(attack)]);
   await attackers.said(/^attacking$/m);
   const result = await work();
   attackers.kill('SIGTERM');

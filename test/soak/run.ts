@@ -32,11 +32,11 @@ const CHANGE_MS = Math.min(5000, PERIOD_MS * 0.2);
 const FULL_SPEED_MS = Math.min(30_000, MINUTES * MINUTE_MS * 0.1);
 const WORKERS = 16;
 /**
- * Both kinds of periods have the same load: half of the requests that the service answers during an attack. The attackers always
- * have work for the service, and need a part of the processors. A load close to full speed would wait for the processors, and
- * the latencies would say nothing about the turns that the service gives to its clients.
+ * Both kinds of periods have the same load: a part of the requests that the service answers during an attack without waiting. The
+ * attackers always have work for the service, so one processor is busy. With a load that needs the other one too, the latencies
+ * would show that processors are scarce, not which turns the service gives to its clients.
  */
-const SHARE_OF_FULL_SPEED = 0.5;
+const SHARE_OF_FULL_SPEED = 0.3;
 const CUSTOMERS = 16;
 const ATTACK = {
   resettingKeys: 4,
