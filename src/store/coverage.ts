@@ -81,14 +81,15 @@ export class Coverages {
   async #answerAll(): Promise<void> {
     if (this.#isAnswering) return;
     this.#isAnswering = true;
-    while (!this.#waiting.isEmpty) {
-      await this.#nextTurn();
-      const name = this.#waiting.take()!;
+    // The first question needs no turn: a request that comes before this answer in the same connection would close it.
+    for (let name = this.#waiting.take(); name !== undefined; name = this.#waiting.take()) {
       const question = this.#questions.get(name);
-      // Answered already, in another key's turn.
-      if (question === undefined) continue;
-      await this.#walk(question).then(question.answer.resolve, question.answer.reject);
-      this.#questions.delete(name);
+      // Undefined: answered already, in another key's turn.
+      if (question !== undefined) {
+        await this.#walk(question).then(question.answer.resolve, question.answer.reject);
+        this.#questions.delete(name);
+      }
+      if (!this.#waiting.isEmpty) await this.#nextTurn();
     }
     this.#isAnswering = false;
   }
