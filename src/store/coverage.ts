@@ -78,18 +78,26 @@ export class Coverages {
     return question.answer.promise;
   }
 
+  /**
+   * `of` without a turn, for a market that is read as quickly as a page: in the tick of its request. Bun closes a connection whose
+   * next request comes before the answer to this one.
+   */
+  atOnce(market: StoredMarket, asOfMs: InstantMs = INSTANT_MAX_MS): Promise<MarketCoverage> {
+    const cached = this.#find(market, asOfMs);
+    return cached === undefined ? this.#walk({ conditionId: market.conditionId, asOfMs }) : Promise.resolve(cached);
+  }
+
   async #answerAll(): Promise<void> {
     if (this.#isAnswering) return;
     this.#isAnswering = true;
-    // The first question needs no turn: a request that comes before this answer in the same connection would close it.
-    for (let name = this.#waiting.take(); name !== undefined; name = this.#waiting.take()) {
+    while (!this.#waiting.isEmpty) {
+      await this.#nextTurn();
+      const name = this.#waiting.take()!;
       const question = this.#questions.get(name);
-      // Undefined: answered already, in another key's turn.
-      if (question !== undefined) {
-        await this.#walk(question).then(question.answer.resolve, question.answer.reject);
-        this.#questions.delete(name);
-      }
-      if (!this.#waiting.isEmpty) await this.#nextTurn();
+      // Answered already, in another key's turn.
+      if (question === undefined) continue;
+      await this.#walk(question).then(question.answer.resolve, question.answer.reject);
+      this.#questions.delete(name);
     }
     this.#isAnswering = false;
   }
@@ -121,7 +129,7 @@ export class Coverages {
     this.#cached.delete(name);
   }
 
-  async #walk({ conditionId, asOfMs }: Question): Promise<MarketCoverage> {
+  async #walk({ conditionId, asOfMs }: Pick<Question, 'conditionId' | 'asOfMs'>): Promise<MarketCoverage> {
     using database = Database.openToRead(this.#path);
     using _view = database.beginView();
     const market = new Markets(database).findByConditionId(conditionId);

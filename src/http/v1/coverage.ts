@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { CoverageResource, lengthOf } from '../../domain/coverage.ts';
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
+import { PAGE_LIMIT_MAX } from '../../domain/page.ts';
 import { Coverages, type MarketCoverage } from '../../store/coverage.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { dataOf, described } from '../openapi/described.ts';
@@ -12,7 +13,7 @@ import { negotiate } from '../response/responder.ts';
 import { type ControllerDeps, MARKET_PATH } from './controller.ts';
 import { Slots } from './slots.ts';
 
-/** Maximum number of open coverage requests. */
+/** Maximum number of open coverage requests about markets with more snapshots than a page. */
 const COVERAGES_MAX = 256;
 /** Maximum number of open coverage requests with one key. */
 export const COVERAGES_PER_KEY_MAX = 64;
@@ -32,9 +33,14 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
       const tagOf = (of: StoredMarket) => (asOfMs === undefined ? responder.entityTag(of, negotiated) : undefined);
       const notModified = responder.notModified(exchange, tagOf(market));
       if (notModified !== undefined) return notModified;
-      const release = slots.take(exchange.keyId, exchange.set.headers);
+      const snapshots = archive.database.readShared(() => archive.snapshotTotals.count(market.key));
+      const ask = () => {
+        if (snapshots <= PAGE_LIMIT_MAX) return coverages.atOnce(market, asOfMs);
+        const release = slots.take(exchange.keyId, exchange.set.headers);
+        return coverages.of(market, asOfMs, exchange.keyId).finally(release);
+      };
       // An import may have changed the market since: the tag is that of the state that was counted.
-      const coverage = await coverages.of(market, asOfMs, exchange.keyId).finally(release);
+      const coverage = await ask();
       const data = coverageResource(coverage, asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs);
       return responder.document({ data }, negotiated, tagOf(coverage.market));
     },
@@ -44,7 +50,7 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
       query: parameters({ asOf: QUERY.asOf }),
       detail: described('coverage', {
         summary: 'Coverage of a market',
-        description: `For each outcome: the first and the last snapshot, the number of snapshots, the numbers of one-sided, crossed, empty and placeholder snapshots, and the longest silence. Also the gaps that recordings state. More than ${COVERAGES_PER_KEY_MAX} open requests with one key get a 429, more than ${COVERAGES_MAX} in total a 503.`,
+        description: `For each outcome: the first and the last snapshot, the number of snapshots, the numbers of one-sided, crossed, empty and placeholder snapshots, and the longest silence. Also the gaps that recordings state. Of requests about markets with more than ${PAGE_LIMIT_MAX} snapshots, more than ${COVERAGES_PER_KEY_MAX} open ones with one key get a 429, more than ${COVERAGES_MAX} in total a 503.`,
         answer: CoverageAnswer,
         examples: { withGap: `${EXAMPLE_MARKET_WITH_GAP}/coverage` },
       }),
