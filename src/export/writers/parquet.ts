@@ -56,8 +56,8 @@ export class ParquetRowsWriter extends FlatWriter {
     createdBy: CREATED_BY,
   });
   readonly #footer = new ParquetFooter([...SCHEMA], CREATED_BY);
-  /** The cells of the current group, by column. */
-  readonly #columns = FLAT_COLUMNS.map(() => new Array<Cell>(GROUP_ROWS).fill(undefined));
+  /** The cells of the current group, by column. The first group is small, so that an export that is abandoned early took little memory. */
+  #columns = emptyColumns(FIRST_GROUP_ROWS);
   readonly #used = new Set<number>();
   #groupRows = FIRST_GROUP_ROWS;
   #rows = 0;
@@ -130,7 +130,7 @@ export class ParquetRowsWriter extends FlatWriter {
     const to = Math.min(from + COLUMNS_AT_ONCE, FLAT_COLUMNS.length);
     const columnData = FLAT_COLUMNS.slice(from, to).map(({ name }, index) => {
       const data = this.#columns[from + index]!;
-      return { name, data: this.#rows === GROUP_ROWS ? data : data.slice(0, this.#rows), statistics: false };
+      return { name, data: this.#rows === data.length ? data : data.slice(0, this.#rows), statistics: false };
     });
     // A group is one page of each column.
     this.#writer.write({ columnData, rowGroupSize: GROUP_ROWS, pageSize: 0 });
@@ -159,10 +159,12 @@ export class ParquetRowsWriter extends FlatWriter {
       num_rows: BigInt(this.#rows),
       total_compressed_size: sum('total_compressed_size'),
     });
-    for (const column of this.#used) this.#columns[column]!.fill(undefined);
+    const grown = Math.min(GROUP_ROWS, this.#groupRows * GROUP_GROWTH);
+    if (grown > this.#groupRows) this.#columns = emptyColumns(grown);
+    else for (const column of this.#used) this.#columns[column]!.fill(undefined);
+    this.#groupRows = grown;
     this.#used.clear();
     this.#rows = 0;
-    this.#groupRows = Math.min(GROUP_ROWS, this.#groupRows * GROUP_GROWTH);
     this.#firstMs = Number.POSITIVE_INFINITY;
     this.#lastMs = Number.NEGATIVE_INFINITY;
     this.#column = undefined;
@@ -179,6 +181,10 @@ export class ParquetRowsWriter extends FlatWriter {
     }
     return this.out.length > before;
   }
+}
+
+function emptyColumns(rows: number): Cell[][] {
+  return FLAT_COLUMNS.map(() => new Array<Cell>(rows).fill(undefined));
 }
 
 interface PlacedCell {
