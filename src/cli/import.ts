@@ -8,7 +8,7 @@ import { parsePace, type SnapshotPace } from '../import/rebuild/pace.ts';
 import type { FileReport, ImportReport, Rejection } from '../import/report.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
 import type { Archive } from '../store/archive.ts';
-import { DATABASE_FILE } from '../store/database.ts';
+import { RECORDINGS } from '../store/database-file.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { eraseLine, progressOn } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
@@ -101,7 +101,7 @@ async function withArchiveOrRehearsal(
   options: ImportCommandOptions,
   work: (archive: Archive) => Promise<ImportReport>,
 ): Promise<ImportReport> {
-  if (options.dryRun !== true || existsSync(join(options.data, DATABASE_FILE))) {
+  if (options.dryRun !== true || existsSync(join(options.data, RECORDINGS.name))) {
     return await withArchive(terminal, options, { create: true }, work);
   }
   const directory = mkdtempSync(join(tmpdir(), 'bookreel-dry-run-'));

@@ -4,10 +4,10 @@ import type { ApiKey } from '../domain/api-key.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { IssuedKey, NewKey } from '../store/api-keys.ts';
-import type { Archive } from '../store/archive.ts';
+import { openRegistry, type Registry } from '../store/registry.ts';
 import { json, type Terminal, table } from './terminal.ts';
 import { tierOf } from './tier.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import type { GlobalOptions } from './with-archive.ts';
 
 const DEFAULT_ACCOUNT = 'owner@localhost';
 const EMAIL = /^[\x21-\x3f\x41-\x7e]{1,64}@[\x21-\x3f\x41-\x7e]{1,190}$/;
@@ -38,66 +38,66 @@ export function keyCommand(terminal: Terminal): Command {
       'after',
       '\nExamples:\n  $ bookreel key create --tier free\n  $ bookreel key create --tier enterprise --account desk@example.com --name backtests --rpm 5000\n  $ bookreel key create --tier pro --name out-of-sample --as-of 2026-04-16T07:00Z',
     )
-    .action(async (_, command: Command) => {
+    .action((_, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
-      await withArchive(terminal, options, { create: true }, (archive) => {
-        const { account, name, tier, rpm: requestsPerMinute, asOf: asOfMs } = options;
-        const issued = createKey(archive, terminal.clock(), { account, name, tier, requestsPerMinute, asOfMs });
-        printIssued(terminal, options, issued, 'created');
-      });
+      using registry = openRegistry(options.data, { create: true });
+      const { account, name, tier, rpm: requestsPerMinute, asOf: asOfMs } = options;
+      const issued = createKey(registry, terminal.clock(), { account, name, tier, requestsPerMinute, asOfMs });
+      printIssued(terminal, options, issued, 'created');
     });
   key
     .command('list')
     .description('list the keys with their public prefixes; the keys themselves are not shown')
     .addHelpText('after', '\nExamples:\n  $ bookreel key list\n  $ bookreel key list --json')
-    .action(async (_, command: Command) => {
+    .action((_, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      await withArchive(terminal, options, { create: false }, (archive) =>
-        printKeys(terminal, options, archive.apiKeys.list()),
-      );
+      using registry = openRegistry(options.data, { create: false });
+      printKeys(terminal, options, registry.apiKeys.list());
     });
   key
     .command('rotate')
     .argument('<id>', "id of the key: see 'bookreel key list'")
     .description('replace a key and print the new one; the old key is refused at once')
     .addHelpText('after', '\nExamples:\n  $ bookreel key rotate key_abcdefghij')
-    .action(async (id: string, _, command: Command) => {
+    .action((id: string, _, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      await withArchive(terminal, options, { create: false }, (archive) => {
-        const issued = archive.database.write(() => archive.apiKeys.rotate(id, terminal.clock()));
-        printIssued(terminal, options, issued, 'rotated');
-      });
+      using registry = openRegistry(options.data, { create: false });
+      const issued = registry.database.write(() => registry.apiKeys.rotate(id, terminal.clock()));
+      printIssued(terminal, options, issued, 'rotated');
     });
   key
     .command('revoke')
     .argument('<id>', "id of the key: see 'bookreel key list'")
     .description('make a key invalid, at once')
     .addHelpText('after', '\nExamples:\n  $ bookreel key revoke key_abcdefghij')
-    .action(async (id: string, _, command: Command) => {
+    .action((id: string, _, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      await withArchive(terminal, options, { create: false }, (archive) => {
-        const revoked = archive.database.write(() => archive.apiKeys.revoke(id, terminal.clock()));
-        if (options.json === true) terminal.out(json(keyDocument(revoked)));
-        else terminal.err(`key ${id} is revoked\n`);
-      });
+      using registry = openRegistry(options.data, { create: false });
+      const revoked = registry.database.write(() => registry.apiKeys.revoke(id, terminal.clock()));
+      if (options.json === true) terminal.out(json(keyDocument(revoked)));
+      else terminal.err(`key ${id} is revoked\n`);
     });
   return key;
 }
 
-/** Throws 'invalid-parameter' for an unknown tier, an account that is not an e-mail address, or an unprintable name. */
-export function createKey(archive: Archive, nowMs: number, request: NewKey): IssuedKey {
-  if (!EMAIL.test(request.account)) {
+/** A new key, and the e-mail address of the account that owns it. */
+export type KeyRequest = Omit<NewKey, 'accountId'> & { readonly account: string };
+
+/** Creates a key, and its account when it is new. Throws 'invalid-parameter' for an unknown tier, an account that is not an e-mail address, or an unprintable name. */
+export function createKey(registry: Registry, nowMs: number, { account: email, ...request }: KeyRequest): IssuedKey {
+  if (!EMAIL.test(email)) {
     throw new DomainError(
       'invalid-parameter',
-      `--account '${request.account}' is not an e-mail address: give one like you@example.com`,
+      `--account '${email}' is not an e-mail address: give one like you@example.com`,
     );
   }
   if (request.name !== undefined && !NAME.test(request.name)) {
     throw new DomainError('invalid-parameter', '--name must have 1 to 100 printable characters: choose another name');
   }
-  return archive.database.write(() => {
-    tierOf(archive, request.tier);
-    return archive.apiKeys.create(request, nowMs);
+  return registry.database.write(() => {
+    tierOf(registry, request.tier);
+    const account = registry.accounts.findByEmail(email) ?? registry.accounts.create({ email }, nowMs);
+    return registry.apiKeys.create({ ...request, accountId: account.id }, nowMs);
   });
 }
 

@@ -6,6 +6,7 @@ import { createApp } from '../http/app.ts';
 import { Sockets } from '../http/replay/socket.ts';
 import { Replays } from '../replay/replays.ts';
 import { openArchive } from '../store/archive.ts';
+import { openRegistry } from '../store/registry.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 
@@ -24,11 +25,13 @@ export async function openApiDocument(version: string, isReplay: boolean): Promi
   const directory = mkdtempSync(join(tmpdir(), 'bookreel-'));
   try {
     const archive = openArchive(directory, 0, { create: true });
+    const registry = openRegistry(directory, { create: true });
     const clocks = { monotonicMs: () => 0, wallMs: () => 0 };
     const replays = new Replays(archive, clocks);
     const logError = () => undefined;
     const app = createApp({
       archive,
+      registry,
       version,
       clocks: () => ({ monotonicMs: 0, wallMs: 0 }),
       isDraining: () => false,
@@ -37,6 +40,7 @@ export async function openApiDocument(version: string, isReplay: boolean): Promi
     });
     const answer = await app.handle(new Request('http://localhost/openapi.json', { headers: { host: 'localhost' } }));
     archive.database.close();
+    registry.database.close();
     return await answer.json();
   } finally {
     rmSync(directory, { recursive: true, force: true });

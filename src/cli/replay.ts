@@ -7,6 +7,7 @@ import { replayOptionsOf, replayResource } from '../http/replay/replay-resource.
 import { Sockets } from '../http/replay/socket.ts';
 import type { Replay } from '../replay/replay.ts';
 import { Replays } from '../replay/replays.ts';
+import { openRegistry } from '../store/registry.ts';
 import { isLoopback, Listener, mentionProxy, originOf } from './listening.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
 import { ReplayStatus } from './replay-status.ts';
@@ -76,6 +77,7 @@ Examples:
 /** Replays until SIGTERM or SIGINT. */
 async function replay(terminal: Terminal, options: ReplayOptions): Promise<void> {
   await withArchive(terminal, options, { create: false }, async (archive) => {
+    using registry = openRegistry(options.data, { create: false });
     const clocks = { monotonicMs: () => performance.now(), wallMs: terminal.clock };
     const replays = new Replays(archive, clocks);
     const replay = replays.create(replayOptionsOf(requestOf(options)));
@@ -86,6 +88,7 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
     let draining = false;
     const app = createApp({
       archive,
+      registry,
       version: VERSION,
       clocks: () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() }),
       isDraining: () => draining,

@@ -6,6 +6,7 @@ import xrp from '../../fixtures/xrp.ndjson.zst' with { type: 'file' };
 import type { ImportReport } from '../import/report.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
 import type { Archive } from '../store/archive.ts';
+import { openRegistry } from '../store/registry.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { importSources, isClean, printReport } from './import.ts';
 import type { Terminal } from './terminal.ts';
@@ -37,6 +38,8 @@ Examples:
     )
     .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<SeedOptions>();
+      // Opening it adds the tier catalog, if that is missing.
+      openRegistry(options.data, { create: true })[Symbol.dispose]();
       const report = await withArchive(terminal, options, { create: true }, (archive) =>
         seed(terminal, options, archive, options.fixtures),
       );
@@ -45,13 +48,12 @@ Examples:
     });
 }
 
-/** Adds the tiers and recordings that are missing. */
+/** Adds the recordings that are missing. */
 export async function seed(
   terminal: Terminal,
   options: GlobalOptions,
   archive: Archive,
   directory?: string,
 ): Promise<ImportReport> {
-  archive.database.write(() => archive.tiers.addDefaults());
   return await importSources(terminal, options, archive, directory === undefined ? FIXTURES : sourcesOf([directory]));
 }

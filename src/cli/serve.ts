@@ -5,6 +5,7 @@ import { AccessLog } from '../http/plugins/access-log.ts';
 import { Cors } from '../http/plugins/cors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
 import type { Archive } from '../store/archive.ts';
+import { openRegistry, type Registry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { createKey } from './key.ts';
@@ -68,8 +69,9 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   const lock = ServeLock.take(options.data);
   try {
     await withArchive(terminal, options, { create: true }, async (archive) => {
-      const demoKey = options.demo === true ? await prepareDemo(terminal, options, archive) : undefined;
-      await listenUntilStopped(terminal, options, archive, demoKey);
+      using registry = openRegistry(options.data, { create: true });
+      const demoKey = options.demo === true ? await prepareDemo(terminal, options, archive, registry) : undefined;
+      await listenUntilStopped(terminal, options, archive, registry, demoKey);
     });
   } finally {
     lock.release();
@@ -80,6 +82,7 @@ async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
   archive: Archive,
+  registry: Registry,
   demoKey: string | undefined,
 ): Promise<void> {
   let draining = false;
@@ -89,6 +92,7 @@ async function listenUntilStopped(
   const accessLog = options.accessLog ? new AccessLog(logDescriptor(STDERR), form, clocks) : undefined;
   const app = createApp({
     archive,
+    registry,
     version: VERSION,
     clocks,
     isDraining: () => draining,
@@ -145,13 +149,18 @@ function announce(terminal: Terminal, options: ServeOptions, origin: string, dem
 }
 
 /** Seeds, and rotates the demo's key: keys of earlier starts are no longer valid. */
-async function prepareDemo(terminal: Terminal, options: ServeOptions, archive: Archive): Promise<string> {
+async function prepareDemo(
+  terminal: Terminal,
+  options: ServeOptions,
+  archive: Archive,
+  registry: Registry,
+): Promise<string> {
   await seed(terminal, options, archive);
   const nowMs = terminal.clock();
-  const held = archive.apiKeys
+  const held = registry.apiKeys
     .list()
     .find((key) => key.account === DEMO_ACCOUNT && key.name === DEMO_NAME && key.revokedMs === undefined);
-  if (held !== undefined) return archive.database.write(() => archive.apiKeys.rotate(held.id, nowMs)).key;
+  if (held !== undefined) return registry.database.write(() => registry.apiKeys.rotate(held.id, nowMs)).key;
   const request = { account: DEMO_ACCOUNT, name: DEMO_NAME, tier: DEMO_TIER, requestsPerMinute: undefined };
-  return createKey(archive, nowMs, request).key;
+  return createKey(registry, nowMs, request).key;
 }

@@ -2,9 +2,9 @@ import { Command } from 'commander';
 import { coinList, monthlyPrice, requestsPerMinute, routeList } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type Tier, tierResource } from '../domain/tier.ts';
-import type { Archive } from '../store/archive.ts';
+import { openRegistry, type Registry } from '../store/registry.ts';
 import { json, type Terminal, table } from './terminal.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import type { GlobalOptions } from './with-archive.ts';
 
 interface SetOptions extends GlobalOptions {
   readonly rpm?: number;
@@ -22,11 +22,10 @@ export function tierCommand(terminal: Terminal): Command {
     .command('list')
     .description('list the tiers, the cheapest first')
     .addHelpText('after', '\nExamples:\n  $ bookreel tier list\n  $ bookreel tier list --json')
-    .action(async (_, command: Command) => {
+    .action((_, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      await withArchive(terminal, options, { create: false }, (archive) =>
-        printTiers(terminal, options, archive.tiers.list()),
-      );
+      using registry = openRegistry(options.data, { create: false });
+      printTiers(terminal, options, registry.tiers.list());
     });
   tier
     .command('set')
@@ -44,26 +43,25 @@ export function tierCommand(terminal: Terminal): Command {
       'after',
       '\nExamples:\n  $ bookreel tier set starter --rpm 120 --price 29\n  $ bookreel tier set pro --coins btc,eth,sol,xrp,doge --routes all',
     )
-    .action(async (id: string, _, command: Command) => {
+    .action((id: string, _, command: Command) => {
       const options = command.optsWithGlobals<SetOptions>();
-      await withArchive(terminal, options, { create: true }, (archive) => {
-        const changed = archive.database.write(() => changeTier(archive, id, options));
-        printTiers(terminal, options, [changed]);
-      });
+      using registry = openRegistry(options.data, { create: true });
+      const changed = registry.database.write(() => changeTier(registry, id, options));
+      printTiers(terminal, options, [changed]);
     });
   return tier;
 }
 
 /** Throws 'invalid-parameter' for an unknown tier. */
-export function tierOf(archive: Archive, id: string): Tier {
-  const tier = archive.tiers.find(id);
+export function tierOf(registry: Registry, id: string): Tier {
+  const tier = registry.tiers.find(id);
   if (tier !== undefined) return tier;
-  const known = archive.tiers.list().map((other) => other.id);
+  const known = registry.tiers.list().map((other) => other.id);
   throw new DomainError('invalid-parameter', `there is no tier '${id}': choose one of ${known.join(', ')}`);
 }
 
-function changeTier(archive: Archive, id: string, { rpm, coins, routes, price }: SetOptions): Tier {
-  const held = tierOf(archive, id);
+function changeTier(registry: Registry, id: string, { rpm, coins, routes, price }: SetOptions): Tier {
+  const held = tierOf(registry, id);
   if (rpm === undefined && coins === undefined && routes === undefined && price === undefined) {
     throw new DomainError('invalid-parameter', 'nothing to change: add --rpm, --coins, --routes or --price');
   }
@@ -76,7 +74,7 @@ function changeTier(archive: Archive, id: string, { rpm, coins, routes, price }:
     // A tier has a note instead of a price while the price is undecided.
     priceNote: price === undefined ? held.priceNote : undefined,
   };
-  archive.tiers.update(changed);
+  registry.tiers.update(changed);
   return changed;
 }
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { refuseShared } from '../store/data-directory.ts';
-import { DATABASE_FILE, explained } from '../store/database.ts';
+import { explained } from '../store/database.ts';
+import { RECORDINGS } from '../store/database-file.ts';
 import { KEY_SECRET_FILE } from '../store/key-secret.ts';
 import type { MarketObservations, Verification } from '../verify/report.ts';
 import { verifyFile } from '../verify/verify.ts';
@@ -50,7 +51,7 @@ Examples:
       const options = command.optsWithGlobals<VerifyCommandOptions>();
       explained(options.data, () => refuseShared(options.data));
       const { ok } = await printed(terminal, options, (onMarket) =>
-        verifyFile(join(options.data, DATABASE_FILE), {
+        verifyFile(join(options.data, RECORDINGS.name), {
           clock: terminal.clock,
           keySecretPath: join(options.data, KEY_SECRET_FILE),
           onMarket,

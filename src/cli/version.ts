@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { SCHEMA_VERSION, sqliteVersion } from '../store/database.ts';
+import { sqliteVersion } from '../store/database.ts';
+import { RECORDINGS } from '../store/database-file.ts';
 import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
@@ -11,7 +12,7 @@ export function versionCommand(terminal: Terminal): Command {
     .description('print the versions of the program, Bun, SQLite and the database schema')
     .addHelpText('after', '\nExamples:\n  $ bookreel version\n  $ bookreel version --json')
     .action((_, command: Command) => {
-      const [bun, sqlite, schema] = [Bun.version, sqliteVersion(), SCHEMA_VERSION];
+      const [bun, sqlite, schema] = [Bun.version, sqliteVersion(), RECORDINGS.version];
       terminal.out(
         command.optsWithGlobals<GlobalOptions>().json === true
           ? json({ bookreel: VERSION, bun, sqlite, schema })

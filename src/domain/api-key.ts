@@ -17,6 +17,8 @@ const PUBLIC_CHARS = 6;
 export interface ApiKey {
   /** `key_…`; stays the same through rotations. */
   readonly id: string;
+  readonly accountId: number;
+  /** The e-mail address of the account. */
   readonly account: string;
   readonly name: string | undefined;
   readonly tier: string;

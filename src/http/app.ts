@@ -3,6 +3,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { ClockReading } from '../domain/rate-window.ts';
 import { FairQueue } from '../replay/fair-queue.ts';
 import type { Archive } from '../store/archive.ts';
+import type { Registry } from '../store/registry.ts';
 import { docsController } from './docs/docs.ts';
 import { siteController } from './docs/site.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
@@ -37,6 +38,7 @@ import { tiersController } from './v1/tiers.ts';
 
 export interface AppDeps {
   readonly archive: Archive;
+  readonly registry: Registry;
   readonly version: string;
   readonly clocks: () => ClockReading;
   readonly isDraining: () => boolean;
@@ -69,6 +71,7 @@ const UNCOUNTED: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 export function createApp(appDeps: AppDeps) {
   const {
     archive,
+    registry,
     version,
     clocks,
     isDraining,
@@ -85,7 +88,7 @@ export function createApp(appDeps: AppDeps) {
   const rateLimit = new RateLimit(clocks, addresses, isOpen);
   const paths = new MountedPaths(() => app.routes);
   const accessDeps: AccessDeps = {
-    archive,
+    registry,
     isOpen,
     grantNeeded: replay === undefined ? undefined : 'replay',
     rateLimit,
@@ -100,7 +103,7 @@ export function createApp(appDeps: AppDeps) {
   const nextTurn = (keyId: string | undefined) => queue.of(keyId).next();
   const deps = { access: accessPlugin, archive, lookup: new Lookup(archive), responder, nextTurn };
   const v1 = new Elysia({ name: 'v1' })
-    .use(tiersController(deps))
+    .use(tiersController(deps, registry))
     .use(coinsController(deps))
     .use(marketsController(deps))
     .use(snapshotsController(deps))
@@ -174,6 +177,7 @@ export function createApp(appDeps: AppDeps) {
     .use(
       siteController({
         archive,
+        registry,
         version,
         isDraining,
         ...(replay && { home: replayHome(version, replay.replays, replay.needsKeys) }),

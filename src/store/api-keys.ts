@@ -16,15 +16,16 @@ export interface IssuedKey {
 }
 
 /** Answers to the key have nothing later than `asOfMs`; undefined: no limit. */
-export type NewKey = Pick<ApiKey, 'account' | 'name' | 'tier' | 'requestsPerMinute'> & Partial<Pick<ApiKey, 'asOfMs'>>;
+export type NewKey = Pick<ApiKey, 'accountId' | 'name' | 'tier' | 'requestsPerMinute'> &
+  Partial<Pick<ApiKey, 'asOfMs'>>;
 
-const SELECT = `SELECT key_id AS id, email AS account, name, tier_id AS tier, requests_per_minute AS requestsPerMinute,
+const SELECT = `SELECT key_id AS id, account_id AS accountId, email AS account, api_keys.name, tier_id AS tier, requests_per_minute AS requestsPerMinute,
   as_of_ms AS asOfMs, prefix, api_keys.created_ms AS createdMs, rotated_ms AS rotatedMs, revoked_ms AS revokedMs
   FROM api_keys JOIN accounts USING (account_id)`;
 
 export const FIND_KEY_BY_DIGEST = `${SELECT} WHERE digest = ? AND revoked_ms IS NULL`;
 
-/** Keys and the accounts that own them. A key is stored as its keyed digest only. */
+/** Keys. A key is stored as its keyed digest only. */
 export class ApiKeys {
   readonly #secret: KeySecret;
   readonly #sql;
@@ -36,15 +37,12 @@ export class ApiKeys {
       find: database.query<KeyRow, [string]>(`${SELECT} WHERE key_id = ?`),
       list: database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`),
       any: database.query<KeyRow, []>(`${SELECT} LIMIT 1`),
-      addAccount: database.query<never, [string, number]>(
-        'INSERT INTO accounts (email, created_ms) VALUES (?, ?) ON CONFLICT (email) DO NOTHING',
-      ),
       insert: database.query<
         never,
-        [string, string, string, string | null, Uint8Array, string, number | null, number | null, number]
+        [string, number, string, string | null, Uint8Array, string, number | null, number | null, number]
       >(
         `INSERT INTO api_keys (key_id, account_id, tier_id, name, digest, prefix, requests_per_minute, as_of_ms, created_ms)
-         VALUES (?, (SELECT account_id FROM accounts WHERE email = ?), ?, ?, ?, ?, ?, ?, ?)`,
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       rotate: database.query<never, [Uint8Array, string, number, string]>(
         'UPDATE api_keys SET digest = ?, prefix = ?, rotated_ms = ? WHERE key_id = ?',
@@ -78,14 +76,13 @@ export class ApiKeys {
     return this.#sql.list.all().map(toApiKey);
   }
 
-  /** Creates a key, and its account when it is new. Within a write transaction. */
+  /** Creates a key of an account. Within a write transaction. */
   create(request: NewKey, nowMs: number): IssuedKey {
-    this.#sql.addAccount.run(request.account, nowMs);
     const key = generateKey();
     const id = generateKeyId();
     this.#sql.insert.run(
       id,
-      request.account,
+      request.accountId,
       request.tier,
       request.name ?? null,
       this.#secret.digest(key),

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { ApiKeys, hasKeys } from './api-keys.ts';
 import { Database, type OpenOptions } from './database.ts';
+import { RECORDINGS } from './database-file.ts';
 import { Gaps } from './gaps.ts';
 import { GivenIds } from './ids.ts';
-import { KeyDirectory } from './key-directory.ts';
-import { KeySecret } from './key-secret.ts';
 import { Markets } from './markets.ts';
 import { Prices } from './prices.ts';
 import { Quotes } from './quotes.ts';
@@ -13,24 +11,20 @@ import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
 import { SnapshotTotals } from './snapshot-totals.ts';
 import { Snapshots } from './snapshots.ts';
-import { Tiers } from './tiers.ts';
 
-/** An open data directory: its database and the store of every noun on it. */
+/** An open bookreel.db: the recordings. */
 export type Archive = Readonly<ReturnType<typeof openArchive>>;
 
-/** Opens a data directory. Creates its database and throws as `Database.open` and `KeySecret.open` do. */
+/** Opens the recordings of a data directory. Creates its database and throws as `Database.open` does. */
 export function openArchive(directory: string, nowMs: number, options: OpenOptions) {
-  const database = Database.open(directory, options);
+  const database = Database.open(directory, RECORDINGS, options);
   try {
     const archiveId = identify(database, nowMs);
-    const secret = KeySecret.open(directory, () => !hasKeys(database));
     const segments = new Segments(database);
     const series = new SeriesCatalog(database);
     const snapshotTotals = new SnapshotTotals(database, segments, series);
     const markets = new Markets(database);
     const prices = new Prices(segments, series);
-    const tiers = new Tiers(database);
-    const apiKeys = new ApiKeys(database, secret);
     return {
       database,
       archiveId,
@@ -41,9 +35,6 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
       quotes: new Quotes(segments, series),
       prices,
       gaps: new Gaps(database),
-      tiers,
-      apiKeys,
-      keyDirectory: new KeyDirectory(database, secret, apiKeys, tiers),
       givenIds: new GivenIds(database),
     };
   } catch (error) {
@@ -52,7 +43,7 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
   }
 }
 
-/** Reads the archive's id; a new archive gets one, and the default tiers. */
+/** Reads the archive's id; a new archive gets one. */
 function identify(database: Database, nowMs: number): string {
   const select = database.query<{ archive_id: string }, []>('SELECT archive_id FROM archive');
   const known = database.read(() => select.get());
@@ -65,7 +56,6 @@ function identify(database: Database, nowMs: number): string {
     database
       .query<never, [string, number]>('INSERT INTO archive (only_row, archive_id, created_ms) VALUES (1, ?, ?)')
       .run(archiveId, nowMs);
-    new Tiers(database).addDefaults();
     return archiveId;
   });
 }

@@ -4,7 +4,8 @@ import { dirname, join, resolve } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { hasKeys } from './api-keys.ts';
 import { refuseShared } from './data-directory.ts';
-import { DATABASE_FILE, Database, explained } from './database.ts';
+import { Database, explained } from './database.ts';
+import { ACCOUNTS, RECORDINGS } from './database-file.ts';
 import { KEY_SECRET_FILE, readSecret } from './key-secret.ts';
 import { flush, writeNew } from './on-disk.ts';
 import { schemaDifference } from './schema-difference.ts';
@@ -31,10 +32,9 @@ export interface Restored {
 }
 
 /** These numbers never decrease in an archive. */
-const GROWING = ['markets', 'gaps', 'accounts', 'keys', 'ids'] as const;
+const GROWING = ['markets', 'gaps', 'ids'] as const;
 type Counts = Readonly<Record<(typeof GROWING)[number] | 'segments' | 'records', number>>;
 const COUNT = `SELECT (SELECT COUNT(*) FROM markets) AS markets, (SELECT COUNT(*) FROM gaps) AS gaps,
-  (SELECT COUNT(*) FROM accounts) AS accounts, (SELECT COUNT(*) FROM api_keys) AS keys,
   (SELECT COALESCE(SUM(last_id - first_id + 1), 0) FROM given_ids) AS ids, COUNT(*) AS segments,
   COALESCE(SUM(records), 0) AS records FROM segments`;
 
@@ -57,9 +57,9 @@ function secretFileOf(file: string): string {
 export async function backUp(directory: string, file: string, { force, check }: CopyOptions): Promise<Backup> {
   const target = resolve(file);
   explained(directory, () => refuseShared(directory));
-  using database = Database.openToRead(join(directory, DATABASE_FILE));
+  using database = Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS);
   refuseTarget(directory, file, force);
-  const secret = secretOf(database, [join(directory, KEY_SECRET_FILE)], 'this archive is valid: put it back first');
+  const secret = secretOf(directory, [join(directory, KEY_SECRET_FILE)], 'this archive is valid: put it back first');
   return await withCopy(database, target, check, (draft, bytes) => {
     installBackup(draft, target, secret);
     return { file: target, bytes, secretFile: secret === undefined ? undefined : secretFileOf(target) };
@@ -75,17 +75,17 @@ export async function backUp(directory: string, file: string, { force, check }: 
  */
 export async function restore(file: string, directory: string, { force, check }: CopyOptions): Promise<Restored> {
   if (!existsSync(file)) throw new DomainError('unavailable', `there is no backup '${file}': name the file to restore`);
-  using backup = Database.openToRead(file);
+  using backup = Database.openToRead(file, RECORDINGS);
   const difference = schemaDifference(backup);
   if (difference !== undefined) throw new DomainError('unavailable', difference);
   // The backup's own secret; else the one of the directory.
   const secretFiles = [secretFileOf(file), join(dirname(file), KEY_SECRET_FILE), join(directory, KEY_SECRET_FILE)];
-  const secret = secretOf(backup, secretFiles, 'this backup is valid: put it next to the backup');
+  const secret = secretOf(directory, secretFiles, 'this backup is valid: put it next to the backup');
   const isNew = !existsSync(directory);
   const lock = ServeLock.take(directory);
   let installed = false;
   try {
-    const path = join(directory, DATABASE_FILE);
+    const path = join(directory, RECORDINGS.name);
     if (existsSync(path) && !force) {
       throw new DomainError(
         'conflict',
@@ -105,9 +105,9 @@ export async function restore(file: string, directory: string, { force, check }:
 }
 
 /** One sentence when the archive has keys and their secret is missing or damaged: then no key is valid. */
-export function keySecretFault(database: Database, path: string): string | undefined {
+export function keySecretFault(path: string): string | undefined {
   try {
-    secretOf(database, [path], 'this archive is valid: put it back first');
+    secretOf(dirname(path), [path], 'this archive is valid: put it back first');
     return undefined;
   } catch (error) {
     if (error instanceof DomainError && !(error.cause instanceof Error)) return error.message;
@@ -168,7 +168,7 @@ function copyOf(database: Database, draft: string): number {
     const unchanged = database.version === version;
     const after = unchanged ? before : countsOf(database);
     flush(draft);
-    using copy = Database.openToRead(draft);
+    using copy = Database.openToRead(draft, RECORDINGS);
     refuseIncomplete(before, countsOf(copy), after, unchanged);
     return statSync(draft).size;
   });
@@ -190,11 +190,14 @@ function refuseIncomplete(before: Counts, copy: Counts, after: Counts, unchanged
 }
 
 /** The first secret of `paths`; undefined when there is none and the archive has no keys that need it. */
-function secretOf(database: Database, paths: readonly string[], consequence: string): Uint8Array | undefined {
+function secretOf(directory: string, paths: readonly string[], consequence: string): Uint8Array | undefined {
   for (const path of paths) {
     const secret = readSecret(path);
     if (secret !== undefined) return secret;
   }
+  const accounts = join(directory, ACCOUNTS.name);
+  if (!existsSync(accounts)) return undefined;
+  using database = Database.openToRead(accounts, ACCOUNTS);
   if (!hasKeys(database)) return undefined;
   throw new DomainError('unavailable', `'${paths[0]}' is missing, and without it no key of ${consequence}`);
 }
@@ -215,7 +218,7 @@ function installBackup(draft: string, target: string, secret: Uint8Array | undef
 
 /** Returns the new path of the archive that was there before. */
 function installArchive(draft: string, directory: string, secret: Uint8Array | undefined): string | undefined {
-  const path = join(directory, DATABASE_FILE);
+  const path = join(directory, RECORDINGS.name);
   const secretFile = join(directory, KEY_SECRET_FILE);
   const aside = `.before-restore-${freeNumber(directory)}`;
   const hadArchive = existsSync(path);

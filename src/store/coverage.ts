@@ -6,6 +6,7 @@ import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { Turns } from '../domain/turns.ts';
 import { BookReader } from '../segment/book-decoder.ts';
 import { Database } from './database.ts';
+import { RECORDINGS } from './database-file.ts';
 import { Gaps } from './gaps.ts';
 import { Markets, type StoredMarket } from './markets.ts';
 import { Segments } from './segments.ts';
@@ -130,7 +131,7 @@ export class Coverages {
   }
 
   async #walk({ conditionId, asOfMs }: Pick<Question, 'conditionId' | 'asOfMs'>): Promise<MarketCoverage> {
-    using database = Database.openToRead(this.#path);
+    using database = Database.openToRead(this.#path, RECORDINGS);
     using _view = database.beginView();
     const market = new Markets(database).findByConditionId(conditionId);
     if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');

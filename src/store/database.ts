@@ -4,12 +4,8 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
 import { refuseShared } from './data-directory.ts';
-import schema from './schema.sql' with { type: 'text' };
+import type { DatabaseFile } from './database-file.ts';
 
-/** "bkrl": a database file of this program. */
-const APPLICATION_ID = 0x62_6b_72_6c;
-/** The version of schema.sql. Builds before the first release had versions 1 to 4, which are not read. */
-export const SCHEMA_VERSION = 5;
 /** Four segments of books fill a page (segment/segment-header.ts). */
 const PAGE_BYTES = 8192;
 /** A command waits this long for another one that writes. */
@@ -20,19 +16,18 @@ const VIEW_MS_MAX = 0.5;
 /** Requests may read a file for this long after it was deleted or replaced. */
 const REPLACED_MS_MAX = 100;
 
-export const DATABASE_FILE = 'bookreel.db';
-
 export interface OpenOptions {
   /** Create the data directory when it is missing; without it a missing one is an error. */
   readonly create: boolean;
 }
 
 /**
- * The data directory's SQLite database: opened, and checked to be an archive of this program. Every error of SQLite that is
+ * A SQLite database of the data directory: opened, and checked to be the file of this program that it should be. Every error of SQLite that is
  * thrown from here is a DomainError that says what to do.
  */
 export class Database {
   readonly path: string;
+  readonly file: DatabaseFile;
   readonly #sqlite: Sqlite;
   /** Prepared, since every shared view needs them. */
   readonly #begin: Statement;
@@ -48,8 +43,9 @@ export class Database {
   readonly #opened: string | undefined;
   #comparedMs = 0;
 
-  private constructor(sqlite: Sqlite, path: string, opened?: string) {
+  private constructor(sqlite: Sqlite, path: string, file: DatabaseFile, opened?: string) {
     this.path = path;
+    this.file = file;
     this.#sqlite = sqlite;
     this.#opened = opened;
     this.#begin = sqlite.query('BEGIN');
@@ -58,16 +54,16 @@ export class Database {
   }
 
   /** Throws DomainError 'unavailable' (cannot be opened, not ours, damaged, writable by others) or 'conflict' (another schema). */
-  static open(directory: string, options: OpenOptions): Database {
-    const path = join(directory, DATABASE_FILE);
+  static open(directory: string, file: DatabaseFile, options: OpenOptions): Database {
+    const path = join(directory, file.name);
     if (!options.create && isMissing(path)) throw noArchive(directory);
     return explained(path, () => {
       refuseShared(directory);
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true });
       return closedOnError(sqlite, () => {
-        prepare(sqlite, path);
-        return new Database(sqlite, path, filesOf(path));
+        prepare(sqlite, path, file);
+        return new Database(sqlite, path, file, filesOf(path));
       });
     });
   }
@@ -76,13 +72,13 @@ export class Database {
    * Opens a database file to read it only: nothing is created or changed. Works while a server is running and on a
    * read-only medium. Throws as `open` does.
    */
-  static openToRead(path: string): Database {
+  static openToRead(path: string, file: DatabaseFile): Database {
     if (isMissing(path)) throw noArchive(dirname(path));
     return explained(path, () => {
       const sqlite = connectToRead(path);
       return closedOnError(sqlite, () => {
-        isNew(sqlite, path);
-        return new Database(sqlite, path);
+        isNew(sqlite, path, file);
+        return new Database(sqlite, path, file);
       });
     });
   }
@@ -352,10 +348,10 @@ export function sqliteVersion(): string {
   }
 }
 
-function prepare(sqlite: Sqlite, path: string): void {
+function prepare(sqlite: Sqlite, path: string, file: DatabaseFile): void {
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   sqlite.run(`PRAGMA page_size = ${PAGE_BYTES}`);
-  isNew(sqlite, path);
+  isNew(sqlite, path, file);
   // The files of the write-ahead log get its mode.
   chmodSync(path, 0o600);
   sqlite.run('PRAGMA journal_mode = WAL');
@@ -364,7 +360,7 @@ function prepare(sqlite: Sqlite, path: string): void {
   sqlite.run('PRAGMA foreign_keys = ON');
   sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
   // This is also the first read through the write-ahead log, which creates its file.
-  if (isNew(sqlite, path)) createSchema(sqlite, path);
+  if (isNew(sqlite, path, file)) createSchema(sqlite, path, file);
 }
 
 /**
@@ -404,31 +400,31 @@ function closedOnError<T>(sqlite: Sqlite, work: () => T): T {
 }
 
 /** Whether a database is still empty. Throws if it belongs to another program or has another schema. */
-function isNew(sqlite: Sqlite, path: string): boolean {
+function isNew(sqlite: Sqlite, path: string, file: DatabaseFile): boolean {
   const isEmpty = sqlite.query('SELECT name FROM sqlite_schema LIMIT 1').get() === null;
   const owner = pragma(sqlite, 'application_id');
   // Most programs do not set an application_id; this one sets it with its first table.
   if (owner === 0 && isEmpty) return true;
-  if (owner !== APPLICATION_ID) {
+  if (owner !== file.applicationId) {
     throw new DomainError('unavailable', `'${path}' belongs to another program: name another directory with --data`);
   }
   const version = pragma(sqlite, 'user_version');
-  if (version === SCHEMA_VERSION) return false;
+  if (version === file.version) return false;
   throw new DomainError(
     'conflict',
-    version > SCHEMA_VERSION
-      ? `'${path}' has schema ${version}, and this bookreel knows schemas up to ${SCHEMA_VERSION}: use the newer bookreel that wrote it`
+    version > file.version
+      ? `'${path}' has schema ${version}, and this bookreel knows schemas up to ${file.version}: use the newer bookreel that wrote it`
       : `'${path}' has schema ${version}, of an earlier bookreel: export it with the bookreel that wrote it, and import that into a new directory`,
   );
 }
 
-function createSchema(sqlite: Sqlite, path: string): void {
+function createSchema(sqlite: Sqlite, path: string, file: DatabaseFile): void {
   const create = sqlite.transaction(() => {
     // Checked again under the lock: another process may have created it in the meantime.
-    if (!isNew(sqlite, path)) return;
-    sqlite.run(schema);
-    sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
-    sqlite.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    if (!isNew(sqlite, path, file)) return;
+    sqlite.run(file.schema);
+    sqlite.run(`PRAGMA application_id = ${file.applicationId}`);
+    sqlite.run(`PRAGMA user_version = ${file.version}`);
   });
   create.immediate();
 }

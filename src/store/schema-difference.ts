@@ -1,6 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import type { Database } from './database.ts';
-import schema from './schema.sql' with { type: 'text' };
 
 interface SchemaObject {
   readonly type: string;
@@ -12,12 +11,12 @@ interface SchemaObject {
 const OBJECTS = 'SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema';
 
 /**
- * One sentence if a database's schema is not exactly that of schema.sql, comments and white space aside: the triggers, views and
+ * One sentence if a database's schema is not exactly that of its file, comments and white space aside: the triggers, views and
  * tables of a file from elsewhere would run with the queries of this program. Undefined if it is. Throws DomainError
  * 'unavailable' where the schema cannot be read.
  */
 export function schemaDifference(database: Database): string | undefined {
-  const expected = textsOf(ownObjects());
+  const expected = textsOf(objectsOf(database.file.schema));
   const found = textsOf(database.read(() => database.query<SchemaObject, []>(OBJECTS).all()));
   const strange = [...found].find(([name, text]) => expected.get(name) !== text);
   const missing = [...expected.keys()].find((name) => !found.has(name));
@@ -26,7 +25,7 @@ export function schemaDifference(database: Database): string | undefined {
   return `'${database.path}' ${difference}, unlike an archive of this program: restore from a backup that nobody changed`;
 }
 
-function ownObjects(): SchemaObject[] {
+function objectsOf(schema: string): SchemaObject[] {
   using memory = new Sqlite(':memory:');
   memory.run(schema);
   return memory.query<SchemaObject, []>(OBJECTS).all();

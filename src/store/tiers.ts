@@ -42,7 +42,7 @@ export class Tiers {
     return row === null ? undefined : toTier(row);
   }
 
-  /** Adds the missing tiers of the default catalog; changes by `tier set` stay. Within a transaction. */
+  /** Adds the tiers of the default catalog, unless they are there. Within a transaction. */
   addDefaults(): void {
     for (const [position, tier] of DEFAULT_TIERS.entries()) {
       this.#insert.run(position, tier.id, tier.name, ...settableOf(tier));

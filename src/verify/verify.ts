@@ -13,6 +13,7 @@ import {
 import { priceCodec } from '../segment/price-segment.ts';
 import { keySecretFault } from '../store/backup.ts';
 import { Database, saysDamaged } from '../store/database.ts';
+import { RECORDINGS } from '../store/database-file.ts';
 import { Gaps } from '../store/gaps.ts';
 import { Markets, type StoredMarket } from '../store/markets.ts';
 import { schemaDifference } from '../store/schema-difference.ts';
@@ -73,7 +74,7 @@ const NO_TOTALS: VerificationTotals = {
 export async function verifyFile(path: string, options: VerifyOptions): Promise<Verification> {
   let database: Database | undefined;
   try {
-    database = Database.openToRead(path);
+    database = Database.openToRead(path, RECORDINGS);
     const difference = schemaDifference(database);
     if (difference !== undefined) return unread(difference);
     return await new Verifier(database, options).run();
@@ -157,7 +158,7 @@ class Verifier {
       this.#audit.problems.add(kind, what, { segmentId });
     }
     const { keySecretPath } = this.#options;
-    const fault = keySecretPath === undefined ? undefined : keySecretFault(this.#database, keySecretPath);
+    const fault = keySecretPath === undefined ? undefined : keySecretFault(keySecretPath);
     if (fault !== undefined) this.#audit.problems.add('database', fault);
   }
 

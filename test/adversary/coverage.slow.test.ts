@@ -21,7 +21,7 @@ afterAll(async () => await service[Symbol.asyncDispose]());
 
 function newKey(): string {
   const request = { account: 'test@localhost', name: undefined, tier: 'enterprise', requestsPerMinute: 1_000_000 };
-  return createKey(service.archive, NOW_MS, request).key;
+  return createKey(service.registry, NOW_MS, request).key;
 }
 
 /** The status of the answer to a question about the coverage that the archive had at an instant. */

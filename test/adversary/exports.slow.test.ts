@@ -17,9 +17,9 @@ const READERS = 12;
 let service: Service;
 let key: string;
 
-function keyOf({ archive }: Service): string {
+function keyOf({ registry }: Service): string {
   const request = { account: 'test@localhost', name: undefined, tier: 'enterprise', requestsPerMinute: 1_000_000 };
-  return createKey(archive, NOW_MS, request).key;
+  return createKey(registry, NOW_MS, request).key;
 }
 
 beforeAll(async () => {

@@ -51,7 +51,7 @@ test.each([
   ['a normalized', `ws-${NORMALIZED}`],
 ])('%s socket takes the turns of its key', async (_, path) => {
   const key = replaying.keyOf('enterprise');
-  const { id } = replaying.archive.apiKeys.authenticate(key)!;
+  const { id } = replaying.registry.apiKeys.authenticate(key)!;
   using owners = spyOn(replaying.replays.queue, 'of');
   const socket = await RawSocket.open(`${replaying.origin.replace('http', 'ws')}/${path}`, [
     `Authorization: Bearer ${key}`,

@@ -8,7 +8,7 @@ import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
 import { bookCodec } from '../../src/segment/book-decoder.ts';
 import type { BookRecord } from '../../src/segment/book-format.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
-import { DATABASE_FILE, SCHEMA_VERSION } from '../../src/store/database.ts';
+import { RECORDINGS } from '../../src/store/database-file.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { bytesOf } from './corpus.ts';
@@ -61,7 +61,7 @@ export interface CopiedArchive {
 export function copiedArchive(source: Archive, size: ArchiveSize, smaller?: CopiedArchive): CopiedArchive {
   const recorded = recordedMarkets(source);
   const copiedSnapshots = recorded.reduce((sum, { series }) => sum + countOf(series), 0);
-  const version = `${SCHEMA_VERSION}-${digestOf(source)}`;
+  const version = `${RECORDINGS.version}-${digestOf(source)}`;
   const data = join(tmpdir(), `${CACHE_PREFIX}${version}-${size.snapshots}-${size.bytes}`);
   const started = performance.now();
   const found = existsSync(data);
@@ -76,7 +76,7 @@ export function copiedArchive(source: Archive, size: ArchiveSize, smaller?: Copi
     return {
       data,
       snapshots: copies * copiedSnapshots,
-      bytes: bytesOf(join(data, DATABASE_FILE)),
+      bytes: bytesOf(join(data, RECORDINGS.name)),
       markets: Array.from({ length: copies }, (_, copy) => copiedMarkets(recorded, copy)).flat(),
       madeSeconds,
     };

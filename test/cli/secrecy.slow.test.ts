@@ -1,8 +1,9 @@
 import { expect, spyOn, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createKey, type KeyRequest } from '../../src/cli/key.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
-import { ApiKeys, FIND_KEY_BY_DIGEST, type NewKey } from '../../src/store/api-keys.ts';
+import { ApiKeys, FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
 import { KeyDirectory } from '../../src/store/key-directory.ts';
 import { KeySecret } from '../../src/store/key-secret.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
@@ -15,7 +16,7 @@ const PUBLIC_CHARS = 14;
 /** Number of consecutive secret characters that may not appear; a multiple of three for base64, see below. */
 const PART_CHARS = 12;
 
-const REQUEST: NewKey = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
+const REQUEST: KeyRequest = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
 const MARKET = 'simulated-btc-updown-5m-1767868200';
 
 interface Output {
@@ -212,15 +213,14 @@ test('the search of this file finds a key that is present', () => {
 
 test('an invalid key is hashed and looked up as often as a valid one', async () => {
   using place = temporaryArchive();
-  const { database, tiers } = place.archive;
-  const secret = KeySecret.open(place.path, () => false);
+  const { database, secret, tiers } = place.registry;
   using query = spyOn(database, 'query');
   const apiKeys = new ApiKeys(database, secret);
   const looking = query.mock.calls.findIndex(([sql]) => sql === FIND_KEY_BY_DIGEST);
   const statement = query.mock.results[looking]!.value as { get(digest: Uint8Array): unknown };
   const keyDirectory = new KeyDirectory(database, secret, apiKeys, tiers);
-  const { app, key } = serviceOf({ ...place.archive, apiKeys, keyDirectory });
-  const issue = () => database.write(() => apiKeys.create(REQUEST, NOW_MS));
+  const { app, key } = serviceOf(place.archive, { ...place.registry, apiKeys, keyDirectory });
+  const issue = () => createKey(place.registry, NOW_MS, REQUEST);
   const [revoked, rotated, untouched] = [issue(), issue(), issue()];
   database.write(() => apiKeys.revoke(revoked.apiKey.id, NOW_MS));
   database.write(() => apiKeys.rotate(rotated.apiKey.id, NOW_MS));

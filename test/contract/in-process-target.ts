@@ -7,10 +7,11 @@ import type { Target } from './target.ts';
 /** The service in this process, on a free port, over an archive of its own. */
 export async function openInProcess(records: readonly object[]): Promise<Target> {
   const held = temporaryArchive();
-  const { archive } = held;
+  const { archive, registry } = held;
   await importCleanly(archive, records);
   const app = createApp({
     archive,
+    registry,
     version: '0.0.0-test',
     clocks: () => ({ monotonicMs: performance.now(), wallMs: Date.now() }),
     isDraining: () => false,
@@ -22,19 +23,19 @@ export async function openInProcess(records: readonly object[]): Promise<Target>
     origin: `http://127.0.0.1:${app.server!.port}`,
     async makeKey(tier, { rpm } = {}) {
       const request = { account: 'test@localhost', name: undefined, tier, requestsPerMinute: rpm };
-      const { apiKey, key } = createKey(archive, NOW_MS, request);
+      const { apiKey, key } = createKey(registry, NOW_MS, request);
       return { id: apiKey.id, key };
     },
     async rotateKey(id) {
-      return archive.database.write(() => archive.apiKeys.rotate(id, NOW_MS)).key;
+      return registry.database.write(() => registry.apiKeys.rotate(id, NOW_MS)).key;
     },
     async revokeKey(id) {
-      archive.database.write(() => archive.apiKeys.revoke(id, NOW_MS));
+      registry.database.write(() => registry.apiKeys.revoke(id, NOW_MS));
     },
     async setTier(id, { rpm, coins, routes }) {
-      archive.database.write(() => {
-        const tier = archive.tiers.find(id)!;
-        archive.tiers.update({
+      registry.database.write(() => {
+        const tier = registry.tiers.find(id)!;
+        registry.tiers.update({
           ...tier,
           requestsPerMinute: rpm ?? tier.requestsPerMinute,
           coins: coins === undefined ? tier.coins : (coins ?? undefined),

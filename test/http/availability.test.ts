@@ -21,13 +21,15 @@ test('a stopping server is alive and not ready', async () => {
   expect((await ask(service, '/v1/billing/tiers')).status).toBe(200);
 });
 
-test.each([
-  ['keys', 'api_keys'],
-  ['tiers', 'tiers'],
-  ['markets', 'markets'],
-] as const)('without its %s the archive cannot answer: 503, and only the log has internals', async (_, table) => {
+const GONE = [
+  ['registry', 'api_keys'],
+  ['registry', 'tiers'],
+  ['archive', 'markets'],
+] as const;
+
+test.each(GONE)('without a table of the %s, %s: 503, and only the log has internals', async (file, table) => {
   await using service = startService();
-  service.archive.database.query(`ALTER TABLE ${table} RENAME TO gone`).run();
+  service[file].database.query(`ALTER TABLE ${table} RENAME TO gone`).run();
   const reply = await ask(service, '/v1/btc/markets');
   expect(reply.status).toBe(503);
   expect(reply.headers.get('content-type')).toBe('application/problem+json');
@@ -42,9 +44,9 @@ test.each([
   expect((await ask(service, '/healthz')).status).toBe(200);
 });
 
-test('/readyz is a 503 if the database does not answer', async () => {
+test.each(GONE)('/readyz is a 503 without a table of the %s, %s', async (file, table) => {
   await using service = startService();
-  service.archive.database.query('ALTER TABLE tiers RENAME TO gone').run();
+  service[file].database.query(`ALTER TABLE ${table} RENAME TO gone`).run();
   const ready = await ask(service, '/readyz');
   expect(ready.status).toBe(503);
   expect(JSON.parse(ready.text)).toEqual({ status: 'database unavailable' });
@@ -71,8 +73,8 @@ test('a damaged segment is logged, and the client gets no details', async () => 
     const book = { bidPrices: [0.5], bidSizes: [1], askPrices: [0.6], askSizes: [1] };
     archive.snapshots.add(market, 'up', [{ timestampMs: nowMs, id: 1, book }]);
     archive.database.query("UPDATE segments SET payload = x'ffffffff'").run();
-    archive.database.query("UPDATE tiers SET routes = NULL, coins = NULL WHERE tier_id = 'free'").run();
   });
+  service.registry.database.query("UPDATE tiers SET routes = NULL, coins = NULL WHERE tier_id = 'free'").run();
   for (const kind of ['snapshots', `snapshots/at/${nowMs}`, 'quotes', 'prices']) {
     const reply = await ask(service, `/v1/btc/markets/${conditionId}/${kind}`);
     expect(reply.status, kind).toBeGreaterThanOrEqual(500);

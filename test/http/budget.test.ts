@@ -73,9 +73,9 @@ test('an address without a valid key has its own window of a minute', async () =
 test('a rotated key keeps its limit', async () => {
   await using service = startService();
   await useUp(service);
-  const { archive } = service;
-  const { id } = archive.apiKeys.list()[0]!;
-  const rotated = archive.database.write(() => archive.apiKeys.rotate(id, NOW_MS)).key;
+  const { registry } = service;
+  const { id } = registry.apiKeys.list()[0]!;
+  const rotated = registry.database.write(() => registry.apiKeys.rotate(id, NOW_MS)).key;
   // The window belongs to the key, not to its secret: rotation does not reset the limit.
   expect((await ask(service, rotated)).status).toBe(429);
   expect((await ask(service, service.key)).status).toBe(401);

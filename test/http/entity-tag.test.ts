@@ -20,8 +20,8 @@ const FORMATS = [{}, { accept: 'application/msgpack' }, { 'accept-encoding': 'zs
 const TIMES = 3;
 
 /** Sends requests with a new key of the tier. */
-function clientOf({ archive, origin }: Service, tier: string) {
-  const { key } = createKey(archive, NOW_MS, {
+function clientOf({ registry, origin }: Service, tier: string) {
+  const { key } = createKey(registry, NOW_MS, {
     account: 'test@localhost',
     name: undefined,
     tier,
@@ -55,8 +55,8 @@ const all = (tags: readonly string[], differs: boolean) => tags.map(() => differ
 describe('an entity tag', () => {
   test('does not change with records that the tier does not grant, and changes with those that it grants', async () => {
     await using service = startService();
-    const { archive } = service;
-    archive.database.write(() => archive.tiers.update({ ...archive.tiers.find('starter')!, routes: ['snapshots'] }));
+    const { archive, registry } = service;
+    registry.database.write(() => registry.tiers.update({ ...registry.tiers.find('starter')!, routes: ['snapshots'] }));
     await importRecords(archive, [sampleMarket({ winner: 'up' }), samplePrice(), sampleSnapshot()]);
     // The tiers grant: markets and prices; snapshots; everything.
     const [free, books, pro] = [clientOf(service, 'free'), clientOf(service, 'starter'), clientOf(service, 'pro')];

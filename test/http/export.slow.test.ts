@@ -168,7 +168,7 @@ describe('an export whose market changes or cannot be read', () => {
     await using service = startService();
     await importBytes(service.archive, recording(3000, 150));
     const request = { account: 'test@localhost', name: undefined, tier: 'enterprise', requestsPerMinute: undefined };
-    await work(service, createKey(service.archive, NOW_MS, request).key);
+    await work(service, createKey(service.registry, NOW_MS, request).key);
   }
 
   test('is cut off when a record of its market is imported', async () => {
@@ -187,7 +187,7 @@ describe('an export whose market changes or cannot be read', () => {
 
   test('is cut off in the format segments too', async () => {
     await using service = startService();
-    const { archive, origin, log } = service;
+    const { archive, registry, origin, log } = service;
     await importRecords(archive, [LIGHT_MARKET]);
     const market = archive.markets.findByConditionId(LIGHT_CONDITION_ID)!;
     const random = randomsOf(20_260_416);
@@ -207,7 +207,7 @@ describe('an export whose market changes or cannot be read', () => {
       archive.markets.touch(market.key);
     });
     const request = { account: 'test@localhost', name: undefined, tier: 'enterprise', requestsPerMinute: undefined };
-    const { key } = createKey(archive, NOW_MS, request);
+    const { key } = createKey(registry, NOW_MS, request);
     const whole = await openReader(origin, key, '?format=segments', true);
     whole.socket.resume();
     await whole.closed;

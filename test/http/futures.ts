@@ -183,6 +183,7 @@ async function serviceOver(
   let looks = 0;
   const app = createApp({
     archive: held.archive,
+    registry: held.registry,
     version: '1',
     clocks: () => ({ monotonicMs: performance.now(), wallMs: NOW_MS }),
     isDraining: () => false,
@@ -194,8 +195,14 @@ async function serviceOver(
   });
   const keys = new Map<number | undefined, string>();
   const keyAsOf = (asOfMs: number | undefined) => {
-    const request = { account: 'a@b', name: undefined, tier: 'enterprise', requestsPerMinute: 1_000_000, asOfMs };
-    const key = keys.get(asOfMs) ?? createKey(held.archive, NOW_MS, request).key;
+    const request = {
+      account: 'a@example.com',
+      name: undefined,
+      tier: 'enterprise',
+      requestsPerMinute: 1_000_000,
+      asOfMs,
+    };
+    const key = keys.get(asOfMs) ?? createKey(held.registry, NOW_MS, request).key;
     keys.set(asOfMs, key);
     return key;
   };

@@ -8,9 +8,9 @@ const HOST = 'Host: localhost';
 
 test('a refused HEAD has the headers of GET and no body, in process and over a socket', async () => {
   await using service = startService();
-  const { app, archive, origin } = service;
+  const { app, registry, origin } = service;
   const request = { account: 'test@localhost', name: undefined, tier: 'free', requestsPerMinute: 1000 };
-  const { key } = createKey(archive, NOW_MS, request);
+  const { key } = createKey(registry, NOW_MS, request);
   for (let i = 0; i < 10; i += 1) await service.app.handle(asked('/v1/billing/tiers', 'GET', service.key));
   service.drain();
   for (const [status, path, token] of [

@@ -55,11 +55,12 @@ export function recordsOf(answers: readonly LiveAnswer[]): Record<string, Json> 
  */
 export async function liveAnswers(): Promise<LiveAnswer[]> {
   using held = temporaryArchive();
-  const { archive } = held;
+  const { archive, registry } = held;
   await seed(TERMINAL, { data: '' }, archive);
   let isBroken = false;
   const app = createApp({
     archive,
+    registry,
     version: VERSION,
     clocks: () => ({ monotonicMs: 1000, wallMs: NOW_MS }),
     isDraining: () => {
@@ -69,7 +70,7 @@ export async function liveAnswers(): Promise<LiveAnswer[]> {
     logError: () => undefined,
   });
   const keyOf = (tier: string, requestsPerMinute?: number) =>
-    createKey(archive, NOW_MS, { account: 'test@localhost', name: undefined, tier, requestsPerMinute }).key;
+    createKey(registry, NOW_MS, { account: 'test@localhost', name: undefined, tier, requestsPerMinute }).key;
   const [ample, free, small] = [keyOf('enterprise', 1_000_000), keyOf('free', 1_000_000), keyOf('free', 1)];
   const ask = async (status: number, request: string, key?: string): Promise<LiveAnswer> => {
     const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
@@ -103,7 +104,7 @@ export async function liveAnswers(): Promise<LiveAnswer[]> {
   isBroken = true;
   for (const request of refused(500)) answers.push(await ask(500, request));
   isBroken = false;
-  archive.database.query('ALTER TABLE tiers RENAME TO gone').run();
+  registry.database.query('ALTER TABLE tiers RENAME TO gone').run();
   for (const request of [...refused(503), '/readyz']) answers.push(await ask(503, request, ample));
   return answers;
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ResponseCache } from '../../src/http/response/response-cache.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { marketStatement } from '../support/markets.ts';
 import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { serviceOf } from '../support/service.ts';
 
@@ -10,7 +11,7 @@ const bytesOf = (length: number, fill = 1) => new Uint8Array(length).fill(fill);
 describe('cached responses', () => {
   test('are answers to repeated questions, until the archive changes', () => {
     using place = temporaryArchive();
-    const { database, apiKeys } = place.archive;
+    const { database, markets } = place.archive;
     const cache = new ResponseCache(database, 10_000);
     database.readShared(() => {
       expect(cache.offer('a', bytesOf(10), false, cache.state)).toBeUndefined();
@@ -21,8 +22,7 @@ describe('cached responses', () => {
       expect(cache.find('a')).toBe(given!);
       expect(cache.find('b')).toBeUndefined();
     });
-    const request = { account: 'a@b', name: undefined, tier: 'free', requestsPerMinute: undefined };
-    database.write(() => apiKeys.create(request, NOW_MS));
+    database.write(() => markets.put(marketStatement(1), NOW_MS));
     database.readShared(() => {
       expect(cache.find('a')).toBeUndefined();
       // Requests before the change do not count.

@@ -1,11 +1,13 @@
 import { createKey } from '../../src/cli/key.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { Archive } from '../../src/store/archive.ts';
+import type { Registry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 /** The service on a free port, with controls for its clocks, its archive and its shutdown. */
 export interface Service extends AsyncDisposable {
   readonly archive: Archive;
+  readonly registry: Registry;
   readonly app: ReturnType<typeof createApp>;
   readonly origin: string;
   readonly key: string;
@@ -20,13 +22,14 @@ export interface Service extends AsyncDisposable {
 
 export function startService(): Service {
   const held = temporaryArchive();
-  const { archive } = held;
+  const { archive, registry } = held;
   const log: string[] = [];
   let monotonicMs = 1000;
   let wallMs = NOW_MS;
   let draining = false;
   const app = createApp({
     archive,
+    registry,
     version: '0.0.0-test',
     clocks: () => ({ monotonicMs, wallMs }),
     isDraining: () => draining,
@@ -36,9 +39,10 @@ export function startService(): Service {
   const request = { account: 'test@localhost', name: undefined, tier: 'free', requestsPerMinute: undefined };
   return {
     archive,
+    registry,
     app,
     origin: `http://127.0.0.1:${app.server!.port}`,
-    key: createKey(archive, NOW_MS, request).key,
+    key: createKey(registry, NOW_MS, request).key,
     log,
     passTime(ms) {
       monotonicMs += ms;

@@ -14,8 +14,8 @@ setDefaultTimeout(60_000);
 const PATH = `/v1/btc/markets/${CONDITION_ID}/stream`;
 const POLL_MS = 5;
 
-const keyFor = ({ archive }: Service, tier = 'enterprise', requestsPerMinute = 1_000_000) =>
-  createKey(archive, NOW_MS, { account: 'test@localhost', name: undefined, tier, requestsPerMinute });
+const keyFor = ({ registry }: Service, tier = 'enterprise', requestsPerMinute = 1_000_000) =>
+  createKey(registry, NOW_MS, { account: 'test@localhost', name: undefined, tier, requestsPerMinute });
 const snapshotAt = (ms: number, outcome = 'up') => sampleSnapshot({ timestamp: START_MS + ms, outcome });
 const gapOf = (fromMs: number, toMs: number, reason = 'restarted') =>
   sampleGap({ from: START_MS + fromMs, to: START_MS + toMs, reason });

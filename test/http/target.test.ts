@@ -47,7 +47,7 @@ test('every refusal has no-store and its media type', async () => {
     await limited.get('/nothing'),
     await limited.get('/', { method: 'POST' }),
   ];
-  limited.archive.database.query('ALTER TABLE api_keys RENAME TO gone').run();
+  limited.registry.database.query('ALTER TABLE api_keys RENAME TO gone').run();
   // A key that was not used before.
   answers.push(await limited.get(TIERS, { headers: { authorization: `Bearer ${generateKey()}` } }));
   expect(answers.map(({ status }) => status)).toEqual([400, 401, 403, 404, 400, 405, 200, 429, 404, 405, 503]);

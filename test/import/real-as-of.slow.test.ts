@@ -97,10 +97,11 @@ async function recorded(directory: string) {
   const place = temporaryArchive();
   const report = await importPaths(place.archive, directory);
   if (report.total.stored === 0) throw new Error('nothing was stored');
-  const { app: open, key } = serviceOf(place.archive);
+  const { app: open, key } = serviceOf(place.archive, place.registry);
   let clockMs: number | undefined;
   const clocked = createApp({
     archive: place.archive,
+    registry: place.registry,
     version: '0.0.0',
     clocks: () => ({ monotonicMs: performance.now(), wallMs: NOW_MS }),
     isDraining: () => false,

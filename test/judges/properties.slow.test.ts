@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
+import { createKey } from '../../src/cli/key.ts';
 import { type Client, clientOf } from '../contract/client.ts';
 import { openExecutable } from '../contract/executable-target.ts';
 import { openInProcess } from '../contract/in-process-target.ts';
@@ -136,12 +137,12 @@ describe.each<[string, OpenTarget]>([
 
 test('over any time, keys and addresses have the limits of the model of fixed windows', async () => {
   await using service = startService();
-  const { archive, origin } = service;
+  const { registry, origin } = service;
   let made = 0;
   const keyOf = (rpm: number) => {
     made += 1;
     const request = { account: `${made}@localhost`, name: undefined, tier: 'pro', requestsPerMinute: rpm };
-    return archive.database.write(() => archive.apiKeys.create(request, 0)).key;
+    return createKey(registry, 0, request).key;
   };
   const step = fc.record({
     waitMs: fc.oneof(fc.constantFrom(0, 1, 59_999, 60_000), fc.nat({ max: 400 }), fc.nat({ max: 90_000 })),

@@ -2,20 +2,21 @@ import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createKey, type KeyRequest } from '../../src/cli/key.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
-import type { NewKey } from '../../src/store/api-keys.ts';
-import { openArchive } from '../../src/store/archive.ts';
+import { openRegistry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
-const REQUEST: NewKey = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
+const REQUEST: KeyRequest = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
 
 test('a key is found with the fields it was created with, and only by its whole text', () => {
   using held = temporaryArchive();
-  const { database, apiKeys } = held.archive;
+  const { apiKeys } = held.registry;
   const named = { ...REQUEST, name: 'bot', requestsPerMinute: 5000 };
-  const { apiKey, key } = database.write(() => apiKeys.create(named, NOW_MS));
+  const { apiKey, key } = createKey(held.registry, NOW_MS, named);
   expect(apiKey).toEqual({
     ...named,
+    accountId: expect.any(Number),
     id: expect.stringMatching(/^key_[a-z2-7]{10}$/),
     prefix: key.slice(0, 14),
     createdMs: NOW_MS,
@@ -31,9 +32,9 @@ test('a key is found with the fields it was created with, and only by its whole 
 
 test('an account may have many keys, whatever the case of its address', () => {
   using held = temporaryArchive();
-  const { database, apiKeys } = held.archive;
+  const { apiKeys } = held.registry;
   const issued = ['ann@example.com', 'ANN@example.com', 'bob@example.com'].map((account, i) =>
-    database.write(() => apiKeys.create({ ...REQUEST, account }, NOW_MS + i)),
+    createKey(held.registry, NOW_MS + i, { ...REQUEST, account }),
   );
   expect(issued.map(({ apiKey }) => apiKey.account)).toEqual(['ann@example.com', 'ann@example.com', 'bob@example.com']);
   expect(apiKeys.list()).toEqual(issued.map(({ apiKey }) => apiKey));
@@ -44,8 +45,8 @@ test.each([0, 1, NOW_MS - 1, 253_402_300_799_999])(
   'a key keeps its instant %d when it is rotated and revoked',
   (asOfMs) => {
     using held = temporaryArchive();
-    const { database, apiKeys } = held.archive;
-    const { apiKey, key } = database.write(() => apiKeys.create({ ...REQUEST, asOfMs }, NOW_MS));
+    const { database, apiKeys } = held.registry;
+    const { apiKey, key } = createKey(held.registry, NOW_MS, { ...REQUEST, asOfMs });
     expect(apiKey.asOfMs).toBe(asOfMs);
     expect(apiKeys.authenticate(key)).toEqual(apiKey);
     const rotated = database.write(() => apiKeys.rotate(apiKey.id, NOW_MS));
@@ -59,8 +60,8 @@ test.each([0, 1, NOW_MS - 1, 253_402_300_799_999])(
 describe('rotating a key', () => {
   test('refuses the old one and keeps everything else', () => {
     using held = temporaryArchive();
-    const { database, apiKeys } = held.archive;
-    const { apiKey, key } = database.write(() => apiKeys.create(REQUEST, NOW_MS));
+    const { database, apiKeys } = held.registry;
+    const { apiKey, key } = createKey(held.registry, NOW_MS, REQUEST);
     const rotated = database.write(() => apiKeys.rotate(apiKey.id, NOW_MS + 5));
     expect(rotated.key).not.toBe(key);
     expect(rotated.apiKey).toEqual({ ...apiKey, prefix: rotated.key.slice(0, 14), rotatedMs: NOW_MS + 5 });
@@ -70,8 +71,8 @@ describe('rotating a key', () => {
 
   test('is refused for a revoked key and for an id that does not exist', () => {
     using held = temporaryArchive();
-    const { database, apiKeys } = held.archive;
-    const { apiKey } = database.write(() => apiKeys.create(REQUEST, NOW_MS));
+    const { database, apiKeys } = held.registry;
+    const { apiKey } = createKey(held.registry, NOW_MS, REQUEST);
     database.write(() => apiKeys.revoke(apiKey.id, NOW_MS + 1));
     expect(() => database.write(() => apiKeys.rotate(apiKey.id, NOW_MS + 2))).toThrow('was revoked');
     expect(() => database.write(() => apiKeys.rotate('key_none', NOW_MS))).toThrow("there is no key 'key_none'");
@@ -81,9 +82,9 @@ describe('rotating a key', () => {
 describe('revoking a key', () => {
   test('refuses it from then on; a second revocation changes nothing', () => {
     using held = temporaryArchive();
-    const { database, apiKeys } = held.archive;
-    const { apiKey, key } = database.write(() => apiKeys.create(REQUEST, NOW_MS));
-    const other = database.write(() => apiKeys.create(REQUEST, NOW_MS + 1));
+    const { database, apiKeys } = held.registry;
+    const { apiKey, key } = createKey(held.registry, NOW_MS, REQUEST);
+    const other = createKey(held.registry, NOW_MS + 1, REQUEST);
     const revoked = database.write(() => apiKeys.revoke(apiKey.id, NOW_MS + 5));
     expect(revoked).toEqual({ ...apiKey, revokedMs: NOW_MS + 5 });
     expect(database.write(() => apiKeys.revoke(apiKey.id, NOW_MS + 9))).toEqual(revoked);
@@ -94,16 +95,16 @@ describe('revoking a key', () => {
 
   test('of an id that does not exist is an error', () => {
     using held = temporaryArchive();
-    const { database, apiKeys } = held.archive;
+    const { database, apiKeys } = held.registry;
     expect(() => database.write(() => apiKeys.revoke('key_none', NOW_MS))).toThrow("there is no key 'key_none'");
   });
 });
 
 test('a key that another process rotates or revokes is refused at once', () => {
   using held = temporaryArchive();
-  const { database, apiKeys } = held.archive;
-  const other = openArchive(held.path, NOW_MS, { create: false });
-  const issued = database.write(() => apiKeys.create(REQUEST, NOW_MS));
+  const { apiKeys } = held.registry;
+  const other = openRegistry(held.path, { create: false });
+  const issued = createKey(held.registry, NOW_MS, REQUEST);
   expect(other.apiKeys.authenticate(issued.key)).toEqual(issued.apiKey);
   const rotated = other.database.write(() => other.apiKeys.rotate(issued.apiKey.id, NOW_MS));
   expect(apiKeys.authenticate(issued.key)).toBeUndefined();
@@ -115,10 +116,10 @@ test('a key that another process rotates or revokes is refused at once', () => {
 
 test('no file of the data directory has a key, its secret part, or a digest that needs no secret', () => {
   using held = temporaryArchive();
-  const { database, apiKeys } = held.archive;
-  const first = database.write(() => apiKeys.create(REQUEST, NOW_MS));
+  const { database, apiKeys } = held.registry;
+  const first = createKey(held.registry, NOW_MS, REQUEST);
   const rotated = database.write(() => apiKeys.rotate(first.apiKey.id, NOW_MS));
-  const second = database.write(() => apiKeys.create(REQUEST, NOW_MS));
+  const second = createKey(held.registry, NOW_MS, REQUEST);
   database.write(() => apiKeys.revoke(second.apiKey.id, NOW_MS));
   const search = () => {
     const names = readdirSync(held.path);
@@ -134,13 +135,12 @@ test('no file of the data directory has a key, its secret part, or a digest that
     }
     return names;
   };
-  expect(search()).toContain('bookreel.db-wal');
+  expect(search()).toContain('accounts.db-wal');
   database.checkpoint();
   search();
 });
 
 test('a key of a tier that does not exist is not created', () => {
   using held = temporaryArchive();
-  const { database, apiKeys } = held.archive;
-  expect(() => database.write(() => apiKeys.create({ ...REQUEST, tier: 'gold' }, NOW_MS))).toThrow();
+  expect(() => createKey(held.registry, NOW_MS, { ...REQUEST, tier: 'gold' })).toThrow();
 });

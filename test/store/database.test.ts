@@ -3,9 +3,13 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createKey } from '../../src/cli/key.ts';
 import { DomainError } from '../../src/domain/errors.ts';
-import { type Archive, openArchive } from '../../src/store/archive.ts';
-import { DATABASE_FILE, Database, SCHEMA_VERSION } from '../../src/store/database.ts';
+import { openActivity } from '../../src/store/activity.ts';
+import { openArchive } from '../../src/store/archive.ts';
+import { Database } from '../../src/store/database.ts';
+import { RECORDINGS } from '../../src/store/database-file.ts';
+import { openRegistry, type Registry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { listMarkets } from '../support/markets.ts';
 import { serviceOf } from '../support/service.ts';
@@ -31,7 +35,7 @@ function modeOf(path: string): string {
 
 /** Runs statements on the file from outside the program. */
 function tamper(directory: string, ...statements: string[]): void {
-  const sqlite = new Sqlite(join(directory, DATABASE_FILE), { create: true, readwrite: true });
+  const sqlite = new Sqlite(join(directory, RECORDINGS.name), { create: true, readwrite: true });
   for (const statement of statements) sqlite.run(statement);
   sqlite.close();
 }
@@ -45,19 +49,9 @@ describe('a new database', () => {
         "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%' ORDER BY name",
       )
       .all();
-    expect(tables.map(({ name }) => name)).toEqual([
-      'accounts',
-      'api_keys',
-      'archive',
-      'gaps',
-      'given_ids',
-      'markets',
-      'segments',
-      'series',
-      'tiers',
-    ]);
+    expect(tables.map(({ name }) => name)).toEqual(['archive', 'gaps', 'given_ids', 'markets', 'segments', 'series']);
     expect(tables.filter(({ strict }) => strict !== 1)).toEqual([]);
-    expect(pragma(database, 'user_version')).toBe(SCHEMA_VERSION);
+    expect(pragma(database, 'user_version')).toBe(RECORDINGS.version);
     expect(pragma(database, 'application_id')).toBe(0x62_6b_72_6c);
   });
 
@@ -78,16 +72,14 @@ describe('a new database', () => {
       using parent = temporaryDirectory();
       const directory = join(parent.path, 'deep', 'data');
       const archive = openArchive(directory, NOW_MS, CREATE);
-      archive.database.write(() => archive.tiers.update(archive.tiers.list()[0]!));
+      const registry = openRegistry(directory, CREATE);
+      const activity = openActivity(directory);
       expect(modeOf(directory)).toBe('700');
-      expect(readdirSync(directory).sort()).toEqual([
-        'bookreel.db',
-        'bookreel.db-shm',
-        'bookreel.db-wal',
-        'key-secret',
-      ]);
+      const databases = ['accounts.db', 'activity.db', 'bookreel.db'];
+      const files = databases.flatMap((name) => [name, `${name}-shm`, `${name}-wal`]);
+      expect(readdirSync(directory).sort()).toEqual([...files, 'key-secret']);
       for (const name of readdirSync(directory)) expect([name, modeOf(join(directory, name))]).toEqual([name, '600']);
-      archive.database.close();
+      for (const { database } of [archive, registry, activity]) database.close();
     } finally {
       process.umask(umask);
     }
@@ -116,8 +108,8 @@ describe('a database that cannot be used is refused with what to do', () => {
   test.each<[string, string[], { kind: string; message: unknown }]>([
     [
       'a newer schema',
-      [`PRAGMA user_version = ${SCHEMA_VERSION + 1}`],
-      { kind: 'conflict', message: expect.stringContaining(`has schema ${SCHEMA_VERSION + 1}`) },
+      [`PRAGMA user_version = ${RECORDINGS.version + 1}`],
+      { kind: 'conflict', message: expect.stringContaining(`has schema ${RECORDINGS.version + 1}`) },
     ],
     ...[0, 1, 2, 3].map((version): [string, string[], { kind: string; message: unknown }] => [
       `schema ${version} of an earlier build`,
@@ -142,20 +134,22 @@ describe('a database that cannot be used is refused with what to do', () => {
     const error = thrownBy(() => openArchive(directory.path, NOW_MS, CREATE));
     expect(error).toBeInstanceOf(DomainError);
     expect(error).toMatchObject(expected);
-    expect(thrownBy(() => Database.openToRead(join(directory.path, DATABASE_FILE)))).toMatchObject(expected);
+    expect(thrownBy(() => Database.openToRead(join(directory.path, RECORDINGS.name), RECORDINGS))).toMatchObject(
+      expected,
+    );
     expect(Bun.hash(readBytes(directory.path))).toBe(before);
   });
 
   test('a file that is not a database', () => {
     using directory = temporaryDirectory();
-    writeFileSync(join(directory.path, DATABASE_FILE), 'this is a letter, not a database. '.repeat(500));
+    writeFileSync(join(directory.path, RECORDINGS.name), 'this is a letter, not a database. '.repeat(500));
     const error = thrownBy(() => openArchive(directory.path, NOW_MS, CREATE));
     expect(error).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('not a SQLite database') });
   });
 
   test('a directory instead of the file, and a file instead of the directory', () => {
     using directory = temporaryDirectory();
-    mkdirSync(join(directory.path, DATABASE_FILE));
+    mkdirSync(join(directory.path, RECORDINGS.name));
     expect(thrownBy(() => openArchive(directory.path, NOW_MS, CREATE))).toMatchObject({ kind: 'unavailable' });
     const file = join(directory.path, 'file');
     writeFileSync(file, '');
@@ -179,14 +173,13 @@ test('tables of another program in the file are not changed', () => {
   tamper(directory.path, 'CREATE TABLE notes (text)', "INSERT INTO notes VALUES ('mine')");
   const archive = openArchive(directory.path, NOW_MS, CREATE);
   expect(archive.database.query<{ text: string }, []>('SELECT text FROM notes').all()).toEqual([{ text: 'mine' }]);
-  expect(archive.tiers.list().length).toBe(4);
   archive.database.close();
 });
 
 describe('a write', () => {
   test('that fails changes nothing, and the next one works', () => {
     using held = temporaryArchive();
-    const { database, gaps, markets } = held.archive;
+    const { database } = held.registry;
     const count = () => database.query<{ n: number }, []>('SELECT COUNT(*) AS n FROM accounts').get()!.n;
     const insert = (email: string) =>
       database.query<never, [string, number]>('INSERT INTO accounts (email, created_ms) VALUES (?, ?)').run(email, 1);
@@ -208,16 +201,16 @@ describe('a write', () => {
     database.write(() => insert('a@example.com'));
     expect(count()).toBe(1);
     // References are checked: there is no market 99.
-    expect(thrownBy(() => database.write(() => gaps.add(99, { fromMs: 1, toMs: 2, reason: 'x' })))).toMatchObject({
-      kind: 'unavailable',
-    });
+    const { gaps, markets } = held.archive;
+    const adding = () => held.archive.database.write(() => gaps.add(99, { fromMs: 1, toMs: 2, reason: 'x' }));
+    expect(thrownBy(adding)).toMatchObject({ kind: 'unavailable' });
     expect(listMarkets(markets, 'btc', undefined, 10, 0)).toEqual([]);
   });
 
   test('is seen by another connection once it has returned, not before', () => {
     using held = temporaryArchive();
-    const other = openArchive(held.path, NOW_MS, { create: false });
-    const { database, tiers } = held.archive;
+    const other = openRegistry(held.path, { create: false });
+    const { database, tiers } = held.registry;
     const free = tiers.find('free')!;
     database.write(() => {
       tiers.update({ ...free, requestsPerMinute: 11 });
@@ -229,8 +222,8 @@ describe('a write', () => {
 
   test('does not change the view of a read in progress', () => {
     using held = temporaryArchive();
-    const other = openArchive(held.path, NOW_MS, { create: false });
-    const { database, tiers } = held.archive;
+    const other = openRegistry(held.path, { create: false });
+    const { database, tiers } = held.registry;
     const free = tiers.find('free')!;
     other.database.read(() => {
       expect(other.tiers.find('free')!.requestsPerMinute).toBe(10);
@@ -243,15 +236,15 @@ describe('a write', () => {
 });
 
 describe('reads in one shared view', () => {
-  const rpmOf = ({ tiers }: Archive) => tiers.find('free')!.requestsPerMinute;
-  const lookAt = (archive: Archive) => () =>
-    archive.database.readShared(() => ({ rpm: rpmOf(archive), state: archive.database.state }));
+  const rpmOf = ({ tiers }: Registry) => tiers.find('free')!.requestsPerMinute;
+  const lookAt = (registry: Registry) => () =>
+    registry.database.readShared(() => ({ rpm: rpmOf(registry), state: registry.database.state }));
 
   test('have one state until another process writes, which the next view has', async () => {
     using held = temporaryArchive();
-    const other = openArchive(held.path, NOW_MS, { create: false });
+    const other = openRegistry(held.path, { create: false });
     const free = other.tiers.find('free')!;
-    const look = lookAt(held.archive);
+    const look = lookAt(held.registry);
     const first = look();
     expect(look()).toEqual(first);
     other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
@@ -266,9 +259,9 @@ describe('reads in one shared view', () => {
 
   test('end with any other use of the connection, and errors leave it usable', () => {
     using held = temporaryArchive();
-    const { database, tiers } = held.archive;
+    const { database, tiers } = held.registry;
     const free = tiers.find('free')!;
-    const look = lookAt(held.archive);
+    const look = lookAt(held.registry);
     const first = look();
     database.write(() => tiers.update({ ...free, requestsPerMinute: 12 }));
     const second = look();
@@ -280,7 +273,7 @@ describe('reads in one shared view', () => {
       }),
     ).toThrow('stop');
     expect(look()).toEqual(second);
-    expect(database.read(() => rpmOf(held.archive))).toBe(12);
+    expect(database.read(() => rpmOf(held.registry))).toBe(12);
     using dryRun = database.beginDryRun();
     database.write(() => tiers.update({ ...free, requestsPerMinute: 13 }));
     dryRun[Symbol.dispose]();
@@ -292,10 +285,10 @@ describe('reads in one shared view', () => {
 
   test('share it briefly: within a long tick of the event loop, writes of other processes become visible', () => {
     using held = temporaryArchive();
-    const other = openArchive(held.path, NOW_MS, { create: false });
-    const { database } = held.archive;
+    const other = openRegistry(held.path, { create: false });
+    const { database } = held.registry;
     const free = other.tiers.find('free')!;
-    const look = lookAt(held.archive);
+    const look = lookAt(held.registry);
     const first = look();
     other.database.write(() => other.tiers.update({ ...free, requestsPerMinute: 11 }));
     Bun.sleepSync(2);
@@ -311,10 +304,10 @@ describe('reads in one shared view', () => {
 
   test('continue in a new view after an error has ended the old one', () => {
     using held = temporaryArchive();
-    const other = openArchive(held.path, NOW_MS, { create: false });
-    const { database } = held.archive;
+    const other = openRegistry(held.path, { create: false });
+    const { database } = held.registry;
     const free = other.tiers.find('free')!;
-    const look = lookAt(held.archive);
+    const look = lookAt(held.registry);
     const first = look();
     // As SQLite does by itself when a disk fails.
     database.readShared(() => database.query('ROLLBACK').run());
@@ -327,16 +320,16 @@ describe('reads in one shared view', () => {
 
   test('over sockets: a key is refused by the first request after its revocation, whatever process revoked it', async () => {
     using held = temporaryArchive();
-    const other = openArchive(held.path, NOW_MS, { create: false });
-    const { app } = serviceOf(held.archive);
+    const other = openRegistry(held.path, { create: false });
+    const { app } = serviceOf(held.archive, held.registry);
     app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
     const ask = async (key: string) => {
       const headers = { authorization: `Bearer ${key}` };
       return (await fetch(`http://127.0.0.1:${app.server!.port}/v1/billing/tiers`, { headers })).status;
     };
-    const request = { account: 'a@b', name: undefined, tier: 'free', requestsPerMinute: 1_000_000 };
+    const request = { account: 'a@example.com', name: undefined, tier: 'free', requestsPerMinute: 1_000_000 };
     for (let i = 0; i < 30; i += 1) {
-      const { apiKey, key } = other.database.write(() => other.apiKeys.create(request, NOW_MS));
+      const { apiKey, key } = createKey(other, NOW_MS, request);
       expect(await Promise.all([ask(key), ask(key), ask(key)])).toEqual([200, 200, 200]);
       other.database.write(() => other.apiKeys.revoke(apiKey.id, NOW_MS));
       expect(await Promise.all([ask(key), ask(key), ask(key)])).toEqual([401, 401, 401]);
@@ -348,7 +341,7 @@ describe('reads in one shared view', () => {
 
 test('the log is empty after a checkpoint, and all data is still there', () => {
   using held = temporaryArchive();
-  const { database, tiers } = held.archive;
+  const { database, tiers } = held.registry;
   expect(statSync(`${database.path}-wal`).size).toBeGreaterThan(0);
   database.checkpoint();
   expect(statSync(`${database.path}-wal`).size).toBe(0);
@@ -356,5 +349,5 @@ test('the log is empty after a checkpoint, and all data is still there', () => {
 });
 
 function readBytes(directory: string): Buffer {
-  return readFileSync(join(directory, DATABASE_FILE));
+  return readFileSync(join(directory, RECORDINGS.name));
 }

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openArchive } from '../../src/store/archive.ts';
+import { createKey } from '../../src/cli/key.ts';
 import { KEY_SECRET_FILE, KeySecret } from '../../src/store/key-secret.ts';
+import { openRegistry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
 
 const REQUEST = { account: 'a@example.com', name: undefined, tier: 'free', requestsPerMinute: undefined };
@@ -35,21 +36,21 @@ test('a digest is HMAC-SHA-256 of the key, so each directory has its own', () =>
 
 test('a missing secret is an error where keys exist, and none is created', () => {
   using directory = temporaryDirectory();
-  const archive = openArchive(directory.path, NOW_MS, { create: true });
-  archive.database.write(() => archive.apiKeys.create(REQUEST, NOW_MS));
-  archive.database.close();
+  const registry = openRegistry(directory.path, { create: true });
+  createKey(registry, NOW_MS, REQUEST);
+  registry.database.close();
   rmSync(join(directory.path, KEY_SECRET_FILE));
   for (let i = 0; i < 2; i += 1) {
-    expect(() => openArchive(directory.path, NOW_MS, { create: true })).toThrow('is missing');
+    expect(() => openRegistry(directory.path, { create: true })).toThrow('is missing');
   }
   expect(readdirSync(directory.path)).not.toContain(KEY_SECRET_FILE);
 });
 
 test('a missing secret is created where no keys exist', () => {
   using directory = temporaryDirectory();
-  openArchive(directory.path, NOW_MS, { create: true }).database.close();
+  openRegistry(directory.path, { create: true }).database.close();
   rmSync(join(directory.path, KEY_SECRET_FILE));
-  openArchive(directory.path, NOW_MS, { create: true }).database.close();
+  openRegistry(directory.path, { create: true }).database.close();
   expect(readdirSync(directory.path)).toContain(KEY_SECRET_FILE);
 });
 

@@ -1,5 +1,8 @@
 import { afterAll, expect, test } from 'bun:test';
+import { FIND_ACCOUNT_BY_EMAIL, LIST_ACCOUNTS } from '../../src/store/accounts.ts';
 import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
+import { LIST_AUDIT, LIST_AUDIT_OF_ACCOUNT } from '../../src/store/audit.ts';
+import type { Database } from '../../src/store/database.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import * as markets from '../../src/store/markets.ts';
 import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
@@ -19,12 +22,6 @@ test.each<[string, string, ...string[]]>([
   ['FIND_COIN_SERIES', FIND_COIN_SERIES, 'SEARCH series USING COVERING INDEX series_by_coin ('],
   ['RANGE_AT_OR_BEFORE', RANGE_AT_OR_BEFORE, 'SEARCH given_ids USING INTEGER PRIMARY KEY (rowid<?)'],
   ['RANGE_AFTER', RANGE_AFTER, 'SEARCH given_ids USING INTEGER PRIMARY KEY (rowid>?)'],
-  [
-    'FIND_KEY_BY_DIGEST',
-    FIND_KEY_BY_DIGEST,
-    'SEARCH api_keys USING INDEX',
-    'SEARCH accounts USING INTEGER PRIMARY KEY',
-  ],
   ['NEXT_SEGMENT', NEXT_SEGMENT, `${SEGMENTS} INDEX segments_by_position (`],
   ['PREVIOUS_SEGMENT', PREVIOUS_SEGMENT, `${SEGMENTS} INDEX segments_by_position (`],
   ['DELETE_SEGMENT', DELETE_SEGMENT, `${SEGMENTS} INDEX segments_by_position (`],
@@ -75,6 +72,25 @@ test.each<[string, string, ...string[]]>([
   ['NEXT_MARKET_BY_KEY', markets.NEXT_MARKET_BY_KEY, `${MARKETS} INTEGER PRIMARY KEY (`],
   ['KNOWS_COIN', markets.KNOWS_COIN, `${MARKETS} COVERING INDEX`],
 ])('%s only searches, without sorting', (_, sql, ...steps) => {
-  const plan = held.archive.database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
-  expect(plan.map(({ detail }) => detail)).toEqual(steps.map((step) => expect.stringContaining(step)));
+  expectPlan(held.archive.database, sql, steps);
 });
+
+test.each<[string, string, ...string[]]>([
+  [
+    'FIND_KEY_BY_DIGEST',
+    FIND_KEY_BY_DIGEST,
+    'SEARCH api_keys USING INDEX',
+    'SEARCH accounts USING INTEGER PRIMARY KEY',
+  ],
+  ['FIND_ACCOUNT_BY_EMAIL', FIND_ACCOUNT_BY_EMAIL, 'SEARCH accounts USING INDEX sqlite_autoindex_accounts_1 ('],
+  ['LIST_ACCOUNTS', LIST_ACCOUNTS, 'SEARCH accounts USING INTEGER PRIMARY KEY ('],
+  ['LIST_AUDIT', LIST_AUDIT, 'SEARCH audit USING INTEGER PRIMARY KEY ('],
+  ['LIST_AUDIT_OF_ACCOUNT', LIST_AUDIT_OF_ACCOUNT, 'SEARCH audit USING INDEX audit_by_account ('],
+])('%s of accounts.db only searches, without sorting', (_, sql, ...steps) => {
+  expectPlan(held.registry.database, sql, steps);
+});
+
+function expectPlan(database: Database, sql: string, steps: readonly string[]): void {
+  const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
+  expect(plan.map(({ detail }) => detail)).toEqual(steps.map((step) => expect.stringContaining(step)));
+}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DomainError } from '../../src/domain/errors.ts';
 import { Database } from '../../src/store/database.ts';
+import { RECORDINGS } from '../../src/store/database-file.ts';
 import { SegmentAudit } from '../../src/store/segment-audit.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
@@ -33,8 +34,8 @@ describe('a database opened to read', () => {
     using held = temporaryArchive();
     for (const isClosed of [false, true]) {
       if (isClosed) held.archive.database.close();
-      const database = Database.openToRead(held.archive.database.path);
-      const write = () => database.write(() => database.query("UPDATE tiers SET name = 'x'").run());
+      const database = Database.openToRead(held.archive.database.path, RECORDINGS);
+      const write = () => database.write(() => database.query('DELETE FROM gaps').run());
       expect(write).toThrow(DomainError);
       database.close();
     }

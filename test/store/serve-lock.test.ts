@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openArchive } from '../../src/store/archive.ts';
 import { ServeLock } from '../../src/store/serve-lock.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
+import { marketStatement } from '../support/markets.ts';
 
 /** Takes the lock of the directory in its argument, prints a line, and holds the lock until its input or the process ends. */
 const HOLDER = `
@@ -70,7 +71,7 @@ test('other commands work while a server runs, and servers of two directories ar
   using two = temporaryDirectory();
   const locks = [ServeLock.take(one.path), ServeLock.take(two.path)];
   const archive = openArchive(one.path, NOW_MS, { create: true });
-  archive.database.write(() => archive.tiers.addDefaults());
+  archive.database.write(() => archive.markets.put(marketStatement(1), NOW_MS));
   archive.database.close();
   for (const lock of locks) lock.release();
 });

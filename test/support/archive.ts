@@ -5,6 +5,7 @@ import { Importer, type ImportOptions } from '../../src/import/importer.ts';
 import type { ImportReport } from '../../src/import/report.ts';
 import { sourcesOf } from '../../src/import/source.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
+import { openRegistry, type Registry } from '../../src/store/registry.ts';
 
 /** The current time in tests, unless they set another: 2026-06-01T00:00:00Z. */
 export const NOW_MS = 1_780_272_000_000;
@@ -15,15 +16,28 @@ export function temporaryDirectory(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** An archive in a temporary directory; `Symbol.dispose` removes both. */
-export function temporaryArchive(): Disposable & { readonly archive: Archive; readonly path: string } {
+/** The recordings, and the tiers and keys, of a temporary data directory; `Symbol.dispose` removes it. */
+export interface TemporaryArchive extends Disposable {
+  readonly archive: Archive;
+  /** Opened when it is first read: most tests need no keys. */
+  readonly registry: Registry;
+  readonly path: string;
+}
+
+export function temporaryArchive(): TemporaryArchive {
   const directory = temporaryDirectory();
   const archive = openArchive(directory.path, NOW_MS, { create: true });
+  let registry: Registry | undefined;
   return {
     archive,
+    get registry() {
+      registry ??= openRegistry(directory.path, { create: false });
+      return registry;
+    },
     path: directory.path,
     [Symbol.dispose]: () => {
       archive.database.close();
+      registry?.database.close();
       directory[Symbol.dispose]();
     },
   };

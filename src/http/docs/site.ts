@@ -4,6 +4,7 @@ import { CoinCode } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { grantsCoin, grantsRoute } from '../../domain/tier.ts';
 import type { Archive } from '../../store/archive.ts';
+import type { Registry } from '../../store/registry.ts';
 import { described, orNull, PAGE_HEADERS, Text } from '../openapi/described.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
@@ -13,6 +14,7 @@ import { quickStartPage, type Recorded } from './quick-start.ts';
 
 export interface SiteDeps {
   readonly archive: Archive;
+  readonly registry: Registry;
   readonly version: string;
   /** Whether the server is stopping. */
   readonly isDraining: () => boolean;
@@ -46,18 +48,19 @@ const State = Type.Object(
 );
 
 /** The paths outside /v1 that need no key. */
-export function siteController({ archive, version, isDraining, home = serviceHome(archive, version) }: SiteDeps) {
+export function siteController({ archive, registry, version, isDraining, home }: SiteDeps) {
+  const { answer, schema, isExample } = home ?? serviceHome(archive, registry, version);
   const status = (set: ResponseSettings, state: string, code: number) =>
     respondJson(set, { status: state }, NO_STORE, code);
   return new Elysia({ name: 'site' })
-    .get('/', ({ request, set }) => home.answer(request, set), {
+    .get('/', ({ request, set }) => answer(request, set), {
       detail: described('home', {
         summary: 'Overview',
         description: 'As JSON; as a page with a quick start if Accept prefers HTML.',
-        answer: home.schema,
+        answer: schema,
         content: { 'text/html': Text },
         headers: ['Vary', ...PAGE_HEADERS],
-        examples: home.isExample ? { home: '/' } : {},
+        examples: isExample ? { home: '/' } : {},
       }),
     })
     .get('/healthz', ({ set }) => status(set, 'ok', 200), {
@@ -74,9 +77,10 @@ export function siteController({ archive, version, isDraining, home = serviceHom
       ({ set }) => {
         if (isDraining()) return status(set, 'draining', 503);
         try {
-          archive.database.read(() => {
-            archive.tiers.list();
-            archive.apiKeys.probe();
+          archive.database.read(() => archive.markets.afterKey(0));
+          registry.database.read(() => {
+            registry.tiers.list();
+            registry.apiKeys.probe();
           });
           return status(set, 'ready', 200);
         } catch {
@@ -98,10 +102,10 @@ export function siteController({ archive, version, isDraining, home = serviceHom
 }
 
 /** The overview of a service. Has no coins if the database cannot answer. */
-function serviceHome(archive: Archive, version: string): HomePage {
+function serviceHome(archive: Archive, registry: Registry, version: string): HomePage {
   const answer = (request: Request, set: ResponseSettings) => {
     const vary = { vary: 'Accept' };
-    const recorded = recordedIn(archive);
+    const recorded = recordedIn(archive, registry);
     if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version, recorded), vary);
     return respond(set, quickStartPage(version, originOf(request), recorded), { ...plainPageHeaders(), ...vary });
   };
@@ -109,19 +113,17 @@ function serviceHome(archive: Archive, version: string): HomePage {
 }
 
 /** The example is a coin with order books, and the first tier that grants them. Undefined if the database cannot answer. */
-function recordedIn({ database, recordedCoins, tiers }: Archive): Recorded | undefined {
+function recordedIn({ database, recordedCoins }: Archive, registry: Registry): Recorded | undefined {
   try {
-    return database.readShared(() => {
-      const all = recordedCoins.all();
-      const coin = all.find(({ recordedMarkets }) => recordedMarkets > 0)?.symbol;
-      const granting = (symbol: string) =>
-        tiers
-          .list()
-          .find((tier) => grantsCoin(tier, symbol) && grantsRoute(tier, 'markets') && grantsRoute(tier, 'snapshots'));
-      const tier = coin === undefined ? undefined : granting(coin);
-      const example = coin === undefined || tier === undefined ? undefined : { coin, tier: tier.id };
-      return { coins: all.map(({ symbol }) => symbol), example };
-    });
+    const all = database.readShared(() => recordedCoins.all());
+    const coin = all.find(({ recordedMarkets }) => recordedMarkets > 0)?.symbol;
+    const granting = (symbol: string) =>
+      registry.database
+        .readShared(() => registry.tiers.list())
+        .find((tier) => grantsCoin(tier, symbol) && grantsRoute(tier, 'markets') && grantsRoute(tier, 'snapshots'));
+    const tier = coin === undefined ? undefined : granting(coin);
+    const example = coin === undefined || tier === undefined ? undefined : { coin, tier: tier.id };
+    return { coins: all.map(({ symbol }) => symbol), example };
   } catch (error) {
     if (error instanceof DomainError && error.kind === 'unavailable') return undefined;
     throw error;

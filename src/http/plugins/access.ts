@@ -3,7 +3,7 @@ import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, parsePlainInteger } from '../../domain/instant.ts';
 import { type Grant, grantsAllRecords } from '../../domain/tier.ts';
-import type { Archive } from '../../store/archive.ts';
+import type { Registry } from '../../store/registry.ts';
 import { pairsIn, parameterValue, Refused } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
 import { queryValues } from '../parameters/query.ts';
@@ -15,7 +15,7 @@ import { isGranted, refuseUngranted } from './authorization.ts';
 import type { RateLimit, RequestContext } from './rate-limit.ts';
 
 export interface AccessDeps {
-  readonly archive: Pick<Archive, 'database' | 'keyDirectory'>;
+  readonly registry: Pick<Registry, 'database' | 'keyDirectory'>;
   /** Whether no request needs a key. Only allowed if other machines cannot connect. */
   readonly isOpen: boolean;
   /** A grant that every request needs, in addition to that of its route. */
@@ -70,7 +70,7 @@ export class AccessCheck {
   /** Counts one more request of the key. False if its limit is reached, or if it is no longer valid. */
   chargeAgain(): boolean {
     if (this.#deps.isOpen) return true;
-    const holder = keyHolderOf(this.#deps.archive, this.#request, this.#token);
+    const holder = keyHolderOf(this.#deps.registry, this.#request, this.#token);
     return holder !== undefined && this.#deps.rateLimit.chargeKeyAgain(holder);
   }
 
@@ -157,7 +157,7 @@ export function replayIn(params: Readonly<Record<string, string | undefined>> | 
 export function admit(deps: AccessDeps, context: RequestContext, token: string | undefined): Caller {
   if (deps.isOpen) return ANYBODY;
   const { request, set } = context;
-  const holder = keyHolderOf(deps.archive, request, token);
+  const holder = keyHolderOf(deps.registry, request, token);
   if (holder === undefined) {
     deps.rateLimit.chargeAddress(context);
     set.headers['www-authenticate'] = 'Bearer';
@@ -172,7 +172,7 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
 /** The caller if `admit` would accept the request now, else undefined. Ignores and does not change rate limits. */
 export function callerNow(deps: AccessDeps, request: Request, token: string | undefined): Caller | undefined {
   if (deps.isOpen) return ANYBODY;
-  const holder = keyHolderOf(deps.archive, request, token);
+  const holder = keyHolderOf(deps.registry, request, token);
   return holder !== undefined && isGranted(holder.tier, deps.grantNeeded, undefined) ? holder : undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Tier } from '../../domain/tier.ts';
-import type { Archive } from '../../store/archive.ts';
 import type { KeyHolder } from '../../store/key-directory.ts';
+import type { Registry } from '../../store/registry.ts';
 
 /** The sender of a request: its access to records. */
 export interface Caller {
@@ -34,7 +34,7 @@ export function keepWellFormedKey({ headers }: Request): void {
 
 /** The holder of the request's key; undefined if it is invalid. Looked up for every request: revocations apply immediately. */
 export function keyHolderOf(
-  { database, keyDirectory }: Pick<Archive, 'database' | 'keyDirectory'>,
+  { database, keyDirectory }: Pick<Registry, 'database' | 'keyDirectory'>,
   request: Request,
   token: string | undefined,
 ): KeyHolder | undefined {

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { Type } from 'typebox';
 import { TierResource, tierResource } from '../../domain/tier.ts';
+import type { Registry } from '../../store/registry.ts';
 import { dataOf, described } from '../openapi/described.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { negotiate } from '../response/responder.ts';
@@ -9,12 +10,12 @@ import type { ControllerDeps } from './controller.ts';
 const TierList = dataOf('TierList', 'The live tier catalog.', Type.Array(TierResource, { description: 'The tiers.' }));
 
 /** The tier catalog. */
-export function tiersController({ access, archive, responder }: ControllerDeps) {
+export function tiersController({ access, responder }: ControllerDeps, { database, tiers }: Registry) {
   return new Elysia({ name: 'tiers' }).use(access).get(
     '/v1/billing/tiers',
     ({ exchange }) => {
       // Without asOf: tiers have no history.
-      const data = archive.database.readShared(() => archive.tiers.list().map(tierResource));
+      const data = database.readShared(() => tiers.list().map(tierResource));
       return responder.document({ data }, negotiate(exchange));
     },
     {

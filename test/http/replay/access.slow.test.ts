@@ -227,8 +227,8 @@ describe('where others can connect', () => {
   });
 
   test('a key needs all coins of a replay: without one it neither lists, nor listens to, nor steers it', async () => {
-    const pro = replaying.archive.tiers.find('pro')!;
-    replaying.archive.database.write(() => replaying.archive.tiers.update({ ...pro, coins: ['btc'] }));
+    const pro = replaying.registry.tiers.find('pro')!;
+    replaying.registry.database.write(() => replaying.registry.tiers.update({ ...pro, coins: ['btc'] }));
     try {
       const key = replaying.keyOf('pro');
       const listed = (await (await replaying.get(REPLAYS, key)).json()) as { data: { id: string }[] };
@@ -253,7 +253,7 @@ describe('where others can connect', () => {
       expect(await statusOf(replaying, `${REPLAYS}/${data.id}`, bearer(key), 'DELETE')).toBe(204);
       expect(await statusOf(replaying, '/v1/eth/markets', bearer(key))).toBe(403);
     } finally {
-      replaying.archive.database.write(() => replaying.archive.tiers.update(pro));
+      replaying.registry.database.write(() => replaying.registry.tiers.update(pro));
     }
   });
 
@@ -268,11 +268,11 @@ describe('where others can connect', () => {
   });
 
   test('a socket is closed when its key is revoked, or its tier no longer grants the replay', async () => {
-    const pro = replaying.archive.tiers.find('pro')!;
+    const pro = replaying.registry.tiers.find('pro')!;
     const setTier = (change: Partial<typeof pro>) =>
-      replaying.archive.database.write(() => replaying.archive.tiers.update({ ...pro, ...change }));
+      replaying.registry.database.write(() => replaying.registry.tiers.update({ ...pro, ...change }));
     const revoke = (id: string) =>
-      void replaying.archive.database.write(() => replaying.archive.apiKeys.revoke(id, NOW_MS));
+      void replaying.registry.database.write(() => replaying.registry.apiKeys.revoke(id, NOW_MS));
     const kept = await opened('/ws/market', replaying.keyOf('enterprise'));
     try {
       for (const [path, take] of [
@@ -282,7 +282,7 @@ describe('where others can connect', () => {
         ['/ws-replay?exchange=polymarket&from=2026-04-16&to=2026-04-17', () => setTier({ coins: ['btc'] })],
       ] as const) {
         const key = replaying.keyOf('pro');
-        const { id } = replaying.archive.keyDirectory.find(key)!.key;
+        const { id } = replaying.registry.keyDirectory.find(key)!.key;
         const client = await opened(path, key);
         take(id);
         while (client.messages.closeCode === undefined) await Bun.sleep(5);

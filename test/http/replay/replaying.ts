@@ -30,7 +30,7 @@ export async function startReplaying(
   { needsKeys = false, edge = {}, socketsMax = 16 }: ReplayingOptions = {},
 ) {
   const held = temporaryArchive();
-  const { archive } = held;
+  const { archive, registry } = held;
   await fill(archive);
   const log: string[] = [];
   let passedMs = 0;
@@ -40,6 +40,7 @@ export async function startReplaying(
   const sockets = new Sockets(socketsMax, (line) => log.push(line));
   const app = createApp({
     archive,
+    registry,
     version: '0.0.0-test',
     clocks: () => ({ monotonicMs: monotonicMs(), wallMs: wallMs() }),
     isDraining: () => false,
@@ -57,6 +58,7 @@ export async function startReplaying(
     });
   return {
     archive,
+    registry,
     replays,
     sockets,
     origin,
@@ -69,7 +71,7 @@ export async function startReplaying(
     },
     /** A new key of a tier. */
     keyOf: (tier: string, asOfMs?: number) =>
-      createKey(archive, NOW_MS, {
+      createKey(registry, NOW_MS, {
         ...{ account: 'test@localhost', name: undefined, requestsPerMinute: undefined },
         ...{ tier, asOfMs },
       }).key,

@@ -110,37 +110,3 @@ CREATE TABLE gaps (
   reason TEXT NOT NULL,
   PRIMARY KEY (market_key, from_ms, to_ms, reason)
 ) STRICT, WITHOUT ROWID;
-
-CREATE TABLE tiers (
-  tier_id TEXT PRIMARY KEY,
-  position INTEGER NOT NULL,
-  name TEXT NOT NULL,
-  -- JSON arrays; NULL grants all.
-  coins TEXT,
-  routes TEXT,
-  requests_per_minute INTEGER NOT NULL,
-  monthly_price_usd REAL,
-  price_note TEXT
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE accounts (
-  account_id INTEGER PRIMARY KEY,
-  email TEXT NOT NULL UNIQUE COLLATE NOCASE,
-  created_ms INTEGER NOT NULL
-) STRICT;
-
-CREATE TABLE api_keys (
-  key_id TEXT PRIMARY KEY,
-  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
-  tier_id TEXT NOT NULL REFERENCES tiers (tier_id),
-  name TEXT,
-  -- HMAC-SHA-256 of the key; its secret is a file next to the database, never in it.
-  digest BLOB NOT NULL UNIQUE,
-  prefix TEXT NOT NULL,
-  requests_per_minute INTEGER,
-  -- Answers to the key have nothing later. NULL: there is no limit.
-  as_of_ms INTEGER CHECK (as_of_ms >= 0),
-  created_ms INTEGER NOT NULL,
-  rotated_ms INTEGER,
-  revoked_ms INTEGER
-) STRICT;

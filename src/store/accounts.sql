@@ -1,0 +1,85 @@
+-- The file accounts.db: tiers, accounts, keys, grants, audit. Times are Unix milliseconds.
+
+CREATE TABLE tiers (
+  tier_id TEXT PRIMARY KEY,
+  -- The rank: of two tiers, the one with the higher position grants more.
+  position INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  -- JSON arrays; NULL grants all.
+  coins TEXT,
+  routes TEXT,
+  requests_per_minute INTEGER NOT NULL,
+  monthly_price_usd REAL,
+  price_note TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE accounts (
+  account_id INTEGER PRIMARY KEY,
+  email TEXT NOT NULL UNIQUE COLLATE NOCASE,
+  name TEXT,
+  role TEXT NOT NULL DEFAULT 'user' CHECK (role IN ('user', 'admin')),
+  created_ms INTEGER NOT NULL,
+  -- NULL: not disabled.
+  disabled_ms INTEGER
+) STRICT;
+
+-- A person at an OIDC provider.
+CREATE TABLE identities (
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  created_ms INTEGER NOT NULL,
+  PRIMARY KEY (issuer, subject)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX identities_by_account ON identities (account_id);
+
+-- A tier that an account has for a time, from an operator or a payment.
+CREATE TABLE grants (
+  grant_id TEXT PRIMARY KEY,
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  tier_id TEXT NOT NULL REFERENCES tiers (tier_id),
+  source TEXT NOT NULL CHECK (source IN ('operator', 'payment')),
+  starts_ms INTEGER NOT NULL,
+  -- NULL: no end. Exclusive.
+  ends_ms INTEGER CHECK (ends_ms > starts_ms),
+  created_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX grants_by_account ON grants (account_id);
+
+CREATE TABLE api_keys (
+  key_id TEXT PRIMARY KEY,
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  -- NULL: the key has the tier of its account.
+  tier_id TEXT REFERENCES tiers (tier_id),
+  name TEXT,
+  -- HMAC-SHA-256 of the key; its secret is a file next to the database, never in it.
+  digest BLOB NOT NULL UNIQUE,
+  prefix TEXT NOT NULL,
+  requests_per_minute INTEGER,
+  -- Answers to the key have nothing later. NULL: there is no limit.
+  as_of_ms INTEGER CHECK (as_of_ms >= 0),
+  created_ms INTEGER NOT NULL,
+  -- NULL: the key does not expire. Exclusive.
+  expires_ms INTEGER,
+  rotated_ms INTEGER,
+  revoked_ms INTEGER
+) STRICT;
+
+CREATE INDEX api_keys_by_account ON api_keys (account_id);
+
+-- Rows are only added.
+CREATE TABLE audit (
+  entry_id INTEGER PRIMARY KEY,
+  at_ms INTEGER NOT NULL,
+  -- The account that acted; NULL: a command on this machine, or the service itself.
+  actor_id INTEGER REFERENCES accounts (account_id),
+  action TEXT NOT NULL,
+  -- The account that the action concerns; NULL: none.
+  account_id INTEGER REFERENCES accounts (account_id),
+  -- A JSON object: ids and names of the things concerned. It has no secrets.
+  detail TEXT NOT NULL CHECK (json_valid(detail))
+) STRICT;
+
+CREATE INDEX audit_by_account ON audit (account_id);

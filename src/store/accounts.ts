@@ -1,0 +1,83 @@
+import type { Account, Role } from '../domain/account.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import type { Database } from './database.ts';
+
+type AccountRow = Pick<Account, 'id' | 'email' | 'role' | 'createdMs'> & {
+  readonly name: string | null;
+  readonly disabledMs: InstantMs | null;
+};
+
+export type NewAccount = Pick<Account, 'email'> & Partial<Pick<Account, 'name' | 'role'>>;
+
+const SELECT =
+  'SELECT account_id AS id, email, name, role, created_ms AS createdMs, disabled_ms AS disabledMs FROM accounts';
+
+export const FIND_ACCOUNT_BY_EMAIL = `${SELECT} WHERE email = ?`;
+/** A page of accounts, oldest first. */
+export const LIST_ACCOUNTS = `${SELECT} WHERE account_id > ? ORDER BY account_id LIMIT ?`;
+const SEARCH_ACCOUNTS = `${SELECT} WHERE account_id > ?
+  AND (instr(lower(email), lower(?2)) > 0 OR instr(lower(name), lower(?2)) > 0) ORDER BY account_id LIMIT ?`;
+
+/** Accounts. All methods that change one belong in a write transaction. */
+export class Accounts {
+  readonly #sql;
+
+  constructor(database: Database) {
+    this.#sql = {
+      find: database.query<AccountRow, [number]>(`${SELECT} WHERE account_id = ?`),
+      findByEmail: database.query<AccountRow, [string]>(FIND_ACCOUNT_BY_EMAIL),
+      list: database.query<AccountRow, [number, number]>(LIST_ACCOUNTS),
+      search: database.query<AccountRow, [number, string, number]>(SEARCH_ACCOUNTS),
+      insert: database.query<{ id: number }, [string, string | null, Role, InstantMs]>(
+        `INSERT INTO accounts (email, name, role, created_ms) VALUES (?, ?, ?, ?)
+         ON CONFLICT (email) DO NOTHING RETURNING account_id AS id`,
+      ),
+      setRole: database.query<never, [Role, number]>('UPDATE accounts SET role = ? WHERE account_id = ?'),
+      setDisabled: database.query<never, [InstantMs | null, number]>(
+        'UPDATE accounts SET disabled_ms = ? WHERE account_id = ?',
+      ),
+    };
+  }
+
+  find(id: number): Account | undefined {
+    return toAccount(this.#sql.find.get(id));
+  }
+
+  /** The account with an e-mail address, in any case of its ASCII letters. */
+  findByEmail(email: string): Account | undefined {
+    return toAccount(this.#sql.findByEmail.get(email));
+  }
+
+  /** At most `limit` accounts after the account `afterId`, oldest first; with `text` in the address or the name, if given. */
+  list(limit: number, afterId = 0, text?: string): Account[] {
+    const rows = text === undefined ? this.#sql.list.all(afterId, limit) : this.#sql.search.all(afterId, text, limit);
+    return rows.map((row) => toAccount(row)!);
+  }
+
+  /** Throws DomainError 'conflict' if the address has an account. */
+  create({ email, name, role = 'user' }: NewAccount, nowMs: InstantMs): Account {
+    const inserted = this.#sql.insert.get(email, name ?? null, role, nowMs);
+    if (inserted === null) {
+      throw new DomainError('conflict', `'${email}' has an account already: 'bookreel account show ${email}' shows it`);
+    }
+    return this.find(inserted.id)!;
+  }
+
+  setRole(id: number, role: Role): void {
+    this.#sql.setRole.run(role, id);
+  }
+
+  disable(id: number, nowMs: InstantMs): void {
+    this.#sql.setDisabled.run(nowMs, id);
+  }
+
+  enable(id: number): void {
+    this.#sql.setDisabled.run(null, id);
+  }
+}
+
+function toAccount(row: AccountRow | null): Account | undefined {
+  if (row === null) return undefined;
+  return { ...row, name: row.name ?? undefined, disabledMs: row.disabledMs ?? undefined };
+}

@@ -1,0 +1,61 @@
+-- The file activity.db: sessions, sign-in attempts, usage. Times are Unix milliseconds. Accounts and keys are in accounts.db.
+
+CREATE TABLE sessions (
+  session_id TEXT PRIMARY KEY,
+  -- HMAC-SHA-256 of the cookie's value.
+  digest BLOB NOT NULL UNIQUE,
+  account_id INTEGER NOT NULL,
+  -- How the person signed in: 'email', 'command' or the name of an OIDC provider.
+  method TEXT NOT NULL,
+  user_agent TEXT,
+  created_ms INTEGER NOT NULL,
+  last_used_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sessions_by_account ON sessions (account_id);
+
+-- A sign-in that was begun: by e-mail, by a command, or at an OIDC provider.
+CREATE TABLE sign_in_attempts (
+  attempt_id TEXT PRIMARY KEY,
+  -- As for sessions.
+  method TEXT NOT NULL,
+  -- Of attempts by e-mail and command; for a person who has no account too.
+  email TEXT COLLATE NOCASE,
+  -- HMAC-SHA-256 of the secret in the link, of the code with the attempt's id, and of the cookie of the browser that asked.
+  link_digest BLOB UNIQUE,
+  code_digest BLOB,
+  browser_digest BLOB,
+  code_tries INTEGER NOT NULL DEFAULT 0,
+  -- Of attempts at a provider: a JSON object with the PKCE verifier, the state and the nonce.
+  oidc TEXT,
+  -- The identity (JSON: issuer, subject) that is linked to the account when the person has proved the address.
+  identity TEXT,
+  created_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  -- NULL: not used yet.
+  used_ms INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sign_in_attempts_by_email ON sign_in_attempts (email, created_ms);
+CREATE INDEX sign_in_attempts_by_expiry ON sign_in_attempts (expires_ms);
+
+CREATE TABLE usage (
+  hour_ms INTEGER NOT NULL,
+  key_id TEXT NOT NULL,
+  -- The route's template: /v1/{coin}/markets.
+  route TEXT NOT NULL,
+  requests INTEGER NOT NULL,
+  -- Of these: refused with 403, with 429, and with another status of 400 and above.
+  forbidden INTEGER NOT NULL,
+  limited INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (key_id, hour_ms, route)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX usage_by_hour ON usage (hour_ms);
+
+CREATE TABLE key_uses (
+  key_id TEXT PRIMARY KEY,
+  last_used_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

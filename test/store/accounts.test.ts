@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'bun:test';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+
+const ANN = { email: 'Ann@Example.com', name: 'Ann of the desk', role: 'user' } as const;
+
+describe('accounts', () => {
+  test('are found by their id, and by their address in any case', () => {
+    using held = temporaryArchive();
+    const { database, accounts } = held.registry;
+    const ann = database.write(() => accounts.create(ANN, NOW_MS));
+    expect(ann).toEqual({ ...ANN, id: expect.any(Number), createdMs: NOW_MS, disabledMs: undefined });
+    expect(accounts.find(ann.id)).toEqual(ann);
+    for (const email of ['Ann@Example.com', 'ann@example.com', 'ANN@EXAMPLE.COM']) {
+      expect(accounts.findByEmail(email)).toEqual(ann);
+    }
+    expect(accounts.findByEmail('ann@example.co')).toBeUndefined();
+    expect(accounts.find(ann.id + 1)).toBeUndefined();
+  });
+
+  test('have one address each, in any case', () => {
+    using held = temporaryArchive();
+    const { database, accounts } = held.registry;
+    database.write(() => accounts.create(ANN, NOW_MS));
+    const again = () => database.write(() => accounts.create({ email: 'ann@EXAMPLE.com' }, NOW_MS));
+    expect(again).toThrow("'ann@EXAMPLE.com' has an account already");
+    expect(accounts.list(10)).toHaveLength(1);
+  });
+
+  test('are listed in pages, oldest first, and searched by a part of the address or the name', () => {
+    using held = temporaryArchive();
+    const { database, accounts } = held.registry;
+    const emails = Array.from({ length: 7 }, (_, i) => `p${i}@example.com`);
+    const made = database.write(() => [
+      ...emails.map((email, i) => accounts.create({ email }, NOW_MS - i)),
+      accounts.create(ANN, NOW_MS),
+    ]);
+    const pages = [accounts.list(5), accounts.list(5, made[4]!.id), accounts.list(5, made[7]!.id)];
+    expect(pages.map((page) => page.length)).toEqual([5, 3, 0]);
+    expect(pages.flat()).toEqual(made);
+    expect(accounts.list(10, 0, 'P3@').map(({ email }) => email)).toEqual(['p3@example.com']);
+    expect(accounts.list(10, 0, 'THE DESK').map(({ email }) => email)).toEqual([ANN.email]);
+    expect(accounts.list(10, 0, '%')).toEqual([]);
+    expect(accounts.list(2, made[2]!.id, 'example').map(({ id }) => id)).toEqual([made[3]!.id, made[4]!.id]);
+  });
+
+  test('are disabled, enabled and given a role', () => {
+    using held = temporaryArchive();
+    const { database, accounts } = held.registry;
+    const { id } = database.write(() => accounts.create(ANN, NOW_MS));
+    database.write(() => accounts.disable(id, NOW_MS + 5));
+    expect(accounts.find(id)?.disabledMs).toBe(NOW_MS + 5);
+    database.write(() => accounts.setRole(id, 'admin'));
+    database.write(() => accounts.enable(id));
+    expect(accounts.find(id)).toMatchObject({ role: 'admin', disabledMs: undefined });
+  });
+});
+
+test('entries of the audit are listed from the latest, of all accounts and of one', () => {
+  using held = temporaryArchive();
+  const { database, accounts, audit } = held.registry;
+  const [ann, bob] = database.write(() => [
+    accounts.create(ANN, NOW_MS),
+    accounts.create({ email: 'bob@example.com', role: 'admin' }, NOW_MS),
+  ]);
+  database.write(() => {
+    audit.append({ atMs: NOW_MS, action: 'account.create', accountId: ann!.id });
+    audit.append({ atMs: NOW_MS + 1, action: 'tier.set', detail: { tier: 'pro', rpm: 5 } });
+    audit.append({ atMs: NOW_MS + 2, actorId: bob!.id, action: 'account.disable', accountId: ann!.id });
+  });
+  const all = audit.list(10);
+  expect(all.map(({ id: _, ...entry }) => entry)).toEqual([
+    { atMs: NOW_MS + 2, actorId: bob!.id, action: 'account.disable', accountId: ann!.id, detail: {} },
+    { atMs: NOW_MS + 1, actorId: undefined, action: 'tier.set', accountId: undefined, detail: { tier: 'pro', rpm: 5 } },
+    { atMs: NOW_MS, actorId: undefined, action: 'account.create', accountId: ann!.id, detail: {} },
+  ]);
+  expect(audit.list(2)).toEqual(all.slice(0, 2));
+  expect(audit.list(2, { beforeId: all[1]!.id })).toEqual(all.slice(2));
+  expect(audit.list(10, { accountId: ann!.id })).toEqual([all[0]!, all[2]!]);
+  expect(audit.list(10, { accountId: bob!.id })).toEqual([]);
+});
