@@ -88,6 +88,13 @@ export const SETTINGS = {
     about: 'seconds to finish requests after a stop signal',
     read: integerFrom(0, 3600),
   },
+  newAccountTier: {
+    flag: '--new-account-tier <id>',
+    env: 'BOOKREEL_NEW_ACCOUNT_TIER',
+    fallback: 'free',
+    about: 'tier of accounts without a grant',
+    read: notEmpty,
+  },
   replayPort: { ...PORT, env: 'BOOKREEL_REPLAY_PORT', fallback: '8000' },
   maxSockets: {
     flag: '--max-sockets <number>',

@@ -1,58 +1,98 @@
 import { Command } from 'commander';
-import { instant, requestsPerMinute } from '../config.ts';
+import { addSettings, instant, requestsPerMinute } from '../config.ts';
 import type { ApiKey } from '../domain/api-key.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { IssuedKey, NewKey } from '../store/api-keys.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
-import { json, type Terminal, table } from './terminal.ts';
-import { tierOf } from './tier.ts';
+import { refuseBadAddress, refuseUnprintableName } from './account-fields.ts';
+import { instantOrNull, json, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 const DEFAULT_ACCOUNT = 'owner@localhost';
-const EMAIL = /^[\x21-\x3f\x41-\x7e]{1,64}@[\x21-\x3f\x41-\x7e]{1,190}$/;
-/** No control characters and no line breaks: the name is printed in a table. */
-const NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,100}$/u;
+/** As the tier of `key set`: the tier of the key's account. */
+const OF_ACCOUNT = 'account';
 
-interface CreateOptions extends GlobalOptions {
-  readonly tier: string;
-  readonly account: string;
+interface KeyOptions extends GlobalOptions {
+  readonly newAccountTier: string;
+}
+
+interface CreateOptions extends KeyOptions {
+  readonly tier?: string;
+  readonly account?: string;
   readonly name?: string;
   readonly rpm?: number;
   readonly asOf?: InstantMs;
+  readonly expires?: InstantMs;
 }
 
 export function keyCommand(terminal: Terminal): Command {
-  const key = new Command('key')
-    .description('create, list, rotate and revoke API keys')
-    .addHelpText('after', '\nExamples:\n  $ bookreel key create --tier pro\n  $ bookreel key list');
+  const key = addSettings(
+    new Command('key').description('create, list, change, rotate and revoke API keys'),
+    'newAccountTier',
+  ).addHelpText('after', '\nExamples:\n  $ bookreel key create --tier pro\n  $ bookreel key list');
   key
     .command('create')
     .description('create a key and print it on stdout; it is shown only once')
-    .requiredOption('--tier <id>', "tier of the key: see 'bookreel tier list'")
-    .option('--account <email>', 'account that owns the key', DEFAULT_ACCOUNT)
+    .option('--tier <id>', "tier of the key; without it the key has its account's tier: see 'bookreel tier list'")
+    .option('--account <email>', `account that owns the key; created if it is new (default: "${DEFAULT_ACCOUNT}")`)
     .option('--name <text>', 'name of the key, for your own use')
     .option('--rpm <number>', "requests per minute, instead of the tier's number", requestsPerMinute)
     .option('--as-of <instant>', 'the key never sees data later than this, so backtests cannot look ahead', instant)
+    .option('--expires <instant>', 'the key is refused from then on', instant)
     .addHelpText(
       'after',
-      '\nExamples:\n  $ bookreel key create --tier free\n  $ bookreel key create --tier enterprise --account desk@example.com --name backtests --rpm 5000\n  $ bookreel key create --tier pro --name out-of-sample --as-of 2026-04-16T07:00Z',
+      '\nExamples:\n  $ bookreel key create --tier free\n  $ bookreel key create --account desk@example.com --expires 2027-01-01\n  $ bookreel key create --tier enterprise --account desk@example.com --name backtests --rpm 5000\n  $ bookreel key create --tier pro --name out-of-sample --as-of 2026-04-16T07:00Z',
     )
     .action((_, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
-      using registry = openRegistry(options.data, { create: true });
-      const { account, name, tier, rpm: requestsPerMinute, asOf: asOfMs } = options;
-      const issued = createKey(registry, terminal.clock(), { account, name, tier, requestsPerMinute, asOfMs });
-      printIssued(terminal, options, issued, 'created');
+      const { account, name, tier, rpm, asOf: asOfMs, expires: expiresMs } = options;
+      if (tier === undefined && account === undefined) {
+        throw new DomainError(
+          'invalid-parameter',
+          "name a tier with --tier, or an account whose tier the key has with --account: see 'bookreel tier list'",
+        );
+      }
+      const nowMs = terminal.clock();
+      if (expiresMs !== undefined && expiresMs <= nowMs) {
+        throw new DomainError('invalid-parameter', '--expires is in the past: choose a later instant');
+      }
+      using registry = openRegistry(options.data, { ...options, create: true });
+      const request = { account: account ?? DEFAULT_ACCOUNT, name, tier, requestsPerMinute: rpm, asOfMs, expiresMs };
+      printIssued(terminal, options, registry, createKey(registry, nowMs, request), 'created');
     });
   key
     .command('list')
     .description('list the keys with their public prefixes; the keys themselves are not shown')
     .addHelpText('after', '\nExamples:\n  $ bookreel key list\n  $ bookreel key list --json')
     .action((_, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
-      using registry = openRegistry(options.data, { create: false });
-      printKeys(terminal, options, registry.apiKeys.list());
+      const options = command.optsWithGlobals<KeyOptions>();
+      using registry = openRegistry(options.data, { ...options, create: false });
+      printKeys(terminal, options, registry, registry.apiKeys.list());
+    });
+  key
+    .command('set')
+    .argument('<id>', "id of the key: see 'bookreel key list'")
+    .description('change the tier of a key; a running server uses the change at once')
+    .requiredOption(
+      '--tier <id>',
+      `tier of the key, whatever its account has; or ${OF_ACCOUNT}: the tier of its account`,
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ bookreel key set key_abcdefghij --tier pro\n  $ bookreel key set key_abcdefghij --tier account',
+    )
+    .action((id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<KeyOptions & { readonly tier: string }>();
+      using registry = openRegistry(options.data, { ...options, create: false });
+      const changed = registry.database.write(() => {
+        const tier = options.tier === OF_ACCOUNT ? undefined : registry.tiers.named(options.tier).id;
+        const { accountId } = registry.apiKeys.setTier(id, tier);
+        const detail = { key: id, tier: tier ?? null };
+        registry.audit.append({ atMs: terminal.clock(), action: 'key.set', accountId, detail });
+        return registry.apiKeys.find(id)!;
+      });
+      printKeys(terminal, options, registry, [changed]);
     });
   key
     .command('rotate')
@@ -60,10 +100,9 @@ export function keyCommand(terminal: Terminal): Command {
     .description('replace a key and print the new one; the old key is refused at once')
     .addHelpText('after', '\nExamples:\n  $ bookreel key rotate key_abcdefghij')
     .action((id: string, _, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
-      using registry = openRegistry(options.data, { create: false });
-      const issued = registry.database.write(() => registry.apiKeys.rotate(id, terminal.clock()));
-      printIssued(terminal, options, issued, 'rotated');
+      const options = command.optsWithGlobals<KeyOptions>();
+      using registry = openRegistry(options.data, { ...options, create: false });
+      printIssued(terminal, options, registry, rotateKey(registry, terminal.clock(), id), 'rotated');
     });
   key
     .command('revoke')
@@ -71,10 +110,19 @@ export function keyCommand(terminal: Terminal): Command {
     .description('make a key invalid, at once')
     .addHelpText('after', '\nExamples:\n  $ bookreel key revoke key_abcdefghij')
     .action((id: string, _, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
-      using registry = openRegistry(options.data, { create: false });
-      const revoked = registry.database.write(() => registry.apiKeys.revoke(id, terminal.clock()));
-      if (options.json === true) terminal.out(json(keyDocument(revoked)));
+      const options = command.optsWithGlobals<KeyOptions>();
+      using registry = openRegistry(options.data, { ...options, create: false });
+      const nowMs = terminal.clock();
+      const revoked = registry.database.write(() => {
+        const before = registry.apiKeys.find(id);
+        const after = registry.apiKeys.revoke(id, nowMs);
+        const { accountId } = after;
+        if (before?.revokedMs === undefined) {
+          registry.audit.append({ atMs: nowMs, action: 'key.revoke', accountId, detail: { key: id } });
+        }
+        return after;
+      });
+      if (options.json === true) terminal.out(json(keyDocument(registry, nowMs, revoked)));
       else terminal.err(`key ${id} is revoked\n`);
     });
   return key;
@@ -83,58 +131,98 @@ export function keyCommand(terminal: Terminal): Command {
 /** A new key, and the e-mail address of the account that owns it. */
 export type KeyRequest = Omit<NewKey, 'accountId'> & { readonly account: string };
 
-/** Creates a key, and its account when it is new. Throws 'invalid-parameter' for an unknown tier, an account that is not an e-mail address, or an unprintable name. */
-export function createKey(registry: Registry, nowMs: number, { account: email, ...request }: KeyRequest): IssuedKey {
-  if (!EMAIL.test(email)) {
-    throw new DomainError(
-      'invalid-parameter',
-      `--account '${email}' is not an e-mail address: give one like you@example.com`,
-    );
-  }
-  if (request.name !== undefined && !NAME.test(request.name)) {
-    throw new DomainError('invalid-parameter', '--name must have 1 to 100 printable characters: choose another name');
-  }
+/**
+ * Creates a key, and its account when it is new. Throws 'invalid-parameter' for an unknown tier, an account that is not an e-mail
+ * address, or an unprintable name.
+ */
+export function createKey(registry: Registry, nowMs: InstantMs, { account, ...request }: KeyRequest): IssuedKey {
+  const { accounts, apiKeys, audit, tiers } = registry;
+  refuseBadAddress('--account', account);
+  refuseUnprintableName(request.name);
   return registry.database.write(() => {
-    tierOf(registry, request.tier);
-    const account = registry.accounts.findByEmail(email) ?? registry.accounts.create({ email }, nowMs);
-    return registry.apiKeys.create({ ...request, accountId: account.id }, nowMs);
+    if (request.tier !== undefined) tiers.named(request.tier);
+    const found = accounts.findByEmail(account);
+    const accountId = (found ?? accounts.create({ email: account }, nowMs)).id;
+    if (found === undefined)
+      audit.append({ atMs: nowMs, action: 'account.create', accountId, detail: { role: 'user' } });
+    const issued = apiKeys.create({ ...request, accountId }, nowMs);
+    const detail = { key: issued.apiKey.id, tier: request.tier ?? null };
+    audit.append({ atMs: nowMs, action: 'key.create', accountId, detail });
+    return issued;
   });
 }
 
-function printIssued(terminal: Terminal, options: GlobalOptions, { apiKey, key }: IssuedKey, done: string): void {
-  terminal.out(options.json === true ? json({ ...keyDocument(apiKey), key }) : `${key}\n`);
-  if (options.json === true) return;
-  const held = apiKey.asOfMs === undefined ? '' : `, as of ${formatInstant(apiKey.asOfMs)}`;
-  terminal.err(`${apiKey.id} (${apiKey.tier}, ${apiKey.account}${held}) is ${done}; the key is shown only once\n`);
+/** Throws as `ApiKeys.rotate` does. */
+export function rotateKey({ apiKeys, audit, database }: Registry, nowMs: InstantMs, id: string): IssuedKey {
+  return database.write(() => {
+    const issued = apiKeys.rotate(id, nowMs);
+    audit.append({ atMs: nowMs, action: 'key.rotate', accountId: issued.apiKey.accountId, detail: { key: id } });
+    return issued;
+  });
 }
 
-function printKeys(terminal: Terminal, options: GlobalOptions, keys: readonly ApiKey[]): void {
-  const rows = keys.map((key) => [
+function printIssued(
+  terminal: Terminal,
+  options: GlobalOptions,
+  registry: Registry,
+  { apiKey, key }: IssuedKey,
+  done: string,
+): void {
+  const document = keyDocument(registry, terminal.clock(), apiKey);
+  terminal.out(options.json === true ? json({ ...document, key }) : `${key}\n`);
+  if (options.json === true) return;
+  const held = document.asOf === null ? '' : `, as of ${document.asOf}`;
+  const until = document.expiresAt === null ? '' : `, expires ${document.expiresAt}`;
+  terminal.err(
+    `${apiKey.id} (${document.tier}, ${apiKey.account}${held}${until}) is ${done}; the key is shown only once\n`,
+  );
+}
+
+/** The tier of a key that follows its account is in brackets. */
+export function printKeys(
+  terminal: Terminal,
+  options: GlobalOptions,
+  registry: Registry,
+  keys: readonly ApiKey[],
+): void {
+  const nowMs = terminal.clock();
+  const documents = keys.map((key) => keyDocument(registry, nowMs, key));
+  if (options.json === true) {
+    terminal.out(json(documents));
+    return;
+  }
+  const rows = documents.map((key) => [
     key.id,
     `${key.prefix}…`,
-    key.tier,
-    key.requestsPerMinute === undefined ? '' : String(key.requestsPerMinute),
-    key.asOfMs === undefined ? '' : formatInstant(key.asOfMs),
+    key.pinned ? key.tier : `(${key.tier})`,
+    key.requestsPerMinute === null ? '' : String(key.requestsPerMinute),
+    key.asOf ?? '',
     key.account,
     key.name ?? '',
-    formatInstant(key.createdMs),
-    key.revokedMs === undefined ? 'active' : `revoked ${formatInstant(key.revokedMs)}`,
+    key.createdAt,
+    stateOf(key, nowMs),
   ]);
-  const headings = ['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', 'NAME', 'CREATED', 'STATE'];
-  terminal.out(options.json === true ? json(keys.map(keyDocument)) : table(headings, rows));
+  terminal.out(table(['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', 'NAME', 'CREATED', 'STATE'], rows));
 }
 
-function keyDocument(key: ApiKey) {
-  const instantOrNull = (instantMs: number | undefined) => (instantMs === undefined ? null : formatInstant(instantMs));
+function stateOf({ revokedAt, expiresAt }: ReturnType<typeof keyDocument>, nowMs: InstantMs): string {
+  if (revokedAt !== null) return `revoked ${revokedAt}`;
+  if (expiresAt === null) return 'active';
+  return `${Date.parse(expiresAt) <= nowMs ? 'expired' : 'active until'} ${expiresAt}`;
+}
+
+export function keyDocument({ accountTiers }: Registry, nowMs: InstantMs, key: ApiKey) {
   return {
     id: key.id,
     prefix: key.prefix,
-    tier: key.tier,
+    tier: key.tier ?? accountTiers.at(key.accountId, nowMs).tier.id,
+    pinned: key.tier !== undefined,
     requestsPerMinute: key.requestsPerMinute ?? null,
     asOf: instantOrNull(key.asOfMs),
     account: key.account,
     name: key.name ?? null,
     createdAt: formatInstant(key.createdMs),
+    expiresAt: instantOrNull(key.expiresMs),
     rotatedAt: instantOrNull(key.rotatedMs),
     revokedAt: instantOrNull(key.revokedMs),
   };

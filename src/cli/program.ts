@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
+import { accountCommand } from './account.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
 import { exportCommand } from './export.ts';
@@ -34,7 +35,16 @@ Examples:
   $ bookreel key create --tier pro`,
     );
   const nouns = [
-    ...[serveCommand, seedCommand, keyCommand, tierCommand, importCommand, exportCommand, replayCommand],
+    ...[
+      serveCommand,
+      seedCommand,
+      accountCommand,
+      keyCommand,
+      tierCommand,
+      importCommand,
+      exportCommand,
+      replayCommand,
+    ],
     ...[verifyCommand, backupCommand, restoreCommand, manualCommand, openapiCommand, versionCommand],
   ];
   for (const commandOf of nouns) program.addCommand(commandOf(terminal));

@@ -22,6 +22,7 @@ interface ReplayOptions extends GlobalOptions, SelectionFlags, EdgeOptions {
   readonly host: string;
   readonly port: number;
   readonly maxSockets: number;
+  readonly newAccountTier: string;
 }
 
 const GOING_AWAY = 1001;
@@ -50,7 +51,7 @@ export function replayCommand(terminal: Terminal): Command {
 
 function startCommand(terminal: Terminal): Command {
   const command = addSelectionFlags(new Command('start').description('listen and replay; the default command'));
-  return addSettings(command, 'host', 'replayPort', 'maxSockets', 'corsOrigins', 'allowedHosts')
+  return addSettings(command, 'host', 'replayPort', 'maxSockets', 'corsOrigins', 'allowedHosts', 'newAccountTier')
     .addHelpText('after', helpOf('replay start'))
     .action(async () => {
       await replay(terminal, command.optsWithGlobals<ReplayOptions>());
@@ -77,7 +78,7 @@ Examples:
 /** Replays until SIGTERM or SIGINT. */
 async function replay(terminal: Terminal, options: ReplayOptions): Promise<void> {
   await withArchive(terminal, options, { create: false }, async (archive) => {
-    using registry = openRegistry(options.data, { create: false });
+    using registry = openRegistry(options.data, { ...options, create: false });
     const clocks = { monotonicMs: () => performance.now(), wallMs: terminal.clock };
     const replays = new Replays(archive, clocks);
     const replay = replays.create(replayOptionsOf(requestOf(options)));

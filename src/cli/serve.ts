@@ -8,7 +8,7 @@ import type { Archive } from '../store/archive.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { createKey } from './key.ts';
+import { createKey, rotateKey } from './key.ts';
 import { Listener, mentionProxy, originOf } from './listening.ts';
 import { logDescriptor } from './log-descriptor.ts';
 import { seed } from './seed.ts';
@@ -28,6 +28,7 @@ interface ServeOptions extends GlobalOptions, EdgeOptions {
   readonly host: string;
   readonly port: number;
   readonly accessLog: boolean;
+  readonly newAccountTier: string;
   readonly idleSeconds: number;
   readonly drainSeconds: number;
   readonly demo?: boolean;
@@ -44,7 +45,7 @@ export function serveCommand(terminal: Terminal): Command {
   return addSettings(
     new Command('serve').description('serve the archive over HTTP; a missing data directory is created'),
     ...(['host', 'port', 'accessLog', 'trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
-    ...(['idleSeconds', 'drainSeconds'] as const),
+    ...(['newAccountTier', 'idleSeconds', 'drainSeconds'] as const),
   )
     .option('--demo', 'load the simulated recordings first, and print a curl command with a new key')
     .addHelpText(
@@ -69,7 +70,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   const lock = ServeLock.take(options.data);
   try {
     await withArchive(terminal, options, { create: true }, async (archive) => {
-      using registry = openRegistry(options.data, { create: true });
+      using registry = openRegistry(options.data, { ...options, create: true });
       const demoKey = options.demo === true ? await prepareDemo(terminal, options, archive, registry) : undefined;
       await listenUntilStopped(terminal, options, archive, registry, demoKey);
     });
@@ -160,7 +161,7 @@ async function prepareDemo(
   const held = registry.apiKeys
     .list()
     .find((key) => key.account === DEMO_ACCOUNT && key.name === DEMO_NAME && key.revokedMs === undefined);
-  if (held !== undefined) return registry.database.write(() => registry.apiKeys.rotate(held.id, nowMs)).key;
+  if (held !== undefined) return rotateKey(registry, nowMs, held.id).key;
   const request = { account: DEMO_ACCOUNT, name: DEMO_NAME, tier: DEMO_TIER, requestsPerMinute: undefined };
   return createKey(registry, nowMs, request).key;
 }

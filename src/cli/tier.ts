@@ -46,22 +46,15 @@ export function tierCommand(terminal: Terminal): Command {
     .action((id: string, _, command: Command) => {
       const options = command.optsWithGlobals<SetOptions>();
       using registry = openRegistry(options.data, { create: true });
-      const changed = registry.database.write(() => changeTier(registry, id, options));
+      const changed = registry.database.write(() => changeTier(registry, id, options, terminal.clock()));
       printTiers(terminal, options, [changed]);
     });
   return tier;
 }
 
 /** Throws 'invalid-parameter' for an unknown tier. */
-export function tierOf(registry: Registry, id: string): Tier {
-  const tier = registry.tiers.find(id);
-  if (tier !== undefined) return tier;
-  const known = registry.tiers.list().map((other) => other.id);
-  throw new DomainError('invalid-parameter', `there is no tier '${id}': choose one of ${known.join(', ')}`);
-}
-
-function changeTier(registry: Registry, id: string, { rpm, coins, routes, price }: SetOptions): Tier {
-  const held = tierOf(registry, id);
+function changeTier(registry: Registry, id: string, { rpm, coins, routes, price }: SetOptions, nowMs: number): Tier {
+  const held = registry.tiers.named(id);
   if (rpm === undefined && coins === undefined && routes === undefined && price === undefined) {
     throw new DomainError('invalid-parameter', 'nothing to change: add --rpm, --coins, --routes or --price');
   }
@@ -75,6 +68,13 @@ function changeTier(registry: Registry, id: string, { rpm, coins, routes, price 
     priceNote: price === undefined ? held.priceNote : undefined,
   };
   registry.tiers.update(changed);
+  const { id: tier, requestsPerMinute, monthlyPriceUsd = null } = changed;
+  const lists = { coins: changed.coins?.join() ?? 'all', routes: changed.routes?.join() ?? 'all' };
+  registry.audit.append({
+    atMs: nowMs,
+    action: 'tier.set',
+    detail: { tier, requestsPerMinute, ...lists, monthlyPriceUsd },
+  });
   return changed;
 }
 

@@ -13,3 +13,15 @@ export interface Account {
   /** undefined: not disabled. */
   readonly disabledMs: InstantMs | undefined;
 }
+
+/** A tier that an account has for a time. */
+export interface AccountGrant {
+  readonly id: string;
+  readonly accountId: number;
+  readonly tier: string;
+  readonly source: 'operator' | 'payment';
+  readonly startsMs: InstantMs;
+  /** Exclusive; undefined: no end. */
+  readonly endsMs: InstantMs | undefined;
+  readonly createdMs: InstantMs;
+}

@@ -21,7 +21,8 @@ export interface ApiKey {
   /** The e-mail address of the account. */
   readonly account: string;
   readonly name: string | undefined;
-  readonly tier: string;
+  /** The tier that the key is pinned to; undefined: it has the tier of its account. */
+  readonly tier: string | undefined;
   /** Overrides the tier's requests a minute. */
   readonly requestsPerMinute: number | undefined;
   /** Answers to the key have nothing later than this; undefined: no limit. */
@@ -29,6 +30,8 @@ export interface ApiKey {
   /** The key's first characters: enough to distinguish keys, and no help in guessing one. */
   readonly prefix: string;
   readonly createdMs: number;
+  /** The key is refused from then on; undefined: it does not expire. */
+  readonly expiresMs: InstantMs | undefined;
   readonly rotatedMs: number | undefined;
   readonly revokedMs: number | undefined;
 }

@@ -92,6 +92,7 @@ export function createApp(appDeps: AppDeps) {
     isOpen,
     grantNeeded: replay === undefined ? undefined : 'replay',
     rateLimit,
+    nowMs: () => clocks().wallMs,
     latestInstant: (id) => (replay === undefined ? latestInstant() : replay.replays.find(id).clock.nowMs),
     accessLog,
   };

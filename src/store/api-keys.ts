@@ -7,7 +7,7 @@ import type { KeySecret } from './key-secret.ts';
 type KeyRow = Omit<ApiKey, OptionalField> & {
   readonly [Field in OptionalField]: Exclude<ApiKey[Field], undefined> | null;
 };
-type OptionalField = 'name' | 'requestsPerMinute' | 'asOfMs' | 'rotatedMs' | 'revokedMs';
+type OptionalField = 'name' | 'tier' | 'requestsPerMinute' | 'asOfMs' | 'expiresMs' | 'rotatedMs' | 'revokedMs';
 
 /** A new key. The program has `key` itself only here; the archive stores its digest. */
 export interface IssuedKey {
@@ -15,15 +15,17 @@ export interface IssuedKey {
   readonly key: string;
 }
 
-/** Answers to the key have nothing later than `asOfMs`; undefined: no limit. */
 export type NewKey = Pick<ApiKey, 'accountId' | 'name' | 'tier' | 'requestsPerMinute'> &
-  Partial<Pick<ApiKey, 'asOfMs'>>;
+  Partial<Pick<ApiKey, 'asOfMs' | 'expiresMs'>>;
 
 const SELECT = `SELECT key_id AS id, account_id AS accountId, email AS account, api_keys.name, tier_id AS tier, requests_per_minute AS requestsPerMinute,
-  as_of_ms AS asOfMs, prefix, api_keys.created_ms AS createdMs, rotated_ms AS rotatedMs, revoked_ms AS revokedMs
+  as_of_ms AS asOfMs, prefix, api_keys.created_ms AS createdMs,
+  expires_ms AS expiresMs, rotated_ms AS rotatedMs, revoked_ms AS revokedMs
   FROM api_keys JOIN accounts USING (account_id)`;
 
-export const FIND_KEY_BY_DIGEST = `${SELECT} WHERE digest = ? AND revoked_ms IS NULL`;
+export const FIND_KEY_BY_DIGEST = `${SELECT} WHERE digest = ? AND revoked_ms IS NULL AND disabled_ms IS NULL`;
+
+const LIST_KEYS_OF_ACCOUNT = `${SELECT} WHERE account_id = ? ORDER BY api_keys.created_ms, key_id`;
 
 /** Keys. A key is stored as its keyed digest only. */
 export class ApiKeys {
@@ -36,13 +38,26 @@ export class ApiKeys {
       findByDigest: database.query<KeyRow, [Uint8Array]>(FIND_KEY_BY_DIGEST),
       find: database.query<KeyRow, [string]>(`${SELECT} WHERE key_id = ?`),
       list: database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`),
+      listOfAccount: database.query<KeyRow, [number]>(LIST_KEYS_OF_ACCOUNT),
+      setTier: database.query<never, [string | null, string]>('UPDATE api_keys SET tier_id = ? WHERE key_id = ?'),
       any: database.query<KeyRow, []>(`${SELECT} LIMIT 1`),
       insert: database.query<
         never,
-        [string, number, string, string | null, Uint8Array, string, number | null, number | null, number]
+        [
+          string,
+          number,
+          string | null,
+          string | null,
+          Uint8Array,
+          string,
+          number | null,
+          number | null,
+          number,
+          number | null,
+        ]
       >(
-        `INSERT INTO api_keys (key_id, account_id, tier_id, name, digest, prefix, requests_per_minute, as_of_ms, created_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO api_keys (key_id, account_id, tier_id, name, digest, prefix, requests_per_minute, as_of_ms, created_ms,
+         expires_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       rotate: database.query<never, [Uint8Array, string, number, string]>(
         'UPDATE api_keys SET digest = ?, prefix = ?, rotated_ms = ? WHERE key_id = ?',
@@ -52,7 +67,8 @@ export class ApiKeys {
   }
 
   /**
-   * The key that a request sent; undefined when it is malformed, unknown or revoked. Every text is digested and looked up once,
+   * The key that a request sent; undefined when it is malformed, unknown or revoked, or its account is disabled. The caller checks
+   * whether it has expired. Every text is digested and looked up once,
    * so the time does not show which of these it is.
    */
   authenticate(key: string): ApiKey | undefined {
@@ -76,6 +92,11 @@ export class ApiKeys {
     return this.#sql.list.all().map(toApiKey);
   }
 
+  /** The keys of an account, in the same order. */
+  ofAccount(accountId: number): ApiKey[] {
+    return this.#sql.listOfAccount.all(accountId).map(toApiKey);
+  }
+
   /** Creates a key of an account. Within a write transaction. */
   create(request: NewKey, nowMs: number): IssuedKey {
     const key = generateKey();
@@ -83,13 +104,14 @@ export class ApiKeys {
     this.#sql.insert.run(
       id,
       request.accountId,
-      request.tier,
+      request.tier ?? null,
       request.name ?? null,
       this.#secret.digest(key),
       publicPrefix(key),
       request.requestsPerMinute ?? null,
       request.asOfMs ?? null,
       nowMs,
+      request.expiresMs ?? null,
     );
     return { apiKey: this.find(id)!, key };
   }
@@ -105,6 +127,13 @@ export class ApiKeys {
     const key = generateKey();
     this.#sql.rotate.run(this.#secret.digest(key), publicPrefix(key), nowMs, id);
     return { apiKey: this.#mustFind(id), key };
+  }
+
+  /** Pins the key with `id` to a tier; undefined: it has the tier of its account. Within a write transaction. */
+  setTier(id: string, tier: string | undefined): ApiKey {
+    this.#mustFind(id);
+    this.#sql.setTier.run(tier ?? null, id);
+    return this.#mustFind(id);
   }
 
   /** Refuses the key with `id` from now on; revoking twice changes nothing. Within a write transaction. */
@@ -132,8 +161,10 @@ function toApiKey(row: KeyRow): ApiKey {
   return {
     ...row,
     name: row.name ?? undefined,
+    tier: row.tier ?? undefined,
     requestsPerMinute: row.requestsPerMinute ?? undefined,
     asOfMs: row.asOfMs ?? undefined,
+    expiresMs: row.expiresMs ?? undefined,
     rotatedMs: row.rotatedMs ?? undefined,
     revokedMs: row.revokedMs ?? undefined,
   };

@@ -1,5 +1,6 @@
 import type { ApiKey } from '../domain/api-key.ts';
-import type { Tier } from '../domain/tier.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import { type AccountTiers, type TierTerm, termAt } from './account-tiers.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
@@ -8,32 +9,43 @@ import { VersionedCache } from './versioned-cache.ts';
 
 const CACHED_MAX = 4096;
 
-export interface KeyHolder {
+/** A key with its tier, and the time in which it has this tier and is valid. */
+export interface KeyHolder extends TierTerm {
   readonly key: ApiKey;
-  readonly tier: Tier;
 }
 
-/** Keys with their tiers, cached until the archive changes. */
+/** Keys with their tiers, cached until accounts.db changes. Nothing is written when a grant or a key expires. */
 export class KeyDirectory {
   readonly #secret: KeySecret;
   readonly #apiKeys: ApiKeys;
   readonly #tiers: Tiers;
+  readonly #accountTiers: AccountTiers;
   /** By the key's digest: the key itself is not stored. */
-  readonly #cache: VersionedCache<KeyHolder>;
+  readonly #cache: VersionedCache<readonly KeyHolder[]>;
 
-  constructor(database: Database, secret: KeySecret, apiKeys: ApiKeys, tiers: Tiers) {
+  constructor(database: Database, secret: KeySecret, apiKeys: ApiKeys, tiers: Tiers, accountTiers: AccountTiers) {
     this.#secret = secret;
     this.#apiKeys = apiKeys;
     this.#tiers = tiers;
+    this.#accountTiers = accountTiers;
     this.#cache = new VersionedCache(database, CACHED_MAX);
   }
 
   /** The key and its tier if it is valid now, else undefined. Within `Database.readShared`. */
-  find(presented: string): KeyHolder | undefined {
-    return this.#cache.find(this.#secret.digestText(presented), () => {
+  find(presented: string, nowMs: InstantMs): KeyHolder | undefined {
+    const terms = this.#cache.find(this.#secret.digestText(presented), () => {
       const key = this.#apiKeys.authenticate(presented);
-      const tier = key === undefined ? undefined : this.#tiers.find(key.tier);
-      return key === undefined || tier === undefined ? undefined : { key, tier };
+      return key === undefined ? undefined : this.#termsOf(key);
     });
+    return terms === undefined ? undefined : termAt(terms, nowMs);
+  }
+
+  #termsOf(key: ApiKey): KeyHolder[] {
+    const { tier, expiresMs = Infinity } = key;
+    const terms: readonly TierTerm[] =
+      tier === undefined
+        ? this.#accountTiers.termsOf(key.accountId)
+        : [{ tier: this.#tiers.named(tier), startsMs: -Infinity, endsMs: Infinity }];
+    return terms.map((term) => ({ ...term, key, endsMs: Math.min(term.endsMs, expiresMs) }));
   }
 }

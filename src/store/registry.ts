@@ -1,36 +1,51 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DEFAULT_TIERS } from '../domain/tier.ts';
+import { AccountTiers } from './account-tiers.ts';
 import { Accounts } from './accounts.ts';
 import { ApiKeys, hasKeys } from './api-keys.ts';
 import { Audit } from './audit.ts';
 import { Database, type OpenOptions } from './database.ts';
 import { ACCOUNTS, RECORDINGS } from './database-file.ts';
+import { Grants } from './grants.ts';
 import { KeyDirectory } from './key-directory.ts';
 import { KeySecret } from './key-secret.ts';
 import { Tiers } from './tiers.ts';
 
-/** An open accounts.db: tiers, accounts, keys, audit. */
+export interface RegistryOptions extends OpenOptions {
+  /** The tier of accounts without a grant; by default `free`. */
+  readonly newAccountTier?: string;
+}
+
+/** An open accounts.db: tiers, accounts, grants, keys, audit. */
 export type Registry = Readonly<ReturnType<typeof openRegistry>>;
 
 /**
  * Opens the accounts.db of a data directory, and creates it for an archive that has none. Throws as `Database.open` and
- * `KeySecret.open` do.
+ * `KeySecret.open` do, and 'invalid-parameter' for an unknown tier.
  */
-export function openRegistry(directory: string, options: OpenOptions) {
+export function openRegistry(
+  directory: string,
+  { newAccountTier = DEFAULT_TIERS[0]!.id, ...options }: RegistryOptions,
+) {
   const create = options.create || existsSync(join(directory, RECORDINGS.name));
   const database = Database.open(directory, ACCOUNTS, { create });
   try {
     const tiers = new Tiers(database);
     if (database.read(() => tiers.list()).length === 0) database.write(() => tiers.addDefaults());
     const secret = KeySecret.open(directory, () => !hasKeys(database));
+    const grants = new Grants(database);
+    const accountTiers = new AccountTiers(tiers, grants, newAccountTier);
     const apiKeys = new ApiKeys(database, secret);
     return {
       database,
       secret,
       tiers,
+      grants,
+      accountTiers,
       accounts: new Accounts(database),
       apiKeys,
-      keyDirectory: new KeyDirectory(database, secret, apiKeys, tiers),
+      keyDirectory: new KeyDirectory(database, secret, apiKeys, tiers, accountTiers),
       audit: new Audit(database),
       [Symbol.dispose]: () => database.close(),
     };

@@ -1,3 +1,4 @@
+import { DomainError } from '../domain/errors.ts';
 import { DEFAULT_TIERS, type Tier } from '../domain/tier.ts';
 import type { Database } from './database.ts';
 
@@ -40,6 +41,14 @@ export class Tiers {
   find(id: string): Tier | undefined {
     const row = this.#find.get(id);
     return row === null ? undefined : toTier(row);
+  }
+
+  /** Throws 'invalid-parameter' for an unknown tier. */
+  named(id: string): Tier {
+    const tier = this.find(id);
+    if (tier !== undefined) return tier;
+    const known = this.list().map((other) => other.id);
+    throw new DomainError('invalid-parameter', `there is no tier '${id}': choose one of ${known.join(', ')}`);
   }
 
   /** Adds the tiers of the default catalog, unless they are there. Within a transaction. */

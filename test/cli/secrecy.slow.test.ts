@@ -213,12 +213,12 @@ test('the search of this file finds a key that is present', () => {
 
 test('an invalid key is hashed and looked up as often as a valid one', async () => {
   using place = temporaryArchive();
-  const { database, secret, tiers } = place.registry;
+  const { database, secret, tiers, accountTiers } = place.registry;
   using query = spyOn(database, 'query');
   const apiKeys = new ApiKeys(database, secret);
   const looking = query.mock.calls.findIndex(([sql]) => sql === FIND_KEY_BY_DIGEST);
   const statement = query.mock.results[looking]!.value as { get(digest: Uint8Array): unknown };
-  const keyDirectory = new KeyDirectory(database, secret, apiKeys, tiers);
+  const keyDirectory = new KeyDirectory(database, secret, apiKeys, tiers, accountTiers);
   const { app, key } = serviceOf(place.archive, { ...place.registry, apiKeys, keyDirectory });
   const issue = () => createKey(place.registry, NOW_MS, REQUEST);
   const [revoked, rotated, untouched] = [issue(), issue(), issue()];

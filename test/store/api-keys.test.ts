@@ -21,6 +21,7 @@ test('a key is found with the fields it was created with, and only by its whole 
     prefix: key.slice(0, 14),
     createdMs: NOW_MS,
     asOfMs: undefined,
+    expiresMs: undefined,
     rotatedMs: undefined,
     revokedMs: undefined,
   });

@@ -21,6 +21,8 @@ export interface AccessDeps {
   /** A grant that every request needs, in addition to that of its route. */
   readonly grantNeeded: Grant | undefined;
   readonly rateLimit: RateLimit;
+  /** The wall clock. */
+  readonly nowMs: () => InstantMs;
   /**
    * The latest instant that an answer may show, in whole milliseconds; undefined: no limit. Called once per request, with the
    * replay in its path.
@@ -70,8 +72,9 @@ export class AccessCheck {
   /** Counts one more request of the key. False if its limit is reached, or if it is no longer valid. */
   chargeAgain(): boolean {
     if (this.#deps.isOpen) return true;
-    const holder = keyHolderOf(this.#deps.registry, this.#request, this.#token);
-    return holder !== undefined && this.#deps.rateLimit.chargeKeyAgain(holder);
+    const { registry, nowMs, rateLimit } = this.#deps;
+    const holder = keyHolderOf(registry, this.#request, this.#token, nowMs());
+    return holder !== undefined && rateLimit.chargeKeyAgain(holder);
   }
 
   /** The latest instant that the answer may show now. */
@@ -157,7 +160,7 @@ export function replayIn(params: Readonly<Record<string, string | undefined>> | 
 export function admit(deps: AccessDeps, context: RequestContext, token: string | undefined): Caller {
   if (deps.isOpen) return ANYBODY;
   const { request, set } = context;
-  const holder = keyHolderOf(deps.registry, request, token);
+  const holder = keyHolderOf(deps.registry, request, token, deps.nowMs());
   if (holder === undefined) {
     deps.rateLimit.chargeAddress(context);
     set.headers['www-authenticate'] = 'Bearer';
@@ -172,7 +175,7 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
 /** The caller if `admit` would accept the request now, else undefined. Ignores and does not change rate limits. */
 export function callerNow(deps: AccessDeps, request: Request, token: string | undefined): Caller | undefined {
   if (deps.isOpen) return ANYBODY;
-  const holder = keyHolderOf(deps.registry, request, token);
+  const holder = keyHolderOf(deps.registry, request, token, deps.nowMs());
   return holder !== undefined && isGranted(holder.tier, deps.grantNeeded, undefined) ? holder : undefined;
 }
 

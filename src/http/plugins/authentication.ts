@@ -1,3 +1,4 @@
+import type { InstantMs } from '../../domain/instant.ts';
 import type { Tier } from '../../domain/tier.ts';
 import type { KeyHolder } from '../../store/key-directory.ts';
 import type { Registry } from '../../store/registry.ts';
@@ -32,13 +33,15 @@ export function keepWellFormedKey({ headers }: Request): void {
   }
 }
 
-/** The holder of the request's key; undefined if it is invalid. Looked up for every request: revocations apply immediately. */
+/** The holder of the request's key; undefined if it is invalid. Looked up for every request: revocations
+ * and ends of grants apply immediately. */
 export function keyHolderOf(
   { database, keyDirectory }: Pick<Registry, 'database' | 'keyDirectory'>,
   request: Request,
   token: string | undefined,
+  nowMs: InstantMs,
 ): KeyHolder | undefined {
   // Without a header the bearer plugin reads the key from the query, which is not allowed.
   if (token === undefined || !request.headers.has('authorization')) return undefined;
-  return database.readShared(() => keyDirectory.find(token));
+  return database.readShared(() => keyDirectory.find(token, nowMs));
 }

@@ -282,7 +282,7 @@ describe('where others can connect', () => {
         ['/ws-replay?exchange=polymarket&from=2026-04-16&to=2026-04-17', () => setTier({ coins: ['btc'] })],
       ] as const) {
         const key = replaying.keyOf('pro');
-        const { id } = replaying.registry.keyDirectory.find(key)!.key;
+        const { id } = replaying.registry.keyDirectory.find(key, NOW_MS)!.key;
         const client = await opened(path, key);
         take(id);
         while (client.messages.closeCode === undefined) await Bun.sleep(5);

@@ -1,0 +1,266 @@
+import { Argument, Command } from 'commander';
+import { addSettings, instant } from '../config.ts';
+import type { Account, AccountGrant, Role } from '../domain/account.ts';
+import { DomainError } from '../domain/errors.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import type { NewAuditEntry } from '../store/audit.ts';
+import { openRegistry, type Registry } from '../store/registry.ts';
+import { refuseBadAddress, refuseUnprintableName } from './account-fields.ts';
+import { keyDocument, printKeys } from './key.ts';
+import { instantOrNull, json, type Terminal, table } from './terminal.ts';
+import type { GlobalOptions } from './with-archive.ts';
+
+const PAGE_MAX = 1000;
+/** Entries of the audit that `account show` prints. */
+const ENTRIES_MAX = 20;
+
+interface AccountOptions extends GlobalOptions {
+  readonly newAccountTier: string;
+}
+
+interface GrantOptions extends AccountOptions {
+  readonly tier?: string;
+  readonly until?: InstantMs;
+  readonly end?: string;
+}
+
+/** The registry and the account that a command names. */
+interface Named {
+  readonly registry: Registry;
+  readonly account: Account;
+  readonly nowMs: InstantMs;
+}
+
+export function accountCommand(terminal: Terminal): Command {
+  const command = addSettings(
+    new Command('account').description('create, show and change accounts, and grant them tiers'),
+    'newAccountTier',
+  ).addHelpText(
+    'after',
+    '\nExamples:\n  $ bookreel account create you@example.com --admin\n  $ bookreel account grant you@example.com --tier pro --until 2027-01-01',
+  );
+  command
+    .command('create')
+    .argument('<email>', 'e-mail address of the account')
+    .description('create an account')
+    .option('--name <text>', 'name of the person or the service')
+    .option('--admin', 'the account may see and change all others')
+    .addHelpText('after', '\nExamples:\n  $ bookreel account create you@example.com --name "Trading desk"')
+    .action((email: string, _, created: Command) => {
+      const options = created.optsWithGlobals<AccountOptions & { readonly name?: string; readonly admin?: boolean }>();
+      refuseBadAddress('the account', email);
+      refuseUnprintableName(options.name);
+      using registry = openRegistry(options.data, { ...options, create: true });
+      const nowMs = terminal.clock();
+      const role = options.admin === true ? 'admin' : 'user';
+      const account = registry.database.write(() => {
+        const { id } = registry.accounts.create({ email, role, name: options.name }, nowMs);
+        registry.audit.append({ atMs: nowMs, action: 'account.create', accountId: id, detail: { role } });
+        return registry.accounts.find(id)!;
+      });
+      printAccount(terminal, options, registry, account);
+    });
+  command
+    .command('list')
+    .description('list the accounts, oldest first')
+    .option('--search <text>', 'only accounts with this text in the address or the name')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ bookreel account list --search example.com\n  $ bookreel account list --json',
+    )
+    .action((_, listed: Command) => {
+      const options = listed.optsWithGlobals<AccountOptions & { readonly search?: string }>();
+      using registry = openRegistry(options.data, { ...options, create: false });
+      const accounts: Account[] = [];
+      for (let page: readonly Account[]; ; accounts.push(...page)) {
+        page = registry.accounts.list(PAGE_MAX, accounts.at(-1)?.id, options.search);
+        if (page.length === 0) break;
+      }
+      const documents = accounts.map((account) => accountDocument(registry, terminal.clock(), account));
+      terminal.out(options.json === true ? json(documents) : accountTable(documents));
+    });
+  onAccount(terminal, command.command('show'), "show an account's tier, grants, keys and latest audit entries", show);
+  onAccount(terminal, command.command('disable'), 'refuse all keys of an account, at once', (named, options) => {
+    change(terminal, options, named, 'account.disable', {}, ({ registry, account, nowMs }) =>
+      registry.accounts.disable(account.id, nowMs),
+    );
+  });
+  onAccount(terminal, command.command('enable'), 'accept the keys of a disabled account again', (named, options) => {
+    change(terminal, options, named, 'account.enable', {}, ({ registry, account }) =>
+      registry.accounts.enable(account.id),
+    );
+  });
+  const role = command.command('role');
+  onAccount(
+    terminal,
+    role,
+    'make an account an admin, or a user again',
+    (named, options, word) => {
+      change(terminal, options, named, 'account.role', { role: word! }, ({ registry, account }) =>
+        registry.accounts.setRole(account.id, word as Role),
+      );
+    },
+    ' admin',
+  );
+  role.addArgument(new Argument('<role>', 'the new role').choices(['user', 'admin']));
+  const grant = command.command('grant');
+  onAccount<GrantOptions>(
+    terminal,
+    grant,
+    'grant a tier to an account, or end a grant',
+    grantOrEnd,
+    ' --tier pro --until 2027-01-01',
+  )
+    .option('--tier <id>', "tier to grant from now on: see 'bookreel tier list'")
+    .option('--until <instant>', 'end of the grant; without it the grant has no end', instant)
+    .option('--end <grant>', "id of a grant that ends now: see 'bookreel account show'")
+    .addHelpText(
+      'after',
+      `  $ bookreel account grant you@example.com --end grant_0123456789abcdef
+
+An account has the highest tier of its grants. A running server uses the change
+at once.`,
+    );
+  return command;
+
+  function show({ registry, account, nowMs }: Named, options: AccountOptions): void {
+    const grants = registry.grants.ofAccount(account.id);
+    const keys = registry.apiKeys.ofAccount(account.id);
+    const entries = registry.audit.list(ENTRIES_MAX, { accountId: account.id });
+    if (options.json === true) {
+      const audit = entries.map(({ atMs, action, actorId, detail }) => ({
+        at: formatInstant(atMs),
+        action,
+        actor: actorId === undefined ? null : (registry.accounts.find(actorId)?.email ?? null),
+        detail,
+      }));
+      const documents = keys.map((key) => keyDocument(registry, nowMs, key));
+      printAccount(terminal, options, registry, account, { grants: grants.map(grantDocument), keys: documents, audit });
+      return;
+    }
+    printAccount(terminal, options, registry, account);
+    printGrants(terminal, grants);
+    if (keys.length > 0) terminal.out('\n');
+    if (keys.length > 0) printKeys(terminal, options, registry, keys);
+    const rows = entries.map(({ atMs, action, detail }) => [formatInstant(atMs), action, JSON.stringify(detail)]);
+    if (rows.length > 0) terminal.out(`\n${table(['TIME', 'ACTION', 'DETAIL'], rows)}`);
+  }
+
+  function grantOrEnd({ registry, account, nowMs }: Named, { tier, until, end, ...options }: GrantOptions): void {
+    if ((tier === undefined) === (end === undefined) || (end !== undefined && until !== undefined)) {
+      throw new DomainError(
+        'invalid-parameter',
+        'say what to grant with --tier and --until, or name the grant to end with --end',
+      );
+    }
+    if (until !== undefined && until <= nowMs) {
+      throw new DomainError('invalid-parameter', '--until is in the past: choose a later instant');
+    }
+    const accountId = account.id;
+    registry.database.write(() => {
+      if (end !== undefined) {
+        registry.grants.end(accountId, end, nowMs);
+        registry.audit.append({ atMs: nowMs, action: 'grant.end', accountId, detail: { grant: end } });
+        return;
+      }
+      const request = {
+        tier: registry.tiers.named(tier!).id,
+        source: 'operator',
+        startsMs: nowMs,
+        endsMs: until,
+      } as const;
+      const { id } = registry.grants.add({ ...request, accountId }, nowMs);
+      const detail = { grant: id, tier: request.tier, until: instantOrNull(until) };
+      registry.audit.append({ atMs: nowMs, action: 'grant.create', accountId, detail });
+    });
+    const grants = registry.grants.ofAccount(accountId);
+    printAccount(terminal, options, registry, account, { grants: grants.map(grantDocument) });
+    if (options.json !== true) printGrants(terminal, grants);
+  }
+}
+
+/** A command about one existing account. Throws 'not-found' without it. `example`: the words after the address in its example. */
+function onAccount<Options extends AccountOptions>(
+  terminal: Terminal,
+  command: Command,
+  description: string,
+  work: (named: Named, options: Options, word: string | undefined) => void,
+  example = '',
+): Command {
+  return command
+    .argument('<email>', "e-mail address of the account: see 'bookreel account list'")
+    .description(description)
+    .addHelpText('after', () => `\nExamples:\n  $ bookreel account ${command.name()} you@example.com${example}`)
+    .action((email: string) => {
+      const options = command.optsWithGlobals<Options>();
+      using registry = openRegistry(options.data, { ...options, create: false });
+      const account = registry.accounts.findByEmail(email);
+      if (account === undefined) {
+        throw new DomainError('not-found', `there is no account '${email}': 'bookreel account list' shows all`);
+      }
+      work({ registry, account, nowMs: terminal.clock() }, options, command.args[1]);
+    });
+}
+
+/** Changes an account, with an entry in the audit, and prints it. */
+function change(
+  terminal: Terminal,
+  options: AccountOptions,
+  named: Named,
+  action: string,
+  detail: NonNullable<NewAuditEntry['detail']>,
+  work: (named: Named) => void,
+): void {
+  const { registry, account, nowMs } = named;
+  registry.database.write(() => {
+    work(named);
+    registry.audit.append({ atMs: nowMs, action, accountId: account.id, detail });
+  });
+  printAccount(terminal, options, registry, registry.accounts.find(account.id)!);
+}
+
+function printAccount(
+  terminal: Terminal,
+  options: GlobalOptions,
+  registry: Registry,
+  account: Account,
+  more: object = {},
+): void {
+  const document = accountDocument(registry, terminal.clock(), account);
+  terminal.out(options.json === true ? json({ ...document, ...more }) : accountTable([document]));
+}
+
+function accountTable(documents: readonly ReturnType<typeof accountDocument>[]): string {
+  const rows = documents.map((account) => [
+    account.email,
+    account.name ?? '',
+    account.role,
+    account.tier,
+    account.tierEndsAt ?? '',
+    account.createdAt,
+    account.disabledAt === null ? 'active' : `disabled ${account.disabledAt}`,
+  ]);
+  return table(['EMAIL', 'NAME', 'ROLE', 'TIER', 'TIER ENDS', 'CREATED', 'STATE'], rows);
+}
+
+function printGrants(terminal: Terminal, grants: readonly AccountGrant[]): void {
+  const rows = grants.map(grantDocument).map((one) => [one.id, one.tier, one.source, one.startsAt, one.endsAt ?? '']);
+  if (rows.length > 0) terminal.out(`\n${table(['GRANT', 'TIER', 'SOURCE', 'STARTS', 'ENDS'], rows)}`);
+}
+
+function accountDocument({ accountTiers }: Registry, nowMs: InstantMs, account: Account) {
+  const { tier, endsMs } = accountTiers.at(account.id, nowMs);
+  return {
+    email: account.email,
+    name: account.name ?? null,
+    role: account.role,
+    tier: tier.id,
+    tierEndsAt: endsMs === Infinity ? null : formatInstant(endsMs),
+    createdAt: formatInstant(account.createdMs),
+    disabledAt: instantOrNull(account.disabledMs),
+  };
+}
+
+function grantDocument({ id, tier, source, startsMs, endsMs }: AccountGrant) {
+  return { id, tier, source, startsAt: formatInstant(startsMs), endsAt: instantOrNull(endsMs) };
+}

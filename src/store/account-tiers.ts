@@ -1,0 +1,44 @@
+import type { InstantMs } from '../domain/instant.ts';
+import type { Tier } from '../domain/tier.ts';
+import type { Grants } from './grants.ts';
+import type { Tiers } from './tiers.ts';
+
+/** A time in which an account may have a tier. */
+export interface TierTerm {
+  readonly tier: Tier;
+  readonly startsMs: InstantMs;
+  /** Exclusive; Infinity: no end. */
+  readonly endsMs: InstantMs;
+}
+
+/** The tiers of accounts: the highest one of the grants at an instant, else the tier of accounts without a grant. */
+export class AccountTiers {
+  readonly #tiers: Tiers;
+  readonly #grants: Grants;
+  readonly #ungranted: string;
+
+  /** `ungranted`: the tier of accounts without a grant. Throws 'invalid-parameter' if it does not exist. */
+  constructor(tiers: Tiers, grants: Grants, ungranted: string) {
+    this.#tiers = tiers;
+    this.#grants = grants;
+    this.#ungranted = ungranted;
+    tiers.named(ungranted);
+  }
+
+  /** At each instant the first term that contains it is valid; the last one contains every instant. */
+  termsOf(accountId: number): TierTerm[] {
+    const granted = this.#grants
+      .ofAccount(accountId)
+      .map(({ tier, startsMs, endsMs = Infinity }) => ({ tier: this.#tiers.named(tier), startsMs, endsMs }));
+    return [...granted, { tier: this.#tiers.named(this.#ungranted), startsMs: -Infinity, endsMs: Infinity }];
+  }
+
+  at(accountId: number, nowMs: InstantMs): TierTerm {
+    return termAt(this.termsOf(accountId), nowMs)!;
+  }
+}
+
+/** The first of `terms` that contains an instant. */
+export function termAt<T extends Omit<TierTerm, 'tier'>>(terms: readonly T[], nowMs: InstantMs): T | undefined {
+  return terms.find(({ startsMs, endsMs }) => startsMs <= nowMs && nowMs < endsMs);
+}

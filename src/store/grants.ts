@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import type { AccountGrant } from '../domain/account.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import type { Database } from './database.ts';
+
+type GrantRow = Omit<AccountGrant, 'endsMs'> & { readonly endsMs: InstantMs | null };
+type NewGrant = Omit<AccountGrant, 'id' | 'createdMs'>;
+
+const LIST_GRANTS = `SELECT grant_id AS id, account_id AS accountId, tier_id AS tier, source, starts_ms AS startsMs,
+  ends_ms AS endsMs, created_ms AS createdMs FROM grants JOIN tiers USING (tier_id) WHERE account_id = ?
+  ORDER BY position DESC, ends_ms DESC NULLS FIRST, starts_ms`;
+
+const ID_BYTES = 8;
+
+/** Grants of tiers to accounts. A grant is never removed. */
+export class Grants {
+  readonly #sql;
+
+  constructor(database: Database) {
+    this.#sql = {
+      list: database.query<GrantRow, [number]>(LIST_GRANTS),
+      insert: database.query<never, [string, number, string, string, InstantMs, InstantMs | null, InstantMs]>(
+        `INSERT INTO grants (grant_id, account_id, tier_id, source, starts_ms, ends_ms, created_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      end: database.query<never, [InstantMs, string]>(
+        'UPDATE grants SET ends_ms = MAX(?, starts_ms + 1) WHERE grant_id = ?',
+      ),
+    };
+  }
+
+  /** All grants of an account, past ones too: the highest tier first, and of one tier the one that ends last. */
+  ofAccount(accountId: number): AccountGrant[] {
+    return this.#sql.list.all(accountId).map((row) => ({ ...row, endsMs: row.endsMs ?? undefined }));
+  }
+
+  /** Within a write transaction. */
+  add(grant: NewGrant, nowMs: InstantMs): AccountGrant {
+    const id = `grant_${randomBytes(ID_BYTES).toString('hex')}`;
+    const { accountId, tier, source, startsMs, endsMs } = grant;
+    this.#sql.insert.run(id, accountId, tier, source, startsMs, endsMs ?? null, nowMs);
+    return { ...grant, id, createdMs: nowMs };
+  }
+
+  /** Ends a grant of an account now. Throws 'not-found', or 'conflict' when it has ended. Within a write transaction. */
+  end(accountId: number, id: string, nowMs: InstantMs): void {
+    const grant = this.ofAccount(accountId).find((one) => one.id === id);
+    if (grant === undefined) {
+      throw new DomainError('not-found', `the account has no grant '${id}': 'bookreel account show' lists its grants`);
+    }
+    if (grant.endsMs !== undefined && grant.endsMs <= nowMs) {
+      throw new DomainError('conflict', `the grant '${id}' has ended already`);
+    }
+    this.#sql.end.run(nowMs, id);
+  }
+}

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'bun:test';
+import { temporaryDirectory } from '../support/archive.ts';
+import { type Finished, runExecutable, startServer } from '../support/executable.ts';
+
+/** The archive has no coins. */
+const GRANTED = 404;
+const EMAIL = 'desk@example.com';
+
+interface AccountDocument {
+  readonly email: string;
+  readonly name: string | null;
+  readonly role: string;
+  readonly tier: string;
+  readonly tierEndsAt: string | null;
+  readonly disabledAt: string | null;
+  readonly grants: readonly { readonly id: string; readonly tier: string; readonly endsAt: string | null }[];
+  readonly audit: readonly { readonly action: string; readonly detail: object }[];
+}
+
+/** Commands on one data directory. */
+function commandsOn(data: string) {
+  const run = (...args: string[]): Promise<Finished> => runExecutable([...args, '--data', data]);
+  const json = async <T>(...args: string[]): Promise<T> => JSON.parse((await run(...args, '--json')).stdout) as T;
+  return { run, json };
+}
+
+test('in a running server each change of an account applies to the next request', async () => {
+  using directory = temporaryDirectory();
+  const { run, json } = commandsOn(directory.path);
+  expect((await run('account', 'create', EMAIL, '--name', 'Trading desk')).code).toBe(0);
+  const key = (await run('key', 'create', '--account', EMAIL, '--rpm', '100000')).stdout.trim();
+  await using server = await startServer(directory.path);
+  const status = async (path = '/v1/sol/markets') => {
+    const answer = await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  const after = async (...args: string[]) => {
+    expect((await run(...args)).code).toBe(0);
+    return await status();
+  };
+  const { id } = (await json<{ id: string }[]>('key', 'list'))[0]!;
+  expect(await status('/v1/btc/markets')).toBe(GRANTED);
+  expect(await status()).toBe(403);
+  expect(await after('account', 'grant', EMAIL, '--tier', 'pro', '--until', '2100-01-01')).toBe(GRANTED);
+  expect(await after('account', 'grant', EMAIL, '--tier', 'starter')).toBe(GRANTED);
+  expect(await after('account', 'disable', EMAIL.toUpperCase())).toBe(401);
+  expect(await after('account', 'enable', EMAIL)).toBe(GRANTED);
+  expect(await after('key', 'set', id, '--tier', 'free')).toBe(403);
+  expect(await after('key', 'set', id, '--tier', 'account')).toBe(GRANTED);
+  const { grants } = await json<AccountDocument>('account', 'show', EMAIL);
+  expect(await after('account', 'grant', EMAIL, '--end', grants[0]!.id)).toBe(403);
+  expect(await status('/v1/eth/markets')).toBe(GRANTED);
+  expect(await after('account', 'role', EMAIL, 'admin')).toBe(403);
+  const shown = await json<AccountDocument>('account', 'show', EMAIL);
+  expect(shown).toMatchObject({ email: EMAIL, name: 'Trading desk', role: 'admin', tier: 'starter', disabledAt: null });
+  expect(shown.audit.map(({ action }) => action).reverse()).toEqual([
+    ...['account.create', 'key.create', 'grant.create', 'grant.create', 'account.disable', 'account.enable'],
+    ...['key.set', 'key.set', 'grant.end', 'account.role'],
+  ]);
+});
+
+describe('account', () => {
+  test('list shows all accounts, or those with a text', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    await run('account', 'create', 'you@example.com', '--admin');
+    await run('key', 'create', '--tier', 'pro');
+    const all = await json<AccountDocument[]>('account', 'list');
+    expect(all.map(({ email, role, tier }) => [email, role, tier])).toEqual([
+      ['you@example.com', 'admin', 'free'],
+      ['owner@localhost', 'user', 'free'],
+    ]);
+    expect(await json<AccountDocument[]>('account', 'list', '--search', 'OWNER')).toEqual([all[1]!]);
+    const { stdout } = await run('account', 'list', '--new-account-tier', 'starter');
+    expect(stdout.split('\n').map((line) => line.split(/ +/).slice(0, 3))).toEqual([
+      ['EMAIL', 'NAME', 'ROLE'],
+      ['you@example.com', 'admin', 'starter'],
+      ['owner@localhost', 'user', 'starter'],
+      [''],
+    ]);
+  });
+
+  test.each<[string[], number, string]>([
+    [['account', 'create', 'nobody'], 2, 'is not an e-mail address'],
+    [['account', 'create', EMAIL, '--name', 'two\nlines'], 2, '--name must have'],
+    [['account', 'create', 'DESK@example.com'], 1, 'has an account already'],
+    [['account', 'show', 'other@example.com'], 1, "there is no account 'other@example.com'"],
+    [['account', 'role', EMAIL, 'owner'], 2, 'allowed choices are user, admin'],
+    [['account', 'grant', EMAIL], 2, 'say what to grant'],
+    [['account', 'grant', EMAIL, '--tier', 'pro', '--end', 'x'], 2, 'say what to grant'],
+    [['account', 'grant', EMAIL, '--tier', 'gold'], 2, "there is no tier 'gold'"],
+    [['account', 'grant', EMAIL, '--tier', 'pro', '--until', '2020-01-01'], 2, '--until is in the past'],
+    [['account', 'grant', EMAIL, '--end', 'grant_00'], 1, "has no grant 'grant_00'"],
+    [['account', 'list', '--new-account-tier', 'gold'], 2, "there is no tier 'gold'"],
+    [['key', 'create'], 2, 'name a tier with --tier, or an account'],
+    [['key', 'create', '--tier', 'pro', '--expires', '2020-01-01'], 2, '--expires is in the past'],
+    [['key', 'set', 'key_none', '--tier', 'account'], 1, "there is no key 'key_none'"],
+    [['key', 'set', 'key_none'], 2, '--tier'],
+  ])('%j is refused', async (args, code, reason) => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    await run('account', 'create', EMAIL);
+    const before = await json<AccountDocument>('account', 'show', EMAIL);
+    const refused = await run(...args);
+    expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code, stdout: '' });
+    expect(refused.stderr).toContain(reason);
+    expect(await json<AccountDocument>('account', 'show', EMAIL)).toEqual(before);
+  });
+});

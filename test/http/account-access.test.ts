@@ -1,0 +1,71 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { createKey } from '../../src/cli/key.ts';
+import { openRegistry } from '../../src/store/registry.ts';
+import { NOW_MS } from '../support/archive.ts';
+import { type Service, startService } from './service.ts';
+
+/** The archive has no coins. */
+const GRANTED = 404;
+const FREE = '/v1/btc/markets';
+/** Needs the tier pro. */
+const PRO = '/v1/sol/markets';
+
+async function statusOf({ origin }: Service, key: string, path: string): Promise<number> {
+  const answer = await fetch(`${origin}${path}`, { headers: { authorization: `Bearer ${key}` } });
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+function keyOf({ registry }: Service, more: { tier?: string; expiresMs?: number } = {}) {
+  const request = { account: 'ann@example.com', name: undefined, tier: undefined, requestsPerMinute: 100_000 };
+  return createKey(registry, NOW_MS, { ...request, ...more });
+}
+
+test('a grant that ends while nothing is written ends with the next request', async () => {
+  await using service = startService();
+  const { registry } = service;
+  const { key, apiKey } = keyOf(service);
+  const pinned = keyOf(service, { tier: 'pro' }).key;
+  expect(await statusOf(service, key, PRO)).toBe(403);
+  const terms = { tier: 'pro', source: 'operator', startsMs: NOW_MS, endsMs: NOW_MS + 1000 } as const;
+  registry.database.write(() => registry.grants.add({ ...terms, accountId: apiKey.accountId }, NOW_MS));
+  const { path } = registry.database;
+  const bytes = () => [path, `${path}-wal`].map((name) => Bun.hash(readFileSync(name)));
+  const before = bytes();
+  expect(await statusOf(service, key, PRO)).toBe(GRANTED);
+  service.passTime(999);
+  expect(await statusOf(service, key, PRO)).toBe(GRANTED);
+  service.passTime(1);
+  expect(await statusOf(service, key, PRO)).toBe(403);
+  expect(await statusOf(service, key, FREE)).toBe(GRANTED);
+  expect(await statusOf(service, pinned, PRO)).toBe(GRANTED);
+  // The clock of the machine was wrong, and is corrected.
+  service.passTime(-500);
+  expect(await statusOf(service, key, PRO)).toBe(GRANTED);
+  expect(bytes()).toEqual(before);
+});
+
+test('an expired key, and every key of a disabled account, get the 401 of an unknown key', async () => {
+  await using service = startService();
+  const { origin } = service;
+  using other = openRegistry(service.registry.database.path.replace(/\/[^/]*$/, ''), { create: false });
+  const bodyOf = async (key: string) => {
+    const answer = await fetch(`${origin}${FREE}`, { headers: { authorization: `Bearer ${key}` } });
+    const { requestId: _, ...body } = (await answer.json()) as Record<string, unknown>;
+    return [answer.status, answer.headers.get('www-authenticate'), body];
+  };
+  const unknown = await bodyOf('br_live_unknown');
+  expect(unknown[0]).toBe(401);
+  const expiring = keyOf(service, { tier: 'pro', expiresMs: NOW_MS + 10 });
+  const [follows, pinned] = [keyOf(service).key, keyOf(service, { tier: 'pro' }).key];
+  const { accountId } = expiring.apiKey;
+  for (const key of [expiring.key, follows, pinned]) expect(await statusOf(service, key, FREE)).toBe(GRANTED);
+  service.passTime(10);
+  expect(await bodyOf(expiring.key)).toEqual(unknown);
+  other.database.write(() => other.accounts.disable(accountId, NOW_MS));
+  for (const key of [follows, pinned]) expect(await bodyOf(key)).toEqual(unknown);
+  other.database.write(() => other.accounts.enable(accountId));
+  for (const key of [follows, pinned]) expect(await statusOf(service, key, FREE)).toBe(GRANTED);
+  expect(await bodyOf(expiring.key)).toEqual(unknown);
+});
