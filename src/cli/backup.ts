@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { DomainError } from '../domain/errors.ts';
-import { backUp, restore } from '../store/backup.ts';
+import { type Backup, backUp, restore } from '../store/backup.ts';
 import { saysDamaged } from '../store/database.ts';
-import { verifyFile } from '../verify/verify.ts';
+import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { errorLine, json, printable, type Terminal } from './terminal.ts';
+import { countOf, errorLine, json, printable, type Terminal } from './terminal.ts';
 import { printProblems } from './verify.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
@@ -14,58 +14,65 @@ interface CopyOptions extends GlobalOptions {
 
 export function backupCommand(terminal: Terminal): Command {
   return new Command('backup')
-    .argument('<file>', 'file to write, outside the data directory')
-    .description('write a verified copy of the archive and of its key secret')
-    .option('--force', 'replace the file if it exists')
+    .argument('<directory>', 'directory to write, outside the data directory')
+    .description('write a verified copy of the recordings, the accounts and the key secret')
+    .option('--force', 'replace the directory if it is a backup')
     .addHelpText(
       'after',
       `
-The copy has the state of the archive at one moment; a server and imports may
-run meanwhile. The copy gets its name after it is verified. Keep both FILE and
-FILE.key-secret: without the secret no key is valid. Files named FILE.partial-…
-come from a backup that was killed, and can be deleted.
+Each database is copied in one state, and its manifest states when; a server and
+imports may run meanwhile. The copy gets its name after it is verified. It has
+the key secret: keep it as safe as the data directory. Directories named
+DIRECTORY.partial-… come from a backup that was killed, and can be deleted. One
+killed with --force may leave the earlier backup as DIRECTORY.replaced-….
 
 Examples:
-  $ bookreel backup /mnt/backups/bookreel-monday.db
-  $ bookreel backup /mnt/backups/bookreel.db --force --data /var/lib/bookreel`,
+  $ bookreel backup /mnt/backups/bookreel-monday
+  $ bookreel backup /mnt/backups/bookreel --force --data /var/lib/bookreel`,
     )
-    .action(async (file: string, _, command: Command) => {
+    .action(async (target: string, _, command: Command) => {
       const options = command.optsWithGlobals<CopyOptions>();
       const backup = await copied(terminal, options.data, (check) =>
-        backUp(options.data, file, { force: options.force === true, check }),
+        backUp(options.data, target, terminal.clock, { force: options.force === true, check }),
       );
-      const { file: copy, bytes, secretFile = null } = backup;
-      terminal.out(options.json === true ? json({ ...backup, secretFile }) : `${copy}\n`);
-      const secret = secretFile === null ? '' : `; its key secret is ${secretFile}`;
-      if (options.json !== true) terminal.err(`${bytes} bytes, verified${secret}\n`);
+      terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
+      if (options.json !== true)
+        terminal.err(`${sizeOf(backup)}, verified${backup.hasSecret ? '; it has the key secret' : ''}\n`);
     });
 }
 
 export function restoreCommand(terminal: Terminal): Command {
   return new Command('restore')
-    .argument('<file>', "file that 'bookreel backup' wrote, with its key secret in the same directory")
-    .description('replace the archive and the keys of the data directory by a backup')
-    .option('--force', 'if there is an archive, rename it to bookreel.db.before-restore-N')
+    .argument('<directory>', "directory that 'bookreel backup' wrote")
+    .description('replace the recordings, the accounts and the keys of the data directory by a backup')
+    .option('--force', 'if there is an archive, rename its files to *.before-restore-N')
     .addHelpText(
       'after',
       `
-The backup is verified before it is installed. If the command is interrupted,
-the data directory has a complete archive or none. While a server uses the data
-directory, the command fails with exit code 4.
+The backup is compared with its manifest and verified before it is installed. If
+the command is interrupted, the data directory has a complete archive or no
+bookreel.db; run it again with --force. While a server uses the data directory,
+the command fails with exit code 4.
 
 Examples:
-  $ bookreel restore /mnt/backups/bookreel-monday.db --data /var/lib/bookreel
-  $ bookreel restore /mnt/backups/bookreel-monday.db --force`,
+  $ bookreel restore /mnt/backups/bookreel-monday --data /var/lib/bookreel
+  $ bookreel restore /mnt/backups/bookreel-monday --force`,
     )
-    .action(async (file: string, _, command: Command) => {
+    .action(async (source: string, _, command: Command) => {
       const { data, ...options } = command.optsWithGlobals<CopyOptions>();
-      const { bytes, keptAs = null } = await copied(terminal, file, (check) =>
-        restore(file, data, { force: options.force === true, check }),
+      const restored = await copied(terminal, source, (check) =>
+        restore(source, data, { force: options.force === true, check }),
       );
-      terminal.out(options.json === true ? json({ data, bytes, keptAs }) : `${data}\n`);
-      const kept = keptAs === null ? '' : `; the previous archive is now ${keptAs}`;
-      if (options.json !== true) terminal.err(`${bytes} bytes, verified${kept}\n`);
+      const { keptAs } = restored;
+      terminal.out(options.json === true ? json({ data, ...restored }) : `${data}\n`);
+      const kept = keptAs.length === 0 ? '' : `; the previous archive is now ${keptAs.join(', ')}`;
+      if (options.json !== true) terminal.err(`${sizeOf(restored)}, verified${kept}\n`);
     });
+}
+
+function sizeOf({ files }: Pick<Backup, 'files'>): string {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return `${bytes} bytes in ${countOf(files.length, 'database')}`;
 }
 
 /**
@@ -76,11 +83,11 @@ Examples:
 async function copied<T>(
   terminal: Terminal,
   source: string,
-  work: (check: (path: string) => Promise<void>) => Promise<T>,
+  work: (check: (directory: string) => Promise<void>) => Promise<T>,
 ): Promise<T> {
   try {
-    return await work(async (path) => {
-      const verification = await verifyFile(path, { clock: terminal.clock });
+    return await work(async (directory) => {
+      const verification = await verifyDirectory(directory, { clock: terminal.clock });
       if (verification.totals.damage === 0) return;
       printProblems(terminal.err, verification);
       terminal.err(
@@ -91,7 +98,7 @@ async function copied<T>(
       throw new ExitWith(EXIT.verification);
     });
   } catch (error) {
-    if (!(error instanceof DomainError) || !saysDamaged(error)) throw error;
+    if (!(error instanceof DomainError) || !(error.kind === 'unreadable' || saysDamaged(error))) throw error;
     terminal.err(errorLine(printable(error.message)));
     throw new ExitWith(EXIT.verification);
   }

@@ -1,11 +1,8 @@
-import { join } from 'node:path';
 import { Command } from 'commander';
 import { refuseShared } from '../store/data-directory.ts';
 import { explained } from '../store/database.ts';
-import { RECORDINGS } from '../store/database-file.ts';
-import { KEY_SECRET_FILE } from '../store/key-secret.ts';
 import type { MarketObservations, Verification } from '../verify/report.ts';
-import { verifyFile } from '../verify/verify.ts';
+import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { eraseLine, progressOn } from './status-line.ts';
 import { type Terminal, table } from './terminal.ts';
@@ -36,12 +33,12 @@ export function verifyCommand(terminal: Terminal): Command {
     .addHelpText(
       'after',
       `
-Problems make the exit code 3: a changed schema, damaged pages and segments,
-duplicate ids, broken references, wrong derived or mirrored records, winners
-that contradict the prices. Weaknesses of a recording are reported but do not
-change the exit code: gaps, crossed, one-sided, empty, frozen and placeholder
-books, seconds without data. With --market only the named markets are read. The
-command only reads, and works while a server is running.
+Problems make the exit code 3: a changed schema, damaged pages and segments, a
+missing key secret, duplicate ids, broken references, wrong derived or mirrored
+records, winners that contradict the prices. Weaknesses of a recording are
+reported but do not change the exit code: gaps, crossed, one-sided, empty,
+frozen and placeholder books, seconds without data. With --market only the named
+markets are read. The command only reads, and works while a server is running.
 
 Examples:
   $ bookreel verify
@@ -51,9 +48,8 @@ Examples:
       const options = command.optsWithGlobals<VerifyCommandOptions>();
       explained(options.data, () => refuseShared(options.data));
       const { ok } = await printed(terminal, options, (onMarket) =>
-        verifyFile(join(options.data, RECORDINGS.name), {
+        verifyDirectory(options.data, {
           clock: terminal.clock,
-          keySecretPath: join(options.data, KEY_SECRET_FILE),
           onMarket,
           ...(options.market === undefined ? {} : { names: options.market }),
         }),

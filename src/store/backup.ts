@@ -1,113 +1,185 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, readdirSync, realpathSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { hasKeys } from './api-keys.ts';
 import { refuseShared } from './data-directory.ts';
 import { Database, explained } from './database.ts';
-import { ACCOUNTS, RECORDINGS } from './database-file.ts';
+import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { KEY_SECRET_FILE, readSecret } from './key-secret.ts';
 import { flush, writeNew } from './on-disk.ts';
 import { schemaDifference } from './schema-difference.ts';
 import { LOCK_FILE, ServeLock } from './serve-lock.ts';
 
 export interface CopyOptions {
-  /** A backup replaces an existing file; a restore sets an existing archive aside. */
+  /** A backup replaces an existing backup; a restore sets an existing archive aside. */
   readonly force: boolean;
-  /** Verifies the copy before it gets its name; throws when it has a fault. */
-  readonly check: (path: string) => Promise<void>;
+  /** Verifies the copy, a data directory, before it gets its name; throws when it has a fault. */
+  readonly check: (directory: string) => Promise<void>;
+}
+
+/** A database file of a backup. */
+interface BackedUpFile {
+  readonly name: string;
+  /** It has everything that was reported as stored before this instant. */
+  readonly at: string;
+  readonly bytes: number;
+  readonly sha256: string;
 }
 
 export interface Backup {
-  readonly file: string;
-  readonly bytes: number;
-  /** The path of the key secret; undefined when the archive has neither a secret nor keys. */
-  readonly secretFile: string | undefined;
+  readonly directory: string;
+  readonly files: readonly BackedUpFile[];
+  readonly hasSecret: boolean;
 }
 
 export interface Restored {
-  readonly bytes: number;
-  /** The new path of the archive that was there before. */
-  readonly keptAs: string | undefined;
+  readonly files: readonly BackedUpFile[];
+  /** The new paths of the databases that were there before. */
+  readonly keptAs: readonly string[];
 }
 
-/** These numbers never decrease in an archive. */
-const GROWING = ['markets', 'gaps', 'ids'] as const;
-type Counts = Readonly<Record<(typeof GROWING)[number] | 'segments' | 'records', number>>;
-const COUNT = `SELECT (SELECT COUNT(*) FROM markets) AS markets, (SELECT COUNT(*) FROM gaps) AS gaps,
-  (SELECT COALESCE(SUM(last_id - first_id + 1), 0) FROM given_ids) AS ids, COUNT(*) AS segments,
-  COALESCE(SUM(records), 0) AS records FROM segments`;
+/**
+ * In the order of copying. Activity names keys and accounts, which are never deleted: the later copy of them has those that it
+ * names. Recordings are last when they are installed: a directory with bookreel.db has the other files too.
+ */
+const FILES: readonly DatabaseFile[] = [ACTIVITY, ACCOUNTS, RECORDINGS];
+
+const MANIFEST_FILE = 'manifest.json';
+const MANIFEST = { format: 'bookreel-backup', version: 1 } as const;
+
+/** Numbers that a copy is compared with; those in `growing` never decrease. */
+interface Count {
+  readonly sql: string;
+  readonly growing: readonly string[];
+}
+const COUNTS: Readonly<Record<string, Count>> = {
+  [RECORDINGS.name]: {
+    growing: ['markets', 'gaps', 'ids'],
+    sql: `SELECT (SELECT COUNT(*) FROM markets) AS markets, (SELECT COUNT(*) FROM gaps) AS gaps,
+      (SELECT COALESCE(SUM(last_id - first_id + 1), 0) FROM given_ids) AS ids, COUNT(*) AS segments,
+      COALESCE(SUM(records), 0) AS records FROM segments`,
+  },
+  [ACCOUNTS.name]: {
+    growing: ['accounts', 'keys', 'grants', 'entries'],
+    sql: `SELECT (SELECT COUNT(*) FROM accounts) AS accounts, (SELECT COUNT(*) FROM api_keys) AS keys,
+      (SELECT COUNT(*) FROM grants) AS grants, (SELECT COUNT(*) FROM audit) AS entries`,
+  },
+  [ACTIVITY.name]: {
+    growing: [],
+    sql: 'SELECT (SELECT COUNT(*) FROM sessions) AS sessions, (SELECT COUNT(*) FROM usage) AS usage',
+  },
+};
+type Counts = Readonly<Record<string, number>>;
 
 /** Files that SQLite keeps next to a database. */
 const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
 
-/** The file of a backup's key secret: next to it, so that neither file alone is enough to check a key. */
-function secretFileOf(file: string): string {
-  return `${file}.${KEY_SECRET_FILE}`;
-}
-
 /**
- * Copies one state of the archive of `directory` to `file`, and its key secret next to it. A server and imports may
- * run meanwhile. The copy is written under another name, synced to disk, counted and checked, and gets its own name last: a
- * file of that name is a complete backup.
+ * Copies the databases of `directory`, each in one state, and the key secret to the new directory `target`, with a manifest. A
+ * server and imports may run meanwhile. The copy is written under another name, synced to disk, counted and checked, and gets its
+ * own name last: a directory of that name is a complete backup.
  *
- * Throws 'conflict' when the file exists and `force` is not set, 'invalid-parameter' for a file inside the data directory,
- * 'unavailable' when something cannot be read or written, and what `check` throws.
+ * Throws 'conflict' when `target` exists and `force` is not set, or is not a backup, 'invalid-parameter' for a target inside the
+ * data directory, 'unavailable' when something cannot be read or written, and what `check` throws.
  */
-export async function backUp(directory: string, file: string, { force, check }: CopyOptions): Promise<Backup> {
-  const target = resolve(file);
+export async function backUp(
+  directory: string,
+  name: string,
+  clock: () => InstantMs,
+  { force, check }: CopyOptions,
+): Promise<Backup> {
+  const target = resolve(name);
   explained(directory, () => refuseShared(directory));
-  using database = Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS);
-  refuseTarget(directory, file, force);
-  const secret = secretOf(directory, [join(directory, KEY_SECRET_FILE)], 'this archive is valid: put it back first');
-  return await withCopy(database, target, check, (draft, bytes) => {
-    installBackup(draft, target, secret);
-    return { file: target, bytes, secretFile: secret === undefined ? undefined : secretFileOf(target) };
-  });
+  const present = FILES.filter((file) => existsSync(join(directory, file.name)));
+  // Says that there is no archive.
+  if (present.length === 0) Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS).close();
+  refuseTarget(directory, name, force);
+  const draft = draftOf(target);
+  try {
+    explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
+    const files: BackedUpFile[] = [];
+    let hasSecret = false;
+    for (const file of present) {
+      const at = formatInstant(clock());
+      copyDatabase(join(directory, file.name), join(draft, file.name), file);
+      files.push({ name: file.name, at, ...(await sizeAndDigest(join(draft, file.name))) });
+      // The secret is older than the first key of the copy.
+      if (file === ACCOUNTS)
+        hasSecret = writeSecret(draft, secretOf(draft, [join(directory, KEY_SECRET_FILE)], 'this archive'));
+    }
+    await check(draft);
+    explained(target, () => {
+      writeNew(join(draft, MANIFEST_FILE), `${JSON.stringify({ ...MANIFEST, files }, null, 2)}\n`);
+      flush(draft);
+      installBackup(draft, target);
+    });
+    return { directory: target, files, hasSecret };
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
 }
 
 /**
- * Makes the backup `file` the archive of `directory`, with its keys. The copy is checked before it is installed, and gets its
- * name last: if this is interrupted, the directory has no archive or a complete one.
+ * Makes the backup `source` the archive of `directory`, with its accounts and keys. The copy is compared with the manifest and
+ * checked before it is installed. Its recordings get their name last: if this is interrupted, the directory has no bookreel.db or
+ * a complete archive.
  *
  * Throws 'in-use' when a server or another command uses the directory, 'conflict' when it holds an archive and `force` is not
- * set, 'unavailable' when something is missing or cannot be read or written, and what `check` throws.
+ * set, 'unreadable' when the backup differs from its manifest, 'unavailable' when something is missing or cannot be read or
+ * written, and what `check` throws.
  */
-export async function restore(file: string, directory: string, { force, check }: CopyOptions): Promise<Restored> {
-  if (!existsSync(file)) throw new DomainError('unavailable', `there is no backup '${file}': name the file to restore`);
-  using backup = Database.openToRead(file, RECORDINGS);
-  const difference = schemaDifference(backup);
-  if (difference !== undefined) throw new DomainError('unavailable', difference);
-  // The backup's own secret; else the one of the directory.
-  const secretFiles = [secretFileOf(file), join(dirname(file), KEY_SECRET_FILE), join(directory, KEY_SECRET_FILE)];
-  const secret = secretOf(directory, secretFiles, 'this backup is valid: put it next to the backup');
+export async function restore(source: string, directory: string, { force, check }: CopyOptions): Promise<Restored> {
+  const files = readManifest(source);
   const isNew = !existsSync(directory);
   const lock = ServeLock.take(directory);
   let installed = false;
   try {
-    const path = join(directory, RECORDINGS.name);
-    if (existsSync(path) && !force) {
+    if (!force && FILES.some(({ name }) => existsSync(join(directory, name)))) {
       throw new DomainError(
         'conflict',
         `'${directory}' holds an archive: name another directory with --data, or set that one aside with --force`,
       );
     }
-    return await withCopy(backup, path, check, (draft, bytes) => {
-      const keptAs = explained(path, () => installArchive(draft, directory, secret));
+    const draft = draftOf(join(resolve(directory), 'restore'));
+    try {
+      explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
+      for (const file of files) await copyBackedUp(source, file, draft);
+      const secretFiles = [join(source, KEY_SECRET_FILE), join(directory, KEY_SECRET_FILE)];
+      const secret = secretOf(draft, secretFiles, 'this backup');
+      writeSecret(draft, secret);
+      await check(draft);
+      const keptAs = explained(directory, () => installArchive(draft, directory, secret));
       installed = true;
       if (isNew) flush(dirname(resolve(directory)));
-      return { bytes, keptAs };
-    });
+      return { files, keptAs };
+    } finally {
+      rmSync(draft, { recursive: true, force: true });
+    }
   } finally {
     lock.release();
     if (isNew && !installed) removeEmpty(directory);
   }
 }
 
-/** One sentence when the archive has keys and their secret is missing or damaged: then no key is valid. */
-export function keySecretFault(path: string): string | undefined {
+/** One sentence when a data directory has keys and their secret is missing or damaged: then no key is valid. */
+export function keySecretFault(directory: string): string | undefined {
   try {
-    secretOf(dirname(path), [path], 'this archive is valid: put it back first');
+    secretOf(directory, [join(directory, KEY_SECRET_FILE)], 'this archive');
     return undefined;
   } catch (error) {
     if (error instanceof DomainError && !(error.cause instanceof Error)) return error.message;
@@ -115,24 +187,22 @@ export function keySecretFault(path: string): string | undefined {
   }
 }
 
-function refuseTarget(directory: string, file: string, force: boolean): void {
-  const target = resolve(file);
+function refuseTarget(directory: string, name: string, force: boolean): void {
+  const target = resolve(name);
   explained(target, () => {
     if (realpathSync(dirname(target)) === realpathSync(directory)) {
       throw new DomainError(
         'invalid-parameter',
-        `'${file}' lies in the data directory itself: name a file elsewhere, best on another disk`,
+        `'${name}' lies in the data directory itself: name a directory elsewhere, best on another disk`,
       );
     }
   });
-  for (const path of [target, secretFileOf(target)]) {
-    if (!existsSync(path)) continue;
-    if (statSync(path).isDirectory()) {
-      throw new DomainError('conflict', `'${path}' is a directory: name a file`);
-    }
-    if (!force) {
-      throw new DomainError('conflict', `'${path}' exists already: name another file, or replace it with --force`);
-    }
+  if (!existsSync(target)) return;
+  if (!force) {
+    throw new DomainError('conflict', `'${target}' exists already: name another directory, or replace it with --force`);
+  }
+  if (!existsSync(join(target, MANIFEST_FILE)) || realpathSync(target) === realpathSync(directory)) {
+    throw new DomainError('conflict', `'${target}' is not a backup, so it is not replaced: name another directory`);
   }
 }
 
@@ -140,57 +210,105 @@ function draftOf(target: string): string {
   return `${target}.partial-${randomBytes(6).toString('hex')}`;
 }
 
-/** Copies the database under another name than `target`, and calls `install` with a copy that `check` found good. */
-async function withCopy<T>(
-  database: Database,
-  target: string,
-  check: CopyOptions['check'],
-  install: (draft: string, bytes: number) => T,
-): Promise<T> {
-  const draft = draftOf(target);
-  try {
-    const bytes = copyOf(database, draft);
-    await check(draft);
-    return install(draft, bytes);
-  } finally {
-    rmSync(draft, { force: true });
-  }
-}
-
-/** Writes the database to `draft`, on disk when this returns, and returns its size. */
-function copyOf(database: Database, draft: string): number {
-  return explained(draft, () => {
+/** Copies one state of a database to a new file, which is on disk when this returns. */
+function copyDatabase(path: string, target: string, file: DatabaseFile): void {
+  using database = Database.openToRead(path, file);
+  explained(target, () => {
     // Created empty, so that only its owner can ever read it.
-    writeNew(draft, '');
+    writeNew(target, '');
     const version = database.version;
     const before = countsOf(database);
-    database.copyInto(draft);
+    database.copyInto(target);
     const unchanged = database.version === version;
     const after = unchanged ? before : countsOf(database);
-    flush(draft);
-    using copy = Database.openToRead(draft, RECORDINGS);
-    refuseIncomplete(before, countsOf(copy), after, unchanged);
-    return statSync(draft).size;
+    flush(target);
+    using copy = Database.openToRead(target, file);
+    refuseIncomplete(file, before, countsOf(copy), after, unchanged);
   });
 }
 
 function countsOf(database: Database): Counts {
-  return database.read(() => database.query<Counts, []>(COUNT).get()!);
+  return database.read(() => database.query<Counts, []>(COUNTS[database.file.name]!.sql).get()!);
 }
 
 /** If other processes wrote during the copy, its counts must lie between those before and those after. */
-function refuseIncomplete(before: Counts, copy: Counts, after: Counts, unchanged: boolean): void {
-  const names = unchanged ? (Object.keys(before) as (keyof Counts)[]) : GROWING;
-  const wrong = names.find((name) => copy[name] < before[name] || copy[name] > after[name]);
+function refuseIncomplete(file: DatabaseFile, before: Counts, copy: Counts, after: Counts, unchanged: boolean): void {
+  const names = unchanged ? Object.keys(before) : COUNTS[file.name]!.growing;
+  const wrong = names.find((name) => copy[name]! < before[name]! || copy[name]! > after[name]!);
   if (wrong === undefined) return;
   throw new DomainError(
     'unavailable',
-    `the copy has ${copy[wrong]} ${wrong}, and the archive has ${before[wrong]}: it is not kept`,
+    `the copy of ${file.name} has ${copy[wrong]} ${wrong}, and the archive has ${before[wrong]}: it is not kept`,
   );
 }
 
-/** The first secret of `paths`; undefined when there is none and the archive has no keys that need it. */
-function secretOf(directory: string, paths: readonly string[], consequence: string): Uint8Array | undefined {
+async function sizeAndDigest(path: string): Promise<Pick<BackedUpFile, 'bytes' | 'sha256'>> {
+  const hasher = new Bun.CryptoHasher('sha256');
+  let bytes = 0;
+  for await (const chunk of Bun.file(path).stream()) {
+    hasher.update(chunk);
+    bytes += chunk.length;
+  }
+  return { bytes, sha256: hasher.digest('hex') };
+}
+
+/** The files of a backup. Throws 'unavailable' if there is none, 'unreadable' if its manifest is damaged. */
+function readManifest(source: string): BackedUpFile[] {
+  const path = join(source, MANIFEST_FILE);
+  if (!existsSync(path)) {
+    throw new DomainError(
+      'unavailable',
+      `there is no backup '${source}': name a directory that 'bookreel backup' wrote, with its ${MANIFEST_FILE}`,
+    );
+  }
+  const text = explained(path, () => readFileSync(path, 'utf8'));
+  try {
+    const found = JSON.parse(text) as (Partial<typeof MANIFEST> & { readonly files?: unknown }) | null;
+    const { format, version, files } = found ?? {};
+    if (format === MANIFEST.format && version === MANIFEST.version && Array.isArray(files) && files.every(isBackedUp)) {
+      const names = files.map(({ name }) => name);
+      if (names.length > 0 && new Set(names).size === names.length) return files;
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new DomainError('unreadable', `'${path}' is damaged, or of another program: restore an earlier backup`);
+}
+
+function isBackedUp(value: unknown): value is BackedUpFile {
+  if (typeof value !== 'object' || value === null) return false;
+  const { name, at, bytes, sha256 } = value as Partial<Record<keyof BackedUpFile, unknown>>;
+  return (
+    FILES.some((file) => file.name === name) &&
+    typeof at === 'string' &&
+    Number.isSafeInteger(bytes) &&
+    typeof sha256 === 'string'
+  );
+}
+
+/** Copies a file of a backup, and compares the copy with the manifest and the schema with ours. */
+async function copyBackedUp(source: string, file: BackedUpFile, draft: string): Promise<void> {
+  const [from, to] = [join(source, file.name), join(draft, file.name)];
+  const isThere = existsSync(from);
+  if (isThere) {
+    explained(from, () => {
+      copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+      chmodSync(to, 0o600);
+      flush(to);
+    });
+  }
+  const found = isThere ? await sizeAndDigest(to) : undefined;
+  if (found?.bytes !== file.bytes || found.sha256 !== file.sha256) {
+    const how = found === undefined ? 'is missing' : 'was changed after the backup, or is damaged';
+    throw new DomainError('unreadable', `'${from}' ${how}: restore an earlier backup`);
+  }
+  using database = Database.openToRead(to, FILES.find(({ name }) => name === file.name)!);
+  const difference = schemaDifference(database);
+  if (difference !== undefined) throw new DomainError('unavailable', difference);
+}
+
+/** The first secret of `paths`; undefined when there is none and the data directory has no keys that need it. */
+function secretOf(directory: string, paths: readonly string[], what: string): Uint8Array | undefined {
   for (const path of paths) {
     const secret = readSecret(path);
     if (secret !== undefined) return secret;
@@ -199,47 +317,47 @@ function secretOf(directory: string, paths: readonly string[], consequence: stri
   if (!existsSync(accounts)) return undefined;
   using database = Database.openToRead(accounts, ACCOUNTS);
   if (!hasKeys(database)) return undefined;
-  throw new DomainError('unavailable', `'${paths[0]}' is missing, and without it no key of ${consequence}`);
+  throw new DomainError(
+    'unavailable',
+    `'${paths[0]}' is missing, and without it no key of ${what} is valid: put it back first`,
+  );
 }
 
-function installBackup(draft: string, target: string, secret: Uint8Array | undefined): void {
-  explained(target, () => {
-    const secretFile = secretFileOf(target);
-    if (!holdsSecret(secretFile, secret)) {
-      // An older backup must never be next to the secret of another archive.
-      rmSync(target, { force: true });
-      rmSync(secretFile, { force: true });
-      if (secret !== undefined) writeSecret(secretFile, secret);
-    }
-    renameSync(draft, target);
-    flush(dirname(target));
-  });
+function installBackup(draft: string, target: string): void {
+  const replaced = existsSync(target) ? `${target}.replaced-${randomBytes(6).toString('hex')}` : undefined;
+  if (replaced !== undefined) renameSync(target, replaced);
+  renameSync(draft, target);
+  flush(dirname(target));
+  if (replaced !== undefined) rmSync(replaced, { recursive: true });
 }
 
-/** Returns the new path of the archive that was there before. */
-function installArchive(draft: string, directory: string, secret: Uint8Array | undefined): string | undefined {
-  const path = join(directory, RECORDINGS.name);
+/** Returns the new paths of the databases that were there before. */
+function installArchive(draft: string, directory: string, secret: Uint8Array | undefined): string[] {
   const secretFile = join(directory, KEY_SECRET_FILE);
   const aside = `.before-restore-${freeNumber(directory)}`;
-  const hadArchive = existsSync(path);
-  if (hadArchive) {
-    Database.mergeLog(path);
-    renameSync(path, `${path}${aside}`);
-  }
-  // Files that a killed process left next to an archive must never be used with another archive.
-  for (const companion of COMPANIONS) {
-    if (existsSync(`${path}${companion}`)) renameSync(`${path}${companion}`, `${path}${aside}${companion}`);
+  const held = FILES.map(({ name }) => join(directory, name))
+    .reverse()
+    .filter((path) => existsSync(path));
+  for (const path of held) Database.mergeLog(path);
+  for (const path of held) renameSync(path, `${path}${aside}`);
+  // Files that a killed process left next to a database must never be used with another one.
+  for (const { name } of FILES) {
+    for (const companion of COMPANIONS) {
+      const path = join(directory, name);
+      if (existsSync(`${path}${companion}`)) renameSync(`${path}${companion}`, `${path}${aside}${companion}`);
+    }
   }
   if (!holdsSecret(secretFile, secret)) {
     if (existsSync(secretFile)) renameSync(secretFile, `${secretFile}${aside}`);
-    if (secret !== undefined) writeSecret(secretFile, secret);
+    writeSecret(directory, secret);
   }
   flush(directory);
-  // A link never replaces an archive that was created meanwhile.
-  linkSync(draft, path);
-  rmSync(draft);
+  for (const { name } of FILES) {
+    // A link never replaces a database that was created meanwhile.
+    if (existsSync(join(draft, name))) linkSync(join(draft, name), join(directory, name));
+  }
   flush(directory);
-  return hadArchive ? `${path}${aside}` : undefined;
+  return held.map((path) => `${path}${aside}`);
 }
 
 /** One more than the highest number of a file that was set aside in `directory`. */
@@ -260,10 +378,14 @@ function holdsSecret(path: string, secret: Uint8Array | undefined): boolean {
   }
 }
 
-function writeSecret(path: string, secret: Uint8Array): void {
+/** Writes a data directory's secret, if there is one. Returns whether there is. */
+function writeSecret(directory: string, secret: Uint8Array | undefined): boolean {
+  if (secret === undefined) return false;
+  const path = join(directory, KEY_SECRET_FILE);
   const draft = draftOf(path);
   writeNew(draft, `${Buffer.from(secret).toString('hex')}\n`);
   renameSync(draft, path);
+  return true;
 }
 
 /** Removes a directory that was created and then not needed. */

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
@@ -11,14 +13,14 @@ import {
   winnerContradiction,
 } from '../domain/winner-check.ts';
 import { priceCodec } from '../segment/price-segment.ts';
-import { keySecretFault } from '../store/backup.ts';
 import { Database, saysDamaged } from '../store/database.ts';
-import { RECORDINGS } from '../store/database-file.ts';
+import { ACCOUNTS, RECORDINGS } from '../store/database-file.ts';
 import { Gaps } from '../store/gaps.ts';
 import { Markets, type StoredMarket } from '../store/markets.ts';
 import { schemaDifference } from '../store/schema-difference.ts';
 import { type AuditedSeries, SegmentAudit } from '../store/segment-audit.ts';
 import { Segments } from '../store/segments.ts';
+import { verifyAccounts } from './accounts.ts';
 import { BookWalk, sameFingerprint } from './books.ts';
 import { IdCheck } from './ids.ts';
 import { impossibleFields, isNeverClosed, isPossibleGap } from './market-check.ts';
@@ -35,8 +37,6 @@ export interface VerifyOptions {
   readonly clock: () => InstantMs;
   /** Verifies only these markets, by conditionId or slug, and nothing else. */
   readonly names?: readonly string[];
-  /** The path of the key secret, if it is to be checked too. */
-  readonly keySecretPath?: string;
   /** Called after each market. */
   readonly onMarket?: (market: MarketObservations) => void;
 }
@@ -65,30 +65,37 @@ const NO_TOTALS: VerificationTotals = {
 };
 
 /**
- * Reads a whole archive, market by market, each in one view, and reports problems and observations. Changes nothing. Memory: one
- * segment per series of the current market, one bit per record id, and the listed problems.
+ * Reads the databases of a data directory, the recordings market by market, each in one view, and reports problems and
+ * observations. Changes nothing. Memory: one segment per series of the current market, one bit per record id, the ids of accounts
+ * and keys, and the listed problems.
  *
  * Throws 'not-found' for a name that no market has, and other errors if the archive cannot be accessed. Damage is reported as a
- * problem, even if it prevents opening the file; a schema other than ours is the only problem reported.
+ * problem, even if it prevents opening the file; of a file with a schema other than ours, that is the only problem reported.
  */
-export async function verifyFile(path: string, options: VerifyOptions): Promise<Verification> {
+export async function verifyDirectory(directory: string, options: VerifyOptions): Promise<Verification> {
+  const problems = new ProblemList();
+  if (options.names === undefined) verifyAccounts(directory, problems);
+  const path = join(directory, RECORDINGS.name);
+  // Keys may be created before there are recordings.
+  if (!existsSync(path) && existsSync(join(directory, ACCOUNTS.name))) return verificationOf(problems, NO_TOTALS);
   let database: Database | undefined;
   try {
     database = Database.openToRead(path, RECORDINGS);
     const difference = schemaDifference(database);
-    if (difference !== undefined) return unread(difference);
-    return await new Verifier(database, options).run();
+    if (difference === undefined) return await new Verifier(database, problems, options).run();
+    problems.add('database', difference);
   } catch (error) {
     if (!saysDamaged(error)) throw error;
-    return unread(error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`);
+    const what = error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`;
+    problems.add('database', what);
   } finally {
     database?.close();
   }
+  return verificationOf(problems, NO_TOTALS);
 }
 
-/** The result for a file with one problem because of which nothing else is read. */
-function unread(what: string): Verification {
-  return { ok: false, problems: [{ kind: 'database', what }], totals: { ...NO_TOTALS, problems: 1, damage: 1 } };
+function verificationOf({ count, damage, listed }: ProblemList, totals: VerificationTotals): Verification {
+  return { ok: count === 0, problems: listed, totals: { ...totals, problems: count, damage } };
 }
 
 class Verifier {
@@ -100,7 +107,7 @@ class Verifier {
   readonly #audit: Audit;
   readonly #startedMs: InstantMs;
 
-  constructor(database: Database, options: VerifyOptions) {
+  constructor(database: Database, problems: ProblemList, options: VerifyOptions) {
     this.#database = database;
     this.#options = options;
     this.#startedMs = options.clock();
@@ -109,7 +116,7 @@ class Verifier {
     this.#segments = new Segments(database);
     const source = new SegmentAudit(database);
     const totals = { ...NO_TOTALS };
-    this.#audit = { source, ids: new IdCheck(source), problems: new ProblemList(), totals };
+    this.#audit = { source, ids: new IdCheck(source), problems, totals };
   }
 
   async run(): Promise<Verification> {
@@ -157,9 +164,6 @@ class Verifier {
       const kind = what.startsWith('row ') ? 'reference' : 'database';
       this.#audit.problems.add(kind, what, { segmentId });
     }
-    const { keySecretPath } = this.#options;
-    const fault = keySecretPath === undefined ? undefined : keySecretFault(keySecretPath);
-    if (fault !== undefined) this.#audit.problems.add('database', fault);
   }
 
   async #verifyMarket(named: StoredMarket): Promise<void> {
@@ -330,11 +334,6 @@ class Verifier {
 
   #verification(): Verification {
     const { problems, totals } = this.#audit;
-    const elapsedMs = this.#options.clock() - this.#startedMs;
-    return {
-      ok: problems.count === 0,
-      problems: problems.listed,
-      totals: { ...totals, problems: problems.count, damage: problems.damage, elapsedMs },
-    };
+    return verificationOf(problems, { ...totals, elapsedMs: this.#options.clock() - this.#startedMs });
   }
 }

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -13,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
+import { writeManifest } from '../support/backup-manifest.ts';
 import { EXECUTABLE, type Finished, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_MARKET, lightNdjson, writeLightRecording } from '../support/light-recording.ts';
 import { randomsOf } from '../support/random-books.ts';
@@ -70,22 +72,25 @@ function flipSomeByte(path: string): void {
 describe('backup and restore', () => {
   test('give the whole archive back, with its keys, for its owner only', async () => {
     using workspace = await archiveOf(500);
-    const backup = await workspace.run('backup', 'copy.db', '--data', 'data');
-    expect(backup).toMatchObject({ code: 0, stdout: `${workspace.file('copy.db')}\n` });
-    expect(backup.stderr).toMatch(/^\d+ bytes, verified; its key secret is .*copy\.db\.key-secret\n$/);
-    for (const name of ['copy.db', 'copy.db.key-secret'])
-      expect(statSync(workspace.file(name)).mode & 0o777).toBe(0o600);
-    expect(workspace.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
-    expect(workspace.names('data')).toEqual(['bookreel.db', 'key-secret']);
+    const backup = await workspace.run('backup', 'copy', '--data', 'data');
+    expect(backup).toMatchObject({ code: 0, stdout: `${workspace.file('copy')}\n` });
+    expect(backup.stderr).toMatch(/^\d+ bytes in 2 databases, verified; it has the key secret\n$/);
+    expect(workspace.names('copy')).toEqual(['accounts.db', 'bookreel.db', 'key-secret', 'manifest.json']);
+    for (const name of workspace.names('copy'))
+      expect(statSync(workspace.file(`copy/${name}`)).mode & 0o777).toBe(0o600);
+    expect(statSync(workspace.file('copy')).mode & 0o777).toBe(0o700);
+    expect(workspace.names()).toEqual(['copy', 'data']);
+    expect(workspace.names('data')).toEqual(['accounts.db', 'bookreel.db', 'key-secret']);
 
-    const restored = await workspace.run('restore', 'copy.db', '--data', 'again');
+    const restored = await workspace.run('restore', 'copy', '--data', 'again');
     expect(restored).toMatchObject({ code: 0, stdout: 'again\n' });
     expect(contentDigest(workspace.file('again'))).toBe(contentDigest(workspace.file('data')));
     expect(readFileSync(workspace.file('again/key-secret'), 'utf8')).toBe(
       readFileSync(workspace.file('data/key-secret'), 'utf8'),
     );
-    for (const name of ['again/bookreel.db', 'again/key-secret'])
-      expect(statSync(workspace.file(name)).mode & 0o777).toBe(0o600);
+    expect(workspace.names('again')).toEqual(['accounts.db', 'bookreel.db', 'key-secret', 'serve.lock']);
+    for (const name of ['accounts.db', 'bookreel.db', 'key-secret'])
+      expect(statSync(workspace.file(`again/${name}`)).mode & 0o777).toBe(0o600);
     expect(statSync(workspace.file('again')).mode & 0o777).toBe(0o700);
     expect(await isServedTo(workspace.file('again'), workspace.key)).toBe(true);
     expect((await workspace.run('verify', '--data', 'again')).code).toBe(0);
@@ -93,26 +98,42 @@ describe('backup and restore', () => {
 
   test('print their result as JSON with --json', async () => {
     using workspace = await archiveOf(5);
-    const backup = await workspace.run('backup', 'copy.db', '--data', 'data', '--json');
-    const { size } = statSync(workspace.file('copy.db'));
-    expect(JSON.parse(backup.stdout)).toEqual({
-      file: workspace.file('copy.db'),
-      bytes: size,
-      secretFile: workspace.file('copy.db.key-secret'),
+    const backup = await workspace.run('backup', 'copy', '--data', 'data', '--json');
+    const files = ['accounts.db', 'bookreel.db'].map((name) => {
+      const bytes = readFileSync(workspace.file(`copy/${name}`));
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      return { name, at: expect.stringMatching(/^20\d\d-.*Z$/), bytes: bytes.length, sha256 };
     });
-    const restored = await workspace.run('restore', 'copy.db', '--data', 'again', '--json');
-    expect(JSON.parse(restored.stdout)).toEqual({ data: 'again', bytes: expect.any(Number), keptAs: null });
+    expect(JSON.parse(backup.stdout)).toEqual({ directory: workspace.file('copy'), files, hasSecret: true });
+    expect(JSON.parse(readFileSync(workspace.file('copy/manifest.json'), 'utf8'))).toEqual({
+      format: 'bookreel-backup',
+      version: 1,
+      files,
+    });
+    const restored = await workspace.run('restore', 'copy', '--data', 'again', '--json');
+    expect(JSON.parse(restored.stdout)).toEqual({ data: 'again', files, keptAs: [] });
+  });
+
+  test('have the accounts, grants and audit, and what a server wrote to activity.db', async () => {
+    using workspace = await archiveOf(3);
+    const account = 'desk@example.com';
+    await workspace.run('account', 'create', account, '--data', 'data');
+    await workspace.run('account', 'grant', account, '--tier', 'pro', '--data', 'data');
+    const shown = async (data: string) =>
+      (await workspace.run('account', 'show', account, '--json', '--data', data)).stdout;
+    expect(await isServedTo(workspace.file('data'), workspace.key)).toBe(true);
+    expect((await workspace.run('backup', 'copy', '--data', 'data')).code).toBe(0);
+    expect((await workspace.run('restore', 'copy', '--data', 'again')).code).toBe(0);
+    expect(await shown('again')).toBe(await shown('data'));
+    expect((await workspace.run('verify', '--data', 'again')).code).toBe(0);
   });
 
   test('work for an archive without keys or key secret', async () => {
     using workspace = await archiveOf(5);
-    using database = new Database(workspace.file('data/bookreel.db'));
-    database.run('DELETE FROM api_keys');
-    database.close();
-    rmSync(workspace.file('data/key-secret'));
-    expect((await workspace.run('backup', 'copy.db', '--data', 'data')).code).toBe(0);
-    expect(workspace.names()).toEqual(['copy.db', 'data']);
-    expect((await workspace.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
+    for (const name of ['accounts.db', 'key-secret']) rmSync(workspace.file(`data/${name}`));
+    expect((await workspace.run('backup', 'copy', '--data', 'data')).code).toBe(0);
+    expect(workspace.names('copy')).toEqual(['bookreel.db', 'manifest.json']);
+    expect((await workspace.run('restore', 'copy', '--data', 'again')).code).toBe(0);
     expect((await workspace.run('key', 'create', '--tier', 'free', '--data', 'again')).code).toBe(0);
   });
 });
@@ -128,7 +149,7 @@ describe('backup', () => {
     void importing.finally(() => (done = true));
     const copies: string[] = [];
     do {
-      const name = `copy-${copies.length}.db`;
+      const name = `copy-${copies.length}`;
       expect(await workspace.run('backup', name, '--data', 'data')).toMatchObject({ code: 0 });
       copies.push(name);
     } while (!done && copies.length < 20);
@@ -144,68 +165,60 @@ describe('backup', () => {
     expect(kept.some((records) => records > 1 && records < count)).toBe(true);
   }, 60_000);
 
-  test('replaces a file only with --force', async () => {
+  test('replaces a backup only with --force', async () => {
     using workspace = await archiveOf(20);
-    await workspace.run('backup', 'copy.db', '--data', 'data');
-    const first = readFileSync(workspace.file('copy.db'));
+    await workspace.run('backup', 'copy', '--data', 'data');
+    const first = readFileSync(workspace.file('copy/bookreel.db'));
     await runExecutable(['import', '-', '--data', 'data'], { cwd: workspace.path, stdin: lightNdjson(500) });
     expectRefusal(
-      await workspace.run('backup', 'copy.db', '--data', 'data'),
+      await workspace.run('backup', 'copy', '--data', 'data'),
       1,
-      'exists already: name another file, or replace it with --force',
+      'exists already: name another directory, or replace it with --force',
     );
-    expect(readFileSync(workspace.file('copy.db')).equals(first)).toBe(true);
-    expect((await workspace.run('backup', 'copy.db', '--force', '--data', 'data')).code).toBe(0);
-    expect(readFileSync(workspace.file('copy.db')).equals(first)).toBe(false);
-    expect(workspace.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
-    // A key secret without its backup is not overwritten either.
-    rmSync(workspace.file('copy.db'));
-    expectRefusal(await workspace.run('backup', 'copy.db', '--data', 'data'), 1, "copy.db.key-secret' exists already");
+    expect(readFileSync(workspace.file('copy/bookreel.db')).equals(first)).toBe(true);
+    expect((await workspace.run('backup', 'copy', '--force', '--data', 'data')).code).toBe(0);
+    expect(readFileSync(workspace.file('copy/bookreel.db')).equals(first)).toBe(false);
+    expect(workspace.names()).toEqual(['copy', 'data']);
+    // A file, or a directory that is not a backup, is never replaced.
+    mkdirSync(workspace.file('folder'));
+    writeFileSync(workspace.file('folder/notes'), 'mine');
+    for (const name of ['folder', 'folder/notes']) {
+      expectRefusal(await workspace.run('backup', name, '--force', '--data', 'data'), 1, 'is not a backup');
+    }
+    expect(workspace.names('folder')).toEqual(['notes']);
   });
 
   test('with --force replaces the secret of another archive together with it', async () => {
     using workspace = await archiveOf(20);
     using other = await archiveOf(3);
-    await workspace.run('backup', 'copy.db', '--data', 'data');
-    const old = readFileSync(workspace.file('copy.db.key-secret'), 'utf8');
-    expect((await workspace.run('backup', 'copy.db', '--force', '--data', other.file('data'))).code).toBe(0);
-    expect(readFileSync(workspace.file('copy.db.key-secret'), 'utf8')).not.toBe(old);
-    await workspace.run('restore', 'copy.db', '--data', 'again');
+    await workspace.run('backup', 'copy', '--data', 'data');
+    const old = readFileSync(workspace.file('copy/key-secret'), 'utf8');
+    expect((await workspace.run('backup', 'copy', '--force', '--data', other.file('data'))).code).toBe(0);
+    expect(readFileSync(workspace.file('copy/key-secret'), 'utf8')).not.toBe(old);
+    await workspace.run('restore', 'copy', '--data', 'again');
     expect(await isServedTo(workspace.file('again'), other.key)).toBe(true);
     expect(await isServedTo(workspace.file('again'), workspace.key)).toBe(false);
   });
 
-  test('never goes into the data directory, by whatever name, and never over a directory', async () => {
+  test('never goes into the data directory, by whatever name', async () => {
     using workspace = await archiveOf(3);
     symlinkSync(workspace.file('data'), workspace.file('link'));
-    mkdirSync(workspace.file('folder'));
-    for (const name of [
-      'data/bookreel.db',
-      'data/key-secret',
-      'data/copy.db',
-      'link/bookreel.db',
-      './data/../data/x',
-    ]) {
+    for (const name of ['data/bookreel.db', 'data/key-secret', 'data/copy', 'link/bookreel.db', './data/../data/x']) {
       expectRefusal(
         await workspace.run('backup', name, '--force', '--data', 'data'),
         2,
         'lies in the data directory itself',
       );
     }
-    expectRefusal(
-      await workspace.run('backup', 'folder', '--force', '--data', 'data'),
-      1,
-      "folder' is a directory: name a file",
-    );
-    expectRefusal(await workspace.run('backup', 'nowhere/copy.db', '--data', 'data'), 1, 'nowhere');
-    expect(workspace.names('data')).toEqual(['bookreel.db', 'key-secret']);
-    expect(workspace.names('folder')).toEqual([]);
+    expectRefusal(await workspace.run('backup', 'data', '--force', '--data', 'data'), 1, "data' is not a backup");
+    expectRefusal(await workspace.run('backup', 'nowhere/copy', '--data', 'data'), 1, 'nowhere');
+    expect(workspace.names('data')).toEqual(['accounts.db', 'bookreel.db', 'key-secret']);
   });
 
   test('of a damaged archive names the segment, leaves no file and ends with exit code 3', async () => {
     using workspace = await archiveOf(300);
     flipSomeByte(workspace.file('data/bookreel.db'));
-    const { code, stdout, stderr } = await workspace.run('backup', 'copy.db', '--data', 'data');
+    const { code, stdout, stderr } = await workspace.run('backup', 'copy', '--data', 'data');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr).toMatch(/segment \d+/);
     expect(stderr).toContain("the copy of 'data' is not kept");
@@ -213,7 +226,7 @@ describe('backup', () => {
     const bytes = readFileSync(workspace.file('data/bookreel.db'));
     for (let page = 8192; page < bytes.length; page += 8192) bytes.fill(0xff, page, page + 200);
     writeFileSync(workspace.file('data/bookreel.db'), bytes);
-    expectRefusal(await workspace.run('backup', 'copy.db', '--data', 'data'), 3, 'damaged: restore it from a backup');
+    expectRefusal(await workspace.run('backup', 'copy', '--data', 'data'), 3, 'damaged: restore it from a backup');
     expect(workspace.names()).toEqual(['data']);
   });
 
@@ -225,14 +238,14 @@ describe('backup', () => {
       stdin: `${JSON.stringify(market)}\n`,
     });
     expect((await workspace.run('verify', '--data', 'data')).code).toBe(3);
-    expect((await workspace.run('backup', 'copy.db', '--data', 'data')).code).toBe(0);
-    expect((await workspace.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
+    expect((await workspace.run('backup', 'copy', '--data', 'data')).code).toBe(0);
+    expect((await workspace.run('restore', 'copy', '--data', 'again')).code).toBe(0);
   });
 
   test('of an archive that lost its key secret is refused', async () => {
     using workspace = await archiveOf(3);
     rmSync(workspace.file('data/key-secret'));
-    expectRefusal(await workspace.run('backup', 'copy.db', '--data', 'data'), 1, "key-secret' is missing");
+    expectRefusal(await workspace.run('backup', 'copy', '--data', 'data'), 1, "key-secret' is missing");
     expect(workspace.names()).toEqual(['data']);
   });
 
@@ -242,7 +255,7 @@ describe('backup', () => {
     let none = 0;
     // Continues until three backups were killed before they were complete, also on a fast machine.
     for (let round = 0; round < 8 || (none < 3 && round < 60); round += 1) {
-      const name = `copy-${round}.db`;
+      const name = `copy-${round}`;
       const child = Bun.spawn([EXECUTABLE, 'backup', name, '--data', 'data'], {
         cwd: workspace.path,
         stdout: 'ignore',
@@ -266,7 +279,7 @@ describe('restore', () => {
   /** An archive `data` and its backup, and records that were imported after the backup. */
   async function withBackup(count = 40): Promise<Workspace> {
     const workspace = await archiveOf(count);
-    const { code, stderr } = await workspace.run('backup', 'copy.db', '--data', 'data');
+    const { code, stderr } = await workspace.run('backup', 'copy', '--data', 'data');
     if (code !== 0) throw new Error(stderr);
     return workspace;
   }
@@ -275,27 +288,31 @@ describe('restore', () => {
     using workspace = await withBackup();
     await runExecutable(['import', '-', '--data', 'data'], { cwd: workspace.path, stdin: lightNdjson(900) });
     const later = contentDigest(workspace.file('data'));
-    expectRefusal(await workspace.run('restore', 'copy.db', '--data', 'data'), 1, "'data' holds an archive");
+    expectRefusal(await workspace.run('restore', 'copy', '--data', 'data'), 1, "'data' holds an archive");
     expect(contentDigest(workspace.file('data'))).toBe(later);
     for (const number of [1, 2]) {
-      const { code, stderr } = await workspace.run('restore', 'copy.db', '--force', '--data', 'data');
+      const { code, stderr } = await workspace.run('restore', 'copy', '--force', '--data', 'data');
       expect(code).toBe(0);
-      expect(stderr).toContain(`the previous archive is now data/bookreel.db.before-restore-${number}`);
+      expect(stderr).toContain(
+        `the previous archive is now data/bookreel.db.before-restore-${number}, data/accounts.db.before-restore-${number}`,
+      );
     }
     expect(storedIn(workspace.file('data')).series.find(({ kind }) => kind === 'book')?.records).toBe(20);
     // The key secret is the same, so it is not renamed.
     expect(workspace.names('data').filter((name) => !/-(?:wal|shm)$/.test(name))).toEqual([
+      ...['accounts.db', 'accounts.db.before-restore-1', 'accounts.db.before-restore-2'],
       ...['bookreel.db', 'bookreel.db.before-restore-1', 'bookreel.db.before-restore-2', 'key-secret', 'serve.lock'],
     ]);
     mkdirSync(workspace.file('old'));
-    renameSync(workspace.file('data/bookreel.db.before-restore-1'), workspace.file('old/bookreel.db'));
+    for (const name of ['accounts.db', 'bookreel.db'])
+      renameSync(workspace.file(`data/${name}.before-restore-1`), workspace.file(`old/${name}`));
     expect(contentDigest(workspace.file('old'))).toBe(later);
   });
 
   test('renames the key secret of that archive too', async () => {
     using workspace = await withBackup();
     using other = await archiveOf(3);
-    expect((await workspace.run('restore', 'copy.db', '--force', '--data', other.file('data'))).code).toBe(0);
+    expect((await workspace.run('restore', 'copy', '--force', '--data', other.file('data'))).code).toBe(0);
     expect(other.names('data')).toContain('key-secret.before-restore-1');
     expect(await isServedTo(other.file('data'), workspace.key)).toBe(true);
     expect(await isServedTo(other.file('data'), other.key)).toBe(false);
@@ -307,7 +324,7 @@ describe('restore', () => {
       await using _server = await startServer(workspace.file('data'));
       for (const force of [[], ['--force']]) {
         expectRefusal(
-          await workspace.run('restore', 'copy.db', ...force, '--data', 'data'),
+          await workspace.run('restore', 'copy', ...force, '--data', 'data'),
           4,
           'is being served by another bookreel',
         );
@@ -316,49 +333,74 @@ describe('restore', () => {
     using database = new Database(workspace.file('data/bookreel.db'));
     database.query('SELECT COUNT(*) FROM markets').get();
     expectRefusal(
-      await workspace.run('restore', 'copy.db', '--force', '--data', 'data'),
+      await workspace.run('restore', 'copy', '--force', '--data', 'data'),
       4,
       'is being used by another command',
     );
     expect(workspace.names('data').filter((name) => name.includes('restore') || name.includes('partial'))).toEqual([]);
   });
 
-  test('of a damaged backup creates no directory and ends with exit code 3', async () => {
+  test('of a backup that differs from its manifest creates no directory and ends with exit code 3', async () => {
     using workspace = await withBackup(300);
-    const whole = readFileSync(workspace.file('copy.db'));
-    flipSomeByte(workspace.file('copy.db'));
-    const { code, stdout, stderr } = await workspace.run('restore', 'copy.db', '--data', 'again');
-    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    expect(stderr).toMatch(/segment \d+/);
-    expect(stderr).toContain("the copy of 'copy.db' is not kept");
-    const pages = Buffer.from(whole);
-    for (let page = 8192; page < pages.length; page += 8192) pages.fill(0xff, page, page + 200);
-    for (const bytes of [pages, whole.subarray(0, 10_000), Buffer.from('a letter '.repeat(3000))]) {
-      writeFileSync(workspace.file('copy.db'), bytes);
-      expectRefusal(await workspace.run('restore', 'copy.db', '--data', 'again'), 3, 'copy.db');
-      const forced = await workspace.run('restore', 'copy.db', '--force', '--data', 'data');
-      expectRefusal(forced, 3, 'copy.db');
+    const names = workspace.names('copy');
+    const whole = new Map(names.map((name) => [name, readFileSync(workspace.file(`copy/${name}`))]));
+    const refusedFor = async (name: string, bytes: Uint8Array | undefined, reason: string) => {
+      const path = workspace.file(`copy/${name}`);
+      if (bytes === undefined) rmSync(path);
+      else writeFileSync(path, bytes);
+      for (const data of [['again'], ['data', '--force']])
+        expectRefusal(await workspace.run('restore', 'copy', '--data', ...data), 3, `'copy/${name}' ${reason}`);
+      writeFileSync(path, whole.get(name)!);
+    };
+    for (const name of ['accounts.db', 'bookreel.db']) {
+      const bytes = whole.get(name)!;
+      const flipped = Buffer.from(bytes);
+      flipped[bytes.length - 1]! ^= 1;
+      for (const other of [flipped, bytes.subarray(0, 10_000), Buffer.from('a letter '.repeat(3000))])
+        await refusedFor(name, other, 'was changed after the backup, or is damaged');
+      await refusedFor(name, undefined, 'is missing');
     }
-    expect(workspace.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
+    const manifest = whole.get('manifest.json')!.toString();
+    for (const text of [
+      '',
+      '{}',
+      '[]',
+      'null',
+      manifest.replace('bookreel-backup', 'x'),
+      manifest.replace('"accounts.db"', '"../x"'),
+    ])
+      await refusedFor('manifest.json', Buffer.from(text), 'is damaged');
+    expect(workspace.names()).toEqual(['copy', 'data']);
     expect((await workspace.run('verify', '--data', 'data')).code).toBe(0);
     expect(workspace.names('data').filter((name) => name.includes('restore') || name.includes('partial'))).toEqual([]);
   });
 
+  test('of a damaged archive with a manifest that fits names the segment and ends with exit code 3', async () => {
+    using workspace = await withBackup(300);
+    flipSomeByte(workspace.file('copy/bookreel.db'));
+    writeManifest(workspace.file('copy'));
+    const { code, stdout, stderr } = await workspace.run('restore', 'copy', '--data', 'again');
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toMatch(/segment \d+/);
+    expect(stderr).toContain("the copy of 'copy' is not kept");
+    expect(workspace.names()).toEqual(['copy', 'data']);
+  });
+
   test('needs the key secret of a backup that has keys, and uses the one in the data directory if it is there', async () => {
     using workspace = await withBackup();
-    renameSync(workspace.file('copy.db.key-secret'), workspace.file('elsewhere'));
-    expectRefusal(await workspace.run('restore', 'copy.db', '--data', 'again'), 1, "copy.db.key-secret' is missing");
+    renameSync(workspace.file('copy/key-secret'), workspace.file('elsewhere'));
+    expectRefusal(await workspace.run('restore', 'copy', '--data', 'again'), 1, "copy/key-secret' is missing");
     expect(workspace.names()).not.toContain('again');
-    rmSync(workspace.file('data/bookreel.db'));
-    expect((await workspace.run('restore', 'copy.db', '--data', 'data')).code).toBe(0);
+    for (const name of ['accounts.db', 'bookreel.db']) rmSync(workspace.file(`data/${name}`));
+    expect((await workspace.run('restore', 'copy', '--data', 'data')).code).toBe(0);
     expect(await isServedTo(workspace.file('data'), workspace.key)).toBe(true);
-    writeFileSync(workspace.file('copy.db.key-secret'), 'shortened');
-    expectRefusal(await workspace.run('restore', 'copy.db', '--data', 'again'), 1, 'is damaged');
+    writeFileSync(workspace.file('copy/key-secret'), 'shortened');
+    expectRefusal(await workspace.run('restore', 'copy', '--data', 'again'), 1, 'is damaged');
   });
 
   test.each([
-    ['missing.db', "there is no backup 'missing.db'"],
-    ['data', 'data'],
+    ['missing', "there is no backup 'missing'"],
+    ['data', "there is no backup 'data'"],
   ])('of %s is refused, and nothing is made', async (name, reason) => {
     using workspace = await withBackup(3);
     const { code, stderr } = await workspace.run('restore', name, '--data', 'again');
@@ -373,13 +415,14 @@ describe('restore', () => {
     [3, 'has schema 3, of an earlier bookreel: export it with'],
   ])('of what a bookreel of schema %p wrote is refused, and so is its backup', async (version, reason) => {
     using workspace = await withBackup(3);
-    for (const path of ['copy.db', 'data/bookreel.db']) {
+    for (const path of ['copy/bookreel.db', 'data/bookreel.db']) {
       using database = new Database(workspace.file(path));
       database.run(`PRAGMA user_version = ${version}`);
     }
-    expectRefusal(await workspace.run('restore', 'copy.db', '--data', 'again'), 1, `'copy.db' ${reason}`);
-    expectRefusal(await workspace.run('backup', 'other.db', '--data', 'data'), 1, `'data/bookreel.db' ${reason}`);
-    expect(workspace.names()).toEqual(['copy.db', 'copy.db.key-secret', 'data']);
+    writeManifest(workspace.file('copy'));
+    expectRefusal(await workspace.run('restore', 'copy', '--data', 'again'), 1, `bookreel.db' ${reason}`);
+    expectRefusal(await workspace.run('backup', 'other', '--data', 'data'), 1, `'data/bookreel.db' ${reason}`);
+    expect(workspace.names()).toEqual(['copy', 'data']);
   });
 
   test('renames the files that a killed process left with the archive, so that the new archive does not read them', async () => {
@@ -395,7 +438,7 @@ describe('restore', () => {
     writer.kill('SIGKILL');
     await writer.exited;
     renameSync(workspace.file('gone/bookreel.db-wal'), workspace.file('again/bookreel.db-wal'));
-    expect((await workspace.run('restore', 'copy.db', '--data', 'again')).code).toBe(0);
+    expect((await workspace.run('restore', 'copy', '--data', 'again')).code).toBe(0);
     expect(workspace.names('again')).toContain('bookreel.db.before-restore-1-wal');
     expect((await workspace.run('verify', '--data', 'again')).code).toBe(0);
     expect(storedIn(workspace.file('again')).markets).toBe(1);
@@ -408,19 +451,17 @@ describe('restore', () => {
     let interrupted = 0;
     for (let round = 0; round < 10 || (interrupted < 4 && round < 60); round += 1) {
       const data = round % 2 === 0 ? `again-${round}` : 'data';
-      const args = ['restore', 'copy.db', '--data', data, ...(round % 2 === 0 ? [] : ['--force'])];
+      const args = ['restore', 'copy', '--data', data, ...(round % 2 === 0 ? [] : ['--force'])];
       const child = Bun.spawn([EXECUTABLE, ...args], { cwd: workspace.path, stdout: 'ignore', stderr: 'ignore' });
       await Bun.sleep(20 + random() * 160);
       child.kill('SIGKILL');
       if ((await child.exited) !== 0) interrupted += 1;
       if (existsSync(workspace.file(`${data}/bookreel.db`))) {
         expect(contentDigest(workspace.file(data))).toBe(before);
-      } else if (data === 'data') {
-        // The kill came after the previous archive was renamed: the restore is run again.
-        expect(workspace.names('data').some((name) => name.includes('before-restore'))).toBe(true);
-      }
-      if (!existsSync(workspace.file(`${data}/bookreel.db`))) {
-        expect(await workspace.run('restore', 'copy.db', '--data', data)).toMatchObject({ code: 0 });
+      } else {
+        // Otherwise the kill came after the previous archive was renamed: the restore is run again.
+        if (data === 'data') expect(workspace.names('data').some((name) => name.includes('before-restore'))).toBe(true);
+        expect(await workspace.run('restore', 'copy', '--force', '--data', data)).toMatchObject({ code: 0 });
         expect(contentDigest(workspace.file(data))).toBe(before);
       }
     }

@@ -12,7 +12,7 @@ import {
   lightSnapshot,
   writeLightRecording,
 } from '../support/light-recording.ts';
-import { contentDigest, storedIn } from '../support/stored.ts';
+import { contentDigest, hasSchema, storedIn } from '../support/stored.ts';
 
 interface Report {
   readonly files: readonly { readonly path: string; readonly error?: string }[];
@@ -316,7 +316,7 @@ async function waitUntil(happened: () => boolean): Promise<void> {
 
 /** The number of stored snapshots that another process sees now; 0 before the archive is created. */
 function storedRecords(data: string): number {
-  if (!existsSync(join(data, 'key-secret'))) return 0;
+  if (!existsSync(join(data, 'bookreel.db')) || !hasSchema(data)) return 0;
   const books = storedIn(data).series.filter(({ kind }) => kind === 'book');
   return books.reduce((total, { records }) => total + records, 0);
 }

@@ -156,7 +156,9 @@ test('no key, old or new, right, mistyped or misplaced, is in the data, an answe
   expect((await run('backup', join(out, 'backup'))).code).toBe(0);
 
   const lookEverywhere = () => {
-    const files = [data, out].flatMap((path) => readdirSync(path).map((name) => join(path, name)));
+    const files = [data, out, join(out, 'backup')].flatMap((path) =>
+      readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [join(path, entry.name)] : [])),
+    );
     const seen: Output[] = [
       ...files.map((path) => ({ where: path, bytes: readFileSync(path) })),
       ...said,

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
+import { writeManifest } from '../support/backup-manifest.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightNdjson } from '../support/light-recording.ts';
 import { ORDINARY_USER } from '../support/ordinary-user.ts';
@@ -211,18 +212,24 @@ describe('verify', () => {
       problems: [expect.objectContaining({ kind: 'database', sentence })],
     });
     const data = join(place.data, '..', 'restored');
-    const restored = await runExecutable(['restore', place.path, '--data', data]);
-    expect(restored).toEqual({ code: 1, stdout: '', stderr: `bookreel: ${sentence}\n` });
+    const backup = join(place.data, '..', 'backup');
+    mkdirSync(backup);
+    cpSync(place.path, join(backup, 'bookreel.db'));
+    writeManifest(backup);
+    const restored = await runExecutable(['restore', backup, '--data', data]);
+    expect({ ...restored, stderr: '' }).toEqual({ code: 1, stdout: '', stderr: '' });
+    expect(restored.stderr).toContain(`bookreel.db' ${difference}, unlike an archive of this program`);
     expect(existsSync(data)).toBe(false);
   });
 
   test.skipIf(ORDINARY_USER === undefined)('works where nothing may be written (needs an ordinary user)', async () => {
     using place = await lightArchive(200);
+    await runExecutable(['key', 'create', '--tier', 'pro', '--data', place.data]);
     using directory = temporaryDirectory();
     chmodSync(directory.path, 0o755);
     const medium = join(directory.path, 'medium');
     mkdirSync(medium);
-    for (const name of ['bookreel.db', 'key-secret']) cpSync(join(place.data, name), join(medium, name));
+    for (const name of ['accounts.db', 'bookreel.db', 'key-secret']) cpSync(join(place.data, name), join(medium, name));
     for (const name of readdirSync(medium)) chmodSync(join(medium, name), 0o444);
     chmodSync(medium, 0o555);
     const { exitCode, stdout, stderr } = Bun.spawnSync([
@@ -235,6 +242,6 @@ describe('verify', () => {
     chmodSync(medium, 0o755);
     expect({ exitCode, stderr: stderr.toString() }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout.toString()).toContain('200 snapshots');
-    expect(readdirSync(medium).sort()).toEqual(['bookreel.db', 'key-secret']);
+    expect(readdirSync(medium).sort()).toEqual(['accounts.db', 'bookreel.db', 'key-secret']);
   });
 });

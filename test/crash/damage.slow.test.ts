@@ -10,15 +10,21 @@ import { ORDINARY_USER } from '../support/ordinary-user.ts';
 import { REAL_BOOKS } from '../support/real-recordings.ts';
 import { storedIn } from '../support/stored.ts';
 
-/** Commands that open a data directory. */
-const OPENING = [
+const IMPORT = ['import', 'light.ndjson'];
+/** Commands that open the accounts. */
+const OPENING_ACCOUNTS = [
   ['serve', '--port', '0'],
-  ['import', 'light.ndjson'],
   ['seed'],
   ['key', 'list'],
   ['key', 'create', '--tier', 'free'],
+  ['account', 'list'],
   ['tier', 'list'],
-] as const;
+];
+/** Commands by the database that they open. */
+const OPENING = {
+  'bookreel.db': [['serve', '--port', '0'], ['seed'], IMPORT],
+  'accounts.db': OPENING_ACCOUNTS,
+};
 
 /** Expects exit code 1, nothing on stdout, and one sentence that contains `reason`. */
 function expectFailure({ code, stdout, stderr }: Finished, reason: string): void {
@@ -217,33 +223,37 @@ describe('a data directory', () => {
     writeFileSync(path, bytes);
   };
 
-  test.each<[string, (path: string) => void, string]>([
+  test.each<[string, (path: string) => void, (file: keyof typeof OPENING) => string]>([
     [
       'a newer schema',
       withPragma('PRAGMA user_version = 99'),
-      'has schema 99, and this bookreel knows schemas up to 5: use the newer bookreel that wrote it',
+      (file) =>
+        `has schema 99, and this bookreel knows schemas up to ${file === 'bookreel.db' ? 6 : 1}: use the newer bookreel that wrote it`,
     ],
     [
       'a schema of earlier builds',
-      withPragma('PRAGMA user_version = 3'),
-      'has schema 3, of an earlier bookreel: export it with the bookreel that wrote it, and import that into a new',
+      withPragma('PRAGMA user_version = 0'),
+      () =>
+        'has schema 0, of an earlier bookreel: export it with the bookreel that wrote it, and import that into a new',
     ],
-    ["another program's mark", withPragma('PRAGMA application_id = 1234'), 'belongs to another program'],
+    ["another program's mark", withPragma('PRAGMA application_id = 1234'), () => 'belongs to another program'],
     [
       'a text file in place of the database',
       (path) => writeFileSync(path, 'To whom it may concern, '.repeat(1000)),
-      'is not a SQLite database',
+      () => 'is not a SQLite database',
     ],
-    ['damaged pages', overwritten, 'is damaged: restore it from a backup'],
+    ['damaged pages', overwritten, () => 'is damaged: restore it from a backup'],
   ])('with %s is refused by every command, and does not change', async (_, change, reason) => {
-    using directory = await workingDirectory();
-    const path = join(directory.data, 'bookreel.db');
-    change(path);
-    const before = readFileSync(path);
-    for (const command of OPENING) {
-      const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
-      expectFailure(finished, `'data/bookreel.db' ${reason}`);
-      expect(readFileSync(path).equals(before)).toBe(true);
+    for (const file of ['bookreel.db', 'accounts.db'] as const) {
+      using directory = await workingDirectory();
+      const path = join(directory.data, file);
+      change(path);
+      const before = readFileSync(path);
+      for (const command of OPENING[file]) {
+        const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
+        expectFailure(finished, `'data/${file}' ${reason(file)}`);
+        expect(readFileSync(path).equals(before)).toBe(true);
+      }
     }
   });
 
@@ -251,7 +261,7 @@ describe('a data directory', () => {
     using directory = await workingDirectory();
     const secret = join(directory.data, 'key-secret');
     rmSync(secret);
-    for (const command of OPENING) {
+    for (const command of OPENING_ACCOUNTS) {
       const finished = await runExecutable([...command, '--data', 'data'], { cwd: directory.path });
       expectFailure(finished, "'data/key-secret' is missing");
       expect(readdirSync(directory.data)).not.toContain('key-secret');
@@ -259,7 +269,7 @@ describe('a data directory', () => {
     writeFileSync(secret, 'shortened');
     expectFailure(await runExecutable(['key', 'list', '--data', 'data'], { cwd: directory.path }), 'is damaged');
     const keyless = join(directory.path, 'keyless');
-    await runExecutable(['import', 'light.ndjson', '--data', 'keyless'], { cwd: directory.path });
+    await runExecutable(['seed', '--data', 'keyless'], { cwd: directory.path });
     rmSync(join(keyless, 'key-secret'));
     expect((await runExecutable(['tier', 'list', '--data', 'keyless'], { cwd: directory.path })).code).toBe(0);
     expect(readdirSync(keyless)).toContain('key-secret');
@@ -279,7 +289,7 @@ describe('a data directory', () => {
       const closed = join(cwd, 'closed');
       mkdirSync(closed);
       chmodSync(closed, 0o000);
-      for (const command of OPENING) {
+      for (const command of [...OPENING_ACCOUNTS, IMPORT]) {
         for (const data of ['archive', 'closed']) {
           const finished = asOrdinaryUser([...command, '--data', data], cwd);
           expectFailure(finished, `'${data}/`);

@@ -1,4 +1,5 @@
 import { Database } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Number of stored records of one series, and the times of the first and the last. */
@@ -34,10 +35,24 @@ export function storedIn(data: string): Stored {
   };
 }
 
-/** A digest over every row of every table: equal for two archives with the same content. */
-export function contentDigest(data: string): string {
+/** Whether the recordings have their tables already. */
+export function hasSchema(data: string): boolean {
   using database = open(data);
+  database.run('PRAGMA busy_timeout = 5000');
+  return database.query("SELECT 1 FROM sqlite_schema WHERE name = 'gaps'").get() !== null;
+}
+
+/** A digest over every row of every table: equal for two data directories with the same content. */
+export function contentDigest(data: string): string {
   const hasher = new Bun.CryptoHasher('sha256');
+  for (const file of ['accounts.db', 'activity.db', 'bookreel.db']) {
+    if (existsSync(join(data, file))) digestTables(data, file, hasher);
+  }
+  return hasher.digest('hex');
+}
+
+function digestTables(data: string, file: string, hasher: Bun.CryptoHasher): void {
+  using database = open(data, file);
   const tables = database
     .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     .all();
@@ -50,9 +65,8 @@ export function contentDigest(data: string): string {
     );
     hasher.update(`${name}\n${texts.sort().join('\n')}\n`);
   }
-  return hasher.digest('hex');
 }
 
-function open(data: string): Database {
-  return new Database(join(data, 'bookreel.db'), { readwrite: true });
+function open(data: string, file = 'bookreel.db'): Database {
+  return new Database(join(data, file), { readwrite: true });
 }

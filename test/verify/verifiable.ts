@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { MarketObservations, Verification } from '../../src/verify/report.ts';
-import { verifyFile } from '../../src/verify/verify.ts';
+import { verifyDirectory } from '../../src/verify/verify.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
 import {
@@ -126,7 +126,7 @@ export async function verifiable(records: readonly object[] = recordsOfEveryKind
       const markets: MarketObservations[] = [];
       const onMarket = (market: MarketObservations) => void markets.push(market);
       const options = { clock: () => nowMs, onMarket, ...(names === undefined ? {} : { names }) };
-      return { ...(await verifyFile(path, options)), markets };
+      return { ...(await verifyDirectory(place.path, options)), markets };
     },
     change,
     rows: <Row>(sql: string) => {

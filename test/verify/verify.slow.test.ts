@@ -9,7 +9,7 @@ import { quoteCodec } from '../../src/segment/quote-segment.ts';
 import { SEGMENT_RECORDS_MAX, type SegmentCodec } from '../../src/segment/segment-header.ts';
 import { openArchive } from '../../src/store/archive.ts';
 import { PROBLEMS_LISTED_MAX } from '../../src/verify/report.ts';
-import { verifyFile } from '../../src/verify/verify.ts';
+import { verifyDirectory } from '../../src/verify/verify.ts';
 import { importRecords, NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
@@ -82,7 +82,7 @@ describe('a sound archive', () => {
       [SLUG, 0],
       [MIRRORED_SLUG, 0],
     ]);
-    const unheard = await verifyFile(place.path, { clock: () => NOW_MS });
+    const unheard = await verifyDirectory(place.data, { clock: () => NOW_MS });
     expect(unheard.totals).toMatchObject({ ...totals, elapsedMs: 0 });
     expect(markets[0]!.gaps).toHaveLength(1);
     expect(markets[0]).toMatchObject({ sharedInstants: 400, unmirroredInstants: 0, neverClosed: false });
@@ -672,14 +672,14 @@ describe('a read-only copy', () => {
   test('without a write-ahead log is verified where nothing can be written', async () => {
     using place = await verifiable();
     using directory = temporaryDirectory();
-    const medium = join(directory.path, 'medium');
+    const medium = join(directory.path, 'with space & %41?');
     mkdirSync(medium);
-    const copy = join(medium, 'with space & %41?.db');
+    const copy = join(medium, 'bookreel.db');
     copyFileSync(place.path, copy);
     chmodSync(copy, 0o444);
     chmodSync(medium, 0o555);
     try {
-      expect((await verifyFile(copy, { clock: () => NOW_MS })).problems).toEqual([]);
+      expect((await verifyDirectory(medium, { clock: () => NOW_MS })).problems).toEqual([]);
       expect(readdirSync(medium)).toHaveLength(1);
     } finally {
       chmodSync(medium, 0o755);

@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+import { keySecretFault } from '../store/backup.ts';
+import { Database, saysDamaged } from '../store/database.ts';
+import { ACCOUNTS, ACTIVITY, type DatabaseFile } from '../store/database-file.ts';
+import { schemaDifference } from '../store/schema-difference.ts';
+import type { ProblemList } from './report.ts';
+
+/** More faults of one file are not listed. */
+const FAULTS_MAX = 100;
+/** Columns of activity.db that name rows of accounts.db. SQLite checks the references within a file. */
+const REFERENCES = [
+  { table: 'sessions', column: 'account_id', parent: 'accounts' },
+  { table: 'usage', column: 'key_id', parent: 'api_keys' },
+  { table: 'key_uses', column: 'key_id', parent: 'api_keys' },
+] as const;
+
+interface ActivityReference {
+  readonly table: string;
+  readonly parent: (typeof REFERENCES)[number]['parent'];
+  readonly ids: readonly (string | number)[];
+}
+
+/** Verifies accounts.db and activity.db of a data directory, if they exist: schema, pages, references, and the key secret. */
+export function verifyAccounts(directory: string, problems: ProblemList): void {
+  // Read first: accounts and keys are never deleted, so accounts.db has those that it names, also while a server writes.
+  const named = inFile(directory, ACTIVITY, problems, referencesIn) ?? [];
+  const known = existsSync(join(directory, ACCOUNTS.name))
+    ? inFile(directory, ACCOUNTS, problems, idsIn)
+    : { accounts: new Set(), api_keys: new Set() };
+  if (known === undefined) return;
+  for (const { table, parent, ids } of named) {
+    const missing = ids.filter((id) => !known[parent].has(id));
+    if (missing.length === 0) continue;
+    const what = `table ${table} of ${ACTIVITY.name} names ${missing.length} rows of table ${parent} that do not exist`;
+    problems.add('reference', what);
+  }
+  const fault = keySecretFault(directory);
+  if (fault !== undefined) problems.add('database', fault);
+}
+
+function referencesIn(database: Database): ActivityReference[] {
+  return REFERENCES.map(({ table, column, parent }) => {
+    const rows = database.query<{ id: string | number }, []>(`SELECT DISTINCT ${column} AS id FROM ${table}`).all();
+    return { table, parent, ids: rows.map(({ id }) => id) };
+  });
+}
+
+function idsIn(database: Database): Record<ActivityReference['parent'], ReadonlySet<unknown>> {
+  const idsOf = (sql: string) =>
+    new Set(
+      database
+        .query<{ id: unknown }, []>(sql)
+        .all()
+        .map(({ id }) => id),
+    );
+  return {
+    accounts: idsOf('SELECT account_id AS id FROM accounts'),
+    api_keys: idsOf('SELECT key_id AS id FROM api_keys'),
+  };
+}
+
+/** Verifies a file by itself and reads it; undefined if it is missing, damaged, or has another schema. */
+function inFile<T>(
+  directory: string,
+  file: DatabaseFile,
+  problems: ProblemList,
+  read: (database: Database) => T,
+): T | undefined {
+  const path = join(directory, file.name);
+  if (!existsSync(path)) return undefined;
+  try {
+    using database = Database.openToRead(path, file);
+    const difference = schemaDifference(database);
+    if (difference !== undefined) {
+      problems.add('database', difference);
+      return undefined;
+    }
+    return database.read(() => {
+      const said = database.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${FAULTS_MAX})`).all();
+      for (const { integrity_check: fault } of said) {
+        if (fault !== 'ok') problems.add('database', `SQLite about ${file.name}: ${fault}`);
+      }
+      const broken = database.query<{ table: string; parent: string }, []>('PRAGMA foreign_key_check').all();
+      for (const { table, parent } of broken.slice(0, FAULTS_MAX)) {
+        problems.add('reference', `a row of table ${table} names a row of table ${parent} that does not exist`);
+      }
+      return read(database);
+    });
+  } catch (error) {
+    if (!saysDamaged(error)) throw error;
+    problems.add(
+      'database',
+      error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`,
+    );
+    return undefined;
+  }
+}

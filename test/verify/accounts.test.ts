@@ -1,0 +1,95 @@
+import { expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createKey } from '../../src/cli/key.ts';
+import { openActivity } from '../../src/store/activity.ts';
+import { openRegistry } from '../../src/store/registry.ts';
+import { verifyDirectory } from '../../src/verify/verify.ts';
+import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
+
+const REQUEST = { account: 'ann@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
+
+/** A data directory with a key, a session and a row of usage of it, after a change of each of its files. */
+async function problemsAfter(changes: Readonly<Record<'accounts' | 'activity', string>>) {
+  using directory = temporaryDirectory();
+  const { path } = directory;
+  {
+    using registry = openRegistry(path, { create: true });
+    using activity = openActivity(path);
+    const { apiKey } = createKey(registry, NOW_MS, REQUEST);
+    const { database } = activity;
+    database.write(() => {
+      database
+        .query<never, [number]>("INSERT INTO sessions VALUES ('s', x'00', ?, 'email', NULL, 1, 1)")
+        .run(apiKey.accountId);
+      database.query<never, [string]>("INSERT INTO usage VALUES (0, ?, '/v1/coins', 1, 0, 0, 0, 9)").run(apiKey.id);
+      database.query<never, [string]>('INSERT INTO key_uses VALUES (?, 1)').run(apiKey.id);
+    });
+    registry.database.query('PRAGMA foreign_keys = OFF').run();
+    registry.database.query(changes.accounts).run();
+    database.query(changes.activity).run();
+  }
+  const { problems, ok, totals } = await verifyDirectory(path, { clock: () => NOW_MS });
+  expect({ ok, count: totals.problems, damage: totals.damage }).toEqual({
+    ok: problems.length === 0,
+    count: problems.length,
+    damage: problems.length,
+  });
+  return problems.map(({ kind, what }) => `${kind}: ${what.replace(path, '')}`);
+}
+
+const NOTHING = 'SELECT 1';
+
+test.each<[string, string, string[]]>([
+  [NOTHING, NOTHING, []],
+  [
+    'DELETE FROM accounts',
+    NOTHING,
+    [
+      'reference: a row of table api_keys names a row of table accounts that does not exist',
+      'reference: a row of table audit names a row of table accounts that does not exist',
+      'reference: a row of table audit names a row of table accounts that does not exist',
+      'reference: table sessions of activity.db names 1 rows of table accounts that do not exist',
+    ],
+  ],
+  [
+    "DELETE FROM tiers WHERE tier_id = 'pro'",
+    NOTHING,
+    ['reference: a row of table api_keys names a row of table tiers that does not exist'],
+  ],
+  [
+    'DELETE FROM api_keys',
+    'DELETE FROM key_uses',
+    ['reference: table usage of activity.db names 1 rows of table api_keys that do not exist'],
+  ],
+  [
+    NOTHING,
+    "INSERT INTO key_uses VALUES ('key_other', 1), ('key_more', 1)",
+    ['reference: table key_uses of activity.db names 2 rows of table api_keys that do not exist'],
+  ],
+  [
+    'CREATE VIEW other AS SELECT 1',
+    'DROP INDEX sessions_by_account',
+    [
+      `database: '/activity.db' lacks the index "sessions_by_account", unlike an archive of this program: restore from a backup that nobody changed`,
+      `database: '/accounts.db' has the view "other", unlike an archive of this program: restore from a backup that nobody changed`,
+    ],
+  ],
+])(
+  'after %p in accounts.db and %p in activity.db, verify reports each broken reference',
+  async (accounts, activity, expected) => {
+    expect(await problemsAfter({ accounts, activity })).toEqual(expected);
+  },
+);
+
+test('a missing key secret is a problem where there are keys', async () => {
+  using directory = temporaryDirectory();
+  const verified = async () => (await verifyDirectory(directory.path, { clock: () => NOW_MS })).problems;
+  {
+    using registry = openRegistry(directory.path, { create: true });
+    rmSync(join(directory.path, 'key-secret'));
+    expect(await verified()).toEqual([]);
+    createKey(registry, NOW_MS, REQUEST);
+  }
+  expect(await verified()).toEqual([{ kind: 'database', what: expect.stringContaining("key-secret' is missing") }]);
+});
