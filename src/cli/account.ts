@@ -6,7 +6,7 @@ import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { NewAuditEntry } from '../store/audit.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { refuseBadAddress, refuseUnprintableName } from './account-fields.ts';
-import { keyDocument, printKeys } from './key.ts';
+import { keyDocument, lastUsesIn, printKeys } from './key.ts';
 import { instantOrNull, json, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
@@ -126,6 +126,7 @@ at once.`,
   function show({ registry, account, nowMs }: Named, options: AccountOptions): void {
     const grants = registry.grants.ofAccount(account.id);
     const keys = registry.apiKeys.ofAccount(account.id);
+    const lastUses = lastUsesIn(options);
     const entries = registry.audit.list(ENTRIES_MAX, { accountId: account.id });
     if (options.json === true) {
       const audit = entries.map(({ atMs, action, actorId, detail }) => ({
@@ -134,14 +135,14 @@ at once.`,
         actor: actorId === undefined ? null : (registry.accounts.find(actorId)?.email ?? null),
         detail,
       }));
-      const documents = keys.map((key) => keyDocument(registry, nowMs, key));
+      const documents = keys.map((key) => keyDocument(registry, nowMs, key, lastUses));
       printAccount(terminal, options, registry, account, { grants: grants.map(grantDocument), keys: documents, audit });
       return;
     }
     printAccount(terminal, options, registry, account);
     printGrants(terminal, grants);
     if (keys.length > 0) terminal.out('\n');
-    if (keys.length > 0) printKeys(terminal, options, registry, keys);
+    if (keys.length > 0) printKeys(terminal, options, registry, keys, lastUses);
     const rows = entries.map(({ atMs, action, detail }) => [formatInstant(atMs), action, JSON.stringify(detail)]);
     if (rows.length > 0) terminal.out(`\n${table(['TIME', 'ACTION', 'DETAIL'], rows)}`);
   }

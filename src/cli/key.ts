@@ -3,6 +3,7 @@ import { addSettings, instant, requestsPerMinute } from '../config.ts';
 import type { ApiKey } from '../domain/api-key.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { openActivity } from '../store/activity.ts';
 import type { IssuedKey, NewKey } from '../store/api-keys.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { refuseBadAddress, refuseUnprintableName } from './account-fields.ts';
@@ -24,6 +25,14 @@ interface CreateOptions extends KeyOptions {
   readonly rpm?: number;
   readonly asOf?: InstantMs;
   readonly expires?: InstantMs;
+}
+
+/** The last use of each key, by its id; a server stores it within a minute. */
+export type LastUses = ReadonlyMap<string, InstantMs>;
+
+export function lastUsesIn({ data }: GlobalOptions): LastUses {
+  using activity = openActivity(data);
+  return activity.usage.lastUses();
 }
 
 export function keyCommand(terminal: Terminal): Command {
@@ -68,7 +77,7 @@ export function keyCommand(terminal: Terminal): Command {
     .action((_, command: Command) => {
       const options = command.optsWithGlobals<KeyOptions>();
       using registry = openRegistry(options.data, { ...options, create: false });
-      printKeys(terminal, options, registry, registry.apiKeys.list());
+      printKeys(terminal, options, registry, registry.apiKeys.list(), lastUsesIn(options));
     });
   key
     .command('set')
@@ -92,7 +101,7 @@ export function keyCommand(terminal: Terminal): Command {
         registry.audit.append({ atMs: terminal.clock(), action: 'key.set', accountId, detail });
         return registry.apiKeys.find(id)!;
       });
-      printKeys(terminal, options, registry, [changed]);
+      printKeys(terminal, options, registry, [changed], lastUsesIn(options));
     });
   key
     .command('rotate')
@@ -102,7 +111,8 @@ export function keyCommand(terminal: Terminal): Command {
     .action((id: string, _, command: Command) => {
       const options = command.optsWithGlobals<KeyOptions>();
       using registry = openRegistry(options.data, { ...options, create: false });
-      printIssued(terminal, options, registry, rotateKey(registry, terminal.clock(), id), 'rotated');
+      const issued = rotateKey(registry, terminal.clock(), id);
+      printIssued(terminal, options, registry, issued, 'rotated', lastUsesIn(options));
     });
   key
     .command('revoke')
@@ -122,7 +132,7 @@ export function keyCommand(terminal: Terminal): Command {
         }
         return after;
       });
-      if (options.json === true) terminal.out(json(keyDocument(registry, nowMs, revoked)));
+      if (options.json === true) terminal.out(json(keyDocument(registry, nowMs, revoked, lastUsesIn(options))));
       else terminal.err(`key ${id} is revoked\n`);
     });
   return key;
@@ -167,8 +177,9 @@ function printIssued(
   registry: Registry,
   { apiKey, key }: IssuedKey,
   done: string,
+  lastUses?: LastUses,
 ): void {
-  const document = keyDocument(registry, terminal.clock(), apiKey);
+  const document = keyDocument(registry, terminal.clock(), apiKey, lastUses);
   terminal.out(options.json === true ? json({ ...document, key }) : `${key}\n`);
   if (options.json === true) return;
   const held = document.asOf === null ? '' : `, as of ${document.asOf}`;
@@ -184,9 +195,10 @@ export function printKeys(
   options: GlobalOptions,
   registry: Registry,
   keys: readonly ApiKey[],
+  lastUses: LastUses,
 ): void {
   const nowMs = terminal.clock();
-  const documents = keys.map((key) => keyDocument(registry, nowMs, key));
+  const documents = keys.map((key) => keyDocument(registry, nowMs, key, lastUses));
   if (options.json === true) {
     terminal.out(json(documents));
     return;
@@ -200,9 +212,10 @@ export function printKeys(
     key.account,
     key.name ?? '',
     key.createdAt,
+    key.lastUsedAt ?? '',
     stateOf(key, nowMs),
   ]);
-  terminal.out(table(['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', 'NAME', 'CREATED', 'STATE'], rows));
+  terminal.out(table(['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', 'NAME', 'CREATED', 'LAST USED', 'STATE'], rows));
 }
 
 function stateOf({ revokedAt, expiresAt }: ReturnType<typeof keyDocument>, nowMs: InstantMs): string {
@@ -211,7 +224,7 @@ function stateOf({ revokedAt, expiresAt }: ReturnType<typeof keyDocument>, nowMs
   return `${Date.parse(expiresAt) <= nowMs ? 'expired' : 'active until'} ${expiresAt}`;
 }
 
-export function keyDocument({ accountTiers }: Registry, nowMs: InstantMs, key: ApiKey) {
+export function keyDocument({ accountTiers }: Registry, nowMs: InstantMs, key: ApiKey, lastUses?: LastUses) {
   return {
     id: key.id,
     prefix: key.prefix,
@@ -224,6 +237,7 @@ export function keyDocument({ accountTiers }: Registry, nowMs: InstantMs, key: A
     createdAt: formatInstant(key.createdMs),
     expiresAt: instantOrNull(key.expiresMs),
     rotatedAt: instantOrNull(key.rotatedMs),
+    lastUsedAt: instantOrNull(lastUses?.get(key.id)),
     revokedAt: instantOrNull(key.revokedMs),
   };
 }

@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { createApp } from '../http/app.ts';
 import { Sockets } from '../http/replay/socket.ts';
 import { Replays } from '../replay/replays.ts';
+import { openActivity } from '../store/activity.ts';
 import { openArchive } from '../store/archive.ts';
 import { openRegistry } from '../store/registry.ts';
 import { json, type Terminal } from './terminal.ts';
@@ -26,12 +27,14 @@ export async function openApiDocument(version: string, isReplay: boolean): Promi
   try {
     const archive = openArchive(directory, 0, { create: true });
     const registry = openRegistry(directory, { create: true });
+    const activity = openActivity(directory);
     const clocks = { monotonicMs: () => 0, wallMs: () => 0 };
     const replays = new Replays(archive, clocks);
     const logError = () => undefined;
     const app = createApp({
       archive,
       registry,
+      ...(isReplay ? {} : { usage: activity.usage }),
       version,
       clocks: () => ({ monotonicMs: 0, wallMs: 0 }),
       isDraining: () => false,
@@ -41,6 +44,7 @@ export async function openApiDocument(version: string, isReplay: boolean): Promi
     const answer = await app.handle(new Request('http://localhost/openapi.json', { headers: { host: 'localhost' } }));
     archive.database.close();
     registry.database.close();
+    activity.database.close();
     return await answer.json();
   } finally {
     rmSync(directory, { recursive: true, force: true });

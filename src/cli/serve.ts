@@ -1,12 +1,15 @@
 import { Command } from 'commander';
 import { addSettings } from '../config.ts';
-import { createApp, type Edge } from '../http/app.ts';
+import { type AppDeps, createApp, type Edge } from '../http/app.ts';
 import { AccessLog } from '../http/plugins/access-log.ts';
 import { Cors } from '../http/plugins/cors.ts';
+import { causeOf } from '../http/plugins/errors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
+import { openActivity } from '../store/activity.ts';
 import type { Archive } from '../store/archive.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
+import type { Usage } from '../store/usage.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { createKey, rotateKey } from './key.ts';
 import { Listener, mentionProxy, originOf } from './listening.ts';
@@ -40,6 +43,8 @@ const DEMO_TIER = 'pro';
 /** How long the last lines of the access log may take. */
 const LOG_FLUSH_MS = 1000;
 const STDERR = 2;
+/** kill -9 loses the usage of this time at most. */
+const USAGE_FLUSH_MS = 60_000;
 
 export function serveCommand(terminal: Terminal): Command {
   return addSettings(
@@ -72,7 +77,8 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
     await withArchive(terminal, options, { create: true }, async (archive) => {
       using registry = openRegistry(options.data, { ...options, create: true });
       const demoKey = options.demo === true ? await prepareDemo(terminal, options, archive, registry) : undefined;
-      await listenUntilStopped(terminal, options, archive, registry, demoKey);
+      using activity = openActivity(options.data);
+      await listenUntilStopped(terminal, options, { archive, registry, usage: activity.usage }, demoKey);
     });
   } finally {
     lock.release();
@@ -82,8 +88,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
 async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
-  archive: Archive,
-  registry: Registry,
+  stores: Pick<AppDeps, 'archive' | 'registry'> & { readonly usage: Usage },
   demoKey: string | undefined,
 ): Promise<void> {
   let draining = false;
@@ -92,8 +97,7 @@ async function listenUntilStopped(
   const form = terminal.errIsTerminal ? 'text' : 'json';
   const accessLog = options.accessLog ? new AccessLog(logDescriptor(STDERR), form, clocks) : undefined;
   const app = createApp({
-    archive,
-    registry,
+    ...stores,
     version: VERSION,
     clocks,
     isDraining: () => draining,
@@ -104,9 +108,23 @@ async function listenUntilStopped(
   const listening = new Listener(app, { ...options, say: logError });
   mentionProxy(terminal, options.host);
   announce(terminal, options, originOf(options.host, listening.port), demoKey);
-  await first;
-  draining = true;
-  await stop(terminal, listening, options.drainSeconds, second);
+  const flushUsage = () => {
+    try {
+      stores.usage.flush(terminal.clock());
+    } catch (error) {
+      // It is counted still, and stored by the next flush.
+      logError(`usage was not stored: ${causeOf(error)}`);
+    }
+  };
+  const flushing = setInterval(flushUsage, USAGE_FLUSH_MS);
+  try {
+    await first;
+    draining = true;
+    await stop(terminal, listening, options.drainSeconds, second);
+  } finally {
+    clearInterval(flushing);
+    flushUsage();
+  }
   // The log may have no reader.
   if (accessLog !== undefined) await Promise.race([accessLog.flush(), Bun.sleep(LOG_FLUSH_MS), second]);
 }

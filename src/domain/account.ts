@@ -1,4 +1,6 @@
+import { type Static, Type } from 'typebox';
 import type { InstantMs } from './instant.ts';
+import { TierResource } from './tier.ts';
 
 export type Role = 'user' | 'admin';
 
@@ -25,3 +27,35 @@ export interface AccountGrant {
   readonly endsMs: InstantMs | undefined;
   readonly createdMs: InstantMs;
 }
+
+const instantOrNull = (description: string) =>
+  Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description });
+const textOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+export const AccountResource = Type.Object(
+  {
+    email: Type.String({ description: 'E-mail address of the account.' }),
+    name: textOrNull('Name of the account.'),
+    tier: TierResource,
+    tierEndsAt: instantOrNull('End of the grant of this tier; null: no end.'),
+    key: Type.Object(
+      {
+        id: Type.String({ description: 'Id of the key; stays the same when the key is rotated.' }),
+        prefix: Type.String({ description: 'The first characters of the key.' }),
+        name: textOrNull('Name of the key.'),
+        tier: Type.String({ description: 'Id of the tier of the key.' }),
+        pinned: Type.Boolean({ description: 'Whether the key keeps its tier when the tier of the account changes.' }),
+        requestsPerMinute: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+          description: 'Requests a minute, instead of those of the tier; null: those of the tier.',
+        }),
+        asOf: instantOrNull('Answers to the key have nothing later; null: no limit.'),
+        createdAt: Type.String({ format: 'date-time', description: 'When the key was created.' }),
+        expiresAt: instantOrNull('The key is refused from then on; null: it does not expire.'),
+        rotatedAt: instantOrNull('When the key was last rotated; null: never.'),
+      },
+      { description: 'The key of the request.' },
+    ),
+  },
+  { $id: 'Account', description: 'The account that owns a key.' },
+);
+export type AccountResource = Static<typeof AccountResource>;

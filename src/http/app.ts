@@ -4,6 +4,7 @@ import type { ClockReading } from '../domain/rate-window.ts';
 import { FairQueue } from '../replay/fair-queue.ts';
 import type { Archive } from '../store/archive.ts';
 import type { Registry } from '../store/registry.ts';
+import type { Usage } from '../store/usage.ts';
 import { docsController } from './docs/docs.ts';
 import { siteController } from './docs/site.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
@@ -25,6 +26,7 @@ import { SOCKET_OPTIONS } from './replay/socket.ts';
 import { pathOf } from './request-target.ts';
 import { headOf, Responder } from './response/responder.ts';
 import { ResponseCache } from './response/response-cache.ts';
+import { accountController } from './v1/account.ts';
 import { coinsController } from './v1/coins.ts';
 import { coverageController } from './v1/coverage.ts';
 import { exportController } from './v1/export.ts';
@@ -39,6 +41,8 @@ import { tiersController } from './v1/tiers.ts';
 export interface AppDeps {
   readonly archive: Archive;
   readonly registry: Registry;
+  /** Left out: requests are not counted, and no route is about the account. */
+  readonly usage?: Usage;
   readonly version: string;
   readonly clocks: () => ClockReading;
   readonly isDraining: () => boolean;
@@ -72,6 +76,7 @@ export function createApp(appDeps: AppDeps) {
   const {
     archive,
     registry,
+    usage,
     version,
     clocks,
     isDraining,
@@ -95,6 +100,7 @@ export function createApp(appDeps: AppDeps) {
     nowMs: () => clocks().wallMs,
     latestInstant: (id) => (replay === undefined ? latestInstant() : replay.replays.find(id).clock.nowMs),
     accessLog,
+    usage,
   };
   const accessPlugin = access(accessDeps);
   const logCut = (what: string) => (error: unknown, request: Request) =>
@@ -105,6 +111,7 @@ export function createApp(appDeps: AppDeps) {
   const deps = { access: accessPlugin, archive, lookup: new Lookup(archive), responder, nextTurn };
   const v1 = new Elysia({ name: 'v1' })
     .use(tiersController(deps, registry))
+    .use(usage === undefined ? new Elysia() : accountController(deps, registry, usage, accessDeps.nowMs))
     .use(coinsController(deps))
     .use(marketsController(deps))
     .use(snapshotsController(deps))

@@ -1,8 +1,12 @@
 import { Database } from './database.ts';
 import { ACTIVITY } from './database-file.ts';
+import { Usage } from './usage.ts';
 
-/** Opens the activity.db (sessions, sign-in attempts, usage) of a data directory, and creates it if it is missing. Throws as `Database.open` does. */
+/** An open activity.db: sessions, sign-in attempts, usage. */
+export type Activity = Readonly<ReturnType<typeof openActivity>>;
+
+/** Opens the activity.db of a data directory, and creates it if it is missing. Throws as `Database.open` does. */
 export function openActivity(directory: string) {
   const database = Database.open(directory, ACTIVITY, { create: true });
-  return { database, [Symbol.dispose]: () => database.close() };
+  return { database, usage: new Usage(database), [Symbol.dispose]: () => database.close() };
 }

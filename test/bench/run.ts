@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { temporaryDirectory } from '../support/archive.ts';
 import { circumstances } from '../support/circumstances.ts';
+import { accountsSection, measureAccounts } from './accounts.ts';
 import { createBaselines } from './baselines.ts';
 import { type Corpus, openCorpus } from './corpus.ts';
 import { duckdbSection, measureDuckdb } from './duckdb.ts';
@@ -52,6 +53,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   segments: async ({ corpus }) => segmentsFormatSection(await measureSegmentsFormat(await corpus())),
   transfer: async ({ httpCorpus }) => transferSection(await measureTransfer(await httpCorpus(), say)),
   large: async ({ corpus }) => largeSection(await measureLarge((await corpus()).place.archive, say)),
+  accounts: async ({ httpCorpus }) => accountsSection(await measureAccounts(await httpCorpus(), say)),
   imports: async ({ corpus }) => importsSection(await measureImports(await corpus())),
 };
 

@@ -108,3 +108,26 @@ describe('account', () => {
     expect(await json<AccountDocument>('account', 'show', EMAIL)).toEqual(before);
   });
 });
+
+test('a server stores usage when it stops, and key list shows the last use', async () => {
+  using directory = temporaryDirectory();
+  const { run, json } = commandsOn(directory.path);
+  const key = (await run('key', 'create', '--tier', 'pro')).stdout.trim();
+  const listed = async () => (await json<{ lastUsedAt: string | null }[]>('key', 'list'))[0]!;
+  expect(await listed()).toMatchObject({ lastUsedAt: null });
+  const requestsIn = async (origin: string) => {
+    const answer = await fetch(`${origin}/v1/account/usage`, { headers: { authorization: `Bearer ${key}` } });
+    const { data } = (await answer.json()) as { data: { keys: { requests: number }[] } };
+    return data.keys[0]?.requests ?? 0;
+  };
+  {
+    await using server = await startServer(directory.path);
+    for (let i = 0; i < 3; i += 1) expect(await requestsIn(server.origin)).toBe(i);
+    expect(await server.stop()).toBe(0);
+  }
+  const { lastUsedAt } = await listed();
+  expect(Date.now() - Date.parse(lastUsedAt!)).toBeLessThan(60_000);
+  await using server = await startServer(directory.path);
+  expect(await requestsIn(server.origin)).toBe(3);
+  expect((await run('verify')).code).toBe(0);
+});

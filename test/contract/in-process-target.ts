@@ -7,11 +7,12 @@ import type { Target } from './target.ts';
 /** The service in this process, on a free port, over an archive of its own. */
 export async function openInProcess(records: readonly object[]): Promise<Target> {
   const held = temporaryArchive();
-  const { archive, registry } = held;
+  const { archive, registry, activity } = held;
   await importCleanly(archive, records);
   const app = createApp({
     archive,
     registry,
+    usage: activity.usage,
     version: '0.0.0-test',
     clocks: () => ({ monotonicMs: performance.now(), wallMs: Date.now() }),
     isDraining: () => false,

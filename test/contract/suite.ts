@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
 import { accessTests } from './access.ts';
+import { accountTests } from './account.ts';
 import { asOfTests } from './as-of.ts';
 import { type Client, clientOf } from './client.ts';
 import { coinTests } from './coins.ts';
@@ -55,6 +56,7 @@ export function contractSuite(name: string, open: OpenTarget, reach: Reach = HER
     describe('rules', () => ruleTests(suite));
     describe('records and markets', () => resourceTests(suite));
     describe('coins', () => coinTests(suite));
+    describe('account', () => accountTests(suite));
     describe('filtered markets', () => marketFilterTests(suite));
     describe('time series', () => seriesTests(suite));
     describe('sampling', () => samplingTests(suite));

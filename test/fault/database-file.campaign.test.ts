@@ -23,7 +23,7 @@ import {
 
 const PAGE_BYTES = 8192;
 const FILES = ['bookreel.db', 'bookreel.db-wal', 'bookreel.db-shm'];
-/** Pages before this one contain data that every request needs (the schema, keys, tiers, the roots of trees). */
+/** Pages before this one contain data that every request needs (the schema, the roots of trees). */
 const FIRST_OF_DATA = 30;
 const SNAPSHOTS = 140_000;
 const ASKED = 140;
@@ -102,7 +102,7 @@ fault(
   async () => {
     using directory = temporaryDirectory();
     await using served = await serveLight({ cwd: directory.path });
-    const path = join(served.data, 'bookreel.db');
+    const path = join(served.data, 'accounts.db');
     const roots = rootPages(path, ['accounts', 'api_keys', 'sqlite_autoindex_api_keys_2']);
     await served.stop();
     await using again = await serve(served);
@@ -200,12 +200,17 @@ fault(
   async () => {
     using directory = temporaryDirectory();
     const other = join(directory.path, 'other');
+    expect((await runExecutable(['seed', '--data', other])).code).toBe(0);
     const created = await runExecutable(['key', 'create', '--tier', 'free', '--data', other]);
     expect(created.code).toBe(0);
     await using served = await serveLight({ cwd: directory.path });
-    for (const name of FILES) rmSync(join(served.data, name));
-    copyFileSync(join(other, 'bookreel.db'), join(served.data, 'bookreel.db'));
-    copyFileSync(join(other, 'key-secret'), join(served.data, 'key-secret'));
+    for (const name of FILES) {
+      rmSync(join(served.data, name));
+      rmSync(join(served.data, name.replace('bookreel', 'accounts')));
+    }
+    for (const name of ['bookreel.db', 'accounts.db', 'key-secret']) {
+      copyFileSync(join(other, name), join(served.data, name));
+    }
     await expectAllRefused(served);
     await served.stop();
     await using again = await serve(served);

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { createKey } from '../../src/cli/key.ts';
 import { openRegistry } from '../../src/store/registry.ts';
-import { NOW_MS } from '../support/archive.ts';
+import { importRecords, NOW_MS } from '../support/archive.ts';
+import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { type Service, startService } from './service.ts';
 
 /** The archive has no coins. */
@@ -68,4 +69,45 @@ test('an expired key, and every key of a disabled account, get the 401 of an unk
   other.database.write(() => other.accounts.enable(accountId));
   for (const key of [follows, pinned]) expect(await statusOf(service, key, FREE)).toBe(GRANTED);
   expect(await bodyOf(expiring.key)).toEqual(unknown);
+});
+
+test('a flush of usage keeps cached keys and cached answers', async () => {
+  await using service = startService();
+  const { archive, registry, usage } = service;
+  const { key } = keyOf(service);
+  const states = () => [archive, registry].map(({ database }) => database.readShared(() => database.state));
+  expect(await statusOf(service, key, FREE)).toBe(GRANTED);
+  const before = states();
+  usage.flush(NOW_MS);
+  expect(await statusOf(service, key, FREE)).toBe(GRANTED);
+  usage.flush(NOW_MS);
+  expect(states()).toEqual(before);
+});
+
+test('usage of another account is not found, and not part of the own usage', async () => {
+  await using service = startService();
+  const [own, other] = ['ann@example.com', 'bob@example.com'].map((account) =>
+    createKey(service.registry, NOW_MS, { account, name: undefined, tier: 'pro', requestsPerMinute: 100_000 }),
+  );
+  await statusOf(service, other!.key, FREE);
+  const path = '/v1/account/usage';
+  expect(await statusOf(service, own!.key, `${path}?keyId=${other!.apiKey.id}`)).toBe(404);
+  const answer = await fetch(`${service.origin}${path}`, { headers: { authorization: `Bearer ${own!.key}` } });
+  expect(await answer.json()).toMatchObject({ data: { keys: [{ keyId: own!.apiKey.id, requests: 1, failed: 1 }] } });
+});
+
+test('an answer to HEAD counts no bytes, and a streamed answer counts those that are sent', async () => {
+  await using service = startService();
+  await importRecords(service.archive, [sampleMarket(), sampleSnapshot()]);
+  const { key, apiKey } = keyOf(service, { tier: 'enterprise' });
+  const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' };
+  const get = async (path: string, method = 'GET') => await fetch(`${service.origin}${path}`, { method, headers });
+  expect((await get('/v1/coins', 'HEAD')).status).toBe(200);
+  const streamed = await (await get(`/v1/btc/markets/${CONDITION_ID}/export?format=ndjson`)).bytes();
+  expect(streamed.length).toBeGreaterThan(100);
+  const rows = service.usage.list([apiKey.id], 0, NOW_MS, 3_600_000);
+  expect(rows.map(({ route, requests, bytes }) => [route, requests, bytes])).toEqual([
+    ['/v1/coins', 1, 0],
+    ['/v1/{coin}/markets/{conditionId}/export', 1, streamed.length],
+  ]);
 });

@@ -55,12 +55,13 @@ export function recordsOf(answers: readonly LiveAnswer[]): Record<string, Json> 
  */
 export async function liveAnswers(): Promise<LiveAnswer[]> {
   using held = temporaryArchive();
-  const { archive, registry } = held;
+  const { archive, registry, activity } = held;
   await seed(TERMINAL, { data: '' }, archive);
   let isBroken = false;
   const app = createApp({
     archive,
     registry,
+    usage: activity.usage,
     version: VERSION,
     clocks: () => ({ monotonicMs: 1000, wallMs: NOW_MS }),
     isDraining: () => {

@@ -15,10 +15,12 @@ test('the router has the routes of the API document, the script of its page, and
   expect(routed.filter((route) => route.startsWith('ALL ')).sort()).toEqual(['ALL /v1', 'ALL /v1/*']);
 });
 
-test('every route under /v1 except the tiers needs a grant and takes asOf; none outside does', () => {
+const UNGRANTED = ['/v1/billing/tiers', '/v1/account', '/v1/account/usage'];
+
+test('every route under /v1 except tiers and account needs a grant and takes asOf; none outside does', () => {
   const withAsOf = Object.values(ROUTES).filter(({ query }) => query.includes('asOf'));
   const granted = Object.values(ROUTES).filter(({ grant }) => grant !== undefined);
-  const below = Object.values(ROUTES).filter(({ path }) => path.startsWith('/v1/') && path !== '/v1/billing/tiers');
+  const below = Object.values(ROUTES).filter(({ path }) => path.startsWith('/v1/') && !UNGRANTED.includes(path));
   expect(granted).toEqual(below);
   expect(withAsOf).toEqual(below);
 });

@@ -2,12 +2,14 @@ import { createKey } from '../../src/cli/key.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import type { Registry } from '../../src/store/registry.ts';
+import type { Usage } from '../../src/store/usage.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 /** The service on a free port, with controls for its clocks, its archive and its shutdown. */
 export interface Service extends AsyncDisposable {
   readonly archive: Archive;
   readonly registry: Registry;
+  readonly usage: Usage;
   readonly app: ReturnType<typeof createApp>;
   readonly origin: string;
   readonly key: string;
@@ -22,7 +24,7 @@ export interface Service extends AsyncDisposable {
 
 export function startService(): Service {
   const held = temporaryArchive();
-  const { archive, registry } = held;
+  const { archive, registry, activity } = held;
   const log: string[] = [];
   let monotonicMs = 1000;
   let wallMs = NOW_MS;
@@ -30,6 +32,7 @@ export function startService(): Service {
   const app = createApp({
     archive,
     registry,
+    usage: activity.usage,
     version: '0.0.0-test',
     clocks: () => ({ monotonicMs, wallMs }),
     isDraining: () => draining,
@@ -40,6 +43,7 @@ export function startService(): Service {
   return {
     archive,
     registry,
+    usage: activity.usage,
     app,
     origin: `http://127.0.0.1:${app.server!.port}`,
     key: createKey(registry, NOW_MS, request).key,

@@ -9,6 +9,7 @@ import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
 import { COUNT_RECORDS, DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import { COIN_TOTAL, COUNT_LISTED, MARKET_TOTAL, OPEN_MARKETS, UPDATE_TOTAL } from '../../src/store/snapshot-totals.ts';
+import { DELETE_OLD_USAGE, LIST_USAGE } from '../../src/store/usage.ts';
 import { temporaryArchive } from '../support/archive.ts';
 
 const held = temporaryArchive();
@@ -88,6 +89,18 @@ test.each<[string, string, ...string[]]>([
   ['LIST_AUDIT_OF_ACCOUNT', LIST_AUDIT_OF_ACCOUNT, 'SEARCH audit USING INDEX audit_by_account ('],
 ])('%s of accounts.db only searches, without sorting', (_, sql, ...steps) => {
   expectPlan(held.registry.database, sql, steps);
+});
+
+test.each<[string, string, ...string[]]>([
+  [
+    'LIST_USAGE',
+    LIST_USAGE,
+    'SEARCH usage USING PRIMARY KEY (key_id=? AND hour_ms>? AND hour_ms<?)',
+    'USE TEMP B-TREE FOR GROUP BY',
+  ],
+  ['DELETE_OLD_USAGE', DELETE_OLD_USAGE, 'SEARCH usage USING INDEX usage_by_hour (hour_ms<?)'],
+])('%s of activity.db only searches', (_, sql, ...steps) => {
+  expectPlan(held.activity.database, sql, steps);
 });
 
 function expectPlan(database: Database, sql: string, steps: readonly string[]): void {

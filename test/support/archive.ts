@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Importer, type ImportOptions } from '../../src/import/importer.ts';
 import type { ImportReport } from '../../src/import/report.ts';
 import { sourcesOf } from '../../src/import/source.ts';
+import { type Activity, openActivity } from '../../src/store/activity.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { openRegistry, type Registry } from '../../src/store/registry.ts';
 
@@ -21,6 +22,8 @@ export interface TemporaryArchive extends Disposable {
   readonly archive: Archive;
   /** Opened when it is first read: most tests need no keys. */
   readonly registry: Registry;
+  /** Opened when it is first read. */
+  readonly activity: Activity;
   readonly path: string;
 }
 
@@ -28,16 +31,22 @@ export function temporaryArchive(): TemporaryArchive {
   const directory = temporaryDirectory();
   const archive = openArchive(directory.path, NOW_MS, { create: true });
   let registry: Registry | undefined;
+  let activity: Activity | undefined;
   return {
     archive,
     get registry() {
       registry ??= openRegistry(directory.path, { create: false });
       return registry;
     },
+    get activity() {
+      activity ??= openActivity(directory.path);
+      return activity;
+    },
     path: directory.path,
     [Symbol.dispose]: () => {
       archive.database.close();
       registry?.database.close();
+      activity?.database.close();
       directory[Symbol.dispose]();
     },
   };

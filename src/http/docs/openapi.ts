@@ -29,7 +29,7 @@ const TAGS = {
   markets: 'Markets of a coin.',
   books: 'Order books and tops of books.',
   prices: 'Prices of outcomes and coins.',
-  account: 'Tiers.',
+  account: 'Tiers, the account of a key, and its usage.',
   service: 'The service itself; no key needed.',
   replays: 'Replays and their clocks.',
 };

@@ -53,9 +53,14 @@ export const REFUSALS = {
   },
   NotFound: {
     status: 404,
-    description: 'No such coin or market.',
+    description: 'No such coin or market, or the account has no such key.',
     headers: WARNED,
-    examples: { coin: '/v1/nosuchcoin/markets', market: '/v1/btc/markets/0x99', path: '/v1/nothing' },
+    examples: {
+      coin: '/v1/nosuchcoin/markets',
+      market: '/v1/btc/markets/0x99',
+      path: '/v1/nothing',
+      key: '/v1/account/usage?keyId=key_aaaaaaaaaa',
+    },
   },
   Conflict: { status: 409, description: `This process already has ${REPLAYS_MAX} replays.`, examples: {} },
   TooManyRequests: {
@@ -91,7 +96,7 @@ export function refusalsOf(path: string, needsGrant: boolean): readonly RefusalN
     ...(path.includes('{conditionId}') && !path.endsWith('/stream') ? (['NotModified'] as const) : []),
     ...(['BadRequest', 'Unauthorized'] as const),
     ...(needsGrant ? (['Forbidden'] as const) : []),
-    ...(path.includes('{coin}') ? (['NotFound'] as const) : []),
+    ...(path.includes('{coin}') || path === '/v1/account/usage' ? (['NotFound'] as const) : []),
     ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
   ];
 }

@@ -154,9 +154,20 @@ export const QUERY = {
   format: parameter(word(STREAMED_FORMATS), 'The format of the recording.', { default: 'ndjson' }),
 } as const;
 
-/** The values of a query by name, see `queryIn`. A `from` that is later than `to` is refused. */
-export function queryValues(search: string): Record<string, unknown> {
-  const query = queryIn(search, QUERY);
+/** Parameters of the usage of an account. They are not in QUERY: `interval` is another one there. */
+export const USAGE_QUERY = {
+  interval: parameter(word(['hour', 'day']), 'Length of the intervals.', { default: 'hour' }),
+  keyId: optional(
+    { read: (text) => text, refusal: '', schema: matching('^key_[a-z2-7]{10}$') },
+    'Only requests with this key of the account.',
+    'key_abcdefghij',
+  ),
+} as const;
+const USAGE_ROUTE = '/v1/account/usage';
+
+/** The values of a query by name, see `queryIn`, as the route reads them. A `from` that is later than `to` is refused. */
+export function queryValues(search: string, route: string): Record<string, unknown> {
+  const query = queryIn(search, route === USAGE_ROUTE ? { ...QUERY, ...USAGE_QUERY } : QUERY);
   const { from, to } = query;
   if (typeof from === 'number' && typeof to === 'number' && from > to)
     query.from = new Refused('must not be later than to');

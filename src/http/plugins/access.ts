@@ -4,10 +4,12 @@ import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, parsePlainInteger } from '../../domain/instant.ts';
 import { type Grant, grantsAllRecords } from '../../domain/tier.ts';
 import type { Registry } from '../../store/registry.ts';
+import type { Usage } from '../../store/usage.ts';
 import { pairsIn, parameterValue, Refused } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
 import { queryValues } from '../parameters/query.ts';
 import { pathOf, searchOf } from '../request-target.ts';
+import { RequestUsage } from '../response/request-usage.ts';
 import type { Exchange } from '../response/response.ts';
 import type { AccessLog } from './access-log.ts';
 import { ANYBODY, type Caller, keyHolderOf } from './authentication.ts';
@@ -29,6 +31,8 @@ export interface AccessDeps {
    */
   readonly latestInstant: (replay: string | undefined) => InstantMs | undefined;
   readonly accessLog: AccessLog | undefined;
+  /** Undefined: requests are not counted. */
+  readonly usage: Usage | undefined;
 }
 
 /** Checks access again while a long answer is sent. */
@@ -89,6 +93,7 @@ interface GrantContext {
   readonly exchange?: Exchange;
   readonly params?: { readonly coin?: string; ts?: unknown };
   readonly request: Request;
+  readonly route: string;
 }
 
 const KEY_WANTED = "a valid API key is needed: send the header 'Authorization: Bearer <API_KEY>'";
@@ -111,8 +116,8 @@ const WARNED_MAX = 3;
 export function access(deps: AccessDeps) {
   return new Elysia({ name: 'access' })
     .use(bearer())
-    .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, params }) => {
-      const caller = admit(deps, { request, set, server }, token);
+    .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, params, route }) => {
+      const caller = admit(deps, { request, set, server, route }, token);
       const accessCheck = new AccessCheck(deps, request, token, caller, replayIn(params));
       const asOfMs = accessCheck.latestMs();
       const { keyId } = accessCheck;
@@ -127,9 +132,9 @@ export function access(deps: AccessDeps) {
     })
     .macro('grant', (grant: Grant | 'any') => {
       // The framework adds the returned fields to the context, which its types do not say of this hook.
-      const transform: (context: GrantContext) => void = ({ caller, exchange, params, request }) => {
+      const transform: (context: GrantContext) => void = ({ caller, exchange, params, request, route }) => {
         refuseUngranted(caller!.tier, grant === 'any' ? undefined : grant, params?.coin);
-        const query = queryValues(searchOf(request));
+        const query = queryValues(searchOf(request), route);
         if (typeof params?.ts === 'string') {
           const ts = parameterValue(params.ts, PATH.ts, 'path');
           // The framework checks the path first and would report it alone: the schema of the query refuses it with the others.
@@ -159,7 +164,7 @@ export function replayIn(params: Readonly<Record<string, string | undefined>> | 
 /** Authenticates and counts a request. Throws 'unauthenticated', 'rate-limited' or 'forbidden'. */
 export function admit(deps: AccessDeps, context: RequestContext, token: string | undefined): Caller {
   if (deps.isOpen) return ANYBODY;
-  const { request, set } = context;
+  const { request, set, route = '' } = context;
   const holder = keyHolderOf(deps.registry, request, token, deps.nowMs());
   if (holder === undefined) {
     deps.rateLimit.chargeAddress(context);
@@ -167,6 +172,9 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
     throw new DomainError('unauthenticated', KEY_WANTED);
   }
   deps.accessLog?.noteKey(request, holder.key.id);
+  if (deps.usage !== undefined) {
+    set.usage = new RequestUsage(deps.usage, deps.nowMs, holder.key.id, route, request.method === 'HEAD');
+  }
   deps.rateLimit.chargeKey(holder, set);
   refuseUngranted(holder.tier, deps.grantNeeded, undefined);
   return holder;

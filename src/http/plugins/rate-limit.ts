@@ -13,6 +13,8 @@ export interface RequestContext {
   readonly request: Request;
   readonly set: ResponseSettings;
   readonly server: AddressSource | null;
+  /** The path as the router writes it. */
+  readonly route?: string;
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { RequestUsage } from './request-usage.ts';
+
 /**
  * Time without reads after which a client's connection is closed. The kernel asks for more bytes only when much of its buffer is
  * free: with a buffer of 4 MiB, a client that reads 30 kB/s causes a read every 70 s. The server's timer has a maximum of 255 s and
@@ -10,6 +12,7 @@ export interface Reader {
   readonly request: Request;
   /** Sets the server's idle timeout of the connection; null if a request is handled without a server. */
   readonly server: { timeout(request: Request, seconds: number): void } | null;
+  readonly usage?: RequestUsage | undefined;
 }
 
 /** The connection closes after such a body: otherwise it would keep the timeout of the body. */
@@ -23,7 +26,7 @@ export const PULLED_BODY_HEADERS = { connection: 'close' } as const;
  */
 export function pulledBody(
   chunksUntil: (left: AbortSignal) => AsyncGenerator<Uint8Array>,
-  { request, server }: Reader,
+  { request, server, usage }: Reader,
   ended: (error?: unknown) => void,
 ): ReadableStream<Uint8Array> {
   const leaving = new AbortController();
@@ -39,6 +42,7 @@ export function pulledBody(
           if (left.aborted) return;
           server?.timeout(request, READER_SECONDS);
           if (next.done !== true) {
+            usage?.sent(next.value.length);
             controller.enqueue(next.value);
             return;
           }

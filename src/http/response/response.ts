@@ -1,4 +1,5 @@
 import type { InstantMs } from '../../domain/instant.ts';
+import type { RequestUsage } from './request-usage.ts';
 
 /** As the router types them. bookreel sets texts only. */
 export type ResponseHeaders = Record<string, string | number>;
@@ -6,6 +7,8 @@ export type ResponseHeaders = Record<string, string | number>;
 /** The router's settings for an answer: the headers that were set so far. */
 export interface ResponseSettings {
   headers: ResponseHeaders;
+  /** Set by the access check for requests with a valid key, if usage is counted. */
+  usage?: RequestUsage;
 }
 
 /** A request that passed the access checks (access.ts), with the settings of its answer. */
@@ -41,6 +44,7 @@ export function respond(
   // The server would set the same length, but the access log needs it here.
   if (bytes instanceof Uint8Array) all['content-length'] = String(bytes.length);
   else if (bytes instanceof Blob) all['content-length'] = String(bytes.size);
+  set.usage?.answered(status, bytes instanceof Uint8Array ? bytes.length : bytes instanceof Blob ? bytes.size : 0);
   return new Response(bytes, { status, headers: all });
 }
 

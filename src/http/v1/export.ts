@@ -62,7 +62,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
           return encoding === 'identity' ? bytes : compressed(bytes, encoding, 'send');
         };
         const release = slots.take(exchange.keyId, exchange.set.headers);
-        const body = pulledBody(chunks, { request, server }, (error) => {
+        const body = pulledBody(chunks, { request, server, usage: exchange.set.usage }, (error) => {
           release();
           if (error !== undefined && !isOutdated(error)) logCut(error, request);
         });
