@@ -1,5 +1,6 @@
 import type { ApiKey } from '../domain/api-key.ts';
 import type { InstantMs } from '../domain/instant.ts';
+import type { Tier } from '../domain/tier.ts';
 import { type AccountTiers, type TierTerm, termAt } from './account-tiers.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { Database } from './database.ts';
@@ -7,7 +8,9 @@ import type { KeySecret } from './key-secret.ts';
 import type { Tiers } from './tiers.ts';
 import { VersionedCache } from './versioned-cache.ts';
 
-const CACHED_MAX = 4096;
+/** Each takes about 1 kB. */
+const CACHED_MAX = 32_768;
+const TIERS_MAX = 1024;
 
 /** A key with its tier, and the time in which it has this tier and is valid. */
 export interface KeyHolder extends TierTerm {
@@ -22,6 +25,8 @@ export class KeyDirectory {
   readonly #accountTiers: AccountTiers;
   /** By the key's digest: the key itself is not stored. */
   readonly #cache: VersionedCache<readonly KeyHolder[]>;
+  /** So that keys share them. */
+  readonly #tierCache: VersionedCache<Tier>;
 
   constructor(database: Database, secret: KeySecret, apiKeys: ApiKeys, tiers: Tiers, accountTiers: AccountTiers) {
     this.#secret = secret;
@@ -29,6 +34,7 @@ export class KeyDirectory {
     this.#tiers = tiers;
     this.#accountTiers = accountTiers;
     this.#cache = new VersionedCache(database, CACHED_MAX);
+    this.#tierCache = new VersionedCache(database, TIERS_MAX);
   }
 
   /** The key and its tier if it is valid now, else undefined. Within `Database.readShared`. */
@@ -46,6 +52,9 @@ export class KeyDirectory {
       tier === undefined
         ? this.#accountTiers.termsOf(key.accountId)
         : [{ tier: this.#tiers.named(tier), startsMs: -Infinity, endsMs: Infinity }];
-    return terms.map((term) => ({ ...term, key, endsMs: Math.min(term.endsMs, expiresMs) }));
+    return terms.map(({ tier: own, startsMs, endsMs }) => {
+      const shared = this.#tierCache.find(own.id, () => own)!;
+      return { key, tier: shared, startsMs, endsMs: Math.min(endsMs, expiresMs) };
+    });
   }
 }
