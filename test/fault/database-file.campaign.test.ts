@@ -24,7 +24,7 @@ import {
 const PAGE_BYTES = 8192;
 const FILES = ['bookreel.db', 'bookreel.db-wal', 'bookreel.db-shm'];
 /** Pages before this one contain data that every request needs (the schema, the roots of trees). */
-const FIRST_OF_DATA = 30;
+const FIRST_OF_DATA = 31;
 const SNAPSHOTS = 140_000;
 const ASKED = 140;
 /** SQLite counts pages from 1. */
