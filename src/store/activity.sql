@@ -13,31 +13,33 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sessions_by_account ON sessions (account_id);
+CREATE INDEX sessions_by_last_use ON sessions (last_used_ms);
 
--- A sign-in that was begun: by e-mail, by a command, or at an OIDC provider.
+-- A sign-in that was started by e-mail or by a command, or that came back from an OIDC provider. Rows are kept for a day: limits count them.
 CREATE TABLE sign_in_attempts (
   attempt_id TEXT PRIMARY KEY,
   -- As for sessions.
   method TEXT NOT NULL,
-  -- Of attempts by e-mail and command; for a person who has no account too.
+  -- As it was typed, also of a person without an account. NULL: the answer of a provider.
   email TEXT COLLATE NOCASE,
   -- HMAC-SHA-256 of the secret in the link, of the code with the attempt's id, and of the cookie of the browser that asked.
+  -- Link and code are NULL if no mail was sent.
   link_digest BLOB UNIQUE,
   code_digest BLOB,
-  browser_digest BLOB,
+  browser_digest BLOB UNIQUE,
+  -- HMAC-SHA-256 of the client's address. NULL: a command.
+  client_digest BLOB,
   code_tries INTEGER NOT NULL DEFAULT 0,
-  -- Of attempts at a provider: a JSON object with the PKCE verifier, the state and the nonce.
-  oidc TEXT,
   -- The identity (JSON: issuer, subject) that is linked to the account when the person has proved the address.
-  identity TEXT,
+  identity TEXT CHECK (json_valid(identity)),
   created_ms INTEGER NOT NULL,
-  expires_ms INTEGER NOT NULL,
   -- NULL: not used yet.
   used_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sign_in_attempts_by_email ON sign_in_attempts (email, created_ms);
-CREATE INDEX sign_in_attempts_by_expiry ON sign_in_attempts (expires_ms);
+CREATE INDEX sign_in_attempts_by_client ON sign_in_attempts (client_digest, created_ms);
+CREATE INDEX sign_in_attempts_by_creation ON sign_in_attempts (created_ms);
 
 CREATE TABLE usage (
   hour_ms INTEGER NOT NULL,

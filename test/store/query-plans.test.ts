@@ -8,6 +8,8 @@ import * as markets from '../../src/store/markets.ts';
 import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
 import { COUNT_RECORDS, DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
+import * as sessions from '../../src/store/sessions.ts';
+import * as attempts from '../../src/store/sign-in-attempts.ts';
 import { COIN_TOTAL, COUNT_LISTED, MARKET_TOTAL, OPEN_MARKETS, UPDATE_TOTAL } from '../../src/store/snapshot-totals.ts';
 import { DELETE_OLD_USAGE, LIST_USAGE } from '../../src/store/usage.ts';
 import { temporaryArchive } from '../support/archive.ts';
@@ -16,6 +18,7 @@ const held = temporaryArchive();
 afterAll(() => held[Symbol.dispose]());
 
 const MARKETS = 'SEARCH markets USING';
+const ATTEMPTS = 'SEARCH sign_in_attempts USING';
 const SEGMENTS = 'SEARCH segments USING';
 
 test.each<[string, string, ...string[]]>([
@@ -99,6 +102,26 @@ test.each<[string, string, ...string[]]>([
     'USE TEMP B-TREE FOR GROUP BY',
   ],
   ['DELETE_OLD_USAGE', DELETE_OLD_USAGE, 'SEARCH usage USING INDEX usage_by_hour (hour_ms<?)'],
+  [
+    'FIND_SESSION_BY_DIGEST',
+    sessions.FIND_SESSION_BY_DIGEST,
+    'SEARCH sessions USING INDEX sqlite_autoindex_sessions_2 (',
+  ],
+  ['DELETE_IDLE_SESSIONS', sessions.DELETE_IDLE_SESSIONS, 'SEARCH sessions USING INDEX sessions_by_last_use ('],
+  ['FIND_ATTEMPT_BY_LINK', attempts.FIND_ATTEMPT_BY_LINK, `${ATTEMPTS} INDEX sqlite_autoindex_sign_in_attempts_2 (`],
+  [
+    'FIND_ATTEMPT_BY_BROWSER',
+    attempts.FIND_ATTEMPT_BY_BROWSER,
+    `${ATTEMPTS} INDEX sqlite_autoindex_sign_in_attempts_3 (`,
+  ],
+  [
+    'COUNT_ATTEMPTS_BY_CLIENT',
+    attempts.COUNT_ATTEMPTS_BY_CLIENT,
+    `${ATTEMPTS} COVERING INDEX sign_in_attempts_by_client (`,
+  ],
+  ['COUNT_ATTEMPTS_BY_EMAIL', attempts.COUNT_ATTEMPTS_BY_EMAIL, `${ATTEMPTS} INDEX sign_in_attempts_by_email (`],
+  ['COUNT_MAILED_ATTEMPTS', attempts.COUNT_MAILED_ATTEMPTS, `${ATTEMPTS} INDEX sign_in_attempts_by_creation (`],
+  ['DELETE_OLD_ATTEMPTS', attempts.DELETE_OLD_ATTEMPTS, `${ATTEMPTS} INDEX sign_in_attempts_by_creation (`],
 ])('%s of activity.db only searches', (_, sql, ...steps) => {
   expectPlan(held.activity.database, sql, steps);
 });

@@ -1,0 +1,116 @@
+import type { Account } from '../domain/account.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Session } from '../store/sessions.ts';
+import type { SignInStores } from './sign-in-stores.ts';
+
+/** Some actions need a sign-in that is younger than this. */
+const RECENT_MS = 15 * 60_000;
+const USER_AGENT_CHARS_MAX = 200;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}]/gu;
+
+/** The browser that signs in. */
+export interface Browser {
+  readonly userAgent: string | undefined;
+  /** The value of its session cookie. That session ends with the new sign-in. */
+  readonly session: string | undefined;
+  /** The value of the cookie that it got when it asked to sign in. */
+  readonly asked: string | undefined;
+}
+
+/** A person who is signed in. */
+export interface SignedIn {
+  readonly account: Account;
+  readonly session: Session;
+}
+
+/** A new session, and the value of its cookie, which is stored nowhere. */
+export interface NewSession extends SignedIn {
+  readonly token: string;
+}
+
+/** Sessions of accounts: who a cookie belongs to, lists, and sign-out. */
+export class AccountSessions {
+  readonly #stores: SignInStores;
+  readonly #clock: () => number;
+
+  constructor(stores: SignInStores, clock: () => number) {
+    this.#stores = stores;
+    this.#clock = clock;
+  }
+
+  /** A new session of the account; the browser's earlier one ends. Throws 'forbidden' for a disabled account. */
+  open(account: Account, method: string, browser: Browser): NewSession {
+    if (account.disabledMs !== undefined) {
+      throw new DomainError('forbidden', 'this account is disabled: ask the operator of this service');
+    }
+    const { sessions, activityDatabase } = this.#stores;
+    const nowMs = this.#clock();
+    const userAgent = browser.userAgent?.replace(UNPRINTABLE, '').slice(0, USER_AGENT_CHARS_MAX);
+    const { session, token } = activityDatabase.write(() => {
+      const former = browser.session === undefined ? undefined : sessions.find(browser.session, nowMs);
+      if (former !== undefined) sessions.revoke(former.accountId, former.id);
+      return sessions.create({ accountId: account.id, method, userAgent }, nowMs);
+    });
+    return { account, session, token };
+  }
+
+  /** The person with this session cookie. Undefined if the session has ended or the account is disabled. */
+  find(token: string | undefined): SignedIn | undefined {
+    if (token === undefined) return undefined;
+    const { sessions, accounts, accountsDatabase, activityDatabase } = this.#stores;
+    const nowMs = this.#clock();
+    const session = activityDatabase.read(() => sessions.find(token, nowMs));
+    if (session === undefined) return undefined;
+    const account = accountsDatabase.read(() => accounts.find(session.accountId));
+    if (account === undefined || account.disabledMs !== undefined) {
+      // An account that is enabled again has to sign in again.
+      activityDatabase.write(() => sessions.revokeAll(session.accountId));
+      return undefined;
+    }
+    if (sessions.isUseDue(session, nowMs)) activityDatabase.write(() => sessions.use(session, nowMs));
+    return { account, session };
+  }
+
+  /** Whether the sign-in is younger than 15 minutes. */
+  isRecent({ session }: SignedIn): boolean {
+    return this.#clock() - session.createdMs < RECENT_MS;
+  }
+
+  /** Oldest first. */
+  list({ id }: Account): Session[] {
+    return this.#stores.activityDatabase.read(() => this.#stores.sessions.list(id, this.#clock()));
+  }
+
+  /** Ends one session of the person's account. Throws 'not-found' for an id of another account, as for one that nobody has. */
+  revoke({ account }: SignedIn, id: string): void {
+    const { sessions, activityDatabase } = this.#stores;
+    if (!activityDatabase.write(() => sessions.revoke(account.id, id))) {
+      throw new DomainError('not-found', 'there is no such session: it may have ended already');
+    }
+    this.#record(account, 'session.revoke', { session: id });
+  }
+
+  /** Ends the person's session. */
+  signOut({ account, session }: SignedIn): void {
+    const { sessions, activityDatabase } = this.#stores;
+    activityDatabase.write(() => sessions.revoke(account.id, session.id));
+    this.#record(account, 'session.sign-out', { session: session.id });
+  }
+
+  /** Ends all sessions of the person's account, this one included. */
+  signOutEverywhere({ account }: SignedIn): void {
+    this.#record(account, 'session.sign-out-everywhere', { sessions: this.endAll(account) });
+  }
+
+  /** Ends all sessions of an account, and returns their number. */
+  endAll({ id }: Account): number {
+    const { sessions, activityDatabase } = this.#stores;
+    return activityDatabase.write(() => sessions.revokeAll(id));
+  }
+
+  #record({ id }: Account, action: string, detail: Readonly<Record<string, string | number>>): void {
+    const { audit, accountsDatabase } = this.#stores;
+    const entry = { atMs: this.#clock(), actorId: id, accountId: id, action, detail };
+    accountsDatabase.write(() => audit.append(entry));
+  }
+}

@@ -1,0 +1,55 @@
+import type { Transporter } from 'nodemailer';
+import { isLoopback } from './loopback.ts';
+import { readSecretFile } from './secret-file.ts';
+import type { Mail } from './sign-in-mail.ts';
+
+const CONNECT_MS = 10_000;
+const SILENCE_MS = 20_000;
+const CONNECTIONS_MAX = 2;
+
+export interface MailServerSettings {
+  /** `smtp://user@host:587` (STARTTLS) or `smtps://user@host`, without a password. */
+  readonly url: URL;
+  /** An address in canonical spelling. */
+  readonly sender: string;
+  readonly passwordFile: string | undefined;
+}
+
+/** Sends mails through an SMTP server. Encrypts the connection, except to this machine. */
+export class MailServer {
+  readonly #sender: string;
+  readonly #options;
+  #transport: Promise<Transporter> | undefined;
+
+  /** Throws 'unavailable' when the password cannot be read. Connects with the first mail. */
+  constructor({ url, sender, passwordFile }: MailServerSettings) {
+    const secure = url.protocol === 'smtps:';
+    this.#sender = sender;
+    const user = decodeURIComponent(url.username);
+    this.#options = {
+      pool: true,
+      maxConnections: CONNECTIONS_MAX,
+      host: url.hostname.replace(/^\[|\]$/g, ''),
+      ...(url.port === '' ? { port: secure ? 465 : 587 } : { port: Number(url.port) }),
+      secure,
+      requireTLS: !secure && !isLoopback(url),
+      ...(passwordFile !== undefined && { auth: { user, pass: readSecretFile(passwordFile) } }),
+      connectionTimeout: CONNECT_MS,
+      greetingTimeout: CONNECT_MS,
+      socketTimeout: SILENCE_MS,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    } as const;
+  }
+
+  /** Throws an error of nodemailer's, with `responseCode` if the server has replied. */
+  async deliver({ to, subject, text, html }: Mail): Promise<void> {
+    this.#transport ??= import('nodemailer').then(({ createTransport }) => createTransport(this.#options));
+    const from = { name: 'bookreel', address: this.#sender };
+    await (await this.#transport).sendMail({ from, to: { name: '', address: to }, subject, text, html });
+  }
+
+  async close(): Promise<void> {
+    (await this.#transport)?.close();
+  }
+}

@@ -1,0 +1,175 @@
+import type { Configuration, IDToken, UserInfoResponse } from 'openid-client';
+import { DomainError } from '../domain/errors.ts';
+import type { Identity } from '../store/identities.ts';
+
+/** Discovered metadata is used for this time. */
+const METADATA_MS = 3_600_000;
+const PROVIDER_TIMEOUT_MS = 5000;
+const CONNECTION_CODES: ReadonlySet<string> = new Set(['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM']);
+const SCOPE = 'openid email';
+
+export interface OidcProviderSettings {
+  /** Part of paths: /sign-in/oidc/NAME. */
+  readonly name: string;
+  /** Absolute; https, or http on this machine. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+export interface OidcProviderDeps {
+  readonly clock: () => number;
+  /** Gets no token, code or claim. */
+  readonly logError: (line: string) => void;
+  /** Of each request to the provider. */
+  readonly timeoutMs?: number;
+}
+
+/** Values that bind the answer of a provider to the browser that was sent there. */
+export interface OidcSecrets {
+  readonly state: string;
+  readonly nonce: string;
+  /** PKCE. */
+  readonly verifier: string;
+}
+
+/** The provider's statement about a person. */
+export interface OidcPerson {
+  readonly identity: Identity;
+  readonly email: string | undefined;
+  readonly isEmailVerified: boolean;
+}
+
+/** An OpenID provider. It is discovered at the first sign-in, so that one that is down does not keep the service from starting. */
+export class OidcProvider {
+  readonly name: string;
+  readonly #settings: OidcProviderSettings;
+  readonly #deps: OidcProviderDeps;
+  #discovered: { readonly configuration: Promise<Configuration>; readonly atMs: number } | undefined;
+
+  constructor(settings: OidcProviderSettings, deps: OidcProviderDeps) {
+    this.name = settings.name;
+    this.#settings = settings;
+    this.#deps = deps;
+  }
+
+  /** Where the browser goes to sign in. Throws 'unavailable'. */
+  async signInUrl(redirectUri: string, { state, nonce, verifier }: OidcSecrets): Promise<string> {
+    const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client');
+    const configuration = await this.#configuration();
+    const url = buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri,
+      scope: SCOPE,
+      state,
+      nonce,
+      code_challenge: await calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    });
+    return url.href;
+  }
+
+  /**
+   * The person of a callback, whose URL begins with the redirect URI. Checks state, iss, and of the ID token signature, iss, aud, exp and
+   * nonce. Throws 'unavailable' (down or slow) or 'forbidden' (an answer that is not valid, or a refusal).
+   */
+  async identify(callback: URL, { state, nonce, verifier }: OidcSecrets): Promise<OidcPerson> {
+    const { authorizationCodeGrant, fetchUserInfo } = await import('openid-client');
+    const configuration = await this.#configuration();
+    try {
+      const tokens = await authorizationCodeGrant(configuration, callback, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims()!;
+      // The library accepts it; everybody would be the same person.
+      if (claims.sub === '') throw new EmptySubject('the ID token has an empty sub');
+      const needsMore = claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
+      const stated = needsMore ? await fetchUserInfo(configuration, tokens.access_token, claims.sub) : claims;
+      return personOf(claims, stated);
+    } catch (error) {
+      throw await this.#explained(error);
+    }
+  }
+
+  async #configuration(): Promise<Configuration> {
+    const nowMs = this.#deps.clock();
+    if (this.#discovered === undefined || nowMs - this.#discovered.atMs >= METADATA_MS) {
+      this.#discovered = { configuration: this.#discover(), atMs: nowMs };
+    }
+    const { configuration } = this.#discovered;
+    try {
+      return await configuration;
+    } catch (error) {
+      if (this.#discovered?.configuration === configuration) this.#discovered = undefined;
+      this.#log(error);
+      throw this.#unavailable(error);
+    }
+  }
+
+  async #discover(): Promise<Configuration> {
+    const { allowInsecureRequests, ClientSecretBasic, ClientSecretPost, discovery, enableNonRepudiationChecks } =
+      await import('openid-client');
+    const { issuer, clientId, clientSecret } = this.#settings;
+    const isPlain = issuer.startsWith('http:');
+    const options = {
+      // Without these checks the library trusts the connection, and accepts a token with any signature.
+      execute: isPlain ? [enableNonRepudiationChecks, allowInsecureRequests] : [enableNonRepudiationChecks],
+      timeout: (this.#deps.timeoutMs ?? PROVIDER_TIMEOUT_MS) / 1000,
+    };
+    // OpenID Connect Discovery 1.0, 3: client_secret_basic is the default.
+    const authentication: typeof ClientSecretBasic = (secret) => (as, client, body, headers) => {
+      const methods = as.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+      const authenticate = methods.includes('client_secret_basic')
+        ? ClientSecretBasic(secret)
+        : ClientSecretPost(secret);
+      return authenticate(as, client, body, headers);
+    };
+    return discovery(new URL(issuer), clientId, undefined, authentication(clientSecret), options);
+  }
+
+  async #explained(error: unknown): Promise<DomainError> {
+    const { AuthorizationResponseError, ClientError, ResponseBodyError } = await import('openid-client');
+    if (error instanceof AuthorizationResponseError) {
+      const sentence = `${this.name} did not sign you in: start again, or sign in another way`;
+      return new DomainError('forbidden', sentence, { cause: error });
+    }
+    this.#log(error);
+    // Failures of the connection have no code of the library's, or one of these.
+    const isAnswer =
+      error instanceof ResponseBodyError ||
+      error instanceof EmptySubject ||
+      (error instanceof ClientError && error.code !== undefined && !CONNECTION_CODES.has(error.code));
+    if (!isAnswer) return this.#unavailable(error);
+    const sentence = `the answer of ${this.name} is not valid: start the sign-in again`;
+    return new DomainError('forbidden', sentence, { cause: error });
+  }
+
+  #unavailable(cause: unknown): DomainError {
+    return new DomainError(
+      'unavailable',
+      `${this.name} does not answer as it should: try again later, or sign in another way`,
+      { cause },
+    );
+  }
+
+  /** The library's messages are fixed texts. */
+  #log(error: unknown): void {
+    const cause =
+      error instanceof Error
+        ? `${'code' in error && error.code ? `${error.code}: ` : ''}${error.message}`
+        : 'unknown error';
+    this.#deps.logError(`the sign-in provider ${this.name} failed (${cause}): check its issuer, client id and secret`);
+  }
+}
+
+class EmptySubject extends Error {}
+
+function personOf({ iss, sub }: IDToken, stated: IDToken | UserInfoResponse): OidcPerson {
+  return {
+    identity: { issuer: iss, subject: sub },
+    email: typeof stated.email === 'string' ? stated.email : undefined,
+    isEmailVerified: stated.email_verified === true,
+  };
+}

@@ -1,0 +1,117 @@
+import { timingSafeEqual } from 'node:crypto';
+import { parseEmailAddress } from '../domain/email-address.ts';
+import { DomainError } from '../domain/errors.ts';
+import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
+import type { Browser, NewSession } from './account-sessions.ts';
+import type { OidcProvider, OidcSecrets } from './oidc-provider.ts';
+import { randomSecret, type SignIn, type SignInDeps } from './sign-in.ts';
+
+/** The value of the browser's cookie: 256 random bits and the time, in base 36. */
+const ASKED = /^[\w-]{43}\.([0-9a-z]{1,11})$/;
+
+/** The end of a sign-in at a provider: a session, or the address that the person has to prove by mail, with the value of a new cookie. */
+export type OidcEnd =
+  | { readonly session: NewSession }
+  | { readonly session: undefined; readonly email: string; readonly asked: string };
+
+/**
+ * Sign-in at OIDC providers. The start stores nothing: state, nonce and PKCE verifier are derived from the browser's cookie and a secret of
+ * this service. The callback is accepted once, within 15 minutes, in that browser.
+ */
+export class OidcSignIn {
+  readonly #deps: Pick<SignInDeps, 'stores' | 'clock' | 'publicUrl'>;
+  readonly #signIn: SignIn;
+  readonly #providers: ReadonlyMap<string, OidcProvider>;
+
+  constructor(
+    deps: Pick<SignInDeps, 'stores' | 'clock' | 'publicUrl'>,
+    signIn: SignIn,
+    providers: readonly OidcProvider[],
+  ) {
+    this.#deps = deps;
+    this.#signIn = signIn;
+    this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
+  }
+
+  /** Names of the providers. */
+  get names(): string[] {
+    return [...this.#providers.keys()];
+  }
+
+  /** Where the browser goes, and the value of its cookie. Throws 'not-found' and 'unavailable'. */
+  async start(name: string): Promise<{ readonly url: string; readonly asked: string }> {
+    const provider = this.#provider(name);
+    const asked = `${randomSecret()}.${this.#deps.clock().toString(36)}`;
+    return { url: await provider.signInUrl(this.#redirectUri(name), this.#secretsOf(name, asked)), asked };
+  }
+
+  /**
+   * Completes a sign-in. `query`: the query of the callback, with its question mark. An identity that is not known signs in by its address if
+   * the provider has verified it; otherwise the person gets a mail. Throws 'not-found', 'forbidden', 'unavailable', 'rate-limited', 'busy'.
+   */
+  async finish(name: string, query: string, browser: Browser, client: string): Promise<OidcEnd> {
+    const provider = this.#provider(name);
+    const { stores, clock } = this.#deps;
+    const callback = new URL(`${this.#redirectUri(name)}${query}`);
+    const asked = this.#askedBy(name, callback.searchParams.get('state') ?? '', browser);
+    stores.activityDatabase.write(() => {
+      this.#signIn.refuseTooMany(client);
+      const nowMs = clock();
+      const attempt = { method: name, email: undefined, browser: asked, client, createdMs: nowMs, usedMs: nowMs };
+      if (!stores.attempts.add(attempt)) throw startAgain(name, 'was completed already');
+    });
+    const {
+      identity,
+      email: stated,
+      isEmailVerified,
+    } = await provider.identify(callback, this.#secretsOf(name, asked));
+    const known = stores.accountsDatabase.read(() => {
+      const accountId = stores.identities.find(identity);
+      return accountId === undefined ? undefined : stores.accounts.find(accountId);
+    });
+    if (known !== undefined) {
+      return { session: this.#signIn.enter({ email: known.email, method: name, identity: undefined }, browser) };
+    }
+    const email = stated === undefined ? undefined : parseEmailAddress(stated);
+    if (email === undefined) {
+      throw new DomainError(
+        'forbidden',
+        `${name} did not state your e-mail address: allow it there, or sign in another way`,
+      );
+    }
+    if (isEmailVerified) return { session: this.#signIn.enter({ email, method: name, identity }, browser) };
+    return { session: undefined, email, asked: this.#signIn.ask(email, client, { provider: name, identity }) };
+  }
+
+  /** The cookie's value, if this browser started the sign-in with this state less than 15 minutes ago. */
+  #askedBy(name: string, state: string, { asked = '' }: Browser): string {
+    const startedMs = Number.parseInt(ASKED.exec(asked)?.[1] ?? '', 36);
+    const expected = Buffer.from(this.#secretsOf(name, asked).state);
+    const given = Buffer.from(state);
+    if (Number.isNaN(startedMs) || given.length !== expected.length || !timingSafeEqual(given, expected)) {
+      throw startAgain(name, 'was not started in this browser');
+    }
+    if (this.#deps.clock() - startedMs >= ATTEMPT_MS) throw startAgain(name, 'took longer than 15 minutes');
+    return asked;
+  }
+
+  #secretsOf(name: string, asked: string): OidcSecrets {
+    const derived = (purpose: string) =>
+      Buffer.from(this.#deps.stores.secret.digest(`oidc-${purpose}:${name}:${asked}`)).toString('base64url');
+    return { state: derived('state'), nonce: derived('nonce'), verifier: derived('verifier') };
+  }
+
+  #redirectUri(name: string): string {
+    return `${this.#deps.publicUrl}/sign-in/oidc/${name}/callback`;
+  }
+
+  #provider(name: string): OidcProvider {
+    const found = this.#providers.get(name);
+    if (found !== undefined) return found;
+    throw new DomainError('not-found', 'there is no such sign-in provider: /sign-in lists them');
+  }
+}
+
+function startAgain(name: string, why: string): DomainError {
+  return new DomainError('forbidden', `this sign-in at ${name} ${why}: start it again`);
+}

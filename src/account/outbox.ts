@@ -1,0 +1,78 @@
+import { DomainError } from '../domain/errors.ts';
+import type { Mail } from './sign-in-mail.ts';
+
+/** Mails that wait or are being sent. */
+const WAITING_MAX = 200;
+/** Pauses before the second, the third and the fourth try. */
+const RETRY_MS = [2_000, 15_000, 60_000];
+
+export interface OutboxDeps {
+  /** Throws an error of nodemailer's. */
+  readonly deliver: (mail: Mail) => Promise<void>;
+  readonly wait: (ms: number) => Promise<void>;
+  readonly clock: () => number;
+  /** Gets no address, link or code. */
+  readonly logError: (line: string) => void;
+}
+
+/** Mails on their way to the mail server. Nobody waits for it: a mail that cannot be sent after four tries is logged and dropped. */
+export class Outbox {
+  readonly #deps: OutboxDeps;
+  readonly #sending = new Set<Promise<void>>();
+
+  constructor(deps: OutboxDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws 'busy' while no more mails are accepted. */
+  refuseWhenFull(): void {
+    if (this.#sending.size < WAITING_MAX) return;
+    throw new DomainError('busy', 'too many mails wait for the mail server: try again in a few minutes');
+  }
+
+  /** Sends a mail later. No try begins after `untilMs`: the link in it has expired. */
+  send(mail: Mail, untilMs: number): void {
+    const sending = this.#deliver(mail, untilMs).finally(() => this.#sending.delete(sending));
+    this.#sending.add(sending);
+  }
+
+  /** Settles when no mail waits. */
+  async drained(): Promise<void> {
+    await Promise.all(this.#sending);
+  }
+
+  async #deliver(mail: Mail, untilMs: number): Promise<void> {
+    const { deliver, wait, clock, logError } = this.#deps;
+    // The answer to the browser is sent first.
+    await wait(0);
+    let tries = 0;
+    for (const pauseMs of [...RETRY_MS, undefined]) {
+      try {
+        tries += 1;
+        await deliver(mail);
+        return;
+      } catch (error) {
+        const isLast = pauseMs === undefined || isFinal(error) || clock() + pauseMs >= untilMs;
+        if (isLast) {
+          logError(
+            `a sign-in mail was not sent (${causeOf(error)}, ${tries} of ${RETRY_MS.length + 1} tries): check the mail server`,
+          );
+          return;
+        }
+        await wait(pauseMs);
+      }
+    }
+  }
+}
+
+/** RFC 5321, 4.2.1: replies of 500 and above are final. */
+function isFinal(error: unknown): boolean {
+  return error instanceof Error && 'responseCode' in error && Number(error.responseCode) >= 500;
+}
+
+/** Codes only: the server's text may repeat the address or the mail. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return 'responseCode' in error && error.responseCode !== undefined ? `${code}, reply ${error.responseCode}` : code;
+}

@@ -1,0 +1,21 @@
+import type { Database } from '../store/database.ts';
+import { Identities } from '../store/identities.ts';
+import type { Registry } from '../store/registry.ts';
+import { Sessions } from '../store/sessions.ts';
+import { SignInAttempts } from '../store/sign-in-attempts.ts';
+
+/** The stores that sign-in reads and writes. Accounts, identities and the audit are in one database, sessions and attempts in another. */
+export type SignInStores = Readonly<ReturnType<typeof signInStores>>;
+
+export function signInStores({ database, secret, accounts, audit }: Registry, activity: Database) {
+  return {
+    secret,
+    accounts,
+    audit,
+    identities: new Identities(database),
+    accountsDatabase: database,
+    sessions: new Sessions(activity, secret),
+    attempts: new SignInAttempts(activity, secret),
+    activityDatabase: activity,
+  };
+}

@@ -1,0 +1,273 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import type { Account } from '../domain/account.ts';
+import { emailAddress } from '../domain/email-address.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Identity } from '../store/identities.ts';
+import { ATTEMPT_MS, CODE_TRIES_MAX, type SignInAttempt } from '../store/sign-in-attempts.ts';
+import type { AccountSessions, Browser, NewSession } from './account-sessions.ts';
+import type { Outbox } from './outbox.ts';
+import { signInMail } from './sign-in-mail.ts';
+import type { SignInStores } from './sign-in-stores.ts';
+import { admitsNew, type SignUp } from './sign-up.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Attempts of a client address. */
+const CLIENT_ATTEMPTS_PER_HOUR = 20;
+/** Attempts with an e-mail address: five codes with five tries each are guessed with a chance of 1 : 40,000 an hour. */
+const EMAIL_ATTEMPTS_PER_HOUR = 5;
+const EMAIL_ATTEMPTS_PER_DAY = 20;
+/** Mails of the service. */
+const MAILS_PER_DAY = 2000;
+const SECRET_BYTES = 32;
+const CODE_DIGITS = 6;
+
+export interface SignInDeps {
+  readonly stores: SignInStores;
+  readonly sessions: AccountSessions;
+  readonly clock: () => number;
+  /** Without a slash at its end. */
+  readonly publicUrl: string;
+  readonly signUp: SignUp;
+  /** Undefined: the service sends no mail. */
+  readonly outbox: Outbox | undefined;
+}
+
+/** An identity of an OIDC provider whose address the person has to prove by mail. */
+export interface UnprovenIdentity {
+  readonly provider: string;
+  readonly identity: Identity;
+}
+
+/**
+ * Sign-in by a link or a code, each for one use within 15 minutes. A link works in every browser, except that an identity is linked only in
+ * the browser that asked: otherwise a stranger's identity could be linked by the owner of the address. A code works only in that browser.
+ */
+export class SignIn {
+  readonly #deps: SignInDeps;
+
+  constructor(deps: SignInDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Sends a mail with a link and a code if the address may sign in, and returns the value of a cookie for the browser. The answer and the
+   * rows written are the same for every address; the mail is sent later. Throws 'invalid-parameter' for a malformed address,
+   * 'rate-limited', 'busy' when too many mails wait, and 'not-found' when the service sends no mail.
+   */
+  ask(typed: string, client: string, unproven?: UnprovenIdentity): string {
+    const { stores, clock, outbox, publicUrl } = this.#deps;
+    if (outbox === undefined) {
+      throw new DomainError('not-found', 'this service sends no mail: ask its operator for a sign-in link');
+    }
+    const email = emailAddress(typed);
+    const nowMs = clock();
+    const { accounts, attempts, accountsDatabase, activityDatabase } = stores;
+    outbox.refuseWhenFull();
+    const mayEnter = this.#mayEnter(
+      email,
+      accountsDatabase.read(() => accounts.findByEmail(email)),
+    );
+    const [browser, link, code] = [randomSecret(), randomSecret(), randomCode()];
+    const secrets = mayEnter ? { link, code } : {};
+    const mail = signInMail({ email, link: this.#urlOf(link), code, publicUrl, provider: unproven?.provider });
+    activityDatabase.write(() => {
+      this.refuseTooMany(client);
+      this.#refuseTooManyMails(email, nowMs);
+      const method = unproven?.provider ?? 'email';
+      attempts.add({ method, email, ...secrets, browser, client, identity: unproven?.identity, createdMs: nowMs });
+    });
+    if (mayEnter) outbox.send(mail, nowMs + ATTEMPT_MS);
+    return browser;
+  }
+
+  /** A one-time link for an account, for a command to print. Throws 'not-found' and 'forbidden' (disabled). */
+  createLink(typed: string): string {
+    const { stores, clock } = this.#deps;
+    const { accounts, attempts, audit, accountsDatabase, activityDatabase } = stores;
+    const email = emailAddress(typed);
+    const account = accountsDatabase.read(() => accounts.findByEmail(email));
+    if (account === undefined) {
+      throw new DomainError(
+        'not-found',
+        `there is no account '${email}': 'bookreel account create ${email}' creates it`,
+      );
+    }
+    if (account.disabledMs !== undefined) {
+      throw new DomainError('forbidden', `'${email}' is disabled: run 'bookreel account enable ${email}' first`);
+    }
+    const link = randomSecret();
+    const nowMs = clock();
+    activityDatabase.write(() => attempts.add({ method: 'command', email, link, createdMs: nowMs }));
+    accountsDatabase.write(() => audit.append({ atMs: nowMs, action: 'account.link', accountId: account.id }));
+    return this.#urlOf(link);
+  }
+
+  /** The account that a link signs in to, by its address. Changes nothing: mail scanners open links too. Throws 'forbidden'. */
+  look(link: string): { readonly email: string; readonly provider: string | undefined } {
+    const { stores } = this.#deps;
+    const attempt = stores.activityDatabase.read(() => this.#usable(stores.attempts.findByLink(link), 'link'));
+    return { email: attempt.email, provider: attempt.identity === undefined ? undefined : attempt.method };
+  }
+
+  /** Signs in with a link. Throws 'forbidden' for one that is unknown, expired or used. */
+  redeemLink(link: string, browser: Browser): NewSession {
+    const { stores, clock } = this.#deps;
+    const { attempts, activityDatabase } = stores;
+    const attempt = activityDatabase.write(() => {
+      const found = this.#usable(attempts.findByLink(link), 'link');
+      if (found.identity !== undefined && !(browser.asked && attempts.isOfBrowser(found, browser.asked))) {
+        throw new DomainError(
+          'forbidden',
+          `open this link in the browser in which you signed in at ${found.method}, or start there again`,
+        );
+      }
+      attempts.markUsed(found, clock());
+      return found;
+    });
+    return this.enter(attempt, browser);
+  }
+
+  /** Signs in with a code, in the browser that asked for it. Throws 'forbidden'; the sixth try needs a new code. */
+  redeemCode(typed: string, browser: Browser): NewSession {
+    const { stores, clock } = this.#deps;
+    const { attempts, activityDatabase } = stores;
+    const code = typed.replace(/[\s-]/g, '');
+    // A wrong code changes the database too, so its error is thrown after the transaction.
+    const { attempt, isRight } = activityDatabase.write(() => {
+      const asked = browser.asked === undefined ? undefined : attempts.findByBrowser(browser.asked);
+      if (asked?.email === undefined) {
+        throw new DomainError(
+          'forbidden',
+          'a code works only in the browser that asked for it: use the link in the mail',
+        );
+      }
+      const found = this.#usable(asked, 'code');
+      if (found.codeTries >= CODE_TRIES_MAX) throw new DomainError('forbidden', ASK_AGAIN.tries);
+      const matches = attempts.isCode(found, code);
+      if (matches) attempts.markUsed(found, clock());
+      else attempts.addTry(found);
+      return { attempt: found, isRight: matches };
+    });
+    if (isRight) return this.enter(attempt, browser);
+    this.#recordFailure(attempt);
+    const left = CODE_TRIES_MAX - attempt.codeTries - 1;
+    throw new DomainError(
+      'forbidden',
+      left === 0
+        ? ASK_AGAIN.tries
+        : `this code is wrong: compare it with the mail; ${left} of ${CODE_TRIES_MAX} tries are left`,
+    );
+  }
+
+  /**
+   * Signs a person in who has proved an address: creates the account if the policy allows it, and links the identity. Throws 'forbidden'
+   * if there is no account, or it is disabled.
+   */
+  enter(proven: Pick<ProvenAttempt, 'email' | 'method' | 'identity'>, browser: Browser): NewSession {
+    const { stores, sessions, clock, signUp } = this.#deps;
+    const { accounts, identities, audit, accountsDatabase } = stores;
+    const { email, method, identity } = proven;
+    const nowMs = clock();
+    const account = accountsDatabase.write(() => {
+      const known = accounts.findByEmail(email);
+      if (!this.#mayEnter(email, known)) {
+        throw new DomainError(
+          'forbidden',
+          known === undefined
+            ? 'this service creates no account for this address: ask its operator'
+            : 'this account is disabled: ask the operator of this service',
+        );
+      }
+      const entered = known ?? accounts.create({ email }, nowMs);
+      const entry = { atMs: nowMs, actorId: entered.id, accountId: entered.id };
+      if (known === undefined)
+        audit.append({ ...entry, action: 'account.sign-up', detail: { method, policy: signUp.policy } });
+      if (identity !== undefined && identities.link(identity, entered.id, nowMs)) {
+        audit.append({ ...entry, action: 'identity.link', detail: { provider: method, issuer: identity.issuer } });
+      }
+      audit.append({ ...entry, action: 'session.sign-in', detail: { method } });
+      return entered;
+    });
+    return sessions.open(account, method, browser);
+  }
+
+  /** Throws 'rate-limited' when a client address has made too many attempts. */
+  refuseTooMany(client: string): void {
+    const { stores, clock } = this.#deps;
+    if (stores.attempts.countByClient(client, clock() - HOUR_MS) < CLIENT_ATTEMPTS_PER_HOUR) return;
+    throw new DomainError('rate-limited', 'too many sign-ins were started from your network: try again in an hour');
+  }
+
+  /** Counts every address, with an account or without. */
+  #refuseTooManyMails(email: string, nowMs: number): void {
+    const { attempts } = this.#deps.stores;
+    if (attempts.countByEmail(email, nowMs - HOUR_MS) >= EMAIL_ATTEMPTS_PER_HOUR) {
+      throw new DomainError(
+        'rate-limited',
+        'too many sign-ins were started with this address: use the last mail, or try again in an hour',
+      );
+    }
+    if (attempts.countByEmail(email, nowMs - DAY_MS) >= EMAIL_ATTEMPTS_PER_DAY) {
+      throw new DomainError(
+        'rate-limited',
+        'too many sign-ins were started with this address today: try again tomorrow',
+      );
+    }
+    if (attempts.countMailed(nowMs - DAY_MS) >= MAILS_PER_DAY) {
+      throw new DomainError(
+        'rate-limited',
+        'this service has sent its mails of this day: try again tomorrow, or sign in another way',
+      );
+    }
+  }
+
+  #mayEnter(email: string, account: Account | undefined): boolean {
+    return account === undefined ? admitsNew(this.#deps.signUp, email) : account.disabledMs === undefined;
+  }
+
+  #usable(attempt: SignInAttempt | undefined, secret: 'link' | 'code'): ProvenAttempt {
+    if (attempt?.email === undefined)
+      throw new DomainError('forbidden', `this ${secret} is not valid: ${ASK_AGAIN.hint}`);
+    if (attempt.usedMs !== undefined)
+      throw new DomainError('forbidden', `this ${secret} was used already: ${ASK_AGAIN.hint}`);
+    if (this.#deps.clock() - attempt.createdMs >= ATTEMPT_MS) {
+      throw new DomainError('forbidden', `this ${secret} is older than 15 minutes: ${ASK_AGAIN.hint}`);
+    }
+    return { ...attempt, email: attempt.email };
+  }
+
+  #recordFailure({ email, method }: ProvenAttempt): void {
+    const { accounts, audit, accountsDatabase } = this.#deps.stores;
+    accountsDatabase.write(() => {
+      const account = accounts.findByEmail(email);
+      if (account === undefined) return;
+      audit.append({
+        atMs: this.#deps.clock(),
+        action: 'session.wrong-code',
+        accountId: account.id,
+        detail: { method },
+      });
+    });
+  }
+
+  #urlOf(link: string): string {
+    return `${this.#deps.publicUrl}/sign-in/link?token=${link}`;
+  }
+}
+
+type ProvenAttempt = SignInAttempt & { readonly email: string };
+
+const ASK_AGAIN = {
+  hint: 'ask for a new one',
+  tries: `this code was tried ${CODE_TRIES_MAX} times: ask for a new one`,
+};
+
+/** 256 bits from the system's random source, for URLs and cookies. */
+export function randomSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url');
+}
+
+function randomCode(): string {
+  return String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0');
+}

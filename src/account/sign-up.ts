@@ -1,0 +1,16 @@
+import { domainOf } from '../domain/email-address.ts';
+
+/**
+ * Who gets an account at the first sign-in. Accounts that a command created sign in with every policy.
+ * `open`: every address. `invited`: addresses of `domains`, not of their subdomains. `closed`: nobody.
+ */
+export interface SignUp {
+  readonly policy: 'open' | 'invited' | 'closed';
+  /** In lower case. */
+  readonly domains: ReadonlySet<string>;
+}
+
+/** Whether a person who proved to have this address, in canonical spelling, may create an account. */
+export function admitsNew({ policy, domains }: SignUp, email: string): boolean {
+  return policy === 'open' || (policy === 'invited' && domains.has(domainOf(email)));
+}

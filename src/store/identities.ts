@@ -1,0 +1,34 @@
+import type { Database } from './database.ts';
+
+/** A person at an OIDC provider: the claims `iss` and `sub`. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/** Which account an identity signs in to. */
+export class Identities {
+  readonly #sql;
+
+  constructor(database: Database) {
+    this.#sql = {
+      find: database.query<{ account_id: number }, [string, string]>(
+        'SELECT account_id FROM identities WHERE issuer = ? AND subject = ?',
+      ),
+      insert: database.query<never, [string, string, number, number]>(
+        `INSERT INTO identities (issuer, subject, account_id, created_ms) VALUES (?, ?, ?, ?)
+         ON CONFLICT (issuer, subject) DO NOTHING`,
+      ),
+    };
+  }
+
+  /** The id of the account that the identity is linked to. */
+  find({ issuer, subject }: Identity): number | undefined {
+    return this.#sql.find.get(issuer, subject)?.account_id;
+  }
+
+  /** Links the identity to the account; false if it is linked already. Within a write. */
+  link({ issuer, subject }: Identity, accountId: number, nowMs: number): boolean {
+    return this.#sql.insert.run(issuer, subject, accountId, nowMs).changes > 0;
+  }
+}

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from './database.ts';
+import type { KeySecret } from './key-secret.ts';
+
+const SESSION_IDLE_MS = 14 * 86_400_000;
+const SESSION_MS = 90 * 86_400_000;
+/** `last_used_ms` is written again after this time at the earliest. */
+const USE_MS = 5 * 60_000;
+const TOKEN_BYTES = 32;
+const ID_BYTES = 9;
+
+/** A browser in which a person is signed in. */
+export interface Session {
+  readonly id: string;
+  readonly accountId: number;
+  /** How the person signed in: `email`, `command` or the name of an OIDC provider. */
+  readonly method: string;
+  readonly userAgent: string | undefined;
+  readonly createdMs: number;
+  /** At most five minutes too early. */
+  readonly lastUsedMs: number;
+}
+
+type SessionRow = Omit<Session, 'userAgent'> & { readonly userAgent: string | null };
+
+const SELECT = `SELECT session_id AS id, account_id AS accountId, method, user_agent AS userAgent, created_ms AS createdMs,
+  last_used_ms AS lastUsedMs FROM sessions`;
+const VALID = 'last_used_ms > ? AND created_ms > ?';
+
+export const FIND_SESSION_BY_DIGEST = `${SELECT} WHERE digest = ? AND ${VALID}`;
+const LIST_SESSIONS = `${SELECT} WHERE account_id = ? AND ${VALID} ORDER BY created_ms, session_id`;
+export const DELETE_IDLE_SESSIONS = 'DELETE FROM sessions WHERE last_used_ms <= ?';
+
+/** Sessions. The value of a session's cookie is stored as its keyed digest only. A session ends after 14 idle days, and after 90 days. */
+export class Sessions {
+  readonly #secret: KeySecret;
+  readonly #sql;
+
+  constructor(database: Database, secret: KeySecret) {
+    this.#secret = secret;
+    this.#sql = {
+      find: database.query<SessionRow, [Uint8Array, number, number]>(FIND_SESSION_BY_DIGEST),
+      list: database.query<SessionRow, [number, number, number]>(LIST_SESSIONS),
+      insert: database.query<never, [string, Uint8Array, number, string, string | null, number, number]>(
+        `INSERT INTO sessions (session_id, digest, account_id, method, user_agent, created_ms, last_used_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      use: database.query<never, [number, string]>('UPDATE sessions SET last_used_ms = ? WHERE session_id = ?'),
+      delete: database.query<never, [string, number]>('DELETE FROM sessions WHERE session_id = ? AND account_id = ?'),
+      deleteAll: database.query<never, [number]>('DELETE FROM sessions WHERE account_id = ?'),
+      deleteIdle: database.query<never, [number]>(DELETE_IDLE_SESSIONS),
+    };
+  }
+
+  /** Creates a session, and deletes those of everybody that have ended. The caller has `token`, 256 random bits, only here. Within a write. */
+  create(
+    request: Pick<Session, 'accountId' | 'method' | 'userAgent'>,
+    nowMs: number,
+  ): { readonly session: Session; readonly token: string } {
+    // A session that is 90 days old is not used any more, so it becomes idle.
+    this.#sql.deleteIdle.run(nowMs - SESSION_IDLE_MS);
+    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    const session = {
+      ...request,
+      id: `ses_${randomBytes(ID_BYTES).toString('hex')}`,
+      createdMs: nowMs,
+      lastUsedMs: nowMs,
+    };
+    const { id, accountId, method, userAgent } = session;
+    this.#sql.insert.run(id, this.#digest(token), accountId, method, userAgent ?? null, nowMs, nowMs);
+    return { session, token };
+  }
+
+  /** The session of a cookie; undefined when it is unknown, revoked or has ended. */
+  find(token: string, nowMs: number): Session | undefined {
+    const row = this.#sql.find.get(this.#digest(token), nowMs - SESSION_IDLE_MS, nowMs - SESSION_MS);
+    return row === null ? undefined : toSession(row);
+  }
+
+  /** Whether the last use is due to be written. */
+  isUseDue(session: Session, nowMs: number): boolean {
+    return nowMs - session.lastUsedMs >= USE_MS;
+  }
+
+  /** Writes that the session was used now. Within a write. */
+  use(session: Session, nowMs: number): void {
+    this.#sql.use.run(nowMs, session.id);
+  }
+
+  /** Oldest first. */
+  list(accountId: number, nowMs: number): Session[] {
+    return this.#sql.list.all(accountId, nowMs - SESSION_IDLE_MS, nowMs - SESSION_MS).map(toSession);
+  }
+
+  /** Ends a session of the account; false if it has none with this id. Within a write. */
+  revoke(accountId: number, id: string): boolean {
+    return this.#sql.delete.run(id, accountId).changes > 0;
+  }
+
+  /** Ends all sessions of the account, and returns their number. Within a write. */
+  revokeAll(accountId: number): number {
+    return this.#sql.deleteAll.run(accountId).changes;
+  }
+
+  #digest(token: string): Uint8Array {
+    return this.#secret.digest(`session:${token}`);
+  }
+}
+
+function toSession(row: SessionRow): Session {
+  return { ...row, userAgent: row.userAgent ?? undefined };
+}

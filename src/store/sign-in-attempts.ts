@@ -1,0 +1,166 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Database } from './database.ts';
+import type { Identity } from './identities.ts';
+import type { KeySecret } from './key-secret.ts';
+
+export const ATTEMPT_MS = 15 * 60_000;
+export const CODE_TRIES_MAX = 5;
+/** The limits of sign-ins count attempts of this time. */
+const KEPT_MS = 86_400_000;
+const ID_BYTES = 9;
+
+/** A sign-in that was started and may be completed once, within 15 minutes. */
+export interface SignInAttempt {
+  readonly id: string;
+  /** `email`, `command` or the name of an OIDC provider. */
+  readonly method: string;
+  /** Undefined for the answer of a provider. */
+  readonly email: string | undefined;
+  /** Linked to the account when the person has proved the address. */
+  readonly identity: Identity | undefined;
+  readonly codeTries: number;
+  readonly createdMs: number;
+  readonly usedMs: number | undefined;
+}
+
+/** Everything secret of an attempt is stored as a keyed digest. */
+export interface NewAttempt extends Pick<SignInAttempt, 'method' | 'email'> {
+  readonly identity?: Identity | undefined;
+  readonly link?: string | undefined;
+  readonly code?: string | undefined;
+  /** The value of a cookie of the browser that asked. */
+  readonly browser?: string | undefined;
+  /** The client's address. */
+  readonly client?: string | undefined;
+  readonly createdMs: number;
+  readonly usedMs?: number;
+}
+
+interface AttemptRow extends Pick<SignInAttempt, 'id' | 'method' | 'codeTries' | 'createdMs'> {
+  readonly email: string | null;
+  readonly identity: string | null;
+  readonly usedMs: number | null;
+}
+
+const SELECT = `SELECT attempt_id AS id, method, email, identity, code_tries AS codeTries, created_ms AS createdMs, used_ms AS usedMs
+  FROM sign_in_attempts`;
+const COUNT = 'SELECT COUNT(*) AS count FROM sign_in_attempts';
+
+export const FIND_ATTEMPT_BY_LINK = `${SELECT} WHERE link_digest = ?`;
+export const FIND_ATTEMPT_BY_BROWSER = `${SELECT} WHERE browser_digest = ?`;
+export const COUNT_ATTEMPTS_BY_CLIENT = `${COUNT} WHERE client_digest = ? AND created_ms > ?`;
+export const COUNT_ATTEMPTS_BY_EMAIL = `${COUNT} WHERE email = ? AND created_ms > ? AND client_digest IS NOT NULL`;
+export const COUNT_MAILED_ATTEMPTS = `${COUNT} WHERE created_ms > ? AND client_digest IS NOT NULL AND link_digest IS NOT NULL`;
+export const DELETE_OLD_ATTEMPTS = 'DELETE FROM sign_in_attempts WHERE created_ms <= ?';
+
+/** Attempts to sign in. */
+export class SignInAttempts {
+  readonly #secret: KeySecret;
+  readonly #sql;
+
+  constructor(database: Database, secret: KeySecret) {
+    this.#secret = secret;
+    this.#sql = {
+      byLink: database.query<AttemptRow, [Uint8Array]>(FIND_ATTEMPT_BY_LINK),
+      byBrowser: database.query<AttemptRow, [Uint8Array]>(FIND_ATTEMPT_BY_BROWSER),
+      isOfBrowser: database.query<{ found: number }, [string, Uint8Array]>(
+        'SELECT 1 AS found FROM sign_in_attempts WHERE attempt_id = ? AND browser_digest = ?',
+      ),
+      code: database.query<{ code_digest: Uint8Array | null }, [string]>(
+        'SELECT code_digest FROM sign_in_attempts WHERE attempt_id = ?',
+      ),
+      insert: database.query<never, (string | number | Uint8Array | null)[]>(
+        `INSERT INTO sign_in_attempts (attempt_id, method, email, link_digest, code_digest, browser_digest, client_digest, identity, created_ms,
+           used_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (browser_digest) DO NOTHING`,
+      ),
+      markUsed: database.query<never, [number, string]>('UPDATE sign_in_attempts SET used_ms = ? WHERE attempt_id = ?'),
+      addTry: database.query<never, [string]>(
+        'UPDATE sign_in_attempts SET code_tries = code_tries + 1 WHERE attempt_id = ?',
+      ),
+      countByClient: database.query<{ count: number }, [Uint8Array, number]>(COUNT_ATTEMPTS_BY_CLIENT),
+      countByEmail: database.query<{ count: number }, [string, number]>(COUNT_ATTEMPTS_BY_EMAIL),
+      countMailed: database.query<{ count: number }, [number]>(COUNT_MAILED_ATTEMPTS),
+      deleteOld: database.query<never, [number]>(DELETE_OLD_ATTEMPTS),
+    };
+  }
+
+  /** Adds an attempt, and deletes those that no limit counts any more. False if the browser's cookie has an attempt already. Within a write. */
+  add(attempt: NewAttempt): boolean {
+    this.#sql.deleteOld.run(attempt.createdMs - KEPT_MS);
+    const id = `sia_${randomBytes(ID_BYTES).toString('hex')}`;
+    const { method, email, link, code, browser, client, identity, createdMs, usedMs } = attempt;
+    const added = this.#sql.insert.run(
+      id,
+      method,
+      email ?? null,
+      this.#digestOrNull('sign-in-link', link),
+      this.#digestOrNull(`sign-in-code:${id}`, code),
+      this.#digestOrNull('sign-in-browser', browser),
+      this.#digestOrNull('sign-in-client', client),
+      identity === undefined ? null : JSON.stringify(identity),
+      createdMs,
+      usedMs ?? null,
+    );
+    return added.changes > 0;
+  }
+
+  /** Also one that has expired or was used. */
+  findByLink(link: string): SignInAttempt | undefined {
+    return toAttempt(this.#sql.byLink.get(this.#digest('sign-in-link', link)));
+  }
+
+  /** Also one that has expired or was used. */
+  findByBrowser(browser: string): SignInAttempt | undefined {
+    return toAttempt(this.#sql.byBrowser.get(this.#digest('sign-in-browser', browser)));
+  }
+
+  isOfBrowser({ id }: SignInAttempt, browser: string): boolean {
+    return this.#sql.isOfBrowser.get(id, this.#digest('sign-in-browser', browser)) !== null;
+  }
+
+  /** Always false for an attempt without a code. */
+  isCode({ id }: SignInAttempt, code: string): boolean {
+    const digest = this.#digest(`sign-in-code:${id}`, code);
+    const stored = this.#sql.code.get(id)?.code_digest ?? new Uint8Array(digest.length);
+    return timingSafeEqual(stored, digest);
+  }
+
+  /** Within the write that found the attempt unused. */
+  markUsed({ id }: SignInAttempt, nowMs: number): void {
+    this.#sql.markUsed.run(nowMs, id);
+  }
+
+  /** Counts a wrong code. Within a write. */
+  addTry({ id }: SignInAttempt): void {
+    this.#sql.addTry.run(id);
+  }
+
+  /** Attempts after `sinceMs` from a client address, of any kind. */
+  countByClient(client: string, sinceMs: number): number {
+    return this.#sql.countByClient.get(this.#digest('sign-in-client', client), sinceMs)!.count;
+  }
+
+  /** Attempts after `sinceMs` with an e-mail address, except those of commands. */
+  countByEmail(email: string, sinceMs: number): number {
+    return this.#sql.countByEmail.get(email, sinceMs)!.count;
+  }
+
+  /** Mails sent after `sinceMs`. */
+  countMailed(sinceMs: number): number {
+    return this.#sql.countMailed.get(sinceMs)!.count;
+  }
+
+  #digest(purpose: string, text: string): Uint8Array {
+    return this.#secret.digest(`${purpose}:${text}`);
+  }
+
+  #digestOrNull(purpose: string, text: string | undefined): Uint8Array | null {
+    return text === undefined ? null : this.#digest(purpose, text);
+  }
+}
+
+function toAttempt(row: AttemptRow | null): SignInAttempt | undefined {
+  if (row === null) return undefined;
+  const identity: Identity | undefined = row.identity === null ? undefined : JSON.parse(row.identity);
+  return { ...row, email: row.email ?? undefined, identity, usedMs: row.usedMs ?? undefined };
+}

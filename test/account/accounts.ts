@@ -1,0 +1,74 @@
+import { type AccountService, type AccountSettings, createAccountService } from '../../src/account/account-service.ts';
+import { openActivity } from '../../src/store/activity.ts';
+import type { Database } from '../../src/store/database.ts';
+import { openRegistry, type Registry } from '../../src/store/registry.ts';
+import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
+
+export const PUBLIC_URL = 'http://127.0.0.1:8080';
+export const CLIENT = '192.0.2.7';
+/** A browser without cookies. */
+export const NEW_BROWSER = { userAgent: 'Judge/1.0', session: undefined, asked: undefined };
+
+/** The people of a service, with a clock that the test moves. */
+export interface People extends AsyncDisposable {
+  readonly service: AccountService;
+  readonly registry: Registry;
+  readonly activity: Database;
+  readonly directory: string;
+  readonly log: readonly string[];
+  nowMs(): number;
+  passTime(ms: number): void;
+}
+
+export function people(settings: Partial<AccountSettings> = {}): People {
+  const directory = temporaryDirectory();
+  const registry = openRegistry(directory.path, { create: true });
+  const { database: activity } = openActivity(directory.path);
+  const log: string[] = [];
+  let nowMs = NOW_MS;
+  const service = createAccountService(
+    {
+      publicUrl: PUBLIC_URL,
+      signUp: { policy: 'open', domains: new Set() },
+      mail: undefined,
+      providers: [],
+      ...settings,
+    },
+    {
+      registry,
+      activity,
+      clock: () => nowMs,
+      // Pauses between tries take no time.
+      wait: () => Bun.sleep(0),
+      logError: (line) => log.push(line),
+    },
+  );
+  return {
+    service,
+    registry,
+    activity,
+    directory: directory.path,
+    log,
+    nowMs: () => nowMs,
+    passTime(ms) {
+      nowMs += ms;
+    },
+    async [Symbol.asyncDispose]() {
+      await service.drained();
+      await service.close();
+      activity.close();
+      registry.database.close();
+      directory[Symbol.dispose]();
+    },
+  };
+}
+
+/** The sentence of the error that `work` throws. */
+export async function refusal(work: () => unknown): Promise<string> {
+  try {
+    await work();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  throw new Error('nothing was refused');
+}

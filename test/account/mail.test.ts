@@ -1,0 +1,312 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { emailAddress } from '../../src/domain/email-address.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { CLIENT, NEW_BROWSER, people, refusal } from './accounts.ts';
+import { catchMails } from './smtp-catcher.ts';
+
+const SENDER = 'bookreel@example.com';
+const ADA = 'ada@example.com';
+const MINUTE_MS = 60_000;
+
+test('A mail has a link and a code, and either signs in once', async () => {
+  await using smtp = await catchMails();
+  await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
+  const { service, registry } = held;
+  const asked = service.signIn.ask(' Ada@Example.COM ', CLIENT);
+  await service.drained();
+  const [mail] = smtp.mails;
+  expect([mail!.from, mail!.to]).toEqual([SENDER, ['Ada@example.com']]);
+  expect(mail!.code).toMatch(/^\d{6}$/);
+  expect(mail!.raw).not.toContain('<img');
+
+  expect(service.signIn.look(mail!.link)).toEqual({ email: 'Ada@example.com', provider: undefined });
+  expect(service.signIn.look(mail!.link).email).toBe('Ada@example.com');
+  const byCode = service.signIn.redeemCode(`${mail!.code.slice(0, 3)} ${mail!.code.slice(3)}`, {
+    ...NEW_BROWSER,
+    asked,
+  });
+  expect(byCode.account.email).toBe('Ada@example.com');
+  expect(service.sessions.find(byCode.token)?.account.id).toBe(byCode.account.id);
+  expect(await refusal(() => service.signIn.redeemLink(mail!.link, NEW_BROWSER))).toMatch(
+    /^this link was used already/,
+  );
+
+  service.signIn.ask(ADA, CLIENT);
+  await service.drained();
+  const byLink = service.signIn.redeemLink(smtp.mails[1]!.link, { ...NEW_BROWSER, session: byCode.token });
+  expect(byLink.account.id).toBe(byCode.account.id);
+  // The browser's first session ended with the second sign-in.
+  expect(service.sessions.find(byCode.token)).toBeUndefined();
+  expect(registry.audit.list(10).map(({ action }) => action)).toEqual([
+    'session.sign-in',
+    'session.sign-in',
+    'account.sign-up',
+  ]);
+});
+
+test('Links and codes that are expired, used, foreign or guessed are refused', async () => {
+  await using smtp = await catchMails();
+  await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
+  const { service, registry } = held;
+  const { signIn } = service;
+  registry.database.write(() => registry.accounts.create({ email: ADA }, held.nowMs()));
+  const asked = signIn.ask(ADA, CLIENT);
+  await service.drained();
+  const { link, code } = smtp.mails[0]!;
+  const other = signIn.ask(ADA, CLIENT);
+  await service.drained();
+  const wrong = code === '000000' ? '111111' : '000000';
+  const cases: [string, () => unknown, RegExp][] = [
+    ['unknown link', () => signIn.redeemLink('A'.repeat(43), NEW_BROWSER), /^this link is not valid/],
+    ['empty link', () => signIn.look(''), /^this link is not valid/],
+    ['no cookie', () => signIn.redeemCode(code, NEW_BROWSER), /only in the browser that asked/],
+    ['unknown cookie', () => signIn.redeemCode(code, { ...NEW_BROWSER, asked: 'x' }), /only in the browser that asked/],
+    [
+      'other browser',
+      () => signIn.redeemCode(code, { ...NEW_BROWSER, asked: other }),
+      /^this code is wrong.*4 of 5 tries/,
+    ],
+    ['wrong code', () => signIn.redeemCode(wrong, { ...NEW_BROWSER, asked }), /^this code is wrong.*4 of 5 tries/],
+    ['no code', () => signIn.redeemCode('', { ...NEW_BROWSER, asked }), /3 of 5/],
+    ['third', () => signIn.redeemCode(`${code}0`, { ...NEW_BROWSER, asked }), /2 of 5/],
+    ['fourth', () => signIn.redeemCode(wrong, { ...NEW_BROWSER, asked }), /1 of 5/],
+    ['fifth', () => signIn.redeemCode(wrong, { ...NEW_BROWSER, asked }), /^this code was tried 5 times/],
+    ['right but too late', () => signIn.redeemCode(code, { ...NEW_BROWSER, asked }), /^this code was tried 5 times/],
+  ];
+  for (const [name, work, sentence] of cases)
+    expect([name, await refusal(work)]).toEqual([name, expect.stringMatching(sentence)]);
+  held.passTime(15 * MINUTE_MS);
+  expect(await refusal(() => signIn.look(link))).toMatch(/^this link is older than 15 minutes/);
+  expect(await refusal(() => signIn.redeemLink(link, NEW_BROWSER))).toMatch(/^this link is older than 15 minutes/);
+  expect(registry.audit.list(10).map(({ action }) => action)).toEqual(Array(6).fill('session.wrong-code'));
+});
+
+test('The answer, the cookie and the rows are the same with an account and without', async () => {
+  await using smtp = await catchMails();
+  await using held = people({
+    mail: { url: smtp.url, sender: SENDER, passwordFile: undefined },
+    signUp: { policy: 'closed', domains: new Set() },
+  });
+  const { service, registry, activity } = held;
+  registry.database.write(() => {
+    registry.accounts.create({ email: ADA }, held.nowMs());
+    const { id } = registry.accounts.create({ email: 'off@example.com' }, held.nowMs());
+    registry.accounts.disable(id, held.nowMs());
+  });
+  const asked = [ADA, 'off@example.com', 'nobody@example.com'].map((email) => service.signIn.ask(email, CLIENT));
+  await service.drained();
+  expect(asked.map((cookie) => cookie.length)).toEqual([43, 43, 43]);
+  expect(smtp.mails.map(({ to }) => to)).toEqual([[ADA]]);
+  const refusals = asked.map((cookie) =>
+    refusal(() => service.signIn.redeemCode('00000', { ...NEW_BROWSER, asked: cookie })),
+  );
+  expect(new Set(await Promise.all(refusals)).size).toBe(1);
+  expect(activity.query('SELECT COUNT(*) AS rows FROM sign_in_attempts').get()).toEqual({ rows: 3 });
+  const limited = async (email: string) => {
+    const sentences: string[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      try {
+        service.signIn.ask(email, '192.0.2.8');
+      } catch (error) {
+        sentences.push(String(error));
+      }
+    }
+    return sentences;
+  };
+  expect(await limited('nobody@example.com')).toEqual(await limited(ADA.toUpperCase()));
+});
+
+test('Only admitted addresses get an account', async () => {
+  await using smtp = await catchMails();
+  const mail = { url: smtp.url, sender: SENDER, passwordFile: undefined };
+  const cases = [
+    { policy: 'open', domains: [], admitted: ['a@example.com', 'a@other.org', 'a@sub.example.com'] },
+    { policy: 'invited', domains: ['example.com'], admitted: ['a@example.com'] },
+    { policy: 'closed', domains: [], admitted: [] },
+  ] as const;
+  for (const { policy, domains, admitted } of cases) {
+    await using held = people({ mail, signUp: { policy, domains: new Set(domains) } });
+    const before = smtp.mails.length;
+    for (const email of ['a@example.com', 'a@other.org', 'a@sub.example.com']) held.service.signIn.ask(email, CLIENT);
+    await held.service.drained();
+    expect([
+      policy,
+      smtp.mails
+        .slice(before)
+        .flatMap(({ to }) => to)
+        .sort(),
+    ]).toEqual([policy, [...admitted].sort()]);
+  }
+});
+
+test('An account that is disabled while the mail is on its way cannot sign in', async () => {
+  await using smtp = await catchMails();
+  await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
+  const { service, registry } = held;
+  const { id } = registry.database.write(() => registry.accounts.create({ email: ADA }, held.nowMs()));
+  service.signIn.ask(ADA, CLIENT);
+  await service.drained();
+  registry.database.write(() => registry.accounts.disable(id, held.nowMs()));
+  expect(await refusal(() => service.signIn.redeemLink(smtp.mails[0]!.link, NEW_BROWSER))).toMatch(/disabled/);
+});
+
+test('Sign-ins are limited per client, per recipient and per day', async () => {
+  await using smtp = await catchMails();
+  await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
+  const { signIn } = held.service;
+  for (let count = 0; count < 5; count += 1) signIn.ask(ADA, `192.0.2.${count}`);
+  expect(await refusal(() => signIn.ask('ADA@example.com', '192.0.2.9'))).toMatch(
+    /with this address: use the last mail/,
+  );
+  for (let count = 0; count < 20; count += 1) signIn.ask(`person${count}@example.com`, CLIENT);
+  expect(await refusal(() => signIn.ask('another@example.com', CLIENT))).toMatch(/from your network/);
+  for (let hour = 0; hour < 3; hour += 1) {
+    held.passTime(60 * MINUTE_MS);
+    for (let count = 0; count < 5; count += 1) signIn.ask(ADA, CLIENT);
+  }
+  held.passTime(60 * MINUTE_MS);
+  expect(await refusal(() => signIn.ask(ADA, CLIENT))).toMatch(/this address today/);
+  held.passTime(24 * 60 * MINUTE_MS);
+  signIn.ask(ADA, CLIENT);
+});
+
+test('Addresses that could split a header or hide another address are refused', async () => {
+  const refused = [
+    'ada@example.com\r\nBcc: eve@example.com',
+    'ada@example.com\nBcc: eve@example.com',
+    '\nada@example.com',
+    'ada@example.com, eve@example.com',
+    'ada@example.com;eve@example.com',
+    'Ada <ada@example.com>',
+    '"eve@example.com "@example.com',
+    'ada@[127.0.0.1]',
+    'ada@example.com\u0000',
+    'ada@exämple.com',
+    'ａda@example.com',
+    'ada@example..com',
+    'ada.@example.com',
+    'ada@-example.com',
+    '@example.com',
+    'ada',
+    '',
+    `${'a'.repeat(65)}@example.com`,
+    `a@${'b.'.repeat(126)}com`,
+  ];
+  for (const text of refused) {
+    expect([text, await refusal(() => emailAddress(text))]).toEqual([
+      text,
+      expect.stringMatching(/^that is not an e-mail address/),
+    ]);
+  }
+  expect(emailAddress(" O'Neil+a.b=c@Mail.Example.ORG ")).toBe("O'Neil+a.b=c@mail.example.org");
+  expect(emailAddress('owner@localhost')).toBe('owner@localhost');
+});
+
+test('A mail server that is down or refuses is tried again, and logged without secrets', async () => {
+  let rejected = 0;
+  const smtp = await catchMails({
+    onRcptTo({ address }, _, done) {
+      rejected += 1;
+      const responseCode = address.startsWith('gone') ? 550 : 451;
+      done(
+        rejected > 2 && !address.startsWith('gone')
+          ? null
+          : Object.assign(new Error(`${address} later`), { responseCode }),
+      );
+    },
+  });
+  await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
+  const { service, log } = held;
+  service.signIn.ask(ADA, CLIENT);
+  await service.drained();
+  expect([rejected, smtp.mails.length, log.length]).toEqual([3, 1, 0]);
+  service.signIn.ask('gone@example.com', CLIENT);
+  await service.drained();
+  expect([rejected, smtp.mails.length]).toEqual([4, 1]);
+  expect(log).toEqual(['a sign-in mail was not sent (EENVELOPE, reply 550, 1 of 4 tries): check the mail server']);
+  await smtp[Symbol.asyncDispose]();
+  service.signIn.ask(ADA, CLIENT);
+  await service.drained();
+  expect(log[1]).toMatch(/^a sign-in mail was not sent \((?:ESOCKET|ECONNECTION|ECONNREFUSED), 4 of 4 tries\)/);
+});
+
+test('No more than 200 mails wait, and then every address gets the same answer', async () => {
+  await using smtp = await catchMails();
+  await using held = people({
+    mail: { url: smtp.url, sender: SENDER, passwordFile: undefined },
+    signUp: { policy: 'invited', domains: new Set(['example.com']) },
+  });
+  const { signIn } = held.service;
+  for (let count = 0; count < 200; count += 1) signIn.ask(`person${count}@example.com`, `198.51.100.${count}`);
+  const sentences = await Promise.all(
+    ['late@example.com', 'nobody@other.org'].map((email) => refusal(() => signIn.ask(email, CLIENT))),
+  );
+  expect(new Set(sentences)).toEqual(new Set(['too many mails wait for the mail server: try again in a few minutes']));
+  await held.service.drained();
+  expect(smtp.mails.length).toBe(200);
+  signIn.ask('late@example.com', CLIENT);
+});
+
+test('Without a mail server only links by command sign in', async () => {
+  await using held = people({ signUp: { policy: 'closed', domains: new Set() } });
+  const { service, registry } = held;
+  expect(await refusal(() => service.signIn.ask(ADA, CLIENT))).toMatch(/sends no mail/);
+  expect(await refusal(() => service.signIn.createLink(ADA))).toMatch(/there is no account/);
+  registry.database.write(() => registry.accounts.create({ email: ADA, role: 'admin' }, held.nowMs()));
+  const link = new URL(service.signIn.createLink(ADA));
+  expect(link.pathname).toBe('/sign-in/link');
+  const { account, session } = service.signIn.redeemLink(link.searchParams.get('token')!, NEW_BROWSER);
+  expect([account.role, session.method]).toEqual(['admin', 'command']);
+  expect(registry.audit.list(10).map(({ action }) => action)).toEqual(['session.sign-in', 'account.link']);
+});
+
+test('The password of the mail server is read from a file, and sent to no other machine without encryption', async () => {
+  const signedIn: string[] = [];
+  await using smtp = await catchMails({
+    authOptional: false,
+    allowInsecureAuth: true,
+    onAuth({ username, password }, _, done) {
+      signedIn.push(`${username} ${password}`);
+      done(null, { user: username });
+    },
+  });
+  using directory = temporaryDirectory();
+  const passwordFile = join(directory.path, 'password');
+  const mailBy = (url: URL) => ({ mail: { url, sender: SENDER, passwordFile } });
+  expect(await refusal(() => people(mailBy(smtp.url)))).toMatch(/cannot be read/);
+  writeFileSync(passwordFile, '\n');
+  expect(await refusal(() => people(mailBy(smtp.url)))).toMatch(/is empty/);
+  writeFileSync(passwordFile, 'correct horse\n');
+  await using held = people(mailBy(new URL(`smtp://relay%40example.com@127.0.0.1:${smtp.url.port}`)));
+  held.service.signIn.ask(ADA, CLIENT);
+  await held.service.drained();
+  expect([signedIn, smtp.mails.length]).toEqual([['relay@example.com correct horse'], 1]);
+  // The same machine, by a name that this program does not know as such.
+  await using far = people(mailBy(new URL(`smtp://relay@[::ffff:127.0.0.1]:${smtp.url.port}`)));
+  far.service.signIn.ask(ADA, CLIENT);
+  await far.service.drained();
+  expect([signedIn.length, smtp.mails.length]).toEqual([1, 1]);
+  expect(far.log).toEqual([expect.stringMatching(/^a sign-in mail was not sent \(ETLS/)]);
+});
+
+test('No session, link or code is in a database, its write-ahead log or the log', async () => {
+  await using smtp = await catchMails();
+  await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
+  const { service } = held;
+  const asked = service.signIn.ask(ADA, CLIENT);
+  const left = service.signIn.ask(ADA, CLIENT);
+  await service.drained();
+  const browser = { ...NEW_BROWSER, asked };
+  expect(await refusal(() => service.signIn.redeemCode('0', browser))).toMatch(/wrong/);
+  const { token } = service.signIn.redeemCode(smtp.mails[0]!.code, browser);
+  const secrets = [asked, left, token, ...smtp.mails.flatMap(({ link, code }) => [link, code])];
+  const files = readdirSync(held.directory).map((name) => readFileSync(join(held.directory, name)));
+  expect(files.length).toBeGreaterThanOrEqual(5);
+  const found = secrets.filter(
+    (secret) => files.some((bytes) => bytes.includes(secret)) || held.log.join().includes(secret),
+  );
+  expect(found).toEqual([]);
+  expect(files.some((bytes) => bytes.includes(ADA))).toBe(true);
+});

@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { OidcProvider } from '../../src/account/oidc-provider.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { CLIENT, NEW_BROWSER, type People, people, refusal } from './accounts.ts';
+import { type MockProvider, PROVIDER, startMockProvider } from './oidc-provider.ts';
+import { catchMails, type SmtpCatcher } from './smtp-catcher.ts';
+
+const ADA = 'ada@example.com';
+const VERIFIED = { email: ADA, email_verified: true };
+const SENDER = 'bookreel@example.com';
+const CLIENT_SECRET = 'a-client-secret-for-the-judge';
+
+describe('Sign-in at a provider', () => {
+  const directory = temporaryDirectory();
+  const secretFile = join(directory.path, 'secret');
+  let provider: MockProvider;
+  let smtp: SmtpCatcher;
+
+  beforeAll(async () => {
+    writeFileSync(secretFile, `${CLIENT_SECRET}\n`);
+    provider = await startMockProvider();
+    smtp = await catchMails();
+  });
+  afterAll(async () => {
+    await provider[Symbol.asyncDispose]();
+    await smtp[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
+  });
+
+  const started = (settings: Parameters<typeof people>[0] = {}) =>
+    people({
+      providers: [{ ...PROVIDER, issuer: provider.issuer, secretFile }],
+      mail: { url: smtp.url, sender: SENDER, passwordFile: undefined },
+      ...settings,
+    });
+
+  /** Signs in at the provider, whose ID token gets these claims; undefined removes one. */
+  async function signedInAt({ service }: People, claims: Readonly<Record<string, unknown>>, browser = NEW_BROWSER) {
+    const { url, asked } = await service.oidc.start('mock');
+    const query = await provider.visit(url);
+    provider.nextToken(({ payload }) => Object.assign(payload, claims));
+    return { asked, query, finish: () => service.oidc.finish('mock', query, { ...browser, asked }, CLIENT) };
+  }
+
+  test('A verified address creates an account, and the identity finds it again', async () => {
+    await using held = started();
+    const { service, registry } = held;
+    const { url } = await service.oidc.start('mock');
+    const sent = Object.fromEntries(new URL(url).searchParams);
+    expect(sent).toMatchObject({ code_challenge_method: 'S256', response_type: 'code', scope: 'openid email' });
+    expect([sent.state?.length, sent.nonce?.length, sent.code_challenge?.length]).toEqual([43, 43, 43]);
+    const first = await (await signedInAt(held, VERIFIED)).finish();
+    expect(first.session?.account.email).toBe(ADA);
+    // The identity decides from now on, not the address.
+    const second = await (await signedInAt(held, { email: 'eve@example.com', email_verified: true })).finish();
+    expect(second.session?.account.id).toBe(first.session!.account.id);
+    expect(registry.audit.list(10).map(({ action }) => action)).toEqual([
+      'session.sign-in',
+      'session.sign-in',
+      'identity.link',
+      'account.sign-up',
+    ]);
+    registry.database.write(() => registry.accounts.disable(first.session!.account.id, held.nowMs()));
+    expect(await refusal((await signedInAt(held, VERIFIED)).finish)).toMatch(/disabled/);
+  });
+
+  test('A verified address links the identity to the account that has it', async () => {
+    await using held = started({ signUp: { policy: 'closed', domains: new Set() } });
+    const { id } = held.registry.database.write(() =>
+      held.registry.accounts.create({ email: 'ADA@example.com' }, held.nowMs()),
+    );
+    const { session } = await (await signedInAt(held, VERIFIED)).finish();
+    expect([session?.account.id, session?.session.method]).toEqual([id, 'mock']);
+    await using closed = started({ signUp: { policy: 'closed', domains: new Set() } });
+    expect(await refusal((await signedInAt(closed, VERIFIED)).finish)).toMatch(/creates no account for this address/);
+  });
+
+  test('An address that is not verified is proved by mail, in the same browser', async () => {
+    for (const unverified of [false, 'true', undefined]) {
+      await using held = started();
+      const { service, registry } = held;
+      const { id } = registry.database.write(() => registry.accounts.create({ email: ADA }, held.nowMs()));
+      const before = smtp.mails.length;
+      const end = await (await signedInAt(held, { email: ADA, email_verified: unverified })).finish();
+      if (end.session !== undefined) throw new Error('an unverified address signed in');
+      await service.drained();
+      const { link } = smtp.mails[before]!;
+      expect(service.signIn.look(link)).toEqual({ email: ADA, provider: 'mock' });
+      // The owner of the address opens the mail that a stranger has caused.
+      expect(await refusal(() => service.signIn.redeemLink(link, NEW_BROWSER))).toMatch(/in the browser in which/);
+      expect(await refusal(() => service.signIn.redeemLink(link, { ...NEW_BROWSER, asked: 'x' }))).toMatch(
+        /in the browser/,
+      );
+      expect(service.signIn.redeemLink(link, { ...NEW_BROWSER, asked: end.asked }).account.id).toBe(id);
+      const again = await (await signedInAt(held, { email: ADA, email_verified: unverified })).finish();
+      expect(again.session?.account.id).toBe(id);
+    }
+  });
+
+  test('A provider that lies is refused in each claim', async () => {
+    await using held = started();
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    const lies: [string, Readonly<Record<string, unknown>>][] = [
+      ['nonce', { nonce: 'another' }],
+      ['no nonce', { nonce: undefined }],
+      ['aud', { aud: 'another-client' }],
+      ['two aud', { aud: ['bookreel', 'another-client'], azp: 'another-client' }],
+      ['iss', { iss: 'https://accounts.example.com' }],
+      ['exp', { exp: nowSeconds - 3600 }],
+      ['iat', { iat: 'now' }],
+      ['no sub', { sub: undefined }],
+      ['empty sub', { sub: '' }],
+    ];
+    for (const [name, lie] of lies) {
+      const { finish } = await signedInAt(held, { ...VERIFIED, ...lie });
+      expect([name, await refusal(finish)]).toEqual([name, 'the answer of mock is not valid: start the sign-in again']);
+    }
+    const withToken = async (change: (idToken: string) => string | undefined) => {
+      const { finish } = await signedInAt(held, VERIFIED);
+      provider.nextAnswer(({ body }) => {
+        if (typeof body === 'object' && body !== null)
+          Object.assign(body, { id_token: change((body as { id_token: string }).id_token) });
+      });
+      return await refusal(finish);
+    };
+    const signature = (idToken: string) =>
+      idToken.replace(/\.([^.])([^.]*)$/, (_, first, rest) => `.${first === 'A' ? 'B' : 'A'}${rest}`);
+    const unsigned = (idToken: string) => {
+      const header = Buffer.from(JSON.stringify({ alg: 'none' })).toString('base64url');
+      return `${header}.${idToken.split('.')[1]}.`;
+    };
+    for (const change of [signature, unsigned, () => undefined]) {
+      expect(await withToken(change)).toBe('the answer of mock is not valid: start the sign-in again');
+    }
+    expect(await refusal((await signedInAt(held, { email: undefined })).finish)).toMatch(
+      /did not state your e-mail address/,
+    );
+    expect(
+      await refusal((await signedInAt(held, { ...VERIFIED, email: 'ada@example.com\r\nBcc: eve@example.com' })).finish),
+    ).toMatch(/did not state your e-mail address/);
+    expect(held.registry.accounts.list(10)).toEqual([]);
+    // One line for each of the twelve, without what the token said.
+    const line =
+      /^the sign-in provider mock failed \((?:OAUTH_\w+: )?[\w ]+\): check its issuer, client id and secret$/;
+    expect(held.log.map((text) => line.test(text) || text)).toEqual(Array(12).fill(true));
+  });
+
+  test('A callback that is replayed, late, forged or of another browser is refused', async () => {
+    await using held = started();
+    const { oidc } = held.service;
+    const { asked, query, finish } = await signedInAt(held, VERIFIED);
+    const callback = (given: string, cookie: string | undefined) => () =>
+      oidc.finish('mock', given, { ...NEW_BROWSER, asked: cookie }, CLIENT);
+    const other = await oidc.start('mock');
+    expect(await refusal(callback(query, undefined))).toMatch(/was not started in this browser/);
+    expect(await refusal(callback(query, other.asked))).toMatch(/was not started in this browser/);
+    expect(await refusal(callback(query, `${asked}0`))).toMatch(/was not started in this browser/);
+    expect(await refusal(callback(query.replace('state=', 'state=x'), asked))).toMatch(
+      /was not started in this browser/,
+    );
+    expect(await refusal(callback('', asked))).toMatch(/was not started in this browser/);
+    expect(await refusal(() => oidc.start('nobody'))).toMatch(/there is no such sign-in provider/);
+    expect((await finish()).session?.account.email).toBe(ADA);
+    expect(await refusal(callback(query, asked))).toMatch(/was completed already/);
+
+    const cancelled = await oidc.start('mock');
+    const { searchParams } = new URL(cancelled.url);
+    const denied = `?error=access_denied&state=${searchParams.get('state')}`;
+    expect(await refusal(callback(denied, cancelled.asked))).toBe(
+      'mock did not sign you in: start again, or sign in another way',
+    );
+    const late = await signedInAt(held, VERIFIED);
+    held.passTime(15 * 60_000);
+    expect(await refusal(late.finish)).toMatch(/took longer than 15 minutes/);
+  });
+
+  test('No token, code or secret of a provider is in a database, its write-ahead log or the log', async () => {
+    await using held = started();
+    const secrets: string[] = [CLIENT_SECRET];
+    const { asked, query, finish } = await signedInAt(held, VERIFIED);
+    provider.nextAnswer(({ body }) => {
+      if (typeof body !== 'object' || body === null) return;
+      for (const value of Object.values(body)) if (typeof value === 'string' && value.length > 20) secrets.push(value);
+    });
+    const { session } = await finish();
+    const lie = await signedInAt(held, { ...VERIFIED, nonce: 'another-nonce-of-a-lie' });
+    await refusal(lie.finish);
+    for (const { asked: cookie, query: sent } of [{ asked, query }, lie]) {
+      secrets.push(cookie, ...new URLSearchParams(sent).values());
+    }
+    secrets.push(session!.token, 'another-nonce-of-a-lie');
+    const files = readdirSync(held.directory).map((name) => readFileSync(join(held.directory, name)));
+    expect(secrets.length).toBeGreaterThanOrEqual(11);
+    expect(held.log.length).toBe(1);
+    expect(
+      secrets.filter((secret) => files.some((bytes) => bytes.includes(secret)) || held.log.join().includes(secret)),
+    ).toEqual([]);
+  });
+});
+
+test('A provider that is down, slow or not a provider gives one sentence, and is asked again later', async () => {
+  const connections: Socket[] = [];
+  const silent = createServer((connection) => connections.push(connection));
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const { port } = silent.address() as { port: number };
+  using other = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: () => Response.json({ issuer: 'https://other.example' }),
+  });
+  const log: string[] = [];
+  const providerAt = (issuer: string) =>
+    new OidcProvider(
+      { name: 'mock', clientId: 'bookreel', clientSecret: 'secret', issuer },
+      { clock: () => 0, logError: (line) => log.push(line), timeoutMs: 200 },
+    );
+  const secrets = { state: 's', nonce: 'n', verifier: 'v'.repeat(43) };
+  const sentence = 'mock does not answer as it should: try again later, or sign in another way';
+  for (const issuer of [`http://127.0.0.1:${port}`, other.url.origin, 'http://127.0.0.1:1']) {
+    expect([issuer, await refusal(() => providerAt(issuer).signInUrl('http://127.0.0.1/callback', secrets))]).toEqual([
+      issuer,
+      sentence,
+    ]);
+  }
+  expect(log.length).toBe(3);
+  for (const connection of connections) connection.destroy();
+  silent.close();
+
+  const late = await startMockProvider();
+  const provider = providerAt(late.issuer);
+  const url = await provider.signInUrl('http://127.0.0.1/callback', secrets);
+  const query = await late.visit(url);
+  await late.stop();
+  // The metadata is cached; the exchange of the code fails.
+  expect(await refusal(() => provider.identify(new URL(`http://127.0.0.1/callback${query}`), secrets))).toBe(sentence);
+});

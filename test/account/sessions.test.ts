@@ -1,0 +1,106 @@
+import { expect, test } from 'bun:test';
+import { NEW_BROWSER, type People, people, refusal } from './accounts.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+function signedIn({ service, registry, nowMs }: People, email: string, userAgent = 'Judge/1.0') {
+  if (registry.accounts.findByEmail(email) === undefined) {
+    registry.database.write(() => registry.accounts.create({ email }, nowMs()));
+  }
+  const token = new URL(service.signIn.createLink(email)).searchParams.get('token')!;
+  return service.signIn.redeemLink(token, { ...NEW_BROWSER, userAgent });
+}
+
+/** A millisecond later, so that the order of sessions is known. */
+function laterSignedIn(held: People, email: string, userAgent: string) {
+  held.passTime(1);
+  return signedIn(held, email, userAgent);
+}
+
+test('A session ends after 14 idle days, and after 90 days', async () => {
+  await using held = people();
+  const idle = signedIn(held, 'ada@example.com');
+  const used = signedIn(held, 'ada@example.com');
+  const findable = ({ token }: { token: string }) => held.service.sessions.find(token) !== undefined;
+  held.passTime(13 * DAY_MS);
+  expect(findable(used)).toBe(true);
+  held.passTime(DAY_MS - 1);
+  expect(findable(idle)).toBe(true);
+  held.passTime(14 * DAY_MS);
+  expect([findable(idle), findable(used)]).toEqual([false, false]);
+
+  const old = signedIn(held, 'ada@example.com');
+  for (let day = 0; day < 89; day += 1) {
+    held.passTime(DAY_MS);
+    expect(findable(old)).toBe(true);
+  }
+  held.passTime(DAY_MS);
+  expect(findable(old)).toBe(false);
+  expect(held.service.sessions.list(old.account)).toEqual([]);
+  // Rows of sessions that have ended go with a later sign-in.
+  held.passTime(14 * DAY_MS);
+  signedIn(held, 'eve@example.com');
+  expect(held.activity.query('SELECT COUNT(*) AS rows FROM sessions').get()).toEqual({ rows: 1 });
+});
+
+test('The last use is written every five minutes at most', async () => {
+  await using held = people();
+  const { token } = signedIn(held, 'ada@example.com');
+  const created = held.nowMs();
+  const lastUsed = () =>
+    held.service.sessions.find(token) && held.activity.query('SELECT last_used_ms FROM sessions').get();
+  held.passTime(5 * MINUTE_MS - 1);
+  expect(lastUsed()).toEqual({ last_used_ms: created });
+  held.passTime(1);
+  expect(lastUsed()).toEqual({ last_used_ms: created + 5 * MINUTE_MS });
+});
+
+test('A disabled account has no session from the next request on, also after it is enabled again', async () => {
+  await using held = people();
+  const { service, registry } = held;
+  const { account, token } = signedIn(held, 'ada@example.com');
+  const other = signedIn(held, 'eve@example.com');
+  registry.database.write(() => registry.accounts.disable(account.id, held.nowMs()));
+  expect(service.sessions.find(token)).toBeUndefined();
+  registry.database.write(() => registry.accounts.enable(account.id));
+  expect(service.sessions.find(token)).toBeUndefined();
+  expect(service.sessions.find(other.token)?.account.email).toBe('eve@example.com');
+});
+
+test('A person ends one session or all, and none of others', async () => {
+  await using held = people();
+  const { sessions } = held.service;
+  const [here, there, third] = ['Here/1.0', 'There\u0007/2.0', 'Third'].map((name) =>
+    laterSignedIn(held, 'ada@example.com', name),
+  );
+  const eve = signedIn(held, 'eve@example.com');
+  expect(sessions.list(here!.account).map(({ userAgent }) => userAgent)).toEqual(['Here/1.0', 'There/2.0', 'Third']);
+  expect(await refusal(() => sessions.revoke(eve, there!.session.id))).toMatch(/no such session/);
+  sessions.revoke(here!, there!.session.id);
+  expect(await refusal(() => sessions.revoke(here!, there!.session.id))).toMatch(/no such session/);
+  expect(sessions.find(there!.token)).toBeUndefined();
+  sessions.signOut(third!);
+  expect(sessions.find(third!.token)).toBeUndefined();
+  expect(sessions.find(here!.token)?.session.id).toBe(here!.session.id);
+  signedIn(held, 'ada@example.com');
+  sessions.signOutEverywhere(here!);
+  expect(sessions.list(here!.account)).toEqual([]);
+  expect(sessions.find(eve.token)?.account.email).toBe('eve@example.com');
+  const actions = held.registry.audit.list(20, { accountId: here!.account.id }).map(({ action }) => action);
+  expect(actions.filter((action) => !/sign-in|link/.test(action))).toEqual([
+    'session.sign-out-everywhere',
+    'session.sign-out',
+    'session.revoke',
+  ]);
+});
+
+test('A sign-in is recent for 15 minutes, however much the session is used', async () => {
+  await using held = people();
+  const { sessions } = held.service;
+  const { token } = signedIn(held, 'ada@example.com');
+  held.passTime(15 * MINUTE_MS - 1);
+  expect(sessions.isRecent(sessions.find(token)!)).toBe(true);
+  held.passTime(1);
+  expect(sessions.isRecent(sessions.find(token)!)).toBe(false);
+});

@@ -1,0 +1,320 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { AccountSessions, type Browser } from '../../src/account/account-sessions.ts';
+import { Outbox } from '../../src/account/outbox.ts';
+import { SignIn } from '../../src/account/sign-in.ts';
+import type { Mail } from '../../src/account/sign-in-mail.ts';
+import { signInStores } from '../../src/account/sign-in-stores.ts';
+import { DomainError } from '../../src/domain/errors.ts';
+import { NOW_MS } from '../support/archive.ts';
+import { PUBLIC_URL, people } from './accounts.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const EMAILS = ['ada@example.com', 'ADA@example.com', 'guest@other.org'];
+const BROWSERS = 2;
+
+/** A mail as the model remembers it; `attempt` is undefined if none was sent. */
+interface ModelAttempt {
+  readonly email: string;
+  readonly browser: number;
+  readonly createdMs: number;
+  readonly isMailed: boolean;
+  readonly isByCommand: boolean;
+  isUsed: boolean;
+  wrongCodes: number;
+}
+
+interface ModelSession {
+  readonly email: string;
+  readonly createdMs: number;
+  lastUsedMs: number;
+}
+
+/** What should be true, by rules that a person can check: maps and lists, without digests, rows or transactions. */
+interface Model {
+  nowMs: number;
+  /** Account → whether it is disabled. */
+  readonly accounts: Map<string, boolean>;
+  readonly attempts: ModelAttempt[];
+  /** The last attempt of each browser. */
+  readonly asked: (ModelAttempt | undefined)[];
+  readonly sessions: (ModelSession | undefined)[];
+}
+
+/** The room, with the cookies of the browsers and the mails in their mailboxes. */
+interface Real {
+  clockMs: number;
+  readonly signIn: SignIn;
+  readonly sessions: AccountSessions;
+  readonly outbox: Outbox;
+  readonly create: (email: string) => void;
+  readonly setDisabled: (email: string, disabled: boolean) => void;
+  readonly mails: Mail[];
+  /** In the order of the model's attempts. */
+  readonly secrets: ({ readonly link: string; readonly code: string } | undefined)[];
+  readonly asked: (string | undefined)[];
+  readonly tokens: (string | undefined)[];
+}
+
+type Step = fc.AsyncCommand<Model, Real>;
+
+const isIdle = (session: ModelSession, nowMs: number) =>
+  nowMs - session.lastUsedMs >= 14 * DAY_MS || nowMs - session.createdMs >= 90 * DAY_MS;
+const nameOf = (email: string) => email.toLowerCase();
+
+function browserOf(real: Real, browser: number): Browser {
+  return { userAgent: undefined, session: real.tokens[browser], asked: real.asked[browser] };
+}
+
+/** The error's kind and sentence; none if nothing was refused. */
+async function errorOf(work: () => unknown): Promise<{ readonly kind?: string; readonly message?: string }> {
+  try {
+    await work();
+    return {};
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
+  }
+}
+
+function step(name: string, run: (model: Model, real: Real) => void | Promise<void>): Step {
+  return { check: () => true, run: async (model, real) => run(model, real), toString: () => name };
+}
+
+/** Accounts of example.com are created by a sign-in, others by the operator. */
+function mayEnter(model: Model, email: string): boolean {
+  const disabled = model.accounts.get(nameOf(email));
+  return disabled === undefined ? email.endsWith('@example.com') : !disabled;
+}
+
+function entered(model: Model, attempt: ModelAttempt, browser: number): string | undefined {
+  attempt.isUsed = true;
+  if (!mayEnter(model, attempt.email)) return 'forbidden';
+  const email = nameOf(attempt.email);
+  if (!model.accounts.has(email)) model.accounts.set(email, false);
+  model.sessions[browser] = { email, createdMs: model.nowMs, lastUsedMs: model.nowMs };
+  return undefined;
+}
+
+const isUsable = (attempt: ModelAttempt, nowMs: number) =>
+  !attempt.isUsed && nowMs - attempt.createdMs < 15 * MINUTE_MS;
+
+const ask = (email: string, browser: number) =>
+  step(`ask ${email} in ${browser}`, async (model, real) => {
+    const client = `192.0.2.${browser}`;
+    const since = (ms: number) =>
+      model.attempts.filter(({ isByCommand, createdMs }) => !isByCommand && model.nowMs - createdMs < ms);
+    const sameEmail = (attempt: ModelAttempt) => nameOf(attempt.email) === nameOf(email);
+    const isLimited =
+      since(HOUR_MS).filter((attempt) => attempt.browser === browser).length >= 20 ||
+      since(HOUR_MS).filter(sameEmail).length >= 5 ||
+      since(DAY_MS).filter(sameEmail).length >= 20;
+    const before = real.mails.length;
+    const { kind } = await errorOf(() => {
+      real.asked[browser] = real.signIn.ask(email, client);
+    });
+    await real.outbox.drained();
+    expect(kind).toBe(isLimited ? 'rate-limited' : undefined);
+    if (isLimited) return;
+    const isMailed = mayEnter(model, email);
+    expect(real.mails.length - before).toBe(isMailed ? 1 : 0);
+    const text = real.mails[before]?.text ?? '';
+    real.secrets.push(
+      isMailed ? { link: /token=([\w-]+)/.exec(text)![1]!, code: /^(\d{3} \d{3})$/m.exec(text)![1]! } : undefined,
+    );
+    const attempt = {
+      email,
+      browser,
+      createdMs: model.nowMs,
+      isMailed,
+      isByCommand: false,
+      isUsed: false,
+      wrongCodes: 0,
+    };
+    model.attempts.push(attempt);
+    model.asked[browser] = attempt;
+  });
+
+const commandLink = (email: string) =>
+  step(`link for ${email}`, async (model, real) => {
+    const disabled = model.accounts.get(nameOf(email));
+    let url = '';
+    const { kind } = await errorOf(() => {
+      url = real.signIn.createLink(email);
+    });
+    expect(kind).toBe(disabled === undefined ? 'not-found' : disabled ? 'forbidden' : undefined);
+    if (kind !== undefined) return;
+    real.secrets.push({ link: new URL(url).searchParams.get('token')!, code: '' });
+    const attempt = {
+      email,
+      browser: -1,
+      createdMs: model.nowMs,
+      isMailed: true,
+      isByCommand: true,
+      isUsed: false,
+      wrongCodes: 0,
+    };
+    model.attempts.push(attempt);
+  });
+
+/** Opens the link of one of the mails, or presses its button. */
+const openLink = (nth: number, browser: number, isPressed: boolean) =>
+  step(`${isPressed ? 'press' : 'look at'} link ${nth} in ${browser}`, async (model, real) => {
+    const index = nth % Math.max(1, model.attempts.length);
+    const attempt = model.attempts[index];
+    const secret = real.secrets[index];
+    if (attempt === undefined || secret === undefined) return;
+    let shown: string | undefined;
+    const { kind } = await errorOf(() => {
+      if (isPressed) real.tokens[browser] = real.signIn.redeemLink(secret.link, browserOf(real, browser)).token;
+      else shown = real.signIn.look(secret.link).email;
+    });
+    if (!isUsable(attempt, model.nowMs)) expect(kind).toBe('forbidden');
+    else if (isPressed) expect(kind).toBe(entered(model, attempt, browser) as string);
+    else expect([kind, shown]).toEqual([undefined, attempt.email]);
+  });
+
+/** Types the code of one of the mails, or a wrong one. */
+const typeCode = (nth: number | undefined, browser: number) =>
+  step(`type ${nth === undefined ? 'a wrong code' : `code ${nth}`} in ${browser}`, async (model, real) => {
+    const index = nth === undefined ? -1 : nth % Math.max(1, model.attempts.length);
+    const typed = real.secrets[index]?.code || '12345';
+    const { kind, message: sentence } = await errorOf(() => {
+      real.tokens[browser] = real.signIn.redeemCode(typed, browserOf(real, browser)).token;
+    });
+    const attempt = model.asked[browser];
+    if (attempt === undefined || !isUsable(attempt, model.nowMs) || attempt.wrongCodes >= 5) {
+      expect(kind).toBe('forbidden');
+      return;
+    }
+    // Two mails may have the same code, once in a million.
+    const own = real.secrets[model.attempts.indexOf(attempt)]?.code;
+    if (own !== undefined && own === typed) expect(kind).toBe(entered(model, attempt, browser) as string);
+    else {
+      attempt.wrongCodes += 1;
+      expect(kind).toBe('forbidden');
+      expect(sentence).toContain(
+        attempt.wrongCodes === 5 ? 'was tried 5 times' : `${5 - attempt.wrongCodes} of 5 tries`,
+      );
+    }
+  });
+
+const visit = (browser: number) =>
+  step(`visit in ${browser}`, (model, real) => {
+    const session = model.sessions[browser];
+    const isAlive =
+      session !== undefined && !isIdle(session, model.nowMs) && model.accounts.get(session.email) === false;
+    const found = real.sessions.find(real.tokens[browser]);
+    expect(found?.account.email.toLowerCase()).toBe((isAlive ? session.email : undefined) as string);
+    if (!isAlive) {
+      // A request to a disabled account ends all its sessions.
+      if (session !== undefined && !isIdle(session, model.nowMs)) endAll(model, session.email);
+      model.sessions[browser] = undefined;
+      return;
+    }
+    expect(real.sessions.isRecent(found!)).toBe(model.nowMs - session.createdMs < 15 * MINUTE_MS);
+    if (model.nowMs - session.lastUsedMs >= 5 * MINUTE_MS) session.lastUsedMs = model.nowMs;
+    const own = model.sessions.filter((other) => other?.email === session.email && !isIdle(other, model.nowMs));
+    expect(real.sessions.list(found!.account).length).toBe(own.length);
+  });
+
+const signOut = (browser: number, isEverywhere: boolean) =>
+  step(`sign out ${isEverywhere ? 'everywhere' : ''} in ${browser}`, async (model, real) => {
+    await visit(browser).run(model, real);
+    const found = real.sessions.find(real.tokens[browser]);
+    if (found === undefined) return;
+    if (isEverywhere) {
+      real.sessions.signOutEverywhere(found);
+      endAll(model, model.sessions[browser]!.email);
+    } else {
+      real.sessions.signOut(found);
+      model.sessions[browser] = undefined;
+    }
+  });
+
+function endAll(model: Model, email: string): void {
+  for (const [index, session] of model.sessions.entries())
+    if (session?.email === email) model.sessions[index] = undefined;
+}
+
+const createAccount = (email: string) =>
+  step(`create ${email}`, (model, real) => {
+    if (model.accounts.has(nameOf(email))) return;
+    real.create(email);
+    model.accounts.set(nameOf(email), false);
+  });
+
+const setDisabled = (email: string, disabled: boolean) =>
+  step(`${disabled ? 'disable' : 'enable'} ${email}`, (model, real) => {
+    if (!model.accounts.has(nameOf(email))) return;
+    real.setDisabled(email, disabled);
+    model.accounts.set(nameOf(email), disabled);
+  });
+
+const passTime = (ms: number) =>
+  step(`pass ${ms / MINUTE_MS} min`, (model, real) => {
+    model.nowMs += ms;
+    real.clockMs += ms;
+  });
+
+const inOrder = (...parts: readonly Step[]) =>
+  step(parts.join(', '), async (model, real) => {
+    for (const part of parts) await part.run(model, real);
+  });
+const repeated = (times: number, part: Step) => inOrder(...Array<Step>(times).fill(part));
+
+const email = fc.constantFrom(...EMAILS);
+const browser = fc.nat(BROWSERS - 1);
+const nth = fc.nat(9);
+const steps = [
+  fc.tuple(email, browser).map(([of, within]) => ask(of, within)),
+  fc.tuple(email, browser).map(([of, within]) => ask(of, within)),
+  email.map(commandLink),
+  fc.tuple(nth, browser, fc.boolean()).map(([of, within, isPressed]) => openLink(of, within, isPressed)),
+  fc.tuple(nth, browser, fc.constant(true)).map(([of, within, isPressed]) => openLink(of, within, isPressed)),
+  fc.tuple(fc.option(nth, { nil: undefined }), browser).map(([of, within]) => typeCode(of, within)),
+  fc.tuple(nth, browser).map(([of, within]) => typeCode(of, within)),
+  browser.map(visit),
+  fc.tuple(browser, fc.boolean()).map(([within, isEverywhere]) => signOut(within, isEverywhere)),
+  fc.tuple(browser, fc.nat(5)).map(([within, times]) => repeated(times, typeCode(undefined, within))),
+  fc.tuple(email, browser, fc.nat(6)).map(([of, within, times]) => repeated(times, ask(of, within))),
+  fc.tuple(email, browser).map(([of, within]) => inOrder(setDisabled(of, true), visit(within), setDisabled(of, false))),
+  email.map(createAccount),
+  fc.tuple(email, fc.boolean()).map(([of, disabled]) => setDisabled(of, disabled)),
+  fc.constantFrom(1, 14, 15, 61, 24 * 60, 13 * 24 * 60).map((minutes) => passTime(minutes * MINUTE_MS)),
+];
+
+test('Any order of requests, links, codes, visits, sign-outs and times does what the model says', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.commands(steps, { maxCommands: 60, size: 'max' }), async (commands) => {
+      await using held = people();
+      const stores = signInStores(held.registry, held.activity);
+      const mails: Mail[] = [];
+      const clock = () => real.clockMs;
+      const sessions = new AccountSessions(stores, clock);
+      const deliver = async (mail: Mail) => void mails.push(mail);
+      const outbox = new Outbox({ deliver, wait: () => Promise.resolve(), clock, logError: () => undefined });
+      const signUp = { policy: 'invited', domains: new Set(['example.com']) } as const;
+      const { accounts, accountsDatabase } = stores;
+      const idOf = (of: string) => accounts.findByEmail(of)!.id;
+      const real: Real = {
+        clockMs: NOW_MS,
+        signIn: new SignIn({ stores, sessions, clock, publicUrl: PUBLIC_URL, signUp, outbox }),
+        sessions,
+        outbox,
+        create: (of) => void accountsDatabase.write(() => accounts.create({ email: of }, clock())),
+        setDisabled: (of, disabled) =>
+          accountsDatabase.write(() => (disabled ? accounts.disable(idOf(of), clock()) : accounts.enable(idOf(of)))),
+        mails,
+        secrets: [],
+        asked: [],
+        tokens: [],
+      };
+      const model: Model = { nowMs: NOW_MS, accounts: new Map(), attempts: [], asked: [], sessions: [] };
+      await fc.asyncModelRun(() => ({ model, real }), commands);
+    }),
+    { numRuns: 80 },
+  );
+});

@@ -1,0 +1,66 @@
+import type { AddressInfo } from 'node:net';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+
+interface CaughtMail {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** As it was transferred: headers and body. */
+  readonly raw: string;
+  readonly link: string;
+  readonly code: string;
+}
+
+/** A mail server on a free port of this machine that keeps all mails. */
+export interface SmtpCatcher extends AsyncDisposable {
+  readonly url: URL;
+  readonly mails: readonly CaughtMail[];
+}
+
+export async function catchMails(options: SMTPServerOptions = {}): Promise<SmtpCatcher> {
+  const mails: CaughtMail[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    disableReverseLookup: true,
+    logger: false,
+    // Clients keep their connections open.
+    closeTimeout: 50,
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const raw = Buffer.concat(chunks).toString();
+        const { mailFrom, rcptTo } = session.envelope;
+        const text = plainText(raw);
+        mails.push({
+          from: mailFrom === false ? '' : mailFrom.address,
+          to: rcptTo.map(({ address }) => address),
+          raw,
+          link: /token=([\w-]+)/.exec(text)?.[1] ?? '',
+          code: (/^(\d{3} \d{3})$/m.exec(text)?.[1] ?? '').replace(' ', ''),
+        });
+        done();
+      });
+    },
+    ...options,
+  });
+  // A client that closes its connection early is no failure of the test.
+  server.on('error', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.server.address() as AddressInfo;
+  return {
+    url: new URL(`smtp://127.0.0.1:${port}`),
+    mails,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
+
+/** The first part of the mail, which is text; quoted-printable or not. */
+function plainText(raw: string): string {
+  const body = raw.split(/Content-Type: text\/plain[\s\S]*?\r\n\r\n/)[1] ?? '';
+  const [part = ''] = body.split(/\r\n--/);
+  return part
+    .replace(/=\r\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replace(/\r\n/g, '\n');
+}
