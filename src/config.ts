@@ -1,5 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ProviderSettings } from './account/account-service.ts';
+import { isLoopback } from './account/loopback.ts';
+import { SIGN_UP_POLICIES, type SignUpPolicy } from './account/sign-up.ts';
 import { isCoin } from './domain/coin.ts';
+import { isDomain, parseEmailAddress } from './domain/email-address.ts';
 import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX } from './domain/tier.ts';
 import { type IpNetwork, parseIpNetwork } from './http/plugins/ip-address.ts';
@@ -20,6 +24,8 @@ const PORT = {
   about: 'port to listen on; 0 chooses a free one',
   read: integerFrom(0, 65_535),
 };
+/** Part of paths. */
+const PROVIDER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 /** The HTTP parser's timer allows no more. */
 const IDLE_SECONDS_MAX = 255;
 
@@ -95,6 +101,60 @@ export const SETTINGS = {
     about: 'tier of accounts without a grant',
     read: notEmpty,
   },
+  /** An origin; undefined: accounts are off. */
+  publicUrl: {
+    flag: '--public-url <url>',
+    env: 'BOOKREEL_PUBLIC_URL',
+    fallback: 'none',
+    about: 'address of the service in browsers; turns accounts and sign-in on',
+    read: (text) => unless('none', text, publicOrigin),
+  },
+  signUp: {
+    flag: '--sign-up <policy>',
+    env: 'BOOKREEL_SIGN_UP',
+    fallback: 'closed',
+    about:
+      'addresses that get an account at their first sign-in: open (all), invited (of --sign-up-domains), closed (none)',
+    read: signUpPolicy,
+  },
+  /** A set of domains in lower case. */
+  signUpDomains: {
+    flag: '--sign-up-domains <list>',
+    env: 'BOOKREEL_SIGN_UP_DOMAINS',
+    fallback: 'none',
+    about: 'e-mail domains of --sign-up invited, without their subdomains',
+    read: (text) => new Set(unless('none', text, (list) => itemsOf(list).map(emailDomain)) ?? []),
+  },
+  /** A URL; undefined: the service sends no mail. */
+  smtpUrl: {
+    flag: '--smtp-url <url>',
+    env: 'BOOKREEL_SMTP_URL',
+    fallback: 'none',
+    about: 'mail server for sign-in by e-mail, like smtp://user@mail.example.com:587 or smtps://mail.example.com',
+    read: (text) => unless('none', text, smtpServer),
+  },
+  smtpSender: {
+    flag: '--smtp-sender <address>',
+    env: 'BOOKREEL_SMTP_SENDER',
+    fallback: 'none',
+    about: 'address that the mails are from',
+    read: (text) => unless('none', text, address),
+  },
+  /** A path; undefined: no password. */
+  smtpPasswordFile: {
+    flag: '--smtp-password-file <file>',
+    env: 'BOOKREEL_SMTP_PASSWORD_FILE',
+    fallback: 'none',
+    about: 'file with the password of the user in --smtp-url',
+    read: (text) => unless('none', text, notEmpty),
+  },
+  oidcProviders: {
+    flag: '--oidc-providers <list>',
+    env: 'BOOKREEL_OIDC_PROVIDERS',
+    fallback: 'none',
+    about: 'OpenID providers to sign in at, each as: name issuer client-id secret-file',
+    read: (text) => unless('none', text, (list) => itemsOf(list).map(oidcProvider)) ?? [],
+  },
   replayPort: { ...PORT, env: 'BOOKREEL_REPLAY_PORT', fallback: '8000' },
   maxSockets: {
     flag: '--max-sockets <number>',
@@ -148,6 +208,73 @@ function baseUrl(text: string): string {
     return text.replace(/\/+$/, '');
   }
   throw new InvalidArgumentError('It must be a URL like http://127.0.0.1:8000.');
+}
+
+/** An address of the service without a path: __Host- cookies cover the whole host. */
+function publicOrigin(text: string): string {
+  const parsed = URL.parse(text);
+  if (parsed === null || !/^https?:$/.test(parsed.protocol) || `${parsed.origin}` !== text.replace(/\/$/, '')) {
+    throw new InvalidArgumentError('It must be an address without a path, like https://data.example.com.');
+  }
+  refusePlain(parsed);
+  return parsed.origin;
+}
+
+/** Throws for a URL of http on another machine. */
+function refusePlain(url: URL): void {
+  if (url.protocol !== 'http:' || isLoopback(url)) return;
+  throw new InvalidArgumentError(
+    'It must begin with https:// unless it is on this machine: everybody on the way could read sessions and secrets.',
+  );
+}
+
+function signUpPolicy(text: string): SignUpPolicy {
+  const policy = SIGN_UP_POLICIES.find((name) => name === text);
+  if (policy !== undefined) return policy;
+  throw new InvalidArgumentError(
+    `It must be ${SIGN_UP_POLICIES.slice(0, -1).join(', ')} or ${SIGN_UP_POLICIES.at(-1)}.`,
+  );
+}
+
+function emailDomain(text: string): string {
+  if (isDomain(text)) return text.toLowerCase();
+  throw new InvalidArgumentError(`'${text}' is not the domain of e-mail addresses, like example.com.`);
+}
+
+function address(text: string): string {
+  const parsed = parseEmailAddress(text);
+  if (parsed !== undefined) return parsed;
+  throw new InvalidArgumentError('It must be an e-mail address like bookreel@example.com.');
+}
+
+function smtpServer(text: string): URL {
+  const parsed = URL.parse(text);
+  if (
+    parsed === null ||
+    !/^smtps?:$/.test(parsed.protocol) ||
+    parsed.hostname === '' ||
+    !/^\/?$/.test(parsed.pathname)
+  ) {
+    throw new InvalidArgumentError('It must be like smtp://user@mail.example.com:587 or smtps://mail.example.com.');
+  }
+  return parsed;
+}
+
+function oidcProvider(text: string): ProviderSettings {
+  const [name = '', issuer = '', clientId = '', secretFile = '', ...more] = text.split(/ +/);
+  const parsed = URL.parse(issuer);
+  if (secretFile === '' || more.length > 0 || parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    throw new InvalidArgumentError(
+      `'${text}' is not a provider: write its name, issuer, client id and secret file, like: corp https://login.example.com bookreel /etc/bookreel/corp-secret.`,
+    );
+  }
+  if (!PROVIDER_NAME.test(name) || name === 'email' || name === 'command') {
+    throw new InvalidArgumentError(
+      `'${name}' is not a name of a provider: use 1 to 32 of a-z, 0-9 and -, except email and command.`,
+    );
+  }
+  refusePlain(parsed);
+  return { name, issuer, clientId, secretFile };
 }
 
 function itemsOf(text: string): string[] {

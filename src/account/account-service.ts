@@ -10,13 +10,15 @@ import { SignIn } from './sign-in.ts';
 import { signInStores } from './sign-in-stores.ts';
 import type { SignUp } from './sign-up.ts';
 
+export type ProviderSettings = Omit<OidcProviderSettings, 'clientSecret'> & { readonly secretFile: string };
+
 export interface AccountSettings {
   /** Absolute, without a slash at its end. */
   readonly publicUrl: string;
   readonly signUp: SignUp;
   /** Undefined: the service sends no mail. */
   readonly mail: MailServerSettings | undefined;
-  readonly providers: readonly (Omit<OidcProviderSettings, 'clientSecret'> & { readonly secretFile: string })[];
+  readonly providers: readonly ProviderSettings[];
 }
 
 export interface AccountServiceDeps {

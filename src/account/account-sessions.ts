@@ -81,36 +81,38 @@ export class AccountSessions {
     return this.#stores.activityDatabase.read(() => this.#stores.sessions.list(id, this.#clock()));
   }
 
-  /** Ends one session of the person's account. Throws 'not-found' for an id of another account, as for one that nobody has. */
-  revoke({ account }: SignedIn, id: string): void {
+  /** Ends one session of the account. Throws 'not-found' for an id of another account, as for one that nobody has. */
+  end(account: Account, id: string, actor?: Account): void {
     const { sessions, activityDatabase } = this.#stores;
     if (!activityDatabase.write(() => sessions.revoke(account.id, id))) {
       throw new DomainError('not-found', 'there is no such session: it may have ended already');
     }
-    this.#record(account, 'session.revoke', { session: id });
+    this.#record(account, actor, 'session.end', { session: id });
+  }
+
+  /** Ends all sessions of the account, and returns their number. `actor`: undefined for a command. */
+  endAll(account: Account, actor?: Account): number {
+    const { sessions, activityDatabase } = this.#stores;
+    const count = activityDatabase.write(() => sessions.revokeAll(account.id));
+    if (count > 0) this.#record(account, actor, 'session.end-all', { sessions: count });
+    return count;
   }
 
   /** Ends the person's session. */
   signOut({ account, session }: SignedIn): void {
     const { sessions, activityDatabase } = this.#stores;
     activityDatabase.write(() => sessions.revoke(account.id, session.id));
-    this.#record(account, 'session.sign-out', { session: session.id });
+    this.#record(account, account, 'session.sign-out', { session: session.id });
   }
 
-  /** Ends all sessions of the person's account, this one included. */
-  signOutEverywhere({ account }: SignedIn): void {
-    this.#record(account, 'session.sign-out-everywhere', { sessions: this.endAll(account) });
-  }
-
-  /** Ends all sessions of an account, and returns their number. */
-  endAll({ id }: Account): number {
-    const { sessions, activityDatabase } = this.#stores;
-    return activityDatabase.write(() => sessions.revokeAll(id));
-  }
-
-  #record({ id }: Account, action: string, detail: Readonly<Record<string, string | number>>): void {
+  #record(
+    { id }: Account,
+    actor: Account | undefined,
+    action: string,
+    detail: Readonly<Record<string, string | number>>,
+  ): void {
     const { audit, accountsDatabase } = this.#stores;
-    const entry = { atMs: this.#clock(), actorId: id, accountId: id, action, detail };
+    const entry = { atMs: this.#clock(), actorId: actor?.id, accountId: id, action, detail };
     accountsDatabase.write(() => audit.append(entry));
   }
 }

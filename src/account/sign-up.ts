@@ -1,11 +1,14 @@
 import { domainOf } from '../domain/email-address.ts';
 
+export const SIGN_UP_POLICIES = ['open', 'invited', 'closed'] as const;
+export type SignUpPolicy = (typeof SIGN_UP_POLICIES)[number];
+
 /**
  * Who gets an account at the first sign-in. Accounts that a command created sign in with every policy.
  * `open`: every address. `invited`: addresses of `domains`, not of their subdomains. `closed`: nobody.
  */
 export interface SignUp {
-  readonly policy: 'open' | 'invited' | 'closed';
+  readonly policy: SignUpPolicy;
   /** In lower case. */
   readonly domains: ReadonlySet<string>;
 }

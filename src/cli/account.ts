@@ -6,6 +6,14 @@ import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { NewAuditEntry } from '../store/audit.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { refuseBadAddress, refuseUnprintableName } from './account-fields.ts';
+import {
+  endSessions,
+  type LinkOptions,
+  printSessions,
+  refuseMissingUrl,
+  type SessionOptions,
+  signInLink,
+} from './account-sign-in.ts';
 import { keyDocument, lastUsesIn, printKeys } from './key.ts';
 import { instantOrNull, json, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
@@ -16,6 +24,12 @@ const ENTRIES_MAX = 20;
 
 interface AccountOptions extends GlobalOptions {
   readonly newAccountTier: string;
+}
+
+interface CreateOptions extends AccountOptions, LinkOptions {
+  readonly name?: string;
+  readonly admin?: boolean;
+  readonly link?: boolean;
 }
 
 interface GrantOptions extends AccountOptions {
@@ -39,15 +53,19 @@ export function accountCommand(terminal: Terminal): Command {
     'after',
     '\nExamples:\n  $ bookreel account create you@example.com --admin\n  $ bookreel account grant you@example.com --tier pro --until 2027-01-01',
   );
-  command
-    .command('create')
+  addSettings(command.command('create'), 'publicUrl')
     .argument('<email>', 'e-mail address of the account')
     .description('create an account')
     .option('--name <text>', 'name of the person or the service')
     .option('--admin', 'the account may see and change all others')
-    .addHelpText('after', '\nExamples:\n  $ bookreel account create you@example.com --name "Trading desk"')
-    .action((email: string, _, created: Command) => {
-      const options = created.optsWithGlobals<AccountOptions & { readonly name?: string; readonly admin?: boolean }>();
+    .option('--link', 'print a one-time link that signs in to the account, too')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ bookreel account create you@example.com --name "Trading desk"\n  $ bookreel account create you@example.com --admin --link --public-url https://data.example.com',
+    )
+    .action(async (email: string, _, created: Command) => {
+      const options = created.optsWithGlobals<CreateOptions>();
+      if (options.link === true) refuseMissingUrl(options);
       refuseBadAddress('the account', email);
       refuseUnprintableName(options.name);
       using registry = openRegistry(options.data, { ...options, create: true });
@@ -58,7 +76,9 @@ export function accountCommand(terminal: Terminal): Command {
         registry.audit.append({ atMs: nowMs, action: 'account.create', accountId: id, detail: { role } });
         return registry.accounts.find(id)!;
       });
-      printAccount(terminal, options, registry, account);
+      const link = options.link === true ? await signInLink(terminal, options, registry, account) : undefined;
+      printAccount(terminal, options, registry, account, { link });
+      if (link !== undefined && options.json !== true) terminal.out(`\n${link}\n`);
     });
   command
     .command('list')
@@ -80,16 +100,44 @@ export function accountCommand(terminal: Terminal): Command {
       terminal.out(options.json === true ? json(documents) : accountTable(documents));
     });
   onAccount(terminal, command.command('show'), "show an account's tier, grants, keys and latest audit entries", show);
-  onAccount(terminal, command.command('disable'), 'refuse all keys of an account, at once', (named, options) => {
-    change(terminal, options, named, 'account.disable', {}, ({ registry, account, nowMs }) =>
-      registry.accounts.disable(account.id, nowMs),
-    );
-  });
+  const disable = command.command('disable');
+  onAccount(
+    terminal,
+    disable,
+    'refuse all keys and end all sessions of an account, at once',
+    async (named, options) => {
+      change(terminal, options, named, 'account.disable', {}, ({ registry, account, nowMs }) =>
+        registry.accounts.disable(account.id, nowMs),
+      );
+      await endSessions(terminal, options.data, named.registry, named.account);
+    },
+  );
   onAccount(terminal, command.command('enable'), 'accept the keys of a disabled account again', (named, options) => {
     change(terminal, options, named, 'account.enable', {}, ({ registry, account }) =>
       registry.accounts.enable(account.id),
     );
   });
+  const link = addSettings(command.command('link'), 'publicUrl');
+  onAccount<AccountOptions & LinkOptions>(
+    terminal,
+    link,
+    'print a one-time link that signs in to an account; it needs no mail server',
+    async ({ registry, account }, options) => {
+      const url = await signInLink(terminal, options, registry, account);
+      terminal.out(options.json === true ? json({ link: url }) : `${url}\n`);
+    },
+    ' --public-url https://data.example.com',
+  );
+  const sessions = command.command('sessions');
+  onAccount<AccountOptions & SessionOptions>(
+    terminal,
+    sessions,
+    'list the sessions of an account, or end them',
+    ({ registry, account }, options) => printSessions(terminal, options, registry, account),
+    ' --end-all',
+  )
+    .option('--end <session>', 'id of a session that ends now')
+    .option('--end-all', 'end all sessions');
   const role = command.command('role');
   onAccount(
     terminal,
@@ -185,21 +233,21 @@ function onAccount<Options extends AccountOptions>(
   terminal: Terminal,
   command: Command,
   description: string,
-  work: (named: Named, options: Options, word: string | undefined) => void,
+  work: (named: Named, options: Options, word: string | undefined) => void | Promise<void>,
   example = '',
 ): Command {
   return command
     .argument('<email>', "e-mail address of the account: see 'bookreel account list'")
     .description(description)
     .addHelpText('after', () => `\nExamples:\n  $ bookreel account ${command.name()} you@example.com${example}`)
-    .action((email: string) => {
+    .action(async (email: string) => {
       const options = command.optsWithGlobals<Options>();
       using registry = openRegistry(options.data, { ...options, create: false });
       const account = registry.accounts.findByEmail(email);
       if (account === undefined) {
         throw new DomainError('not-found', `there is no account '${email}': 'bookreel account list' shows all`);
       }
-      work({ registry, account, nowMs: terminal.clock() }, options, command.args[1]);
+      await work({ registry, account, nowMs: terminal.clock() }, options, command.args[1]);
     });
 }
 

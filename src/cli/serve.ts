@@ -10,6 +10,9 @@ import type { Archive } from '../store/archive.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import type { Usage } from '../store/usage.ts';
+import { accountsOff } from '../web/accounts-off.ts';
+import { type AccountOptions, accountSettings } from './account-settings.ts';
+import { type AccountSite, openAccountSite } from './account-site.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { createKey, rotateKey } from './key.ts';
 import { Listener, mentionProxy, originOf } from './listening.ts';
@@ -27,7 +30,7 @@ export interface EdgeOptions {
   readonly allowedHosts?: ReadonlySet<string>;
 }
 
-interface ServeOptions extends GlobalOptions, EdgeOptions {
+interface ServeOptions extends GlobalOptions, EdgeOptions, AccountOptions {
   readonly host: string;
   readonly port: number;
   readonly accessLog: boolean;
@@ -42,6 +45,8 @@ const DEMO_NAME = 'demo';
 const DEMO_TIER = 'pro';
 /** How long the last lines of the access log may take. */
 const LOG_FLUSH_MS = 1000;
+/** How long the last mails may take. */
+const MAIL_FLUSH_MS = 3000;
 const STDERR = 2;
 /** kill -9 loses the usage of this time at most. */
 const USAGE_FLUSH_MS = 60_000;
@@ -50,7 +55,8 @@ export function serveCommand(terminal: Terminal): Command {
   return addSettings(
     new Command('serve').description('serve the archive over HTTP; a missing data directory is created'),
     ...(['host', 'port', 'accessLog', 'trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
-    ...(['newAccountTier', 'idleSeconds', 'drainSeconds'] as const),
+    ...(['newAccountTier', 'publicUrl', 'signUp', 'signUpDomains', 'smtpUrl', 'smtpSender'] as const),
+    ...(['smtpPasswordFile', 'oidcProviders', 'idleSeconds', 'drainSeconds'] as const),
   )
     .option('--demo', 'load the simulated recordings first, and print a curl command with a new key')
     .addHelpText(
@@ -72,13 +78,17 @@ Examples:
 
 /** Serves until a stop signal. Everything is wired together here. */
 async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
+  // Settings that do not fit together are refused before anything is created.
+  const settings = accountSettings(options);
   const lock = ServeLock.take(options.data);
   try {
     await withArchive(terminal, options, { create: true }, async (archive) => {
       using registry = openRegistry(options.data, { ...options, create: true });
       const demoKey = options.demo === true ? await prepareDemo(terminal, options, archive, registry) : undefined;
       using activity = openActivity(options.data);
-      await listenUntilStopped(terminal, options, { archive, registry, usage: activity.usage }, demoKey);
+      const site = settings && (await openAccountSite(terminal, settings, registry, activity.database));
+      await listenUntilStopped(terminal, options, { archive, registry, usage: activity.usage }, site, demoKey);
+      await site?.close();
     });
   } finally {
     lock.release();
@@ -89,6 +99,7 @@ async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
   stores: Pick<AppDeps, 'archive' | 'registry'> & { readonly usage: Usage },
+  site: AccountSite | undefined,
   demoKey: string | undefined,
 ): Promise<void> {
   let draining = false;
@@ -103,6 +114,7 @@ async function listenUntilStopped(
     isDraining: () => draining,
     logError,
     edge: edgeOf(options, accessLog),
+    pages: site?.pages ?? accountsOff,
   });
   const { first, second } = stopSignals();
   const listening = new Listener(app, { ...options, say: logError });
@@ -125,6 +137,8 @@ async function listenUntilStopped(
     clearInterval(flushing);
     flushUsage();
   }
+  // The mail server may not answer.
+  if (site !== undefined) await Promise.race([site.drained(), Bun.sleep(MAIL_FLUSH_MS), second]);
   // The log may have no reader.
   if (accessLog !== undefined) await Promise.race([accessLog.flush(), Bun.sleep(LOG_FLUSH_MS), second]);
 }

@@ -33,6 +33,6 @@ export function domainOf(address: string): string {
 }
 
 /** Whether `text` is a host name, as it may follow the @ of an address. */
-function isDomain(text: string): boolean {
+export function isDomain(text: string): boolean {
   return DOMAIN.test(text);
 }

@@ -51,6 +51,8 @@ export interface AppDeps {
   readonly edge?: Edge;
   /** See AccessDeps. Left out: no limit. */
   readonly latestInstant?: () => InstantMs | undefined;
+  /** Pages that need no key, such as those of accounts. */
+  readonly pages?: (addresses: ClientAddresses) => Elysia;
   /** For a process that replays: no answer shows more than the clock of a replay allows. */
   readonly replay?: ReplayDeps;
 }
@@ -83,6 +85,7 @@ export function createApp(appDeps: AppDeps) {
     logError,
     edge = {},
     latestInstant = () => undefined,
+    pages = () => new Elysia(),
     replay,
   } = appDeps;
   const { accessLog, cors, trustedProxies = [] } = edge;
@@ -182,6 +185,7 @@ export function createApp(appDeps: AppDeps) {
       if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set, server });
       else rateLimit.chargeAddress({ request, set, server });
     })
+    .use(pages(addresses))
     .use(
       siteController({
         archive,

@@ -76,22 +76,22 @@ test('A person ends one session or all, and none of others', async () => {
   );
   const eve = signedIn(held, 'eve@example.com');
   expect(sessions.list(here!.account).map(({ userAgent }) => userAgent)).toEqual(['Here/1.0', 'There/2.0', 'Third']);
-  expect(await refusal(() => sessions.revoke(eve, there!.session.id))).toMatch(/no such session/);
-  sessions.revoke(here!, there!.session.id);
-  expect(await refusal(() => sessions.revoke(here!, there!.session.id))).toMatch(/no such session/);
+  expect(await refusal(() => sessions.end(eve.account, there!.session.id))).toMatch(/no such session/);
+  sessions.end(here!.account, there!.session.id, here!.account);
+  expect(await refusal(() => sessions.end(here!.account, there!.session.id, here!.account))).toMatch(/no such session/);
   expect(sessions.find(there!.token)).toBeUndefined();
   sessions.signOut(third!);
   expect(sessions.find(third!.token)).toBeUndefined();
   expect(sessions.find(here!.token)?.session.id).toBe(here!.session.id);
   signedIn(held, 'ada@example.com');
-  sessions.signOutEverywhere(here!);
+  expect(sessions.endAll(here!.account, here!.account)).toBe(2);
   expect(sessions.list(here!.account)).toEqual([]);
   expect(sessions.find(eve.token)?.account.email).toBe('eve@example.com');
   const actions = held.registry.audit.list(20, { accountId: here!.account.id }).map(({ action }) => action);
   expect(actions.filter((action) => !/sign-in|link/.test(action))).toEqual([
-    'session.sign-out-everywhere',
+    'session.end-all',
     'session.sign-out',
-    'session.revoke',
+    'session.end',
   ]);
 });
 

@@ -226,7 +226,7 @@ const signOut = (browser: number, isEverywhere: boolean) =>
     const found = real.sessions.find(real.tokens[browser]);
     if (found === undefined) return;
     if (isEverywhere) {
-      real.sessions.signOutEverywhere(found);
+      real.sessions.endAll(found.account, found.account);
       endAll(model, model.sessions[browser]!.email);
     } else {
       real.sessions.signOut(found);

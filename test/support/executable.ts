@@ -69,6 +69,8 @@ export async function issueKey(
 export interface RunningServer extends AsyncDisposable {
   readonly origin: string;
   readonly pid: number;
+  /** Everything on stderr; settles at the end. */
+  readonly log: Promise<string>;
   /** Sends a signal and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<number>;
 }
@@ -85,19 +87,26 @@ export async function startServer(
     stdout: 'pipe',
     stderr: 'pipe',
   });
+  const log = new Response(server.stderr).text();
   let printed = '';
   const decoder = new TextDecoder();
   for await (const chunk of server.stdout) {
     printed += decoder.decode(chunk, { stream: true });
     if (printed.trimEnd().endsWith('}')) break;
   }
-  if (printed === '') throw new Error(`serve did not start: ${await new Response(server.stderr).text()}`);
+  if (printed === '') throw new Error(`serve did not start: ${await log}`);
   const { address } = JSON.parse(printed) as { address: string };
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     server.kill(signal);
     return await server.exited;
   };
-  return { origin: address, pid: server.pid, stop, [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')) };
+  return {
+    origin: address,
+    pid: server.pid,
+    log,
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')),
+  };
 }
 
 function environment(extra: Readonly<Record<string, string>> = {}): Record<string, string> {

@@ -77,6 +77,11 @@ export function isOurs(error: unknown): boolean {
   return kind.status >= 500 && kind !== PROBLEMS.busy;
 }
 
+/** The status of an error. */
+export function statusOf(error: unknown): number {
+  return kindOf(error).status;
+}
+
 /** The one place that turns an error into an answer. Only the message of a DomainError is shown. */
 export function problemResponse(error: unknown, requestId: string, set: ResponseSettings): Response {
   const kind = kindOf(error);

@@ -1,0 +1,34 @@
+import type { Elysia } from 'elysia';
+import type { AccountSettings } from '../account/account-service.ts';
+import type { ClientAddresses } from '../http/plugins/client-address.ts';
+import type { Database } from '../store/database.ts';
+import type { Registry } from '../store/registry.ts';
+import { errorLine, type Terminal } from './terminal.ts';
+
+/** The pages of accounts, and the mails on their way. */
+export interface AccountSite {
+  readonly pages: (addresses: ClientAddresses) => Elysia;
+  /** Settles when no mail waits. */
+  readonly drained: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** Throws 'unavailable' when the file of a secret cannot be read. A service without accounts loads nothing of this. */
+export async function openAccountSite(
+  { clock, err }: Terminal,
+  settings: AccountSettings,
+  registry: Registry,
+  activity: Database,
+): Promise<AccountSite> {
+  const [{ createAccountService }, { accountSite }] = await Promise.all([
+    import('../account/account-service.ts'),
+    import('../web/site.ts'),
+  ]);
+  const logError = (line: string) => err(errorLine(line));
+  const service = createAccountService(settings, { registry, activity, clock, wait: Bun.sleep, logError });
+  return {
+    pages: (addresses) => accountSite({ service, registry, nowMs: clock, addresses }),
+    drained: service.drained,
+    close: service.close,
+  };
+}

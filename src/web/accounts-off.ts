@@ -1,0 +1,17 @@
+import { Elysia } from 'elysia';
+import { html } from './html.ts';
+import { pageOf } from './page.ts';
+import { responseOf } from './visit.ts';
+
+/** The pages at the paths of accounts while accounts are off. */
+export function accountsOff() {
+  const site = new Elysia({ name: 'account-site', detail: { hide: true } });
+  const page = pageOf(
+    'Accounts are off',
+    html`<p>The operator of this service turns them on with <code>--public-url</code>: see the <a href="/docs/configuration">settings</a>.
+Without them, <code>bookreel key create</code> makes the keys.</p>`,
+    404,
+  );
+  for (const path of ['/account', '/sign-in']) site.get(path, ({ set }) => responseOf(set, page));
+  return site;
+}

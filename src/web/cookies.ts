@@ -1,0 +1,35 @@
+/** Cookies of one host, over https or on this machine, that scripts cannot read (RFC 6265bis, 4.1.3.2). */
+const SESSION = '__Host-bookreel-session';
+const ASKED = '__Host-bookreel-asked';
+const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
+/** The longest session (store/sessions.ts). */
+const SESSION_SECONDS = 90 * 86_400;
+/** The time of an attempt (store/sign-in-attempts.ts). */
+const ASKED_SECONDS = 15 * 60;
+
+/** The cookies of a request; a name that is sent twice counts as missing. */
+export function cookiesOf(request: Request): {
+  readonly session: string | undefined;
+  readonly asked: string | undefined;
+} {
+  const pairs = (request.headers.get('cookie') ?? '').split('; ').map((pair) => pair.split('=', 2));
+  const read = (name: string) => {
+    const values = pairs.filter(([given]) => given === name).map(([, value]) => value);
+    return values.length === 1 ? values[0] : undefined;
+  };
+  return { session: read(SESSION), asked: read(ASKED) };
+}
+
+/** The header that sets the session's cookie; undefined removes it. */
+export function sessionCookie(token: string | undefined): string {
+  return cookie(SESSION, token, SESSION_SECONDS);
+}
+
+/** The header that sets the cookie of a browser that started a sign-in. */
+export function askedCookie(asked: string | undefined): string {
+  return cookie(ASKED, asked, ASKED_SECONDS);
+}
+
+function cookie(name: string, value: string | undefined, seconds: number): string {
+  return `${name}=${value ?? ''}; ${ATTRIBUTES}; Max-Age=${value === undefined ? 0 : seconds}`;
+}

@@ -1,0 +1,31 @@
+import { DomainError } from '../domain/errors.ts';
+
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+const FORM_BYTES_MAX = 8192;
+
+/**
+ * Throws 'forbidden' unless a page of this service sent the form. Browsers state the relation of the sites in Sec-Fetch-Site; older ones
+ * send only the origin. The Host is not compared: proxies change it.
+ */
+export function refuseForeignForm({ headers }: Request, publicUrl: string): void {
+  const site = headers.get('sec-fetch-site');
+  const isOwn = site === null ? headers.get('origin') === publicUrl : site === 'same-origin';
+  if (isOwn) return;
+  throw new DomainError('forbidden', `another site sent this form: open ${publicUrl}/sign-in and try again there`);
+}
+
+/** The fields of a form. Throws 'malformed-request' for another type of body, and for more than 8 KiB. */
+export async function formOf(request: Request): Promise<URLSearchParams> {
+  const [type = ''] = (request.headers.get('content-type') ?? '').split(';');
+  if (type.trim().toLowerCase() !== FORM_TYPE) {
+    throw new DomainError('malformed-request', `the body is not a form: send ${FORM_TYPE}`);
+  }
+  let bytes = new Uint8Array();
+  for await (const chunk of request.body ?? []) {
+    if (bytes.length + chunk.length > FORM_BYTES_MAX) {
+      throw new DomainError('malformed-request', `the form is too large: send at most ${FORM_BYTES_MAX} bytes`);
+    }
+    bytes = new Uint8Array(Buffer.concat([bytes, chunk]));
+  }
+  return new URLSearchParams(Buffer.from(bytes).toString());
+}

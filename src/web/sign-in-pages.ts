@@ -1,0 +1,80 @@
+import type { AccountService } from '../account/account-service.ts';
+import type { NewSession } from '../account/account-sessions.ts';
+import { askedCookie, sessionCookie } from './cookies.ts';
+import { html } from './html.ts';
+import { pageOf } from './page.ts';
+import { type Answer, redirect, type Visit } from './visit.ts';
+
+/** GET /sign-in. */
+export function signInPage({ oidc, sendsMail }: AccountService): Answer {
+  const byMail = html`<form method="post" action="/sign-in/email">
+<p><label>E-mail address<br><input type="email" name="email" autocomplete="email" required maxlength="254" size="32"></label></p>
+<p><button>Send a sign-in link</button></p>
+</form>`;
+  const byProvider = oidc.names.map((name) => html`<p><a href="/sign-in/oidc/${name}">Sign in with ${name}</a></p>`);
+  const byLink = html`<p>Ask the operator of this service for a sign-in link.</p>`;
+  const isEmpty = !sendsMail && byProvider.length === 0;
+  return pageOf('Sign in', html`${sendsMail ? byMail : undefined}${byProvider}${isEmpty ? byLink : undefined}`);
+}
+
+/** POST /sign-in/email. The answer is the same for every address. */
+export async function sendMail({ signIn }: AccountService, visit: Visit): Promise<Answer> {
+  const email = (await visit.form()).get('email') ?? '';
+  return redirect('/sign-in/code', askedCookie(signIn.ask(email, visit.client)));
+}
+
+/** GET /sign-in/code. */
+export function codePage(): Answer {
+  return pageOf(
+    'Check your mail',
+    html`<p>If the address may sign in here, a mail with a link and a code is on its way. Both work for 15 minutes.</p>
+<form method="post" action="/sign-in/code">
+<p><label>Code<br><input name="code" inputmode="numeric" autocomplete="one-time-code" required maxlength="12" size="12"></label></p>
+<p><button>Sign in</button></p>
+</form>
+<p><a href="/sign-in">Ask for another mail</a></p>`,
+  );
+}
+
+/** POST /sign-in/code. */
+export async function enterCode({ signIn }: AccountService, visit: Visit): Promise<Answer> {
+  const code = (await visit.form()).get('code') ?? '';
+  return signedIn(signIn.redeemCode(code, visit.browser));
+}
+
+/** GET /sign-in/link: the page that a link leads to. It changes nothing, since scanners of mails open links. */
+export function linkPage({ signIn, publicUrl }: AccountService, visit: Visit): Answer {
+  const token = visit.query.get('token') ?? '';
+  const { email, provider } = signIn.look(token);
+  const linked = html` Your account at ${provider} signs in to it from now on.`;
+  return pageOf(
+    'Sign in',
+    html`<p>You sign in to ${new URL(publicUrl).host} as <strong>${email}</strong>.${provider === undefined ? undefined : linked}</p>
+<form method="post" action="/sign-in/link">
+<input type="hidden" name="token" value="${token}">
+<p><button>Sign in as ${email}</button></p>
+</form>`,
+  );
+}
+
+/** POST /sign-in/link. */
+export async function enterByLink({ signIn }: AccountService, visit: Visit): Promise<Answer> {
+  const token = (await visit.form()).get('token') ?? '';
+  return signedIn(signIn.redeemLink(token, visit.browser));
+}
+
+/** GET /sign-in/oidc/{provider}. A link leads here: the policy of pages allows no form that ends at another host. */
+export async function startAtProvider({ oidc }: AccountService, _: Visit, provider: string): Promise<Answer> {
+  const { url, asked } = await oidc.start(provider);
+  return redirect(url, askedCookie(asked));
+}
+
+/** GET /sign-in/oidc/{provider}/callback. */
+export async function finishAtProvider({ oidc }: AccountService, visit: Visit, provider: string): Promise<Answer> {
+  const end = await oidc.finish(provider, visit.search, visit.browser, visit.client);
+  return end.session === undefined ? redirect('/sign-in/code', askedCookie(end.asked)) : signedIn(end.session);
+}
+
+function signedIn({ token }: NewSession): Answer {
+  return redirect('/account', sessionCookie(token), askedCookie(undefined));
+}

@@ -1,0 +1,103 @@
+import { Elysia } from 'elysia';
+import type { AccountService } from '../account/account-service.ts';
+import type { SignedIn } from '../account/account-sessions.ts';
+import { DomainError } from '../domain/errors.ts';
+import { budgetSubject, type ClientAddresses } from '../http/plugins/client-address.ts';
+import type { RequestContext } from '../http/plugins/rate-limit.ts';
+import { pathOf } from '../http/request-target.ts';
+import { statusOf } from '../http/response/problem.ts';
+import * as accountPages from './account-pages.ts';
+import { cookiesOf } from './cookies.ts';
+import { formOf, refuseForeignForm } from './form.ts';
+import { html } from './html.ts';
+import { pageOf } from './page.ts';
+import * as signInPages from './sign-in-pages.ts';
+import { type Answer, redirect, responseOf, type Visit } from './visit.ts';
+
+export interface SiteDeps extends accountPages.AccountDeps {
+  readonly addresses: ClientAddresses;
+}
+
+type Handler = (visit: Visit, parameter: string) => Answer | Promise<Answer>;
+type PersonHandler = (deps: accountPages.AccountDeps, person: SignedIn, visit: Visit) => Answer | Promise<Answer>;
+
+/** The pages of sign-in and accounts. They work without scripts. */
+export function accountSite(deps: SiteDeps) {
+  const { service } = deps;
+  const answered = async (
+    { request, set, server }: RequestContext,
+    handler: Handler,
+    parameter = '',
+  ): Promise<Response> => {
+    try {
+      if (request.method === 'POST') refuseForeignForm(request, service.publicUrl);
+      return responseOf(
+        set,
+        await handler(visitOf(request, budgetSubject(deps.addresses.of(request, server))), parameter),
+      );
+    } catch (error) {
+      if (error instanceof DomainError) return responseOf(set, refusalPage(error, pathOf(request)));
+      throw error;
+    }
+  };
+  const bySignIn =
+    (page: (service: AccountService, visit: Visit, provider: string) => Answer | Promise<Answer>): Handler =>
+    (visit, provider) =>
+      page(service, visit, provider);
+  const byPerson =
+    (page: PersonHandler): Handler =>
+    (visit) => {
+      const person = service.sessions.find(visit.browser.session);
+      return person === undefined ? redirect('/sign-in') : page(deps, person, visit);
+    };
+  const site = new Elysia({ name: 'account-site', detail: { hide: true } });
+  const gets: Readonly<Record<string, Handler>> = {
+    '/sign-in': bySignIn(signInPages.signInPage),
+    '/sign-in/code': bySignIn(signInPages.codePage),
+    '/sign-in/link': bySignIn(signInPages.linkPage),
+    '/sign-in/oidc/:provider': bySignIn(signInPages.startAtProvider),
+    '/sign-in/oidc/:provider/callback': bySignIn(signInPages.finishAtProvider),
+    '/account': byPerson(accountPages.accountPage),
+    '/account/sessions': byPerson(accountPages.sessionsPage),
+  };
+  const posts: Readonly<Record<string, Handler>> = {
+    '/sign-in/email': bySignIn(signInPages.sendMail),
+    '/sign-in/code': bySignIn(signInPages.enterCode),
+    '/sign-in/link': bySignIn(signInPages.enterByLink),
+    '/sign-out': byPerson(accountPages.signOut),
+    '/account/sessions/end': byPerson(accountPages.endSession),
+    '/account/sessions/end-all': byPerson(accountPages.signOutEverywhere),
+  };
+  for (const [path, handler] of Object.entries(gets)) {
+    site.get(path, ({ request, set, server, params }) => answered({ request, set, server }, handler, nameIn(params)));
+  }
+  // The pages read forms themselves, with a bound.
+  for (const [path, handler] of Object.entries(posts)) {
+    site.post(path, ({ request, set, server }) => answered({ request, set, server }, handler), { parse: 'none' });
+  }
+  return site;
+}
+
+/** The parameter of a path; empty for a path without: the router gives such a path no parameters at all. */
+function nameIn(params: Readonly<Record<string, string>> | undefined): string {
+  return params?.provider ?? '';
+}
+
+function visitOf(request: Request, client: string): Visit {
+  const { search, searchParams } = new URL(request.url);
+  const { session, asked } = cookiesOf(request);
+  const userAgent = request.headers.get('user-agent') ?? undefined;
+  return { browser: { userAgent, session, asked }, client, query: searchParams, search, form: () => formOf(request) };
+}
+
+/** A sentence, and a link to the page where the person can try again. */
+function refusalPage(error: DomainError, path: string): Answer {
+  const again = path === '/sign-in/code' ? path : path.startsWith('/account/') ? '/account/sessions' : '/sign-in';
+  const sentence = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
+  return pageOf(
+    'That did not work',
+    html`<p>${sentence}</p>
+<p><a href="${again}">Try again</a></p>`,
+    statusOf(error),
+  );
+}

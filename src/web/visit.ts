@@ -1,0 +1,35 @@
+import type { Browser } from '../account/account-sessions.ts';
+import { type ResponseSettings, respond } from '../http/response/response.ts';
+import type { Page } from './page.ts';
+
+/** A request by a browser. */
+export interface Visit {
+  readonly browser: Browser;
+  /** The subject of limits: an address, or the /64 of an IPv6 address. */
+  readonly client: string;
+  readonly query: URLSearchParams;
+  /** The query as it was sent, with its question mark; empty without one. */
+  readonly search: string;
+  /** The fields of a posted form. Throws 'malformed-request'. */
+  readonly form: () => Promise<URLSearchParams>;
+}
+
+/** Sends the browser to another page. */
+export interface Redirect {
+  readonly location: string;
+  readonly cookies: readonly string[];
+}
+
+export type Answer = Page | Redirect;
+
+export function redirect(location: string, ...cookies: string[]): Redirect {
+  return { location, cookies };
+}
+
+export function responseOf(set: ResponseSettings, answer: Answer): Response {
+  if ('body' in answer) return respond(set, answer.body, answer.headers, answer.status);
+  const headers = { location: answer.location, 'cache-control': 'no-store', 'referrer-policy': 'same-origin' };
+  const response = respond(set, null, headers, 303);
+  for (const cookie of answer.cookies) response.headers.append('set-cookie', cookie);
+  return response;
+}
