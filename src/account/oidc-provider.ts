@@ -4,6 +4,8 @@ import type { Identity } from '../store/identities.ts';
 
 /** Discovered metadata is used for this time. */
 const METADATA_MS = 3_600_000;
+/** A provider that failed is asked again after this time. */
+const FAILURE_MS = 5000;
 const PROVIDER_TIMEOUT_MS = 5000;
 const CONNECTION_CODES: ReadonlySet<string> = new Set(['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM']);
 const SCOPE = 'openid email';
@@ -45,7 +47,7 @@ export class OidcProvider {
   readonly name: string;
   readonly #settings: OidcProviderSettings;
   readonly #deps: OidcProviderDeps;
-  #discovered: { readonly configuration: Promise<Configuration>; readonly atMs: number } | undefined;
+  #discovered: { readonly configuration: Promise<Configuration>; untilMs: number } | undefined;
 
   constructor(settings: OidcProviderSettings, deps: OidcProviderDeps) {
     this.name = settings.name;
@@ -95,15 +97,17 @@ export class OidcProvider {
 
   async #configuration(): Promise<Configuration> {
     const nowMs = this.#deps.clock();
-    if (this.#discovered === undefined || nowMs - this.#discovered.atMs >= METADATA_MS) {
-      this.#discovered = { configuration: this.#discover(), atMs: nowMs };
+    if (this.#discovered === undefined || nowMs >= this.#discovered.untilMs) {
+      const discovered = { configuration: this.#discover(), untilMs: nowMs + METADATA_MS };
+      discovered.configuration.catch((error) => {
+        discovered.untilMs = nowMs + FAILURE_MS;
+        this.#log(error);
+      });
+      this.#discovered = discovered;
     }
-    const { configuration } = this.#discovered;
     try {
-      return await configuration;
+      return await this.#discovered.configuration;
     } catch (error) {
-      if (this.#discovered?.configuration === configuration) this.#discovered = undefined;
-      this.#log(error);
       throw this.#unavailable(error);
     }
   }

@@ -171,16 +171,15 @@ export class SignIn {
     const nowMs = clock();
     const account = accountsDatabase.write(() => {
       const known = accounts.findByEmail(email);
-      if (!this.#mayEnter(email, known)) {
-        throw new DomainError(
-          'forbidden',
-          known === undefined
-            ? 'this service creates no account for this address: ask its operator'
-            : 'this account is disabled: ask the operator of this service',
-        );
+      if (known === undefined && !admitsNew(signUp, email)) {
+        throw new DomainError('forbidden', 'this service creates no account for this address: ask its operator');
       }
       const entered = known ?? accounts.create({ email }, nowMs);
       const entry = { atMs: nowMs, actorId: entered.id, accountId: entered.id };
+      if (entered.disabledMs !== undefined) {
+        audit.append({ ...entry, action: 'session.refused', detail: { method } });
+        return entered;
+      }
       if (known === undefined)
         audit.append({ ...entry, action: 'account.sign-up', detail: { method, policy: signUp.policy } });
       if (identity !== undefined && identities.link(identity, entered.id, nowMs)) {

@@ -65,6 +65,7 @@ describe('Sign-in at a provider', () => {
     ]);
     registry.database.write(() => registry.accounts.disable(first.session!.account.id, held.nowMs()));
     expect(await refusal((await signedInAt(held, VERIFIED)).finish)).toMatch(/disabled/);
+    expect(registry.audit.list(1)).toMatchObject([{ action: 'session.refused', detail: { method: 'mock' } }]);
   });
 
   test('A verified address links the identity to the account that has it', async () => {
@@ -212,10 +213,11 @@ test('A provider that is down, slow or not a provider gives one sentence, and is
     fetch: () => Response.json({ issuer: 'https://other.example' }),
   });
   const log: string[] = [];
+  let nowMs = 0;
   const providerAt = (issuer: string) =>
     new OidcProvider(
       { name: 'mock', clientId: 'bookreel', clientSecret: 'secret', issuer },
-      { clock: () => 0, logError: (line) => log.push(line), timeoutMs: 200 },
+      { clock: () => nowMs, logError: (line) => log.push(line), timeoutMs: 200 },
     );
   const secrets = { state: 's', nonce: 'n', verifier: 'v'.repeat(43) };
   const sentence = 'mock does not answer as it should: try again later, or sign in another way';
@@ -226,6 +228,26 @@ test('A provider that is down, slow or not a provider gives one sentence, and is
     ]);
   }
   expect(log.length).toBe(3);
+
+  let isUp = false;
+  using repaired = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: ({ url }) =>
+      isUp
+        ? Response.json({ issuer: new URL(url).origin, authorization_endpoint: url })
+        : new Response('', { status: 503 }),
+  });
+  const down = providerAt(repaired.url.origin);
+  const start = () => down.signInUrl('http://127.0.0.1/callback', secrets);
+  expect(await Promise.all([refusal(start), refusal(start)])).toEqual([sentence, sentence]);
+  isUp = true;
+  nowMs = 4999;
+  expect(await refusal(start)).toBe(sentence);
+  // All three sign-ins shared one request.
+  expect(log.length).toBe(4);
+  nowMs = 5000;
+  expect(await start()).toStartWith(repaired.url.origin);
   for (const connection of connections) connection.destroy();
   silent.close();
 
