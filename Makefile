@@ -18,10 +18,10 @@ BUILD_FLAGS := --compile --bytecode --format=esm --minify-whitespace --minify-sy
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run test check format fixtures examples bench compare judge campaign contract fault soak pace crash clean
+.PHONY: help install build run sign-in test check format fixtures examples bench compare judge campaign contract fault soak pace crash clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 node_modules/.installed: package.json bun.lock bunfig.toml $(wildcard .patches/*)
 	@if [ -x $(BUN) ]; then $(BUN) install --frozen-lockfile; \
@@ -56,6 +56,9 @@ build: $(BINARY) ## compile the executable dist/bookreel
 
 run: build ## build, import the simulated recordings, serve on 127.0.0.1:8080, and print a request
 	@exec $(BINARY) serve --demo --data $(DATA) --host $(HOST) --port $(PORT)
+
+sign-in: build ## the same, with a mail server and an OpenID provider of this machine to try sign-in with
+	@$(BUN) test/web/try-sign-in.ts $(DATA) $(PORT)
 
 test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run all tests, quick and slow; TESTS=cli/export selects some
 	$(TEST) $(CAMPAIGNS) --parallel=3 $(if $(TESTS),,$(TIMINGS)) $(TESTS)

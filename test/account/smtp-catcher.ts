@@ -16,7 +16,11 @@ export interface SmtpCatcher extends AsyncDisposable {
   readonly mails: readonly CaughtMail[];
 }
 
-export async function catchMails(options: SMTPServerOptions = {}): Promise<SmtpCatcher> {
+/** `onMail` is called with each mail. */
+export async function catchMails(
+  options: SMTPServerOptions = {},
+  onMail: (mail: CaughtMail) => void = () => undefined,
+): Promise<SmtpCatcher> {
   const mails: CaughtMail[] = [];
   const server = new SMTPServer({
     authOptional: true,
@@ -32,13 +36,15 @@ export async function catchMails(options: SMTPServerOptions = {}): Promise<SmtpC
         const raw = Buffer.concat(chunks).toString();
         const { mailFrom, rcptTo } = session.envelope;
         const text = plainText(raw);
-        mails.push({
+        const mail = {
           from: mailFrom === false ? '' : mailFrom.address,
           to: rcptTo.map(({ address }) => address),
           raw,
           link: /token=([\w-]+)/.exec(text)?.[1] ?? '',
           code: (/^(\d{3} \d{3})$/m.exec(text)?.[1] ?? '').replace(' ', ''),
-        });
+        };
+        mails.push(mail);
+        onMail(mail);
         done();
       });
     },

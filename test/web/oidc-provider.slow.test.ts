@@ -1,0 +1,44 @@
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { signInAtProvider, startRealProvider } from '../account/real-provider.ts';
+import { catchMails } from '../account/smtp-catcher.ts';
+import { freePort } from '../judges/free-port.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { startServer } from '../support/executable.ts';
+import { PlainBrowser } from './browser.ts';
+
+test('A certified provider signs people in, and an address that it has not verified is proved by mail', async () => {
+  using directory = temporaryDirectory();
+  const secretFile = join(directory.path, 'secret');
+  writeFileSync(secretFile, 'a secret: with characters / that % need escapes\n');
+  const [port, providerPort] = [await freePort(), await freePort()];
+  const url = `http://127.0.0.1:${port}`;
+  await using smtp = await catchMails();
+  const secret = 'a secret: with characters / that % need escapes';
+  await using provider = await startRealProvider(providerPort, secret, `${url}/sign-in/oidc/judge/callback`);
+  await using server = await startServer(join(directory.path, 'data'), [
+    ...['--port', String(port), '--public-url', url, '--sign-up', 'open'],
+    ...['--smtp-url', smtp.url.href, '--smtp-sender', 'bookreel@example.com'],
+    ...['--oidc-providers', `judge ${provider.issuer} bookreel ${secretFile}`],
+  ]);
+  const arrive = async (browser: PlainBrowser, email: string) => {
+    const away = await browser.open('/sign-in/oidc/judge');
+    return await browser.open(await signInAtProvider(away.headers.get('location')!, email));
+  };
+
+  const browser = new PlainBrowser(server.origin);
+  expect((await arrive(browser, 'ada@example.com')).headers.get('location')).toBe('/account');
+  expect((await browser.open('/account')).text).toContain('Signed in as <strong>ada@example.com</strong>');
+
+  const unproven = new PlainBrowser(server.origin);
+  expect((await arrive(unproven, 'unverified@example.com')).headers.get('location')).toBe('/sign-in/code');
+  expect((await unproven.open('/account')).status).toBe(303);
+  while (smtp.mails.length === 0) await Bun.sleep(5);
+  expect((await unproven.post('/sign-in/code', { code: smtp.mails[0]!.code })).headers.get('location')).toBe(
+    '/account',
+  );
+  const again = new PlainBrowser(server.origin);
+  expect((await arrive(again, 'unverified@example.com')).headers.get('location')).toBe('/account');
+  expect((await again.open('/account')).text).toContain('unverified@example.com');
+});
