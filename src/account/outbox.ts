@@ -30,8 +30,8 @@ export class Outbox {
     throw new DomainError('busy', 'too many mails wait for the mail server: try again in a few minutes');
   }
 
-  /** Sends a mail later. No try begins after `untilMs`: the link in it has expired. */
-  send(mail: Mail, untilMs: number): void {
+  /** Sends a mail later. No try begins after `untilMs`: the link in it has expired. Undefined takes the same time, and sends nothing. */
+  send(mail: Mail | undefined, untilMs: number): void {
     const sending = this.#deliver(mail, untilMs).finally(() => this.#sending.delete(sending));
     this.#sending.add(sending);
   }
@@ -41,10 +41,11 @@ export class Outbox {
     await Promise.all(this.#sending);
   }
 
-  async #deliver(mail: Mail, untilMs: number): Promise<void> {
+  async #deliver(mail: Mail | undefined, untilMs: number): Promise<void> {
     const { deliver, wait, clock, logError } = this.#deps;
     // The answer to the browser is sent first.
     await wait(0);
+    if (mail === undefined) return;
     let tries = 0;
     for (const pauseMs of [...RETRY_MS, undefined]) {
       try {

@@ -64,20 +64,20 @@ export class SignIn {
     const nowMs = clock();
     const { accounts, attempts, accountsDatabase, activityDatabase } = stores;
     outbox.refuseWhenFull();
-    const mayEnter = this.#mayEnter(
+    const isMailed = this.#mayEnter(
       email,
       accountsDatabase.read(() => accounts.findByEmail(email)),
     );
     const [browser, link, code] = [randomSecret(), randomSecret(), randomCode()];
-    const secrets = mayEnter ? { link, code } : {};
+    const { provider: method = 'email', identity } = unproven ?? {};
+    // Everything is done for every address, so that the time of the answer does not show which ones may sign in.
     const mail = signInMail({ email, link: this.#urlOf(link), code, publicUrl, provider: unproven?.provider });
     activityDatabase.write(() => {
       this.refuseTooMany(client);
       this.#refuseTooManyMails(email, nowMs);
-      const method = unproven?.provider ?? 'email';
-      attempts.add({ method, email, ...secrets, browser, client, identity: unproven?.identity, createdMs: nowMs });
+      attempts.add({ method, email, link, code, browser, isMailed, client, identity, createdMs: nowMs });
     });
-    if (mayEnter) outbox.send(mail, nowMs + ATTEMPT_MS);
+    outbox.send(isMailed ? mail : undefined, nowMs + ATTEMPT_MS);
     return browser;
   }
 

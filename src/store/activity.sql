@@ -23,10 +23,12 @@ CREATE TABLE sign_in_attempts (
   -- As it was typed, also of a person without an account. NULL: the answer of a provider.
   email TEXT COLLATE NOCASE,
   -- HMAC-SHA-256 of the secret in the link, of the code with the attempt's id, and of the cookie of the browser that asked.
-  -- Link and code are NULL if no mail was sent.
+  -- An attempt at a provider has no link and no code, and one of a command only a link.
   link_digest BLOB UNIQUE,
   code_digest BLOB,
   browser_digest BLOB UNIQUE,
+  -- 1: link and code were sent. 0: nobody knows them, since the address may not sign in; the row is the same otherwise.
+  is_mailed INTEGER NOT NULL CHECK (is_mailed IN (0, 1)),
   -- HMAC-SHA-256 of the client's address. NULL: a command.
   client_digest BLOB,
   code_tries INTEGER NOT NULL DEFAULT 0,

@@ -26,12 +26,13 @@ export interface SignInAttempt {
 /** Everything secret of an attempt is stored as a keyed digest. */
 export interface NewAttempt extends Pick<SignInAttempt, 'method' | 'email'> {
   readonly identity?: Identity | undefined;
-  readonly link?: string | undefined;
-  readonly code?: string | undefined;
+  readonly link?: string;
+  readonly code?: string;
+  readonly isMailed?: boolean;
   /** The value of a cookie of the browser that asked. */
-  readonly browser?: string | undefined;
+  readonly browser?: string;
   /** The client's address. */
-  readonly client?: string | undefined;
+  readonly client?: string;
   readonly createdMs: number;
   readonly usedMs?: number;
 }
@@ -50,7 +51,7 @@ export const FIND_ATTEMPT_BY_LINK = `${SELECT} WHERE link_digest = ?`;
 export const FIND_ATTEMPT_BY_BROWSER = `${SELECT} WHERE browser_digest = ?`;
 export const COUNT_ATTEMPTS_BY_CLIENT = `${COUNT} WHERE client_digest = ? AND created_ms > ?`;
 export const COUNT_ATTEMPTS_BY_EMAIL = `${COUNT} WHERE email = ? AND created_ms > ? AND client_digest IS NOT NULL`;
-export const COUNT_MAILED_ATTEMPTS = `${COUNT} WHERE created_ms > ? AND client_digest IS NOT NULL AND link_digest IS NOT NULL`;
+export const COUNT_MAILED_ATTEMPTS = `${COUNT} WHERE created_ms > ? AND is_mailed`;
 export const DELETE_OLD_ATTEMPTS = 'DELETE FROM sign_in_attempts WHERE created_ms <= ?';
 
 /** Attempts to sign in. */
@@ -70,8 +71,8 @@ export class SignInAttempts {
         'SELECT code_digest FROM sign_in_attempts WHERE attempt_id = ?',
       ),
       insert: database.query<never, (string | number | Uint8Array | null)[]>(
-        `INSERT INTO sign_in_attempts (attempt_id, method, email, link_digest, code_digest, browser_digest, client_digest, identity, created_ms,
-           used_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (browser_digest) DO NOTHING`,
+        `INSERT INTO sign_in_attempts (attempt_id, method, email, link_digest, code_digest, browser_digest, client_digest, is_mailed, identity, created_ms,
+           used_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (browser_digest) DO NOTHING`,
       ),
       markUsed: database.query<never, [number, string]>('UPDATE sign_in_attempts SET used_ms = ? WHERE attempt_id = ?'),
       addTry: database.query<never, [string]>(
@@ -88,7 +89,7 @@ export class SignInAttempts {
   add(attempt: NewAttempt): boolean {
     this.#sql.deleteOld.run(attempt.createdMs - KEPT_MS);
     const id = `sia_${randomBytes(ID_BYTES).toString('hex')}`;
-    const { method, email, link, code, browser, client, identity, createdMs, usedMs } = attempt;
+    const { method, email, link, code, browser, client, isMailed, identity, createdMs, usedMs } = attempt;
     const added = this.#sql.insert.run(
       id,
       method,
@@ -97,6 +98,7 @@ export class SignInAttempts {
       this.#digestOrNull(`sign-in-code:${id}`, code),
       this.#digestOrNull('sign-in-browser', browser),
       this.#digestOrNull('sign-in-client', client),
+      isMailed === true ? 1 : 0,
       identity === undefined ? null : JSON.stringify(identity),
       createdMs,
       usedMs ?? null,
