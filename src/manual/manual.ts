@@ -1,3 +1,4 @@
+import accounts from './accounts.md' with { type: 'text' };
 import configuration from './configuration.md' with { type: 'text' };
 import interfacePage from './interface.md' with { type: 'text' };
 import limits from './limits.md' with { type: 'text' };
@@ -21,6 +22,7 @@ const TEXTS = {
   recordings,
   replay,
   configuration,
+  accounts,
   public: publicPage,
   limits,
   segments,

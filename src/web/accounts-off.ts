@@ -8,7 +8,7 @@ export function accountsOff() {
   const site = new Elysia({ name: 'account-site', detail: { hide: true } });
   const page = pageOf(
     'Accounts are off',
-    html`<p>The operator of this service turns them on with <code>--public-url</code>: see the <a href="/docs/configuration">settings</a>.
+    html`<p>The operator of this service turns them on with <code>--public-url</code>: see <a href="/docs/accounts">the manual</a>.
 Without them, <code>bookreel key create</code> makes the keys.</p>`,
     404,
   );
