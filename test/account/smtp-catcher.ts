@@ -14,6 +14,8 @@ interface CaughtMail {
 export interface SmtpCatcher extends AsyncDisposable {
   readonly url: URL;
   readonly mails: readonly CaughtMail[];
+  /** The mail with this index, as soon as it has arrived. */
+  nth(index: number): Promise<CaughtMail>;
 }
 
 /** `onMail` is called with each mail. */
@@ -22,6 +24,8 @@ export async function catchMails(
   onMail: (mail: CaughtMail) => void = () => undefined,
 ): Promise<SmtpCatcher> {
   const mails: CaughtMail[] = [];
+  const arrivals: PromiseWithResolvers<CaughtMail>[] = [];
+  const arrivalOf = (index: number) => (arrivals[index] ??= Promise.withResolvers());
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
@@ -43,6 +47,7 @@ export async function catchMails(
           link: /token=([\w-]+)/.exec(text)?.[1] ?? '',
           code: (/^(\d{3} \d{3})$/m.exec(text)?.[1] ?? '').replace(' ', ''),
         };
+        arrivalOf(mails.length).resolve(mail);
         mails.push(mail);
         onMail(mail);
         done();
@@ -57,6 +62,7 @@ export async function catchMails(
   return {
     url: new URL(`smtp://127.0.0.1:${port}`),
     mails,
+    nth: (index) => arrivalOf(index).promise,
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }

@@ -20,12 +20,6 @@ const FORMS = [
   '/account/sessions/end-all',
 ];
 
-/** The next mail. */
-async function mailAfter(smtp: SmtpCatcher, count: number) {
-  while (smtp.mails.length <= count) await Bun.sleep(5);
-  return smtp.mails[count]!;
-}
-
 describe('The pages of accounts', () => {
   const directory = temporaryDirectory();
   const data = join(directory.path, 'data');
@@ -77,7 +71,7 @@ describe('The pages of accounts', () => {
     expect((await browser.open('/sign-in')).text).toContain('action="/sign-in/email"');
     const asked = await browser.post('/sign-in/email', { email: ADA });
     expect([asked.status, asked.headers.get('location')]).toEqual([303, '/sign-in/code']);
-    const { code } = await mailAfter(smtp, 0);
+    const { code } = await smtp.nth(0);
     const wrong = await browser.post('/sign-in/code', { code: '1' });
     expect([wrong.status, wrong.text]).toEqual([403, expect.stringContaining('4 of 5 tries')]);
     const entered = await browser.post('/sign-in/code', { code });
@@ -107,7 +101,7 @@ describe('The pages of accounts', () => {
   test('A link signs in with a button, and opening it changes nothing', async () => {
     const count = smtp.mails.length;
     await newBrowser().post('/sign-in/email', { email: ADA });
-    const { link } = await mailAfter(smtp, count);
+    const { link } = await smtp.nth(count);
     for (let scans = 0; scans < 3; scans += 1) {
       const page = await newBrowser().open(`/sign-in/link?token=${link}`);
       expect([page.status, page.headers.getSetCookie()]).toEqual([200, []]);
@@ -244,7 +238,7 @@ describe('The pages of accounts', () => {
     const count = smtp.mails.length;
     const browser = newBrowser();
     await browser.post('/sign-in/email', { email: 'last@example.com' });
-    const { link, code } = await mailAfter(smtp, count);
+    const { link, code } = await smtp.nth(count);
     const cookies = [...browser.cookies.values()];
     await browser.open(`/sign-in/link?token=${link}`);
     await browser.post(`/sign-in/link?token=${link}`, { token: link });

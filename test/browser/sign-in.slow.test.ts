@@ -1,0 +1,69 @@
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startRealProvider } from '../account/real-provider.ts';
+import { catchMails } from '../account/smtp-catcher.ts';
+import { freePort } from '../judges/free-port.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { startServer } from '../support/executable.ts';
+import { HAS_CHROMIUM, openPage } from './chromium.ts';
+
+const SECRET = 'secret-of-a-browser-test';
+
+test.skipIf(!HAS_CHROMIUM)(
+  'a browser signs in by mail and at a provider, and nothing of that violates a policy (needs Chromium, test/judges)',
+  async () => {
+    using directory = temporaryDirectory();
+    const [port, providerPort] = [await freePort(), await freePort()];
+    const url = `http://127.0.0.1:${port}`;
+    const secretFile = join(directory.path, 'secret');
+    writeFileSync(secretFile, SECRET);
+    await using smtp = await catchMails();
+    await using provider = await startRealProvider(providerPort, SECRET, `${url}/sign-in/oidc/judge/callback`);
+    await using _server = await startServer(join(directory.path, 'data'), [
+      ...['--port', String(port), '--public-url', url, '--sign-up', 'open'],
+      ...['--smtp-url', smtp.url.href, '--smtp-sender', 'bookreel@example.com'],
+      ...['--oidc-providers', `judge ${provider.issuer} bookreel ${secretFile}`],
+    ]);
+    await using watched = await openPage();
+    const { page } = watched;
+    const button = (name: RegExp) => page.getByRole('button', { name });
+    const shows = (text: RegExp) => page.getByText(text).first().waitFor();
+
+    await page.goto(`${url}/sign-in`);
+    await page.locator('input[name=email]').fill('ada@example.com');
+    await button(/Send/).click();
+    await shows(/on its way/);
+    await page.locator('input[name=code]').fill((await smtp.nth(0)).code);
+    await button(/Sign in/).click();
+    await shows(/Signed in as/);
+    // Scripts of a page never see the cookie.
+    expect(await page.evaluate<string>('document.cookie')).toBe('');
+    await button(/Sign out/).click();
+    await button(/Send/).waitFor();
+
+    await page.goto(`${url}/sign-in`);
+    await page.locator('input[name=email]').fill('ada@example.com');
+    await button(/Send/).click();
+    await shows(/on its way/);
+    await page.goto(`${url}/sign-in/link?token=${(await smtp.nth(1)).link}`);
+    await button(/Sign in as ada@example.com/).click();
+    await shows(/Signed in as/);
+    await page.goto(`${url}/account/sessions`);
+    await button(/everywhere/).click();
+    await shows(/Sign in with judge/);
+
+    // The console has a line about each violation. The provider's own pages load fonts of another host.
+    expect(watched.complaints).toEqual([]);
+    expect(watched.asked.filter((asked) => !asked.startsWith(url) && !asked.startsWith('data:'))).toEqual([]);
+    await page.locator('a[href="/sign-in/oidc/judge"]').click();
+    await page.locator('input[name=login]').fill('eve@example.com');
+    await page.locator('input[name=password]').fill('any');
+    await button(/Sign-in/).click();
+    await button(/Continue/).click();
+    await shows(/Signed in as/);
+    expect(await page.locator('strong').allInnerTexts()).toEqual(['eve@example.com']);
+
+    expect(await watched.refused()).toEqual([]);
+  },
+);
