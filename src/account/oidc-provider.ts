@@ -1,4 +1,4 @@
-import type { Configuration, IDToken, UserInfoResponse } from 'openid-client';
+import type { Configuration, CustomFetchOptions, IDToken, UserInfoResponse } from 'openid-client';
 import { DomainError } from '../domain/errors.ts';
 import type { Identity } from '../store/identities.ts';
 
@@ -7,7 +7,14 @@ const METADATA_MS = 3_600_000;
 /** A provider that failed is asked again after this time. */
 const FAILURE_MS = 5000;
 const PROVIDER_TIMEOUT_MS = 5000;
-const CONNECTION_CODES: ReadonlySet<string> = new Set(['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM']);
+const CONNECTION_CODES: ReadonlySet<string> = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  // An answer that was cut off, too.
+  'OAUTH_PARSE_ERROR',
+]);
+/** Metadata, keys and tokens of providers have a few kilobytes. */
+const ANSWER_BYTES_MAX = 1024 * 1024;
 const SCOPE = 'openid email';
 
 export interface OidcProviderSettings {
@@ -113,13 +120,20 @@ export class OidcProvider {
   }
 
   async #discover(): Promise<Configuration> {
-    const { allowInsecureRequests, ClientSecretBasic, ClientSecretPost, discovery, enableNonRepudiationChecks } =
-      await import('openid-client');
+    const {
+      allowInsecureRequests,
+      ClientSecretBasic,
+      ClientSecretPost,
+      customFetch,
+      discovery,
+      enableNonRepudiationChecks,
+    } = await import('openid-client');
     const { issuer, clientId, clientSecret } = this.#settings;
     const isPlain = issuer.startsWith('http:');
     const options = {
       // Without these checks the library trusts the connection, and accepts a token with any signature.
       execute: isPlain ? [enableNonRepudiationChecks, allowInsecureRequests] : [enableNonRepudiationChecks],
+      [customFetch]: fetchBounded,
       timeout: (this.#deps.timeoutMs ?? PROVIDER_TIMEOUT_MS) / 1000,
     };
     // OpenID Connect Discovery 1.0, 3: client_secret_basic is the default.
@@ -166,6 +180,21 @@ export class OidcProvider {
         : 'unknown error';
     this.#deps.logError(`the sign-in provider ${this.name} failed (${cause}): check its issuer, client id and secret`);
   }
+}
+
+/** `fetch`, whose body is complete and at most ANSWER_BYTES_MAX long: the library would read one of any length. */
+async function fetchBounded(url: string, options: CustomFetchOptions): Promise<Response> {
+  const response = await fetch(url, options as RequestInit);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer is too long');
+    chunks.push(chunk);
+  }
+  const { status, headers } = response;
+  // Statuses without a body allow none (Fetch standard, 2.2.6).
+  return new Response(bytes === 0 ? null : Buffer.concat(chunks), { status, headers });
 }
 
 class EmptySubject extends Error {}
