@@ -28,7 +28,7 @@ export interface NewSession extends SignedIn {
   readonly token: string;
 }
 
-/** Sessions of accounts: who a cookie belongs to, lists, and sign-out. */
+/** Opens, finds, lists and ends the sessions of accounts. */
 export class AccountSessions {
   readonly #stores: SignInStores;
   readonly #clock: () => number;

@@ -62,7 +62,7 @@ export class OidcProvider {
     this.#deps = deps;
   }
 
-  /** Where the browser goes to sign in. Throws 'unavailable'. */
+  /** Where the browser goes to sign in. Throws 'busy'. */
   async signInUrl(redirectUri: string, { state, nonce, verifier }: OidcSecrets): Promise<string> {
     const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client');
     const configuration = await this.#configuration();
@@ -79,7 +79,7 @@ export class OidcProvider {
 
   /**
    * The person of a callback, whose URL begins with the redirect URI. Checks state, iss, and of the ID token signature, iss, aud, exp and
-   * nonce. Throws 'unavailable' (down or slow) or 'forbidden' (an answer that is not valid, or a refusal).
+   * nonce. Throws 'busy' (down or slow) or 'forbidden' (an answer that is not valid, or a refusal).
    */
   async identify(callback: URL, { state, nonce, verifier }: OidcSecrets): Promise<OidcPerson> {
     const { authorizationCodeGrant, fetchUserInfo } = await import('openid-client');
@@ -164,9 +164,10 @@ export class OidcProvider {
     return new DomainError('forbidden', sentence, { cause: error });
   }
 
+  /** Not the kind 'unavailable': its message is about this machine, and not shown. */
   #unavailable(cause: unknown): DomainError {
     return new DomainError(
-      'unavailable',
+      'busy',
       `${this.name} does not answer as it should: try again later, or sign in another way`,
       { cause },
     );

@@ -38,7 +38,7 @@ export class OidcSignIn {
     return [...this.#providers.keys()];
   }
 
-  /** Where the browser goes, and the value of its cookie. Throws 'not-found' and 'unavailable'. */
+  /** Where the browser goes, and the value of its cookie. Throws 'not-found' and 'busy'. */
   async start(name: string): Promise<{ readonly url: string; readonly asked: string }> {
     const provider = this.#provider(name);
     const asked = `${randomSecret()}.${this.#deps.clock().toString(36)}`;
@@ -47,7 +47,7 @@ export class OidcSignIn {
 
   /**
    * Completes a sign-in. `query`: the query of the callback, with its question mark. An identity that is not known signs in by its address if
-   * the provider has verified it; otherwise the person gets a mail. Throws 'not-found', 'forbidden', 'unavailable', 'rate-limited', 'busy'.
+   * the provider has verified it; otherwise the person gets a mail. Throws 'not-found', 'forbidden', 'rate-limited', 'busy'.
    */
   async finish(name: string, query: string, browser: Browser, client: string): Promise<OidcEnd> {
     const provider = this.#provider(name);

@@ -15,7 +15,7 @@ export interface OutboxDeps {
   readonly logError: (line: string) => void;
 }
 
-/** Mails on their way to the mail server. Nobody waits for it: a mail that cannot be sent after four tries is logged and dropped. */
+/** A queue of mails for the mail server. No request waits for it; a mail that is not sent after four tries is logged and dropped. */
 export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #sending = new Set<Promise<void>>();

@@ -4,7 +4,7 @@ export const SIGN_UP_POLICIES = ['open', 'invited', 'closed'] as const;
 export type SignUpPolicy = (typeof SIGN_UP_POLICIES)[number];
 
 /**
- * Who gets an account at the first sign-in. Accounts that a command created sign in with every policy.
+ * Addresses that get an account at the first sign-in. Accounts that a command created sign in with every policy.
  * `open`: every address. `invited`: addresses of `domains`, not of their subdomains. `closed`: nobody.
  */
 export interface SignUp {

@@ -52,7 +52,7 @@ export class Sessions {
     };
   }
 
-  /** Creates a session, and deletes those of everybody that have ended. The caller has `token`, 256 random bits, only here. Within a write. */
+  /** Creates a session, and deletes all sessions that have ended. `token`, 256 random bits, is stored nowhere. Within a write. */
   create(
     request: Pick<Session, 'accountId' | 'method' | 'userAgent'>,
     nowMs: number,

@@ -1,7 +1,7 @@
 import { plainPage, plainPageHeaders } from '../http/docs/page.ts';
 import { type Html, html } from './html.ts';
 
-/** A page about a person. Nobody keeps it, and its forms lead only to this service. */
+/** A page about a person: it is not stored, and its forms are sent only to this service. */
 export interface Page {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import { DomainError } from '../domain/errors.ts';
 import { budgetSubject, type ClientAddresses } from '../http/plugins/client-address.ts';
 import type { RequestContext } from '../http/plugins/rate-limit.ts';
 import { pathOf } from '../http/request-target.ts';
-import { statusOf } from '../http/response/problem.ts';
+import { isOurs, statusOf } from '../http/response/problem.ts';
 import * as accountPages from './account-pages.ts';
 import { cookiesOf } from './cookies.ts';
 import { formOf, refuseForeignForm } from './form.ts';
@@ -36,7 +36,8 @@ export function accountSite(deps: SiteDeps) {
         await handler(visitOf(request, budgetSubject(deps.addresses.of(request, server))), parameter),
       );
     } catch (error) {
-      if (error instanceof DomainError) return responseOf(set, refusalPage(error, pathOf(request)));
+      // A fault of this machine is logged by the service, and its message is not shown.
+      if (error instanceof DomainError && !isOurs(error)) return responseOf(set, refusalPage(error, pathOf(request)));
       throw error;
     }
   };

@@ -143,7 +143,7 @@ describe('Sign-in at a provider', () => {
       await refusal((await signedInAt(held, { ...VERIFIED, email: 'ada@example.com\r\nBcc: eve@example.com' })).finish),
     ).toMatch(/did not state your e-mail address/);
     expect(held.registry.accounts.list(10)).toEqual([]);
-    // One line for each of the twelve, without what the token said.
+    // One line for each of the twelve, without a value of the token.
     const line =
       /^the sign-in provider mock failed \((?:OAUTH_\w+: )?[\w ]+\): check its issuer, client id and secret$/;
     expect(held.log.map((text) => line.test(text) || text)).toEqual(Array(12).fill(true));

@@ -32,7 +32,7 @@ interface ModelSession {
   lastUsedMs: number;
 }
 
-/** What should be true, by rules that a person can check: maps and lists, without digests, rows or transactions. */
+/** The expected state: maps and lists, without digests, rows or transactions. */
 interface Model {
   nowMs: number;
   /** Account → whether it is disabled. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type MockProvider, startMockProvider } from '../account/oidc-provider.ts';
 import { catchMails, type SmtpCatcher } from '../account/smtp-catcher.ts';
@@ -335,4 +335,17 @@ test.each<[string[], string]>([
   expect([refused.code, refused.stdout, refused.stderr]).toEqual([2, '', expect.stringContaining(reason)]);
   expect(refused.stderr).not.toContain('secret@');
   expect(readdirSync(directory.path)).toEqual([]);
+});
+
+test('A fault of the database is an error that shows nothing of this machine', async () => {
+  using directory = temporaryDirectory();
+  const port = String(await freePort());
+  const url = `http://127.0.0.1:${port}`;
+  await using server = await startServer(directory.path, ['--port', port, '--public-url', url]);
+  rmSync(join(directory.path, 'activity.db'));
+  const { status, text } = await new PlainBrowser(server.origin).open('/sign-in/link?token=any');
+  expect([status, text]).toEqual([503, expect.stringContaining('cannot answer right now')]);
+  expect(text).not.toContain('activity.db');
+  await server.stop();
+  expect(await server.log).toContain("activity.db' or its write-ahead log was deleted");
 });
