@@ -21,9 +21,10 @@ export interface People extends AsyncDisposable {
 }
 
 export function people(settings: Partial<AccountSettings> = {}): People {
-  const directory = temporaryDirectory();
-  const registry = openRegistry(directory.path, { create: true });
-  const { database: activity } = openActivity(directory.path);
+  using resources = new DisposableStack();
+  const directory = resources.use(temporaryDirectory());
+  const registry = resources.use(openRegistry(directory.path, { create: true }));
+  const { database: activity } = resources.use(openActivity(directory.path));
   const log: string[] = [];
   let nowMs = NOW_MS;
   const service = createAccountService(
@@ -43,6 +44,7 @@ export function people(settings: Partial<AccountSettings> = {}): People {
       logError: (line) => log.push(line),
     },
   );
+  const kept = resources.move();
   return {
     service,
     registry,
@@ -56,9 +58,7 @@ export function people(settings: Partial<AccountSettings> = {}): People {
     async [Symbol.asyncDispose]() {
       await service.drained();
       await service.close();
-      activity.close();
-      registry.database.close();
-      directory[Symbol.dispose]();
+      kept.dispose();
     },
   };
 }
