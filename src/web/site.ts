@@ -2,7 +2,8 @@ import { Elysia } from 'elysia';
 import type { AccountService } from '../account/account-service.ts';
 import type { SignedIn } from '../account/account-sessions.ts';
 import { DomainError } from '../domain/errors.ts';
-import { budgetSubject, type ClientAddresses } from '../http/plugins/client-address.ts';
+import { subjectsOf } from '../http/plugins/address-budgets.ts';
+import type { ClientAddresses } from '../http/plugins/client-address.ts';
 import type { RequestContext } from '../http/plugins/rate-limit.ts';
 import { pathOf } from '../http/request-target.ts';
 import { isOurs, statusOf } from '../http/response/problem.ts';
@@ -33,7 +34,7 @@ export function accountSite(deps: SiteDeps) {
       if (request.method === 'POST') refuseForeignForm(request, service.publicUrl);
       return responseOf(
         set,
-        await handler(visitOf(request, budgetSubject(deps.addresses.of(request, server))), parameter),
+        await handler(visitOf(request, subjectsOf(deps.addresses.of(request, server)).client), parameter),
       );
     } catch (error) {
       // A fault of this machine is logged by the service, and its message is not shown.

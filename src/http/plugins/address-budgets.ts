@@ -63,7 +63,8 @@ function newTables() {
   return { clients: new RateWindows(WINDOWS_MAX), networks: new RateWindows(WINDOWS_MAX) };
 }
 
-function subjectsOf(address: string): Subjects {
+/** The names under which an address and its network are counted. `address` has its canonical spelling. */
+export function subjectsOf(address: string): Subjects {
   // An unknown address is counted with IPv4.
   if (!address.includes(':')) return { isIpv6: false, client: address, network: address.replace(/\.\d+$/, '') };
   const parsed = parseIpAddress(address)!;
