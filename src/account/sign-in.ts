@@ -239,14 +239,9 @@ export class SignIn {
   #recordFailure({ email, method }: ProvenAttempt): void {
     const { accounts, audit, accountsDatabase } = this.#deps.stores;
     accountsDatabase.write(() => {
-      const account = accounts.findByEmail(email);
-      if (account === undefined) return;
-      audit.append({
-        atMs: this.#deps.clock(),
-        action: 'session.wrong-code',
-        accountId: account.id,
-        detail: { method },
-      });
+      // Also without an account: the time of the answer is the same.
+      const accountId = accounts.findByEmail(email)?.id;
+      audit.append({ atMs: this.#deps.clock(), action: 'session.wrong-code', accountId, detail: { method } });
     });
   }
 

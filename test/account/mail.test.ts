@@ -51,7 +51,7 @@ test('Links and codes that are expired, used, foreign or guessed are refused', a
   await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
   const { service, registry } = held;
   const { signIn } = service;
-  registry.database.write(() => registry.accounts.create({ email: ADA }, held.nowMs()));
+  const ada = registry.database.write(() => registry.accounts.create({ email: ADA }, held.nowMs()));
   const asked = signIn.ask(ADA, CLIENT);
   await service.drained();
   const { link, code } = smtp.mails[0]!;
@@ -80,7 +80,8 @@ test('Links and codes that are expired, used, foreign or guessed are refused', a
   held.passTime(15 * MINUTE_MS);
   expect(await refusal(() => signIn.look(link))).toMatch(/^this link is older than 15 minutes/);
   expect(await refusal(() => signIn.redeemLink(link, NEW_BROWSER))).toMatch(/^this link is older than 15 minutes/);
-  expect(registry.audit.list(10).map(({ action }) => action)).toEqual(Array(6).fill('session.wrong-code'));
+  const entry = { action: 'session.wrong-code', accountId: ada.id, actorId: undefined, detail: { method: 'email' } };
+  expect(registry.audit.list(10)).toEqual(Array(6).fill(expect.objectContaining(entry)));
 });
 
 test('The answer, the cookie and the rows are the same with an account and without', async () => {
@@ -90,10 +91,11 @@ test('The answer, the cookie and the rows are the same with an account and witho
     signUp: { policy: 'closed', domains: new Set() },
   });
   const { service, registry, activity } = held;
-  registry.database.write(() => {
-    registry.accounts.create({ email: ADA }, held.nowMs());
+  const [ada, off] = registry.database.write(() => {
+    const known = registry.accounts.create({ email: ADA }, held.nowMs());
     const { id } = registry.accounts.create({ email: 'off@example.com' }, held.nowMs());
     registry.accounts.disable(id, held.nowMs());
+    return [known.id, id];
   });
   const asked = [ADA, 'off@example.com', 'nobody@example.com'].map((email) => service.signIn.ask(email, CLIENT));
   await service.drained();
@@ -103,7 +105,18 @@ test('The answer, the cookie and the rows are the same with an account and witho
     refusal(() => service.signIn.redeemCode('00000', { ...NEW_BROWSER, asked: cookie })),
   );
   expect(new Set(await Promise.all(refusals)).size).toBe(1);
-  expect(activity.query('SELECT COUNT(*) AS rows FROM sign_in_attempts').get()).toEqual({ rows: 3 });
+  const columns = activity
+    .query<{ name: string }, []>("SELECT name FROM pragma_table_info('sign_in_attempts')")
+    .all()
+    .map(({ name }) => name)
+    .filter((name) => !['attempt_id', 'email', 'is_mailed'].includes(name));
+  const shapes = columns.map((name) => (name.endsWith('_digest') ? `length(${name})` : name));
+  const rows = activity.query<object, []>(`SELECT ${shapes.join()} FROM sign_in_attempts`).all();
+  expect(rows).toEqual(Array(3).fill(rows[0]!));
+  expect(Object.values(rows[0]!)).toContain(32);
+  // A wrong code writes the same for each of them.
+  const wrongCodes = registry.audit.list(10).map(({ action, accountId }) => [action, accountId]);
+  expect(wrongCodes).toEqual([undefined, off, ada].map((id) => ['session.wrong-code', id]));
   const limited = async (email: string) => {
     const sentences: string[] = [];
     for (let count = 0; count < 5; count += 1) {
@@ -115,7 +128,9 @@ test('The answer, the cookie and the rows are the same with an account and witho
     }
     return sentences;
   };
-  expect(await limited('nobody@example.com')).toEqual(await limited(ADA.toUpperCase()));
+  const sentences = await limited('nobody@example.com');
+  expect(sentences).toEqual([expect.stringContaining('with this address')]);
+  expect(await limited(ADA.toUpperCase())).toEqual(sentences);
 });
 
 test('Only admitted addresses get an account', async () => {
