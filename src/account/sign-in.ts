@@ -1,5 +1,4 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import type { Account } from '../domain/account.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Identity } from '../store/identities.ts';
@@ -17,7 +16,7 @@ const CLIENT_ATTEMPTS_PER_HOUR = 20;
 /** Attempts with an e-mail address: five codes with five tries each are guessed with a chance of 1 : 40,000 an hour. */
 const EMAIL_ATTEMPTS_PER_HOUR = 5;
 const EMAIL_ATTEMPTS_PER_DAY = 20;
-/** Mails of the service. */
+/** After this number of mails of the service, addresses without an account get none. */
 const MAILS_PER_DAY = 2000;
 const SECRET_BYTES = 32;
 const CODE_DIGITS = 6;
@@ -56,26 +55,29 @@ export class SignIn {
    * 'rate-limited', 'busy' when too many mails wait, and 'not-found' when the service sends no mail.
    */
   ask(typed: string, client: string, unproven?: UnprovenIdentity): string {
-    const { stores, clock, outbox, publicUrl } = this.#deps;
+    const { stores, clock, outbox, publicUrl, signUp } = this.#deps;
     if (outbox === undefined) {
       throw new DomainError('not-found', 'this service sends no mail: ask its operator for a sign-in link');
     }
-    const email = emailAddress(typed);
+    const asked = emailAddress(typed);
     const nowMs = clock();
     const { accounts, attempts, accountsDatabase, activityDatabase } = stores;
     outbox.refuseWhenFull();
-    const isMailed = this.#mayEnter(
-      email,
-      accountsDatabase.read(() => accounts.findByEmail(email)),
-    );
+    const account = accountsDatabase.read(() => accounts.findByEmail(asked));
+    // Mail servers may distinguish the case of an address: another spelling may be another person's.
+    const email = account?.email ?? asked;
     const [browser, link, code] = [randomSecret(), randomSecret(), randomCode()];
     const { provider: method = 'email', identity } = unproven ?? {};
     // Everything is done for every address, so that the time of the answer does not show which ones may sign in.
     const mail = signInMail({ email, link: this.#urlOf(link), code, publicUrl, provider: unproven?.provider });
-    activityDatabase.write(() => {
+    const isMailed = activityDatabase.write(() => {
       this.refuseTooMany(client);
       this.#refuseTooManyMails(email, nowMs);
-      attempts.add({ method, email, link, code, browser, isMailed, client, identity, createdMs: nowMs });
+      const isLimitReached = attempts.countMailed(nowMs - DAY_MS) >= MAILS_PER_DAY;
+      const mayEnter =
+        account === undefined ? admitsNew(signUp, email) && !isLimitReached : account.disabledMs === undefined;
+      attempts.add({ method, email, link, code, browser, isMailed: mayEnter, client, identity, createdMs: nowMs });
+      return mayEnter;
     });
     outbox.send(isMailed ? mail : undefined, nowMs + ATTEMPT_MS);
     return browser;
@@ -85,14 +87,15 @@ export class SignIn {
   createLink(typed: string): string {
     const { stores, clock } = this.#deps;
     const { accounts, attempts, audit, accountsDatabase, activityDatabase } = stores;
-    const email = emailAddress(typed);
-    const account = accountsDatabase.read(() => accounts.findByEmail(email));
+    const asked = emailAddress(typed);
+    const account = accountsDatabase.read(() => accounts.findByEmail(asked));
     if (account === undefined) {
       throw new DomainError(
         'not-found',
-        `there is no account '${email}': 'bookreel account create ${email}' creates it`,
+        `there is no account '${asked}': 'bookreel account create ${asked}' creates it`,
       );
     }
+    const { email } = account;
     if (account.disabledMs !== undefined) {
       throw new DomainError('forbidden', `'${email}' is disabled: run 'bookreel account enable ${email}' first`);
     }
@@ -116,7 +119,8 @@ export class SignIn {
     const { attempts, activityDatabase } = stores;
     const attempt = activityDatabase.write(() => {
       const found = this.#usable(attempts.findByLink(link), 'link');
-      if (found.identity !== undefined && !(browser.asked && attempts.isOfBrowser(found, browser.asked))) {
+      const ofBrowser = browser.asked === undefined ? undefined : attempts.findByBrowser(browser.asked);
+      if (found.identity !== undefined && ofBrowser?.id !== found.id) {
         throw new DomainError(
           'forbidden',
           `open this link in the browser in which you signed in at ${found.method}, or start there again`,
@@ -213,16 +217,6 @@ export class SignIn {
         'too many sign-ins were started with this address today: try again tomorrow',
       );
     }
-    if (attempts.countMailed(nowMs - DAY_MS) >= MAILS_PER_DAY) {
-      throw new DomainError(
-        'rate-limited',
-        'this service has sent its mails of this day: try again tomorrow, or sign in another way',
-      );
-    }
-  }
-
-  #mayEnter(email: string, account: Account | undefined): boolean {
-    return account === undefined ? admitsNew(this.#deps.signUp, email) : account.disabledMs === undefined;
   }
 
   #usable(attempt: SignInAttempt | undefined, secret: 'link' | 'code'): ProvenAttempt {

@@ -5,11 +5,11 @@ import { AccessLog } from '../http/plugins/access-log.ts';
 import { Cors } from '../http/plugins/cors.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
-import { openActivity } from '../store/activity.ts';
+import { type Activity, openActivity } from '../store/activity.ts';
 import type { Archive } from '../store/archive.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
-import type { Usage } from '../store/usage.ts';
+import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.ts';
 import { type AccountOptions, accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite } from './account-site.ts';
@@ -48,8 +48,8 @@ const LOG_FLUSH_MS = 1000;
 /** How long the last mails may take. */
 const MAIL_FLUSH_MS = 3000;
 const STDERR = 2;
-/** kill -9 loses the usage of this time at most. */
-const USAGE_FLUSH_MS = 60_000;
+/** Usage is stored and old sign-ins are deleted this often: kill -9 loses the usage of this time at most. */
+const FLUSH_MS = 60_000;
 
 export function serveCommand(terminal: Terminal): Command {
   return addSettings(
@@ -87,7 +87,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       const demoKey = options.demo === true ? await prepareDemo(terminal, options, archive, registry) : undefined;
       using activity = openActivity(options.data);
       const site = settings && (await openAccountSite(terminal, settings, registry, activity.database));
-      await listenUntilStopped(terminal, options, { archive, registry, usage: activity.usage }, site, demoKey);
+      await listenUntilStopped(terminal, options, { archive, registry, activity }, site, demoKey);
       await site?.close();
     });
   } finally {
@@ -98,7 +98,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
 async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
-  stores: Pick<AppDeps, 'archive' | 'registry'> & { readonly usage: Usage },
+  stores: Pick<AppDeps, 'archive' | 'registry'> & { readonly activity: Activity },
   site: AccountSite | undefined,
   demoKey: string | undefined,
 ): Promise<void> {
@@ -109,6 +109,7 @@ async function listenUntilStopped(
   const accessLog = options.accessLog ? new AccessLog(logDescriptor(STDERR), form, clocks) : undefined;
   const app = createApp({
     ...stores,
+    usage: stores.activity.usage,
     version: VERSION,
     clocks,
     isDraining: () => draining,
@@ -116,26 +117,28 @@ async function listenUntilStopped(
     edge: edgeOf(options, accessLog),
     pages: site?.pages ?? accountsOff,
   });
+  const flush = () => {
+    try {
+      stores.activity.usage.flush(terminal.clock());
+      deleteOldAttempts(stores.activity.database, terminal.clock());
+    } catch (error) {
+      // The next flush stores the same, which is counted still.
+      logError(`activity.db was not written: ${causeOf(error)}`);
+    }
+  };
+  flush();
   const { first, second } = stopSignals();
   const listening = new Listener(app, { ...options, say: logError });
   mentionProxy(terminal, options.host);
   announce(terminal, options, originOf(options.host, listening.port), demoKey);
-  const flushUsage = () => {
-    try {
-      stores.usage.flush(terminal.clock());
-    } catch (error) {
-      // It is counted still, and stored by the next flush.
-      logError(`usage was not stored: ${causeOf(error)}`);
-    }
-  };
-  const flushing = setInterval(flushUsage, USAGE_FLUSH_MS);
+  const flushing = setInterval(flush, FLUSH_MS);
   try {
     await first;
     draining = true;
     await stop(terminal, listening, options.drainSeconds, second);
   } finally {
     clearInterval(flushing);
-    flushUsage();
+    flush();
   }
   // The mail server may not answer.
   if (site !== undefined) await Promise.race([site.drained(), Bun.sleep(MAIL_FLUSH_MS), second]);

@@ -15,12 +15,13 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_account ON sessions (account_id);
 CREATE INDEX sessions_by_last_use ON sessions (last_used_ms);
 
--- A sign-in that was started by e-mail or by a command, or that came back from an OIDC provider. Rows are kept for a day: limits count them.
+-- A sign-in that was started by e-mail or by a command, or that came back from an OIDC provider. Limits count the rows of a day.
+-- A server deletes older ones at its start and every minute.
 CREATE TABLE sign_in_attempts (
   attempt_id TEXT PRIMARY KEY,
   -- As for sessions.
   method TEXT NOT NULL,
-  -- As it was typed, also of a person without an account. NULL: the answer of a provider.
+  -- In the spelling of the account; without an account as it was typed. NULL: the answer of a provider.
   email TEXT COLLATE NOCASE,
   -- HMAC-SHA-256 of the secret in the link, of the code with the attempt's id, and of the cookie of the browser that asked.
   -- An attempt at a provider has no link and no code, and one of a command only a link.
@@ -42,6 +43,7 @@ CREATE TABLE sign_in_attempts (
 CREATE INDEX sign_in_attempts_by_email ON sign_in_attempts (email, created_ms);
 CREATE INDEX sign_in_attempts_by_client ON sign_in_attempts (client_digest, created_ms);
 CREATE INDEX sign_in_attempts_by_creation ON sign_in_attempts (created_ms);
+CREATE INDEX mailed_sign_in_attempts ON sign_in_attempts (created_ms, is_mailed) WHERE is_mailed;
 
 CREATE TABLE usage (
   hour_ms INTEGER NOT NULL,

@@ -7,6 +7,8 @@ export const ATTEMPT_MS = 15 * 60_000;
 export const CODE_TRIES_MAX = 5;
 /** The limits of sign-ins count attempts of this time. */
 const KEPT_MS = 86_400_000;
+/** Of more, the newest are kept. */
+const KEPT_MAX = 100_000;
 const ID_BYTES = 9;
 
 /** A sign-in that was started and may be completed once, within 15 minutes. */
@@ -51,8 +53,10 @@ export const FIND_ATTEMPT_BY_LINK = `${SELECT} WHERE link_digest = ?`;
 export const FIND_ATTEMPT_BY_BROWSER = `${SELECT} WHERE browser_digest = ?`;
 export const COUNT_ATTEMPTS_BY_CLIENT = `${COUNT} WHERE client_digest = ? AND created_ms > ?`;
 export const COUNT_ATTEMPTS_BY_EMAIL = `${COUNT} WHERE email = ? AND created_ms > ? AND client_digest IS NOT NULL`;
-export const COUNT_MAILED_ATTEMPTS = `${COUNT} WHERE created_ms > ? AND is_mailed`;
+export const COUNT_MAILED_ATTEMPTS = `${COUNT} WHERE is_mailed AND created_ms > ?`;
 export const DELETE_OLD_ATTEMPTS = 'DELETE FROM sign_in_attempts WHERE created_ms <= ?';
+export const DELETE_SURPLUS_ATTEMPTS = `DELETE FROM sign_in_attempts WHERE created_ms <=
+  (SELECT created_ms FROM sign_in_attempts ORDER BY created_ms DESC LIMIT 1 OFFSET ${KEPT_MAX})`;
 
 /** Attempts to sign in. */
 export class SignInAttempts {
@@ -64,9 +68,6 @@ export class SignInAttempts {
     this.#sql = {
       byLink: database.query<AttemptRow, [Uint8Array]>(FIND_ATTEMPT_BY_LINK),
       byBrowser: database.query<AttemptRow, [Uint8Array]>(FIND_ATTEMPT_BY_BROWSER),
-      isOfBrowser: database.query<{ found: number }, [string, Uint8Array]>(
-        'SELECT 1 AS found FROM sign_in_attempts WHERE attempt_id = ? AND browser_digest = ?',
-      ),
       code: database.query<{ code_digest: Uint8Array | null }, [string]>(
         'SELECT code_digest FROM sign_in_attempts WHERE attempt_id = ?',
       ),
@@ -81,13 +82,11 @@ export class SignInAttempts {
       countByClient: database.query<{ count: number }, [Uint8Array, number]>(COUNT_ATTEMPTS_BY_CLIENT),
       countByEmail: database.query<{ count: number }, [string, number]>(COUNT_ATTEMPTS_BY_EMAIL),
       countMailed: database.query<{ count: number }, [number]>(COUNT_MAILED_ATTEMPTS),
-      deleteOld: database.query<never, [number]>(DELETE_OLD_ATTEMPTS),
     };
   }
 
-  /** Adds an attempt, and deletes those that no limit counts any more. False if the browser's cookie has an attempt already. Within a write. */
+  /** Adds an attempt. False if the browser's cookie has an attempt already. Within a write. */
   add(attempt: NewAttempt): boolean {
-    this.#sql.deleteOld.run(attempt.createdMs - KEPT_MS);
     const id = `sia_${randomBytes(ID_BYTES).toString('hex')}`;
     const { method, email, link, code, browser, client, isMailed, identity, createdMs, usedMs } = attempt;
     const added = this.#sql.insert.run(
@@ -114,10 +113,6 @@ export class SignInAttempts {
   /** Also one that has expired or was used. */
   findByBrowser(browser: string): SignInAttempt | undefined {
     return toAttempt(this.#sql.byBrowser.get(this.#digest('sign-in-browser', browser)));
-  }
-
-  isOfBrowser({ id }: SignInAttempt, browser: string): boolean {
-    return this.#sql.isOfBrowser.get(id, this.#digest('sign-in-browser', browser)) !== null;
   }
 
   /** Always false for an attempt without a code. */
@@ -159,6 +154,14 @@ export class SignInAttempts {
   #digestOrNull(purpose: string, text: string | undefined): Uint8Array | null {
     return text === undefined ? null : this.#digest(purpose, text);
   }
+}
+
+/** Deletes the attempts that no limit counts any more, and of the others all but the newest 100,000. */
+export function deleteOldAttempts(database: Database, nowMs: number): void {
+  database.write(() => {
+    database.query<never, [number]>(DELETE_OLD_ATTEMPTS).run(nowMs - KEPT_MS);
+    database.query<never, []>(DELETE_SURPLUS_ATTEMPTS).run();
+  });
 }
 
 function toAttempt(row: AttemptRow | null): SignInAttempt | undefined {

@@ -35,6 +35,8 @@ test('A mail has a link and a code, and either signs in once', async () => {
 
   service.signIn.ask(ADA, CLIENT);
   await service.drained();
+  // To the address as its owner typed it first.
+  expect(smtp.mails[1]!.to).toEqual(['Ada@example.com']);
   const byLink = service.signIn.redeemLink(smtp.mails[1]!.link, { ...NEW_BROWSER, session: byCode.token });
   expect(byLink.account.id).toBe(byCode.account.id);
   // The browser's first session ended with the second sign-in.
@@ -185,6 +187,30 @@ test('Sign-ins are limited per client, per recipient and per day', async () => {
   expect(await refusal(() => signIn.ask(ADA, CLIENT))).toMatch(/this address today/);
   held.passTime(24 * 60 * MINUTE_MS);
   signIn.ask(ADA, CLIENT);
+});
+
+test('After 2,000 mails of a day only accounts get one, and every address gets the same answer', async () => {
+  await using smtp = await catchMails();
+  await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
+  const { service, registry, activity } = held;
+  registry.database.write(() => registry.accounts.create({ email: ADA }, held.nowMs()));
+  const mailed = activity.query<never, [number, number]>(
+    `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?2)
+     INSERT INTO sign_in_attempts (attempt_id, method, is_mailed, created_ms)
+     SELECT hex(randomblob(9)), 'email', 1, ?1 FROM numbers`,
+  );
+  activity.write(() => mailed.run(held.nowMs(), 1999));
+  const askAll = async (...emails: string[]) => {
+    const cookies = emails.map((email) => service.signIn.ask(email, CLIENT));
+    await service.drained();
+    return cookies.map((cookie) => cookie.length);
+  };
+  const asked = await askAll('new@example.com', 'late@example.com', ADA);
+  expect(asked).toEqual([43, 43, 43]);
+  expect(smtp.mails.flatMap(({ to }) => to).sort()).toEqual([ADA, 'new@example.com']);
+  held.passTime(24 * 60 * MINUTE_MS);
+  await askAll('late@example.com');
+  expect(smtp.mails.at(-1)!.to).toEqual(['late@example.com']);
 });
 
 test('Addresses that could split a header or hide another address are refused', async () => {

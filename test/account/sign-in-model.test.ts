@@ -26,6 +26,11 @@ interface ModelAttempt {
   wrongCodes: number;
 }
 
+interface ModelAccount {
+  readonly email: string;
+  readonly isDisabled: boolean;
+}
+
 interface ModelSession {
   readonly email: string;
   readonly createdMs: number;
@@ -35,15 +40,15 @@ interface ModelSession {
 /** The expected state: maps and lists, without digests, rows or transactions. */
 interface Model {
   nowMs: number;
-  /** Account → whether it is disabled. */
-  readonly accounts: Map<string, boolean>;
+  /** Address in lower case → account. `email`: as it was typed first. */
+  readonly accounts: Map<string, ModelAccount>;
   readonly attempts: ModelAttempt[];
   /** The last attempt of each browser. */
   readonly asked: (ModelAttempt | undefined)[];
   readonly sessions: (ModelSession | undefined)[];
 }
 
-/** The room, with the cookies of the browsers and the mails in their mailboxes. */
+/** The program, with the cookies of the browsers and the mails in their mailboxes. */
 interface Real {
   clockMs: number;
   readonly signIn: SignIn;
@@ -85,15 +90,20 @@ function step(name: string, run: (model: Model, real: Real) => void | Promise<vo
 
 /** Accounts of example.com are created by a sign-in, others by the operator. */
 function mayEnter(model: Model, email: string): boolean {
-  const disabled = model.accounts.get(nameOf(email));
-  return disabled === undefined ? email.endsWith('@example.com') : !disabled;
+  const account = model.accounts.get(nameOf(email));
+  return account === undefined ? email.endsWith('@example.com') : !account.isDisabled;
+}
+
+/** The spelling of the account, else this one. */
+function spelled(model: Model, email: string): string {
+  return model.accounts.get(nameOf(email))?.email ?? email;
 }
 
 function entered(model: Model, attempt: ModelAttempt, browser: number): string | undefined {
   attempt.isUsed = true;
   if (!mayEnter(model, attempt.email)) return 'forbidden';
   const email = nameOf(attempt.email);
-  if (!model.accounts.has(email)) model.accounts.set(email, false);
+  if (!model.accounts.has(email)) model.accounts.set(email, { email: attempt.email, isDisabled: false });
   model.sessions[browser] = { email, createdMs: model.nowMs, lastUsedMs: model.nowMs };
   return undefined;
 }
@@ -125,7 +135,7 @@ const ask = (email: string, browser: number) =>
       isMailed ? { link: /token=([\w-]+)/.exec(text)![1]!, code: /^(\d{3} \d{3})$/m.exec(text)![1]! } : undefined,
     );
     const attempt = {
-      email,
+      email: spelled(model, email),
       browser,
       createdMs: model.nowMs,
       isMailed,
@@ -139,16 +149,16 @@ const ask = (email: string, browser: number) =>
 
 const commandLink = (email: string) =>
   step(`link for ${email}`, async (model, real) => {
-    const disabled = model.accounts.get(nameOf(email));
+    const account = model.accounts.get(nameOf(email));
     let url = '';
     const { kind } = await errorOf(() => {
       url = real.signIn.createLink(email);
     });
-    expect(kind).toBe(disabled === undefined ? 'not-found' : disabled ? 'forbidden' : undefined);
+    expect(kind).toBe(account === undefined ? 'not-found' : account.isDisabled ? 'forbidden' : undefined);
     if (kind !== undefined) return;
     real.secrets.push({ link: new URL(url).searchParams.get('token')!, code: '' });
     const attempt = {
-      email,
+      email: spelled(model, email),
       browser: -1,
       createdMs: model.nowMs,
       isMailed: true,
@@ -205,7 +215,7 @@ const visit = (browser: number) =>
   step(`visit in ${browser}`, (model, real) => {
     const session = model.sessions[browser];
     const isAlive =
-      session !== undefined && !isIdle(session, model.nowMs) && model.accounts.get(session.email) === false;
+      session !== undefined && !isIdle(session, model.nowMs) && model.accounts.get(session.email)?.isDisabled === false;
     const found = real.sessions.find(real.tokens[browser]);
     expect(found?.account.email.toLowerCase()).toBe((isAlive ? session.email : undefined) as string);
     if (!isAlive) {
@@ -243,14 +253,14 @@ const createAccount = (email: string) =>
   step(`create ${email}`, (model, real) => {
     if (model.accounts.has(nameOf(email))) return;
     real.create(email);
-    model.accounts.set(nameOf(email), false);
+    model.accounts.set(nameOf(email), { email, isDisabled: false });
   });
 
 const setDisabled = (email: string, disabled: boolean) =>
   step(`${disabled ? 'disable' : 'enable'} ${email}`, (model, real) => {
     if (!model.accounts.has(nameOf(email))) return;
     real.setDisabled(email, disabled);
-    model.accounts.set(nameOf(email), disabled);
+    model.accounts.set(nameOf(email), { email: spelled(model, email), isDisabled: disabled });
   });
 
 const passTime = (ms: number) =>

@@ -120,7 +120,14 @@ test.each<[string, string, ...string[]]>([
     `${ATTEMPTS} COVERING INDEX sign_in_attempts_by_client (`,
   ],
   ['COUNT_ATTEMPTS_BY_EMAIL', attempts.COUNT_ATTEMPTS_BY_EMAIL, `${ATTEMPTS} INDEX sign_in_attempts_by_email (`],
-  ['COUNT_MAILED_ATTEMPTS', attempts.COUNT_MAILED_ATTEMPTS, `${ATTEMPTS} INDEX sign_in_attempts_by_creation (`],
+  ['COUNT_MAILED_ATTEMPTS', attempts.COUNT_MAILED_ATTEMPTS, `${ATTEMPTS} COVERING INDEX mailed_sign_in_attempts (`],
+  [
+    'DELETE_SURPLUS_ATTEMPTS',
+    attempts.DELETE_SURPLUS_ATTEMPTS,
+    `${ATTEMPTS} INDEX sign_in_attempts_by_creation (`,
+    'SCALAR SUBQUERY',
+    'SCAN sign_in_attempts USING COVERING INDEX sign_in_attempts_by_creation',
+  ],
   ['DELETE_OLD_ATTEMPTS', attempts.DELETE_OLD_ATTEMPTS, `${ATTEMPTS} INDEX sign_in_attempts_by_creation (`],
 ])('%s of activity.db only searches', (_, sql, ...steps) => {
   expectPlan(held.activity.database, sql, steps);

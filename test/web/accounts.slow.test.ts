@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openActivity } from '../../src/store/activity.ts';
 import { type MockProvider, startMockProvider } from '../account/oidc-provider.ts';
 import { catchMails, type SmtpCatcher } from '../account/smtp-catcher.ts';
 import { freePort } from '../judges/free-port.ts';
@@ -294,7 +295,16 @@ test('The first admin gets a link without a mail server', async () => {
   ]);
   const { role, link } = JSON.parse(created.stdout) as { role: string; link: string };
   expect([role, created.stderr]).toEqual(['admin', expect.stringContaining('once, within 15 minutes')]);
+  using activity = openActivity(directory.path);
+  const attempts = () => activity.database.query('SELECT method, used_ms FROM sign_in_attempts').all();
+  activity.database.write(() =>
+    activity.database
+      .query("INSERT INTO sign_in_attempts (attempt_id, method, is_mailed, created_ms) VALUES ('a', 'old', 0, 0)")
+      .run(),
+  );
   await using server = await startServer(directory.path, ['--port', port, '--public-url', url]);
+  // The server has deleted the old one.
+  expect(attempts()).toEqual([{ method: 'command', used_ms: null }]);
   const browser = new PlainBrowser(server.origin);
   expect((await browser.open('/sign-in')).text).toContain('Ask the operator');
   expect((await browser.open(link)).text).toContain('root@example.com');
