@@ -33,16 +33,12 @@ export function signInMail({ email, link, code, publicUrl, provider }: SignInReq
     html: `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Sign in to bookreel</title></head>
 <body style="font-family:sans-serif">
-<p>${escaped(intro)}</p>
-<p><a href="${escaped(link)}">${escaped(link)}</a></p>
+<p>${Bun.escapeHTML(intro)}</p>
+<p><a href="${Bun.escapeHTML(link)}">${Bun.escapeHTML(link)}</a></p>
 <p>${orCode}</p>
 <p style="font-size:1.6em;letter-spacing:.1em"><strong>${spaced}</strong></p>
 <p>${end}</p>
 </body></html>
 `,
   };
-}
-
-function escaped(text: string): string {
-  return Bun.escapeHTML(text);
 }

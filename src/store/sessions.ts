@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { randomToken } from '../domain/random-token.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
 
 const SESSION_IDLE_MS = 14 * 86_400_000;
-const SESSION_MS = 90 * 86_400_000;
+/** A session ends after this time at the latest. */
+export const SESSION_MS = 90 * 86_400_000;
 /** `last_used_ms` is written again after this time at the earliest. */
 const USE_MS = 5 * 60_000;
-const TOKEN_BYTES = 32;
 const ID_BYTES = 9;
 
 /** A browser in which a person is signed in. */
@@ -59,7 +60,7 @@ export class Sessions {
   ): { readonly session: Session; readonly token: string } {
     // A session that is 90 days old is not used any more, so it becomes idle.
     this.#sql.deleteIdle.run(nowMs - SESSION_IDLE_MS);
-    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    const token = randomToken();
     const session = {
       ...request,
       id: `ses_${randomBytes(ID_BYTES).toString('hex')}`,

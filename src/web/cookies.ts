@@ -1,11 +1,10 @@
+import { SESSION_MS } from '../store/sessions.ts';
+import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
+
 /** Cookies of one host, over https or on this machine, that scripts cannot read (RFC 6265bis, 4.1.3.2). */
 const SESSION = '__Host-bookreel-session';
 const ASKED = '__Host-bookreel-asked';
 const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
-/** The longest session (store/sessions.ts). */
-const SESSION_SECONDS = 90 * 86_400;
-/** The time of an attempt (store/sign-in-attempts.ts). */
-const ASKED_SECONDS = 15 * 60;
 
 /** The cookies of a request; a name that is sent twice counts as missing. */
 export function cookiesOf(request: Request): {
@@ -22,14 +21,15 @@ export function cookiesOf(request: Request): {
 
 /** The header that sets the session's cookie; undefined removes it. */
 export function sessionCookie(token: string | undefined): string {
-  return cookie(SESSION, token, SESSION_SECONDS);
+  return cookie(SESSION, token, SESSION_MS);
 }
 
 /** The header that sets the cookie of a browser that started a sign-in. */
 export function askedCookie(asked: string | undefined): string {
-  return cookie(ASKED, asked, ASKED_SECONDS);
+  return cookie(ASKED, asked, ATTEMPT_MS);
 }
 
-function cookie(name: string, value: string | undefined, seconds: number): string {
-  return `${name}=${value ?? ''}; ${ATTRIBUTES}; Max-Age=${value === undefined ? 0 : seconds}`;
+function cookie(name: string, value: string | undefined, validMs: number): string {
+  const seconds = value === undefined ? 0 : validMs / 1000;
+  return `${name}=${value ?? ''}; ${ATTRIBUTES}; Max-Age=${seconds}`;
 }

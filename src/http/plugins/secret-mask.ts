@@ -1,3 +1,4 @@
+import { UNPRINTABLE } from '../../domain/unprintable.ts';
 import { QUERY } from '../parameters/query.ts';
 
 const MASK = '…';
@@ -9,7 +10,6 @@ const LONG_RUN = /\w{20,}/g;
 const PUBLIC_ID = /^(?:0x[0-9a-f]+|\d+)$/i;
 const KEY_PREFIX = /br_live_\w*/gi;
 const PRINTABLE_ASCII = /^[ -~]*$/;
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}]/gu;
 /** Values of bookreel's parameters: integers, instants, names and lists of them. Cursors look like secrets, and are masked. */
 const PLAIN_VALUE = /^[\w.:+-]{0,40}(?:,[\w.:+-]{0,40})*$/;
 const SHOWN: ReadonlySet<string> = new Set(Object.keys(QUERY).filter((name) => name !== 'cursor'));
