@@ -1,12 +1,10 @@
 import type { Account } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
+import { UNPRINTABLE } from '../domain/unprintable.ts';
 import type { Session } from '../store/sessions.ts';
 import type { SignInStores } from './sign-in-stores.ts';
 
-/** Some actions need a sign-in that is younger than this. */
-const RECENT_MS = 15 * 60_000;
 const USER_AGENT_CHARS_MAX = 200;
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}]/gu;
 
 /** The browser that signs in. */
 export interface Browser {
@@ -38,11 +36,11 @@ export class AccountSessions {
     this.#clock = clock;
   }
 
-  /** A new session of the account; the browser's earlier one ends. Throws 'forbidden' for a disabled account. */
+  /**
+   * A new session of an account that is not disabled; the browser's earlier one ends. Within the write that read the account: a command
+   * that disables the account waits for it, and then ends this session too.
+   */
   open(account: Account, method: string, browser: Browser): NewSession {
-    if (account.disabledMs !== undefined) {
-      throw new DomainError('forbidden', 'this account is disabled: ask the operator of this service');
-    }
     const { sessions, activityDatabase } = this.#stores;
     const nowMs = this.#clock();
     const userAgent = browser.userAgent?.replace(UNPRINTABLE, '').slice(0, USER_AGENT_CHARS_MAX);
@@ -69,11 +67,6 @@ export class AccountSessions {
     }
     if (sessions.isUseDue(session, nowMs)) activityDatabase.write(() => sessions.use(session, nowMs));
     return { account, session };
-  }
-
-  /** Whether the sign-in is younger than 15 minutes. */
-  isRecent({ session }: SignedIn): boolean {
-    return this.#clock() - session.createdMs < RECENT_MS;
   }
 
   /** Oldest first. */

@@ -1,10 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import { parseEmailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
+import { randomToken } from '../domain/random-token.ts';
 import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
 import type { Browser, NewSession } from './account-sessions.ts';
 import type { OidcProvider, OidcSecrets } from './oidc-provider.ts';
-import { randomSecret, type SignIn, type SignInDeps } from './sign-in.ts';
+import type { SignIn, SignInDeps } from './sign-in.ts';
 
 /** The value of the browser's cookie: 256 random bits and the time, in base 36. */
 const ASKED = /^[\w-]{43}\.([0-9a-z]{1,11})$/;
@@ -41,7 +42,7 @@ export class OidcSignIn {
   /** Where the browser goes, and the value of its cookie. Throws 'not-found' and 'busy'. */
   async start(name: string): Promise<{ readonly url: string; readonly asked: string }> {
     const provider = this.#provider(name);
-    const asked = `${randomSecret()}.${this.#deps.clock().toString(36)}`;
+    const asked = `${randomToken()}.${this.#deps.clock().toString(36)}`;
     return { url: await provider.signInUrl(this.#redirectUri(name), this.#secretsOf(name, asked)), asked };
   }
 

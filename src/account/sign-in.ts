@@ -1,6 +1,8 @@
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
+import type { Account } from '../domain/account.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
+import { randomToken } from '../domain/random-token.ts';
 import type { Identity } from '../store/identities.ts';
 import { ATTEMPT_MS, CODE_TRIES_MAX, type SignInAttempt } from '../store/sign-in-attempts.ts';
 import type { AccountSessions, Browser, NewSession } from './account-sessions.ts';
@@ -18,7 +20,6 @@ const EMAIL_ATTEMPTS_PER_HOUR = 5;
 const EMAIL_ATTEMPTS_PER_DAY = 20;
 /** After this number of mails of the service, addresses without an account get none. */
 const MAILS_PER_DAY = 2000;
-const SECRET_BYTES = 32;
 const CODE_DIGITS = 6;
 
 export interface SignInDeps {
@@ -66,7 +67,7 @@ export class SignIn {
     const account = accountsDatabase.read(() => accounts.findByEmail(asked));
     // Mail servers may distinguish the case of an address: another spelling may be another person's.
     const email = account?.email ?? asked;
-    const [browser, link, code] = [randomSecret(), randomSecret(), randomCode()];
+    const [browser, link, code] = [randomToken(), randomToken(), randomCode()];
     const { provider: method = 'email', identity } = unproven ?? {};
     // Everything is done for every address, so that the time of the answer does not show which ones may sign in.
     const mail = signInMail({ email, link: this.#urlOf(link), code, publicUrl, provider: unproven?.provider });
@@ -99,7 +100,7 @@ export class SignIn {
     if (account.disabledMs !== undefined) {
       throw new DomainError('forbidden', `'${email}' is disabled: run 'bookreel account enable ${email}' first`);
     }
-    const link = randomSecret();
+    const link = randomToken();
     const nowMs = clock();
     activityDatabase.write(() => attempts.add({ method: 'command', email, link, createdMs: nowMs }));
     accountsDatabase.write(() => audit.append({ atMs: nowMs, action: 'account.link', accountId: account.id }));
@@ -169,30 +170,39 @@ export class SignIn {
    * if there is no account, or it is disabled.
    */
   enter(proven: Pick<ProvenAttempt, 'email' | 'method' | 'identity'>, browser: Browser): NewSession {
-    const { stores, sessions, clock, signUp } = this.#deps;
+    const { stores, sessions, clock } = this.#deps;
     const { accounts, identities, audit, accountsDatabase } = stores;
     const { email, method, identity } = proven;
     const nowMs = clock();
-    const account = accountsDatabase.write(() => {
-      const known = accounts.findByEmail(email);
-      if (known === undefined && !admitsNew(signUp, email)) {
-        throw new DomainError('forbidden', 'this service creates no account for this address: ask its operator');
-      }
-      const entered = known ?? accounts.create({ email }, nowMs);
-      const entry = { atMs: nowMs, actorId: entered.id, accountId: entered.id };
-      if (entered.disabledMs !== undefined) {
+    // Committed first: the session, in another database, names the account.
+    const { id } = accountsDatabase.write(() => accounts.findByEmail(email) ?? this.#signUp(email, method, nowMs));
+    const entered = accountsDatabase.write(() => {
+      const account = accounts.find(id)!;
+      const entry = { atMs: nowMs, actorId: id, accountId: id };
+      if (account.disabledMs !== undefined) {
         audit.append({ ...entry, action: 'session.refused', detail: { method } });
-        return entered;
+        return undefined;
       }
-      if (known === undefined)
-        audit.append({ ...entry, action: 'account.sign-up', detail: { method, policy: signUp.policy } });
-      if (identity !== undefined && identities.link(identity, entered.id, nowMs)) {
-        audit.append({ ...entry, action: 'identity.link', detail: { provider: method, issuer: identity.issuer } });
+      if (identity !== undefined && identities.link(identity, id, nowMs)) {
+        audit.append({ ...entry, action: 'identity.link', detail: { provider: method, ...identity } });
       }
       audit.append({ ...entry, action: 'session.sign-in', detail: { method } });
-      return entered;
+      return sessions.open(account, method, browser);
     });
-    return sessions.open(account, method, browser);
+    if (entered !== undefined) return entered;
+    throw new DomainError('forbidden', 'this account is disabled: ask the operator of this service');
+  }
+
+  #signUp(email: string, method: string, nowMs: number): Account {
+    const { stores, signUp } = this.#deps;
+    if (!admitsNew(signUp, email)) {
+      throw new DomainError('forbidden', 'this service creates no account for this address: ask its operator');
+    }
+    const account = stores.accounts.create({ email }, nowMs);
+    const detail = { method, policy: signUp.policy };
+    const { id } = account;
+    stores.audit.append({ atMs: nowMs, actorId: id, accountId: id, action: 'account.sign-up', detail });
+    return account;
   }
 
   /** Throws 'rate-limited' when a client address has made too many attempts. */
@@ -250,11 +260,6 @@ const ASK_AGAIN = {
   hint: 'ask for a new one',
   tries: `this code was tried ${CODE_TRIES_MAX} times: ask for a new one`,
 };
-
-/** 256 bits from the system's random source, for URLs and cookies. */
-export function randomSecret(): string {
-  return randomBytes(SECRET_BYTES).toString('base64url');
-}
 
 function randomCode(): string {
   return String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0');
