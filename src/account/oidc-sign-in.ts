@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { parseEmailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
+import type { Identity } from '../store/identities.ts';
 import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
 import type { Browser, NewSession } from './account-sessions.ts';
 import type { OidcProvider, OidcSecrets } from './oidc-provider.ts';
@@ -10,10 +11,8 @@ import type { SignIn, SignInDeps } from './sign-in.ts';
 /** The value of the browser's cookie: 256 random bits and the time, in base 36. */
 const ASKED = /^[\w-]{43}\.([0-9a-z]{1,11})$/;
 
-/** The end of a sign-in at a provider: a session, or the address that the person has to prove by mail, with the value of a new cookie. */
-export type OidcEnd =
-  | { readonly session: NewSession }
-  | { readonly session: undefined; readonly email: string; readonly asked: string };
+/** The end of a sign-in at a provider: a session, or the value of a new cookie for a person who has to prove the address by mail. */
+export type OidcEnd = { readonly session: NewSession } | { readonly session: undefined; readonly asked: string };
 
 /**
  * Sign-in at OIDC providers. The start stores nothing: state, nonce and PKCE verifier are derived from the browser's cookie and a secret of
@@ -48,7 +47,8 @@ export class OidcSignIn {
 
   /**
    * Completes a sign-in. `query`: the query of the callback, with its question mark. An identity that is not known signs in by its address if
-   * the provider has verified it; otherwise the person gets a mail. Throws 'not-found', 'forbidden', 'rate-limited', 'busy'.
+   * the provider has verified it and the account has no other identity of this issuer, since providers give addresses to other people.
+   * Otherwise the person gets a mail. Throws 'not-found', 'forbidden', 'rate-limited', 'busy'.
    */
   async finish(name: string, query: string, browser: Browser, client: string): Promise<OidcEnd> {
     const provider = this.#provider(name);
@@ -73,15 +73,31 @@ export class OidcSignIn {
     if (known !== undefined) {
       return { session: this.#signIn.enter({ email: known.email, method: name, identity: undefined }, browser) };
     }
-    const email = stated === undefined ? undefined : parseEmailAddress(stated);
-    if (email === undefined) {
+    if (stated === undefined) {
       throw new DomainError(
         'forbidden',
         `${name} did not state your e-mail address: allow it there, or sign in another way`,
       );
     }
-    if (isEmailVerified) return { session: this.#signIn.enter({ email, method: name, identity }, browser) };
-    return { session: undefined, email, asked: this.#signIn.ask(email, client, { provider: name, identity }) };
+    const email = parseEmailAddress(stated);
+    if (email === undefined) {
+      throw new DomainError(
+        'forbidden',
+        `the e-mail address that ${name} states is not a plain ASCII address: use another one there, or sign in another way`,
+      );
+    }
+    const isProven = isEmailVerified && !this.#hasOtherIdentity(email, identity);
+    if (isProven) return { session: this.#signIn.enter({ email, method: name, identity }, browser) };
+    return { session: undefined, asked: this.#signIn.ask(email, client, { provider: name, identity }) };
+  }
+
+  /** Whether the account of the address has an identity of the same issuer. `identity` itself is linked to no account. */
+  #hasOtherIdentity(email: string, { issuer }: Identity): boolean {
+    const { accounts, identities, accountsDatabase } = this.#deps.stores;
+    return accountsDatabase.read(() => {
+      const account = accounts.findByEmail(email);
+      return account !== undefined && identities.ofAccount(account.id).some((other) => other.issuer === issuer);
+    });
   }
 
   /** The cookie's value, if this browser started the sign-in with this state less than 15 minutes ago. */

@@ -6,6 +6,14 @@ export interface Identity {
   readonly subject: string;
 }
 
+/** An identity that signs in to an account, since `linkedMs`. */
+export interface LinkedIdentity extends Identity {
+  readonly linkedMs: number;
+}
+
+export const LIST_IDENTITIES =
+  'SELECT issuer, subject, created_ms AS linkedMs FROM identities WHERE account_id = ? ORDER BY issuer, subject';
+
 /** Which account an identity signs in to. */
 export class Identities {
   readonly #sql;
@@ -19,6 +27,8 @@ export class Identities {
         `INSERT INTO identities (issuer, subject, account_id, created_ms) VALUES (?, ?, ?, ?)
          ON CONFLICT (issuer, subject) DO NOTHING`,
       ),
+      list: database.query<LinkedIdentity, [number]>(LIST_IDENTITIES),
+      delete: database.query<never, [string, string]>('DELETE FROM identities WHERE issuer = ? AND subject = ?'),
     };
   }
 
@@ -30,5 +40,15 @@ export class Identities {
   /** Links the identity to the account; false if it is linked already. Within a write. */
   link({ issuer, subject }: Identity, accountId: number, nowMs: number): boolean {
     return this.#sql.insert.run(issuer, subject, accountId, nowMs).changes > 0;
+  }
+
+  /** By issuer and subject. */
+  ofAccount(accountId: number): LinkedIdentity[] {
+    return this.#sql.list.all(accountId);
+  }
+
+  /** Within a write. */
+  unlink({ issuer, subject }: Identity): void {
+    this.#sql.delete.run(issuer, subject);
   }
 }

@@ -2,7 +2,7 @@ import { type MutableResponse, type MutableToken, OAuth2Server } from 'oauth2-mo
 
 export const PROVIDER = { name: 'mock', clientId: 'bookreel' };
 
-/** An OpenID provider on a free port of this machine. It lies as the test says. */
+/** An OpenID provider on a free port of this machine. The test changes its statements. */
 export interface MockProvider extends AsyncDisposable {
   readonly issuer: string;
   /** Changes the next ID token before it is signed. */
