@@ -1,17 +1,7 @@
-import { parseEmailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 
 /** No control characters and no line breaks: the name is printed in a table. */
 const NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,100}$/u;
-
-/** Throws 'invalid-parameter' unless the text is an e-mail address. `what` names it in the sentence. */
-export function refuseBadAddress(what: string, email: string): void {
-  if (parseEmailAddress(email) !== undefined) return;
-  throw new DomainError(
-    'invalid-parameter',
-    `${what} '${email}' is not an e-mail address: give one like you@example.com`,
-  );
-}
 
 /** Throws 'invalid-parameter' for the value of --name. */
 export function refuseUnprintableName(name: string | undefined): void {

@@ -1,11 +1,12 @@
 import { Argument, Command } from 'commander';
 import { addSettings, instant } from '../config.ts';
 import type { Account, AccountGrant, Role } from '../domain/account.ts';
+import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { NewAuditEntry } from '../store/audit.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
-import { refuseBadAddress, refuseUnprintableName } from './account-fields.ts';
+import { refuseUnprintableName } from './account-fields.ts';
 import {
   endSessions,
   type LinkOptions,
@@ -63,10 +64,10 @@ export function accountCommand(terminal: Terminal): Command {
       'after',
       '\nExamples:\n  $ bookreel account create you@example.com --name "Trading desk"\n  $ bookreel account create you@example.com --admin --link --public-url https://data.example.com',
     )
-    .action(async (email: string, _, created: Command) => {
+    .action(async (typed: string, _, created: Command) => {
       const options = created.optsWithGlobals<CreateOptions>();
       if (options.link === true) refuseMissingUrl(options);
-      refuseBadAddress('the account', email);
+      const email = emailAddress(typed);
       refuseUnprintableName(options.name);
       using registry = openRegistry(options.data, { ...options, create: true });
       const nowMs = terminal.clock();

@@ -1,12 +1,13 @@
 import { Command } from 'commander';
 import { addSettings, instant, requestsPerMinute } from '../config.ts';
 import type { ApiKey } from '../domain/api-key.ts';
+import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import type { IssuedKey, NewKey } from '../store/api-keys.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
-import { refuseBadAddress, refuseUnprintableName } from './account-fields.ts';
+import { refuseUnprintableName } from './account-fields.ts';
 import { instantOrNull, json, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
@@ -147,12 +148,12 @@ export type KeyRequest = Omit<NewKey, 'accountId'> & { readonly account: string 
  */
 export function createKey(registry: Registry, nowMs: InstantMs, { account, ...request }: KeyRequest): IssuedKey {
   const { accounts, apiKeys, audit, tiers } = registry;
-  refuseBadAddress('--account', account);
+  const email = emailAddress(account, '--account');
   refuseUnprintableName(request.name);
   return registry.database.write(() => {
     if (request.tier !== undefined) tiers.named(request.tier);
-    const found = accounts.findByEmail(account);
-    const accountId = (found ?? accounts.create({ email: account }, nowMs)).id;
+    const found = accounts.findByEmail(email);
+    const accountId = (found ?? accounts.create({ email }, nowMs)).id;
     if (found === undefined)
       audit.append({ atMs: nowMs, action: 'account.create', accountId, detail: { role: 'user' } });
     const issued = apiKeys.create({ ...request, accountId }, nowMs);

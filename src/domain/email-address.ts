@@ -20,11 +20,14 @@ export function parseEmailAddress(text: string): string | undefined {
   return LOCAL.test(local) && isDomain(domain) ? `${local}@${domain.toLowerCase()}` : undefined;
 }
 
-/** As `parseEmailAddress`; throws 'invalid-parameter'. The message does not repeat the text: it may be a secret, or another person's. */
-export function emailAddress(text: string): string {
+/**
+ * As `parseEmailAddress`; throws 'invalid-parameter'. The message does not repeat the text: it may be a secret, or another person's.
+ * `what` names it there.
+ */
+export function emailAddress(text: string, what = 'that'): string {
   const parsed = parseEmailAddress(text);
   if (parsed !== undefined) return parsed;
-  throw new DomainError('invalid-parameter', 'that is not an e-mail address: give one like you@example.com');
+  throw new DomainError('invalid-parameter', `${what} is not an e-mail address: give one like you@example.com`);
 }
 
 /** The domain of a canonical address. */
