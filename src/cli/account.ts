@@ -5,6 +5,7 @@ import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { NewAuditEntry } from '../store/audit.ts';
+import { Identities, type LinkedIdentity } from '../store/identities.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { refuseUnprintableName } from './account-fields.ts';
 import {
@@ -16,7 +17,7 @@ import {
   signInLink,
 } from './account-sign-in.ts';
 import { keyDocument, lastUsesIn, printKeys } from './key.ts';
-import { instantOrNull, json, type Terminal, table } from './terminal.ts';
+import { instantOrNull, json, printable, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 const PAGE_MAX = 1000;
@@ -100,7 +101,12 @@ export function accountCommand(terminal: Terminal): Command {
       const documents = accounts.map((account) => accountDocument(registry, terminal.clock(), account));
       terminal.out(options.json === true ? json(documents) : accountTable(documents));
     });
-  onAccount(terminal, command.command('show'), "show an account's tier, grants, keys and latest audit entries", show);
+  onAccount(
+    terminal,
+    command.command('show'),
+    "show an account's tier, grants, keys, identities and latest audit entries",
+    show,
+  );
   const disable = command.command('disable');
   onAccount(
     terminal,
@@ -152,6 +158,15 @@ export function accountCommand(terminal: Terminal): Command {
     ' admin',
   );
   role.addArgument(new Argument('<role>', 'the new role').choices(['user', 'admin']));
+  const unlink = command.command('unlink');
+  onAccount(
+    terminal,
+    unlink,
+    'remove the identities of a provider from an account, so that they no longer sign in to it',
+    unlinkIssuer,
+    ' https://accounts.google.com',
+  );
+  unlink.addArgument(new Argument('<issuer>', "issuer of the identities: see 'bookreel account show'"));
   const grant = command.command('grant');
   onAccount<GrantOptions>(
     terminal,
@@ -175,6 +190,7 @@ at once.`,
   function show({ registry, account, nowMs }: Named, options: AccountOptions): void {
     const grants = registry.grants.ofAccount(account.id);
     const keys = registry.apiKeys.ofAccount(account.id);
+    const identities = new Identities(registry.database).ofAccount(account.id);
     const lastUses = lastUsesIn(options);
     const entries = registry.audit.list(ENTRIES_MAX, { accountId: account.id });
     if (options.json === true) {
@@ -185,15 +201,45 @@ at once.`,
         detail,
       }));
       const documents = keys.map((key) => keyDocument(registry, nowMs, key, lastUses));
-      printAccount(terminal, options, registry, account, { grants: grants.map(grantDocument), keys: documents, audit });
+      printAccount(terminal, options, registry, account, {
+        grants: grants.map(grantDocument),
+        keys: documents,
+        identities: identities.map(identityDocument),
+        audit,
+      });
       return;
     }
     printAccount(terminal, options, registry, account);
     printGrants(terminal, grants);
     if (keys.length > 0) terminal.out('\n');
     if (keys.length > 0) printKeys(terminal, options, registry, keys, lastUses);
+    printIdentities(terminal, identities);
     const rows = entries.map(({ atMs, action, detail }) => [formatInstant(atMs), action, JSON.stringify(detail)]);
     if (rows.length > 0) terminal.out(`\n${table(['TIME', 'ACTION', 'DETAIL'], rows)}`);
+  }
+
+  function unlinkIssuer(named: Named, options: AccountOptions, issuer: string | undefined): void {
+    const { registry, account, nowMs } = named;
+    const identities = new Identities(registry.database);
+    const count = registry.database.write(() => {
+      const removed = identities.ofAccount(account.id).filter((identity) => identity.issuer === issuer);
+      for (const { subject } of removed) {
+        identities.unlink({ issuer: issuer!, subject });
+        const detail = { issuer: issuer!, subject };
+        registry.audit.append({ atMs: nowMs, action: 'identity.unlink', accountId: account.id, detail });
+      }
+      return removed.length;
+    });
+    if (count === 0) {
+      throw new DomainError(
+        'not-found',
+        `'${account.email}' has no identity of '${issuer}': 'bookreel account show ${account.email}' lists them`,
+      );
+    }
+    const left = identities.ofAccount(account.id);
+    printAccount(terminal, options, registry, account, { identities: left.map(identityDocument) });
+    if (options.json !== true) printIdentities(terminal, left);
+    terminal.err(`sessions continue: 'bookreel account sessions ${account.email} --end-all' ends them\n`);
   }
 
   function grantOrEnd({ registry, account, nowMs }: Named, { tier, until, end, ...options }: GrantOptions): void {
@@ -296,6 +342,15 @@ function accountTable(documents: readonly ReturnType<typeof accountDocument>[]):
 function printGrants(terminal: Terminal, grants: readonly AccountGrant[]): void {
   const rows = grants.map(grantDocument).map((one) => [one.id, one.tier, one.source, one.startsAt, one.endsAt ?? '']);
   if (rows.length > 0) terminal.out(`\n${table(['GRANT', 'TIER', 'SOURCE', 'STARTS', 'ENDS'], rows)}`);
+}
+
+function printIdentities(terminal: Terminal, identities: readonly LinkedIdentity[]): void {
+  const rows = identities.map(identityDocument).map((one) => [one.issuer, printable(one.subject), one.linkedAt]);
+  if (rows.length > 0) terminal.out(`\n${table(['ISSUER', 'SUBJECT', 'LINKED'], rows)}`);
+}
+
+function identityDocument({ issuer, subject, linkedMs }: LinkedIdentity) {
+  return { issuer, subject, linkedAt: formatInstant(linkedMs) };
 }
 
 function accountDocument({ accountTiers }: Registry, nowMs: InstantMs, account: Account) {

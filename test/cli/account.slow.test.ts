@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { Identities } from '../../src/store/identities.ts';
+import { openRegistry } from '../../src/store/registry.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { type Finished, runExecutable, startServer } from '../support/executable.ts';
 
@@ -14,6 +16,7 @@ interface AccountDocument {
   readonly tierEndsAt: string | null;
   readonly disabledAt: string | null;
   readonly grants: readonly { readonly id: string; readonly tier: string; readonly endsAt: string | null }[];
+  readonly identities: readonly { readonly issuer: string; readonly subject: string; readonly linkedAt: string }[];
   readonly audit: readonly { readonly action: string; readonly detail: object }[];
 }
 
@@ -81,7 +84,49 @@ describe('account', () => {
     ]);
   });
 
+  test('addresses are stored in canonical spelling', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    await run('account', 'create', ' You@Example.COM ');
+    await run('key', 'create', '--tier', 'pro', '--account', ' Desk@EXAMPLE.com');
+    const emails = (await json<AccountDocument[]>('account', 'list')).map(({ email }) => email);
+    expect(emails).toEqual(['You@example.com', 'Desk@example.com']);
+  });
+
+  test('show lists the linked identities, and unlink removes those of an issuer', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    await run('account', 'create', EMAIL);
+    const [corp, other] = ['https://corp.example', 'https://other.example'];
+    {
+      using registry = openRegistry(directory.path, { create: false });
+      const identities = new Identities(registry.database);
+      const { id } = registry.accounts.findByEmail(EMAIL)!;
+      registry.database.write(() => {
+        for (const subject of ['1', '2']) identities.link({ issuer: corp, subject }, id, 0);
+        identities.link({ issuer: other, subject: '1' }, id, 0);
+      });
+    }
+    const linkedAt = '1970-01-01T00:00:00.000Z';
+    const left = [{ issuer: other, subject: '1', linkedAt }];
+    expect((await json<AccountDocument>('account', 'show', EMAIL)).identities).toEqual([
+      { issuer: corp, subject: '1', linkedAt },
+      { issuer: corp, subject: '2', linkedAt },
+      ...left,
+    ]);
+    expect((await run('account', 'show', EMAIL)).stdout).toContain(corp);
+    expect((await json<AccountDocument>('account', 'unlink', EMAIL, corp)).identities).toEqual(left);
+    const { identities, audit } = await json<AccountDocument>('account', 'show', EMAIL);
+    expect([identities, audit.slice(0, 2)]).toEqual([
+      left,
+      ['2', '1'].map((subject) =>
+        expect.objectContaining({ action: 'identity.unlink', detail: { issuer: corp, subject } }),
+      ),
+    ]);
+  });
+
   test.each<[string[], number, string]>([
+    [['account', 'unlink', EMAIL, 'https://corp.example'], 1, "has no identity of 'https://corp.example'"],
     [['account', 'create', 'nobody'], 2, 'is not an e-mail address'],
     [['account', 'create', EMAIL, '--name', 'two\nlines'], 2, '--name must have'],
     [['account', 'create', 'DESK@example.com'], 1, 'has an account already'],
