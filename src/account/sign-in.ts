@@ -7,6 +7,7 @@ import type { Identity } from '../store/identities.ts';
 import { ATTEMPT_MS, CODE_TRIES_MAX, type SignInAttempt } from '../store/sign-in-attempts.ts';
 import type { AccountSessions, Browser, NewSession } from './account-sessions.ts';
 import type { Outbox } from './outbox.ts';
+import { linkUrl } from './sign-in-link.ts';
 import { signInMail } from './sign-in-mail.ts';
 import type { SignInStores } from './sign-in-stores.ts';
 import { admitsNew, type SignUp } from './sign-up.ts';
@@ -70,7 +71,7 @@ export class SignIn {
     const [browser, link, code] = [randomToken(), randomToken(), randomCode()];
     const { provider: method = 'email', identity } = unproven ?? {};
     // Everything is done for every address, so that the time of the answer does not show which ones may sign in.
-    const mail = signInMail({ email, link: this.#urlOf(link), code, publicUrl, provider: unproven?.provider });
+    const mail = signInMail({ email, link: linkUrl(publicUrl, link), code, publicUrl, provider: unproven?.provider });
     const isMailed = activityDatabase.write(() => {
       this.refuseTooMany(client);
       this.#refuseTooManyMails(email, nowMs);
@@ -82,29 +83,6 @@ export class SignIn {
     });
     outbox.send(isMailed ? mail : undefined, nowMs + ATTEMPT_MS);
     return browser;
-  }
-
-  /** A one-time link for an account, for a command to print. Throws 'not-found' and 'forbidden' (disabled). */
-  createLink(typed: string): string {
-    const { stores, clock } = this.#deps;
-    const { accounts, attempts, audit, accountsDatabase, activityDatabase } = stores;
-    const asked = emailAddress(typed);
-    const account = accountsDatabase.read(() => accounts.findByEmail(asked));
-    if (account === undefined) {
-      throw new DomainError(
-        'not-found',
-        `there is no account '${asked}': 'bookreel account create ${asked}' creates it`,
-      );
-    }
-    const { email } = account;
-    if (account.disabledMs !== undefined) {
-      throw new DomainError('forbidden', `'${email}' is disabled: run 'bookreel account enable ${email}' first`);
-    }
-    const link = randomToken();
-    const nowMs = clock();
-    activityDatabase.write(() => attempts.add({ method: 'command', email, link, createdMs: nowMs }));
-    accountsDatabase.write(() => audit.append({ atMs: nowMs, action: 'account.link', accountId: account.id }));
-    return this.#urlOf(link);
   }
 
   /** The account that a link signs in to, by its address. Changes nothing: mail scanners open links too. Throws 'forbidden'. */
@@ -209,23 +187,17 @@ export class SignIn {
   refuseTooMany(client: string): void {
     const { stores, clock } = this.#deps;
     if (stores.attempts.countByClient(client, clock() - HOUR_MS) < CLIENT_ATTEMPTS_PER_HOUR) return;
-    throw new DomainError('rate-limited', 'too many sign-ins were started from your network: try again in an hour');
+    throw tooMany('from your network: try again in an hour');
   }
 
   /** Counts every address, with an account or without. */
   #refuseTooManyMails(email: string, nowMs: number): void {
     const { attempts } = this.#deps.stores;
     if (attempts.countByEmail(email, nowMs - HOUR_MS) >= EMAIL_ATTEMPTS_PER_HOUR) {
-      throw new DomainError(
-        'rate-limited',
-        'too many sign-ins were started with this address: use the last mail, or try again in an hour',
-      );
+      throw tooMany('with this address: use the last mail, or try again in an hour');
     }
     if (attempts.countByEmail(email, nowMs - DAY_MS) >= EMAIL_ATTEMPTS_PER_DAY) {
-      throw new DomainError(
-        'rate-limited',
-        'too many sign-ins were started with this address today: try again tomorrow',
-      );
+      throw tooMany('with this address today: try again tomorrow');
     }
   }
 
@@ -248,10 +220,6 @@ export class SignIn {
       audit.append({ atMs: this.#deps.clock(), action: 'session.wrong-code', accountId, detail: { method } });
     });
   }
-
-  #urlOf(link: string): string {
-    return `${this.#deps.publicUrl}/sign-in/link?token=${link}`;
-  }
 }
 
 type ProvenAttempt = SignInAttempt & { readonly email: string };
@@ -260,6 +228,10 @@ const ASK_AGAIN = {
   hint: 'ask for a new one',
   tries: `this code was tried ${CODE_TRIES_MAX} times: ask for a new one`,
 };
+
+function tooMany(rest: string): DomainError {
+  return new DomainError('rate-limited', `too many sign-ins were started ${rest}`);
+}
 
 function randomCode(): string {
   return String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0');

@@ -65,7 +65,7 @@ export function accountCommand(terminal: Terminal): Command {
       'after',
       '\nExamples:\n  $ bookreel account create you@example.com --name "Trading desk"\n  $ bookreel account create you@example.com --admin --link --public-url https://data.example.com',
     )
-    .action(async (typed: string, _, created: Command) => {
+    .action((typed: string, _, created: Command) => {
       const options = created.optsWithGlobals<CreateOptions>();
       if (options.link === true) refuseMissingUrl(options);
       const email = emailAddress(typed);
@@ -78,7 +78,7 @@ export function accountCommand(terminal: Terminal): Command {
         registry.audit.append({ atMs: nowMs, action: 'account.create', accountId: id, detail: { role } });
         return registry.accounts.find(id)!;
       });
-      const link = options.link === true ? await signInLink(terminal, options, registry, account) : undefined;
+      const link = options.link === true ? signInLink(terminal, options, registry, account) : undefined;
       printAccount(terminal, options, registry, account, { link });
       if (link !== undefined && options.json !== true) terminal.out(`\n${link}\n`);
     });
@@ -108,17 +108,12 @@ export function accountCommand(terminal: Terminal): Command {
     show,
   );
   const disable = command.command('disable');
-  onAccount(
-    terminal,
-    disable,
-    'refuse all keys and end all sessions of an account, at once',
-    async (named, options) => {
-      change(terminal, options, named, 'account.disable', {}, ({ registry, account, nowMs }) =>
-        registry.accounts.disable(account.id, nowMs),
-      );
-      await endSessions(terminal, options.data, named.registry, named.account);
-    },
-  );
+  onAccount(terminal, disable, 'refuse all keys and end all sessions of an account, at once', (named, options) => {
+    change(terminal, options, named, 'account.disable', {}, ({ registry, account, nowMs }) =>
+      registry.accounts.disable(account.id, nowMs),
+    );
+    endSessions(terminal, options.data, named.registry, named.account);
+  });
   onAccount(terminal, command.command('enable'), 'accept the keys of a disabled account again', (named, options) => {
     change(terminal, options, named, 'account.enable', {}, ({ registry, account }) =>
       registry.accounts.enable(account.id),
@@ -129,8 +124,8 @@ export function accountCommand(terminal: Terminal): Command {
     terminal,
     link,
     'print a one-time link that signs in to an account; it needs no mail server',
-    async ({ registry, account }, options) => {
-      const url = await signInLink(terminal, options, registry, account);
+    ({ registry, account }, options) => {
+      const url = signInLink(terminal, options, registry, account);
       terminal.out(options.json === true ? json({ link: url }) : `${url}\n`);
     },
     ' --public-url https://data.example.com',
@@ -280,21 +275,21 @@ function onAccount<Options extends AccountOptions>(
   terminal: Terminal,
   command: Command,
   description: string,
-  work: (named: Named, options: Options, word: string | undefined) => void | Promise<void>,
+  work: (named: Named, options: Options, word: string | undefined) => void,
   example = '',
 ): Command {
   return command
     .argument('<email>', "e-mail address of the account: see 'bookreel account list'")
     .description(description)
     .addHelpText('after', () => `\nExamples:\n  $ bookreel account ${command.name()} you@example.com${example}`)
-    .action(async (email: string) => {
+    .action((email: string) => {
       const options = command.optsWithGlobals<Options>();
       using registry = openRegistry(options.data, { ...options, create: false });
       const account = registry.accounts.findByEmail(email);
       if (account === undefined) {
         throw new DomainError('not-found', `there is no account '${email}': 'bookreel account list' shows all`);
       }
-      await work({ registry, account, nowMs: terminal.clock() }, options, command.args[1]);
+      work({ registry, account, nowMs: terminal.clock() }, options, command.args[1]);
     });
 }
 

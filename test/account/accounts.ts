@@ -1,4 +1,6 @@
 import { type AccountService, type AccountSettings, createAccountService } from '../../src/account/account-service.ts';
+import { createLink } from '../../src/account/sign-in-link.ts';
+import { signInStores } from '../../src/account/sign-in-stores.ts';
 import { openActivity } from '../../src/store/activity.ts';
 import type { Database } from '../../src/store/database.ts';
 import { openRegistry, type Registry } from '../../src/store/registry.ts';
@@ -17,6 +19,8 @@ export interface People extends AsyncDisposable {
   readonly directory: string;
   readonly log: readonly string[];
   nowMs(): number;
+  /** The token of a link by command. */
+  createLink(email: string): string;
   passTime(ms: number): void;
 }
 
@@ -52,6 +56,10 @@ export function people(settings: Partial<AccountSettings> = {}): People {
     directory: directory.path,
     log,
     nowMs: () => nowMs,
+    createLink(email) {
+      const deps = { stores: signInStores(registry, activity), clock: () => nowMs, publicUrl: PUBLIC_URL };
+      return new URL(createLink(deps, registry.accounts.findByEmail(email)!)).searchParams.get('token')!;
+    },
     passTime(ms) {
       nowMs += ms;
     },
