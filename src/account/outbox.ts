@@ -3,8 +3,8 @@ import type { Mail } from './sign-in-mail.ts';
 
 /** Mails that wait or are being sent. */
 const WAITING_MAX = 200;
-/** Pauses before the second, the third and the fourth try. */
-const RETRY_MS = [2_000, 15_000, 60_000];
+/** Pauses before each try. Even without one the answer to the browser is sent first. */
+const PAUSES_MS = [0, 2_000, 15_000, 60_000];
 
 export interface OutboxDeps {
   /** Throws an error of nodemailer's. */
@@ -43,26 +43,22 @@ export class Outbox {
 
   async #deliver(mail: Mail | undefined, untilMs: number): Promise<void> {
     const { deliver, wait, clock, logError } = this.#deps;
-    // The answer to the browser is sent first.
-    await wait(0);
-    if (mail === undefined) return;
     let tries = 0;
-    for (const pauseMs of [...RETRY_MS, undefined]) {
+    let cause = 'too late';
+    for (const pauseMs of PAUSES_MS) {
+      await wait(pauseMs);
+      if (mail === undefined) return;
+      if (clock() >= untilMs) break;
       try {
         tries += 1;
         await deliver(mail);
         return;
       } catch (error) {
-        const isLast = pauseMs === undefined || isFinal(error) || clock() + pauseMs >= untilMs;
-        if (isLast) {
-          logError(
-            `a sign-in mail was not sent (${causeOf(error)}, ${tries} of ${RETRY_MS.length + 1} tries): check the mail server`,
-          );
-          return;
-        }
-        await wait(pauseMs);
+        cause = causeOf(error);
+        if (isFinal(error)) break;
       }
     }
+    logError(`a sign-in mail was not sent (${cause}, ${tries} of ${PAUSES_MS.length} tries): check the mail server`);
   }
 }
 

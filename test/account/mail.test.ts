@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Outbox } from '../../src/account/outbox.ts';
+import type { Mail } from '../../src/account/sign-in-mail.ts';
 import { emailAddress } from '../../src/domain/email-address.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { CLIENT, NEW_BROWSER, people, refusal } from './accounts.ts';
@@ -271,6 +273,26 @@ test('A mail server that is down or refuses is tried again, and logged without s
   service.signIn.ask(ADA, CLIENT);
   await service.drained();
   expect(log[1]).toMatch(/^a sign-in mail was not sent \((?:ESOCKET|ECONNECTION|ECONNREFUSED), 4 of 4 tries\)/);
+});
+
+test('A mail whose link has expired is not sent', async () => {
+  const mails: Mail[] = [];
+  const log: string[] = [];
+  let nowMs = 0;
+  const outbox = new Outbox({
+    deliver: async (mail) => void mails.push(mail),
+    wait: async () => undefined,
+    clock: () => nowMs,
+    logError: (line) => log.push(line),
+  });
+  const mail = { to: ADA, subject: '', text: '', html: '' };
+  outbox.send(mail, 1);
+  await outbox.drained();
+  nowMs = 1;
+  outbox.send(mail, 1);
+  await outbox.drained();
+  expect(mails).toEqual([mail]);
+  expect(log).toEqual(['a sign-in mail was not sent (too late, 0 of 4 tries): check the mail server']);
 });
 
 test('No more than 200 mails wait, and then every address gets the same answer', async () => {
