@@ -4,6 +4,8 @@ import type { Identity } from '../store/identities.ts';
 
 /** Discovered metadata is used for this time. */
 const METADATA_MS = 3_600_000;
+/** Answers that are not valid are logged at most this often: a stranger can cause them. */
+const ANSWER_LOG_MS = 60_000;
 /** A provider that failed is asked again after this time. */
 const FAILURE_MS = 5000;
 const PROVIDER_TIMEOUT_MS = 5000;
@@ -54,6 +56,8 @@ export class OidcProvider {
   readonly name: string;
   readonly #settings: OidcProviderSettings;
   readonly #deps: OidcProviderDeps;
+  /** When a line about an answer may be written again. */
+  readonly #nextAnswerMs = { code: 0, other: 0 };
   #discovered: { readonly configuration: Promise<Configuration>; untilMs: number } | undefined;
 
   constructor(settings: OidcProviderSettings, deps: OidcProviderDeps) {
@@ -153,13 +157,16 @@ export class OidcProvider {
       const sentence = `${this.name} did not sign you in: start again, or sign in another way`;
       return new DomainError('forbidden', sentence, { cause: error });
     }
-    this.#log(error);
     // Failures of the connection have no code of the library's, or one of these.
     const isAnswer =
       error instanceof ResponseBodyError ||
       error instanceof EmptySubject ||
       (error instanceof ClientError && error.code !== undefined && !CONNECTION_CODES.has(error.code));
-    if (!isAnswer) return this.#unavailable(error);
+    if (!isAnswer) {
+      this.#log(error);
+      return this.#unavailable(error);
+    }
+    this.#logAnswer(error, error instanceof ResponseBodyError && error.error === 'invalid_grant');
     const sentence = `the answer of ${this.name} is not valid: start the sign-in again`;
     return new DomainError('forbidden', sentence, { cause: error });
   }
@@ -170,6 +177,21 @@ export class OidcProvider {
       'busy',
       `${this.name} does not answer as it should: try again later, or sign in another way`,
       { cause },
+    );
+  }
+
+  /** `isCodeRefused`: by the provider, for example because it is forged or expired. */
+  #logAnswer(error: unknown, isCodeRefused: boolean): void {
+    const nowMs = this.#deps.clock();
+    const kind = isCodeRefused ? 'code' : 'other';
+    if (nowMs < this.#nextAnswerMs[kind]) return;
+    this.#nextAnswerMs[kind] = nowMs + ANSWER_LOG_MS;
+    if (!isCodeRefused) {
+      this.#log(error);
+      return;
+    }
+    this.#deps.logError(
+      `the sign-in provider ${this.name} refused the code of a callback (invalid_grant): check its redirect URI if this happens with every sign-in`,
     );
   }
 

@@ -141,8 +141,10 @@ describe('Sign-in at a provider', () => {
     for (const [name, claims] of falseClaims) {
       const { finish } = await signedInAt(held, { ...VERIFIED, ...claims });
       expect([name, await refusal(finish)]).toEqual([name, 'the answer of mock is not valid: start the sign-in again']);
+      held.passTime(60_000);
     }
     const withToken = async (change: (idToken: string) => string | undefined) => {
+      held.passTime(60_000);
       const { finish } = await signedInAt(held, VERIFIED);
       provider.nextAnswer(({ body }) => {
         if (typeof body === 'object' && body !== null)
@@ -168,7 +170,7 @@ describe('Sign-in at a provider', () => {
       );
     }
     expect(held.registry.accounts.list(10)).toEqual([]);
-    // One line for each of the twelve, without a value of the token.
+    // One line a minute, so one for each of the twelve, without a value of the token.
     const line =
       /^the sign-in provider mock failed \((?:OAUTH_\w+: )?[\w ]+\): check its issuer, client id and secret$/;
     expect(held.log.map((text) => line.test(text) || text)).toEqual(Array(12).fill(true));
@@ -198,6 +200,16 @@ describe('Sign-in at a provider', () => {
     expect(await refusal(callback(denied, cancelled.asked))).toBe(
       'mock did not sign you in: start again, or sign in another way',
     );
+    // A stranger sends codes that the provider has not given out.
+    expect(held.log).toEqual([]);
+    for (let count = 0; count < 3; count += 1) {
+      const { finish: forged } = await signedInAt(held, VERIFIED);
+      provider.nextAnswer((answer) => Object.assign(answer, { statusCode: 400, body: { error: 'invalid_grant' } }));
+      expect(await refusal(forged)).toBe('the answer of mock is not valid: start the sign-in again');
+    }
+    expect(held.log).toEqual([
+      'the sign-in provider mock refused the code of a callback (invalid_grant): check its redirect URI if this happens with every sign-in',
+    ]);
     const late = await signedInAt(held, VERIFIED);
     held.passTime(15 * 60_000);
     expect(await refusal(late.finish)).toMatch(/took longer than 15 minutes/);
