@@ -187,17 +187,17 @@ export class SignIn {
   refuseTooMany(client: string): void {
     const { stores, clock } = this.#deps;
     if (stores.attempts.countByClient(client, clock() - HOUR_MS) < CLIENT_ATTEMPTS_PER_HOUR) return;
-    throw tooMany('from your network: try again in an hour');
+    throw tooMany('from your network: try again in an hour', HOUR_MS);
   }
 
   /** Counts every address, with an account or without. */
   #refuseTooManyMails(email: string, nowMs: number): void {
     const { attempts } = this.#deps.stores;
     if (attempts.countByEmail(email, nowMs - HOUR_MS) >= EMAIL_ATTEMPTS_PER_HOUR) {
-      throw tooMany('with this address: use the last mail, or try again in an hour');
+      throw tooMany('with this address: use the last mail, or try again in an hour', HOUR_MS);
     }
     if (attempts.countByEmail(email, nowMs - DAY_MS) >= EMAIL_ATTEMPTS_PER_DAY) {
-      throw tooMany('with this address today: try again tomorrow');
+      throw tooMany('with this address today: try again tomorrow', DAY_MS);
     }
   }
 
@@ -229,8 +229,9 @@ const ASK_AGAIN = {
   tries: `this code was tried ${CODE_TRIES_MAX} times: ask for a new one`,
 };
 
-function tooMany(rest: string): DomainError {
-  return new DomainError('rate-limited', `too many sign-ins were started ${rest}`);
+function tooMany(rest: string, retryAfterMs: number): DomainError {
+  const message = `too many sign-ins were started ${rest}`;
+  return new DomainError('rate-limited', message, { retryAfterSeconds: retryAfterMs / 1000 });
 }
 
 function randomCode(): string {

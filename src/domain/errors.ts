@@ -24,15 +24,24 @@ export interface ParameterIssue {
   readonly message: string;
 }
 
+interface ErrorDetail {
+  readonly issues?: readonly ParameterIssue[];
+  readonly retryAfterSeconds?: number;
+  readonly cause?: unknown;
+}
+
 /** An error that the user caused or can fix. `message` is one sentence that says what to do. */
 export class DomainError extends Error {
   readonly kind: ErrorKind;
   readonly issues: readonly ParameterIssue[] | undefined;
+  /** The client may try again after this time. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(kind: ErrorKind, message: string, detail: { issues?: readonly ParameterIssue[]; cause?: unknown } = {}) {
+  constructor(kind: ErrorKind, message: string, detail: ErrorDetail = {}) {
     super(message, { cause: detail.cause });
     this.name = 'DomainError';
     this.kind = kind;
     this.issues = detail.issues;
+    this.retryAfterSeconds = detail.retryAfterSeconds;
   }
 }

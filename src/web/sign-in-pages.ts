@@ -1,5 +1,6 @@
 import type { AccountService } from '../account/account-service.ts';
 import type { NewSession } from '../account/account-sessions.ts';
+import { DomainError } from '../domain/errors.ts';
 import { askedCookie, sessionCookie } from './cookies.ts';
 import { html } from './html.ts';
 import { pageOf } from './page.ts';
@@ -63,8 +64,18 @@ export async function enterByLink({ signIn }: AccountService, visit: Visit): Pro
   return signedIn(signIn.redeemLink(token, visit.browser));
 }
 
-/** GET /sign-in/oidc/{provider}. A link leads here: the policy of pages allows no form that ends at another host. */
-export async function startAtProvider({ oidc }: AccountService, _: Visit, provider: string): Promise<Answer> {
+/**
+ * GET /sign-in/oidc/{provider}. A link leads here: the policy of pages allows no form that ends at another host. Another site's link would
+ * replace the cookie of a sign-in by mail.
+ */
+export async function startAtProvider(
+  { oidc, publicUrl }: AccountService,
+  { sentBy }: Visit,
+  provider: string,
+): Promise<Answer> {
+  if (sentBy !== undefined && sentBy !== 'same-origin' && sentBy !== 'none') {
+    throw new DomainError('forbidden', `another site started this sign-in: start it at ${publicUrl}/sign-in`);
+  }
   const { url, asked } = await oidc.start(provider);
   return redirect(url, askedCookie(asked));
 }

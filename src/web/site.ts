@@ -89,17 +89,21 @@ function visitOf(request: Request, client: string): Visit {
   const { search, searchParams } = new URL(request.url);
   const { session, asked } = cookiesOf(request);
   const userAgent = request.headers.get('user-agent') ?? undefined;
-  return { browser: { userAgent, session, asked }, client, query: searchParams, search, form: () => formOf(request) };
+  const sentBy = request.headers.get('sec-fetch-site') ?? undefined;
+  const browser = { userAgent, session, asked };
+  return { browser, sentBy, client, query: searchParams, search, form: () => formOf(request) };
 }
 
 /** A sentence, and a link to the page where the person can try again. */
 function refusalPage(error: DomainError, path: string): Answer {
   const again = path === '/sign-in/code' ? path : path.startsWith('/account/') ? '/account/sessions' : '/sign-in';
   const sentence = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
-  return pageOf(
+  const page = pageOf(
     'That did not work',
     html`<p>${sentence}</p>
 <p><a href="${again}">Try again</a></p>`,
     statusOf(error),
   );
+  if (error.retryAfterSeconds === undefined) return page;
+  return { ...page, headers: { ...page.headers, 'retry-after': String(error.retryAfterSeconds) } };
 }

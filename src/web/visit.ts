@@ -5,6 +5,8 @@ import type { Page } from './page.ts';
 /** A request by a browser. */
 export interface Visit {
   readonly browser: Browser;
+  /** Sec-Fetch-Site: the relation of the site that sent the browser here. Undefined: an older browser. */
+  readonly sentBy: string | undefined;
   /** The subject of limits: an address, or the /64 of an IPv6 address. */
   readonly client: string;
   readonly query: URLSearchParams;

@@ -135,8 +135,17 @@ describe('The pages of accounts', () => {
 
   test('A person signs in at a provider and comes back', async () => {
     const browser = newBrowser();
-    expect((await browser.open('/sign-in')).text).toContain('<a href="/sign-in/oidc/mock">');
-    const away = await browser.open('/sign-in/oidc/mock');
+    for (const site of ['cross-site', 'same-site']) {
+      // It would replace the cookie of a sign-in by mail.
+      const foreign = await browser.open('/sign-in/oidc/mock', { 'sec-fetch-site': site });
+      expect([foreign.status, foreign.headers.getSetCookie()]).toEqual([403, []]);
+      expect(foreign.text).toContain('Another site started this sign-in');
+    }
+    expect((await browser.open('/sign-in/oidc/mock', { 'sec-fetch-site': 'none' })).status).toBe(303);
+    expect((await browser.open('/sign-in', { 'sec-fetch-site': 'cross-site' })).text).toContain(
+      '<a href="/sign-in/oidc/mock">',
+    );
+    const away = await browser.open('/sign-in/oidc/mock', { 'sec-fetch-site': 'same-origin' });
     const query = await provider.visit(away.headers.get('location')!);
     provider.nextToken(({ payload }) => Object.assign(payload, { email: 'eve@example.com', email_verified: true }));
     const callback = `/sign-in/oidc/mock/callback${query}`;
@@ -172,6 +181,35 @@ describe('The pages of accounts', () => {
     expect((await browser.post('/sign-out', {}, { 'sec-fetch-site': undefined })).status).toBe(303);
   });
 
+  test('Of two requests at once with the same link, one signs in', async () => {
+    const { stdout } = await command('account', 'link', ADA, '--public-url', server.origin);
+    const token = new URL(stdout.trim()).searchParams.get('token')!;
+    const answers = await Promise.all([1, 2, 3].map(() => newBrowser().post('/sign-in/link', { token })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 403, 403]);
+  });
+
+  test('The Host of a request decides nothing', async () => {
+    const foreign = { host: 'evil.example', 'sec-fetch-site': undefined, origin: 'http://evil.example' };
+    expect((await newBrowser().post('/sign-in/email', { email: ADA }, foreign)).status).toBe(403);
+    const count = smtp.mails.length;
+    const asked = await newBrowser().post('/sign-in/email', { email: 'host@example.com' }, { host: 'evil.example' });
+    expect([asked.status, asked.headers.get('location')]).toEqual([303, '/sign-in/code']);
+    const { raw, link } = await smtp.nth(count);
+    expect(raw).not.toContain('evil.example');
+    const page = await newBrowser().open(`/sign-in/link?token=${link}`, { host: 'evil.example' });
+    expect([page.status, page.text.includes('evil.example')]).toEqual([200, false]);
+  });
+
+  test('Too many sign-ins get a 429 that states when to try again', async () => {
+    const email = 'often@other.org';
+    for (let count = 0; count < 5; count += 1) {
+      expect((await newBrowser().post('/sign-in/email', { email })).status).toBe(303);
+    }
+    const { status, headers, text } = await newBrowser().post('/sign-in/email', { email });
+    expect([status, headers.get('retry-after')]).toEqual([429, '3600']);
+    expect(text).toContain('try again in an hour');
+  });
+
   test('A person ends sessions of the own account only', async () => {
     const [here, there] = [await signedIn(), await signedIn()];
     const eve = await signedIn('eve@example.com');
@@ -205,6 +243,10 @@ describe('The pages of accounts', () => {
     expect([link.code, link.stderr]).toEqual([1, expect.stringContaining(`'${ADA}' is disabled`)]);
     await command('account', 'enable', ADA);
     expect((await again.open('/account')).status).toBe(303);
+    const unseen = await signedIn();
+    await command('account', 'disable', ADA);
+    await command('account', 'enable', ADA);
+    expect((await unseen.open('/account')).status).toBe(303);
     expect((await command('account', 'sessions', ADA, '--end', 'ses_0')).stderr).toContain('there is no such session');
   });
 
@@ -235,7 +277,7 @@ describe('The pages of accounts', () => {
   });
 
   // The last one: it stops the server.
-  test('No session, link, code or token is in the data, the log or the access log', async () => {
+  test('No session, link, code or token is in the data, a backup, the log or the access log', async () => {
     const count = smtp.mails.length;
     const browser = newBrowser();
     await browser.post('/sign-in/email', { email: 'last@example.com' });
@@ -255,12 +297,15 @@ describe('The pages of accounts', () => {
       ...smtp.mails.map((mail) => mail.link),
     ];
     expect(secrets.filter((secret) => secret.length < 6)).toEqual([]);
-    const inData = () => readdirSync(data).map((name) => readFileSync(join(data, name)));
-    const before = inData();
+    const backup = join(directory.path, 'backup');
+    expect((await command('backup', backup)).code).toBe(0);
+    const filesIn = (path: string) => readdirSync(path).map((name) => readFileSync(join(path, name)));
+    const before = [...filesIn(data), ...filesIn(backup)];
+    expect(filesIn(backup).some((bytes) => bytes.includes('last@example.com'))).toBe(true);
     expect(await server.stop()).toBe(0);
     const log = await server.log;
     expect(log).toContain('/sign-in/oidc/mock/callback');
-    const places = [...before, ...inData(), Buffer.from(log)];
+    const places = [...before, ...filesIn(data), Buffer.from(log)];
     expect(secrets.filter((secret) => places.some((bytes) => bytes.includes(secret)))).toEqual([]);
   });
 });
@@ -273,6 +318,17 @@ test('While accounts are off, their pages say how to turn them on', async () => 
     expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('--public-url')]);
   }
   expect((await fetch(`${server.origin}/sign-in/email`, { method: 'POST' })).status).toBe(404);
+});
+
+test.each<[string[], boolean]>([
+  [['--public-url', 'https://data.example.com'], true],
+  [['--public-url', 'https://data.example.com', '--trusted-proxies', 'loopback'], false],
+  [['--public-url', 'http://127.0.0.1:8080'], false],
+])('serve %j mentions that all people share limits: %p', async (args, isMentioned) => {
+  using directory = temporaryDirectory();
+  const server = await startServer(directory.path, args);
+  await server.stop();
+  expect((await server.log).includes('name the TLS proxy with --trusted-proxies')).toBe(isMentioned);
 });
 
 test('The first admin gets a link without a mail server', async () => {
@@ -323,6 +379,7 @@ test.each<[string[], string]>([
   [['--public-url', 'https://a.example', '--smtp-url', 'smtp://mail.example.com'], 'need each other'],
   [['--smtp-url', 'smtp://user:secret@mail.example.com'], '--smtp-url has a password'],
   [['--smtp-url', 'http://mail.example.com'], 'it must be like smtp://'],
+  [['--smtp-url', 'smtp://a%zz@mail.example.com'], 'the user in it is not percent-encoded'],
   [['--smtp-sender', 'Bookreel <a@example.com>'], 'it must be an e-mail address'],
   [['--public-url', 'https://a.example', '--sign-up', 'invited'], '--sign-up invited needs --sign-up-domains'],
   [

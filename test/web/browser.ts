@@ -12,8 +12,8 @@ export class PlainBrowser {
   }
 
   /** Opens a path, or the absolute URL of a link. */
-  async open(path: string): Promise<Shown> {
-    return await this.#send(path, {});
+  async open(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Shown> {
+    return await this.#send(path, { headers });
   }
 
   /** Submits a form. `headers` replace those of a browser; undefined leaves one out. */
