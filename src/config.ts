@@ -224,7 +224,7 @@ function publicOrigin(text: string): string {
 function refusePlain(url: URL): void {
   if (url.protocol !== 'http:' || isLoopback(url)) return;
   throw new InvalidArgumentError(
-    'It must begin with https:// unless it is on this machine: everybody on the way could read sessions and secrets.',
+    'It must begin with https:// unless it is on this machine: anyone on the network could read sessions and secrets.',
   );
 }
 
@@ -257,7 +257,20 @@ function smtpServer(text: string): URL {
   ) {
     throw new InvalidArgumentError('It must be like smtp://user@mail.example.com:587 or smtps://mail.example.com.');
   }
+  if (!isPercentEncoded(parsed.username)) {
+    throw new InvalidArgumentError('The user in it is not percent-encoded: write %25 for %, and %40 for @.');
+  }
   return parsed;
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    // URIError.
+    return false;
+  }
 }
 
 function oidcProvider(text: string): ProviderSettings {
