@@ -13,7 +13,7 @@ export interface SignUp {
   readonly domains: ReadonlySet<string>;
 }
 
-/** Whether a person who proved to have this address, in canonical spelling, may create an account. */
+/** Whether a person who has proved this address, in canonical spelling, may create an account. */
 export function admitsNew({ policy, domains }: SignUp, email: string): boolean {
   return policy === 'open' || (policy === 'invited' && domains.has(domainOf(email)));
 }

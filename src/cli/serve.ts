@@ -130,6 +130,7 @@ async function listenUntilStopped(
   const { first, second } = stopSignals();
   const listening = new Listener(app, { ...options, say: logError });
   mentionProxy(terminal, options.host);
+  mentionClients(terminal, options);
   announce(terminal, options, originOf(options.host, listening.port), demoKey);
   const flushing = setInterval(flush, FLUSH_MS);
   try {
@@ -158,6 +159,14 @@ async function stop(terminal: Terminal, listener: Listener, drainSeconds: number
   terminal.err('stopping: closing the connections with requests under way\n');
   listener.stop();
   if (end === 'at once') throw new ExitWith(EXIT.failure);
+}
+
+/** A public URL with https needs a TLS proxy before this server. */
+function mentionClients({ err }: Terminal, { publicUrl, trustedProxies = [] }: ServeOptions): void {
+  if (publicUrl?.startsWith('https:') !== true || trustedProxies.length > 0) return;
+  err(
+    "All people share the limits of one client address: name the TLS proxy with --trusted-proxies ('bookreel manual public').\n",
+  );
 }
 
 /** The settings as the app takes them. */
