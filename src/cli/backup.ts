@@ -37,7 +37,9 @@ Examples:
       );
       terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
       if (options.json !== true)
-        terminal.err(`${sizeOf(backup)}, verified${backup.hasSecret ? '; it has the key secret' : ''}\n`);
+        terminal.err(
+          `${sizeOf(backup)}, verified${backup.keySecretSha256 === null ? '' : '; it has the key secret'}\n`,
+        );
     });
 }
 
@@ -51,8 +53,9 @@ export function restoreCommand(terminal: Terminal): Command {
       `
 The backup is compared with its manifest and verified before it is installed. If
 the command is interrupted, the data directory has a complete archive or no
-bookreel.db; run it again with --force. While a server uses the data directory,
-the command fails with exit code 4.
+bookreel.db; run it again with --force. Directories named restore.partial-… in
+the data directory come from a restore that was killed, and can be deleted.
+While a server uses the data directory, the command fails with exit code 4.
 
 Examples:
   $ bookreel restore /mnt/backups/bookreel-monday --data /var/lib/bookreel

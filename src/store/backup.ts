@@ -1,19 +1,24 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
+  accessSync,
   chmodSync,
+  closeSync,
   constants,
   copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
+  readSync,
   realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
+  statSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { hasKeys } from './api-keys.ts';
@@ -41,10 +46,15 @@ interface BackedUpFile {
   readonly sha256: string;
 }
 
-export interface Backup {
-  readonly directory: string;
+/** The statements of a backup's manifest. */
+interface BackupContent {
   readonly files: readonly BackedUpFile[];
-  readonly hasSecret: boolean;
+  /** SHA-256 of the key secret; null: the backup has none. The secret is random, so nobody can compute it from this. */
+  readonly keySecretSha256: string | null;
+}
+
+export interface Backup extends BackupContent {
+  readonly directory: string;
 }
 
 export interface Restored {
@@ -61,6 +71,9 @@ const FILES: readonly DatabaseFile[] = [ACTIVITY, ACCOUNTS, RECORDINGS];
 
 const MANIFEST_FILE = 'manifest.json';
 const MANIFEST = { format: 'bookreel-backup', version: 1 } as const;
+/** All that a backup may have. */
+const BACKUP_NAMES: ReadonlySet<string> = new Set([...FILES.map(({ name }) => name), KEY_SECRET_FILE, MANIFEST_FILE]);
+const CHUNK_BYTES = 1 << 20;
 
 /** Numbers that a copy is compared with; those in `growing` never decrease. */
 interface Count {
@@ -94,8 +107,9 @@ const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
  * server and imports may run meanwhile. The copy is written under another name, synced to disk, counted and checked, and gets its
  * own name last: a directory of that name is a complete backup.
  *
- * Throws 'conflict' when `target` exists and `force` is not set, or is not a backup, 'invalid-parameter' for a target inside the
- * data directory, 'unavailable' when something cannot be read or written, and what `check` throws.
+ * Throws 'conflict' when `target` exists and `force` is not set, or is not a backup, 'invalid-parameter' for a target that contains
+ * the data directory or lies in it, 'unavailable' when something cannot be read or written, or when the databases are replaced
+ * during the copy, and what `check` throws.
  */
 export async function backUp(
   directory: string,
@@ -105,30 +119,22 @@ export async function backUp(
 ): Promise<Backup> {
   const target = resolve(name);
   explained(directory, () => refuseShared(directory));
-  const present = FILES.filter((file) => existsSync(join(directory, file.name)));
-  // Says that there is no archive.
-  if (present.length === 0) Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS).close();
+  if (!FILES.some(({ name: file }) => existsSync(join(directory, file)))) {
+    // Says that there is no archive.
+    Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS).close();
+  }
   refuseTarget(directory, name, force);
   const draft = draftOf(target);
   try {
     explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
-    const files: BackedUpFile[] = [];
-    let hasSecret = false;
-    for (const file of present) {
-      const at = formatInstant(clock());
-      copyDatabase(join(directory, file.name), join(draft, file.name), file);
-      files.push({ name: file.name, at, ...(await sizeAndDigest(join(draft, file.name))) });
-      // The secret is older than the first key of the copy.
-      if (file === ACCOUNTS)
-        hasSecret = writeSecret(draft, secretOf(draft, [join(directory, KEY_SECRET_FILE)], 'this archive'));
-    }
+    const content = copyArchive(directory, draft, clock);
     await check(draft);
     explained(target, () => {
-      writeNew(join(draft, MANIFEST_FILE), `${JSON.stringify({ ...MANIFEST, files }, null, 2)}\n`);
+      writeNew(join(draft, MANIFEST_FILE), `${JSON.stringify({ ...MANIFEST, ...content }, null, 2)}\n`);
       flush(draft);
-      installBackup(draft, target);
+      installBackup(draft, directory, name, force);
     });
-    return { directory: target, files, hasSecret };
+    return { directory: target, ...content };
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
@@ -144,7 +150,7 @@ export async function backUp(
  * written, and what `check` throws.
  */
 export async function restore(source: string, directory: string, { force, check }: CopyOptions): Promise<Restored> {
-  const files = readManifest(source);
+  const { files, keySecretSha256 } = readManifest(source);
   const isNew = !existsSync(directory);
   const lock = ServeLock.take(directory);
   let installed = false;
@@ -158,9 +164,8 @@ export async function restore(source: string, directory: string, { force, check 
     const draft = draftOf(join(resolve(directory), 'restore'));
     try {
       explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
-      for (const file of files) await copyBackedUp(source, file, draft);
-      const secretFiles = [join(source, KEY_SECRET_FILE), join(directory, KEY_SECRET_FILE)];
-      const secret = secretOf(draft, secretFiles, 'this backup');
+      for (const file of files) copyBackedUp(source, file, draft);
+      const secret = backedUpSecret(source, directory, keySecretSha256);
       writeSecret(draft, secret);
       await check(draft);
       const keptAs = explained(directory, () => installArchive(draft, directory, secret));
@@ -179,7 +184,7 @@ export async function restore(source: string, directory: string, { force, check 
 /** One sentence when a data directory has keys and their secret is missing or damaged: then no key is valid. */
 export function keySecretFault(directory: string): string | undefined {
   try {
-    secretOf(directory, [join(directory, KEY_SECRET_FILE)], 'this archive');
+    secretOf(directory, join(directory, KEY_SECRET_FILE));
     return undefined;
   } catch (error) {
     if (error instanceof DomainError && !(error.cause instanceof Error)) return error.message;
@@ -189,30 +194,95 @@ export function keySecretFault(directory: string): string | undefined {
 
 function refuseTarget(directory: string, name: string, force: boolean): void {
   const target = resolve(name);
+  const exists = existsSync(target);
   explained(target, () => {
-    if (realpathSync(dirname(target)) === realpathSync(directory)) {
+    const place = exists ? realpathSync(target) : join(realpathSync(dirname(target)), basename(target));
+    const data = realpathSync(directory);
+    if (isWithin(data, place)) {
       throw new DomainError(
         'invalid-parameter',
         `'${name}' lies in the data directory itself: name a directory elsewhere, best on another disk`,
       );
     }
+    if (isWithin(place, data)) {
+      throw new DomainError(
+        'invalid-parameter',
+        `'${name}' contains the data directory: name a directory elsewhere, best on another disk`,
+      );
+    }
   });
-  if (!existsSync(target)) return;
+  if (!exists) return;
   if (!force) {
     throw new DomainError('conflict', `'${target}' exists already: name another directory, or replace it with --force`);
   }
-  if (!existsSync(join(target, MANIFEST_FILE)) || realpathSync(target) === realpathSync(directory)) {
+  refuseOther(target);
+}
+
+/** Throws 'conflict' if a directory is not a backup, or has other files too. */
+function refuseOther(target: string): void {
+  try {
+    readManifest(target);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
     throw new DomainError('conflict', `'${target}' is not a backup, so it is not replaced: name another directory`);
   }
+  const entries = explained(target, () => readdirSync(target, { withFileTypes: true }));
+  const other = entries.find((entry) => !entry.isFile() || !BACKUP_NAMES.has(entry.name));
+  if (other === undefined) return;
+  throw new DomainError(
+    'conflict',
+    `'${target}' has '${other.name}', which no backup has, so it is not replaced: name another directory`,
+  );
+}
+
+/** Whether a real path is a directory or lies in it. */
+function isWithin(directory: string, path: string): boolean {
+  const [first] = relative(directory, path).split(sep);
+  return first !== '..';
+}
+
+/** The identities of the databases of a directory, as text: it changes when one is created, deleted or replaced. */
+function identitiesIn(directory: string): string {
+  return FILES.map(({ name }) => join(directory, name))
+    .map((path) => explained(path, () => statSync(path, { throwIfNoEntry: false })))
+    .map((found) => `${found?.dev} ${found?.ino}`)
+    .join();
 }
 
 function draftOf(target: string): string {
   return `${target}.partial-${randomBytes(6).toString('hex')}`;
 }
 
+/** Copies the databases and the key secret of one archive. */
+function copyArchive(directory: string, draft: string, clock: () => InstantMs): BackupContent {
+  const identities = identitiesIn(directory);
+  using sources = new DisposableStack();
+  // Opened before the first copy: while they are open, a restore does not replace them.
+  const databases = FILES.map((file) => ({ file, path: join(directory, file.name) }))
+    .filter(({ path }) => existsSync(path))
+    .map(({ file, path }) => sources.use(Database.openToRead(path, file)));
+  const files: BackedUpFile[] = [];
+  let secret: Uint8Array | undefined;
+  for (const database of databases) {
+    const { file } = database;
+    const at = formatInstant(clock());
+    const path = join(draft, file.name);
+    copyDatabase(database, path);
+    files.push({ name: file.name, at, ...sizeAndDigest(path) });
+    // The secret is older than the first key of the copy.
+    if (file === ACCOUNTS) secret = secretOf(draft, join(directory, KEY_SECRET_FILE));
+  }
+  writeSecret(draft, secret);
+  // A restore may have begun before the databases were opened.
+  if (identitiesIn(directory) !== identities) {
+    throw new DomainError('unavailable', `the databases of '${directory}' were replaced meanwhile: run this again`);
+  }
+  return { files, keySecretSha256: digestOf(secret) };
+}
+
 /** Copies one state of a database to a new file, which is on disk when this returns. */
-function copyDatabase(path: string, target: string, file: DatabaseFile): void {
-  using database = Database.openToRead(path, file);
+function copyDatabase(database: Database, target: string): void {
+  const { file } = database;
   explained(target, () => {
     // Created empty, so that only its owner can ever read it.
     writeNew(target, '');
@@ -242,18 +312,26 @@ function refuseIncomplete(file: DatabaseFile, before: Counts, copy: Counts, afte
   );
 }
 
-async function sizeAndDigest(path: string): Promise<Pick<BackedUpFile, 'bytes' | 'sha256'>> {
-  const hasher = new Bun.CryptoHasher('sha256');
-  let bytes = 0;
-  for await (const chunk of Bun.file(path).stream()) {
-    hasher.update(chunk);
-    bytes += chunk.length;
-  }
-  return { bytes, sha256: hasher.digest('hex') };
+function sizeAndDigest(path: string): Pick<BackedUpFile, 'bytes' | 'sha256'> {
+  return explained(path, () => {
+    const hash = createHash('sha256');
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    const file = openSync(path, 'r');
+    try {
+      for (let bytes = 0; ; ) {
+        const read = readSync(file, chunk);
+        if (read === 0) return { bytes, sha256: hash.digest('hex') };
+        hash.update(chunk.subarray(0, read));
+        bytes += read;
+      }
+    } finally {
+      closeSync(file);
+    }
+  });
 }
 
-/** The files of a backup. Throws 'unavailable' if there is none, 'unreadable' if its manifest is damaged. */
-function readManifest(source: string): BackedUpFile[] {
+/** Throws 'unavailable' if there is no backup, 'unreadable' if its manifest is damaged. */
+function readManifest(source: string): BackupContent {
   const path = join(source, MANIFEST_FILE);
   if (!existsSync(path)) {
     throw new DomainError(
@@ -263,11 +341,13 @@ function readManifest(source: string): BackedUpFile[] {
   }
   const text = explained(path, () => readFileSync(path, 'utf8'));
   try {
-    const found = JSON.parse(text) as (Partial<typeof MANIFEST> & { readonly files?: unknown }) | null;
-    const { format, version, files } = found ?? {};
-    if (format === MANIFEST.format && version === MANIFEST.version && Array.isArray(files) && files.every(isBackedUp)) {
+    const found = JSON.parse(text) as Partial<Record<keyof (typeof MANIFEST & BackupContent), unknown>> | null;
+    const { format, version, files, keySecretSha256 } = found ?? {};
+    const isOurs = format === MANIFEST.format && version === MANIFEST.version;
+    const saysSecret = typeof keySecretSha256 === 'string' || keySecretSha256 === null;
+    if (isOurs && saysSecret && Array.isArray(files) && files.every(isBackedUp)) {
       const names = files.map(({ name }) => name);
-      if (names.length > 0 && new Set(names).size === names.length) return files;
+      if (names.length > 0 && new Set(names).size === names.length) return { files, keySecretSha256 };
     }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
@@ -287,17 +367,18 @@ function isBackedUp(value: unknown): value is BackedUpFile {
 }
 
 /** Copies a file of a backup, and compares the copy with the manifest and the schema with ours. */
-async function copyBackedUp(source: string, file: BackedUpFile, draft: string): Promise<void> {
+function copyBackedUp(source: string, file: BackedUpFile, draft: string): void {
   const [from, to] = [join(source, file.name), join(draft, file.name)];
   const isThere = existsSync(from);
   if (isThere) {
-    explained(from, () => {
+    explained(from, () => accessSync(from, constants.R_OK));
+    explained(to, () => {
       copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
       chmodSync(to, 0o600);
       flush(to);
     });
   }
-  const found = isThere ? await sizeAndDigest(to) : undefined;
+  const found = isThere ? sizeAndDigest(to) : undefined;
   if (found?.bytes !== file.bytes || found.sha256 !== file.sha256) {
     const how = found === undefined ? 'is missing' : 'was changed after the backup, or is damaged';
     throw new DomainError('unreadable', `'${from}' ${how}: restore an earlier backup`);
@@ -307,26 +388,57 @@ async function copyBackedUp(source: string, file: BackedUpFile, draft: string): 
   if (difference !== undefined) throw new DomainError('unavailable', difference);
 }
 
-/** The first secret of `paths`; undefined when there is none and the data directory has no keys that need it. */
-function secretOf(directory: string, paths: readonly string[], what: string): Uint8Array | undefined {
-  for (const path of paths) {
-    const secret = readSecret(path);
-    if (secret !== undefined) return secret;
-  }
+/** The secret in a file; undefined when it is missing and the data directory has no keys that need it. */
+function secretOf(directory: string, path: string): Uint8Array | undefined {
+  const secret = readSecret(path);
+  if (secret !== undefined) return secret;
   const accounts = join(directory, ACCOUNTS.name);
   if (!existsSync(accounts)) return undefined;
   using database = Database.openToRead(accounts, ACCOUNTS);
   if (!hasKeys(database)) return undefined;
-  throw new DomainError(
+  throw missingSecret(path, 'this archive');
+}
+
+/**
+ * The secret of a backup, from its own file, or else from the data directory if that has the same one. Throws 'unreadable' for
+ * another secret in the backup, 'unavailable' without the right one.
+ */
+function backedUpSecret(source: string, directory: string, sha256: string | null): Uint8Array | undefined {
+  if (sha256 === null) return undefined;
+  const path = join(source, KEY_SECRET_FILE);
+  const own = readSecret(path);
+  if (own !== undefined && digestOf(own) !== sha256) {
+    throw new DomainError('unreadable', `'${path}' was changed after the backup: restore an earlier backup`);
+  }
+  const secret = own ?? readSecret(join(directory, KEY_SECRET_FILE));
+  if (secret === undefined || digestOf(secret) !== sha256) throw missingSecret(path, 'this backup');
+  return secret;
+}
+
+function missingSecret(path: string, what: string): DomainError {
+  return new DomainError(
     'unavailable',
-    `'${paths[0]}' is missing, and without it no key of ${what} is valid: put it back first`,
+    `'${path}' is missing, and without it no key of ${what} is valid: put it back first`,
   );
 }
 
-function installBackup(draft: string, target: string): void {
-  const replaced = existsSync(target) ? `${target}.replaced-${randomBytes(6).toString('hex')}` : undefined;
+function digestOf(secret: Uint8Array | undefined): string | null {
+  return secret === undefined ? null : createHash('sha256').update(secret).digest('hex');
+}
+
+/** Throws as `refuseTarget` does: the target may have been created or changed during the copy. */
+function installBackup(draft: string, directory: string, name: string, force: boolean): void {
+  const target = resolve(name);
+  refuseTarget(directory, name, force);
+  const replaced = force && existsSync(target) ? `${target}.replaced-${randomBytes(6).toString('hex')}` : undefined;
   if (replaced !== undefined) renameSync(target, replaced);
-  renameSync(draft, target);
+  try {
+    // This never replaces a directory with files.
+    renameSync(draft, target);
+  } catch (error) {
+    if (replaced !== undefined) renameSync(replaced, target);
+    throw error;
+  }
   flush(dirname(target));
   if (replaced !== undefined) rmSync(replaced, { recursive: true });
 }
@@ -352,9 +464,12 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
     writeSecret(directory, secret);
   }
   flush(directory);
-  for (const { name } of FILES) {
+  for (const file of FILES) {
+    if (!existsSync(join(draft, file.name))) continue;
+    // After a loss of power a directory with bookreel.db has the others too.
+    if (file === RECORDINGS) flush(directory);
     // A link never replaces a database that was created meanwhile.
-    if (existsSync(join(draft, name))) linkSync(join(draft, name), join(directory, name));
+    linkSync(join(draft, file.name), join(directory, file.name));
   }
   flush(directory);
   return held.map((path) => `${path}${aside}`);
@@ -378,14 +493,15 @@ function holdsSecret(path: string, secret: Uint8Array | undefined): boolean {
   }
 }
 
-/** Writes a data directory's secret, if there is one. Returns whether there is. */
-function writeSecret(directory: string, secret: Uint8Array | undefined): boolean {
-  if (secret === undefined) return false;
+/** Writes a data directory's secret, if there is one. */
+function writeSecret(directory: string, secret: Uint8Array | undefined): void {
+  if (secret === undefined) return;
   const path = join(directory, KEY_SECRET_FILE);
   const draft = draftOf(path);
-  writeNew(draft, `${Buffer.from(secret).toString('hex')}\n`);
-  renameSync(draft, path);
-  return true;
+  explained(path, () => {
+    writeNew(draft, `${Buffer.from(secret).toString('hex')}\n`);
+    renameSync(draft, path);
+  });
 }
 
 /** Removes a directory that was created and then not needed. */

@@ -22,8 +22,8 @@ export interface OpenOptions {
 }
 
 /**
- * A SQLite database of the data directory: opened, and checked to be the file of this program that it should be. Every error of SQLite that is
- * thrown from here is a DomainError that says what to do.
+ * An open database of the data directory, with the schema of its `file`. Every error of SQLite that is thrown from here is a
+ * DomainError that says what to do.
  */
 export class Database {
   readonly path: string;
@@ -440,6 +440,7 @@ export function explained<T>(path: string, work: () => T): T {
   } catch (error) {
     if (error instanceof SQLiteError) throw new DomainError('unavailable', sentenceFor(error, path), { cause: error });
     if (error instanceof Error && 'code' in error && 'syscall' in error) {
+      if (error.code === 'ENOSPC') throw new DomainError('unavailable', fullDisk(path), { cause: error });
       throw new DomainError(
         'unavailable',
         `'${path}' cannot be opened (${String(error.code)}): check the directory and its permissions`,
@@ -453,9 +454,7 @@ export function explained<T>(path: string, work: () => T): T {
 function sentenceFor(error: SQLiteError, path: string): string {
   const code = error.code ?? '';
   // The second is how a full disk refuses the index of the write-ahead log.
-  if (code.startsWith('SQLITE_FULL') || code === 'SQLITE_IOERR_SHMSIZE') {
-    return `the disk is full, '${path}' cannot grow: free some space and run this again (what was reported as stored is kept)`;
-  }
+  if (code.startsWith('SQLITE_FULL') || code === 'SQLITE_IOERR_SHMSIZE') return fullDisk(path);
   if (code.startsWith('SQLITE_BUSY')) return `another command is writing to '${path}': run this again when it is done`;
   if (code.startsWith('SQLITE_NOTADB')) {
     return `'${path}' is not a SQLite database: move it away, restore a backup, or name another directory with --data`;
@@ -467,4 +466,8 @@ function sentenceFor(error: SQLiteError, path: string): string {
     return `'${path}' cannot be read or written (${code}): check the directory, its permissions and its disk`;
   }
   return `'${path}' refused a statement (${code || 'SQLITE_ERROR'}): ${error.message}`;
+}
+
+function fullDisk(path: string): string {
+  return `the disk is full, '${path}' cannot grow: free some space and run this again (what was reported as stored is kept)`;
 }

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -13,8 +14,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { backUp } from '../../src/store/backup.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { writeManifest } from '../support/backup-manifest.ts';
+import { secretDigest, writeManifest } from '../support/backup-manifest.ts';
 import { EXECUTABLE, type Finished, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_MARKET, lightNdjson, writeLightRecording } from '../support/light-recording.ts';
 import { randomsOf } from '../support/random-books.ts';
@@ -104,11 +106,13 @@ describe('backup and restore', () => {
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       return { name, at: expect.stringMatching(/^20\d\d-.*Z$/), bytes: bytes.length, sha256 };
     });
-    expect(JSON.parse(backup.stdout)).toEqual({ directory: workspace.file('copy'), files, hasSecret: true });
+    const keySecretSha256 = secretDigest(workspace.file('data'));
+    expect(JSON.parse(backup.stdout)).toEqual({ directory: workspace.file('copy'), files, keySecretSha256 });
     expect(JSON.parse(readFileSync(workspace.file('copy/manifest.json'), 'utf8'))).toEqual({
       format: 'bookreel-backup',
       version: 1,
       files,
+      keySecretSha256,
     });
     const restored = await workspace.run('restore', 'copy', '--data', 'again', '--json');
     expect(JSON.parse(restored.stdout)).toEqual({ data: 'again', files, keptAs: [] });
@@ -121,10 +125,19 @@ describe('backup and restore', () => {
     await workspace.run('account', 'grant', account, '--tier', 'pro', '--data', 'data');
     const shown = async (data: string) =>
       (await workspace.run('account', 'show', account, '--json', '--data', data)).stdout;
-    expect(await isServedTo(workspace.file('data'), workspace.key)).toBe(true);
-    expect((await workspace.run('backup', 'copy', '--data', 'data')).code).toBe(0);
+    const keys = async (data: string) => (await workspace.run('key', 'list', '--json', '--data', data)).stdout;
+    const server = await startServer(workspace.file('data'));
+    await fetch(`${server.origin}/v1/account`, { headers: { authorization: `Bearer ${workspace.key}` } });
+    expect(await server.stop()).toBe(0);
+    expect(await keys('data')).toContain('"lastUsedAt": "20');
+    const { stdout } = await workspace.run('backup', 'copy', '--data', 'data', '--json');
+    // Activity first: each later copy has all accounts and keys that it names.
+    const { files } = JSON.parse(stdout) as { files: { name: string; at: string }[] };
+    expect(files.map(({ name }) => name)).toEqual(['activity.db', 'accounts.db', 'bookreel.db']);
+    expect(files.map(({ at }) => at)).toEqual(files.map(({ at }) => at).sort());
     expect((await workspace.run('restore', 'copy', '--data', 'again')).code).toBe(0);
     expect(await shown('again')).toBe(await shown('data'));
+    expect(await keys('again')).toBe(await keys('data'));
     expect((await workspace.run('verify', '--data', 'again')).code).toBe(0);
   });
 
@@ -179,13 +192,77 @@ describe('backup', () => {
     expect((await workspace.run('backup', 'copy', '--force', '--data', 'data')).code).toBe(0);
     expect(readFileSync(workspace.file('copy/bookreel.db')).equals(first)).toBe(false);
     expect(workspace.names()).toEqual(['copy', 'data']);
-    // A file, or a directory that is not a backup, is never replaced.
-    mkdirSync(workspace.file('folder'));
-    writeFileSync(workspace.file('folder/notes'), 'mine');
-    for (const name of ['folder', 'folder/notes']) {
+  });
+
+  test('never replaces a file, a directory that is not a backup, or a backup with other files', async () => {
+    using workspace = await archiveOf(3);
+    await workspace.run('backup', 'copy', '--data', 'data');
+    const other = { folder: ['notes'], project: ['app.js', 'manifest.json'], 'folder/notes': undefined };
+    for (const [name, names] of Object.entries(other)) {
+      if (names !== undefined) mkdirSync(workspace.file(name));
+      for (const file of names ?? []) writeFileSync(workspace.file(`${name}/${file}`), '{"name": "Mine"}');
       expectRefusal(await workspace.run('backup', name, '--force', '--data', 'data'), 1, 'is not a backup');
+      if (names !== undefined) expect(workspace.names(name)).toEqual(names);
     }
-    expect(workspace.names('folder')).toEqual(['notes']);
+    // Copied and served: it is a data directory now, though it has a manifest.
+    cpSync(workspace.file('copy'), workspace.file('live'), { recursive: true });
+    expect(await isServedTo(workspace.file('live'), workspace.key)).toBe(true);
+    const served = workspace.names('live');
+    for (const name of ['copy/bookreel.db.before', 'copy/site']) {
+      if (name.endsWith('site')) mkdirSync(workspace.file(name));
+      else writeFileSync(workspace.file(name), 'mine');
+      const refused = await workspace.run('backup', 'copy', '--force', '--data', 'data');
+      expectRefusal(refused, 1, `copy' has '${name.slice(5)}', which no backup has`);
+      rmSync(workspace.file(name), { recursive: true });
+    }
+    expectRefusal(await workspace.run('backup', 'live', '--force', '--data', 'data'), 1, 'which no backup has');
+    expect(workspace.names('live')).toEqual(served);
+    expect((await workspace.run('backup', 'copy', '--force', '--data', 'data')).code).toBe(0);
+  });
+
+  test('keeps a directory that is created during the copy', async () => {
+    using workspace = await archiveOf(3);
+    const [data, target] = [workspace.file('data'), workspace.file('copy')];
+    const check = async () => {
+      mkdirSync(target);
+      writeFileSync(join(target, 'notes'), 'mine');
+    };
+    const reasons = [
+      [false, 'exists already'],
+      [true, 'is not a backup'],
+    ] as const;
+    for (const [force, reason] of reasons) {
+      await expect(backUp(data, target, Date.now, { force, check })).rejects.toThrow(reason);
+      expect(workspace.names('copy')).toEqual(['notes']);
+      expect(workspace.names()).toEqual(['copy', 'data']);
+      rmSync(target, { recursive: true });
+    }
+  });
+
+  test('never has files of two archives: while it runs, a restore is refused', async () => {
+    using workspace = await archiveOf(3);
+    using other = await archiveOf(4);
+    const data = workspace.file('data');
+    await other.run('backup', workspace.file('other'), '--data', 'data');
+    const codes: number[] = [];
+    // The clock is read before each copy.
+    const clock = () => {
+      const args = ['restore', workspace.file('other'), '--force', '--data', data];
+      codes.push(Bun.spawnSync([EXECUTABLE, ...args]).exitCode);
+      return Date.now();
+    };
+    await backUp(data, workspace.file('copy'), clock, { force: false, check: async () => undefined });
+    expect(codes).toEqual([4, 4]);
+    expect((await workspace.run('restore', 'copy', '--data', 'again')).code).toBe(0);
+    expect(await isServedTo(workspace.file('again'), workspace.key)).toBe(true);
+    const replaced = () => {
+      cpSync(join(data, 'bookreel.db'), join(data, 'newer'));
+      renameSync(join(data, 'newer'), join(data, 'bookreel.db'));
+      return Date.now();
+    };
+    const second = backUp(data, workspace.file('second'), replaced, { force: false, check: async () => undefined });
+    await expect(second).rejects.toThrow('were replaced meanwhile: run this again');
+    expect(workspace.names()).not.toContain('second');
   });
 
   test('with --force replaces the secret of another archive together with it', async () => {
@@ -210,7 +287,17 @@ describe('backup', () => {
         'lies in the data directory itself',
       );
     }
-    expectRefusal(await workspace.run('backup', 'data', '--force', '--data', 'data'), 1, "data' is not a backup");
+    for (const name of ['data', 'link'])
+      expectRefusal(await workspace.run('backup', name, '--force', '--data', 'data'), 2, 'lies in the data directory');
+    mkdirSync(workspace.file('data/deep/deeper'), { recursive: true });
+    expectRefusal(await workspace.run('backup', 'data/deep/deeper/copy', '--data', 'data'), 2, 'lies in the data');
+    rmSync(workspace.file('data/deep'), { recursive: true });
+    // A directory that contains the data directory is not replaced, also if it has a manifest.
+    await workspace.run('backup', 'copy', '--data', 'data');
+    renameSync(workspace.file('data'), workspace.file('copy/data'));
+    const contained = await workspace.run('backup', 'copy', '--force', '--data', 'copy/data');
+    expectRefusal(contained, 2, "'copy' contains the data directory");
+    renameSync(workspace.file('copy/data'), workspace.file('data'));
     expectRefusal(await workspace.run('backup', 'nowhere/copy', '--data', 'data'), 1, 'nowhere');
     expect(workspace.names('data')).toEqual(['accounts.db', 'bookreel.db', 'key-secret']);
   });
@@ -394,6 +481,13 @@ describe('restore', () => {
     for (const name of ['accounts.db', 'bookreel.db']) rmSync(workspace.file(`data/${name}`));
     expect((await workspace.run('restore', 'copy', '--data', 'data')).code).toBe(0);
     expect(await isServedTo(workspace.file('data'), workspace.key)).toBe(true);
+    // A secret of another archive, in the data directory and in the backup.
+    using other = await archiveOf(3);
+    for (const name of ['accounts.db', 'activity.db', 'bookreel.db']) rmSync(workspace.file(`data/${name}`));
+    writeFileSync(workspace.file('data/key-secret'), readFileSync(other.file('data/key-secret')));
+    expectRefusal(await workspace.run('restore', 'copy', '--data', 'data'), 1, "copy/key-secret' is missing");
+    writeFileSync(workspace.file('copy/key-secret'), readFileSync(other.file('data/key-secret')));
+    expectRefusal(await workspace.run('restore', 'copy', '--data', 'again'), 3, "key-secret' was changed after");
     writeFileSync(workspace.file('copy/key-secret'), 'shortened');
     expectRefusal(await workspace.run('restore', 'copy', '--data', 'again'), 1, 'is damaged');
   });

@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Writes the manifest of a backup for the databases that are in the directory now. */
+/** SHA-256 of the secret in a directory's file `key-secret`; null without the file. */
+export function secretDigest(directory: string): string | null {
+  const path = join(directory, 'key-secret');
+  if (!existsSync(path)) return null;
+  const secret = Buffer.from(readFileSync(path, 'utf8').trim(), 'hex');
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+/** Writes the manifest of a backup for the databases and the key secret that are in the directory now. */
 export function writeManifest(backup: string): void {
   const names = readdirSync(backup).filter((name) => name.endsWith('.db'));
   const files = names.map((name) => {
@@ -10,5 +18,6 @@ export function writeManifest(backup: string): void {
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     return { name, at: '2026-04-16T07:00:00.000Z', bytes: bytes.length, sha256 };
   });
-  writeFileSync(join(backup, 'manifest.json'), JSON.stringify({ format: 'bookreel-backup', version: 1, files }));
+  const manifest = { format: 'bookreel-backup', version: 1, files, keySecretSha256: secretDigest(backup) };
+  writeFileSync(join(backup, 'manifest.json'), JSON.stringify(manifest));
 }
