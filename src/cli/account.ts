@@ -3,7 +3,7 @@ import { addSettings, instant } from '../config.ts';
 import type { Account, AccountGrant, Role } from '../domain/account.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
-import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { formatInstant, type InstantMs, instantOrNull } from '../domain/instant.ts';
 import type { NewAuditEntry } from '../store/audit.ts';
 import { Identities, type LinkedIdentity } from '../store/identities.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
@@ -17,7 +17,7 @@ import {
   signInLink,
 } from './account-sign-in.ts';
 import { keyDocument, lastUsesIn, printKeys } from './key.ts';
-import { instantOrNull, json, printable, type Terminal, table } from './terminal.ts';
+import { json, printable, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 const PAGE_MAX = 1000;

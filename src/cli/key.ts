@@ -3,12 +3,12 @@ import { addSettings, instant, requestsPerMinute } from '../config.ts';
 import type { ApiKey } from '../domain/api-key.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
-import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { formatInstant, type InstantMs, instantOrNull } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import type { IssuedKey, NewKey } from '../store/api-keys.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { refuseUnprintableName } from './account-fields.ts';
-import { instantOrNull, json, type Terminal, table } from './terminal.ts';
+import { json, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 const DEFAULT_ACCOUNT = 'owner@localhost';
@@ -102,7 +102,7 @@ export function keyCommand(terminal: Terminal): Command {
         registry.audit.append({ atMs: terminal.clock(), action: 'key.set', accountId, detail });
         return registry.apiKeys.find(id)!;
       });
-      printKeys(terminal, options, registry, [changed], lastUsesIn(options));
+      printKeys(terminal, options, registry, [changed]);
     });
   key
     .command('rotate')
@@ -112,8 +112,7 @@ export function keyCommand(terminal: Terminal): Command {
     .action((id: string, _, command: Command) => {
       const options = command.optsWithGlobals<KeyOptions>();
       using registry = openRegistry(options.data, { ...options, create: false });
-      const issued = rotateKey(registry, terminal.clock(), id);
-      printIssued(terminal, options, registry, issued, 'rotated', lastUsesIn(options));
+      printIssued(terminal, options, registry, rotateKey(registry, terminal.clock(), id), 'rotated');
     });
   key
     .command('revoke')
@@ -133,7 +132,7 @@ export function keyCommand(terminal: Terminal): Command {
         }
         return after;
       });
-      if (options.json === true) terminal.out(json(keyDocument(registry, nowMs, revoked, lastUsesIn(options))));
+      if (options.json === true) terminal.out(json(keyDocument(registry, nowMs, revoked)));
       else terminal.err(`key ${id} is revoked\n`);
     });
   return key;
@@ -144,7 +143,7 @@ export type KeyRequest = Omit<NewKey, 'accountId'> & { readonly account: string 
 
 /**
  * Creates a key, and its account when it is new. Throws 'invalid-parameter' for an unknown tier, an account that is not an e-mail
- * address, or an unprintable name.
+ * address, or an unprintable name, 'conflict' for a disabled account.
  */
 export function createKey(registry: Registry, nowMs: InstantMs, { account, ...request }: KeyRequest): IssuedKey {
   const { accounts, apiKeys, audit, tiers } = registry;
@@ -153,6 +152,12 @@ export function createKey(registry: Registry, nowMs: InstantMs, { account, ...re
   return registry.database.write(() => {
     if (request.tier !== undefined) tiers.named(request.tier);
     const found = accounts.findByEmail(email);
+    if (found?.disabledMs !== undefined) {
+      throw new DomainError(
+        'conflict',
+        `the account '${email}' is disabled: run 'bookreel account enable ${email}' first`,
+      );
+    }
     const accountId = (found ?? accounts.create({ email }, nowMs)).id;
     if (found === undefined)
       audit.append({ atMs: nowMs, action: 'account.create', accountId, detail: { role: 'user' } });
@@ -178,9 +183,8 @@ function printIssued(
   registry: Registry,
   { apiKey, key }: IssuedKey,
   done: string,
-  lastUses?: LastUses,
 ): void {
-  const document = keyDocument(registry, terminal.clock(), apiKey, lastUses);
+  const document = keyDocument(registry, terminal.clock(), apiKey);
   terminal.out(options.json === true ? json({ ...document, key }) : `${key}\n`);
   if (options.json === true) return;
   const held = document.asOf === null ? '' : `, as of ${document.asOf}`;
@@ -190,13 +194,13 @@ function printIssued(
   );
 }
 
-/** The tier of a key that follows its account is in brackets. */
+/** The tier of a key that follows its account is in brackets. Without `lastUses` there is no column for them. */
 export function printKeys(
   terminal: Terminal,
   options: GlobalOptions,
   registry: Registry,
   keys: readonly ApiKey[],
-  lastUses: LastUses,
+  lastUses?: LastUses,
 ): void {
   const nowMs = terminal.clock();
   const documents = keys.map((key) => keyDocument(registry, nowMs, key, lastUses));
@@ -213,19 +217,28 @@ export function printKeys(
     key.account,
     key.name ?? '',
     key.createdAt,
-    key.lastUsedAt ?? '',
+    ...(lastUses === undefined ? [] : [key.lastUsedAt ?? '']),
     stateOf(key, nowMs),
   ]);
-  terminal.out(table(['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', 'NAME', 'CREATED', 'LAST USED', 'STATE'], rows));
+  const lastUsed = lastUses === undefined ? [] : ['LAST USED'];
+  terminal.out(table(['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', 'NAME', 'CREATED', ...lastUsed, 'STATE'], rows));
 }
 
-function stateOf({ revokedAt, expiresAt }: ReturnType<typeof keyDocument>, nowMs: InstantMs): string {
+function stateOf(
+  { revokedAt, expiresAt, accountDisabledAt }: ReturnType<typeof keyDocument>,
+  nowMs: InstantMs,
+): string {
   if (revokedAt !== null) return `revoked ${revokedAt}`;
+  if (accountDisabledAt !== null) return `account disabled ${accountDisabledAt}`;
   if (expiresAt === null) return 'active';
   return `${Date.parse(expiresAt) <= nowMs ? 'expired' : 'active until'} ${expiresAt}`;
 }
 
-export function keyDocument({ accountTiers }: Registry, nowMs: InstantMs, key: ApiKey, lastUses?: LastUses) {
+/**
+ * A key as JSON, with its last use if `lastUses` is given. Commands that change a key do not read activity.db: damage of that file
+ * must not hide a new key, or keep a key from being revoked.
+ */
+export function keyDocument({ accounts, accountTiers }: Registry, nowMs: InstantMs, key: ApiKey, lastUses?: LastUses) {
   return {
     id: key.id,
     prefix: key.prefix,
@@ -234,11 +247,12 @@ export function keyDocument({ accountTiers }: Registry, nowMs: InstantMs, key: A
     requestsPerMinute: key.requestsPerMinute ?? null,
     asOf: instantOrNull(key.asOfMs),
     account: key.account,
+    accountDisabledAt: instantOrNull(accounts.find(key.accountId)?.disabledMs),
     name: key.name ?? null,
     createdAt: formatInstant(key.createdMs),
     expiresAt: instantOrNull(key.expiresMs),
     rotatedAt: instantOrNull(key.rotatedMs),
-    lastUsedAt: instantOrNull(lastUses?.get(key.id)),
+    ...(lastUses === undefined ? {} : { lastUsedAt: instantOrNull(lastUses.get(key.id)) }),
     revokedAt: instantOrNull(key.revokedMs),
   };
 }

@@ -1,5 +1,3 @@
-import { formatInstant, type InstantMs } from '../domain/instant.ts';
-
 /** A command's output: data goes to `out`, messages go to `err`. */
 export interface Terminal {
   readonly out: (text: string) => void;
@@ -38,11 +36,6 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
 /** `1 file`, `2 files`. */
 export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** An instant as JSON states it. */
-export function instantOrNull(instantMs: InstantMs | undefined): string | null {
-  return instantMs === undefined ? null : formatInstant(instantMs);
 }
 
 export function json(value: unknown): string {

@@ -71,3 +71,8 @@ export function formatInstant(instantMs: InstantMs): string {
   if (!isInstant(instantMs)) throw new DomainError('unavailable', `a stored time is out of range: ${instantMs}`);
   return new Date(instantMs).toISOString();
 }
+
+/** An instant as JSON states it. */
+export function instantOrNull(instantMs: InstantMs | undefined): string | null {
+  return instantMs === undefined ? null : formatInstant(instantMs);
+}

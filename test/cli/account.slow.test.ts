@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Identities } from '../../src/store/identities.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { temporaryDirectory } from '../support/archive.ts';
@@ -152,6 +154,35 @@ describe('account', () => {
     expect(refused.stderr).toContain(reason);
     expect(await json<AccountDocument>('account', 'show', EMAIL)).toEqual(before);
   });
+});
+
+test('a key is rotated, changed and revoked while activity.db is damaged', async () => {
+  using directory = temporaryDirectory();
+  const { run, json } = commandsOn(directory.path);
+  await run('key', 'create', '--tier', 'pro');
+  const { id } = (await json<{ id: string }[]>('key', 'list'))[0]!;
+  writeFileSync(join(directory.path, 'activity.db'), 'a letter '.repeat(3000));
+  expect((await run('key', 'rotate', id)).stdout).toMatch(/^br_live_\w+\n$/);
+  const rotated = await json<object>('key', 'rotate', id);
+  expect(rotated).toMatchObject({ id, tier: 'pro', key: expect.stringMatching(/^br_live_/) });
+  expect(rotated).not.toHaveProperty('lastUsedAt');
+  expect((await run('key', 'set', id, '--tier', 'free')).code).toBe(0);
+  expect(await json<object>('key', 'revoke', id)).toMatchObject({ id, revokedAt: expect.any(String) });
+  expect((await run('key', 'list')).stderr).toContain('activity.db');
+});
+
+test('keys of a disabled account are listed as such, and it gets no new ones', async () => {
+  using directory = temporaryDirectory();
+  const { run } = commandsOn(directory.path);
+  await run('key', 'create', '--account', EMAIL);
+  await run('account', 'disable', EMAIL);
+  const refused = await run('key', 'create', '--account', EMAIL);
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain(`'${EMAIL}' is disabled: run 'bookreel account enable ${EMAIL}' first`);
+  expect((await run('key', 'list')).stdout).toContain('account disabled 20');
+  await run('account', 'enable', EMAIL);
+  expect((await run('key', 'create', '--account', EMAIL)).code).toBe(0);
+  expect((await run('key', 'list')).stdout).not.toContain('disabled');
 });
 
 test('a server stores usage when it stops, and key list shows the last use', async () => {

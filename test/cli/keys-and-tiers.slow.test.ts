@@ -69,7 +69,7 @@ describe('key', () => {
     });
     const { key, ...listed } = created;
     expect(key).toMatch(KEY);
-    expect(await json<KeyDocument[]>('key', 'list')).toEqual([listed]);
+    expect(await json<object[]>('key', 'list')).toEqual([{ ...listed, lastUsedAt: null }]);
     for (const args of [
       ['key', 'list'],
       ['key', 'list', '--json'],

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { AccountResource } from '../../domain/account.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { formatInstant, type InstantMs } from '../../domain/instant.ts';
+import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
 import { tierResource } from '../../domain/tier.ts';
 import { addedUsage, HOUR_MS, NO_USAGE, type UsageCounts, UsageResource } from '../../domain/usage.ts';
 import type { Registry } from '../../store/registry.ts';
@@ -123,8 +123,4 @@ function sums(rows: readonly UsageRow[], nameOf: (row: UsageRow) => string): [st
     byName.set(name, addedUsage(byName.get(name) ?? NO_USAGE, row));
   }
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1));
-}
-
-function instantOrNull(instantMs: InstantMs | undefined): string | null {
-  return instantMs === undefined ? null : formatInstant(instantMs);
 }
