@@ -101,6 +101,13 @@ export const SETTINGS = {
     about: 'tier of accounts without a grant',
     read: notEmpty,
   },
+  keysPerAccount: {
+    flag: '--keys-per-account <number>',
+    env: 'BOOKREEL_KEYS_PER_ACCOUNT',
+    fallback: '10',
+    about: 'maximum number of valid keys of an account',
+    read: integerFrom(1, 1_000_000),
+  },
   /** An origin; undefined: accounts are off. */
   publicUrl: {
     flag: '--public-url <url>',

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addSettings, instant, requestsPerMinute } from '../config.ts';
+import { hasOneOwner, OPERATOR_EMAIL } from '../domain/account.ts';
 import type { ApiKey } from '../domain/api-key.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -11,12 +12,12 @@ import { refuseUnprintableName } from './account-fields.ts';
 import { json, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
-const DEFAULT_ACCOUNT = 'owner@localhost';
 /** As the tier of `key set`: the tier of the key's account. */
 const OF_ACCOUNT = 'account';
 
 interface KeyOptions extends GlobalOptions {
   readonly newAccountTier: string;
+  readonly keysPerAccount: number;
 }
 
 interface CreateOptions extends KeyOptions {
@@ -40,12 +41,13 @@ export function keyCommand(terminal: Terminal): Command {
   const key = addSettings(
     new Command('key').description('create, list, change, rotate and revoke API keys'),
     'newAccountTier',
+    'keysPerAccount',
   ).addHelpText('after', '\nExamples:\n  $ bookreel key create --tier pro\n  $ bookreel key list');
   key
     .command('create')
     .description('create a key and print it on stdout; it is shown only once')
     .option('--tier <id>', "tier of the key; without it the key has its account's tier: see 'bookreel tier list'")
-    .option('--account <email>', `account that owns the key; created if it is new (default: "${DEFAULT_ACCOUNT}")`)
+    .option('--account <email>', `account that owns the key; created if it is new (default: "${OPERATOR_EMAIL}")`)
     .option('--name <text>', 'name of the key, for your own use')
     .option('--rpm <number>', "requests per minute, instead of the tier's number", requestsPerMinute)
     .option('--as-of <instant>', 'the key never sees data later than this, so backtests cannot look ahead', instant)
@@ -68,7 +70,7 @@ export function keyCommand(terminal: Terminal): Command {
         throw new DomainError('invalid-parameter', '--expires is in the past: choose a later instant');
       }
       using registry = openRegistry(options.data, { ...options, create: true });
-      const request = { account: account ?? DEFAULT_ACCOUNT, name, tier, requestsPerMinute: rpm, asOfMs, expiresMs };
+      const request = { account: account ?? OPERATOR_EMAIL, name, tier, requestsPerMinute: rpm, asOfMs, expiresMs };
       printIssued(terminal, options, registry, createKey(registry, nowMs, request), 'created');
     });
   key
@@ -143,10 +145,10 @@ export type KeyRequest = Omit<NewKey, 'accountId'> & { readonly account: string 
 
 /**
  * Creates a key, and its account when it is new. Throws 'invalid-parameter' for an unknown tier, an account that is not an e-mail
- * address, or an unprintable name, 'conflict' for a disabled account.
+ * address, or an unprintable name, 'conflict' for an account that is disabled or has too many keys.
  */
 export function createKey(registry: Registry, nowMs: InstantMs, { account, ...request }: KeyRequest): IssuedKey {
-  const { accounts, apiKeys, audit, tiers } = registry;
+  const { accounts, apiKeys, audit, keysPerAccount, tiers } = registry;
   const email = emailAddress(account, '--account');
   refuseUnprintableName(request.name);
   return registry.database.write(() => {
@@ -156,6 +158,12 @@ export function createKey(registry: Registry, nowMs: InstantMs, { account, ...re
       throw new DomainError(
         'conflict',
         `the account '${email}' is disabled: run 'bookreel account enable ${email}' first`,
+      );
+    }
+    if (found !== undefined && hasOneOwner(email) && apiKeys.countUsable(found.id, nowMs) >= keysPerAccount) {
+      throw new DomainError(
+        'conflict',
+        `'${email}' has ${keysPerAccount} keys, and an account may have no more: revoke one with 'bookreel key revoke', or set --keys-per-account`,
       );
     }
     const accountId = (found ?? accounts.create({ email }, nowMs)).id;

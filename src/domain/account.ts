@@ -4,6 +4,14 @@ import { TierResource } from './tier.ts';
 
 export type Role = 'user' | 'admin';
 
+/** The account of all keys that were created without the name of an account. They may be of different persons. */
+export const OPERATOR_EMAIL = 'owner@localhost';
+
+/** Whether an account is of one person or service: its keys see each other's usage, and their number is limited. */
+export function hasOneOwner(email: string): boolean {
+  return email.toLowerCase() !== OPERATOR_EMAIL;
+}
+
 /** A person or a service that owns keys. */
 export interface Account {
   readonly id: number;

@@ -97,6 +97,13 @@ export class ApiKeys {
     return this.#sql.listOfAccount.all(accountId).map(toApiKey);
   }
 
+  /** The number of an account's keys that are neither revoked nor expired. */
+  countUsable(accountId: number, nowMs: number): number {
+    return this.ofAccount(accountId).filter(
+      ({ revokedMs, expiresMs = Infinity }) => revokedMs === undefined && nowMs < expiresMs,
+    ).length;
+  }
+
   /** Creates a key of an account. Within a write transaction. */
   create(request: NewKey, nowMs: number): IssuedKey {
     const key = generateKey();

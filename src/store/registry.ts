@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
 import { DEFAULT_TIERS } from '../domain/tier.ts';
 import { AccountTiers } from './account-tiers.ts';
 import { Accounts } from './accounts.ts';
 import { ApiKeys, hasKeys } from './api-keys.ts';
 import { Audit } from './audit.ts';
 import { Database, type OpenOptions } from './database.ts';
-import { ACCOUNTS, RECORDINGS } from './database-file.ts';
+import { ACCOUNTS, ACTIVITY, RECORDINGS } from './database-file.ts';
 import { Grants } from './grants.ts';
 import { KeyDirectory } from './key-directory.ts';
 import { KeySecret } from './key-secret.ts';
@@ -15,6 +16,8 @@ import { Tiers } from './tiers.ts';
 export interface RegistryOptions extends OpenOptions {
   /** The tier of accounts without a grant; by default `free`. */
   readonly newAccountTier?: string;
+  /** Maximum number of keys of an account that are neither revoked nor expired; by default there is none. */
+  readonly keysPerAccount?: number;
 }
 
 /** An open accounts.db: tiers, accounts, grants, keys, audit. */
@@ -22,13 +25,14 @@ export type Registry = Readonly<ReturnType<typeof openRegistry>>;
 
 /**
  * Opens the accounts.db of a data directory, and creates it for an archive that has none. Throws as `Database.open` and
- * `KeySecret.open` do, and 'invalid-parameter' for an unknown tier.
+ * `KeySecret.open` do, 'unavailable' when accounts.db was lost, and 'invalid-parameter' for an unknown tier.
  */
 export function openRegistry(
   directory: string,
-  { newAccountTier = DEFAULT_TIERS[0]!.id, ...options }: RegistryOptions,
+  { newAccountTier = DEFAULT_TIERS[0]!.id, keysPerAccount = Infinity, ...options }: RegistryOptions,
 ) {
   const create = options.create || existsSync(join(directory, RECORDINGS.name));
+  refuseLost(directory);
   const database = Database.open(directory, ACCOUNTS, { create });
   try {
     const tiers = new Tiers(database);
@@ -44,6 +48,7 @@ export function openRegistry(
       grants,
       accountTiers,
       accounts: new Accounts(database),
+      keysPerAccount,
       apiKeys,
       keyDirectory: new KeyDirectory(database, secret, apiKeys, tiers, accountTiers),
       audit: new Audit(database),
@@ -53,4 +58,14 @@ export function openRegistry(
     database.close();
     throw error;
   }
+}
+
+/** activity.db is created after accounts.db: an empty accounts.db would give its usage and sessions to no account, or to others. */
+function refuseLost(directory: string): void {
+  const path = join(directory, ACCOUNTS.name);
+  if (existsSync(path) || !existsSync(join(directory, ACTIVITY.name))) return;
+  throw new DomainError(
+    'unavailable',
+    `'${path}' is missing, and ${ACTIVITY.name} has the usage of its keys: restore a backup with --force, or move ${ACTIVITY.name} away`,
+  );
 }

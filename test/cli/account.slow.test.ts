@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Identities } from '../../src/store/identities.ts';
 import { openRegistry } from '../../src/store/registry.ts';
@@ -169,6 +169,41 @@ test('a key is rotated, changed and revoked while activity.db is damaged', async
   expect((await run('key', 'set', id, '--tier', 'free')).code).toBe(0);
   expect(await json<object>('key', 'revoke', id)).toMatchObject({ id, revokedAt: expect.any(String) });
   expect((await run('key', 'list')).stderr).toContain('activity.db');
+});
+
+test('an account may have ten valid keys, or as many as --keys-per-account allows', async () => {
+  using directory = temporaryDirectory();
+  const { run, json } = commandsOn(directory.path);
+  const create = async (...args: string[]) => (await run('key', 'create', '--account', EMAIL, ...args)).code;
+  for (let i = 0; i < 10; i += 1) expect(await create()).toBe(0);
+  const refused = await run('key', 'create', '--account', EMAIL.toUpperCase());
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain('has 10 keys, and an account may have no more');
+  expect(await create('--keys-per-account', '11')).toBe(0);
+  for (const { id } of (await json<{ id: string }[]>('key', 'list')).slice(0, 2)) await run('key', 'revoke', id);
+  expect(await create()).toBe(0);
+  expect(await create()).toBe(1);
+  // Keys without an account have no common owner.
+  const owned = ['--tier', 'free', '--keys-per-account', '1'];
+  for (let i = 0; i < 2; i += 1) expect((await run('key', 'create', ...owned)).code).toBe(0);
+});
+
+test('accounts.db that was lost is not replaced by an empty one', async () => {
+  using directory = temporaryDirectory();
+  const { run } = commandsOn(directory.path);
+  await run('key', 'create', '--account', EMAIL);
+  await (await startServer(directory.path))[Symbol.asyncDispose]();
+  rmSync(join(directory.path, 'accounts.db'));
+  for (const args of [
+    ['serve', '--port', '0'],
+    ['key', 'create', '--tier', 'free'],
+    ['account', 'list'],
+  ]) {
+    const refused = await run(...args);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain("accounts.db' is missing, and activity.db has the usage of its keys");
+  }
+  expect(existsSync(join(directory.path, 'accounts.db'))).toBe(false);
 });
 
 test('keys of a disabled account are listed as such, and it gets no new ones', async () => {

@@ -96,6 +96,27 @@ test('usage of another account is not found, and not part of the own usage', asy
   expect(await answer.json()).toMatchObject({ data: { keys: [{ keyId: own!.apiKey.id, requests: 1, failed: 1 }] } });
 });
 
+test('keys that were created without an account see only themselves', async () => {
+  await using service = startService();
+  const [own, other] = ['owner@localhost', 'OWNER@localhost'].map((account) =>
+    createKey(service.registry, NOW_MS, { account, name: undefined, tier: 'pro', requestsPerMinute: 100_000 }),
+  );
+  await statusOf(service, other!.key, FREE);
+  const read = async (path: string) => {
+    const answer = await fetch(`${service.origin}${path}`, { headers: { authorization: `Bearer ${own!.key}` } });
+    return { status: answer.status, text: await answer.text() };
+  };
+  expect((await read(`/v1/account/usage?keyId=${other!.apiKey.id}`)).status).toBe(404);
+  for (const path of ['/v1/account', '/v1/account/usage', `/v1/account/usage?keyId=${own!.apiKey.id}`]) {
+    const { status, text } = await read(path);
+    expect(status).toBe(200);
+    expect(text).toContain(own!.apiKey.id);
+    expect(text).not.toContain(other!.apiKey.id);
+  }
+  const { data } = JSON.parse((await read('/v1/account/usage')).text) as { data: { routes: { route: string }[] } };
+  expect(data.routes.map(({ route }) => route)).toEqual(['/v1/account', '/v1/account/usage']);
+});
+
 test('an answer to HEAD counts no bytes, and a streamed answer counts those that are sent', async () => {
   await using service = startService();
   await importRecords(service.archive, [sampleMarket(), sampleSnapshot()]);

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { AccountResource } from '../../domain/account.ts';
+import { AccountResource, hasOneOwner } from '../../domain/account.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
 import { tierResource } from '../../domain/tier.ts';
@@ -83,7 +83,10 @@ export function accountController(
         const { lengthMs, defaultMs, rangeMsMax } = INTERVALS[interval];
         const from = Math.max(Math.min(query.from ?? toMs - defaultMs, toMs), toMs - rangeMsMax, 0);
         const fromMs = from - (from % lengthMs);
-        const keys = database.readShared(() => apiKeys.ofAccount(keyOf(accessCheck).accountId).map(({ id }) => id));
+        const keys = database.readShared(() => {
+          const key = keyOf(accessCheck);
+          return hasOneOwner(key.account) ? apiKeys.ofAccount(key.accountId).map(({ id }) => id) : [key.id];
+        });
         if (keyId !== undefined && !keys.includes(keyId)) {
           throw new DomainError(
             'not-found',
@@ -107,7 +110,7 @@ export function accountController(
         detail: described('usage', {
           summary: 'Usage of the account',
           description:
-            'Requests, refusals and bytes of the account’s keys by hour or day (UTC), by key and by route; requests up to now, this one not. Usage is kept for 400 days. from is rounded down to the start of its interval; the default is 24 hours before to, or 30 days with interval=day. Without to: until now. With interval=hour an earlier from is moved to 31 days before to. Any valid key may read it.',
+            'Requests, refusals and bytes of the account’s keys by hour or day (UTC), by key and by route; requests up to now, this one not. Usage is kept for 400 days. from is rounded down to the start of its interval; the default is 24 hours before to, or 30 days with interval=day. Without to: until now. With interval=hour an earlier from is moved to 31 days before to. A key that was created without an account sees only its own usage. Any valid key may read it.',
           answer: UsageAnswer,
           examples: { hours: '/v1/account/usage', days: '/v1/account/usage?interval=day' },
         }),
