@@ -8,7 +8,12 @@ export function operatorOf(run: RunCommand): Omit<Target, 'origin' | typeof Symb
   return {
     async makeKey(tier, { rpm } = {}) {
       const limit = rpm === undefined ? [] : ['--rpm', String(rpm)];
-      return JSON.parse(await run(['key', 'create', '--tier', tier, ...limit])) as { id: string; key: string };
+      // All keys of the suite have one account: one of them reads the usage of another.
+      const owned = ['--account', 'contract@localhost', '--keys-per-account', '1000000'];
+      return JSON.parse(await run(['key', 'create', '--tier', tier, ...owned, ...limit])) as {
+        id: string;
+        key: string;
+      };
     },
     async rotateKey(id) {
       return (JSON.parse(await run(['key', 'rotate', id])) as { key: string }).key;
