@@ -45,7 +45,7 @@ export const AccountResource = Type.Object(
     email: Type.String({ description: 'E-mail address of the account.' }),
     name: textOrNull('Name of the account.'),
     tier: TierResource,
-    tierEndsAt: instantOrNull('End of the grant of this tier; null: no end.'),
+    tierEndsAt: instantOrNull('End of this tier, also if several grants follow each other; null: no end.'),
     key: Type.Object(
       {
         id: Type.String({ description: 'Id of the key; stays the same when the key is rotated.' }),

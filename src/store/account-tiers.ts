@@ -33,8 +33,14 @@ export class AccountTiers {
     return [...granted, { tier: this.#tiers.named(this.#ungranted), startsMs: -Infinity, endsMs: Infinity }];
   }
 
-  at(accountId: number, nowMs: InstantMs): TierTerm {
-    return termAt(this.termsOf(accountId), nowMs)!;
+  /** The tier at an instant, and the end of the grants of this tier that follow each other without a break; Infinity: no end. */
+  at(accountId: number, nowMs: InstantMs): Pick<TierTerm, 'tier' | 'endsMs'> {
+    const terms = this.termsOf(accountId);
+    const { tier, ...term } = termAt(terms, nowMs)!;
+    const same = terms.filter((one) => one.tier.id === tier.id);
+    let { endsMs } = term;
+    for (let next = termAt(same, endsMs); next !== undefined; next = termAt(same, endsMs)) ({ endsMs } = next);
+    return { tier, endsMs };
   }
 }
 

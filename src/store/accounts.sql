@@ -41,8 +41,8 @@ CREATE TABLE grants (
   tier_id TEXT NOT NULL REFERENCES tiers (tier_id),
   source TEXT NOT NULL CHECK (source IN ('operator', 'payment')),
   starts_ms INTEGER NOT NULL,
-  -- NULL: no end. Exclusive.
-  ends_ms INTEGER CHECK (ends_ms > starts_ms),
+  -- NULL: no end. Exclusive; equal to the start: the grant was ended before it.
+  ends_ms INTEGER CHECK (ends_ms >= starts_ms),
   created_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

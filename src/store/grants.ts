@@ -25,7 +25,7 @@ export class Grants {
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
       ),
       end: database.query<never, [InstantMs, string]>(
-        'UPDATE grants SET ends_ms = MAX(?, starts_ms + 1) WHERE grant_id = ?',
+        'UPDATE grants SET ends_ms = MAX(?, starts_ms) WHERE grant_id = ?',
       ),
     };
   }
@@ -43,13 +43,13 @@ export class Grants {
     return { ...grant, id, createdMs: nowMs };
   }
 
-  /** Ends a grant of an account now. Throws 'not-found', or 'conflict' when it has ended. Within a write transaction. */
+  /** Ends a grant of an account now; one that starts later is never valid. Throws 'not-found', or 'conflict' when it has ended. Within a write transaction. */
   end(accountId: number, id: string, nowMs: InstantMs): void {
     const grant = this.ofAccount(accountId).find((one) => one.id === id);
     if (grant === undefined) {
       throw new DomainError('not-found', `the account has no grant '${id}': 'bookreel account show' lists its grants`);
     }
-    if (grant.endsMs !== undefined && grant.endsMs <= nowMs) {
+    if (grant.endsMs !== undefined && grant.endsMs <= Math.max(nowMs, grant.startsMs)) {
       throw new DomainError('conflict', `the grant '${id}' has ended already`);
     }
     this.#sql.end.run(nowMs, id);

@@ -34,7 +34,16 @@ test('at every instant an account and its keys have the highest tier of its gran
       for (let nowMs = 0; nowMs < 45; nowMs += 1) {
         const current = terms.filter(({ startsMs, lasts = Infinity }) => startsMs <= nowMs && nowMs < startsMs + lasts);
         const expected = RANKED.findLast((tier) => current.some((term) => term.tier === tier)) ?? 'starter';
-        expect(accountTiers.at(id, nowMs).tier.id).toBe(expected);
+        const { tier, endsMs } = accountTiers.at(id, nowMs);
+        expect(tier.id).toBe(expected);
+        const hasTier = (atMs: number) =>
+          expected === 'starter' ||
+          terms.some(
+            ({ tier, startsMs, lasts = Infinity }) => tier === expected && startsMs <= atMs && atMs < startsMs + lasts,
+          );
+        let endMs = nowMs;
+        while (endMs < 45 && hasTier(endMs)) endMs += 1;
+        expect(endsMs).toBe(endMs === 45 ? Infinity : endMs);
         const found = database.readShared(() => [key, pinned].map((one) => keyDirectory.find(one, nowMs)?.tier.id));
         expect(found).toEqual([expected, nowMs < 15 ? 'free' : undefined]);
       }
@@ -48,6 +57,19 @@ test('a tier of new accounts that does not exist is refused', () => {
   expect(() => openRegistry(held.path, { create: false, newAccountTier: 'gold' })).toThrow(
     "there is no tier 'gold': choose one of free, starter, pro, enterprise",
   );
+});
+
+test('a grant that is ended before its start is never valid', () => {
+  using held = temporaryArchive();
+  const { database, accounts, accountTiers, grants } = held.registry;
+  const { id: accountId } = database.write(() => accounts.create({ email: 'ann@example.com' }, NOW_MS));
+  const terms = { accountId, tier: 'pro', source: 'operator', startsMs: NOW_MS + 10, endsMs: undefined } as const;
+  const { id } = database.write(() => grants.add(terms, NOW_MS));
+  const end = () => database.write(() => grants.end(accountId, id, NOW_MS + 5));
+  end();
+  for (let nowMs = NOW_MS; nowMs < NOW_MS + 20; nowMs += 1)
+    expect(accountTiers.at(accountId, nowMs).tier.id).toBe('free');
+  expect(end).toThrow('has ended already');
 });
 
 test('a grant that has ended, or that another account has, cannot be ended', () => {
