@@ -185,6 +185,29 @@ describe('an export whose market changes or cannot be read', () => {
     });
   });
 
+  test('is cut off when its key is revoked, loses its tier, or its account is disabled', async () => {
+    await withLargeMarket(async ({ origin, registry, log }) => {
+      const { database, accounts, apiKeys } = registry;
+      const losses = [
+        (id: string) => apiKeys.revoke(id, NOW_MS),
+        (id: string) => apiKeys.setTier(id, 'free'),
+        (_: string, accountId: number) => accounts.disable(accountId, NOW_MS),
+      ];
+      for (const [index, lose] of losses.entries()) {
+        const account = `reader-${index}@example.com`;
+        const request = { account, name: undefined, tier: 'enterprise', requestsPerMinute: undefined };
+        const { apiKey, key } = createKey(registry, NOW_MS, request);
+        const reader = await openReader(origin, key, '?format=ndjson', true);
+        database.write(() => lose(apiKey.id, apiKey.accountId));
+        reader.socket.resume();
+        await reader.closed;
+        expect(reader.text(), account).toStartWith('HTTP/1.1 200 OK');
+        expect(isWhole(reader.text()), account).toBe(false);
+      }
+      expect(log).toEqual([]);
+    });
+  });
+
   test('is cut off in the format segments too', async () => {
     await using service = startService();
     const { archive, registry, origin, log } = service;

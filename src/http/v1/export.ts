@@ -18,6 +18,7 @@ import { Slots } from './slots.ts';
 
 const { format, from, to, asOf } = QUERY;
 
+const GRANT = 'export';
 /** Maximum number of open exports. Each needs memory for the bytes of a step, and a few MB if it is compressed. */
 export const EXPORTS_MAX = 64;
 /** Maximum number of open exports with one key. */
@@ -32,7 +33,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
   const slots = new Slots('exports', { max: EXPORTS_MAX, perKeyMax: EXPORTS_PER_KEY_MAX });
   return new Elysia({ name: 'export' }).use(access).get(
     '/v1/:coin/markets/:conditionId/export',
-    ({ params, query, exchange, asOfMs, server }) => {
+    ({ params, query, exchange, accessCheck, asOfMs, server }) => {
       const { request } = exchange;
       const { format } = query;
       if (asOfMs !== undefined && format === 'segments') {
@@ -57,6 +58,8 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
           const turn = async () => {
             await nextTurn(exchange.keyId);
             left.throwIfAborted();
+            if (accessCheck.isGranted(GRANT, params.coin)) return;
+            throw new DomainError('forbidden', 'the key lost its access during the export');
           };
           const bytes = bytesOf(archive, market, stepsOf, out, turn);
           return encoding === 'identity' ? bytes : compressed(bytes, encoding, 'send');
@@ -64,18 +67,18 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
         const release = slots.take(exchange.keyId, exchange.set.headers);
         const body = pulledBody(chunks, { request, server, usage: exchange.set.usage }, (error) => {
           release();
-          if (error !== undefined && !isOutdated(error)) logCut(error, request);
+          if (error !== undefined && !isExpected(error)) logCut(error, request);
         });
         return responder.stream(exchange, body, { ...headers, ...PULLED_BODY_HEADERS });
       });
     },
     {
-      grant: 'export',
+      grant: GRANT,
       params: MARKET_PATH,
       query: parameters({ format, from, to, asOf }),
       detail: described('export', {
         summary: 'A market as a recording',
-        description: `Streams the market, its gaps and all its records in one answer. ndjson, msgpack and segments can be imported again. segments sends the stored bytes: it is the smallest and fastest format ([description](/docs/segments), [a reader to copy](/docs/segment-reader.ts)). After a lost connection, continue with from = the timestamp of the last record: records of that millisecond are sent again, and an import drops them. from and to are inclusive. Only records of this window are sent, and gaps that overlap it. If a recording of the market is imported during the export, the connection is closed: repeat the request. More than ${EXPORTS_PER_KEY_MAX} open exports with one key get a 429, more than ${EXPORTS_MAX} in total a 503.`,
+        description: `Streams the market, its gaps and all its records in one answer. ndjson, msgpack and segments can be imported again. segments sends the stored bytes: it is the smallest and fastest format ([description](/docs/segments), [a reader to copy](/docs/segment-reader.ts)). After a lost connection, continue with from = the timestamp of the last record: records of that millisecond are sent again, and an import drops them. from and to are inclusive. Only records of this window are sent, and gaps that overlap it. If a recording of the market is imported during the export, the connection is closed: repeat the request. The connection is closed too when the key may no longer read this path. More than ${EXPORTS_PER_KEY_MAX} open exports with one key get a 429, more than ${EXPORTS_MAX} in total a 503.`,
         content: Object.fromEntries(
           STREAMED_FORMATS.map((name) => [mediaTypeOf(name), name === 'ndjson' || name === 'csv' ? Text : undefined]),
         ),
@@ -97,8 +100,8 @@ function mediaTypeOf(name: (typeof STREAMED_FORMATS)[number]): string {
 
 /**
  * The bytes of an export's steps. Each step is a separate read transaction. Throws 'conflict' if the market has changed since
- * the export began: a recording of two states would look complete. `nextTurn` rejects if the reader has left; the writer, which
- * takes memory, is created after the first turn.
+ * the export began: a recording of two states would look complete. `nextTurn` rejects if the reader has left or the key has lost
+ * its access; the writer, which takes memory, is created after the first turn.
  */
 async function* bytesOf(
   { database, markets }: Archive,
@@ -123,6 +126,7 @@ async function* bytesOf(
   }
 }
 
-function isOutdated(error: unknown): boolean {
-  return error instanceof DomainError && error.kind === 'conflict';
+/** Whether the market has changed, or the key has lost its access. */
+function isExpected(error: unknown): boolean {
+  return error instanceof DomainError && (error.kind === 'conflict' || error.kind === 'forbidden');
 }
