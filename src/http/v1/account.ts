@@ -17,7 +17,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** `rangeMsMax`: a longer range would delay other requests. */
 const INTERVALS = {
   hour: { lengthMs: HOUR_MS, defaultMs: DAY_MS, rangeMsMax: 31 * DAY_MS },
-  day: { lengthMs: DAY_MS, defaultMs: 30 * DAY_MS, rangeMsMax: 400 * DAY_MS },
+  day: { lengthMs: DAY_MS, defaultMs: 30 * DAY_MS, rangeMsMax: 92 * DAY_MS },
 } as const;
 
 const AccountAnswer = dataOf('AccountAnswer', 'The account of the key.', AccountResource);
@@ -110,7 +110,7 @@ export function accountController(
         detail: described('usage', {
           summary: 'Usage of the account',
           description:
-            'Requests, refusals and bytes of the account’s keys by hour or day (UTC), by key and by route; requests up to now, this one not. Usage is kept for 400 days. from is rounded down to the start of its interval; the default is 24 hours before to, or 30 days with interval=day. Without to: until now. With interval=hour an earlier from is moved to 31 days before to. A key that was created without an account sees only its own usage. Any valid key may read it.',
+            'Requests, refusals and bytes of the account’s keys by hour or day (UTC), by key and by route. This request is not counted yet. Usage is kept for 400 days. from is rounded down to the start of its interval; the default is 24 hours before to, or 30 days with interval=day. Without to: until now. An earlier from is moved to 31 days before to, or 92 days with interval=day. A key that was created without an account sees only its own usage. Any valid key may read it.',
           answer: UsageAnswer,
           examples: { hours: '/v1/account/usage', days: '/v1/account/usage?interval=day' },
         }),
