@@ -15,19 +15,13 @@ export interface UsageRow extends UsageCounts {
 
 type Counting = { -readonly [Field in keyof UsageRow]: UsageRow[Field] };
 
-/** The present hour of a key, not stored yet. */
-interface KeyUsage {
-  lastMs: InstantMs;
-  /** By route. */
-  readonly rows: Map<string, Counting>;
-}
-
 export const LIST_USAGE = `SELECT key_id AS keyId, route, hour_ms - hour_ms % ?1 AS startMs, SUM(requests) AS requests,
   SUM(forbidden) AS forbidden, SUM(limited) AS limited, SUM(failed) AS failed, SUM(bytes) AS bytes
   FROM usage WHERE key_id = ?2 AND hour_ms BETWEEN ?3 AND ?4 GROUP BY startMs, route`;
 export const DELETE_OLD_USAGE = 'DELETE FROM usage WHERE hour_ms < ?';
 
 const UNSTORED_MAX = 500_000;
+const CLOCK_STEP_MS_MAX = HOUR_MS;
 const FORBIDDEN = 403;
 const LIMITED = 429;
 
@@ -39,7 +33,14 @@ export class Usage {
   readonly #database: Database;
   readonly #sql;
   #hourMs = 0;
-  readonly #present = new Map<string, KeyUsage>();
+  /** The rows of the present hour that are not stored yet, by key and route. */
+  readonly #present = new Map<string, Map<string, Counting>>();
+  /** The last uses that are not stored yet, by key. */
+  readonly #lastUses = new Map<string, InstantMs>();
+  /** The clock at the last flush. */
+  #flushedMs: InstantMs | undefined;
+  /** The clock of the first flush, and the time since then without jumps of the clock. */
+  #steadyMs = 0;
   /** Rows of earlier hours that are not stored yet. */
   #earlier: Counting[] = [];
 
@@ -80,19 +81,25 @@ export class Usage {
     this.#row(keyId, route, nowMs).bytes += bytes;
   }
 
-  /** Stores what was counted, in one transaction, and deletes old rows. What cannot be stored is kept for the next call. */
+  /**
+   * Stores the counts in one transaction, and deletes old rows. Counts that cannot be stored are kept for the next call. A clock that
+   * moves by more than an hour between two flushes was set: rows get no older by that.
+   */
   flush(nowMs: InstantMs): void {
-    if (this.#present.size === 0 && this.#earlier.length === 0) return;
-    const uses = [...this.#present].map(([keyId, { lastMs }]) => [keyId, lastMs] as const);
+    const stepMs = nowMs - (this.#flushedMs ?? nowMs);
+    if (this.#flushedMs === undefined) this.#steadyMs = nowMs;
+    else if (Math.abs(stepMs) <= CLOCK_STEP_MS_MAX) this.#steadyMs += stepMs;
+    this.#flushedMs = nowMs;
     const rows = [...this.#unstored()];
     this.#database.write(() => {
       for (const { keyId, startMs, route, requests, forbidden, limited, failed, bytes } of rows) {
         this.#sql.add.run(keyId, startMs, route, requests, forbidden, limited, failed, bytes);
       }
-      for (const [keyId, lastMs] of uses) this.#sql.use.run(keyId, lastMs);
-      this.#sql.deleteOld.run(nowMs - USAGE_KEPT_MS);
+      for (const [keyId, lastMs] of this.#lastUses) this.#sql.use.run(keyId, lastMs);
+      this.#sql.deleteOld.run(Math.min(nowMs, this.#steadyMs) - USAGE_KEPT_MS);
     });
     this.#present.clear();
+    this.#lastUses.clear();
     this.#earlier = [];
   }
 
@@ -116,22 +123,22 @@ export class Usage {
 
   *#unstored(): Generator<Counting> {
     yield* this.#earlier;
-    for (const { rows } of this.#present.values()) yield* rows.values();
+    for (const rows of this.#present.values()) yield* rows.values();
   }
 
   #row(keyId: string, route: string, nowMs: InstantMs): Counting {
     // An hour ends seldom: comparing is cheaper than a key for each hour.
     if (nowMs - this.#hourMs >= HOUR_MS || nowMs < this.#hourMs) this.#beginHour(nowMs);
-    let key = this.#present.get(keyId);
-    if (key === undefined) {
-      key = { lastMs: nowMs, rows: new Map() };
-      this.#present.set(keyId, key);
+    let rows = this.#present.get(keyId);
+    if (rows === undefined) {
+      rows = new Map();
+      this.#present.set(keyId, rows);
     }
-    key.lastMs = nowMs;
-    let row = key.rows.get(route);
+    this.#lastUses.set(keyId, nowMs);
+    let row = rows.get(route);
     if (row === undefined) {
       row = { keyId, route, startMs: this.#hourMs, requests: 0, forbidden: 0, limited: 0, failed: 0, bytes: 0 };
-      key.rows.set(route, row);
+      rows.set(route, row);
     }
     return row;
   }

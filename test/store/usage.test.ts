@@ -70,13 +70,40 @@ test('flushed usage and last uses are there after a restart; usage older than 40
   using again = openActivity(held.path);
   expect(again.usage.list(['key_a'], 0, NOW_MS, HOUR_MS)).toMatchObject([{ requests: 2, bytes: 10 }]);
   expect([...again.usage.lastUses()]).toEqual([['key_a', NOW_MS + 7]]);
+  // A later start, and no further requests.
   const laterMs = NOW_MS + 400 * DAY_MS;
-  usage.count('key_b', '/v1/coins', 200, 5, laterMs);
-  usage.flush(laterMs);
+  again.usage.flush(laterMs);
   expect(usage.list(['key_a'], 0, laterMs, DAY_MS)).toHaveLength(1);
-  usage.count('key_b', '/v1/coins', 200, 5, laterMs + HOUR_MS);
-  usage.flush(laterMs + HOUR_MS);
+  again.usage.flush(laterMs + HOUR_MS);
   expect(usage.list(['key_a'], 0, laterMs, DAY_MS)).toEqual([]);
+});
+
+test('a clock that jumps ahead deletes no usage', () => {
+  using held = temporaryArchive();
+  const { usage } = held.activity;
+  usage.count('key_a', '/v1/coins', 200, 5, NOW_MS);
+  usage.flush(NOW_MS);
+  const kept = () => usage.list(['key_a'], NOW_MS, NOW_MS, HOUR_MS);
+  for (const aheadMs of [0, 1, HOUR_MS]) {
+    usage.count('key_b', '/v1/coins', 200, 5, NOW_MS + 4000 * DAY_MS + aheadMs);
+    usage.flush(NOW_MS + 4000 * DAY_MS + aheadMs);
+    expect(kept()).toHaveLength(1);
+  }
+  usage.flush(NOW_MS + HOUR_MS);
+  usage.flush(NOW_MS + 2 * HOUR_MS);
+  expect(kept()).toHaveLength(1);
+});
+
+test('a use just before a full hour is stored by the flush after it', () => {
+  using held = temporaryArchive();
+  const { usage } = held.activity;
+  usage.count('key_a', '/v1/coins', 200, 5, NOW_MS - 1);
+  usage.count('key_b', '/v1/coins', 200, 5, NOW_MS);
+  usage.flush(NOW_MS + 1);
+  expect([...usage.lastUses()].sort()).toEqual([
+    ['key_a', NOW_MS - 1],
+    ['key_b', NOW_MS],
+  ]);
 });
 
 test('usage that cannot be stored is kept, and stored by the next flush', () => {
