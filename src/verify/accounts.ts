@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DomainError } from '../domain/errors.ts';
 import { keySecretFault } from '../store/backup.ts';
-import { Database, saysDamaged } from '../store/database.ts';
+import type { Database } from '../store/database.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile } from '../store/database-file.ts';
-import { schemaDifference } from '../store/schema-difference.ts';
+import { checkedDatabase } from './checked-database.ts';
 import type { ProblemList } from './report.ts';
 
 /** More faults of one file are not listed. */
@@ -23,17 +22,17 @@ interface ActivityReference {
 }
 
 /** Verifies accounts.db and activity.db of a data directory, if they exist: schema, pages, references, and the key secret. */
-export function verifyAccounts(directory: string, problems: ProblemList): void {
+export async function verifyAccounts(directory: string, problems: ProblemList): Promise<void> {
   // Read first: accounts and keys are never deleted, so accounts.db has those that it names, also while a server writes.
-  const named = inFile(directory, ACTIVITY, problems, referencesIn) ?? [];
+  const named = (await inFile(directory, ACTIVITY, problems, referencesIn)) ?? [];
   const known = existsSync(join(directory, ACCOUNTS.name))
-    ? inFile(directory, ACCOUNTS, problems, idsIn)
+    ? await inFile(directory, ACCOUNTS, problems, idsIn)
     : { accounts: new Set(), api_keys: new Set() };
   if (known === undefined) return;
   for (const { table, parent, ids } of named) {
     const missing = ids.filter((id) => !known[parent].has(id));
     if (missing.length === 0) continue;
-    const what = `table ${table} of ${ACTIVITY.name} names ${missing.length} rows of table ${parent} that do not exist`;
+    const what = `table ${table} of ${ACTIVITY.name} names rows of table ${parent} that do not exist: ${missing.length}`;
     problems.add('reference', what);
   }
   const fault = keySecretFault(directory);
@@ -62,22 +61,15 @@ function idsIn(database: Database): Record<ActivityReference['parent'], Readonly
 }
 
 /** Verifies a file by itself and reads it; undefined if it is missing, damaged, or has another schema. */
-function inFile<T>(
+async function inFile<T>(
   directory: string,
   file: DatabaseFile,
   problems: ProblemList,
   read: (database: Database) => T,
-): T | undefined {
-  const path = join(directory, file.name);
-  if (!existsSync(path)) return undefined;
-  try {
-    using database = Database.openToRead(path, file);
-    const difference = schemaDifference(database);
-    if (difference !== undefined) {
-      problems.add('database', difference);
-      return undefined;
-    }
-    return database.read(() => {
+): Promise<T | undefined> {
+  if (!existsSync(join(directory, file.name))) return undefined;
+  return await checkedDatabase(directory, file, problems, (database) =>
+    database.read(() => {
       const said = database.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${FAULTS_MAX})`).all();
       for (const { integrity_check: fault } of said) {
         if (fault !== 'ok') problems.add('database', `SQLite about ${file.name}: ${fault}`);
@@ -87,13 +79,6 @@ function inFile<T>(
         problems.add('reference', `a row of table ${table} names a row of table ${parent} that does not exist`);
       }
       return read(database);
-    });
-  } catch (error) {
-    if (!saysDamaged(error)) throw error;
-    problems.add(
-      'database',
-      error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`,
-    );
-    return undefined;
-  }
+    }),
+  );
 }

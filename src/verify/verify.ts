@@ -13,15 +13,15 @@ import {
   winnerContradiction,
 } from '../domain/winner-check.ts';
 import { priceCodec } from '../segment/price-segment.ts';
-import { Database, saysDamaged } from '../store/database.ts';
-import { ACCOUNTS, RECORDINGS } from '../store/database-file.ts';
+import { type Database, saysDamaged } from '../store/database.ts';
+import { ACCOUNTS, type DatabaseFile, RECORDINGS } from '../store/database-file.ts';
 import { Gaps } from '../store/gaps.ts';
 import { Markets, type StoredMarket } from '../store/markets.ts';
-import { schemaDifference } from '../store/schema-difference.ts';
 import { type AuditedSeries, SegmentAudit } from '../store/segment-audit.ts';
 import { Segments } from '../store/segments.ts';
 import { verifyAccounts } from './accounts.ts';
 import { BookWalk, sameFingerprint } from './books.ts';
+import { checkedDatabase } from './checked-database.ts';
 import { IdCheck } from './ids.ts';
 import { impossibleFields, isNeverClosed, isPossibleGap } from './market-check.ts';
 import {
@@ -74,24 +74,14 @@ const NO_TOTALS: VerificationTotals = {
  */
 export async function verifyDirectory(directory: string, options: VerifyOptions): Promise<Verification> {
   const problems = new ProblemList();
-  if (options.names === undefined) verifyAccounts(directory, problems);
-  const path = join(directory, RECORDINGS.name);
+  if (options.names === undefined) await verifyAccounts(directory, problems);
+  const isThere = ({ name }: DatabaseFile) => existsSync(join(directory, name));
   // Keys may be created before there are recordings.
-  if (!existsSync(path) && existsSync(join(directory, ACCOUNTS.name))) return verificationOf(problems, NO_TOTALS);
-  let database: Database | undefined;
-  try {
-    database = Database.openToRead(path, RECORDINGS);
-    const difference = schemaDifference(database);
-    if (difference === undefined) return await new Verifier(database, problems, options).run();
-    problems.add('database', difference);
-  } catch (error) {
-    if (!saysDamaged(error)) throw error;
-    const what = error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`;
-    problems.add('database', what);
-  } finally {
-    database?.close();
-  }
-  return verificationOf(problems, NO_TOTALS);
+  if (!isThere(RECORDINGS) && isThere(ACCOUNTS)) return verificationOf(problems, NO_TOTALS);
+  const verification = await checkedDatabase(directory, RECORDINGS, problems, (database) =>
+    new Verifier(database, problems, options).run(),
+  );
+  return verification ?? verificationOf(problems, NO_TOTALS);
 }
 
 function verificationOf({ count, damage, listed }: ProblemList, totals: VerificationTotals): Verification {

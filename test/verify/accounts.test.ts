@@ -49,7 +49,7 @@ test.each<[string, string, string[]]>([
       'reference: a row of table api_keys names a row of table accounts that does not exist',
       'reference: a row of table audit names a row of table accounts that does not exist',
       'reference: a row of table audit names a row of table accounts that does not exist',
-      'reference: table sessions of activity.db names 1 rows of table accounts that do not exist',
+      'reference: table sessions of activity.db names rows of table accounts that do not exist: 1',
     ],
   ],
   [
@@ -60,12 +60,12 @@ test.each<[string, string, string[]]>([
   [
     'DELETE FROM api_keys',
     'DELETE FROM key_uses',
-    ['reference: table usage of activity.db names 1 rows of table api_keys that do not exist'],
+    ['reference: table usage of activity.db names rows of table api_keys that do not exist: 1'],
   ],
   [
     NOTHING,
     "INSERT INTO key_uses VALUES ('key_other', 1), ('key_more', 1)",
-    ['reference: table key_uses of activity.db names 2 rows of table api_keys that do not exist'],
+    ['reference: table key_uses of activity.db names rows of table api_keys that do not exist: 2'],
   ],
   [
     'CREATE VIEW other AS SELECT 1',

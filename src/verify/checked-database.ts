@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+import { Database, saysDamaged } from '../store/database.ts';
+import type { DatabaseFile } from '../store/database-file.ts';
+import { schemaDifference } from '../store/schema-difference.ts';
+import type { ProblemList } from './report.ts';
+
+/**
+ * The result of `read`; undefined if the file is damaged or has another schema, which is a problem then. Throws if the file cannot
+ * be accessed, and what `read` throws except about damage.
+ */
+export async function checkedDatabase<T>(
+  directory: string,
+  file: DatabaseFile,
+  problems: ProblemList,
+  read: (database: Database) => T | Promise<T>,
+): Promise<T | undefined> {
+  const path = join(directory, file.name);
+  try {
+    using database = Database.openToRead(path, file);
+    const difference = schemaDifference(database);
+    if (difference === undefined) return await read(database);
+    problems.add('database', difference);
+  } catch (error) {
+    if (!saysDamaged(error)) throw error;
+    const what = error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`;
+    problems.add('database', what);
+  }
+  return undefined;
+}
