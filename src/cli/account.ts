@@ -239,10 +239,7 @@ at once.`,
 
   function grantOrEnd({ registry, account, nowMs }: Named, { tier, until, end, ...options }: GrantOptions): void {
     if ((tier === undefined) === (end === undefined) || (end !== undefined && until !== undefined)) {
-      throw new DomainError(
-        'invalid-parameter',
-        'say what to grant with --tier and --until, or name the grant to end with --end',
-      );
+      throw new DomainError('invalid-parameter', 'name the tier to grant with --tier, or the grant to end with --end');
     }
     if (until !== undefined && until <= nowMs) {
       throw new DomainError('invalid-parameter', '--until is in the past: choose a later instant');

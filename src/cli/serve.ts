@@ -122,7 +122,7 @@ async function listenUntilStopped(
       stores.activity.usage.flush(terminal.clock());
       deleteOldAttempts(stores.activity.database, terminal.clock());
     } catch (error) {
-      // The next flush stores the same, which is counted still.
+      // The counts are kept: the next flush stores them.
       logError(`activity.db was not written: ${causeOf(error)}`);
     }
   };

@@ -27,8 +27,7 @@ interface AuditRow extends Pick<AuditEntry, 'id' | 'atMs' | 'action'> {
 const SELECT =
   'SELECT entry_id AS id, at_ms AS atMs, actor_id AS actorId, action, account_id AS accountId, detail FROM audit';
 
-export const LIST_AUDIT = `${SELECT} WHERE entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
-export const LIST_AUDIT_OF_ACCOUNT = `${SELECT} WHERE account_id = ? AND entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
+export const LIST_AUDIT_OF_ACCOUNT = `${SELECT} WHERE account_id = ? ORDER BY entry_id DESC LIMIT ?`;
 
 /** Who did what, to which account, and when. Entries are never changed or removed. */
 export class Audit {
@@ -39,8 +38,8 @@ export class Audit {
       append: database.query<never, [InstantMs, number | null, string, number | null, string]>(
         'INSERT INTO audit (at_ms, actor_id, action, account_id, detail) VALUES (?, ?, ?, ?, ?)',
       ),
-      list: database.query<AuditRow, [number, number]>(LIST_AUDIT),
-      listOfAccount: database.query<AuditRow, [number, number, number]>(LIST_AUDIT_OF_ACCOUNT),
+      list: database.query<AuditRow, [number]>(`${SELECT} ORDER BY entry_id DESC LIMIT ?`),
+      listOfAccount: database.query<AuditRow, [number, number]>(LIST_AUDIT_OF_ACCOUNT),
     };
   }
 
@@ -49,15 +48,9 @@ export class Audit {
     this.#sql.append.run(atMs, actorId ?? null, action, accountId ?? null, JSON.stringify(detail));
   }
 
-  /** At most `limit` entries before the entry `beforeId`, the latest first; about one account, if given. */
-  list(
-    limit: number,
-    { accountId, beforeId = Number.MAX_SAFE_INTEGER }: { accountId?: number; beforeId?: number } = {},
-  ) {
-    const rows =
-      accountId === undefined
-        ? this.#sql.list.all(beforeId, limit)
-        : this.#sql.listOfAccount.all(accountId, beforeId, limit);
+  /** At most `limit` entries, the latest first; about one account, if given. */
+  list(limit: number, { accountId }: { accountId?: number } = {}) {
+    const rows = accountId === undefined ? this.#sql.list.all(limit) : this.#sql.listOfAccount.all(accountId, limit);
     return rows.map(toEntry);
   }
 }

@@ -74,7 +74,6 @@ test('entries of the audit are listed from the latest, of all accounts and of on
     { atMs: NOW_MS, actorId: undefined, action: 'account.create', accountId: ann!.id, detail: {} },
   ]);
   expect(audit.list(2)).toEqual(all.slice(0, 2));
-  expect(audit.list(2, { beforeId: all[1]!.id })).toEqual(all.slice(2));
   expect(audit.list(10, { accountId: ann!.id })).toEqual([all[0]!, all[2]!]);
   expect(audit.list(10, { accountId: bob!.id })).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { FIND_ACCOUNT_BY_EMAIL, LIST_ACCOUNTS } from '../../src/store/accounts.ts';
 import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
-import { LIST_AUDIT, LIST_AUDIT_OF_ACCOUNT } from '../../src/store/audit.ts';
+import { LIST_AUDIT_OF_ACCOUNT } from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/database.ts';
 import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
@@ -90,7 +90,6 @@ test.each<[string, string, ...string[]]>([
   ['FIND_ACCOUNT_BY_EMAIL', FIND_ACCOUNT_BY_EMAIL, 'SEARCH accounts USING INDEX sqlite_autoindex_accounts_1 ('],
   ['LIST_ACCOUNTS', LIST_ACCOUNTS, 'SEARCH accounts USING INTEGER PRIMARY KEY ('],
   ['LIST_IDENTITIES', LIST_IDENTITIES, 'SEARCH identities USING INDEX identities_by_account ('],
-  ['LIST_AUDIT', LIST_AUDIT, 'SEARCH audit USING INTEGER PRIMARY KEY ('],
   ['LIST_AUDIT_OF_ACCOUNT', LIST_AUDIT_OF_ACCOUNT, 'SEARCH audit USING INDEX audit_by_account ('],
 ])('%s of accounts.db only searches, without sorting', (_, sql, ...steps) => {
   expectPlan(held.registry.database, sql, steps);

@@ -1,4 +1,5 @@
 import { REPLAYS_MAX } from '../../replay/replays.ts';
+import { USAGE_ROUTE } from '../parameters/query.ts';
 import { EXAMPLE_MARKET, examplesOf } from './examples.ts';
 import { headersNamed } from './headers.ts';
 import type { JsonObject } from './schema.ts';
@@ -59,7 +60,7 @@ export const REFUSALS = {
       coin: '/v1/nosuchcoin/markets',
       market: '/v1/btc/markets/0x99',
       path: '/v1/nothing',
-      key: '/v1/account/usage?keyId=key_aaaaaaaaaa',
+      key: `${USAGE_ROUTE}?keyId=key_aaaaaaaaaa`,
     },
   },
   Conflict: { status: 409, description: `This process already has ${REPLAYS_MAX} replays.`, examples: {} },
@@ -96,7 +97,7 @@ export function refusalsOf(path: string, needsGrant: boolean): readonly RefusalN
     ...(path.includes('{conditionId}') && !path.endsWith('/stream') ? (['NotModified'] as const) : []),
     ...(['BadRequest', 'Unauthorized'] as const),
     ...(needsGrant ? (['Forbidden'] as const) : []),
-    ...(path.includes('{coin}') || path === '/v1/account/usage' ? (['NotFound'] as const) : []),
+    ...(path.includes('{coin}') || path === USAGE_ROUTE ? (['NotFound'] as const) : []),
     ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
   ];
 }

@@ -163,7 +163,7 @@ export const USAGE_QUERY = {
     'key_abcdefghij',
   ),
 } as const;
-const USAGE_ROUTE = '/v1/account/usage';
+export const USAGE_ROUTE = '/v1/account/usage';
 
 /** The values of a query by name, see `queryIn`, as the route reads them. A `from` that is later than `to` is refused. */
 export function queryValues(search: string, route: string): Record<string, unknown> {

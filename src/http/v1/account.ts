@@ -8,7 +8,7 @@ import type { Registry } from '../../store/registry.ts';
 import type { Usage, UsageRow } from '../../store/usage.ts';
 import { dataOf, described } from '../openapi/described.ts';
 import { parameters } from '../parameters/parameter.ts';
-import { QUERY, USAGE_QUERY } from '../parameters/query.ts';
+import { QUERY, USAGE_QUERY, USAGE_ROUTE } from '../parameters/query.ts';
 import type { AccessCheck } from '../plugins/access.ts';
 import { negotiate } from '../response/responder.ts';
 import type { ControllerDeps } from './controller.ts';
@@ -76,7 +76,7 @@ export function accountController(
       },
     )
     .get(
-      '/v1/account/usage',
+      USAGE_ROUTE,
       ({ exchange, accessCheck, query }) => {
         const { interval, keyId } = query;
         const toMs = Math.min(query.to ?? Infinity, nowMs());
@@ -90,7 +90,7 @@ export function accountController(
         if (keyId !== undefined && !keys.includes(keyId)) {
           throw new DomainError(
             'not-found',
-            'this account has no such key: /v1/account/usage lists its keys with requests',
+            `this account has no such key: ${USAGE_ROUTE} lists its keys with requests`,
           );
         }
         const rows = usage.list(keyId === undefined ? keys : [keyId], fromMs, toMs, lengthMs);
@@ -112,7 +112,7 @@ export function accountController(
           description:
             'Requests, refusals and bytes of the account’s keys by hour or day (UTC), by key and by route. This request is not counted yet. Usage is kept for 400 days. from is rounded down to the start of its interval; the default is 24 hours before to, or 30 days with interval=day. Without to: until now. An earlier from is moved to 31 days before to, or 92 days with interval=day. A key that was created without an account sees only its own usage. Any valid key may read it.',
           answer: UsageAnswer,
-          examples: { hours: '/v1/account/usage', days: '/v1/account/usage?interval=day' },
+          examples: { hours: USAGE_ROUTE, days: `${USAGE_ROUTE}?interval=day` },
         }),
       },
     );
