@@ -1,13 +1,13 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createKey } from '../../src/cli/key.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import { openActivity } from '../../src/store/activity.ts';
 import { openArchive } from '../../src/store/archive.ts';
-import { Database } from '../../src/store/database.ts';
+import { Database, explained } from '../../src/store/database.ts';
 import { RECORDINGS } from '../../src/store/database-file.ts';
 import { openRegistry, type Registry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
@@ -39,6 +39,12 @@ function tamper(directory: string, ...statements: string[]): void {
   for (const statement of statements) sqlite.run(statement);
   sqlite.close();
 }
+
+test.skipIf(!existsSync('/dev/full'))('a full disk is one sentence that names the file (needs /dev/full)', () => {
+  const error = thrownBy(() => explained('/backups/copy', () => writeFileSync('/dev/full', 'x')));
+  expect(error).toBeInstanceOf(DomainError);
+  expect((error as DomainError).message).toStartWith("the disk is full, '/backups/copy' cannot grow: free some space");
+});
 
 describe('a new database', () => {
   test('has strict tables only, at this schema', () => {
