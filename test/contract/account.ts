@@ -21,6 +21,8 @@ interface Counts {
 
 interface UsageAnswer {
   readonly data: {
+    readonly from: string;
+    readonly to: string;
     readonly intervals: readonly (Counts & { readonly start: string })[];
     readonly keys: readonly (Counts & { readonly keyId: string })[];
     readonly routes: readonly (Counts & { readonly route: string })[];
@@ -90,6 +92,18 @@ export function accountTests(suite: Suite): void {
 
   test('usage of a key that the account does not have is not found', async () => {
     expect((await suite.client('/v1/account/usage?keyId=key_aaaaaaaaaa')).status).toBe(404);
+  });
+
+  test.each([
+    ['hour', 31],
+    ['day', 92],
+  ])('usage by %s has at most %d days', async (interval, days) => {
+    const reply = await suite.client(`/v1/account/usage?interval=${interval}&from=2020-01-01&to=2025-06-01T10:20Z`);
+    const { from, to } = reply.json<UsageAnswer>().data;
+    const rangeMs = Date.parse(to) - Date.parse(from);
+    expect(to).toBe('2025-06-01T10:20:00.000Z');
+    // The first interval is whole.
+    expect(rangeMs - (rangeMs % 86_400_000)).toBe(days * 86_400_000);
   });
 
   test('usage of the past and of the future is empty', async () => {
