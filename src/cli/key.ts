@@ -163,7 +163,7 @@ export function createKey(registry: Registry, nowMs: InstantMs, { account, ...re
     if (found !== undefined && hasOneOwner(email) && apiKeys.countUsable(found.id, nowMs) >= keysPerAccount) {
       throw new DomainError(
         'conflict',
-        `'${email}' has ${keysPerAccount} keys, and an account may have no more: revoke one with 'bookreel key revoke', or set --keys-per-account`,
+        `'${email}' may not have more than ${keysPerAccount} valid keys: revoke one with 'bookreel key revoke', or set --keys-per-account`,
       );
     }
     const accountId = (found ?? accounts.create({ email }, nowMs)).id;

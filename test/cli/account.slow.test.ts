@@ -178,7 +178,7 @@ test('an account may have ten valid keys, or as many as --keys-per-account allow
   for (let i = 0; i < 10; i += 1) expect(await create()).toBe(0);
   const refused = await run('key', 'create', '--account', EMAIL.toUpperCase());
   expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toContain('has 10 keys, and an account may have no more');
+  expect(refused.stderr).toContain('may not have more than 10 valid keys');
   expect(await create('--keys-per-account', '11')).toBe(0);
   for (const { id } of (await json<{ id: string }[]>('key', 'list')).slice(0, 2)) await run('key', 'revoke', id);
   expect(await create()).toBe(0);
