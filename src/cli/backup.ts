@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { DomainError } from '../domain/errors.ts';
-import { type Backup, backUp, restore } from '../store/backup.ts';
+import { type Backup, backUp } from '../store/backup.ts';
 import { saysDamaged } from '../store/database.ts';
+import { restore } from '../store/restore.ts';
 import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { countOf, errorLine, json, printable, type Terminal } from './terminal.ts';

@@ -1,34 +1,24 @@
-import { createHash, randomBytes } from 'node:crypto';
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  realpathSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { hasKeys } from './api-keys.ts';
+import {
+  BACKUP_FILES,
+  BACKUP_NAMES,
+  type BackedUpFile,
+  type BackupContent,
+  digestOf,
+  readManifest,
+  sizeAndDigest,
+  writeManifest,
+} from './backup-manifest.ts';
 import { refuseShared } from './data-directory.ts';
 import { Database, explained } from './database.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from './database-file.ts';
-import { KEY_SECRET_FILE, readSecret } from './key-secret.ts';
-import { flush, writeNew } from './on-disk.ts';
-import { schemaDifference } from './schema-difference.ts';
-import { LOCK_FILE, ServeLock } from './serve-lock.ts';
+import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
+import { draftOf, flush, writeNew } from './on-disk.ts';
 
 export interface CopyOptions {
   /** A backup replaces an existing backup; a restore sets an existing archive aside. */
@@ -37,43 +27,9 @@ export interface CopyOptions {
   readonly check: (directory: string) => Promise<void>;
 }
 
-/** A database file of a backup. */
-interface BackedUpFile {
-  readonly name: string;
-  /** It has everything that was reported as stored before this instant. */
-  readonly at: string;
-  readonly bytes: number;
-  readonly sha256: string;
-}
-
-/** The statements of a backup's manifest. */
-interface BackupContent {
-  readonly files: readonly BackedUpFile[];
-  /** SHA-256 of the key secret; null: the backup has none. The secret is random, so nobody can compute it from this. */
-  readonly keySecretSha256: string | null;
-}
-
 export interface Backup extends BackupContent {
   readonly directory: string;
 }
-
-export interface Restored {
-  readonly files: readonly BackedUpFile[];
-  /** The new paths of the databases that were there before. */
-  readonly keptAs: readonly string[];
-}
-
-/**
- * In the order of copying. Activity names keys and accounts, which are never deleted: the later copy of them has those that it
- * names. Recordings are last when they are installed: a directory with bookreel.db has the other files too.
- */
-const FILES: readonly DatabaseFile[] = [ACTIVITY, ACCOUNTS, RECORDINGS];
-
-const MANIFEST_FILE = 'manifest.json';
-const MANIFEST = { format: 'bookreel-backup', version: 1 } as const;
-/** All that a backup may have. */
-const BACKUP_NAMES: ReadonlySet<string> = new Set([...FILES.map(({ name }) => name), KEY_SECRET_FILE, MANIFEST_FILE]);
-const CHUNK_BYTES = 1 << 20;
 
 /** Numbers that a copy is compared with; those in `growing` never decrease. */
 interface Count {
@@ -99,9 +55,6 @@ const COUNTS: Readonly<Record<string, Count>> = {
 };
 type Counts = Readonly<Record<string, number>>;
 
-/** Files that SQLite keeps next to a database. */
-const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
-
 /**
  * Copies the databases of `directory`, each in one state, and the key secret to the new directory `target`, with a manifest. A
  * server and imports may run meanwhile. The copy is written under another name, synced to disk, counted and checked, and gets its
@@ -119,7 +72,7 @@ export async function backUp(
 ): Promise<Backup> {
   const target = resolve(name);
   explained(directory, () => refuseShared(directory));
-  if (!FILES.some(({ name: file }) => existsSync(join(directory, file)))) {
+  if (!BACKUP_FILES.some(({ name: file }) => existsSync(join(directory, file)))) {
     // Says that there is no archive.
     Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS).close();
   }
@@ -130,54 +83,13 @@ export async function backUp(
     const content = copyArchive(directory, draft, clock);
     await check(draft);
     explained(target, () => {
-      writeNew(join(draft, MANIFEST_FILE), `${JSON.stringify({ ...MANIFEST, ...content }, null, 2)}\n`);
+      writeManifest(draft, content);
       flush(draft);
       installBackup(draft, directory, name, force);
     });
     return { directory: target, ...content };
   } finally {
     rmSync(draft, { recursive: true, force: true });
-  }
-}
-
-/**
- * Makes the backup `source` the archive of `directory`, with its accounts and keys. The copy is compared with the manifest and
- * checked before it is installed. Its recordings get their name last: if this is interrupted, the directory has no bookreel.db or
- * a complete archive.
- *
- * Throws 'in-use' when a server or another command uses the directory, 'conflict' when it holds an archive and `force` is not
- * set, 'unreadable' when the backup differs from its manifest, 'unavailable' when something is missing or cannot be read or
- * written, and what `check` throws.
- */
-export async function restore(source: string, directory: string, { force, check }: CopyOptions): Promise<Restored> {
-  const { files, keySecretSha256 } = readManifest(source);
-  const isNew = !existsSync(directory);
-  const lock = ServeLock.take(directory);
-  let installed = false;
-  try {
-    if (!force && FILES.some(({ name }) => existsSync(join(directory, name)))) {
-      throw new DomainError(
-        'conflict',
-        `'${directory}' holds an archive: name another directory with --data, or set that one aside with --force`,
-      );
-    }
-    const draft = draftOf(join(resolve(directory), 'restore'));
-    try {
-      explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
-      for (const file of files) copyBackedUp(source, file, draft);
-      const secret = backedUpSecret(source, directory, keySecretSha256);
-      writeSecret(draft, secret);
-      await check(draft);
-      const keptAs = explained(directory, () => installArchive(draft, directory, secret));
-      installed = true;
-      if (isNew) flush(dirname(resolve(directory)));
-      return { files, keptAs };
-    } finally {
-      rmSync(draft, { recursive: true, force: true });
-    }
-  } finally {
-    lock.release();
-    if (isNew && !installed) removeEmpty(directory);
   }
 }
 
@@ -243,14 +155,10 @@ function isWithin(directory: string, path: string): boolean {
 
 /** The identities of the databases of a directory, as text: it changes when one is created, deleted or replaced. */
 function identitiesIn(directory: string): string {
-  return FILES.map(({ name }) => join(directory, name))
+  return BACKUP_FILES.map(({ name }) => join(directory, name))
     .map((path) => explained(path, () => statSync(path, { throwIfNoEntry: false })))
     .map((found) => `${found?.dev} ${found?.ino}`)
     .join();
-}
-
-function draftOf(target: string): string {
-  return `${target}.partial-${randomBytes(6).toString('hex')}`;
 }
 
 /** Copies the databases and the key secret of one archive. */
@@ -258,7 +166,7 @@ function copyArchive(directory: string, draft: string, clock: () => InstantMs): 
   const identities = identitiesIn(directory);
   using sources = new DisposableStack();
   // Opened before the first copy: while they are open, a restore does not replace them.
-  const databases = FILES.map((file) => ({ file, path: join(directory, file.name) }))
+  const databases = BACKUP_FILES.map((file) => ({ file, path: join(directory, file.name) }))
     .filter(({ path }) => existsSync(path))
     .map(({ file, path }) => sources.use(Database.openToRead(path, file)));
   const files: BackedUpFile[] = [];
@@ -312,82 +220,6 @@ function refuseIncomplete(file: DatabaseFile, before: Counts, copy: Counts, afte
   );
 }
 
-function sizeAndDigest(path: string): Pick<BackedUpFile, 'bytes' | 'sha256'> {
-  return explained(path, () => {
-    const hash = createHash('sha256');
-    const chunk = Buffer.alloc(CHUNK_BYTES);
-    const file = openSync(path, 'r');
-    try {
-      for (let bytes = 0; ; ) {
-        const read = readSync(file, chunk);
-        if (read === 0) return { bytes, sha256: hash.digest('hex') };
-        hash.update(chunk.subarray(0, read));
-        bytes += read;
-      }
-    } finally {
-      closeSync(file);
-    }
-  });
-}
-
-/** Throws 'unavailable' if there is no backup, 'unreadable' if its manifest is damaged. */
-function readManifest(source: string): BackupContent {
-  const path = join(source, MANIFEST_FILE);
-  if (!existsSync(path)) {
-    throw new DomainError(
-      'unavailable',
-      `there is no backup '${source}': name a directory that 'bookreel backup' wrote, with its ${MANIFEST_FILE}`,
-    );
-  }
-  const text = explained(path, () => readFileSync(path, 'utf8'));
-  try {
-    const found = JSON.parse(text) as Partial<Record<keyof (typeof MANIFEST & BackupContent), unknown>> | null;
-    const { format, version, files, keySecretSha256 } = found ?? {};
-    const isOurs = format === MANIFEST.format && version === MANIFEST.version;
-    const saysSecret = typeof keySecretSha256 === 'string' || keySecretSha256 === null;
-    if (isOurs && saysSecret && Array.isArray(files) && files.every(isBackedUp)) {
-      const names = files.map(({ name }) => name);
-      if (names.length > 0 && new Set(names).size === names.length) return { files, keySecretSha256 };
-    }
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  throw new DomainError('unreadable', `'${path}' is damaged, or of another program: restore an earlier backup`);
-}
-
-function isBackedUp(value: unknown): value is BackedUpFile {
-  if (typeof value !== 'object' || value === null) return false;
-  const { name, at, bytes, sha256 } = value as Partial<Record<keyof BackedUpFile, unknown>>;
-  return (
-    FILES.some((file) => file.name === name) &&
-    typeof at === 'string' &&
-    Number.isSafeInteger(bytes) &&
-    typeof sha256 === 'string'
-  );
-}
-
-/** Copies a file of a backup, and compares the copy with the manifest and the schema with ours. */
-function copyBackedUp(source: string, file: BackedUpFile, draft: string): void {
-  const [from, to] = [join(source, file.name), join(draft, file.name)];
-  const isThere = existsSync(from);
-  if (isThere) {
-    explained(from, () => accessSync(from, constants.R_OK));
-    explained(to, () => {
-      copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-      chmodSync(to, 0o600);
-      flush(to);
-    });
-  }
-  const found = isThere ? sizeAndDigest(to) : undefined;
-  if (found?.bytes !== file.bytes || found.sha256 !== file.sha256) {
-    const how = found === undefined ? 'is missing' : 'was changed after the backup, or is damaged';
-    throw new DomainError('unreadable', `'${from}' ${how}: restore an earlier backup`);
-  }
-  using database = Database.openToRead(to, FILES.find(({ name }) => name === file.name)!);
-  const difference = schemaDifference(database);
-  if (difference !== undefined) throw new DomainError('unavailable', difference);
-}
-
 /** The secret in a file; undefined when it is missing and the data directory has no keys that need it. */
 function secretOf(directory: string, path: string): Uint8Array | undefined {
   const secret = readSecret(path);
@@ -397,33 +229,6 @@ function secretOf(directory: string, path: string): Uint8Array | undefined {
   using database = Database.openToRead(accounts, ACCOUNTS);
   if (!hasKeys(database)) return undefined;
   throw missingSecret(path, 'this archive');
-}
-
-/**
- * The secret of a backup, from its own file, or else from the data directory if that has the same one. Throws 'unreadable' for
- * another secret in the backup, 'unavailable' without the right one.
- */
-function backedUpSecret(source: string, directory: string, sha256: string | null): Uint8Array | undefined {
-  if (sha256 === null) return undefined;
-  const path = join(source, KEY_SECRET_FILE);
-  const own = readSecret(path);
-  if (own !== undefined && digestOf(own) !== sha256) {
-    throw new DomainError('unreadable', `'${path}' was changed after the backup: restore an earlier backup`);
-  }
-  const secret = own ?? readSecret(join(directory, KEY_SECRET_FILE));
-  if (secret === undefined || digestOf(secret) !== sha256) throw missingSecret(path, 'this backup');
-  return secret;
-}
-
-function missingSecret(path: string, what: string): DomainError {
-  return new DomainError(
-    'unavailable',
-    `'${path}' is missing, and without it no key of ${what} is valid: put it back first`,
-  );
-}
-
-function digestOf(secret: Uint8Array | undefined): string | null {
-  return secret === undefined ? null : createHash('sha256').update(secret).digest('hex');
 }
 
 /** Throws as `refuseTarget` does: the target may have been created or changed during the copy. */
@@ -441,76 +246,4 @@ function installBackup(draft: string, directory: string, name: string, force: bo
   }
   flush(dirname(target));
   if (replaced !== undefined) rmSync(replaced, { recursive: true });
-}
-
-/** Returns the new paths of the databases that were there before. */
-function installArchive(draft: string, directory: string, secret: Uint8Array | undefined): string[] {
-  const secretFile = join(directory, KEY_SECRET_FILE);
-  const aside = `.before-restore-${freeNumber(directory)}`;
-  const held = FILES.map(({ name }) => join(directory, name))
-    .reverse()
-    .filter((path) => existsSync(path));
-  for (const path of held) Database.mergeLog(path);
-  for (const path of held) renameSync(path, `${path}${aside}`);
-  // Files that a killed process left next to a database must never be used with another one.
-  for (const { name } of FILES) {
-    for (const companion of COMPANIONS) {
-      const path = join(directory, name);
-      if (existsSync(`${path}${companion}`)) renameSync(`${path}${companion}`, `${path}${aside}${companion}`);
-    }
-  }
-  if (!holdsSecret(secretFile, secret)) {
-    if (existsSync(secretFile)) renameSync(secretFile, `${secretFile}${aside}`);
-    writeSecret(directory, secret);
-  }
-  flush(directory);
-  for (const file of FILES) {
-    if (!existsSync(join(draft, file.name))) continue;
-    // After a loss of power a directory with bookreel.db has the others too.
-    if (file === RECORDINGS) flush(directory);
-    // A link never replaces a database that was created meanwhile.
-    linkSync(join(draft, file.name), join(directory, file.name));
-  }
-  flush(directory);
-  return held.map((path) => `${path}${aside}`);
-}
-
-/** One more than the highest number of a file that was set aside in `directory`. */
-function freeNumber(directory: string): number {
-  const numbers = readdirSync(directory).map((name) => Number(/\.before-restore-(\d+)/.exec(name)?.[1] ?? 0));
-  return Math.max(0, ...numbers) + 1;
-}
-
-function holdsSecret(path: string, secret: Uint8Array | undefined): boolean {
-  if (!existsSync(path)) return secret === undefined;
-  try {
-    const held = readSecret(path);
-    return secret !== undefined && held !== undefined && Buffer.from(held).equals(secret);
-  } catch (error) {
-    // A damaged secret is set aside like any other.
-    if (error instanceof DomainError) return false;
-    throw error;
-  }
-}
-
-/** Writes a data directory's secret, if there is one. */
-function writeSecret(directory: string, secret: Uint8Array | undefined): void {
-  if (secret === undefined) return;
-  const path = join(directory, KEY_SECRET_FILE);
-  const draft = draftOf(path);
-  explained(path, () => {
-    writeNew(draft, `${Buffer.from(secret).toString('hex')}\n`);
-    renameSync(draft, path);
-  });
-}
-
-/** Removes a directory that was created and then not needed. */
-function removeEmpty(directory: string): void {
-  rmSync(join(directory, LOCK_FILE), { force: true });
-  try {
-    rmdirSync(directory);
-  } catch (error) {
-    // It is not empty any more: it stays.
-    if (!(error instanceof Error && 'code' in error)) throw error;
-  }
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, rmSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
-import { flush, writeNew } from './on-disk.ts';
+import { explained } from './database.ts';
+import { draftOf, flush, writeNew } from './on-disk.ts';
 
 export const KEY_SECRET_FILE = 'key-secret';
 const SECRET_BYTES = 32;
@@ -74,4 +75,23 @@ function createSecret(path: string): void {
   }
   // The name is on disk before the first key that needs it.
   flush(dirname(path));
+}
+
+/** `what`: whose keys need the secret in the file `path`. */
+export function missingSecret(path: string, what: string): DomainError {
+  return new DomainError(
+    'unavailable',
+    `'${path}' is missing, and without it no key of ${what} is valid: put it back first`,
+  );
+}
+
+/** Writes a data directory's secret, if there is one. */
+export function writeSecret(directory: string, secret: Uint8Array | undefined): void {
+  if (secret === undefined) return;
+  const path = join(directory, KEY_SECRET_FILE);
+  const draft = draftOf(path);
+  explained(path, () => {
+    writeNew(draft, `${Buffer.from(secret).toString('hex')}\n`);
+    renameSync(draft, path);
+  });
 }

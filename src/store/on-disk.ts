@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 
 /** Syncs a file, or the names in a directory, to disk. */
@@ -19,4 +20,9 @@ export function writeNew(path: string, text: string): void {
   } finally {
     closeSync(file);
   }
+}
+
+/** A new name next to `target`, for a copy that is not complete yet. */
+export function draftOf(target: string): string {
+  return `${target}.partial-${randomBytes(6).toString('hex')}`;
 }

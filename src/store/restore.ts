@@ -1,0 +1,172 @@
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+import type { CopyOptions } from './backup.ts';
+import { BACKUP_FILES, type BackedUpFile, digestOf, readManifest, sizeAndDigest } from './backup-manifest.ts';
+import { Database, explained } from './database.ts';
+import { RECORDINGS } from './database-file.ts';
+import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
+import { draftOf, flush } from './on-disk.ts';
+import { schemaDifference } from './schema-difference.ts';
+import { LOCK_FILE, ServeLock } from './serve-lock.ts';
+
+export interface Restored {
+  readonly files: readonly BackedUpFile[];
+  /** The new paths of the databases that were there before. */
+  readonly keptAs: readonly string[];
+}
+
+/** Files that SQLite keeps next to a database. */
+const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
+
+/**
+ * Makes the backup `source` the archive of `directory`, with its accounts and keys. The copy is compared with the manifest and
+ * checked before it is installed. Its recordings get their name last: if this is interrupted, the directory has no bookreel.db or
+ * a complete archive.
+ *
+ * Throws 'in-use' when a server or another command uses the directory, 'conflict' when it holds an archive and `force` is not
+ * set, 'unreadable' when the backup differs from its manifest, 'unavailable' when something is missing or cannot be read or
+ * written, and what `check` throws.
+ */
+export async function restore(source: string, directory: string, { force, check }: CopyOptions): Promise<Restored> {
+  const { files, keySecretSha256 } = readManifest(source);
+  const isNew = !existsSync(directory);
+  const lock = ServeLock.take(directory);
+  let installed = false;
+  try {
+    if (!force && BACKUP_FILES.some(({ name }) => existsSync(join(directory, name)))) {
+      throw new DomainError(
+        'conflict',
+        `'${directory}' holds an archive: name another directory with --data, or set that one aside with --force`,
+      );
+    }
+    const draft = draftOf(join(resolve(directory), 'restore'));
+    try {
+      explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
+      for (const file of files) copyBackedUp(source, file, draft);
+      const secret = backedUpSecret(source, directory, keySecretSha256);
+      writeSecret(draft, secret);
+      await check(draft);
+      const keptAs = explained(directory, () => installArchive(draft, directory, secret));
+      installed = true;
+      if (isNew) flush(dirname(resolve(directory)));
+      return { files, keptAs };
+    } finally {
+      rmSync(draft, { recursive: true, force: true });
+    }
+  } finally {
+    lock.release();
+    if (isNew && !installed) removeEmpty(directory);
+  }
+}
+
+/** Copies a file of a backup, and compares the copy with the manifest and the schema with ours. */
+function copyBackedUp(source: string, file: BackedUpFile, draft: string): void {
+  const [from, to] = [join(source, file.name), join(draft, file.name)];
+  const isThere = existsSync(from);
+  if (isThere) {
+    explained(from, () => accessSync(from, constants.R_OK));
+    explained(to, () => {
+      copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+      chmodSync(to, 0o600);
+      flush(to);
+    });
+  }
+  const found = isThere ? sizeAndDigest(to) : undefined;
+  if (found?.bytes !== file.bytes || found.sha256 !== file.sha256) {
+    const how = found === undefined ? 'is missing' : 'was changed after the backup, or is damaged';
+    throw new DomainError('unreadable', `'${from}' ${how}: restore an earlier backup`);
+  }
+  using database = Database.openToRead(to, BACKUP_FILES.find(({ name }) => name === file.name)!);
+  const difference = schemaDifference(database);
+  if (difference !== undefined) throw new DomainError('unavailable', difference);
+}
+
+/**
+ * The secret of a backup, from its own file, or else from the data directory if that has the same one. Throws 'unreadable' for
+ * another secret in the backup, 'unavailable' without the right one.
+ */
+function backedUpSecret(source: string, directory: string, sha256: string | null): Uint8Array | undefined {
+  if (sha256 === null) return undefined;
+  const path = join(source, KEY_SECRET_FILE);
+  const own = readSecret(path);
+  if (own !== undefined && digestOf(own) !== sha256) {
+    throw new DomainError('unreadable', `'${path}' was changed after the backup: restore an earlier backup`);
+  }
+  const secret = own ?? readSecret(join(directory, KEY_SECRET_FILE));
+  if (secret === undefined || digestOf(secret) !== sha256) throw missingSecret(path, 'this backup');
+  return secret;
+}
+
+/** Returns the new paths of the databases that were there before. */
+function installArchive(draft: string, directory: string, secret: Uint8Array | undefined): string[] {
+  const secretFile = join(directory, KEY_SECRET_FILE);
+  const aside = `.before-restore-${freeNumber(directory)}`;
+  const held = BACKUP_FILES.map(({ name }) => join(directory, name))
+    .reverse()
+    .filter((path) => existsSync(path));
+  for (const path of held) Database.mergeLog(path);
+  for (const path of held) renameSync(path, `${path}${aside}`);
+  // Files that a killed process left next to a database must never be used with another one.
+  for (const { name } of BACKUP_FILES) {
+    for (const companion of COMPANIONS) {
+      const path = join(directory, name);
+      if (existsSync(`${path}${companion}`)) renameSync(`${path}${companion}`, `${path}${aside}${companion}`);
+    }
+  }
+  if (!holdsSecret(secretFile, secret)) {
+    if (existsSync(secretFile)) renameSync(secretFile, `${secretFile}${aside}`);
+    writeSecret(directory, secret);
+  }
+  flush(directory);
+  for (const file of BACKUP_FILES) {
+    if (!existsSync(join(draft, file.name))) continue;
+    // After a loss of power a directory with bookreel.db has the others too.
+    if (file === RECORDINGS) flush(directory);
+    // A link never replaces a database that was created meanwhile.
+    linkSync(join(draft, file.name), join(directory, file.name));
+  }
+  flush(directory);
+  return held.map((path) => `${path}${aside}`);
+}
+
+/** One more than the highest number of a file that was set aside in `directory`. */
+function freeNumber(directory: string): number {
+  const numbers = readdirSync(directory).map((name) => Number(/\.before-restore-(\d+)/.exec(name)?.[1] ?? 0));
+  return Math.max(0, ...numbers) + 1;
+}
+
+function holdsSecret(path: string, secret: Uint8Array | undefined): boolean {
+  if (!existsSync(path)) return secret === undefined;
+  try {
+    const held = readSecret(path);
+    return secret !== undefined && held !== undefined && Buffer.from(held).equals(secret);
+  } catch (error) {
+    // A damaged secret is set aside like any other.
+    if (error instanceof DomainError) return false;
+    throw error;
+  }
+}
+
+/** Removes a directory that was created and then not needed. */
+function removeEmpty(directory: string): void {
+  rmSync(join(directory, LOCK_FILE), { force: true });
+  try {
+    rmdirSync(directory);
+  } catch (error) {
+    // It is not empty any more: it stays.
+    if (!(error instanceof Error && 'code' in error)) throw error;
+  }
+}
