@@ -22,7 +22,7 @@ export async function openAccountSite(
 ): Promise<AccountSite> {
   const [{ createAccountService }, { accountSite }] = await Promise.all([
     import('../account/account-service.ts'),
-    import('../web/site.ts'),
+    import('../web/site.tsx'),
   ]);
   const logError = (line: string) => err(errorLine(line));
   const service = createAccountService(settings, { registry, activity, clock, wait: Bun.sleep, logError });

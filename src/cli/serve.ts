@@ -10,7 +10,7 @@ import type { Archive } from '../store/archive.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
-import { accountsOff } from '../web/accounts-off.ts';
+import { accountsOff } from '../web/accounts-off.tsx';
 import { type AccountOptions, accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite } from './account-site.ts';
 import { EXIT, ExitWith } from './exit.ts';
@@ -116,6 +116,7 @@ async function listenUntilStopped(
     logError,
     edge: edgeOf(options, accessLog),
     pages: site?.pages ?? accountsOff,
+    hasAccounts: site !== undefined,
   });
   const flush = () => {
     try {

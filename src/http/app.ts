@@ -7,6 +7,7 @@ import type { Registry } from '../store/registry.ts';
 import type { Usage } from '../store/usage.ts';
 import { docsController } from './docs/docs.ts';
 import { siteController } from './docs/site.ts';
+import { assetsController, LOGO, STYLE } from './pages/assets.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
 import type { AccessLog } from './plugins/access-log.ts';
 import { keepWellFormedKey } from './plugins/authentication.ts';
@@ -53,6 +54,8 @@ export interface AppDeps {
   readonly latestInstant?: () => InstantMs | undefined;
   /** Pages that need no key, such as those of accounts. */
   readonly pages?: (addresses: ClientAddresses) => Elysia;
+  /** Whether `pages` has those of accounts: other pages link to them. */
+  readonly hasAccounts?: boolean;
   /** For a process that replays: no answer shows more than the clock of a replay allows. */
   readonly replay?: ReplayDeps;
 }
@@ -86,6 +89,7 @@ export function createApp(appDeps: AppDeps) {
     edge = {},
     latestInstant = () => undefined,
     pages = () => new Elysia(),
+    hasAccounts = false,
     replay,
   } = appDeps;
   const { accessLog, cors, trustedProxies = [] } = edge;
@@ -185,6 +189,7 @@ export function createApp(appDeps: AppDeps) {
       if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set, server });
       else rateLimit.chargeAddress({ request, set, server });
     })
+    .use(assetsController([STYLE, LOGO]))
     .use(pages(addresses))
     .use(
       siteController({
@@ -192,10 +197,11 @@ export function createApp(appDeps: AppDeps) {
         registry,
         version,
         isDraining,
+        hasAccounts,
         ...(replay && { home: replayHome(version, replay.replays, replay.needsKeys) }),
       }),
     )
-    .use(docsController(version, replay !== undefined));
+    .use(docsController(version, replay !== undefined, hasAccounts));
   return app;
 }
 

@@ -1,6 +1,6 @@
 import type { Browser } from '../account/account-sessions.ts';
 import { type ResponseSettings, respond } from '../http/response/response.ts';
-import type { Page } from './page.ts';
+import type { Page } from './page.tsx';
 
 /** A request by a browser. */
 export interface Visit {

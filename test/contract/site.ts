@@ -81,7 +81,7 @@ export function siteTests(suite: Suite): void {
     expect(page.text).toMatch(/withDefaultFonts(?:"|&quot;|&#34;)?\s*:\s*false/);
   });
 
-  const scriptOf = async () => (await get('/docs')).text.match(/src="([^"]+)"/)![1]!;
+  const scriptOf = async () => (await get('/docs')).text.match(/<script src="([^"]+)"/)![1]!;
 
   test('the script of the page is complete, compressed as requested, and cached for good', async () => {
     const path = await scriptOf();

@@ -1,17 +1,18 @@
 import { expect, test } from 'bun:test';
+import { assetPath, LOGO, STYLE } from '../../src/http/pages/assets.ts';
 import { ROUTES } from '../support/routes.ts';
 import { startService } from './service.ts';
 
 const asRouted = (path: string) => path.replace(/\{(\w+)\}/g, ':$1');
 
-/** Its name changes with every release. */
-const SCRIPT = 'GET /docs/scripts/:name';
+/** Their names change with their content. */
+const FILES = ['GET /docs/scripts/:name', ...[STYLE, LOGO].map((asset) => `GET ${assetPath(asset)}`)];
 
-test('the router has the routes of the API document, the script of its page, and the refusal of all others', async () => {
+test('the router has the routes of the API document, the files of its pages, and the refusal of all others', async () => {
   await using service = startService();
   const routed = service.app.routes.map(({ method, path }) => `${method} ${path}`);
   const listed = Object.values(ROUTES).map(({ path }) => `GET ${asRouted(path)}`);
-  expect(routed.filter((route) => !route.startsWith('ALL ')).sort()).toEqual([...listed, SCRIPT].sort());
+  expect(routed.filter((route) => !route.startsWith('ALL ')).sort()).toEqual([...listed, ...FILES].sort());
   expect(routed.filter((route) => route.startsWith('ALL ')).sort()).toEqual(['ALL /v1', 'ALL /v1/*']);
 });
 

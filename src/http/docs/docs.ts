@@ -9,14 +9,14 @@ import { formatRows } from '../../import/codecs.ts';
 import { manualPages } from '../../manual/manual.ts';
 import { described, FILE_HEADERS, PAGE_HEADERS, Text } from '../openapi/described.ts';
 import type { JsonObject } from '../openapi/schema.ts';
+import { pageHeaders, publicPageHeaders } from '../pages/page-headers.ts';
 import { PATH } from '../parameters/path.ts';
-import { encodingOf } from '../response/accept.ts';
+import { originOf } from '../request-origin.ts';
 import { type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { type DescribedApi, llmsText } from './llms.ts';
-import { manualMarkdown, manualPage, manualPath } from './manual-page.ts';
+import { manualMarkdown, manualPage, manualPath } from './manual-page.tsx';
 import { type GatheredDocument, openApiDocument } from './openapi.ts';
-import { originOf, pageHeaders, plainPageHeaders } from './page.ts';
-import { referencePage, referencePolicy } from './reference-page.ts';
+import { referencePage, referencePolicy } from './reference-page.tsx';
 import { ReferenceScript } from './reference-script.ts';
 
 const NONCE_BYTES = 16;
@@ -53,7 +53,7 @@ const PLUGIN_PATHS = {
  * The API reference, the API document, llms.txt, the manual, and a reader for segments. All are in the executable and work without a
  * network. The plugin gathers the document from the routes. Its own page needs inline scripts, so `onBeforeHandle` sends another.
  */
-export function docsController(version: string, isReplay: boolean) {
+export function docsController(version: string, isReplay: boolean, hasAccounts: boolean) {
   const gatherer = swagger({
     path: DOCS,
     specPath: OPENAPI,
@@ -79,23 +79,15 @@ export function docsController(version: string, isReplay: boolean) {
         const nonce = randomBytes(NONCE_BYTES).toString('base64');
         return respond(
           set,
-          referencePage(nonce, `${SCRIPTS}/${await script.name()}`),
+          referencePage(nonce, `${SCRIPTS}/${await script.name()}`, hasAccounts),
           pageHeaders(referencePolicy(nonce)),
         );
       })
       .get(
         `${SCRIPTS}/:name`,
         async ({ params, request, set }) => {
-          if (params.name !== (await script.name())) {
-            throw new DomainError('not-found', 'this version has a different script: load /docs again');
-          }
-          const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
-          return respond(set, await script.encoded(encoding), {
-            'content-type': 'text/javascript; charset=utf-8',
-            'cache-control': 'public, max-age=31536000, immutable',
-            vary: 'Accept-Encoding',
-            ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
-          });
+          if (params.name === (await script.name())) return await script.answer(request, set);
+          throw new DomainError('not-found', 'this version has a different script: load /docs again');
         },
         { detail: { hide: true } },
       )
@@ -127,7 +119,7 @@ export function docsController(version: string, isReplay: boolean) {
           const name = params.page.replace(/\.md$/, '');
           const markdown = manualMarkdown(name);
           if (name !== params.page) return text(set, markdown, 'text/markdown');
-          return respond(set, manualPage(name, markdown), plainPageHeaders());
+          return respond(set, manualPage(name, markdown, hasAccounts), publicPageHeaders());
         },
         {
           params: t.Object({ page: PATH.page }),

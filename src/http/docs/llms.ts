@@ -1,5 +1,5 @@
 import type { ManualPage } from '../../manual/manual.ts';
-import { manualPath } from './manual-page.ts';
+import { manualPath } from './manual-page.tsx';
 
 /** The part of a JSON Schema that the text describes. */
 interface Schema {

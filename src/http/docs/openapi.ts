@@ -7,7 +7,7 @@ import { GRANT } from '../plugins/access.ts';
 import { ALLOWED_METHODS } from '../plugins/mounted-paths.ts';
 import { Problem } from '../response/problem.ts';
 import { EVENT_STREAM_TYPE } from '../response/responder.ts';
-import { manualPath } from './manual-page.ts';
+import { manualPath } from './manual-page.tsx';
 
 /** Rules of all paths, readable without Markdown too. */
 const DESCRIPTION = `The manual is at ${manualPath()}.

@@ -6,11 +6,12 @@ import { grantsCoin, grantsRoute } from '../../domain/tier.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { Registry } from '../../store/registry.ts';
 import { described, orNull, PAGE_HEADERS, Text } from '../openapi/described.ts';
+import { publicPageHeaders } from '../pages/page-headers.ts';
+import { originOf } from '../request-origin.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
-import { manualPath } from './manual-page.ts';
-import { originOf, plainPageHeaders } from './page.ts';
-import { quickStartPage, type Recorded } from './quick-start.ts';
+import { manualPath } from './manual-page.tsx';
+import { quickStartPage, type Recorded } from './quick-start.tsx';
 
 export interface SiteDeps {
   readonly archive: Archive;
@@ -20,6 +21,7 @@ export interface SiteDeps {
   readonly isDraining: () => boolean;
   /** The page at `/`. Left out: the page of a service. */
   readonly home?: HomePage;
+  readonly hasAccounts: boolean;
 }
 
 /** The answer at `/`: a page for people, JSON for programs. */
@@ -48,8 +50,8 @@ const State = Type.Object(
 );
 
 /** The paths outside /v1 that need no key. */
-export function siteController({ archive, registry, version, isDraining, home }: SiteDeps) {
-  const { answer, schema, isExample } = home ?? serviceHome(archive, registry, version);
+export function siteController({ archive, registry, version, isDraining, home, hasAccounts }: SiteDeps) {
+  const { answer, schema, isExample } = home ?? serviceHome(archive, registry, version, hasAccounts);
   const status = (set: ResponseSettings, state: string, code: number) =>
     respondJson(set, { status: state }, NO_STORE, code);
   return new Elysia({ name: 'site' })
@@ -102,12 +104,13 @@ export function siteController({ archive, registry, version, isDraining, home }:
 }
 
 /** The overview of a service. Has no coins if the database cannot answer. */
-function serviceHome(archive: Archive, registry: Registry, version: string): HomePage {
+function serviceHome(archive: Archive, registry: Registry, version: string, hasAccounts: boolean): HomePage {
   const answer = (request: Request, set: ResponseSettings) => {
     const vary = { vary: 'Accept' };
     const recorded = recordedIn(archive, registry);
     if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version, recorded), vary);
-    return respond(set, quickStartPage(version, originOf(request), recorded), { ...plainPageHeaders(), ...vary });
+    const page = quickStartPage({ version, origin: originOf(request), recorded, hasAccounts });
+    return respond(set, page, { ...publicPageHeaders(), ...vary });
   };
   return { answer, schema: Home, isExample: true };
 }

@@ -174,3 +174,18 @@ function instantIn(name: string, given: string | number | undefined): InstantMs 
     `'${name}' must be Unix milliseconds, or an ISO 8601 date or time with Z or an offset, up to the year 9999`,
   );
 }
+
+/** Maximum number of markets that are named for each replay; the list of markets has all. */
+export const NAMED_MAX = 8;
+
+export const ShownReplay = Type.Object(
+  {
+    ...ReplayResource.properties,
+    traded: Type.Array(Type.String(), {
+      maxItems: NAMED_MAX,
+      description: 'Slugs or conditionIds of markets that are traded at its clock.',
+    }),
+  },
+  { $id: 'ShownReplay', description: 'A replay, and names of markets that are traded at its clock.' },
+);
+export type ShownReplay = Static<typeof ShownReplay>;

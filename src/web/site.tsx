@@ -7,20 +7,21 @@ import type { ClientAddresses } from '../http/plugins/client-address.ts';
 import type { RequestContext } from '../http/plugins/rate-limit.ts';
 import { pathOf } from '../http/request-target.ts';
 import { isOurs, statusOf } from '../http/response/problem.ts';
-import * as accountPages from './account-pages.ts';
+import type { AccountDeps } from './account/account-page.tsx';
+import { overviewPage } from './account/overview.tsx';
+import * as sessions from './account/sessions.tsx';
 import { cookiesOf } from './cookies.ts';
 import { formOf, refuseForeignForm } from './form.ts';
-import { html } from './html.ts';
-import { pageOf } from './page.ts';
-import * as signInPages from './sign-in-pages.ts';
+import { formPage } from './page.tsx';
+import * as signIn from './sign-in/sign-in-pages.tsx';
 import { type Answer, redirect, responseOf, type Visit } from './visit.ts';
 
-export interface SiteDeps extends accountPages.AccountDeps {
+export interface SiteDeps extends AccountDeps {
   readonly addresses: ClientAddresses;
 }
 
 type Handler = (visit: Visit, parameter: string) => Answer | Promise<Answer>;
-type PersonHandler = (deps: accountPages.AccountDeps, person: SignedIn, visit: Visit) => Answer | Promise<Answer>;
+type PersonHandler = (deps: AccountDeps, person: SignedIn, visit: Visit) => Answer | Promise<Answer>;
 
 /** The pages of sign-in and accounts. They work without scripts. */
 export function accountSite(deps: SiteDeps) {
@@ -54,21 +55,21 @@ export function accountSite(deps: SiteDeps) {
     };
   const site = new Elysia({ name: 'account-site', detail: { hide: true } });
   const gets: Readonly<Record<string, Handler>> = {
-    '/sign-in': bySignIn(signInPages.signInPage),
-    '/sign-in/code': bySignIn(signInPages.codePage),
-    '/sign-in/link': bySignIn(signInPages.linkPage),
-    '/sign-in/oidc/:provider': bySignIn(signInPages.startAtProvider),
-    '/sign-in/oidc/:provider/callback': bySignIn(signInPages.finishAtProvider),
-    '/account': byPerson(accountPages.accountPage),
-    '/account/sessions': byPerson(accountPages.sessionsPage),
+    '/sign-in': bySignIn(signIn.signInPage),
+    '/sign-in/code': bySignIn(signIn.codePage),
+    '/sign-in/link': bySignIn(signIn.linkPage),
+    '/sign-in/oidc/:provider': bySignIn(signIn.startAtProvider),
+    '/sign-in/oidc/:provider/callback': bySignIn(signIn.finishAtProvider),
+    '/account': byPerson(overviewPage),
+    '/account/sessions': byPerson(sessions.sessionsPage),
   };
   const posts: Readonly<Record<string, Handler>> = {
-    '/sign-in/email': bySignIn(signInPages.sendMail),
-    '/sign-in/code': bySignIn(signInPages.enterCode),
-    '/sign-in/link': bySignIn(signInPages.enterByLink),
-    '/sign-out': byPerson(accountPages.signOut),
-    '/account/sessions/end': byPerson(accountPages.endSession),
-    '/account/sessions/end-all': byPerson(accountPages.signOutEverywhere),
+    '/sign-in/email': bySignIn(signIn.sendMail),
+    '/sign-in/code': bySignIn(signIn.enterCode),
+    '/sign-in/link': bySignIn(signIn.enterByLink),
+    '/sign-out': byPerson(sessions.signOut),
+    '/account/sessions/end': byPerson(sessions.endSession),
+    '/account/sessions/end-all': byPerson(sessions.signOutEverywhere),
   };
   for (const [path, handler] of Object.entries(gets)) {
     site.get(path, ({ request, set, server, params }) => answered({ request, set, server }, handler, nameIn(params)));
@@ -98,10 +99,14 @@ function visitOf(request: Request, client: string): Visit {
 function refusalPage(error: DomainError, path: string): Answer {
   const again = path === '/sign-in/code' ? path : path.startsWith('/account/') ? '/account/sessions' : '/sign-in';
   const sentence = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
-  const page = pageOf(
+  const page = formPage(
     'That did not work',
-    html`<p>${sentence}</p>
-<p><a href="${again}">Try again</a></p>`,
+    <>
+      <p role="alert">{sentence}</p>
+      <a class="button" href={again}>
+        Try again
+      </a>
+    </>,
     statusOf(error),
   );
   if (error.retryAfterSeconds === undefined) return page;

@@ -1,21 +1,42 @@
-import type { AccountService } from '../account/account-service.ts';
-import type { NewSession } from '../account/account-sessions.ts';
-import { DomainError } from '../domain/errors.ts';
-import { askedCookie, sessionCookie } from './cookies.ts';
-import { html } from './html.ts';
-import { pageOf } from './page.ts';
-import { type Answer, redirect, type Visit } from './visit.ts';
+import type { AccountService } from '../../account/account-service.ts';
+import type { NewSession } from '../../account/account-sessions.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { askedCookie, sessionCookie } from '../cookies.ts';
+import { formPage } from '../page.tsx';
+import { type Answer, redirect, type Visit } from '../visit.ts';
 
 /** GET /sign-in. */
 export function signInPage({ oidc, sendsMail }: AccountService): Answer {
-  const byMail = html`<form method="post" action="/sign-in/email">
-<p><label>E-mail address<br><input type="email" name="email" autocomplete="email" required maxlength="254" size="32"></label></p>
-<p><button>Send a sign-in link</button></p>
-</form>`;
-  const byProvider = oidc.names.map((name) => html`<p><a href="/sign-in/oidc/${name}">Sign in with ${name}</a></p>`);
-  const byLink = html`<p>Ask the operator of this service for a sign-in link.</p>`;
-  const isEmpty = !sendsMail && byProvider.length === 0;
-  return pageOf('Sign in', html`${sendsMail ? byMail : undefined}${byProvider}${isEmpty ? byLink : undefined}`);
+  const providers = oidc.names;
+  return formPage(
+    'Sign in',
+    <>
+      {sendsMail && <MailForm />}
+      {sendsMail && providers.length > 0 && <p class="or">or</p>}
+      {providers.map((name) => (
+        <p key={name}>
+          <a class="button wide" href={`/sign-in/oidc/${name}`}>
+            Sign in with {name}
+          </a>
+        </p>
+      ))}
+      {!sendsMail && providers.length === 0 && <p>Ask the operator of this service for a sign-in link.</p>}
+    </>,
+  );
+}
+
+function MailForm() {
+  return (
+    <form method="post" action="/sign-in/email">
+      <label class="field">
+        E-mail address
+        <input class="input" type="email" name="email" autocomplete="email" required maxLength={254} />
+      </label>
+      <button class="button primary wide" type="submit">
+        Send a sign-in link
+      </button>
+    </form>
+  );
 }
 
 /** POST /sign-in/email. The answer is the same for every address. */
@@ -26,14 +47,31 @@ export async function sendMail({ signIn }: AccountService, visit: Visit): Promis
 
 /** GET /sign-in/code. */
 export function codePage(): Answer {
-  return pageOf(
+  return formPage(
     'Check your mail',
-    html`<p>If the address may sign in here, a mail with a link and a code is on its way. Both work for 15 minutes.</p>
-<form method="post" action="/sign-in/code">
-<p><label>Code<br><input name="code" inputmode="numeric" autocomplete="one-time-code" required maxlength="12" size="12"></label></p>
-<p><button>Sign in</button></p>
-</form>
-<p><a href="/sign-in">Ask for another mail</a></p>`,
+    <>
+      <p>If the address may sign in here, a mail with a link and a code is on its way. Both work for 15 minutes.</p>
+      <form method="post" action="/sign-in/code">
+        <label class="field">
+          Code
+          <input
+            class="input"
+            name="code"
+            inputMode="numeric"
+            autocomplete="one-time-code"
+            required
+            maxLength={12}
+            size={12}
+          />
+        </label>
+        <button class="button primary wide" type="submit">
+          Sign in
+        </button>
+      </form>
+      <p class="small quiet">
+        <a href="/sign-in">Ask for another mail</a>
+      </p>
+    </>,
   );
 }
 
@@ -47,14 +85,20 @@ export async function enterCode({ signIn }: AccountService, visit: Visit): Promi
 export function linkPage({ signIn, publicUrl }: AccountService, visit: Visit): Answer {
   const token = visit.query.get('token') ?? '';
   const { email, provider } = signIn.look(token);
-  const linked = html` Your account at ${provider} signs in to it from now on.`;
-  return pageOf(
+  return formPage(
     'Sign in',
-    html`<p>You sign in to ${new URL(publicUrl).host} as <strong>${email}</strong>.${provider === undefined ? undefined : linked}</p>
-<form method="post" action="/sign-in/link">
-<input type="hidden" name="token" value="${token}">
-<p><button>Sign in as ${email}</button></p>
-</form>`,
+    <>
+      <p>
+        You sign in to {new URL(publicUrl).host} as <strong>{email}</strong>.
+        {provider !== undefined && ` Your account at ${provider} signs in to it from now on.`}
+      </p>
+      <form method="post" action="/sign-in/link">
+        <input type="hidden" name="token" value={token} />
+        <button class="button primary wide" type="submit">
+          Sign in as {email}
+        </button>
+      </form>
+    </>,
   );
 }
 

@@ -1,15 +1,16 @@
 import { Elysia } from 'elysia';
-import { html } from './html.ts';
-import { pageOf } from './page.ts';
+import { formPage } from './page.tsx';
 import { responseOf } from './visit.ts';
 
 /** The pages at the paths of accounts while accounts are off. */
 export function accountsOff() {
   const site = new Elysia({ name: 'account-site', detail: { hide: true } });
-  const page = pageOf(
+  const page = formPage(
     'Accounts are off',
-    html`<p>The operator of this service turns them on with <code>--public-url</code>: see <a href="/docs/accounts">the manual</a>.
-Without them, <code>bookreel key create</code> makes the keys.</p>`,
+    <p>
+      The operator of this service turns them on with <code>--public-url</code>: see{' '}
+      <a href="/docs/accounts">the manual</a>. Without them, <code>bookreel key create</code> makes the keys.
+    </p>,
     404,
   );
   for (const path of ['/account', '/sign-in']) site.get(path, ({ set }) => responseOf(set, page));

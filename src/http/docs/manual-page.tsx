@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import { formatRows } from '../../import/codecs.ts';
 import { type ManualPage, manualPages } from '../../manual/manual.ts';
-import { plainPage } from './page.ts';
+import { htmlDocument } from '../pages/document.tsx';
 
 const INDEX = 'manual';
 
@@ -25,13 +25,38 @@ function indexOf(pages: readonly ManualPage[]): string {
 }
 
 /** A page for browsers. HTML in the Markdown is shown as text; links to other pages lead to their HTML. */
-export function manualPage(name: string, markdown: string): string {
+export function manualPage(name: string, markdown: string, hasAccounts: boolean): string {
   const html = Bun.markdown
     .html(markdown, { headings: { ids: true }, noHtmlBlocks: true, noHtmlSpans: true })
+    .replaceAll('<table>', '<div class="scroll" tabindex="0"><table>')
+    .replaceAll('</table>', '</table></div>')
+    .replaceAll('<pre>', '<pre tabindex="0">')
     .replace(
       / href="([a-z]+)\.md(#[^"]*)?"/g,
       (_, page: string, anchor = '') => ` href="${manualPath(page)}${anchor}"`,
     );
-  const back = name === INDEX ? '<a href="/">bookreel</a>' : `<a href="${manualPath()}">The manual of bookreel</a>`;
-  return plainPage(`${/^# (.+)/.exec(markdown)?.[1]} · bookreel`, `<p>${back}</p>\n${html}`);
+  return htmlDocument({
+    title: /^# (.+)/.exec(markdown)?.[1] ?? name,
+    section: 'Manual',
+    hasAccounts,
+    children: (
+      <div class="with-menu">
+        <Contents current={name} />
+        <article class="prose" dangerouslySetInnerHTML={{ __html: html }} />
+      </div>
+    ),
+  });
+}
+
+function Contents({ current }: { readonly current: string }) {
+  const links = [{ name: INDEX, title: 'Contents' }, ...manualPages(formatRows())];
+  return (
+    <nav class="menu" aria-label="Manual">
+      {links.map(({ name, title }) => (
+        <a key={name} href={manualPath(name)} aria-current={name === current ? 'page' : undefined}>
+          {title}
+        </a>
+      ))}
+    </nav>
+  );
 }

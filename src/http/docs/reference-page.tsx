@@ -1,0 +1,59 @@
+import { renderToString } from 'preact-render-to-string';
+import { assetPath, LOGO, STYLE } from '../pages/assets.ts';
+import { Bar } from '../pages/document.tsx';
+import { manualPath } from './manual-page.tsx';
+
+/** Turns off all features that contact other hosts: fonts, telemetry, assistants. */
+const REFERENCE = {
+  url: '/openapi.json',
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  defaultOpenAllTags: true,
+};
+
+/**
+ * The page's Content-Security-Policy. Scripts are files of this host; inline scripts and eval are forbidden. The reference creates its
+ * style elements with the nonce of this response, so injected markup cannot add a style sheet. It also writes style attributes,
+ * which a policy cannot list one by one; they cannot load anything.
+ */
+export function referencePolicy(nonce: string): readonly string[] {
+  return [
+    "form-action 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "style-src-attr 'unsafe-inline'",
+    "connect-src 'self'",
+  ];
+}
+
+/** The page of the API reference; the script at the path `script` begins with reference-start.js, which reads its attributes. */
+export function referencePage(nonce: string, script: string, hasAccounts: boolean): string {
+  const page = (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta property="csp-nonce" content={nonce} />
+        <title>bookreel API reference</title>
+        <link rel="icon" href={assetPath(LOGO)} type="image/svg+xml" />
+        <link rel="stylesheet" href={assetPath(STYLE)} />
+      </head>
+      <body>
+        <Bar section="API reference" hasAccounts={hasAccounts} />
+        <div id="reference" />
+        <noscript>
+          <p>
+            This page needs JavaScript. These do not: <a href={manualPath('interface')}>the manual</a>,{' '}
+            <a href="/openapi.json">the OpenAPI document</a>, <a href="/llms.txt">plain text</a>.
+          </p>
+        </noscript>
+        <script src={script} data-configuration={JSON.stringify(REFERENCE)} />
+      </body>
+    </html>
+  );
+  return `<!doctype html>\n${renderToString(page)}\n`;
+}

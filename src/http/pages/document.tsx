@@ -1,0 +1,74 @@
+import type { ComponentChildren } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import { assetPath, LOGO, STYLE } from './assets.ts';
+import type { BuiltAsset } from './built-asset.ts';
+
+export interface DocumentContent {
+  /** Of the window. */
+  readonly title: string;
+  /** The part of the site that the page belongs to; its link is marked. */
+  readonly section?: Section | undefined;
+  /** Whether this process has accounts. */
+  readonly hasAccounts: boolean;
+  readonly width?: 'narrow' | 'prose';
+  /** Scripts that improve a page that works without them. */
+  readonly scripts?: readonly BuiltAsset[];
+  readonly children: ComponentChildren;
+}
+
+type Section = (typeof SECTIONS)[number]['name'];
+
+const SECTIONS = [
+  { name: 'Manual', href: '/docs/manual' },
+  { name: 'API reference', href: '/docs' },
+  { name: 'Account', href: '/account' },
+] as const;
+
+/** A page as HTML: light and dark, from a phone's width. Its style sheet and logo are files of this host. */
+export function htmlDocument(document: DocumentContent): string {
+  const { title, section, hasAccounts, width, scripts = [], children } = document;
+  const page = (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>{title === 'bookreel' ? title : `${title} · bookreel`}</title>
+        <link rel="icon" href={assetPath(LOGO)} type="image/svg+xml" />
+        <link rel="stylesheet" href={assetPath(STYLE)} />
+        {scripts.map((script) => (
+          <script key={script.name} type="module" src={assetPath(script)} />
+        ))}
+      </head>
+      <body>
+        <a class="skip" href="#content">
+          Skip to content
+        </a>
+        <Bar section={section} hasAccounts={hasAccounts} />
+        <main id="content" class={width === undefined ? 'content' : `content ${width}`}>
+          {children}
+        </main>
+      </body>
+    </html>
+  );
+  return `<!doctype html>\n${renderToString(page)}\n`;
+}
+
+/** The bar at the top of every page. */
+export function Bar({ section, hasAccounts }: Pick<DocumentContent, 'section' | 'hasAccounts'>) {
+  const shown = SECTIONS.filter(({ name }) => hasAccounts || name !== 'Account');
+  return (
+    <header class="bar">
+      <a class="brand" href="/">
+        <img src={assetPath(LOGO)} alt="" width="28" height="28" />
+        bookreel
+      </a>
+      <nav aria-label="Site">
+        {shown.map(({ name, href }) => (
+          <a key={name} href={href} aria-current={name === section ? 'page' : undefined}>
+            {name}
+          </a>
+        ))}
+      </nav>
+    </header>
+  );
+}

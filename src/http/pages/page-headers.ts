@@ -1,0 +1,34 @@
+/** Limits of every page. Other directives fall back to `default-src`. */
+const ALWAYS = ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "img-src 'self' data:"];
+/** Preact and uPlot write no HTML, so no script may. */
+const NO_HTML_BY_SCRIPTS = ["require-trusted-types-for 'script'", "trusted-types 'none'"];
+const STYLE = "style-src 'self'";
+
+/**
+ * The headers of a page that loads only what `allowed` (directives of Content-Security-Policy) permits and shares no window with other
+ * pages. Each response has its own policy and may depend on the Host, so it is not cached.
+ */
+export function pageHeaders(allowed: readonly string[]): Record<string, string> {
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'private, no-cache',
+    'content-security-policy': [...ALWAYS, ...allowed].join('; '),
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+  };
+}
+
+/** The headers of a page for everyone, without scripts and forms. */
+export function publicPageHeaders(): Record<string, string> {
+  return pageHeaders([STYLE, "form-action 'none'"]);
+}
+
+/** The headers of a page about a person: it is not stored, and its forms are sent only to this service. */
+export function personalPageHeaders(): Record<string, string> {
+  return {
+    ...pageHeaders([STYLE, "form-action 'self'", "script-src 'self'", "connect-src 'self'", ...NO_HTML_BY_SCRIPTS]),
+    'cache-control': 'no-store',
+    // With no-referrer, forms would send the origin null.
+    'referrer-policy': 'same-origin',
+  };
+}

@@ -1,0 +1,145 @@
+import { Fragment } from 'preact';
+import { Commands } from '../pages/commands.tsx';
+import { htmlDocument } from '../pages/document.tsx';
+import type { ShownReplay } from './replay-resource.ts';
+
+/** Absolute URLs. */
+export interface ReplayAddresses {
+  readonly socket: string;
+  readonly clob: string;
+  readonly gamma: string;
+  readonly api: string;
+  readonly replays: string;
+  readonly tardis: Readonly<Record<string, string>>;
+}
+
+/** Commands to copy: requests, and commands that move the clock. */
+export interface ReplayCommands {
+  readonly ask: readonly string[];
+  readonly steer: readonly string[];
+}
+
+interface ReplayHomeContent {
+  readonly version: string;
+  readonly description: string;
+  readonly addresses: ReplayAddresses;
+  /** Undefined where keys are needed. */
+  readonly shown: readonly ShownReplay[] | undefined;
+  readonly commands: ReplayCommands;
+}
+
+/** `/` of a process that replays, for people. */
+export function replayHomePage({ version, description, addresses, shown, commands }: ReplayHomeContent): string {
+  const { socket, clob, gamma, api, tardis } = addresses;
+  const named = [
+    ['Market channel', socket],
+    ['CLOB', clob],
+    ['Gamma', gamma],
+    ['HTTP API, as of the clock', api],
+    ['tardis-machine', Object.values(tardis).join(', ')],
+  ] as const;
+  const children = (
+    <>
+      <div class="hero">
+        <h1>bookreel replay</h1>
+        <p class="lead">{description}</p>
+        <p class="quiet small">Version {version}</p>
+      </div>
+      {shown === undefined ? <KeyNote /> : <ReplayList shown={shown} />}
+      <h2>Addresses for bots</h2>
+      <dl class="card facts">
+        {named.map(([name, address]) => (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <code>{address}</code>
+            </dd>
+          </Fragment>
+        ))}
+      </dl>
+      <p>
+        The first four addresses belong to the first replay. For another one, add <code>/replays/{'{replay}'}</code>{' '}
+        before the path. tardis-machine’s paths replay the whole archive, in the time range of each request.
+      </p>
+      <h2>Send requests</h2>
+      <Commands lines={commands.ask} />
+      <h2>Move the clock</h2>
+      <p>
+        All clients of a replay have the same clock. When it jumps, they start again with the books of the new instant.
+      </p>
+      <Commands lines={commands.steer} />
+      <h2>More</h2>
+      <ul>
+        <li>
+          <a href="/docs">API reference</a>, with requests to try; it needs no network
+        </li>
+        <li>
+          <a href="/openapi.json">OpenAPI document</a>
+        </li>
+        <li>
+          <a href="/llms.txt">The API as plain text</a>, for language models
+        </li>
+        <li>
+          <a href="/healthz">Liveness</a>, <a href="/readyz">readiness</a>
+        </li>
+      </ul>
+    </>
+  );
+  return htmlDocument({ title: 'bookreel replay', hasAccounts: false, children });
+}
+
+function KeyNote() {
+  return (
+    <>
+      <h2>Get a key</h2>
+      <p>
+        Every request needs a key whose tier grants <code>replay</code>. The operator of this process creates one with{' '}
+        <code>bookreel key create --tier pro</code>. The commands below read it from a file.
+      </p>
+      <Commands lines={['export KEY=br_live_…']} />
+    </>
+  );
+}
+
+function ReplayList({ shown }: { readonly shown: readonly ShownReplay[] }) {
+  return (
+    <>
+      <h2>Replays</h2>
+      {shown.length === 0 ? (
+        <p>There is no replay: create one with the command below.</p>
+      ) : (
+        <ul>
+          {shown.map((replay) => (
+            <ReplayItem key={replay.id} replay={replay} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function ReplayItem({ replay }: { readonly replay: ShownReplay }) {
+  const { id, isFirst, state, now, from, to, speed, coins, markets, clients, traded } = replay;
+  const clock = `${state === 'running' ? 'runs' : state} at ${now}, speed ${speed}, from ${from} to ${to}`;
+  const count = `${markets} ${markets === 1 ? 'market' : 'markets'} of ${coins.join(', ')}`;
+  return (
+    <li>
+      <code>{id}</code>
+      {isFirst ? ', the first one' : ''}: {count}; {clock}; {clients} {clients === 1 ? 'client' : 'clients'}.{' '}
+      {traded.length === 0 ? (
+        'No market is traded at this instant.'
+      ) : (
+        <>
+          Traded at this instant:{' '}
+          {traded.map((name, index) => (
+            <Fragment key={name}>
+              {index === 0 ? '' : ', '}
+              <code>{name}</code>
+            </Fragment>
+          ))}
+          .
+        </>
+      )}
+    </li>
+  );
+}

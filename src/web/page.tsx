@@ -1,0 +1,29 @@
+import type { ComponentChildren } from 'preact';
+import { type DocumentContent, htmlDocument } from '../http/pages/document.tsx';
+import { personalPageHeaders } from '../http/pages/page-headers.ts';
+
+/** A page about a person: it is not stored, and its forms are sent only to this service. */
+export interface Page {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export function pageOf(content: Omit<DocumentContent, 'section' | 'hasAccounts'>, status = 200): Page {
+  return {
+    status,
+    headers: personalPageHeaders(),
+    body: htmlDocument({ ...content, section: 'Account', hasAccounts: true }),
+  };
+}
+
+/** A page with one form or message, in a narrow column. */
+export function formPage(title: string, children: ComponentChildren, status = 200): Page {
+  const content = (
+    <>
+      <h1>{title}</h1>
+      <div class="card">{children}</div>
+    </>
+  );
+  return pageOf({ title, width: 'narrow', children: content }, status);
+}
