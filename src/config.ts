@@ -327,6 +327,9 @@ function hostName(text: string): string {
 }
 
 export const requestsPerMinute = integerFrom(1, REQUESTS_PER_MINUTE_MAX);
+export const entryId = integerFrom(1, 9_999_999_999);
+export const entryLimit = integerFrom(1, 10_000);
+export const catalogPlace = integerFrom(1, 1000);
 
 /** An instant of the years 1970 to 9999. */
 export function instant(text: string): InstantMs {

@@ -1,4 +1,4 @@
-import type { Database } from '../store/database.ts';
+import type { Activity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
 import { AccountSessions } from './account-sessions.ts';
 import { MailServer, type MailServerSettings } from './mail-server.ts';
@@ -23,8 +23,7 @@ export interface AccountSettings {
 
 export interface AccountServiceDeps {
   readonly registry: Registry;
-  /** The open activity.db. */
-  readonly activity: Database;
+  readonly activity: Activity;
   readonly clock: () => number;
   readonly wait: (ms: number) => Promise<void>;
   /** Gets no secrets and no addresses. */
@@ -38,7 +37,7 @@ export type AccountService = Readonly<ReturnType<typeof createAccountService>>;
 export function createAccountService(settings: AccountSettings, deps: AccountServiceDeps) {
   const { publicUrl, signUp, mail, providers } = settings;
   const { registry, activity, clock, wait, logError } = deps;
-  const stores = signInStores(registry, activity);
+  const stores = signInStores(registry, activity.database);
   const server = mail === undefined ? undefined : new MailServer(mail);
   const outbox =
     server === undefined
@@ -52,6 +51,7 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
   );
   return {
     publicUrl,
+    activity,
     sessions,
     signIn,
     sendsMail: outbox !== undefined,

@@ -1,7 +1,7 @@
 import type { Elysia } from 'elysia';
 import type { AccountSettings } from '../account/account-service.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
-import type { Database } from '../store/database.ts';
+import type { Activity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
 import { errorLine, type Terminal } from './terminal.ts';
 
@@ -18,7 +18,7 @@ export async function openAccountSite(
   { clock, err }: Terminal,
   settings: AccountSettings,
   registry: Registry,
-  activity: Database,
+  activity: Activity,
 ): Promise<AccountSite> {
   const [{ createAccountService }, { accountSite }] = await Promise.all([
     import('../account/account-service.ts'),

@@ -1,13 +1,26 @@
 import { Argument, Command } from 'commander';
+import { deleteAccount } from '../account/account-deletion.ts';
+import {
+  type AccountOverview,
+  createAccount,
+  disableAccount,
+  enableAccount,
+  endGrant,
+  grantTier,
+  listAccounts,
+  overviewOf,
+  setRole,
+} from '../account/administration.ts';
+import { auditPage } from '../account/audit-page.ts';
+import { type Change, record } from '../account/change.ts';
 import { addSettings, instant } from '../config.ts';
-import type { Account, AccountGrant, Role } from '../domain/account.ts';
+import type { Account, AccountGrant } from '../domain/account.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../domain/instant.ts';
-import type { NewAuditEntry } from '../store/audit.ts';
+import { openActivity } from '../store/activity.ts';
 import { Identities, type LinkedIdentity } from '../store/identities.ts';
-import { openRegistry, type Registry } from '../store/registry.ts';
-import { refuseUnprintableName } from './account-fields.ts';
+import { openRegistry } from '../store/registry.ts';
 import {
   endSessions,
   type LinkOptions,
@@ -16,6 +29,7 @@ import {
   type SessionOptions,
   signInLink,
 } from './account-sign-in.ts';
+import { auditDocument, auditTable } from './audit.ts';
 import { keyDocument, lastUsesIn, printKeys } from './key.ts';
 import { json, printable, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
@@ -40,11 +54,9 @@ interface GrantOptions extends AccountOptions {
   readonly end?: string;
 }
 
-/** The registry and the account that a command names. */
-interface Named {
-  readonly registry: Registry;
+/** A command about the account that it names. */
+interface Named extends Change {
   readonly account: Account;
-  readonly nowMs: InstantMs;
 }
 
 export function accountCommand(terminal: Terminal): Command {
@@ -69,17 +81,14 @@ export function accountCommand(terminal: Terminal): Command {
       const options = created.optsWithGlobals<CreateOptions>();
       if (options.link === true) refuseMissingUrl(options);
       const email = emailAddress(typed);
-      refuseUnprintableName(options.name);
       using registry = openRegistry(options.data, { ...options, create: true });
       const nowMs = terminal.clock();
       const role = options.admin === true ? 'admin' : 'user';
-      const account = registry.database.write(() => {
-        const { id } = registry.accounts.create({ email, role, name: options.name }, nowMs);
-        registry.audit.append({ atMs: nowMs, action: 'account.create', accountId: id, detail: { role } });
-        return registry.accounts.find(id)!;
-      });
+      const account = registry.database.write(() =>
+        createAccount({ registry, nowMs }, { email, role, name: options.name }),
+      );
       const link = options.link === true ? signInLink(terminal, options, registry, account) : undefined;
-      printAccount(terminal, options, registry, account, { link });
+      printAccount(terminal, options, { registry, account, nowMs }, { link });
       if (link !== undefined && options.json !== true) terminal.out(`\n${link}\n`);
     });
   command
@@ -93,12 +102,14 @@ export function accountCommand(terminal: Terminal): Command {
     .action((_, listed: Command) => {
       const options = listed.optsWithGlobals<AccountOptions & { readonly search?: string }>();
       using registry = openRegistry(options.data, { ...options, create: false });
-      const accounts: Account[] = [];
-      for (let page: readonly Account[]; ; accounts.push(...page)) {
-        page = registry.accounts.list(PAGE_MAX, accounts.at(-1)?.id, options.search);
+      const nowMs = terminal.clock();
+      const accounts: AccountOverview[] = [];
+      for (let page: readonly AccountOverview[]; ; accounts.push(...page)) {
+        const afterId = accounts.at(-1)?.id;
+        page = listAccounts(registry, nowMs, { limit: PAGE_MAX, afterId, search: options.search });
         if (page.length === 0) break;
       }
-      const documents = accounts.map((account) => accountDocument(registry, terminal.clock(), account));
+      const documents = accounts.map(accountDocument);
       terminal.out(options.json === true ? json(documents) : accountTable(documents));
     });
   onAccount(
@@ -109,16 +120,23 @@ export function accountCommand(terminal: Terminal): Command {
   );
   const disable = command.command('disable');
   onAccount(terminal, disable, 'refuse all keys and end all sessions of an account, at once', (named, options) => {
-    change(terminal, options, named, 'account.disable', {}, ({ registry, account, nowMs }) =>
-      registry.accounts.disable(account.id, nowMs),
-    );
-    endSessions(terminal, options.data, named.registry, named.account);
+    disableAccount(named, named.account.id, (account) => endSessions(terminal, options.data, named.registry, account));
+    printAccount(terminal, options, named);
   });
   onAccount(terminal, command.command('enable'), 'accept the keys of a disabled account again', (named, options) => {
-    change(terminal, options, named, 'account.enable', {}, ({ registry, account }) =>
-      registry.accounts.enable(account.id),
-    );
+    enableAccount(named, named.account.id);
+    printAccount(terminal, options, named);
   });
+  onAccount(
+    terminal,
+    command.command('delete'),
+    'delete an account: revoke its keys, end its sessions and grants, and remove its address, name and identities',
+    (named, options) => {
+      using activity = openActivity(options.data);
+      deleteAccount(named, named.account.id, activity);
+      terminal.err(`${named.account.email} is deleted; its usage is kept without its keys\n`);
+    },
+  );
   const link = addSettings(command.command('link'), 'publicUrl');
   onAccount<AccountOptions & LinkOptions>(
     terminal,
@@ -146,9 +164,8 @@ export function accountCommand(terminal: Terminal): Command {
     role,
     'make an account an admin, or a user again',
     (named, options, word) => {
-      change(terminal, options, named, 'account.role', { role: word! }, ({ registry, account }) =>
-        registry.accounts.setRole(account.id, word as Role),
-      );
+      setRole(named, named.account.id, word === 'admin' ? 'admin' : 'user');
+      printAccount(terminal, options, named);
     },
     ' admin',
   );
@@ -182,46 +199,39 @@ at once.`,
     );
   return command;
 
-  function show({ registry, account, nowMs }: Named, options: AccountOptions): void {
+  function show(named: Named, options: AccountOptions): void {
+    const { registry, account, nowMs } = named;
     const grants = registry.grants.ofAccount(account.id);
     const keys = registry.apiKeys.ofAccount(account.id);
     const identities = new Identities(registry.database).ofAccount(account.id);
-    const lastUses = lastUsesIn(options);
-    const entries = registry.audit.list(ENTRIES_MAX, { accountId: account.id });
+    const lastUses = lastUsesIn(options, keys);
+    const audit = auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id }).map(auditDocument);
     if (options.json === true) {
-      const audit = entries.map(({ atMs, action, actorId, detail }) => ({
-        at: formatInstant(atMs),
-        action,
-        actor: actorId === undefined ? null : (registry.accounts.find(actorId)?.email ?? null),
-        detail,
-      }));
-      const documents = keys.map((key) => keyDocument(registry, nowMs, key, lastUses));
-      printAccount(terminal, options, registry, account, {
+      printAccount(terminal, options, named, {
         grants: grants.map(grantDocument),
-        keys: documents,
+        keys: keys.map((key) => keyDocument(registry, nowMs, key, lastUses)),
         identities: identities.map(identityDocument),
         audit,
       });
       return;
     }
-    printAccount(terminal, options, registry, account);
+    printAccount(terminal, options, named);
     printGrants(terminal, grants);
     if (keys.length > 0) terminal.out('\n');
     if (keys.length > 0) printKeys(terminal, options, registry, keys, lastUses);
     printIdentities(terminal, identities);
-    const rows = entries.map(({ atMs, action, detail }) => [formatInstant(atMs), action, JSON.stringify(detail)]);
-    if (rows.length > 0) terminal.out(`\n${table(['TIME', 'ACTION', 'DETAIL'], rows)}`);
+    if (audit.length > 0) terminal.out(`\n${auditTable(audit)}`);
   }
 
   function unlinkIssuer(named: Named, options: AccountOptions, issuer: string | undefined): void {
-    const { registry, account, nowMs } = named;
+    const { registry, account } = named;
     const identities = new Identities(registry.database);
     const count = registry.database.write(() => {
       const removed = identities.ofAccount(account.id).filter((identity) => identity.issuer === issuer);
       for (const { subject } of removed) {
         identities.unlink({ issuer: issuer!, subject });
         const detail = { issuer: issuer!, subject };
-        registry.audit.append({ atMs: nowMs, action: 'identity.unlink', accountId: account.id, detail });
+        record(named, 'identity.unlink', account.id, detail);
       }
       return removed.length;
     });
@@ -232,37 +242,20 @@ at once.`,
       );
     }
     const left = identities.ofAccount(account.id);
-    printAccount(terminal, options, registry, account, { identities: left.map(identityDocument) });
+    printAccount(terminal, options, named, { identities: left.map(identityDocument) });
     if (options.json !== true) printIdentities(terminal, left);
     terminal.err(`sessions continue: 'bookreel account sessions ${account.email} --end-all' ends them\n`);
   }
 
-  function grantOrEnd({ registry, account, nowMs }: Named, { tier, until, end, ...options }: GrantOptions): void {
+  function grantOrEnd(named: Named, { tier, until, end, ...options }: GrantOptions): void {
+    const { registry, account } = named;
     if ((tier === undefined) === (end === undefined) || (end !== undefined && until !== undefined)) {
       throw new DomainError('invalid-parameter', 'name the tier to grant with --tier, or the grant to end with --end');
     }
-    if (until !== undefined && until <= nowMs) {
-      throw new DomainError('invalid-parameter', '--until is in the past: choose a later instant');
-    }
-    const accountId = account.id;
-    registry.database.write(() => {
-      if (end !== undefined) {
-        registry.grants.end(accountId, end, nowMs);
-        registry.audit.append({ atMs: nowMs, action: 'grant.end', accountId, detail: { grant: end } });
-        return;
-      }
-      const request = {
-        tier: registry.tiers.named(tier!).id,
-        source: 'operator',
-        startsMs: nowMs,
-        endsMs: until,
-      } as const;
-      const { id } = registry.grants.add({ ...request, accountId }, nowMs);
-      const detail = { grant: id, tier: request.tier, until: instantOrNull(until) };
-      registry.audit.append({ atMs: nowMs, action: 'grant.create', accountId, detail });
-    });
-    const grants = registry.grants.ofAccount(accountId);
-    printAccount(terminal, options, registry, account, { grants: grants.map(grantDocument) });
+    if (tier !== undefined) grantTier(named, account.id, tier, until);
+    else endGrant(named, account.id, end!);
+    const grants = registry.grants.ofAccount(account.id);
+    printAccount(terminal, options, named, { grants: grants.map(grantDocument) });
     if (options.json !== true) printGrants(terminal, grants);
   }
 }
@@ -290,31 +283,15 @@ function onAccount<Options extends AccountOptions>(
     });
 }
 
-/** Changes an account, with an entry in the audit, and prints it. */
-function change(
-  terminal: Terminal,
-  options: AccountOptions,
-  named: Named,
-  action: string,
-  detail: NonNullable<NewAuditEntry['detail']>,
-  work: (named: Named) => void,
-): void {
-  const { registry, account, nowMs } = named;
-  registry.database.write(() => {
-    work(named);
-    registry.audit.append({ atMs: nowMs, action, accountId: account.id, detail });
-  });
-  printAccount(terminal, options, registry, registry.accounts.find(account.id)!);
-}
-
+/** Prints the account as it is now. */
 function printAccount(
   terminal: Terminal,
   options: GlobalOptions,
-  registry: Registry,
-  account: Account,
+  { registry, account, nowMs }: Named,
   more: object = {},
 ): void {
-  const document = accountDocument(registry, terminal.clock(), account);
+  const changed = overviewOf(registry, nowMs, registry.accounts.find(account.id)!);
+  const document = accountDocument(changed);
   terminal.out(options.json === true ? json({ ...document, ...more }) : accountTable([document]));
 }
 
@@ -325,10 +302,11 @@ function accountTable(documents: readonly ReturnType<typeof accountDocument>[]):
     account.role,
     account.tier,
     account.tierEndsAt ?? '',
+    String(account.validKeys),
     account.createdAt,
     account.disabledAt === null ? 'active' : `disabled ${account.disabledAt}`,
   ]);
-  return table(['EMAIL', 'NAME', 'ROLE', 'TIER', 'TIER ENDS', 'CREATED', 'STATE'], rows);
+  return table(['EMAIL', 'NAME', 'ROLE', 'TIER', 'TIER ENDS', 'KEYS', 'CREATED', 'STATE'], rows);
 }
 
 function printGrants(terminal: Terminal, grants: readonly AccountGrant[]): void {
@@ -345,14 +323,14 @@ function identityDocument({ issuer, subject, linkedMs }: LinkedIdentity) {
   return { issuer, subject, linkedAt: formatInstant(linkedMs) };
 }
 
-function accountDocument({ accountTiers }: Registry, nowMs: InstantMs, account: Account) {
-  const { tier, endsMs } = accountTiers.at(account.id, nowMs);
+function accountDocument(account: AccountOverview) {
   return {
     email: account.email,
     name: account.name ?? null,
     role: account.role,
-    tier: tier.id,
-    tierEndsAt: endsMs === Infinity ? null : formatInstant(endsMs),
+    tier: account.tier.id,
+    tierEndsAt: instantOrNull(account.tierEndsMs),
+    validKeys: account.validKeys,
     createdAt: formatInstant(account.createdMs),
     disabledAt: instantOrNull(account.disabledMs),
   };

@@ -1,14 +1,13 @@
 import { Command } from 'commander';
+import { createKey, pinKey, revokeKey, rotateKey } from '../account/account-keys.ts';
 import { addSettings, instant, requestsPerMinute } from '../config.ts';
-import { hasOneOwner, OPERATOR_EMAIL } from '../domain/account.ts';
+import { OPERATOR_EMAIL } from '../domain/account.ts';
 import type { ApiKey } from '../domain/api-key.ts';
-import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
-import type { IssuedKey, NewKey } from '../store/api-keys.ts';
+import type { IssuedKey } from '../store/api-keys.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
-import { refuseUnprintableName } from './account-fields.ts';
 import { json, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
@@ -29,12 +28,12 @@ interface CreateOptions extends KeyOptions {
   readonly expires?: InstantMs;
 }
 
-/** The last use of each key, by its id; a server stores it within a minute. */
+/** The last use of keys, by their id; a server stores it within a minute. */
 export type LastUses = ReadonlyMap<string, InstantMs>;
 
-export function lastUsesIn({ data }: GlobalOptions): LastUses {
+export function lastUsesIn({ data }: GlobalOptions, keys: readonly ApiKey[]): LastUses {
   using activity = openActivity(data);
-  return activity.usage.lastUses();
+  return activity.usage.lastUses(keys.map(({ id }) => id));
 }
 
 export function keyCommand(terminal: Terminal): Command {
@@ -66,9 +65,6 @@ export function keyCommand(terminal: Terminal): Command {
         );
       }
       const nowMs = terminal.clock();
-      if (expiresMs !== undefined && expiresMs <= nowMs) {
-        throw new DomainError('invalid-parameter', '--expires is in the past: choose a later instant');
-      }
       using registry = openRegistry(options.data, { ...options, create: true });
       const request = { account: account ?? OPERATOR_EMAIL, name, tier, requestsPerMinute: rpm, asOfMs, expiresMs };
       printIssued(terminal, options, registry, createKey(registry, nowMs, request), 'created');
@@ -80,7 +76,8 @@ export function keyCommand(terminal: Terminal): Command {
     .action((_, command: Command) => {
       const options = command.optsWithGlobals<KeyOptions>();
       using registry = openRegistry(options.data, { ...options, create: false });
-      printKeys(terminal, options, registry, registry.apiKeys.list(), lastUsesIn(options));
+      const keys = registry.apiKeys.list();
+      printKeys(terminal, options, registry, keys, lastUsesIn(options, keys));
     });
   key
     .command('set')
@@ -97,13 +94,8 @@ export function keyCommand(terminal: Terminal): Command {
     .action((id: string, _, command: Command) => {
       const options = command.optsWithGlobals<KeyOptions & { readonly tier: string }>();
       using registry = openRegistry(options.data, { ...options, create: false });
-      const changed = registry.database.write(() => {
-        const tier = options.tier === OF_ACCOUNT ? undefined : registry.tiers.named(options.tier).id;
-        const { accountId } = registry.apiKeys.setTier(id, tier);
-        const detail = { key: id, tier: tier ?? null };
-        registry.audit.append({ atMs: terminal.clock(), action: 'key.set', accountId, detail });
-        return registry.apiKeys.find(id)!;
-      });
+      const tier = options.tier === OF_ACCOUNT ? undefined : options.tier;
+      const changed = pinKey({ registry, nowMs: terminal.clock() }, id, tier);
       printKeys(terminal, options, registry, [changed]);
     });
   key
@@ -114,7 +106,7 @@ export function keyCommand(terminal: Terminal): Command {
     .action((id: string, _, command: Command) => {
       const options = command.optsWithGlobals<KeyOptions>();
       using registry = openRegistry(options.data, { ...options, create: false });
-      printIssued(terminal, options, registry, rotateKey(registry, terminal.clock(), id), 'rotated');
+      printIssued(terminal, options, registry, rotateKey({ registry, nowMs: terminal.clock() }, id), 'rotated');
     });
   key
     .command('revoke')
@@ -125,64 +117,11 @@ export function keyCommand(terminal: Terminal): Command {
       const options = command.optsWithGlobals<KeyOptions>();
       using registry = openRegistry(options.data, { ...options, create: false });
       const nowMs = terminal.clock();
-      const revoked = registry.database.write(() => {
-        const before = registry.apiKeys.find(id);
-        const after = registry.apiKeys.revoke(id, nowMs);
-        const { accountId } = after;
-        if (before?.revokedMs === undefined) {
-          registry.audit.append({ atMs: nowMs, action: 'key.revoke', accountId, detail: { key: id } });
-        }
-        return after;
-      });
+      const revoked = revokeKey({ registry, nowMs }, id);
       if (options.json === true) terminal.out(json(keyDocument(registry, nowMs, revoked)));
       else terminal.err(`key ${id} is revoked\n`);
     });
   return key;
-}
-
-/** A new key, and the e-mail address of the account that owns it. */
-export type KeyRequest = Omit<NewKey, 'accountId'> & { readonly account: string };
-
-/**
- * Creates a key, and its account when it is new. Throws 'invalid-parameter' for an unknown tier, an account that is not an e-mail
- * address, or an unprintable name, 'conflict' for an account that is disabled or has too many keys.
- */
-export function createKey(registry: Registry, nowMs: InstantMs, { account, ...request }: KeyRequest): IssuedKey {
-  const { accounts, apiKeys, audit, keysPerAccount, tiers } = registry;
-  const email = emailAddress(account, '--account');
-  refuseUnprintableName(request.name);
-  return registry.database.write(() => {
-    if (request.tier !== undefined) tiers.named(request.tier);
-    const found = accounts.findByEmail(email);
-    if (found?.disabledMs !== undefined) {
-      throw new DomainError(
-        'conflict',
-        `the account '${email}' is disabled: run 'bookreel account enable ${email}' first`,
-      );
-    }
-    if (found !== undefined && hasOneOwner(email) && apiKeys.countUsable(found.id, nowMs) >= keysPerAccount) {
-      throw new DomainError(
-        'conflict',
-        `'${email}' may not have more than ${keysPerAccount} valid keys: revoke one with 'bookreel key revoke', or set --keys-per-account`,
-      );
-    }
-    const accountId = (found ?? accounts.create({ email }, nowMs)).id;
-    if (found === undefined)
-      audit.append({ atMs: nowMs, action: 'account.create', accountId, detail: { role: 'user' } });
-    const issued = apiKeys.create({ ...request, accountId }, nowMs);
-    const detail = { key: issued.apiKey.id, tier: request.tier ?? null };
-    audit.append({ atMs: nowMs, action: 'key.create', accountId, detail });
-    return issued;
-  });
-}
-
-/** Throws as `ApiKeys.rotate` does. */
-export function rotateKey({ apiKeys, audit, database }: Registry, nowMs: InstantMs, id: string): IssuedKey {
-  return database.write(() => {
-    const issued = apiKeys.rotate(id, nowMs);
-    audit.append({ atMs: nowMs, action: 'key.rotate', accountId: issued.apiKey.accountId, detail: { key: id } });
-    return issued;
-  });
 }
 
 function printIssued(

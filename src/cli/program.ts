@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { accountCommand } from './account.ts';
+import { auditCommand } from './audit.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
 import { exportCommand } from './export.ts';
@@ -41,6 +42,7 @@ Examples:
       accountCommand,
       keyCommand,
       tierCommand,
+      auditCommand,
       importCommand,
       exportCommand,
       replayCommand,

@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { DeletedAccounts } from '../account/account-deletion.ts';
+import { createKey, rotateKey } from '../account/account-keys.ts';
 import { addSettings } from '../config.ts';
 import { type AppDeps, createApp, type Edge } from '../http/app.ts';
 import { AccessLog } from '../http/plugins/access-log.ts';
@@ -14,7 +16,6 @@ import { accountsOff } from '../web/accounts-off.tsx';
 import { type AccountOptions, accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite } from './account-site.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { createKey, rotateKey } from './key.ts';
 import { Listener, mentionProxy, originOf } from './listening.ts';
 import { logDescriptor } from './log-descriptor.ts';
 import { seed } from './seed.ts';
@@ -35,6 +36,7 @@ interface ServeOptions extends GlobalOptions, EdgeOptions, AccountOptions {
   readonly port: number;
   readonly accessLog: boolean;
   readonly newAccountTier: string;
+  readonly keysPerAccount: number;
   readonly idleSeconds: number;
   readonly drainSeconds: number;
   readonly demo?: boolean;
@@ -55,7 +57,7 @@ export function serveCommand(terminal: Terminal): Command {
   return addSettings(
     new Command('serve').description('serve the archive over HTTP; a missing data directory is created'),
     ...(['host', 'port', 'accessLog', 'trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
-    ...(['newAccountTier', 'publicUrl', 'signUp', 'signUpDomains', 'smtpUrl', 'smtpSender'] as const),
+    ...(['newAccountTier', 'keysPerAccount', 'publicUrl', 'signUp', 'signUpDomains', 'smtpUrl', 'smtpSender'] as const),
     ...(['smtpPasswordFile', 'oidcProviders', 'idleSeconds', 'drainSeconds'] as const),
   )
     .option('--demo', 'load the simulated recordings first, and print a curl command with a new key')
@@ -86,7 +88,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       using registry = openRegistry(options.data, { ...options, create: true });
       const demoKey = options.demo === true ? await prepareDemo(terminal, options, archive, registry) : undefined;
       using activity = openActivity(options.data);
-      const site = settings && (await openAccountSite(terminal, settings, registry, activity.database));
+      const site = settings && (await openAccountSite(terminal, settings, registry, activity));
       await listenUntilStopped(terminal, options, { archive, registry, activity }, site, demoKey);
       await site?.close();
     });
@@ -118,9 +120,11 @@ async function listenUntilStopped(
     pages: site?.pages ?? accountsOff,
     hasAccounts: site !== undefined,
   });
+  const deleted = new DeletedAccounts(stores.registry, stores.activity);
   const flush = () => {
     try {
       stores.activity.usage.flush(terminal.clock());
+      deleted.forget(terminal.clock());
       deleteOldAttempts(stores.activity.database, terminal.clock());
     } catch (error) {
       // The counts are kept: the next flush stores them.
@@ -206,7 +210,7 @@ async function prepareDemo(
   const held = registry.apiKeys
     .list()
     .find((key) => key.account === DEMO_ACCOUNT && key.name === DEMO_NAME && key.revokedMs === undefined);
-  if (held !== undefined) return rotateKey(registry, nowMs, held.id).key;
+  if (held !== undefined) return rotateKey({ registry, nowMs }, held.id).key;
   const request = { account: DEMO_ACCOUNT, name: DEMO_NAME, tier: DEMO_TIER, requestsPerMinute: undefined };
   return createKey(registry, nowMs, request).key;
 }

@@ -1,22 +1,32 @@
 import { Command } from 'commander';
-import { coinList, monthlyPrice, requestsPerMinute, routeList } from '../config.ts';
+import { affectedByTier, changeTier, createTier, retireTier, type TierEdit } from '../account/tier-catalog.ts';
+import { addSettings, catalogPlace, coinList, monthlyPrice, requestsPerMinute, routeList } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
+import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import { type Tier, tierResource } from '../domain/tier.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
+import { keyDocument, printKeys } from './key.ts';
 import { json, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
-interface SetOptions extends GlobalOptions {
+interface TierOptions extends GlobalOptions {
+  readonly name?: string;
   readonly rpm?: number;
   /** A `list` of undefined: all. */
   readonly coins?: { readonly list: readonly string[] | undefined };
   readonly routes?: { readonly list: readonly string[] | undefined };
   readonly price?: number;
+  readonly note?: string;
+  readonly place?: number;
+}
+
+interface AccountTierOptions extends GlobalOptions {
+  readonly newAccountTier: string;
 }
 
 export function tierCommand(terminal: Terminal): Command {
   const tier = new Command('tier')
-    .description('show and change the tier catalog')
+    .description('list, add, change and retire tiers')
     .addHelpText('after', '\nExamples:\n  $ bookreel tier list\n  $ bookreel tier set starter --rpm 120');
   tier
     .command('list')
@@ -27,10 +37,67 @@ export function tierCommand(terminal: Terminal): Command {
       using registry = openRegistry(options.data, { create: false });
       printTiers(terminal, options, registry.tiers.list());
     });
-  tier
-    .command('set')
+  withFields(tier.command('add'))
+    .argument('<id>', 'id of the new tier: 1 to 32 of a-z, 0-9 and -')
+    .description('add a tier to the catalog')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ bookreel tier add gold --name Gold --rpm 600 --price 99 --place 4\n  $ bookreel tier add partner --name Partner --rpm 100 --coins btc --routes markets,prices --note "on request"',
+    )
+    .action((id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<TierOptions>();
+      const { name, requestsPerMinute: rpm, ...fields } = editOf(options);
+      if (name === undefined || rpm === undefined) {
+        throw new DomainError('invalid-parameter', 'a new tier needs --name and --rpm');
+      }
+      using registry = openRegistry(options.data, { create: true });
+      const change = { registry, nowMs: terminal.clock() };
+      printTiers(terminal, options, [createTier(change, { ...fields, id, name, requestsPerMinute: rpm })]);
+    });
+  withFields(tier.command('set'))
     .argument('<id>', "id of the tier: see 'bookreel tier list'")
     .description('change a tier; a running server uses the change at once')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ bookreel tier set starter --rpm 120 --price 29\n  $ bookreel tier set pro --coins btc,eth,sol,xrp,doge --routes all',
+    )
+    .action((id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<TierOptions>();
+      const edit = editOf(options);
+      if (Object.keys(edit).length === 0) {
+        throw new DomainError(
+          'invalid-parameter',
+          'nothing to change: add --name, --rpm, --coins, --routes, --price, --note or --place',
+        );
+      }
+      using registry = openRegistry(options.data, { create: true });
+      printTiers(terminal, options, [changeTier({ registry, nowMs: terminal.clock() }, id, edit)]);
+    });
+  addSettings(tier.command('show'), 'newAccountTier')
+    .argument('<id>', "id of the tier: see 'bookreel tier list'")
+    .description('show a tier, and the accounts and keys that have it')
+    .addHelpText('after', '\nExamples:\n  $ bookreel tier show starter')
+    .action((id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<AccountTierOptions>();
+      using registry = openRegistry(options.data, { ...options, create: false });
+      printAffected(terminal, options, registry, id);
+    });
+  addSettings(tier.command('retire'), 'newAccountTier')
+    .argument('<id>', "id of the tier: see 'bookreel tier list'")
+    .description('remove a tier from the catalog; accounts and keys that have it keep it')
+    .addHelpText('after', '\nExamples:\n  $ bookreel tier retire starter')
+    .action((id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<AccountTierOptions>();
+      using registry = openRegistry(options.data, { ...options, create: false });
+      retireTier({ registry, nowMs: terminal.clock() }, id);
+      printAffected(terminal, options, registry, id);
+    });
+  return tier;
+}
+
+function withFields(command: Command): Command {
+  return command
+    .option('--name <text>', 'name to show')
     .option('--rpm <number>', 'requests per minute', requestsPerMinute)
     .option('--coins <list>', 'coins that keys of this tier may read, comma-separated, or all', (text) => ({
       list: coinList(text),
@@ -39,43 +106,42 @@ export function tierCommand(terminal: Terminal): Command {
       list: routeList(text),
     }))
     .option('--price <usd>', 'monthly price in USD', monthlyPrice)
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ bookreel tier set starter --rpm 120 --price 29\n  $ bookreel tier set pro --coins btc,eth,sol,xrp,doge --routes all',
-    )
-    .action((id: string, _, command: Command) => {
-      const options = command.optsWithGlobals<SetOptions>();
-      using registry = openRegistry(options.data, { create: true });
-      const changed = registry.database.write(() => changeTier(registry, id, options, terminal.clock()));
-      printTiers(terminal, options, [changed]);
-    });
-  return tier;
+    .option('--note <text>', 'the price in words, instead of --price')
+    .option('--place <number>', 'place in the catalog; 1 is the lowest tier', catalogPlace);
 }
 
-/** Throws 'invalid-parameter' for an unknown tier. */
-function changeTier(registry: Registry, id: string, { rpm, coins, routes, price }: SetOptions, nowMs: number): Tier {
-  const held = registry.tiers.named(id);
-  if (rpm === undefined && coins === undefined && routes === undefined && price === undefined) {
-    throw new DomainError('invalid-parameter', 'nothing to change: add --rpm, --coins, --routes or --price');
-  }
-  const changed: Tier = {
-    ...held,
-    requestsPerMinute: rpm ?? held.requestsPerMinute,
-    coins: coins === undefined ? held.coins : coins.list,
-    routes: routes === undefined ? held.routes : routes.list,
-    monthlyPriceUsd: price ?? held.monthlyPriceUsd,
-    // A tier has a note instead of a price while the price is undecided.
-    priceNote: price === undefined ? held.priceNote : undefined,
+/** The fields that the command names. */
+function editOf({ name, rpm, coins, routes, price, note, place }: TierOptions): TierEdit {
+  return {
+    ...(name !== undefined && { name }),
+    ...(rpm !== undefined && { requestsPerMinute: rpm }),
+    ...(coins !== undefined && { coins: coins.list }),
+    ...(routes !== undefined && { routes: routes.list }),
+    ...(price !== undefined && { monthlyPriceUsd: price }),
+    ...(note !== undefined && { priceNote: note }),
+    ...(place !== undefined && { place }),
   };
-  registry.tiers.update(changed);
-  const { id: tier, requestsPerMinute, monthlyPriceUsd = null } = changed;
-  const lists = { coins: changed.coins?.join() ?? 'all', routes: changed.routes?.join() ?? 'all' };
-  registry.audit.append({
-    atMs: nowMs,
-    action: 'tier.set',
-    detail: { tier, requestsPerMinute, ...lists, monthlyPriceUsd },
-  });
-  return changed;
+}
+
+/** A tier and who has it. */
+function printAffected(terminal: Terminal, options: GlobalOptions, registry: Registry, id: string): void {
+  const nowMs = terminal.clock();
+  const { accounts, keys, isOfNewAccounts } = affectedByTier(registry, nowMs, id);
+  const tier = registry.tiers.named(id);
+  if (options.json === true) {
+    const retiredAt = instantOrNull(tier.retiredMs);
+    const granted = accounts.map(({ email, endsMs }) => ({ email, endsAt: instantOrNull(endsMs) }));
+    const pinned = keys.map((key) => keyDocument(registry, nowMs, key));
+    terminal.out(json({ ...tierResource(tier), retiredAt, isOfNewAccounts, accounts: granted, keys: pinned }));
+    return;
+  }
+  printTiers(terminal, options, [tier]);
+  if (tier.retiredMs !== undefined) terminal.out(`\nretired ${formatInstant(tier.retiredMs)}\n`);
+  if (isOfNewAccounts) terminal.out('\nall accounts without a grant have this tier\n');
+  const rows = accounts.map(({ email, endsMs }) => [email, endsMs === undefined ? '' : formatInstant(endsMs)]);
+  if (rows.length > 0) terminal.out(`\n${table(['ACCOUNT', 'TIER ENDS'], rows)}`);
+  if (keys.length > 0) terminal.out('\n');
+  if (keys.length > 0) printKeys(terminal, options, registry, keys);
 }
 
 function printTiers(terminal: Terminal, options: GlobalOptions, tiers: readonly Tier[]): void {

@@ -15,13 +15,15 @@ export function hasOneOwner(email: string): boolean {
 /** A person or a service that owns keys. */
 export interface Account {
   readonly id: number;
-  /** Unique in any case; in the case of its first use. */
+  /** Unique in any case among the accounts that are not deleted; in the case of its first use. */
   readonly email: string;
   readonly name: string | undefined;
   readonly role: Role;
   readonly createdMs: InstantMs;
   /** undefined: not disabled. */
   readonly disabledMs: InstantMs | undefined;
+  /** undefined: not deleted. A deleted account is disabled, and has neither its address nor its name any more. */
+  readonly deletedMs: InstantMs | undefined;
 }
 
 /** A tier that an account has for a time. */

@@ -7,6 +7,7 @@ export type ErrorKind =
   | 'invalid-parameter'
   | 'unauthenticated'
   | 'forbidden'
+  | 'sign-in-again'
   | 'not-found'
   | 'method-not-allowed'
   | 'rate-limited'

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { CoinCode } from './coin.ts';
+import type { InstantMs } from './instant.ts';
 
 /** The routes that a tier can grant; every `/v1` path belongs to one of them. `billing` needs only a valid key. */
 export const GRANTS = ['markets', 'prices', 'snapshots', 'quotes', 'export', 'replay'] as const;
@@ -16,11 +17,13 @@ export interface Tier {
   readonly requestsPerMinute: number;
   readonly monthlyPriceUsd: number | undefined;
   readonly priceNote: string | undefined;
+  /** undefined: not retired. A retired tier is given to no key and no account any more; those that have it keep it. */
+  readonly retiredMs: InstantMs | undefined;
 }
 
 export const REQUESTS_PER_MINUTE_MAX = 1_000_000;
 
-const ALL = { coins: undefined, routes: undefined };
+const ALL = { coins: undefined, routes: undefined, retiredMs: undefined };
 const PRICE_UNDECIDED = { monthlyPriceUsd: undefined, priceNote: 'to be determined' };
 
 /** The tiers of a new archive; `tier set` changes them. */
@@ -33,6 +36,7 @@ export const DEFAULT_TIERS: readonly Tier[] = [
     requestsPerMinute: 10,
     monthlyPriceUsd: 0,
     priceNote: undefined,
+    retiredMs: undefined,
   },
   {
     id: 'starter',
@@ -40,6 +44,7 @@ export const DEFAULT_TIERS: readonly Tier[] = [
     coins: ['btc', 'eth'],
     routes: ['markets', 'prices', 'snapshots', 'quotes'],
     requestsPerMinute: 60,
+    retiredMs: undefined,
     ...PRICE_UNDECIDED,
   },
   { ...ALL, id: 'pro', name: 'Pro', coins: ['btc', 'eth', 'sol', 'xrp'], requestsPerMinute: 300, ...PRICE_UNDECIDED },
@@ -96,7 +101,7 @@ export const TierResource = Type.Object(
 );
 export type TierResource = Static<typeof TierResource>;
 
-export function tierResource(tier: Tier): TierResource {
+export function tierResource({ retiredMs: _, ...tier }: Tier): TierResource {
   return {
     ...tier,
     coins: tier.coins === undefined ? null : [...tier.coins],

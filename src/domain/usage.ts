@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 
 export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 

@@ -10,18 +10,26 @@ CREATE TABLE tiers (
   routes TEXT,
   requests_per_minute INTEGER NOT NULL,
   monthly_price_usd REAL,
-  price_note TEXT
+  price_note TEXT,
+  -- NULL: not retired. A retired tier is given to no key and no account any more.
+  retired_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE accounts (
   account_id INTEGER PRIMARY KEY,
-  email TEXT NOT NULL UNIQUE COLLATE NOCASE,
+  -- Of a deleted account: not its address, and not unique.
+  email TEXT NOT NULL COLLATE NOCASE,
   name TEXT,
   role TEXT NOT NULL DEFAULT 'user' CHECK (role IN ('user', 'admin')),
   created_ms INTEGER NOT NULL,
   -- NULL: not disabled.
-  disabled_ms INTEGER
+  disabled_ms INTEGER,
+  -- NULL: not deleted. A deleted account is disabled too.
+  deleted_ms INTEGER CHECK (deleted_ms IS NULL OR disabled_ms IS NOT NULL)
 ) STRICT;
+
+CREATE UNIQUE INDEX accounts_by_email ON accounts (email) WHERE deleted_ms IS NULL;
+CREATE INDEX accounts_by_deletion ON accounts (deleted_ms) WHERE deleted_ms IS NOT NULL;
 
 -- A person at an OIDC provider.
 CREATE TABLE identities (

@@ -6,20 +6,22 @@ import type { Database } from './database.ts';
 type AccountRow = Pick<Account, 'id' | 'email' | 'role' | 'createdMs'> & {
   readonly name: string | null;
   readonly disabledMs: InstantMs | null;
+  readonly deletedMs: InstantMs | null;
 };
 
 export type NewAccount = Pick<Account, 'email'> & Partial<Pick<Account, 'name' | 'role'>>;
 
-const SELECT =
-  'SELECT account_id AS id, email, name, role, created_ms AS createdMs, disabled_ms AS disabledMs FROM accounts';
+const SELECT = `SELECT account_id AS id, email, name, role, created_ms AS createdMs, disabled_ms AS disabledMs,
+  deleted_ms AS deletedMs FROM accounts`;
 
-export const FIND_ACCOUNT_BY_EMAIL = `${SELECT} WHERE email = ?`;
+export const FIND_ACCOUNT_BY_EMAIL = `${SELECT} WHERE email = ? AND deleted_ms IS NULL`;
 /** A page of accounts, oldest first. */
-export const LIST_ACCOUNTS = `${SELECT} WHERE account_id > ? ORDER BY account_id LIMIT ?`;
-const SEARCH_ACCOUNTS = `${SELECT} WHERE account_id > ?
+export const LIST_ACCOUNTS = `${SELECT} WHERE account_id > ? AND deleted_ms IS NULL ORDER BY account_id LIMIT ?`;
+export const LIST_DELETED_ACCOUNTS = 'SELECT account_id AS id FROM accounts WHERE deleted_ms >= ?';
+const SEARCH_ACCOUNTS = `${SELECT} WHERE account_id > ? AND deleted_ms IS NULL
   AND (instr(lower(email), lower(?2)) > 0 OR instr(lower(name), lower(?2)) > 0) ORDER BY account_id LIMIT ?`;
 
-/** Accounts. All methods that change one belong in a write transaction. */
+/** Accounts. Deleted ones are found only by their id. All methods that change one belong in a write transaction. */
 export class Accounts {
   readonly #sql;
 
@@ -31,7 +33,14 @@ export class Accounts {
       search: database.query<AccountRow, [number, string, number]>(SEARCH_ACCOUNTS),
       insert: database.query<{ id: number }, [string, string | null, Role, InstantMs]>(
         `INSERT INTO accounts (email, name, role, created_ms) VALUES (?, ?, ?, ?)
-         ON CONFLICT (email) DO NOTHING RETURNING account_id AS id`,
+         ON CONFLICT (email) WHERE deleted_ms IS NULL DO NOTHING RETURNING account_id AS id`,
+      ),
+      countAdmins: database.query<{ admins: number }, []>(
+        "SELECT COUNT(*) AS admins FROM accounts WHERE role = 'admin' AND disabled_ms IS NULL",
+      ),
+      listDeleted: database.query<{ id: number }, [InstantMs]>(LIST_DELETED_ACCOUNTS),
+      delete: database.query<never, [string, InstantMs, number]>(
+        `UPDATE accounts SET email = ?1, name = NULL, role = 'user', deleted_ms = ?2, disabled_ms = ?2 WHERE account_id = ?3`,
       ),
       setRole: database.query<never, [Role, number]>('UPDATE accounts SET role = ? WHERE account_id = ?'),
       setDisabled: database.query<never, [InstantMs | null, number]>(
@@ -68,6 +77,21 @@ export class Accounts {
     this.#sql.setRole.run(role, id);
   }
 
+  /** Admins that are not disabled. */
+  countAdmins(): number {
+    return this.#sql.countAdmins.get()!.admins;
+  }
+
+  /** The ids of the accounts that were deleted then or later. */
+  deletedSince(sinceMs: InstantMs): number[] {
+    return this.#sql.listDeleted.all(sinceMs).map(({ id }) => id);
+  }
+
+  /** Removes the address and the name, and disables the account. Its id is never used again. */
+  delete(id: number, nowMs: InstantMs): void {
+    this.#sql.delete.run(`account-${id}@deleted.invalid`, nowMs, id);
+  }
+
   disable(id: number, nowMs: InstantMs): void {
     this.#sql.setDisabled.run(nowMs, id);
   }
@@ -79,5 +103,10 @@ export class Accounts {
 
 function toAccount(row: AccountRow | null): Account | undefined {
   if (row === null) return undefined;
-  return { ...row, name: row.name ?? undefined, disabledMs: row.disabledMs ?? undefined };
+  return {
+    ...row,
+    name: row.name ?? undefined,
+    disabledMs: row.disabledMs ?? undefined,
+    deletedMs: row.deletedMs ?? undefined,
+  };
 }

@@ -45,9 +45,13 @@ CREATE INDEX sign_in_attempts_by_client ON sign_in_attempts (client_digest, crea
 CREATE INDEX sign_in_attempts_by_creation ON sign_in_attempts (created_ms);
 CREATE INDEX mailed_sign_in_attempts ON sign_in_attempts (created_ms, is_mailed) WHERE is_mailed;
 
+-- Each request is counted in a row of its hour and in one of its day.
 CREATE TABLE usage (
-  hour_ms INTEGER NOT NULL,
+  -- 'deleted': all keys of deleted accounts.
   key_id TEXT NOT NULL,
+  -- The length of the interval: an hour or a day, in UTC.
+  interval_ms INTEGER NOT NULL CHECK (interval_ms IN (3600000, 86400000)),
+  start_ms INTEGER NOT NULL,
   -- The route's template: /v1/{coin}/markets.
   route TEXT NOT NULL,
   requests INTEGER NOT NULL,
@@ -56,10 +60,10 @@ CREATE TABLE usage (
   limited INTEGER NOT NULL,
   failed INTEGER NOT NULL,
   bytes INTEGER NOT NULL,
-  PRIMARY KEY (key_id, hour_ms, route)
+  PRIMARY KEY (key_id, interval_ms, start_ms, route)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX usage_by_hour ON usage (hour_ms);
+CREATE INDEX usage_by_start ON usage (start_ms);
 
 CREATE TABLE key_uses (
   key_id TEXT PRIMARY KEY,

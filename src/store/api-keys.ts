@@ -39,6 +39,8 @@ export class ApiKeys {
       find: database.query<KeyRow, [string]>(`${SELECT} WHERE key_id = ?`),
       list: database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`),
       listOfAccount: database.query<KeyRow, [number]>(LIST_KEYS_OF_ACCOUNT),
+      listPinned: database.query<KeyRow, [string]>(`${SELECT} WHERE tier_id = ? ORDER BY api_keys.created_ms, key_id`),
+      removeName: database.query<never, [string]>('UPDATE api_keys SET name = NULL WHERE key_id = ?'),
       setTier: database.query<never, [string | null, string]>('UPDATE api_keys SET tier_id = ? WHERE key_id = ?'),
       any: database.query<KeyRow, []>(`${SELECT} LIMIT 1`),
       insert: database.query<
@@ -99,9 +101,15 @@ export class ApiKeys {
 
   /** The number of an account's keys that are neither revoked nor expired. */
   countUsable(accountId: number, nowMs: number): number {
-    return this.ofAccount(accountId).filter(
-      ({ revokedMs, expiresMs = Infinity }) => revokedMs === undefined && nowMs < expiresMs,
-    ).length;
+    return this.ofAccount(accountId).filter((key) => isUsable(key, nowMs)).length;
+  }
+
+  /** The keys that are pinned to a tier and neither revoked nor expired, oldest first. */
+  pinnedTo(tier: string, nowMs: number): ApiKey[] {
+    return this.#sql.listPinned
+      .all(tier)
+      .map(toApiKey)
+      .filter((key) => isUsable(key, nowMs));
   }
 
   /** Creates a key of an account. Within a write transaction. */
@@ -149,6 +157,11 @@ export class ApiKeys {
     return this.#mustFind(id);
   }
 
+  /** Within a write transaction. */
+  removeName(id: string): void {
+    this.#sql.removeName.run(id);
+  }
+
   #mustFind(id: string): ApiKey {
     const found = this.find(id);
     if (found === undefined) {
@@ -158,6 +171,10 @@ export class ApiKeys {
     }
     return found;
   }
+}
+
+function isUsable({ revokedMs, expiresMs = Infinity }: ApiKey, nowMs: number): boolean {
+  return revokedMs === undefined && nowMs < expiresMs;
 }
 
 export function hasKeys(database: Database): boolean {

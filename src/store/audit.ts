@@ -2,7 +2,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 
 /** One action. `detail` has ids and names of the things concerned, and no secrets. */
-interface AuditEntry {
+export interface AuditEntry {
   readonly id: number;
   readonly atMs: InstantMs;
   /** The account that acted; undefined: a command on this machine, or the service itself. */
@@ -14,9 +14,14 @@ interface AuditEntry {
   readonly detail: AuditDetail;
 }
 
-type AuditDetail = Readonly<Record<string, string | number | boolean | null>>;
+export type AuditDetail = Readonly<Record<string, string | number | boolean | null>>;
 export type NewAuditEntry = Pick<AuditEntry, 'atMs' | 'action'> &
   Partial<Pick<AuditEntry, 'actorId' | 'accountId' | 'detail'>>;
+
+export interface AuditFilter {
+  readonly accountId?: number | undefined;
+  readonly beforeId?: number | undefined;
+}
 
 interface AuditRow extends Pick<AuditEntry, 'id' | 'atMs' | 'action'> {
   readonly actorId: number | null;
@@ -27,7 +32,8 @@ interface AuditRow extends Pick<AuditEntry, 'id' | 'atMs' | 'action'> {
 const SELECT =
   'SELECT entry_id AS id, at_ms AS atMs, actor_id AS actorId, action, account_id AS accountId, detail FROM audit';
 
-export const LIST_AUDIT_OF_ACCOUNT = `${SELECT} WHERE account_id = ? ORDER BY entry_id DESC LIMIT ?`;
+export const LIST_AUDIT = `${SELECT} WHERE entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
+export const LIST_AUDIT_OF_ACCOUNT = `${SELECT} WHERE account_id = ? AND entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
 
 /** Who did what, to which account, and when. Entries are never changed or removed. */
 export class Audit {
@@ -38,8 +44,8 @@ export class Audit {
       append: database.query<never, [InstantMs, number | null, string, number | null, string]>(
         'INSERT INTO audit (at_ms, actor_id, action, account_id, detail) VALUES (?, ?, ?, ?, ?)',
       ),
-      list: database.query<AuditRow, [number]>(`${SELECT} ORDER BY entry_id DESC LIMIT ?`),
-      listOfAccount: database.query<AuditRow, [number, number]>(LIST_AUDIT_OF_ACCOUNT),
+      list: database.query<AuditRow, [number, number]>(LIST_AUDIT),
+      listOfAccount: database.query<AuditRow, [number, number, number]>(LIST_AUDIT_OF_ACCOUNT),
     };
   }
 
@@ -48,9 +54,12 @@ export class Audit {
     this.#sql.append.run(atMs, actorId ?? null, action, accountId ?? null, JSON.stringify(detail));
   }
 
-  /** At most `limit` entries, the latest first; about one account, if given. */
-  list(limit: number, { accountId }: { accountId?: number } = {}) {
-    const rows = accountId === undefined ? this.#sql.list.all(limit) : this.#sql.listOfAccount.all(accountId, limit);
+  /** At most `limit` entries, the latest first; those before the entry `beforeId`, and about one account, if given. */
+  list(limit: number, { accountId, beforeId = Number.MAX_SAFE_INTEGER }: AuditFilter = {}): AuditEntry[] {
+    const rows =
+      accountId === undefined
+        ? this.#sql.list.all(beforeId, limit)
+        : this.#sql.listOfAccount.all(accountId, beforeId, limit);
     return rows.map(toEntry);
   }
 }

@@ -11,7 +11,19 @@ const LIST_GRANTS = `SELECT grant_id AS id, account_id AS accountId, tier_id AS 
   ends_ms AS endsMs, created_ms AS createdMs FROM grants JOIN tiers USING (tier_id) WHERE account_id = ?
   ORDER BY position DESC, ends_ms DESC NULLS FIRST, starts_ms`;
 
+const LIST_ACCOUNTS_WITH = `SELECT account_id AS accountId, email, MAX(COALESCE(ends_ms, ${Number.MAX_SAFE_INTEGER})) AS endsMs
+  FROM grants JOIN accounts USING (account_id) WHERE tier_id = ?1 AND (ends_ms IS NULL OR ends_ms > MAX(?2, starts_ms))
+  GROUP BY account_id ORDER BY email`;
+
 const ID_BYTES = 8;
+
+/** An account with an unexpired grant of a tier. */
+export interface GrantedAccount {
+  readonly accountId: number;
+  readonly email: string;
+  /** The end of the grant that ends last; undefined: no end. */
+  readonly endsMs: InstantMs | undefined;
+}
 
 /** Grants of tiers to accounts. A grant is never removed. */
 export class Grants {
@@ -20,6 +32,9 @@ export class Grants {
   constructor(database: Database) {
     this.#sql = {
       list: database.query<GrantRow, [number]>(LIST_GRANTS),
+      accountsWith: database.query<GrantedAccount & { readonly endsMs: InstantMs }, [string, InstantMs]>(
+        LIST_ACCOUNTS_WITH,
+      ),
       insert: database.query<never, [string, number, string, string, InstantMs, InstantMs | null, InstantMs]>(
         `INSERT INTO grants (grant_id, account_id, tier_id, source, starts_ms, ends_ms, created_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -33,6 +48,13 @@ export class Grants {
   /** All grants of an account, past ones too: the highest tier first, and of one tier the one that ends last. */
   ofAccount(accountId: number): AccountGrant[] {
     return this.#sql.list.all(accountId).map((row) => ({ ...row, endsMs: row.endsMs ?? undefined }));
+  }
+
+  /** The accounts with unexpired grants of a tier, also of grants that begin later, in the order of the addresses. */
+  accountsWith(tier: string, nowMs: InstantMs): GrantedAccount[] {
+    return this.#sql.accountsWith
+      .all(tier, nowMs)
+      .map((row) => ({ ...row, endsMs: row.endsMs === Number.MAX_SAFE_INTEGER ? undefined : row.endsMs }));
   }
 
   /** Within a write transaction. */

@@ -25,11 +25,11 @@ export type Registry = Readonly<ReturnType<typeof openRegistry>>;
 
 /**
  * Opens the accounts.db of a data directory, and creates it for an archive that has none. Throws as `Database.open` and
- * `KeySecret.open` do, 'unavailable' when accounts.db was lost, and 'invalid-parameter' for an unknown tier.
+ * `KeySecret.open` do, 'unavailable' when accounts.db was lost, and 'invalid-parameter' for an unknown or retired tier.
  */
 export function openRegistry(
   directory: string,
-  { newAccountTier = DEFAULT_TIERS[0]!.id, keysPerAccount = Infinity, ...options }: RegistryOptions,
+  { newAccountTier, keysPerAccount = Infinity, ...options }: RegistryOptions,
 ) {
   const create = options.create || existsSync(join(directory, RECORDINGS.name));
   refuseLost(directory);
@@ -39,7 +39,9 @@ export function openRegistry(
     if (database.read(() => tiers.list()).length === 0) database.write(() => tiers.addDefaults());
     const secret = KeySecret.open(directory, () => !hasKeys(database));
     const grants = new Grants(database);
-    const accountTiers = new AccountTiers(tiers, grants, newAccountTier);
+    if (newAccountTier !== undefined) tiers.offered(newAccountTier);
+    const ungranted = newAccountTier ?? DEFAULT_TIERS[0]!.id;
+    const accountTiers = new AccountTiers(tiers, grants, ungranted);
     const apiKeys = new ApiKeys(database, secret);
     return {
       database,
@@ -49,6 +51,8 @@ export function openRegistry(
       accountTiers,
       accounts: new Accounts(database),
       keysPerAccount,
+      /** The tier of accounts without a grant. */
+      newAccountTier: ungranted,
       apiKeys,
       keyDirectory: new KeyDirectory(database, secret, apiKeys, tiers, accountTiers),
       audit: new Audit(database),

@@ -1,9 +1,11 @@
 import type { InstantMs } from '../domain/instant.ts';
-import { HOUR_MS, type UsageCounts } from '../domain/usage.ts';
+import { addedUsage, DAY_MS, HOUR_MS, type UsageCounts } from '../domain/usage.ts';
 import type { Database } from './database.ts';
 
 /** Usage is deleted when it is older than this. */
-const USAGE_KEPT_MS = 400 * 24 * HOUR_MS;
+const USAGE_KEPT_MS = 400 * DAY_MS;
+/** The usage of the keys of deleted accounts has this id instead of theirs. */
+export const DELETED_KEYS = 'deleted';
 
 /** The requests of one key to one route in one hour, or in one interval of a query. */
 export interface UsageRow extends UsageCounts {
@@ -15,10 +17,15 @@ export interface UsageRow extends UsageCounts {
 
 type Counting = { -readonly [Field in keyof UsageRow]: UsageRow[Field] };
 
-export const LIST_USAGE = `SELECT key_id AS keyId, route, hour_ms - hour_ms % ?1 AS startMs, SUM(requests) AS requests,
-  SUM(forbidden) AS forbidden, SUM(limited) AS limited, SUM(failed) AS failed, SUM(bytes) AS bytes
-  FROM usage WHERE key_id = ?2 AND hour_ms BETWEEN ?3 AND ?4 GROUP BY startMs, route`;
-export const DELETE_OLD_USAGE = 'DELETE FROM usage WHERE hour_ms < ?';
+const COUNTS = 'requests, forbidden, limited, failed, bytes';
+const OF_INTERVALS = 'FROM usage WHERE key_id = ? AND interval_ms = ? AND start_ms BETWEEN ? AND ?';
+export const LIST_USAGE = `SELECT key_id AS keyId, route, start_ms AS startMs, ${COUNTS} ${OF_INTERVALS}`;
+export const SUM_USAGE = `SELECT COALESCE(SUM(requests), 0) AS requests, COALESCE(SUM(forbidden), 0) AS forbidden,
+  COALESCE(SUM(limited), 0) AS limited, COALESCE(SUM(failed), 0) AS failed, COALESCE(SUM(bytes), 0) AS bytes ${OF_INTERVALS}`;
+export const DELETE_OLD_USAGE = 'DELETE FROM usage WHERE start_ms < ?';
+const ADDED = `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests,
+  forbidden = forbidden + excluded.forbidden, limited = limited + excluded.limited, failed = failed + excluded.failed,
+  bytes = bytes + excluded.bytes`;
 
 const UNSTORED_MAX = 500_000;
 const CLOCK_STEP_MS_MAX = HOUR_MS;
@@ -47,20 +54,24 @@ export class Usage {
   constructor(database: Database) {
     this.#database = database;
     this.#sql = {
-      list: database.query<UsageRow, [number, string, InstantMs, InstantMs]>(LIST_USAGE),
-      add: database.query<never, [string, InstantMs, string, number, number, number, number, number]>(
-        `INSERT INTO usage (key_id, hour_ms, route, requests, forbidden, limited, failed, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (key_id, hour_ms, route) DO UPDATE SET requests = requests + excluded.requests,
-         forbidden = forbidden + excluded.forbidden, limited = limited + excluded.limited,
-         failed = failed + excluded.failed, bytes = bytes + excluded.bytes`,
+      list: database.query<UsageRow, [string, number, InstantMs, InstantMs]>(LIST_USAGE),
+      sum: database.query<UsageCounts, [string, number, InstantMs, InstantMs]>(SUM_USAGE),
+      add: database.query<never, [string, number, InstantMs, string, number, number, number, number, number]>(
+        `INSERT INTO usage (key_id, interval_ms, start_ms, route, ${COUNTS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ${ADDED}`,
       ),
+      forget: database.query<never, [string]>(
+        `INSERT INTO usage (key_id, interval_ms, start_ms, route, ${COUNTS})
+         SELECT '${DELETED_KEYS}', interval_ms, start_ms, route, ${COUNTS} FROM usage WHERE key_id = ? ${ADDED}`,
+      ),
+      delete: database.query<never, [string]>('DELETE FROM usage WHERE key_id = ?'),
+      deleteUse: database.query<never, [string]>('DELETE FROM key_uses WHERE key_id = ?'),
       deleteOld: database.query<never, [InstantMs]>(DELETE_OLD_USAGE),
       use: database.query<never, [string, InstantMs]>(
         `INSERT INTO key_uses (key_id, last_used_ms) VALUES (?, ?)
          ON CONFLICT (key_id) DO UPDATE SET last_used_ms = MAX(last_used_ms, excluded.last_used_ms)`,
       ),
-      lastUses: database.query<{ keyId: string; lastMs: InstantMs }, []>(
-        'SELECT key_id AS keyId, last_used_ms AS lastMs FROM key_uses',
+      lastUse: database.query<{ lastMs: InstantMs }, [string]>(
+        'SELECT last_used_ms AS lastMs FROM key_uses WHERE key_id = ?',
       ),
     };
   }
@@ -93,7 +104,10 @@ export class Usage {
     const rows = [...this.#unstored()];
     this.#database.write(() => {
       for (const { keyId, startMs, route, requests, forbidden, limited, failed, bytes } of rows) {
-        this.#sql.add.run(keyId, startMs, route, requests, forbidden, limited, failed, bytes);
+        for (const intervalMs of [HOUR_MS, DAY_MS]) {
+          const beginMs = startMs - (startMs % intervalMs);
+          this.#sql.add.run(keyId, intervalMs, beginMs, route, requests, forbidden, limited, failed, bytes);
+        }
       }
       for (const [keyId, lastMs] of this.#lastUses) this.#sql.use.run(keyId, lastMs);
       this.#sql.deleteOld.run(Math.min(nowMs, this.#steadyMs) - USAGE_KEPT_MS);
@@ -103,22 +117,71 @@ export class Usage {
     this.#earlier = [];
   }
 
-  /** The usage of keys in the hours that begin from `fromMs` to `toMs`, by key, route and interval; rows that are not stored too. */
+  /**
+   * The usage of keys in the hours that begin from `fromMs` to `toMs`, by key, route and interval; rows that are not stored too. `fromMs`
+   * is the start of an interval. A key may have several rows of one route and interval.
+   */
   list(keyIds: readonly string[], fromMs: InstantMs, toMs: InstantMs, intervalMs: number): UsageRow[] {
     const wanted = new Set(keyIds);
-    const stored = this.#database.read(() =>
-      keyIds.flatMap((keyId) => this.#sql.list.all(intervalMs, keyId, fromMs, toMs)),
+    const lastMs = toMs - (toMs % intervalMs);
+    const rows = this.#database.read(() =>
+      keyIds.flatMap((keyId) => [
+        ...this.#sql.list.all(keyId, intervalMs, fromMs, lastMs - 1),
+        ...this.#sql.list.all(keyId, HOUR_MS, Math.max(fromMs, lastMs), toMs),
+      ]),
     );
     for (const row of this.#unstored()) {
-      if (!wanted.has(row.keyId) || row.startMs < fromMs || row.startMs > toMs) continue;
-      stored.push({ ...row, startMs: row.startMs - (row.startMs % intervalMs) });
+      if (wanted.has(row.keyId) && row.startMs >= fromMs && row.startMs <= toMs) rows.push(row);
     }
-    return stored;
+    return rows.map((row) => ({ ...row, startMs: row.startMs - (row.startMs % intervalMs) }));
   }
 
-  /** The last stored use of each key, by its id. */
-  lastUses(): ReadonlyMap<string, InstantMs> {
-    return new Map(this.#sql.lastUses.all().map(({ keyId, lastMs }) => [keyId, lastMs]));
+  /** The sums of keys in the same hours, by key. `fromMs` is the start of a day. */
+  sums(keyIds: readonly string[], fromMs: InstantMs, toMs: InstantMs): ReadonlyMap<string, UsageCounts> {
+    const lastMs = toMs - (toMs % DAY_MS);
+    const sums = this.#database.read(() => {
+      const sumOf = (keyId: string) =>
+        addedUsage(
+          this.#sql.sum.get(keyId, DAY_MS, fromMs, lastMs - 1)!,
+          this.#sql.sum.get(keyId, HOUR_MS, Math.max(fromMs, lastMs), toMs)!,
+        );
+      return new Map(keyIds.map((keyId) => [keyId, sumOf(keyId)]));
+    });
+    for (const row of this.#unstored()) {
+      const stored = sums.get(row.keyId);
+      if (stored !== undefined && row.startMs >= fromMs && row.startMs <= toMs) {
+        sums.set(row.keyId, addedUsage(stored, row));
+      }
+    }
+    return sums;
+  }
+
+  /** The last use of each of these keys that was used, by its id. */
+  lastUses(keyIds: readonly string[]): ReadonlyMap<string, InstantMs> {
+    const uses = new Map<string, InstantMs>();
+    this.#database.read(() => {
+      for (const keyId of keyIds) {
+        const lastMs = this.#lastUses.get(keyId) ?? this.#sql.lastUse.get(keyId)?.lastMs;
+        if (lastMs !== undefined) uses.set(keyId, lastMs);
+      }
+    });
+    return uses;
+  }
+
+  /** Adds the usage of keys to that of DELETED_KEYS, and removes their last use. Within a write. */
+  forget(keyIds: readonly string[]): void {
+    const forgotten = new Set(keyIds);
+    for (const keyId of keyIds) {
+      this.#sql.forget.run(keyId);
+      this.#sql.delete.run(keyId);
+      this.#sql.deleteUse.run(keyId);
+      this.#lastUses.delete(keyId);
+    }
+    // Rows that are not stored are added to the stored ones by the flush, also when several have the same key, hour and route.
+    this.#earlier = [...this.#unstored()].map((row) =>
+      forgotten.has(row.keyId) ? { ...row, keyId: DELETED_KEYS } : row,
+    );
+    this.#present.clear();
   }
 
   *#unstored(): Generator<Counting> {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { keySecretFault } from '../store/backup.ts';
 import type { Database } from '../store/database.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile } from '../store/database-file.ts';
+import { DELETED_KEYS } from '../store/usage.ts';
 import { checkedDatabase } from './checked-database.ts';
 import type { ProblemList } from './report.ts';
 
@@ -27,7 +28,7 @@ export async function verifyAccounts(directory: string, problems: ProblemList): 
   const named = (await inFile(directory, ACTIVITY, problems, referencesIn)) ?? [];
   const known = existsSync(join(directory, ACCOUNTS.name))
     ? await inFile(directory, ACCOUNTS, problems, idsIn)
-    : { accounts: new Set(), api_keys: new Set() };
+    : { accounts: new Set(), api_keys: new Set([DELETED_KEYS]) };
   if (known === undefined) return;
   for (const { table, parent, ids } of named) {
     const missing = ids.filter((id) => !known[parent].has(id));
@@ -56,7 +57,7 @@ function idsIn(database: Database): Record<ActivityReference['parent'], Readonly
     );
   return {
     accounts: idsOf('SELECT account_id AS id FROM accounts'),
-    api_keys: idsOf('SELECT key_id AS id FROM api_keys'),
+    api_keys: idsOf('SELECT key_id AS id FROM api_keys').add(DELETED_KEYS),
   };
 }
 

@@ -28,7 +28,7 @@ export function people(settings: Partial<AccountSettings> = {}): People {
   using resources = new DisposableStack();
   const directory = resources.use(temporaryDirectory());
   const registry = resources.use(openRegistry(directory.path, { create: true }));
-  const { database: activity } = resources.use(openActivity(directory.path));
+  const activity = resources.use(openActivity(directory.path));
   const log: string[] = [];
   let nowMs = NOW_MS;
   const service = createAccountService(
@@ -52,12 +52,12 @@ export function people(settings: Partial<AccountSettings> = {}): People {
   return {
     service,
     registry,
-    activity,
+    activity: activity.database,
     directory: directory.path,
     log,
     nowMs: () => nowMs,
     createLink(email) {
-      const deps = { stores: signInStores(registry, activity), clock: () => nowMs, publicUrl: PUBLIC_URL };
+      const deps = { stores: signInStores(registry, activity.database), clock: () => nowMs, publicUrl: PUBLIC_URL };
       return new URL(createLink(deps, registry.accounts.findByEmail(email)!)).searchParams.get('token')!;
     },
     passTime(ms) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { COVERAGES_PER_KEY_MAX } from '../../src/http/v1/coverage.ts';
 import { type Service, startService } from '../http/service.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Socket } from 'node:net';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { EXPORTS_PER_KEY_MAX } from '../../src/http/v1/export.ts';
 import { type Service, startService } from '../http/service.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';

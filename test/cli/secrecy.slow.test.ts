@@ -1,7 +1,7 @@
 import { expect, spyOn, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createKey, type KeyRequest } from '../../src/cli/key.ts';
+import { createKey, type KeyRequest } from '../../src/account/account-keys.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
 import { ApiKeys, FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
 import { KeyDirectory } from '../../src/store/key-directory.ts';

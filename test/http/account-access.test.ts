@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';
 import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';

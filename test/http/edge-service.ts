@@ -1,4 +1,4 @@
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { createApp, type Edge } from '../../src/http/app.ts';
 import { AccessLog, type LogFormat } from '../../src/http/plugins/access-log.ts';
 import type { Archive } from '../../src/store/archive.ts';

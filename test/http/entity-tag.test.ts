@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';
 import {
   CONDITION_ID,

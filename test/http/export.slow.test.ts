@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { EXPORTS_MAX, EXPORTS_PER_KEY_MAX } from '../../src/http/v1/export.ts';
 import { residentBytes } from '../fault/machine.ts';
 import { importBytes, importRecords, NOW_MS, temporaryDirectory } from '../support/archive.ts';

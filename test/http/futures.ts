@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import fc from 'fast-check';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { ImportOptions } from '../../src/import/importer.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';

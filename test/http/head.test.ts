@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { parse, receivedUntilClosed, requestOf } from '../contract/raw-http.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { startService } from './service.ts';

@@ -1,4 +1,4 @@
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { seed } from '../../src/cli/seed.ts';
 import { VERSION } from '../../src/cli/version.ts';
 import { createApp } from '../../src/http/app.ts';

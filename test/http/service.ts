@@ -1,4 +1,4 @@
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import type { Registry } from '../../src/store/registry.ts';

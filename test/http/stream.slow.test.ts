@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { STREAMS_MAX, STREAMS_PER_KEY_MAX } from '../../src/http/v1/stream.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';
 import { EventReader, eventsOf, type StreamedEvent } from '../support/event-stream.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { type Client, clientOf } from '../contract/client.ts';
 import { openExecutable } from '../contract/executable-target.ts';
 import { openInProcess } from '../contract/in-process-target.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { DEFAULT_TIERS } from '../../src/domain/tier.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';

@@ -8,7 +8,13 @@ describe('accounts', () => {
     using held = temporaryArchive();
     const { database, accounts } = held.registry;
     const ann = database.write(() => accounts.create(ANN, NOW_MS));
-    expect(ann).toEqual({ ...ANN, id: expect.any(Number), createdMs: NOW_MS, disabledMs: undefined });
+    expect(ann).toEqual({
+      ...ANN,
+      id: expect.any(Number),
+      createdMs: NOW_MS,
+      disabledMs: undefined,
+      deletedMs: undefined,
+    });
     expect(accounts.find(ann.id)).toEqual(ann);
     for (const email of ['Ann@Example.com', 'ann@example.com', 'ANN@EXAMPLE.COM']) {
       expect(accounts.findByEmail(email)).toEqual(ann);

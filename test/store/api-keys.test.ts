@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createKey, type KeyRequest } from '../../src/cli/key.ts';
+import { createKey, type KeyRequest } from '../../src/account/account-keys.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';

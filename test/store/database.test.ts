@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import { openActivity } from '../../src/store/activity.ts';
 import { openArchive } from '../../src/store/archive.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { KEY_SECRET_FILE, KeySecret } from '../../src/store/key-secret.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';

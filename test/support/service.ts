@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { openRegistry, type Registry } from '../../src/store/registry.ts';

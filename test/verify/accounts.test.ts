@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { openActivity } from '../../src/store/activity.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';

@@ -59,6 +59,7 @@ const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
   'invalid-parameter': { status: 400, title: 'Invalid parameter' },
   unauthenticated: { status: 401, title: 'Unauthorized' },
   forbidden: { status: 403, title: 'Forbidden' },
+  'sign-in-again': { status: 403, title: 'Sign in again' },
   'not-found': { status: 404, title: 'Not found' },
   'method-not-allowed': { status: 405, title: 'Method not allowed' },
   'rate-limited': { status: 429, title: 'Too many requests' },

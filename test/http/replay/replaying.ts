@@ -1,4 +1,4 @@
-import { createKey } from '../../../src/cli/key.ts';
+import { createKey } from '../../../src/account/account-keys.ts';
 import { createApp, type Edge } from '../../../src/http/app.ts';
 import { Sockets } from '../../../src/http/replay/socket.ts';
 import type { ReplayOptions } from '../../../src/replay/replay.ts';

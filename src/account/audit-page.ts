@@ -1,0 +1,23 @@
+import type { AuditEntry, AuditFilter } from '../store/audit.ts';
+import type { Registry } from '../store/registry.ts';
+
+/** An entry with the addresses that its accounts have now. */
+export interface AuditRecord extends AuditEntry {
+  /** The address of the account that acted; undefined: a command, or the service itself. */
+  readonly actor: string | undefined;
+  /** The address of the account that it concerns; undefined: none. */
+  readonly account: string | undefined;
+}
+
+/** At most `limit` entries, the latest first. The next page has those before the last one. */
+export function auditPage(
+  { accounts, audit, database }: Registry,
+  { limit, ...filter }: AuditFilter & { readonly limit: number },
+): AuditRecord[] {
+  return database.read(() => {
+    const addressOf = (id: number | undefined) => (id === undefined ? undefined : accounts.find(id)?.email);
+    return audit
+      .list(limit, filter)
+      .map((entry) => ({ ...entry, actor: addressOf(entry.actorId), account: addressOf(entry.accountId) }));
+  });
+}

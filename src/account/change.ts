@@ -1,0 +1,27 @@
+import type { InstantMs } from '../domain/instant.ts';
+import type { AuditDetail } from '../store/audit.ts';
+import type { Registry } from '../store/registry.ts';
+import type { SignedIn } from './account-sessions.ts';
+
+/** Who changes something, and when. */
+export interface Change {
+  readonly registry: Registry;
+  readonly nowMs: InstantMs;
+  /** Undefined: a command on this machine. */
+  readonly actor?: SignedIn | undefined;
+}
+
+/** A change by a person. */
+export interface PersonalChange extends Change {
+  readonly actor: SignedIn;
+}
+
+/** Adds an entry to the audit. Within the write transaction of the change. `accountId`: the account that it concerns, if any. */
+export function record(
+  { registry, nowMs, actor }: Change,
+  action: string,
+  accountId: number | undefined,
+  detail: AuditDetail = {},
+): void {
+  registry.audit.append({ atMs: nowMs, actorId: actor?.account.id, action, accountId, detail });
+}

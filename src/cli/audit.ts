@@ -1,0 +1,54 @@
+import { Command } from 'commander';
+import { type AuditRecord, auditPage } from '../account/audit-page.ts';
+import { entryId, entryLimit } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import { formatInstant } from '../domain/instant.ts';
+import { openRegistry } from '../store/registry.ts';
+import { json, type Terminal, table } from './terminal.ts';
+import type { GlobalOptions } from './with-archive.ts';
+
+const LIMIT = 100;
+
+interface AuditOptions extends GlobalOptions {
+  readonly account?: string;
+  readonly before?: number;
+  readonly limit: number;
+}
+
+export function auditCommand(terminal: Terminal): Command {
+  return new Command('audit')
+    .description('list who changed what, the latest first')
+    .option('--account <email>', 'only entries about this account')
+    .option('--before <id>', 'only entries before this one: the last id of the page before', entryId)
+    .option('--limit <number>', 'maximum number of entries', entryLimit, LIMIT)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ bookreel audit --limit 20\n  $ bookreel audit --account you@example.com --before 4711 --json',
+    )
+    .action((_, command: Command) => {
+      const { data, account, before: beforeId, limit, json: isJson } = command.optsWithGlobals<AuditOptions>();
+      using registry = openRegistry(data, { create: false });
+      const accountId = account === undefined ? undefined : registry.accounts.findByEmail(account)?.id;
+      if (account !== undefined && accountId === undefined) {
+        throw new DomainError('not-found', `there is no account '${account}': 'bookreel account list' shows all`);
+      }
+      const documents = auditPage(registry, { limit, accountId, beforeId }).map(auditDocument);
+      terminal.out(isJson === true ? json(documents) : auditTable(documents));
+    });
+}
+
+export function auditDocument({ id, atMs, action, actor, account, detail }: AuditRecord) {
+  return { id, at: formatInstant(atMs), action, actor: actor ?? null, account: account ?? null, detail };
+}
+
+export function auditTable(documents: readonly ReturnType<typeof auditDocument>[]): string {
+  const rows = documents.map(({ id, at, action, actor, account, detail }) => [
+    String(id),
+    at,
+    action,
+    actor ?? '',
+    account ?? '',
+    JSON.stringify(detail),
+  ]);
+  return table(['ID', 'TIME', 'ACTION', 'ACTOR', 'ACCOUNT', 'DETAIL'], rows);
+}
