@@ -15,6 +15,7 @@ import { seedCommand } from './seed.ts';
 import { serveCommand } from './serve.ts';
 import { errorLine, printable, type Terminal } from './terminal.ts';
 import { tierCommand } from './tier.ts';
+import { usageCommand } from './usage.ts';
 import { verifyCommand } from './verify.ts';
 import { VERSION, versionCommand } from './version.ts';
 
@@ -42,6 +43,7 @@ Examples:
       accountCommand,
       keyCommand,
       tierCommand,
+      usageCommand,
       auditCommand,
       importCommand,
       exportCommand,

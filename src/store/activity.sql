@@ -63,7 +63,7 @@ CREATE TABLE usage (
   PRIMARY KEY (key_id, interval_ms, start_ms, route)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX usage_by_start ON usage (start_ms);
+CREATE INDEX usage_by_start ON usage (interval_ms, start_ms);
 
 CREATE TABLE key_uses (
   key_id TEXT PRIMARY KEY,

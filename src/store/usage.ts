@@ -2,8 +2,10 @@ import type { InstantMs } from '../domain/instant.ts';
 import { addedUsage, DAY_MS, HOUR_MS, type UsageCounts } from '../domain/usage.ts';
 import type { Database } from './database.ts';
 
-/** Usage is deleted when it is older than this. */
-const USAGE_KEPT_MS = 400 * DAY_MS;
+/** The usage of an interval is deleted when its end is older than this. */
+export const USAGE_KEPT_MS = 400 * DAY_MS;
+/** A request is counted in a row of each of these intervals. */
+const STORED_MS = [HOUR_MS, DAY_MS];
 /** The usage of the keys of deleted accounts has this id instead of theirs. */
 export const DELETED_KEYS = 'deleted';
 
@@ -22,7 +24,7 @@ const OF_INTERVALS = 'FROM usage WHERE key_id = ? AND interval_ms = ? AND start_
 export const LIST_USAGE = `SELECT key_id AS keyId, route, start_ms AS startMs, ${COUNTS} ${OF_INTERVALS}`;
 export const SUM_USAGE = `SELECT COALESCE(SUM(requests), 0) AS requests, COALESCE(SUM(forbidden), 0) AS forbidden,
   COALESCE(SUM(limited), 0) AS limited, COALESCE(SUM(failed), 0) AS failed, COALESCE(SUM(bytes), 0) AS bytes ${OF_INTERVALS}`;
-export const DELETE_OLD_USAGE = 'DELETE FROM usage WHERE start_ms < ?';
+export const DELETE_OLD_USAGE = 'DELETE FROM usage WHERE interval_ms = ? AND start_ms < ?';
 const ADDED = `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests,
   forbidden = forbidden + excluded.forbidden, limited = limited + excluded.limited, failed = failed + excluded.failed,
   bytes = bytes + excluded.bytes`;
@@ -65,7 +67,7 @@ export class Usage {
       ),
       delete: database.query<never, [string]>('DELETE FROM usage WHERE key_id = ?'),
       deleteUse: database.query<never, [string]>('DELETE FROM key_uses WHERE key_id = ?'),
-      deleteOld: database.query<never, [InstantMs]>(DELETE_OLD_USAGE),
+      deleteOld: database.query<never, [number, InstantMs]>(DELETE_OLD_USAGE),
       use: database.query<never, [string, InstantMs]>(
         `INSERT INTO key_uses (key_id, last_used_ms) VALUES (?, ?)
          ON CONFLICT (key_id) DO UPDATE SET last_used_ms = MAX(last_used_ms, excluded.last_used_ms)`,
@@ -104,13 +106,14 @@ export class Usage {
     const rows = [...this.#unstored()];
     this.#database.write(() => {
       for (const { keyId, startMs, route, requests, forbidden, limited, failed, bytes } of rows) {
-        for (const intervalMs of [HOUR_MS, DAY_MS]) {
+        for (const intervalMs of STORED_MS) {
           const beginMs = startMs - (startMs % intervalMs);
           this.#sql.add.run(keyId, intervalMs, beginMs, route, requests, forbidden, limited, failed, bytes);
         }
       }
       for (const [keyId, lastMs] of this.#lastUses) this.#sql.use.run(keyId, lastMs);
-      this.#sql.deleteOld.run(Math.min(nowMs, this.#steadyMs) - USAGE_KEPT_MS);
+      const oldMs = Math.min(nowMs, this.#steadyMs) - USAGE_KEPT_MS;
+      for (const intervalMs of STORED_MS) this.#sql.deleteOld.run(intervalMs, oldMs - (oldMs % intervalMs));
     });
     this.#present.clear();
     this.#lastUses.clear();

@@ -15,7 +15,7 @@ test('a server stores usage while it runs, so kill -9 loses only the last minute
   expect(answer.status).toBe(200);
   const stored = () => {
     using database = new Database(join(directory.path, 'activity.db'), { readonly: true });
-    return database.query('SELECT requests FROM usage').all();
+    return database.query('SELECT requests FROM usage WHERE interval_ms = 3600000').all();
   };
   while (stored().length === 0) await Bun.sleep(500);
   await server.stop('SIGKILL');

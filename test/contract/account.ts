@@ -96,7 +96,7 @@ export function accountTests(suite: Suite): void {
 
   test.each([
     ['hour', 31],
-    ['day', 92],
+    ['day', 400],
   ])('usage by %s has at most %d days', async (interval, days) => {
     const reply = await suite.client(`/v1/account/usage?interval=${interval}&from=2020-01-01&to=2025-06-01T10:20Z`);
     const { from, to } = reply.json<UsageAnswer>().data;

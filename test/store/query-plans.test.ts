@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
-import { FIND_ACCOUNT_BY_EMAIL, LIST_ACCOUNTS } from '../../src/store/accounts.ts';
+import { FIND_ACCOUNT_BY_EMAIL, LIST_ACCOUNTS, LIST_DELETED_ACCOUNTS } from '../../src/store/accounts.ts';
 import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
-import { LIST_AUDIT_OF_ACCOUNT } from '../../src/store/audit.ts';
+import { LIST_AUDIT, LIST_AUDIT_OF_ACCOUNT } from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/database.ts';
 import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
@@ -12,7 +12,7 @@ import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import * as attempts from '../../src/store/sign-in-attempts.ts';
 import { COIN_TOTAL, COUNT_LISTED, MARKET_TOTAL, OPEN_MARKETS, UPDATE_TOTAL } from '../../src/store/snapshot-totals.ts';
-import { DELETE_OLD_USAGE, LIST_USAGE } from '../../src/store/usage.ts';
+import { DELETE_OLD_USAGE, LIST_USAGE, SUM_USAGE } from '../../src/store/usage.ts';
 import { temporaryArchive } from '../support/archive.ts';
 
 const held = temporaryArchive();
@@ -87,10 +87,16 @@ test.each<[string, string, ...string[]]>([
     'SEARCH api_keys USING INDEX',
     'SEARCH accounts USING INTEGER PRIMARY KEY',
   ],
-  ['FIND_ACCOUNT_BY_EMAIL', FIND_ACCOUNT_BY_EMAIL, 'SEARCH accounts USING INDEX sqlite_autoindex_accounts_1 ('],
+  ['FIND_ACCOUNT_BY_EMAIL', FIND_ACCOUNT_BY_EMAIL, 'SEARCH accounts USING INDEX accounts_by_email ('],
   ['LIST_ACCOUNTS', LIST_ACCOUNTS, 'SEARCH accounts USING INTEGER PRIMARY KEY ('],
   ['LIST_IDENTITIES', LIST_IDENTITIES, 'SEARCH identities USING INDEX identities_by_account ('],
-  ['LIST_AUDIT_OF_ACCOUNT', LIST_AUDIT_OF_ACCOUNT, 'SEARCH audit USING INDEX audit_by_account ('],
+  ['LIST_DELETED_ACCOUNTS', LIST_DELETED_ACCOUNTS, 'SEARCH accounts USING COVERING INDEX accounts_by_deletion ('],
+  ['LIST_AUDIT', LIST_AUDIT, 'SEARCH audit USING INTEGER PRIMARY KEY ('],
+  [
+    'LIST_AUDIT_OF_ACCOUNT',
+    LIST_AUDIT_OF_ACCOUNT,
+    'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
+  ],
 ])('%s of accounts.db only searches, without sorting', (_, sql, ...steps) => {
   expectPlan(held.registry.database, sql, steps);
 });
@@ -99,10 +105,10 @@ test.each<[string, string, ...string[]]>([
   [
     'LIST_USAGE',
     LIST_USAGE,
-    'SEARCH usage USING PRIMARY KEY (key_id=? AND hour_ms>? AND hour_ms<?)',
-    'USE TEMP B-TREE FOR GROUP BY',
+    'SEARCH usage USING PRIMARY KEY (key_id=? AND interval_ms=? AND start_ms>? AND start_ms<?)',
   ],
-  ['DELETE_OLD_USAGE', DELETE_OLD_USAGE, 'SEARCH usage USING INDEX usage_by_hour (hour_ms<?)'],
+  ['SUM_USAGE', SUM_USAGE, 'SEARCH usage USING PRIMARY KEY (key_id=? AND interval_ms=? AND start_ms>? AND start_ms<?)'],
+  ['DELETE_OLD_USAGE', DELETE_OLD_USAGE, 'SEARCH usage USING INDEX usage_by_start (interval_ms=? AND start_ms<?)'],
   [
     'FIND_SESSION_BY_DIGEST',
     sessions.FIND_SESSION_BY_DIGEST,

@@ -72,10 +72,14 @@ test('flushed usage and last uses are there after a restart; usage older than 40
   expect([...again.usage.lastUses(['key_a', 'key_b'])]).toEqual([['key_a', NOW_MS + 7]]);
   // A later start, and no further requests.
   const laterMs = NOW_MS + 400 * DAY_MS;
+  const kept = () => [HOUR_MS, DAY_MS].map((intervalMs) => usage.list(['key_a'], 0, laterMs, intervalMs).length);
   again.usage.flush(laterMs);
-  expect(usage.list(['key_a'], 0, laterMs, DAY_MS)).toHaveLength(1);
+  expect(kept()).toEqual([1, 1]);
   again.usage.flush(laterMs + HOUR_MS);
-  expect(usage.list(['key_a'], 0, laterMs, DAY_MS)).toEqual([]);
+  expect(kept()).toEqual([0, 1]);
+  // A clock that moves by more than an hour was set.
+  for (let hours = 2; hours <= 25; hours += 1) again.usage.flush(laterMs + hours * HOUR_MS);
+  expect(kept()).toEqual([0, 0]);
 });
 
 test('a clock that jumps ahead deletes no usage', () => {

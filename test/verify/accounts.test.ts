@@ -22,7 +22,11 @@ async function problemsAfter(changes: Readonly<Record<'accounts' | 'activity', s
       database
         .query<never, [number]>("INSERT INTO sessions VALUES ('s', x'00', ?, 'email', NULL, 1, 1)")
         .run(apiKey.accountId);
-      database.query<never, [string]>("INSERT INTO usage VALUES (0, ?, '/v1/coins', 1, 0, 0, 0, 9)").run(apiKey.id);
+      for (const keyId of [apiKey.id, 'deleted']) {
+        database
+          .query<never, [string]>("INSERT INTO usage VALUES (?, 3600000, 0, '/v1/coins', 1, 0, 0, 0, 9)")
+          .run(keyId);
+      }
       database.query<never, [string]>('INSERT INTO key_uses VALUES (?, 1)').run(apiKey.id);
     });
     registry.database.query('PRAGMA foreign_keys = OFF').run();

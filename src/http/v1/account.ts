@@ -1,24 +1,18 @@
 import { Elysia } from 'elysia';
+import { usageOf } from '../../account/account-usage.ts';
 import { AccountResource, hasOneOwner } from '../../domain/account.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
 import { tierResource } from '../../domain/tier.ts';
-import { addedUsage, HOUR_MS, NO_USAGE, type UsageCounts, UsageResource } from '../../domain/usage.ts';
+import { UsageResource } from '../../domain/usage.ts';
 import type { Registry } from '../../store/registry.ts';
-import type { Usage, UsageRow } from '../../store/usage.ts';
+import type { Usage } from '../../store/usage.ts';
 import { dataOf, described } from '../openapi/described.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY, USAGE_QUERY, USAGE_ROUTE } from '../parameters/query.ts';
 import type { AccessCheck } from '../plugins/access.ts';
 import { negotiate } from '../response/responder.ts';
 import type { ControllerDeps } from './controller.ts';
-
-const DAY_MS = 24 * HOUR_MS;
-/** `rangeMsMax`: a longer range would delay other requests. */
-const INTERVALS = {
-  hour: { lengthMs: HOUR_MS, defaultMs: DAY_MS, rangeMsMax: 31 * DAY_MS },
-  day: { lengthMs: DAY_MS, defaultMs: 30 * DAY_MS, rangeMsMax: 92 * DAY_MS },
-} as const;
 
 const AccountAnswer = dataOf('AccountAnswer', 'The account of the key.', AccountResource);
 const UsageAnswer = dataOf('UsageAnswer', 'The usage of an account.', UsageResource);
@@ -78,11 +72,7 @@ export function accountController(
     .get(
       USAGE_ROUTE,
       ({ exchange, accessCheck, query }) => {
-        const { interval, keyId } = query;
-        const toMs = Math.min(query.to ?? Infinity, nowMs());
-        const { lengthMs, defaultMs, rangeMsMax } = INTERVALS[interval];
-        const from = Math.max(Math.min(query.from ?? toMs - defaultMs, toMs), toMs - rangeMsMax, 0);
-        const fromMs = from - (from % lengthMs);
+        const { interval, keyId, from: fromMs, to: toMs } = query;
         const keys = database.readShared(() => {
           const key = keyOf(accessCheck);
           return hasOneOwner(key.account) ? apiKeys.ofAccount(key.accountId).map(({ id }) => id) : [key.id];
@@ -93,15 +83,15 @@ export function accountController(
             `this account has no such key: ${USAGE_ROUTE} lists its keys with requests`,
           );
         }
-        const rows = usage.list(keyId === undefined ? keys : [keyId], fromMs, toMs, lengthMs);
-        const data: UsageResource = {
-          from: formatInstant(fromMs),
-          to: formatInstant(toMs),
+        const used = usageOf(usage, keyId === undefined ? keys : [keyId], { interval, fromMs, toMs }, nowMs());
+        const data = {
+          from: formatInstant(used.fromMs),
+          to: formatInstant(used.toMs),
           interval,
-          intervals: sums(rows, (row) => formatInstant(row.startMs)).map(([start, counts]) => ({ start, ...counts })),
-          keys: sums(rows, (row) => row.keyId).map(([id, counts]) => ({ keyId: id, ...counts })),
-          routes: sums(rows, (row) => row.route).map(([route, counts]) => ({ route, ...counts })),
-        };
+          intervals: used.intervals.map(({ startMs, ...counts }) => ({ start: formatInstant(startMs), ...counts })),
+          keys: [...used.keys],
+          routes: [...used.routes],
+        } satisfies UsageResource;
         return responder.document({ data }, negotiate(exchange));
       },
       {
@@ -110,20 +100,10 @@ export function accountController(
         detail: described('usage', {
           summary: 'Usage of the account',
           description:
-            'Requests, refusals and bytes of the account’s keys by hour or day (UTC), by key and by route. This request is not counted yet. Usage is kept for 400 days. from is rounded down to the start of its interval; the default is 24 hours before to, or 30 days with interval=day. Without to: until now. An earlier from is moved to 31 days before to, or 92 days with interval=day. A key that was created without an account sees only its own usage. Any valid key may read it.',
+            'Requests, refusals and bytes of the account’s keys by hour or day (UTC), by key and by route. This request is not counted yet. Usage is kept for 400 days. from is rounded down to the start of its interval; the default is 24 hours before to, or 30 days with interval=day. Without to: until now. An earlier from is moved to 31 days before to, or 400 days with interval=day. A key that was created without an account sees only its own usage. Any valid key may read it.',
           answer: UsageAnswer,
           examples: { hours: USAGE_ROUTE, days: `${USAGE_ROUTE}?interval=day` },
         }),
       },
     );
-}
-
-/** The sums of rows by name, in the order of the names. */
-function sums(rows: readonly UsageRow[], nameOf: (row: UsageRow) => string): [string, UsageCounts][] {
-  const byName = new Map<string, UsageCounts>();
-  for (const row of rows) {
-    const name = nameOf(row);
-    byName.set(name, addedUsage(byName.get(name) ?? NO_USAGE, row));
-  }
-  return [...byName].sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -1,0 +1,57 @@
+import { Command, Option } from 'commander';
+import { serviceUsage } from '../account/service-usage.ts';
+import { addSettings, instant } from '../config.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { openActivity } from '../store/activity.ts';
+import { openRegistry } from '../store/registry.ts';
+import { json, type Terminal, table } from './terminal.ts';
+import type { GlobalOptions } from './with-archive.ts';
+
+interface UsageOptions extends GlobalOptions {
+  readonly newAccountTier: string;
+  readonly by: 'account' | 'tier';
+  readonly from?: InstantMs;
+  readonly to?: InstantMs;
+}
+
+export function usageCommand(terminal: Terminal): Command {
+  return addSettings(
+    new Command('usage').description('sum the requests of a time by account or by tier'),
+    'newAccountTier',
+  )
+    .addOption(new Option('--by <noun>', 'what to sum by').choices(['account', 'tier']).default('account'))
+    .option('--from <instant>', 'start, rounded down to its day (UTC); by default 30 days before the end', instant)
+    .option('--to <instant>', 'end; by default now', instant)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ bookreel usage --by tier
+  $ bookreel usage --from 2026-10-01 --to 2026-10-31T23:59:59Z --json
+
+A server stores usage once a minute, and keeps it for 400 days. A key counts for
+the tier that it has now. The usage of deleted accounts is one row.`,
+    )
+    .action((_, command: Command) => {
+      const { by, from, to, ...options } = command.optsWithGlobals<UsageOptions>();
+      using registry = openRegistry(options.data, { ...options, create: false });
+      using activity = openActivity(options.data);
+      const { fromMs, toMs, sums } = serviceUsage(
+        registry,
+        activity.usage,
+        by,
+        { fromMs: from, toMs: to },
+        terminal.clock(),
+      );
+      if (options.json === true) {
+        const documents = sums.map(({ name, ...counts }) => ({ [by]: name ?? null, ...counts }));
+        terminal.out(json({ from: formatInstant(fromMs), to: formatInstant(toMs), sums: documents }));
+        return;
+      }
+      const rows = sums.map(({ name, requests, forbidden, limited, failed, bytes }) => [
+        name ?? '(deleted accounts)',
+        ...[requests, forbidden, limited, failed, bytes].map(String),
+      ]);
+      terminal.out(table([by.toUpperCase(), 'REQUESTS', 'FORBIDDEN', 'LIMITED', 'FAILED', 'BYTES'], rows));
+    });
+}
