@@ -1,6 +1,7 @@
 import type { Activity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
 import { AccountSessions } from './account-sessions.ts';
+import { EmailChange } from './email-change.ts';
 import { MailServer, type MailServerSettings } from './mail-server.ts';
 import { OidcProvider, type OidcProviderSettings } from './oidc-provider.ts';
 import { OidcSignIn } from './oidc-sign-in.ts';
@@ -13,8 +14,10 @@ import type { SignUp } from './sign-up.ts';
 export type ProviderSettings = Omit<OidcProviderSettings, 'clientSecret'> & { readonly secretFile: string };
 
 export interface AccountSettings {
-  /** Absolute, without a slash at its end. */
-  readonly publicUrl: string;
+  /** Absolute, without a slash at its end. Called only while the service listens: its port may be unknown before. */
+  readonly publicUrl: () => string;
+  /** The command that prints a sign-in link. */
+  readonly linkCommand: (publicUrl: string) => string;
   readonly signUp: SignUp;
   /** Undefined: the service sends no mail. */
   readonly mail: MailServerSettings | undefined;
@@ -35,7 +38,7 @@ export type AccountService = Readonly<ReturnType<typeof createAccountService>>;
 
 /** Throws 'unavailable' when the file of a secret cannot be read. Connects to nothing yet. */
 export function createAccountService(settings: AccountSettings, deps: AccountServiceDeps) {
-  const { publicUrl, signUp, mail, providers } = settings;
+  const { publicUrl, linkCommand, signUp, mail, providers } = settings;
   const { registry, activity, clock, wait, logError } = deps;
   const stores = signInStores(registry, activity.database);
   const server = mail === undefined ? undefined : new MailServer(mail);
@@ -44,18 +47,26 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
       ? undefined
       : new Outbox({ deliver: (message) => server.deliver(message), wait, clock, logError });
   const sessions = new AccountSessions(stores, clock);
-  const signIn = new SignIn({ stores, sessions, clock, publicUrl, signUp, outbox });
+  const signInDeps = { stores, clock, publicUrl, signUp, outbox };
+  const signIn = new SignIn({ ...signInDeps, sessions });
   const oidcProviders = providers.map(
     ({ secretFile, ...provider }) =>
       new OidcProvider({ ...provider, clientSecret: readSecretFile(secretFile) }, { clock, logError }),
   );
   return {
-    publicUrl,
     activity,
+    get publicUrl() {
+      return publicUrl();
+    },
+    /** A command that prints a sign-in link, for the pages of a service that sends no mail. */
+    get linkCommand() {
+      return linkCommand(publicUrl());
+    },
     sessions,
     signIn,
+    emailChange: new EmailChange(signInDeps),
     sendsMail: outbox !== undefined,
-    oidc: new OidcSignIn({ stores, clock, publicUrl }, signIn, oidcProviders),
+    oidc: new OidcSignIn(signInDeps, signIn, oidcProviders),
     /** Settles when no mail waits any more. */
     drained: async () => outbox?.drained(),
     close: async () => server?.close(),

@@ -5,6 +5,7 @@ import { randomToken } from '../domain/random-token.ts';
 import type { Identity } from '../store/identities.ts';
 import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
 import type { Browser, NewSession } from './account-sessions.ts';
+import { refuseTooManyOf } from './mail-limits.ts';
 import type { OidcProvider, OidcSecrets } from './oidc-provider.ts';
 import type { SignIn, SignInDeps } from './sign-in.ts';
 
@@ -56,8 +57,8 @@ export class OidcSignIn {
     const callback = new URL(`${this.#redirectUri(name)}${query}`);
     const asked = this.#askedBy(name, callback.searchParams.get('state') ?? '', browser);
     stores.activityDatabase.write(() => {
-      this.#signIn.refuseTooMany(client);
       const nowMs = clock();
+      refuseTooManyOf(client, stores.attempts, nowMs);
       const attempt = { method: name, email: undefined, browser: asked, client, createdMs: nowMs, usedMs: nowMs };
       if (!stores.attempts.add(attempt)) throw startAgain(name, 'was completed already');
     });
@@ -119,7 +120,7 @@ export class OidcSignIn {
   }
 
   #redirectUri(name: string): string {
-    return `${this.#deps.publicUrl}/sign-in/oidc/${name}/callback`;
+    return `${this.#deps.publicUrl()}/sign-in/oidc/${name}/callback`;
   }
 
   #provider(name: string): OidcProvider {

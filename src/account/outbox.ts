@@ -1,5 +1,5 @@
 import { DomainError } from '../domain/errors.ts';
-import type { Mail } from './sign-in-mail.ts';
+import type { Mail } from './mail.ts';
 
 /** Mails that wait or are being sent. */
 const WAITING_MAX = 200;
@@ -58,7 +58,7 @@ export class Outbox {
         if (isFinal(error)) break;
       }
     }
-    logError(`a sign-in mail was not sent (${cause}, ${tries} of ${PAUSES_MS.length} tries): check the mail server`);
+    logError(`a mail was not sent (${cause}, ${tries} of ${PAUSES_MS.length} tries): check the mail server`);
   }
 }
 

@@ -4,31 +4,25 @@ import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
 import type { Identity } from '../store/identities.ts';
-import { ATTEMPT_MS, CODE_TRIES_MAX, type SignInAttempt } from '../store/sign-in-attempts.ts';
+import { ATTEMPT_MS, CODE_TRIES_MAX } from '../store/sign-in-attempts.ts';
 import type { AccountSessions, Browser, NewSession } from './account-sessions.ts';
+import { isDailyLimitReached, refuseTooManyOf, refuseTooManyTo } from './mail-limits.ts';
 import type { Outbox } from './outbox.ts';
 import { linkUrl } from './sign-in-link.ts';
 import { signInMail } from './sign-in-mail.ts';
 import type { SignInStores } from './sign-in-stores.ts';
 import { admitsNew, type SignUp } from './sign-up.ts';
+import { type ProvenAttempt, usableAttempt } from './usable-attempt.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-/** Attempts of a client address. */
-const CLIENT_ATTEMPTS_PER_HOUR = 20;
-/** Attempts with an e-mail address: five codes with five tries each are guessed with a chance of 1 : 40,000 an hour. */
-const EMAIL_ATTEMPTS_PER_HOUR = 5;
-const EMAIL_ATTEMPTS_PER_DAY = 20;
-/** After this number of mails of the service, addresses without an account get none. */
-const MAILS_PER_DAY = 2000;
 const CODE_DIGITS = 6;
+const TRIED_TOO_OFTEN = `this code was tried ${CODE_TRIES_MAX} times: ask for a new one`;
 
 export interface SignInDeps {
   readonly stores: SignInStores;
   readonly sessions: AccountSessions;
   readonly clock: () => number;
-  /** Without a slash at its end. */
-  readonly publicUrl: string;
+  /** Without a slash at its end. Called while a request is served. */
+  readonly publicUrl: () => string;
   readonly signUp: SignUp;
   /** Undefined: the service sends no mail. */
   readonly outbox: Outbox | undefined;
@@ -57,12 +51,12 @@ export class SignIn {
    * 'rate-limited', 'busy' when too many mails wait, and 'not-found' when the service sends no mail.
    */
   ask(typed: string, client: string, unproven?: UnprovenIdentity): string {
-    const { stores, clock, outbox, publicUrl, signUp } = this.#deps;
+    const { stores, clock, outbox, signUp } = this.#deps;
     if (outbox === undefined) {
       throw new DomainError('not-found', 'this service sends no mail: ask its operator for a sign-in link');
     }
     const asked = emailAddress(typed);
-    const nowMs = clock();
+    const [nowMs, publicUrl] = [clock(), this.#deps.publicUrl()];
     const { accounts, attempts, accountsDatabase, activityDatabase } = stores;
     outbox.refuseWhenFull();
     const account = accountsDatabase.read(() => accounts.findByEmail(asked));
@@ -73,9 +67,9 @@ export class SignIn {
     // Everything is done for every address, so that the time of the answer does not show which ones may sign in.
     const mail = signInMail({ email, link: linkUrl(publicUrl, link), code, publicUrl, provider: unproven?.provider });
     const isMailed = activityDatabase.write(() => {
-      this.refuseTooMany(client);
-      this.#refuseTooManyMails(email, nowMs);
-      const isLimitReached = attempts.countMailed(nowMs - DAY_MS) >= MAILS_PER_DAY;
+      refuseTooManyOf(client, attempts, nowMs);
+      refuseTooManyTo(email, attempts, nowMs);
+      const isLimitReached = isDailyLimitReached(attempts, nowMs);
       const mayEnter =
         account === undefined ? admitsNew(signUp, email) && !isLimitReached : account.disabledMs === undefined;
       attempts.add({ method, email, link, code, browser, isMailed: mayEnter, client, identity, createdMs: nowMs });
@@ -87,8 +81,9 @@ export class SignIn {
 
   /** The account that a link signs in to, by its address. Changes nothing: mail scanners open links too. Throws 'forbidden'. */
   look(link: string): { readonly email: string; readonly provider: string | undefined } {
-    const { stores } = this.#deps;
-    const attempt = stores.activityDatabase.read(() => this.#usable(stores.attempts.findByLink(link), 'link'));
+    const { stores, clock } = this.#deps;
+    const { attempts, activityDatabase } = stores;
+    const attempt = activityDatabase.read(() => usableAttempt(attempts.findByLink(link), 'link', clock()));
     return { email: attempt.email, provider: attempt.identity === undefined ? undefined : attempt.method };
   }
 
@@ -97,7 +92,7 @@ export class SignIn {
     const { stores, clock } = this.#deps;
     const { attempts, activityDatabase } = stores;
     const attempt = activityDatabase.write(() => {
-      const found = this.#usable(attempts.findByLink(link), 'link');
+      const found = usableAttempt(attempts.findByLink(link), 'link', clock());
       const ofBrowser = browser.asked === undefined ? undefined : attempts.findByBrowser(browser.asked);
       if (found.identity !== undefined && ofBrowser?.id !== found.id) {
         throw new DomainError(
@@ -125,8 +120,8 @@ export class SignIn {
           'a code works only in the browser that asked for it: use the link in the mail',
         );
       }
-      const found = this.#usable(asked, 'code');
-      if (found.codeTries >= CODE_TRIES_MAX) throw new DomainError('forbidden', ASK_AGAIN.tries);
+      const found = usableAttempt(asked, 'code', clock());
+      if (found.codeTries >= CODE_TRIES_MAX) throw new DomainError('forbidden', TRIED_TOO_OFTEN);
       const matches = attempts.isCode(found, code);
       if (matches) attempts.markUsed(found, clock());
       else attempts.addTry(found);
@@ -138,7 +133,7 @@ export class SignIn {
     throw new DomainError(
       'forbidden',
       left === 0
-        ? ASK_AGAIN.tries
+        ? TRIED_TOO_OFTEN
         : `this code is wrong: compare it with the mail; ${left} of ${CODE_TRIES_MAX} tries are left`,
     );
   }
@@ -183,35 +178,6 @@ export class SignIn {
     return account;
   }
 
-  /** Throws 'rate-limited' when a client address has made too many attempts. */
-  refuseTooMany(client: string): void {
-    const { stores, clock } = this.#deps;
-    if (stores.attempts.countByClient(client, clock() - HOUR_MS) < CLIENT_ATTEMPTS_PER_HOUR) return;
-    throw tooMany('from your network: try again in an hour', HOUR_MS);
-  }
-
-  /** Counts every address, with an account or without. */
-  #refuseTooManyMails(email: string, nowMs: number): void {
-    const { attempts } = this.#deps.stores;
-    if (attempts.countByEmail(email, nowMs - HOUR_MS) >= EMAIL_ATTEMPTS_PER_HOUR) {
-      throw tooMany('with this address: use the last mail, or try again in an hour', HOUR_MS);
-    }
-    if (attempts.countByEmail(email, nowMs - DAY_MS) >= EMAIL_ATTEMPTS_PER_DAY) {
-      throw tooMany('with this address today: try again tomorrow', DAY_MS);
-    }
-  }
-
-  #usable(attempt: SignInAttempt | undefined, secret: 'link' | 'code'): ProvenAttempt {
-    if (attempt?.email === undefined)
-      throw new DomainError('forbidden', `this ${secret} is not valid: ${ASK_AGAIN.hint}`);
-    if (attempt.usedMs !== undefined)
-      throw new DomainError('forbidden', `this ${secret} was used already: ${ASK_AGAIN.hint}`);
-    if (this.#deps.clock() - attempt.createdMs >= ATTEMPT_MS) {
-      throw new DomainError('forbidden', `this ${secret} is older than 15 minutes: ${ASK_AGAIN.hint}`);
-    }
-    return { ...attempt, email: attempt.email };
-  }
-
   #recordFailure({ email, method }: ProvenAttempt): void {
     const { accounts, audit, accountsDatabase } = this.#deps.stores;
     accountsDatabase.write(() => {
@@ -220,18 +186,6 @@ export class SignIn {
       audit.append({ atMs: this.#deps.clock(), action: 'session.wrong-code', accountId, detail: { method } });
     });
   }
-}
-
-type ProvenAttempt = SignInAttempt & { readonly email: string };
-
-const ASK_AGAIN = {
-  hint: 'ask for a new one',
-  tries: `this code was tried ${CODE_TRIES_MAX} times: ask for a new one`,
-};
-
-function tooMany(rest: string, retryAfterMs: number): DomainError {
-  const message = `too many sign-ins were started ${rest}`;
-  return new DomainError('rate-limited', message, { retryAfterSeconds: retryAfterMs / 1000 });
 }
 
 function randomCode(): string {

@@ -13,9 +13,18 @@ export interface AccountOptions {
   readonly oidcProviders: readonly ProviderSettings[];
 }
 
-/** Undefined if accounts are off. Throws 'invalid-parameter' for settings that do not fit together. */
-export function accountSettings(options: AccountOptions): AccountSettings | undefined {
-  const { publicUrl, signUp, signUpDomains, smtpUrl, smtpSender, smtpPasswordFile, oidcProviders } = options;
+/**
+ * Undefined if accounts are off. `local`: turns accounts on without --public-url, and has the URL then. Throws 'invalid-parameter' for
+ * settings that do not fit together.
+ */
+export function accountSettings(
+  options: AccountOptions,
+  local?: Pick<AccountSettings, 'publicUrl' | 'linkCommand'>,
+): AccountSettings | undefined {
+  const { signUp, signUpDomains, smtpUrl, smtpSender, smtpPasswordFile, oidcProviders } = options;
+  const { publicUrl: given } = options;
+  const publicUrl = given === undefined ? local?.publicUrl : () => given;
+  const linkCommand = local?.linkCommand ?? ((url) => `bookreel account link you@example.com --public-url ${url}`);
   // Others may read the arguments and the environment of a process.
   refuse(
     smtpUrl !== undefined && smtpUrl.password !== '',
@@ -50,7 +59,7 @@ export function accountSettings(options: AccountOptions): AccountSettings | unde
     smtpUrl === undefined || smtpSender === undefined
       ? undefined
       : { url: smtpUrl, sender: smtpSender, passwordFile: smtpPasswordFile };
-  return { publicUrl, signUp: { policy: signUp, domains: signUpDomains }, mail, providers: oidcProviders };
+  return { publicUrl, linkCommand, signUp: { policy: signUp, domains: signUpDomains }, mail, providers: oidcProviders };
 }
 
 function refuse(isWrong: boolean, sentence: string): void {

@@ -1,5 +1,8 @@
 import type { Elysia } from 'elysia';
 import type { AccountSettings } from '../account/account-service.ts';
+import { createLink } from '../account/sign-in-link.ts';
+import { signInStores } from '../account/sign-in-stores.ts';
+import type { Account } from '../domain/account.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
 import type { Activity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
@@ -8,6 +11,8 @@ import { errorLine, type Terminal } from './terminal.ts';
 /** The pages of accounts, and the mails on their way. */
 export interface AccountSite {
   readonly pages: (addresses: ClientAddresses) => Elysia;
+  /** A one-time link that signs in to the account. Throws 'forbidden' for a disabled account. */
+  readonly createLink: (account: Account) => string;
   /** Settles when no mail waits. */
   readonly drained: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -28,6 +33,8 @@ export async function openAccountSite(
   const service = createAccountService(settings, { registry, activity, clock, wait: Bun.sleep, logError });
   return {
     pages: (addresses) => accountSite({ service, registry, nowMs: clock, addresses }),
+    createLink: (account) =>
+      createLink({ stores: signInStores(registry, activity), clock, publicUrl: service.publicUrl }, account),
     drained: service.drained,
     close: service.close,
   };

@@ -170,6 +170,21 @@ export function accountCommand(terminal: Terminal): Command {
     ' admin',
   );
   role.addArgument(new Argument('<role>', 'the new role').choices(['user', 'admin']));
+  const email = command.command('email');
+  onAccount(
+    terminal,
+    email,
+    'change the e-mail address of an account; its keys, sessions and identities stay',
+    (named, options, typed) => {
+      const to = emailAddress(typed!);
+      const detail = { from: named.account.email, to };
+      change(terminal, options, named, 'account.email', detail, ({ registry, account }) =>
+        registry.accounts.setEmail(account, to),
+      );
+    },
+    ' new@example.com',
+  );
+  email.addArgument(new Argument('<new>', 'the new address'));
   const unlink = command.command('unlink');
   onAccount(
     terminal,

@@ -1,4 +1,4 @@
-import type { Account, Role } from '../domain/account.ts';
+import { type Account, hasOneOwner, OPERATOR_EMAIL, type Role } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
@@ -42,6 +42,8 @@ export class Accounts {
       delete: database.query<never, [string, InstantMs, number]>(
         `UPDATE accounts SET email = ?1, name = NULL, role = 'user', deleted_ms = ?2, disabled_ms = ?2 WHERE account_id = ?3`,
       ),
+      // Ignored if another account has the address.
+      setEmail: database.query<never, [string, number]>('UPDATE OR IGNORE accounts SET email = ? WHERE account_id = ?'),
       setRole: database.query<never, [Role, number]>('UPDATE accounts SET role = ? WHERE account_id = ?'),
       setDisabled: database.query<never, [InstantMs | null, number]>(
         'UPDATE accounts SET disabled_ms = ? WHERE account_id = ?',
@@ -71,6 +73,18 @@ export class Accounts {
       throw new DomainError('conflict', `'${email}' has an account already: 'bookreel account show ${email}' shows it`);
     }
     return this.find(inserted.id)!;
+  }
+
+  /** Throws DomainError 'conflict' if another account has the address, or if either is the account of keys without a named account. */
+  setEmail({ id, email }: Pick<Account, 'id' | 'email'>, to: string): void {
+    if (!hasOneOwner(email) || !hasOneOwner(to)) {
+      throw new DomainError(
+        'conflict',
+        `'${OPERATOR_EMAIL}' is the account of keys that were created without one: its address does not change`,
+      );
+    }
+    if (this.#sql.setEmail.run(to, id).changes > 0) return;
+    throw new DomainError('conflict', `'${to}' has an account already: choose another address`);
   }
 
   setRole(id: number, role: Role): void {

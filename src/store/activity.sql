@@ -15,16 +15,17 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_account ON sessions (account_id);
 CREATE INDEX sessions_by_last_use ON sessions (last_used_ms);
 
--- A sign-in that was started by e-mail or by a command, or that came back from an OIDC provider. Limits count the rows of a day.
--- A server deletes older ones at its start and every minute.
+-- A sign-in that was started by e-mail or by a command, or that came back from an OIDC provider; or a change of the address of an account.
+-- Limits count the rows of a day. A server deletes older ones at its start and every minute.
 CREATE TABLE sign_in_attempts (
   attempt_id TEXT PRIMARY KEY,
-  -- As for sessions.
+  -- As for sessions, or 'email-change'.
   method TEXT NOT NULL,
-  -- In the spelling of the account; without an account as it was typed. NULL: the answer of a provider.
+  -- In the spelling of the account; without an account as it was typed. Of a change, the new address. NULL: the answer of a provider.
   email TEXT COLLATE NOCASE,
-  -- HMAC-SHA-256 of the secret in the link, of the code with the attempt's id, and of the cookie of the browser that asked.
-  -- An attempt at a provider has no link and no code, and one of a command only a link.
+  -- HMAC-SHA-256 of the secret in the link (of a change: with the account and its address), of the code with the attempt's id, and of the
+  -- cookie of the browser that asked.
+  -- An attempt at a provider has no link and no code; one of a command, and a change, only a link.
   link_digest BLOB UNIQUE,
   code_digest BLOB,
   browser_digest BLOB UNIQUE,

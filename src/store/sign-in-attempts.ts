@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Account } from '../domain/account.ts';
 import type { Database } from './database.ts';
 import type { Identity } from './identities.ts';
 import type { KeySecret } from './key-secret.ts';
@@ -11,10 +12,10 @@ const KEPT_MS = 86_400_000;
 const KEPT_MAX = 100_000;
 const ID_BYTES = 9;
 
-/** A sign-in that was started and may be completed once, within 15 minutes. */
+/** A sign-in, or a change of address, that was started and may be completed once, within 15 minutes. */
 export interface SignInAttempt {
   readonly id: string;
-  /** `email`, `command` or the name of an OIDC provider. */
+  /** `email`, `command` or the name of an OIDC provider; `email-change` is no sign-in. */
   readonly method: string;
   /** Undefined for the answer of a provider. */
   readonly email: string | undefined;
@@ -39,6 +40,15 @@ export interface NewAttempt extends Pick<SignInAttempt, 'method' | 'email'> {
   readonly usedMs?: number;
 }
 
+interface NewEmailChange {
+  readonly account: Pick<Account, 'id' | 'email'>;
+  /** The new address. */
+  readonly email: string;
+  readonly link: string;
+  readonly client: string;
+  readonly createdMs: number;
+}
+
 interface AttemptRow extends Pick<SignInAttempt, 'id' | 'method' | 'codeTries' | 'createdMs'> {
   readonly email: string | null;
   readonly identity: string | null;
@@ -58,7 +68,7 @@ export const DELETE_OLD_ATTEMPTS = 'DELETE FROM sign_in_attempts WHERE created_m
 export const DELETE_SURPLUS_ATTEMPTS = `DELETE FROM sign_in_attempts WHERE created_ms <=
   (SELECT created_ms FROM sign_in_attempts ORDER BY created_ms DESC LIMIT 1 OFFSET ${KEPT_MAX})`;
 
-/** Attempts to sign in. */
+/** Attempts to sign in, and to change the address of an account. */
 export class SignInAttempts {
   readonly #secret: KeySecret;
   readonly #sql;
@@ -87,13 +97,22 @@ export class SignInAttempts {
 
   /** Adds an attempt. False if the browser's cookie has an attempt already. Within a write. */
   add(attempt: NewAttempt): boolean {
+    return this.#insert(attempt, this.#digestOrNull('sign-in-link', attempt.link));
+  }
+
+  /** Adds a change of the account's address. Within a write. */
+  addEmailChange({ account, link, ...attempt }: NewEmailChange): void {
+    this.#insert({ ...attempt, method: 'email-change', isMailed: true }, this.#emailChangeDigest(account, link));
+  }
+
+  #insert(attempt: NewAttempt, linkDigest: Uint8Array | null): boolean {
     const id = `sia_${randomBytes(ID_BYTES).toString('hex')}`;
-    const { method, email, link, code, browser, client, isMailed, identity, createdMs, usedMs } = attempt;
+    const { method, email, code, browser, client, isMailed, identity, createdMs, usedMs } = attempt;
     const added = this.#sql.insert.run(
       id,
       method,
       email ?? null,
-      this.#digestOrNull('sign-in-link', link),
+      linkDigest,
       this.#digestOrNull(`sign-in-code:${id}`, code),
       this.#digestOrNull('sign-in-browser', browser),
       this.#digestOrNull('sign-in-client', client),
@@ -108,6 +127,11 @@ export class SignInAttempts {
   /** Also one that has expired or was used. */
   findByLink(link: string): SignInAttempt | undefined {
     return toAttempt(this.#sql.byLink.get(this.#digest('sign-in-link', link)));
+  }
+
+  /** The change that an account asked for while it had this address. Also one that has expired or was used. */
+  findEmailChange(account: Pick<Account, 'id' | 'email'>, link: string): SignInAttempt | undefined {
+    return toAttempt(this.#sql.byLink.get(this.#emailChangeDigest(account, link)));
   }
 
   /** Also one that has expired or was used. */
@@ -145,6 +169,11 @@ export class SignInAttempts {
   /** Mails sent after `sinceMs`. */
   countMailed(sinceMs: number): number {
     return this.#sql.countMailed.get(sinceMs)!.count;
+  }
+
+  /** It covers the account and its address: the link is of no use to another account, nor after another change of the address. */
+  #emailChangeDigest({ id, email }: Pick<Account, 'id' | 'email'>, link: string): Uint8Array {
+    return this.#digest(`email-change:${id}:${email}`, link);
   }
 
   #digest(purpose: string, text: string): Uint8Array {

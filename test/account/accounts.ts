@@ -33,7 +33,8 @@ export function people(settings: Partial<AccountSettings> = {}): People {
   let nowMs = NOW_MS;
   const service = createAccountService(
     {
-      publicUrl: PUBLIC_URL,
+      publicUrl: () => PUBLIC_URL,
+      linkCommand: (publicUrl) => `bookreel account link ada@example.com --public-url ${publicUrl}`,
       signUp: { policy: 'open', domains: new Set() },
       mail: undefined,
       providers: [],

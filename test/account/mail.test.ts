@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Mail } from '../../src/account/mail.ts';
 import { Outbox } from '../../src/account/outbox.ts';
-import type { Mail } from '../../src/account/sign-in-mail.ts';
 import { emailAddress } from '../../src/domain/email-address.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { CLIENT, NEW_BROWSER, people, refusal } from './accounts.ts';
@@ -268,11 +268,11 @@ test('A mail server that is down or refuses is tried again, and logged without s
   service.signIn.ask('gone@example.com', CLIENT);
   await service.drained();
   expect([rejected, smtp.mails.length]).toEqual([4, 1]);
-  expect(log).toEqual(['a sign-in mail was not sent (EENVELOPE, reply 550, 1 of 4 tries): check the mail server']);
+  expect(log).toEqual(['a mail was not sent (EENVELOPE, reply 550, 1 of 4 tries): check the mail server']);
   await smtp[Symbol.asyncDispose]();
   service.signIn.ask(ADA, CLIENT);
   await service.drained();
-  expect(log[1]).toMatch(/^a sign-in mail was not sent \((?:ESOCKET|ECONNECTION|ECONNREFUSED), 4 of 4 tries\)/);
+  expect(log[1]).toMatch(/^a mail was not sent \((?:ESOCKET|ECONNECTION|ECONNREFUSED), 4 of 4 tries\)/);
 });
 
 test('A mail whose link has expired is not sent', async () => {
@@ -292,7 +292,7 @@ test('A mail whose link has expired is not sent', async () => {
   outbox.send(mail, 1);
   await outbox.drained();
   expect(mails).toEqual([mail]);
-  expect(log).toEqual(['a sign-in mail was not sent (too late, 0 of 4 tries): check the mail server']);
+  expect(log).toEqual(['a mail was not sent (too late, 0 of 4 tries): check the mail server']);
 });
 
 test('No more than 200 mails wait, and then every address gets the same answer', async () => {
@@ -348,7 +348,7 @@ test('The password of the mail server is read from a file, and sent to no other 
   far.service.signIn.ask(ADA, CLIENT);
   await far.service.drained();
   expect([signedIn.length, smtp.mails.length]).toEqual([1, 1]);
-  expect(far.log).toEqual([expect.stringMatching(/^a sign-in mail was not sent \(ETLS/)]);
+  expect(far.log).toEqual([expect.stringMatching(/^a mail was not sent \(ETLS/)]);
 });
 
 test('No session, link or code is in a database, its write-ahead log or the log', async () => {

@@ -96,7 +96,7 @@ test('Commands that disable and enable an account while a person signs in leave 
   const stores = signInStores(held.registry, held.activity);
   const sessions = new AccountSessions(stores, clock);
   const signUp = { policy: 'closed', domains: new Set<string>() } as const;
-  const signIn = new SignIn({ stores, sessions, clock, publicUrl: PUBLIC_URL, signUp, outbox: undefined });
+  const signIn = new SignIn({ stores, sessions, clock, publicUrl: () => PUBLIC_URL, signUp, outbox: undefined });
   const opened = signIn.redeemLink(token, NEW_BROWSER);
   disableAndEnable();
   expect([hasRun, sessions.find(opened.token)]).toEqual([true, undefined]);

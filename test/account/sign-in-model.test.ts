@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { AccountSessions, type Browser } from '../../src/account/account-sessions.ts';
+import { EmailChange } from '../../src/account/email-change.ts';
+import type { Mail } from '../../src/account/mail.ts';
 import { Outbox } from '../../src/account/outbox.ts';
 import { SignIn } from '../../src/account/sign-in.ts';
 import { createLink } from '../../src/account/sign-in-link.ts';
-import type { Mail } from '../../src/account/sign-in-mail.ts';
 import { signInStores } from '../../src/account/sign-in-stores.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import { NOW_MS } from '../support/archive.ts';
@@ -13,7 +14,7 @@ import { PUBLIC_URL, people } from './accounts.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-const EMAILS = ['ada@example.com', 'ADA@example.com', 'guest@other.org'];
+const EMAILS = ['ada@example.com', 'ADA@example.com', 'eve@example.com', 'guest@other.org'];
 const BROWSERS = 2;
 
 /** A mail as the model remembers it; `attempt` is undefined if none was sent. */
@@ -23,17 +24,19 @@ interface ModelAttempt {
   readonly createdMs: number;
   readonly isMailed: boolean;
   readonly isByCommand: boolean;
+  /** Of a change of address: the account, and its address when it asked. Undefined: a sign-in. */
+  readonly change?: { readonly account: ModelAccount; readonly from: string };
   isUsed: boolean;
   wrongCodes: number;
 }
 
 interface ModelAccount {
-  readonly email: string;
-  readonly isDisabled: boolean;
+  email: string;
+  isDisabled: boolean;
 }
 
 interface ModelSession {
-  readonly email: string;
+  readonly account: ModelAccount;
   readonly createdMs: number;
   lastUsedMs: number;
 }
@@ -41,8 +44,8 @@ interface ModelSession {
 /** The expected state: maps and lists, without digests, rows or transactions. */
 interface Model {
   nowMs: number;
-  /** Address in lower case → account. `email`: as it was typed first. */
-  readonly accounts: Map<string, ModelAccount>;
+  /** `email`: as it was typed first. */
+  readonly accounts: ModelAccount[];
   readonly attempts: ModelAttempt[];
   /** The last attempt of each browser. */
   readonly asked: (ModelAttempt | undefined)[];
@@ -53,6 +56,7 @@ interface Model {
 interface Real {
   clockMs: number;
   readonly signIn: SignIn;
+  readonly emailChange: EmailChange;
   readonly sessions: AccountSessions;
   readonly outbox: Outbox;
   readonly createLink: (email: string) => string;
@@ -70,6 +74,8 @@ type Step = fc.AsyncCommand<Model, Real>;
 const isIdle = (session: ModelSession, nowMs: number) =>
   nowMs - session.lastUsedMs >= 14 * DAY_MS || nowMs - session.createdMs >= 90 * DAY_MS;
 const nameOf = (email: string) => email.toLowerCase();
+const accountOf = (model: Model, email: string) =>
+  model.accounts.find((account) => nameOf(account.email) === nameOf(email));
 
 function browserOf(real: Real, browser: number): Browser {
   return { userAgent: undefined, session: real.tokens[browser], asked: real.asked[browser] };
@@ -92,44 +98,56 @@ function step(name: string, run: (model: Model, real: Real) => void | Promise<vo
 
 /** Accounts of example.com are created by a sign-in, others by the operator. */
 function mayEnter(model: Model, email: string): boolean {
-  const account = model.accounts.get(nameOf(email));
+  const account = accountOf(model, email);
   return account === undefined ? email.endsWith('@example.com') : !account.isDisabled;
 }
 
 /** The spelling of the account, else this one. */
 function spelled(model: Model, email: string): string {
-  return model.accounts.get(nameOf(email))?.email ?? email;
+  return accountOf(model, email)?.email ?? email;
 }
 
 function entered(model: Model, attempt: ModelAttempt, browser: number): string | undefined {
   attempt.isUsed = true;
   if (!mayEnter(model, attempt.email)) return 'forbidden';
-  const email = nameOf(attempt.email);
-  if (!model.accounts.has(email)) model.accounts.set(email, { email: attempt.email, isDisabled: false });
-  model.sessions[browser] = { email, createdMs: model.nowMs, lastUsedMs: model.nowMs };
+  const account = accountOf(model, attempt.email) ?? created(model, attempt.email);
+  model.sessions[browser] = { account, createdMs: model.nowMs, lastUsedMs: model.nowMs };
   return undefined;
+}
+
+function created(model: Model, email: string): ModelAccount {
+  const account = { email, isDisabled: false };
+  model.accounts.push(account);
+  return account;
 }
 
 const isUsable = (attempt: ModelAttempt, nowMs: number) =>
   !attempt.isUsed && nowMs - attempt.createdMs < 15 * MINUTE_MS;
 
+const clientOf = (browser: number) => `192.0.2.${browser}`;
+
+/** Whether too many attempts came from the browser, or are for the address. */
+function isLimited(model: Model, email: string, browser: number): boolean {
+  const since = (ms: number) =>
+    model.attempts.filter(({ isByCommand, createdMs }) => !isByCommand && model.nowMs - createdMs < ms);
+  const sameEmail = (attempt: ModelAttempt) => nameOf(attempt.email) === nameOf(email);
+  return (
+    since(HOUR_MS).filter((attempt) => attempt.browser === browser).length >= 20 ||
+    since(HOUR_MS).filter(sameEmail).length >= 5 ||
+    since(DAY_MS).filter(sameEmail).length >= 20
+  );
+}
+
 const ask = (email: string, browser: number) =>
   step(`ask ${email} in ${browser}`, async (model, real) => {
-    const client = `192.0.2.${browser}`;
-    const since = (ms: number) =>
-      model.attempts.filter(({ isByCommand, createdMs }) => !isByCommand && model.nowMs - createdMs < ms);
-    const sameEmail = (attempt: ModelAttempt) => nameOf(attempt.email) === nameOf(email);
-    const isLimited =
-      since(HOUR_MS).filter((attempt) => attempt.browser === browser).length >= 20 ||
-      since(HOUR_MS).filter(sameEmail).length >= 5 ||
-      since(DAY_MS).filter(sameEmail).length >= 20;
+    const refused = isLimited(model, email, browser);
     const before = real.mails.length;
     const { kind } = await errorOf(() => {
-      real.asked[browser] = real.signIn.ask(email, client);
+      real.asked[browser] = real.signIn.ask(email, clientOf(browser));
     });
     await real.outbox.drained();
-    expect(kind).toBe(isLimited ? 'rate-limited' : undefined);
-    if (isLimited) return;
+    expect(kind).toBe(refused ? 'rate-limited' : undefined);
+    if (refused) return;
     const isMailed = mayEnter(model, email);
     expect(real.mails.length - before).toBe(isMailed ? 1 : 0);
     const text = real.mails[before]?.text ?? '';
@@ -151,7 +169,7 @@ const ask = (email: string, browser: number) =>
 
 const commandLink = (email: string) =>
   step(`link for ${email}`, async (model, real) => {
-    const account = model.accounts.get(nameOf(email));
+    const account = accountOf(model, email);
     if (account === undefined) return;
     let url = '';
     const { kind } = await errorOf(() => {
@@ -184,7 +202,7 @@ const openLink = (nth: number, browser: number, isPressed: boolean) =>
       if (isPressed) real.tokens[browser] = real.signIn.redeemLink(secret.link, browserOf(real, browser)).token;
       else shown = real.signIn.look(secret.link).email;
     });
-    if (!isUsable(attempt, model.nowMs)) expect(kind).toBe('forbidden');
+    if (attempt.change !== undefined || !isUsable(attempt, model.nowMs)) expect(kind).toBe('forbidden');
     else if (isPressed) expect(kind).toBe(entered(model, attempt, browser) as string);
     else expect([kind, shown]).toEqual([undefined, attempt.email]);
   });
@@ -217,18 +235,17 @@ const typeCode = (nth: number | undefined, browser: number) =>
 const visit = (browser: number) =>
   step(`visit in ${browser}`, (model, real) => {
     const session = model.sessions[browser];
-    const isAlive =
-      session !== undefined && !isIdle(session, model.nowMs) && model.accounts.get(session.email)?.isDisabled === false;
+    const isAlive = session !== undefined && !isIdle(session, model.nowMs) && !session.account.isDisabled;
     const found = real.sessions.find(real.tokens[browser]);
-    expect(found?.account.email.toLowerCase()).toBe((isAlive ? session.email : undefined) as string);
+    expect(found?.account.email).toBe((isAlive ? session.account.email : undefined) as string);
     if (!isAlive) {
       // A request to a disabled account ends all its sessions.
-      if (session !== undefined && !isIdle(session, model.nowMs)) endAll(model, session.email);
+      if (session !== undefined && !isIdle(session, model.nowMs)) endAll(model, session.account);
       model.sessions[browser] = undefined;
       return;
     }
     if (model.nowMs - session.lastUsedMs >= 5 * MINUTE_MS) session.lastUsedMs = model.nowMs;
-    const own = model.sessions.filter((other) => other?.email === session.email && !isIdle(other, model.nowMs));
+    const own = model.sessions.filter((other) => other?.account === session.account && !isIdle(other, model.nowMs));
     expect(real.sessions.list(found!.account).length).toBe(own.length);
   });
 
@@ -239,30 +256,100 @@ const signOut = (browser: number, isEverywhere: boolean) =>
     if (found === undefined) return;
     if (isEverywhere) {
       real.sessions.endAll(found.account, found.account);
-      endAll(model, model.sessions[browser]!.email);
+      endAll(model, model.sessions[browser]!.account);
     } else {
       real.sessions.signOut(found);
       model.sessions[browser] = undefined;
     }
   });
 
-function endAll(model: Model, email: string): void {
+/** Asks to change the address of the account that is signed in. */
+const askChange = (email: string, browser: number) =>
+  step(`ask to change to ${email} in ${browser}`, async (model, real) => {
+    await visit(browser).run(model, real);
+    const found = real.sessions.find(real.tokens[browser]);
+    if (found === undefined) return;
+    const { account, createdMs } = model.sessions[browser]!;
+    const before = real.mails.length;
+    const { kind } = await errorOf(() => real.emailChange.ask(found, email, clientOf(browser)));
+    await real.outbox.drained();
+    const expected = () => {
+      if (model.nowMs - createdMs >= 15 * MINUTE_MS) return 'sign-in-again';
+      if (email === account.email) return 'invalid-parameter';
+      if (!email.endsWith('@example.com')) return 'forbidden';
+      return isLimited(model, email, browser) ? 'rate-limited' : undefined;
+    };
+    expect(kind).toBe(expected() as string);
+    expect(real.mails.length - before).toBe(kind === undefined ? 1 : 0);
+    if (kind !== undefined) return;
+    const holder = accountOf(model, email);
+    const isTaken = holder !== undefined && holder !== account;
+    const { to, text } = real.mails[before]!;
+    const link = /token=([\w-]+)/.exec(text)?.[1];
+    expect([to, link === undefined]).toEqual([isTaken ? holder.email : email, isTaken]);
+    real.secrets.push(link === undefined ? undefined : { link, code: '' });
+    model.attempts.push({
+      email,
+      browser,
+      createdMs: model.nowMs,
+      isMailed: true,
+      isByCommand: false,
+      change: { account, from: account.email },
+      isUsed: false,
+      wrongCodes: 0,
+    });
+  });
+
+/** Opens the link of one of the mails as one that changes the address, or presses its button. */
+const openChange = (nth: number, browser: number, isPressed: boolean) =>
+  step(`${isPressed ? 'confirm' : 'look at'} change ${nth} in ${browser}`, async (model, real) => {
+    await visit(browser).run(model, real);
+    const found = real.sessions.find(real.tokens[browser]);
+    const index = nth % Math.max(1, model.attempts.length);
+    const attempt = model.attempts[index];
+    const secret = real.secrets[index];
+    if (found === undefined || attempt === undefined || secret === undefined) return;
+    const { account } = model.sessions[browser]!;
+    let shown: object | undefined;
+    const before = real.mails.length;
+    const { kind } = await errorOf(() => {
+      if (isPressed) real.emailChange.redeem(found, secret.link);
+      else shown = real.emailChange.look(found, secret.link);
+    });
+    await real.outbox.drained();
+    const { change } = attempt;
+    const isOwn = change?.account === account && change.from === account.email;
+    if (!isOwn || !isUsable(attempt, model.nowMs)) {
+      expect(kind).toBe('forbidden');
+    } else if (!isPressed) {
+      expect([kind, shown]).toEqual([undefined, { from: account.email, to: attempt.email }]);
+    } else if ((accountOf(model, attempt.email) ?? account) !== account) {
+      expect(kind).toBe('conflict');
+    } else {
+      expect([kind, real.mails.slice(before).map(({ to }) => to)]).toEqual([undefined, [account.email]]);
+      attempt.isUsed = true;
+      account.email = attempt.email;
+    }
+  });
+
+function endAll(model: Model, account: ModelAccount): void {
   for (const [index, session] of model.sessions.entries())
-    if (session?.email === email) model.sessions[index] = undefined;
+    if (session?.account === account) model.sessions[index] = undefined;
 }
 
 const createAccount = (email: string) =>
   step(`create ${email}`, (model, real) => {
-    if (model.accounts.has(nameOf(email))) return;
+    if (accountOf(model, email) !== undefined) return;
     real.create(email);
-    model.accounts.set(nameOf(email), { email, isDisabled: false });
+    created(model, email);
   });
 
 const setDisabled = (email: string, disabled: boolean) =>
   step(`${disabled ? 'disable' : 'enable'} ${email}`, (model, real) => {
-    if (!model.accounts.has(nameOf(email))) return;
+    const account = accountOf(model, email);
+    if (account === undefined) return;
     real.setDisabled(email, disabled);
-    model.accounts.set(nameOf(email), { email: spelled(model, email), isDisabled: disabled });
+    account.isDisabled = disabled;
   });
 
 const passTime = (ms: number) =>
@@ -270,6 +357,16 @@ const passTime = (ms: number) =>
     model.nowMs += ms;
     real.clockMs += ms;
   });
+
+/** Presses the button of the latest link. */
+const pressLast = (browser: number) =>
+  step(`press the last link in ${browser}`, (model, real) =>
+    openLink(model.attempts.length - 1, browser, true).run(model, real),
+  );
+const confirmLast = (browser: number) =>
+  step(`confirm the last change in ${browser}`, (model, real) =>
+    openChange(model.attempts.length - 1, browser, true).run(model, real),
+  );
 
 const inOrder = (...parts: readonly Step[]) =>
   step(parts.join(', '), async (model, real) => {
@@ -288,6 +385,13 @@ const steps = [
   fc.tuple(nth, browser, fc.constant(true)).map(([of, within, isPressed]) => openLink(of, within, isPressed)),
   fc.tuple(fc.option(nth, { nil: undefined }), browser).map(([of, within]) => typeCode(of, within)),
   fc.tuple(nth, browser).map(([of, within]) => typeCode(of, within)),
+  fc.tuple(email, browser).map(([of, within]) => askChange(of, within)),
+  fc.tuple(nth, browser, fc.boolean()).map(([of, within, isPressed]) => openChange(of, within, isPressed)),
+  fc
+    .tuple(email, email, browser)
+    .map(([of, to, within]) =>
+      inOrder(createAccount(of), commandLink(of), pressLast(within), askChange(to, within), confirmLast(within)),
+    ),
   browser.map(visit),
   fc.tuple(browser, fc.boolean()).map(([within, isEverywhere]) => signOut(within, isEverywhere)),
   fc.tuple(browser, fc.nat(5)).map(([within, times]) => repeated(times, typeCode(undefined, within))),
@@ -309,11 +413,13 @@ test('Any order of requests, links, codes, visits, sign-outs and times does what
       const deliver = async (mail: Mail) => void mails.push(mail);
       const outbox = new Outbox({ deliver, wait: () => Promise.resolve(), clock, logError: () => undefined });
       const signUp = { policy: 'invited', domains: new Set(['example.com']) } as const;
+      const deps = { stores, clock, publicUrl: () => PUBLIC_URL, signUp, outbox };
       const { accounts, accountsDatabase } = stores;
       const idOf = (of: string) => accounts.findByEmail(of)!.id;
       const real: Real = {
         clockMs: NOW_MS,
-        signIn: new SignIn({ stores, sessions, clock, publicUrl: PUBLIC_URL, signUp, outbox }),
+        signIn: new SignIn({ ...deps, sessions }),
+        emailChange: new EmailChange(deps),
         sessions,
         outbox,
         createLink: (of) => createLink({ stores, clock, publicUrl: PUBLIC_URL }, accounts.findByEmail(of)!),
@@ -325,7 +431,7 @@ test('Any order of requests, links, codes, visits, sign-outs and times does what
         asked: [],
         tokens: [],
       };
-      const model: Model = { nowMs: NOW_MS, accounts: new Map(), attempts: [], asked: [], sessions: [] };
+      const model: Model = { nowMs: NOW_MS, accounts: [], attempts: [], asked: [], sessions: [] };
       await fc.asyncModelRun(() => ({ model, real }), commands);
     }),
     { numRuns: 80 },

@@ -1,0 +1,114 @@
+import type { Account } from '../domain/account.ts';
+import { emailAddress } from '../domain/email-address.ts';
+import { DomainError } from '../domain/errors.ts';
+import { randomToken } from '../domain/random-token.ts';
+import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
+import type { SignedIn } from './account-sessions.ts';
+import { changedMail, confirmationMail, takenMail } from './email-change-mail.ts';
+import { isDailyLimitReached, refuseTooManyOf, refuseTooManyTo } from './mail-limits.ts';
+import type { Outbox } from './outbox.ts';
+import { refuseOldSignIn } from './recent-sign-in.ts';
+import type { SignInDeps } from './sign-in.ts';
+import { admitsNew } from './sign-up.ts';
+import { usableAttempt } from './usable-attempt.ts';
+
+/** The page that a link in a mail leads to. */
+const LINK_PAGE = '/account/email/link';
+
+/**
+ * Changes the address of an account, by a link in a mail to the new address. The link works once, within 15 minutes, only for the person
+ * who asked (in any browser in which that person is signed in), and only while the account has the same address: otherwise a person who
+ * opens the link of a stranger would give the stranger's account the own address.
+ */
+export class EmailChange {
+  readonly #deps: Omit<SignInDeps, 'sessions'>;
+
+  constructor(deps: Omit<SignInDeps, 'sessions'>) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Sends the mail. If the address has an account already, the mail says so, and the answer is the same. Throws 'sign-in-again',
+   * 'invalid-parameter', 'forbidden' for an address that the service does not admit, 'rate-limited', 'busy', and 'not-found' when the
+   * service sends no mail.
+   */
+  ask({ account, session }: SignedIn, typed: string, client: string): void {
+    const { stores, clock, signUp } = this.#deps;
+    const [nowMs, publicUrl] = [clock(), this.#deps.publicUrl()];
+    const { accounts, attempts, accountsDatabase, activityDatabase } = stores;
+    const outbox = this.#outbox();
+    refuseOldSignIn({ account, session }, nowMs);
+    const email = emailAddress(typed);
+    if (email === account.email) {
+      throw new DomainError('invalid-parameter', 'this is the address of your account already: give another one');
+    }
+    if (signUp.policy === 'invited' && !admitsNew(signUp, email)) {
+      throw new DomainError('forbidden', 'this service admits no addresses of this domain: ask its operator');
+    }
+    const holder = accountsDatabase.read(() => accounts.findByEmail(email));
+    const link = randomToken();
+    const url = `${publicUrl}${LINK_PAGE}?token=${link}`;
+    const mail =
+      holder === undefined || holder.id === account.id
+        ? confirmationMail({ from: account.email, to: email, link: url, publicUrl })
+        : takenMail({ to: holder.email, publicUrl });
+    activityDatabase.write(() => {
+      refuseTooManyOf(client, attempts, nowMs);
+      refuseTooManyTo(email, attempts, nowMs);
+      if (isDailyLimitReached(attempts, nowMs)) {
+        throw new DomainError('rate-limited', 'this service has sent its mails of a day: try again tomorrow', {
+          retryAfterSeconds: 86_400,
+        });
+      }
+      attempts.addEmailChange({ account, email, link, client, createdMs: nowMs });
+    });
+    outbox.send(mail, nowMs + ATTEMPT_MS);
+  }
+
+  /** What a link does. Changes nothing. Throws 'forbidden' for a link that is unknown, expired, used, or not of this person. */
+  look({ account }: SignedIn, link: string): { readonly from: string; readonly to: string } {
+    const { stores, clock } = this.#deps;
+    const { attempts, activityDatabase } = stores;
+    const { email } = activityDatabase.read(() =>
+      usableAttempt(attempts.findEmailChange(account, link), 'link', clock()),
+    );
+    return { from: account.email, to: email };
+  }
+
+  /**
+   * Changes the address, and sends a mail to the former one. Sessions and identities of providers stay. Throws as `look` does,
+   * 'conflict' if another account got the address meanwhile, 'busy', and 'not-found' when the service sends no mail.
+   */
+  redeem({ account: { id } }: SignedIn, link: string): Account {
+    const { stores, clock } = this.#deps;
+    const { accounts, attempts, audit, accountsDatabase, activityDatabase } = stores;
+    const nowMs = clock();
+    const outbox = this.#outbox();
+    const from = accountsDatabase.write(() => {
+      const account = accounts.find(id)!;
+      if (account.disabledMs !== undefined) {
+        throw new DomainError('forbidden', 'this account is disabled: ask the operator of this service');
+      }
+      // Committed first: after a crash in between, the link is used and the address is the former one.
+      activityDatabase.write(() => {
+        const attempt = usableAttempt(attempts.findEmailChange(account, link), 'link', nowMs);
+        accounts.setEmail(account, attempt.email);
+        const detail = { from: account.email, to: attempt.email };
+        audit.append({ atMs: nowMs, actorId: id, accountId: id, action: 'account.email', detail });
+        attempts.markUsed(attempt, nowMs);
+      });
+      return account.email;
+    });
+    outbox.send(changedMail({ from, publicUrl: this.#deps.publicUrl() }), nowMs + ATTEMPT_MS);
+    return accountsDatabase.read(() => accounts.find(id)!);
+  }
+
+  #outbox(): Outbox {
+    const { outbox } = this.#deps;
+    if (outbox === undefined) {
+      throw new DomainError('not-found', 'this service sends no mail: ask its operator to change your address');
+    }
+    outbox.refuseWhenFull();
+    return outbox;
+  }
+}
