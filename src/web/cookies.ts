@@ -4,19 +4,22 @@ import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
 /** Cookies of one host, over https or on this machine, that scripts cannot read (RFC 6265bis, 4.1.3.2). */
 const SESSION = '__Host-bookreel-session';
 const ASKED = '__Host-bookreel-asked';
+const NEXT = '__Host-bookreel-next';
 const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 
 /** The cookies of a request; a name that is sent twice counts as missing. */
 export function cookiesOf(request: Request): {
   readonly session: string | undefined;
   readonly asked: string | undefined;
+  /** For `nextPage`, which decides whether it is the path of a page. */
+  readonly next: string | undefined;
 } {
   const pairs = (request.headers.get('cookie') ?? '').split('; ').map((pair) => pair.split('=', 2));
   const read = (name: string) => {
     const values = pairs.filter(([given]) => given === name).map(([, value]) => value);
     return values.length === 1 ? values[0] : undefined;
   };
-  return { session: read(SESSION), asked: read(ASKED) };
+  return { session: read(SESSION), asked: read(ASKED), next: read(NEXT) };
 }
 
 /** The header that sets the session's cookie; undefined removes it. */
@@ -27,6 +30,11 @@ export function sessionCookie(token: string | undefined): string {
 /** The header that sets the cookie of a browser that started a sign-in. */
 export function askedCookie(asked: string | undefined): string {
   return cookie(ASKED, asked, ATTEMPT_MS);
+}
+
+/** The header that sets the path of the page that follows the sign-in in this browser: after a link, a code or a provider. */
+export function nextCookie(path: string | undefined): string {
+  return cookie(NEXT, path, ATTEMPT_MS);
 }
 
 function cookie(name: string, value: string | undefined, validMs: number): string {
