@@ -1,3 +1,4 @@
+import type { Account } from '../domain/account.ts';
 import type { Activity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
 import { AccountSessions } from './account-sessions.ts';
@@ -8,6 +9,7 @@ import { OidcSignIn } from './oidc-sign-in.ts';
 import { Outbox } from './outbox.ts';
 import { readSecretFile } from './secret-file.ts';
 import { SignIn } from './sign-in.ts';
+import { createLink } from './sign-in-link.ts';
 import { signInStores } from './sign-in-stores.ts';
 import type { SignUp } from './sign-up.ts';
 
@@ -62,6 +64,8 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     get linkCommand() {
       return linkCommand(publicUrl());
     },
+    /** A one-time link that signs in to the account. Throws 'forbidden' for a disabled account. */
+    createLink: (account: Account) => createLink({ stores, clock, publicUrl: publicUrl() }, account),
     sessions,
     signIn,
     emailChange: new EmailChange(signInDeps),

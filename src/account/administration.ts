@@ -120,6 +120,14 @@ export function enableAccount(change: Change, accountId: number): void {
   });
 }
 
+/** Replaces the address of an account; its keys, sessions and identities stay. Throws 'conflict' for an address that another account has. */
+export function setEmail(change: Change, accountId: number, to: string): void {
+  changeAccount(change, accountId, (held) => {
+    change.registry.accounts.setEmail(held, to);
+    record(change, 'account.email', accountId, { from: held.email, to });
+  });
+}
+
 /** Throws 'conflict' for a person if the last admin would become a user. */
 export function setRole(change: Change, accountId: number, role: Role): void {
   changeAccount(change, accountId, (held) => {

@@ -1,7 +1,5 @@
 import type { Elysia } from 'elysia';
 import type { AccountSettings } from '../account/account-service.ts';
-import { createLink } from '../account/sign-in-link.ts';
-import { signInStores } from '../account/sign-in-stores.ts';
 import type { Account } from '../domain/account.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
 import type { Activity } from '../store/activity.ts';
@@ -33,8 +31,7 @@ export async function openAccountSite(
   const service = createAccountService(settings, { registry, activity, clock, wait: Bun.sleep, logError });
   return {
     pages: (addresses) => accountSite({ service, registry, nowMs: clock, addresses }),
-    createLink: (account) =>
-      createLink({ stores: signInStores(registry, activity), clock, publicUrl: service.publicUrl }, account),
+    createLink: service.createLink,
     drained: service.drained,
     close: service.close,
   };

@@ -9,6 +9,7 @@ import {
   grantTier,
   listAccounts,
   overviewOf,
+  setEmail,
   setRole,
 } from '../account/administration.ts';
 import { auditPage } from '../account/audit-page.ts';
@@ -176,11 +177,8 @@ export function accountCommand(terminal: Terminal): Command {
     email,
     'change the e-mail address of an account; its keys, sessions and identities stay',
     (named, options, typed) => {
-      const to = emailAddress(typed!);
-      const detail = { from: named.account.email, to };
-      change(terminal, options, named, 'account.email', detail, ({ registry, account }) =>
-        registry.accounts.setEmail(account, to),
-      );
+      setEmail(named, named.account.id, emailAddress(typed!));
+      printAccount(terminal, options, named);
     },
     ' new@example.com',
   );

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import { DeletedAccounts } from '../account/account-deletion.ts';
-import { createKey, rotateKey } from '../account/account-keys.ts';
 import { addSettings } from '../config.ts';
 import { type AppDeps, createApp, type Edge } from '../http/app.ts';
 import { AccessLog } from '../http/plugins/access-log.ts';
@@ -8,15 +7,15 @@ import { Cors } from '../http/plugins/cors.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
 import { type Activity, openActivity } from '../store/activity.ts';
-import type { Archive } from '../store/archive.ts';
-import { openRegistry, type Registry } from '../store/registry.ts';
+import { openRegistry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
 import { type AccountOptions, accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite } from './account-site.ts';
+import { demoAdmin, demoKey, demoSettings } from './demo.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { Listener, mentionProxy, originOf } from './listening.ts';
+import { isLoopback, Listener, mentionProxy, originOf } from './listening.ts';
 import { logDescriptor } from './log-descriptor.ts';
 import { seed } from './seed.ts';
 import { stopSignals } from './stop-signals.ts';
@@ -42,9 +41,6 @@ interface ServeOptions extends GlobalOptions, EdgeOptions, AccountOptions {
   readonly demo?: boolean;
 }
 
-const DEMO_ACCOUNT = 'demo@localhost';
-const DEMO_NAME = 'demo';
-const DEMO_TIER = 'pro';
 /** How long the last lines of the access log may take. */
 const LOG_FLUSH_MS = 1000;
 /** How long the last mails may take. */
@@ -60,7 +56,10 @@ export function serveCommand(terminal: Terminal): Command {
     ...(['newAccountTier', 'keysPerAccount', 'publicUrl', 'signUp', 'signUpDomains', 'smtpUrl', 'smtpSender'] as const),
     ...(['smtpPasswordFile', 'oidcProviders', 'idleSeconds', 'drainSeconds'] as const),
   )
-    .option('--demo', 'load the simulated recordings first, and print a curl command with a new key')
+    .option(
+      '--demo',
+      'load the simulated recordings first, and print a curl command with a new key; on this machine also a sign-in link',
+    )
     .addHelpText(
       'after',
       `
@@ -81,15 +80,22 @@ Examples:
 /** Serves until a stop signal. Everything is wired together here. */
 async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   // Settings that do not fit together are refused before anything is created.
-  const settings = accountSettings(options);
+  const bound = { port: options.port };
+  const isLocalDemo = options.demo === true && isLoopback(options.host);
+  const settings = accountSettings(options, isLocalDemo ? demoSettings(options, () => bound.port) : undefined);
   const lock = ServeLock.take(options.data);
   try {
     await withArchive(terminal, options, { create: true }, async (archive) => {
       using registry = openRegistry(options.data, { ...options, create: true });
-      const demoKey = options.demo === true ? await prepareDemo(terminal, options, archive, registry) : undefined;
+      if (options.demo === true) await seed(terminal, options, archive);
+      const admin = isLocalDemo ? demoAdmin(registry, terminal.clock()) : undefined;
+      const key = options.demo === true ? demoKey(registry, terminal.clock()) : undefined;
       using activity = openActivity(options.data);
       const site = settings && (await openAccountSite(terminal, settings, registry, activity));
-      await listenUntilStopped(terminal, options, { archive, registry, activity }, site, demoKey);
+      await listenUntilStopped(terminal, options, { archive, registry, activity }, site, (port) => {
+        bound.port = port;
+        announce(terminal, options, originOf(options.host, port), key, admin && site?.createLink(admin));
+      });
       await site?.close();
     });
   } finally {
@@ -102,7 +108,7 @@ async function listenUntilStopped(
   options: ServeOptions,
   stores: Pick<AppDeps, 'archive' | 'registry'> & { readonly activity: Activity },
   site: AccountSite | undefined,
-  demoKey: string | undefined,
+  onListening: (port: number) => void,
 ): Promise<void> {
   let draining = false;
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
@@ -136,7 +142,7 @@ async function listenUntilStopped(
   const listening = new Listener(app, { ...options, say: logError });
   mentionProxy(terminal, options.host);
   mentionClients(terminal, options);
-  announce(terminal, options, originOf(options.host, listening.port), demoKey);
+  onListening(listening.port);
   const flushing = setInterval(flush, FLUSH_MS);
   try {
     await first;
@@ -187,30 +193,20 @@ export function edgeOf(
   };
 }
 
-function announce(terminal: Terminal, options: ServeOptions, origin: string, demoKey: string | undefined): void {
-  const curl =
-    demoKey === undefined ? undefined : `curl -H 'Authorization: Bearer ${demoKey}' '${origin}/v1/btc/markets?limit=2'`;
-  if (options.json === true) {
-    terminal.out(json({ address: origin, data: options.data, key: demoKey ?? null, curl: curl ?? null }));
+/** `key`, `link`: of the demo. */
+function announce(
+  { out }: Terminal,
+  { data, json: isJson }: ServeOptions,
+  origin: string,
+  key: string | undefined,
+  link: string | undefined,
+): void {
+  const curl = key && `curl -H 'Authorization: Bearer ${key}' '${origin}/v1/btc/markets?limit=2'`;
+  if (isJson === true) {
+    out(json({ address: origin, data, key: key ?? null, curl: curl ?? null, link: link ?? null }));
     return;
   }
-  terminal.out(`bookreel ${VERSION} serves '${options.data}' on ${origin} (reference: ${origin}/docs)\n`);
-  if (curl !== undefined) terminal.out(`${curl}\n`);
-}
-
-/** Seeds, and rotates the demo's key: keys of earlier starts are no longer valid. */
-async function prepareDemo(
-  terminal: Terminal,
-  options: ServeOptions,
-  archive: Archive,
-  registry: Registry,
-): Promise<string> {
-  await seed(terminal, options, archive);
-  const nowMs = terminal.clock();
-  const held = registry.apiKeys
-    .list()
-    .find((key) => key.account === DEMO_ACCOUNT && key.name === DEMO_NAME && key.revokedMs === undefined);
-  if (held !== undefined) return rotateKey({ registry, nowMs }, held.id).key;
-  const request = { account: DEMO_ACCOUNT, name: DEMO_NAME, tier: DEMO_TIER, requestsPerMinute: undefined };
-  return createKey(registry, nowMs, request).key;
+  out(`bookreel ${VERSION} serves '${data}' on ${origin} (reference: ${origin}/docs)\n`);
+  if (curl !== undefined) out(`${curl}\n`);
+  if (link !== undefined) out(`sign in, once and within 15 minutes: ${link}\n`);
 }

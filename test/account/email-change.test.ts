@@ -257,8 +257,10 @@ test('A change is refused while 200 mails wait, and its link is not used up', as
   expect(emailChange.redeem(ada, link).email).toBe(NEW);
 });
 
-test('A sign-in is recent for 15 minutes', () => {
-  const session = { id: 's', accountId: 1, method: 'email', userAgent: undefined, createdMs: 1000, lastUsedMs: 1000 };
-  refuseOldSignIn(session, 999 + RECENT_SIGN_IN_MS);
-  expect(() => refuseOldSignIn(session, 1000 + RECENT_SIGN_IN_MS)).toThrow(/sign in again/);
+test('A sign-in is recent for 15 minutes', async () => {
+  await using held = people();
+  const person = signedIn(held);
+  const { createdMs } = person.session;
+  refuseOldSignIn(person, createdMs + RECENT_SIGN_IN_MS - 1);
+  expect(() => refuseOldSignIn(person, createdMs + RECENT_SIGN_IN_MS)).toThrow(/sign in again/);
 });

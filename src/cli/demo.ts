@@ -1,0 +1,44 @@
+import { createKey, rotateKey } from '../account/account-keys.ts';
+import type { AccountSettings } from '../account/account-service.ts';
+import type { Account } from '../domain/account.ts';
+import type { Registry } from '../store/registry.ts';
+import { originOf } from './listening.ts';
+
+const EMAIL = 'demo@localhost';
+const KEY_NAME = 'demo';
+const KEY_TIER = 'pro';
+
+/** Turns accounts on at the address that the demo listens on. `port` has its port as soon as it listens. */
+export function demoSettings(
+  { data, host }: { readonly data: string; readonly host: string },
+  port: () => number,
+): Pick<AccountSettings, 'publicUrl' | 'linkCommand'> {
+  const quoted = `'${data.replaceAll("'", `'\\''`)}'`;
+  return {
+    publicUrl: () => originOf(host, port()),
+    linkCommand: (publicUrl) => `bookreel account link ${EMAIL} --public-url ${publicUrl} --data ${quoted}`,
+  };
+}
+
+/** The demo's account, which is an admin. It is created if it is missing. */
+export function demoAdmin({ accounts, audit, database }: Registry, nowMs: number): Account {
+  return database.write(() => {
+    const held = accounts.findByEmail(EMAIL);
+    if (held?.role === 'admin') return held;
+    const { id } = held ?? accounts.create({ email: EMAIL }, nowMs);
+    accounts.setRole(id, 'admin');
+    const action = held === undefined ? 'account.create' : 'account.role';
+    audit.append({ atMs: nowMs, action, accountId: id, detail: { role: 'admin' } });
+    return accounts.find(id)!;
+  });
+}
+
+/** A new key of the demo's account: that of an earlier start is no longer valid. */
+export function demoKey(registry: Registry, nowMs: number): string {
+  const held = registry.apiKeys
+    .list()
+    .find((key) => key.account === EMAIL && key.name === KEY_NAME && key.revokedMs === undefined);
+  if (held !== undefined) return rotateKey({ registry, nowMs }, held.id).key;
+  return createKey(registry, nowMs, { account: EMAIL, name: KEY_NAME, tier: KEY_TIER, requestsPerMinute: undefined })
+    .key;
+}
