@@ -1,114 +1,108 @@
 import { Elysia } from 'elysia';
-import type { AccountService } from '../account/account-service.ts';
-import type { SignedIn } from '../account/account-sessions.ts';
+import { refuseNonAdmin } from '../account/administration.ts';
 import { DomainError } from '../domain/errors.ts';
 import { subjectsOf } from '../http/plugins/address-budgets.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
 import type { RequestContext } from '../http/plugins/rate-limit.ts';
 import { pathOf } from '../http/request-target.ts';
 import { isOurs, statusOf } from '../http/response/problem.ts';
-import type { AccountDeps } from './account/account-page.tsx';
-import { overviewPage } from './account/overview.tsx';
-import * as sessions from './account/sessions.tsx';
-import { cookiesOf } from './cookies.ts';
+import { ACCOUNT_FORMS, ACCOUNT_PAGES } from './account/routes.ts';
+import { ADMIN_FORMS, ADMIN_PAGES } from './admin/routes.ts';
+import { cookiesOf, nextCookie } from './cookies.ts';
 import { formOf, refuseForeignForm } from './form.ts';
 import { formPage } from './page.tsx';
-import * as signIn from './sign-in/sign-in-pages.tsx';
+import type { PersonHandler, PersonRoutes, WebDeps } from './routes.ts';
+import { SIGN_IN_FORMS, SIGN_IN_PAGES } from './sign-in/routes.ts';
 import { type Answer, redirect, responseOf, type Visit } from './visit.ts';
 
-export interface SiteDeps extends AccountDeps {
+export interface SiteDeps extends WebDeps {
   readonly addresses: ClientAddresses;
 }
 
-type Handler = (visit: Visit, parameter: string) => Answer | Promise<Answer>;
-type PersonHandler = (deps: AccountDeps, person: SignedIn, visit: Visit) => Answer | Promise<Answer>;
+type Handler = (visit: Visit) => Answer | Promise<Answer>;
+type Context = RequestContext & { readonly params?: Readonly<Record<string, string>> };
 
-/** The pages of sign-in and accounts. They work without scripts. */
+/** The pages of sign-in, accounts and administration. They work without scripts. */
 export function accountSite(deps: SiteDeps) {
-  const { service } = deps;
-  const answered = async (
-    { request, set, server }: RequestContext,
-    handler: Handler,
-    parameter = '',
-  ): Promise<Response> => {
+  const { service, nowMs } = deps;
+  const answered = async (context: Context, handler: Handler): Promise<Response> => {
+    const { request, set, server } = context;
     try {
       if (request.method === 'POST') refuseForeignForm(request, service.publicUrl);
-      return responseOf(
-        set,
-        await handler(visitOf(request, subjectsOf(deps.addresses.of(request, server)).client), parameter),
-      );
+      const { client } = subjectsOf(deps.addresses.of(request, server));
+      return responseOf(set, await handler(visitOf(context, client)));
     } catch (error) {
       // A fault of this machine is logged by the service, and its message is not shown.
-      if (error instanceof DomainError && !isOurs(error)) return responseOf(set, refusalPage(error, pathOf(request)));
-      throw error;
+      if (!(error instanceof DomainError) || isOurs(error)) throw error;
+      return responseOf(set, refusal(error, pathOf(request)));
     }
   };
-  const bySignIn =
-    (page: (service: AccountService, visit: Visit, provider: string) => Answer | Promise<Answer>): Handler =>
-    (visit, provider) =>
-      page(service, visit, provider);
-  const byPerson =
-    (page: PersonHandler): Handler =>
-    (visit) => {
-      const person = service.sessions.find(visit.browser.session);
-      return person === undefined ? redirect('/sign-in') : page(deps, person, visit);
-    };
+  const byAnyone = (routes: typeof SIGN_IN_PAGES) =>
+    Object.entries(routes).map(([path, handle]): [string, Handler] => [path, (visit) => handle(service, visit)]);
+  const byPerson = (routes: PersonRoutes) =>
+    Object.entries(routes).map(([path, handle]): [string, Handler] => [path, (visit) => asPerson(handle, visit, path)]);
+  const byAdmin = (routes: PersonRoutes) =>
+    byPerson(
+      Object.fromEntries(
+        Object.entries(routes).map(([path, handle]): [string, PersonHandler] => [
+          path,
+          (given, person, visit) => {
+            refuseNonAdmin(person, nowMs());
+            return handle(given, person, visit);
+          },
+        ]),
+      ),
+    );
+  const asPerson = (handle: PersonHandler, visit: Visit, path: string) => {
+    const person = service.sessions.find(visit.browser.session);
+    return person === undefined ? redirect('/sign-in', nextCookie(path)) : handle(deps, person, visit);
+  };
   const site = new Elysia({ name: 'account-site', detail: { hide: true } });
-  const gets: Readonly<Record<string, Handler>> = {
-    '/sign-in': bySignIn(signIn.signInPage),
-    '/sign-in/code': bySignIn(signIn.codePage),
-    '/sign-in/link': bySignIn(signIn.linkPage),
-    '/sign-in/oidc/:provider': bySignIn(signIn.startAtProvider),
-    '/sign-in/oidc/:provider/callback': bySignIn(signIn.finishAtProvider),
-    '/account': byPerson(overviewPage),
-    '/account/sessions': byPerson(sessions.sessionsPage),
-  };
-  const posts: Readonly<Record<string, Handler>> = {
-    '/sign-in/email': bySignIn(signIn.sendMail),
-    '/sign-in/code': bySignIn(signIn.enterCode),
-    '/sign-in/link': bySignIn(signIn.enterByLink),
-    '/sign-out': byPerson(sessions.signOut),
-    '/account/sessions/end': byPerson(sessions.endSession),
-    '/account/sessions/end-all': byPerson(sessions.signOutEverywhere),
-  };
-  for (const [path, handler] of Object.entries(gets)) {
-    site.get(path, ({ request, set, server, params }) => answered({ request, set, server }, handler, nameIn(params)));
+  for (const [path, handler] of [...byAnyone(SIGN_IN_PAGES), ...byPerson(ACCOUNT_PAGES), ...byAdmin(ADMIN_PAGES)]) {
+    site.get(path, ({ request, set, server, params }) => answered({ request, set, server, params }, handler));
   }
   // The pages read forms themselves, with a bound.
-  for (const [path, handler] of Object.entries(posts)) {
+  for (const [path, handler] of [...byAnyone(SIGN_IN_FORMS), ...byPerson(ACCOUNT_FORMS), ...byAdmin(ADMIN_FORMS)]) {
     site.post(path, ({ request, set, server }) => answered({ request, set, server }, handler), { parse: 'none' });
   }
   return site;
 }
 
-/** The parameter of a path; empty for a path without: the router gives such a path no parameters at all. */
-function nameIn(params: Readonly<Record<string, string>> | undefined): string {
-  return params?.provider ?? '';
-}
-
-function visitOf(request: Request, client: string): Visit {
+function visitOf({ request, params }: Context, client: string): Visit {
   const { search, searchParams } = new URL(request.url);
-  const { session, asked } = cookiesOf(request);
+  const { session, asked, next } = cookiesOf(request);
   const userAgent = request.headers.get('user-agent') ?? undefined;
   const sentBy = request.headers.get('sec-fetch-site') ?? undefined;
   const browser = { userAgent, session, asked };
-  return { browser, sentBy, client, query: searchParams, search, form: () => formOf(request) };
+  // The router gives a path without parameters no parameters at all.
+  const parameter = Object.values(params ?? {})[0] ?? '';
+  return { browser, next, sentBy, client, query: searchParams, search, parameter, form: () => formOf(request) };
 }
 
 /** A sentence, and a link to the page where the person can try again. */
-function refusalPage(error: DomainError, path: string): Answer {
-  const again = path === '/sign-in/code' ? path : path.startsWith('/account/') ? '/account/sessions' : '/sign-in';
+function refusal(error: DomainError, path: string): Answer {
+  const page = pageAbove(path);
+  if (error.kind === 'sign-in-again') return redirect('/sign-in', nextCookie(page));
   const sentence = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
-  const page = formPage(
+  const shown = formPage(
     'That did not work',
     <>
       <p role="alert">{sentence}</p>
-      <a class="button" href={again}>
+      <a class="button" href={page}>
         Try again
       </a>
     </>,
     statusOf(error),
   );
-  if (error.retryAfterSeconds === undefined) return page;
-  return { ...page, headers: { ...page.headers, 'retry-after': String(error.retryAfterSeconds) } };
+  if (error.retryAfterSeconds === undefined) return shown;
+  return { ...shown, headers: { ...shown.headers, 'retry-after': String(error.retryAfterSeconds) } };
+}
+
+/** The page that has the form, or the nearest page above a page: `/account/keys` for `/account/keys/rotate`. */
+function pageAbove(path: string): string {
+  const pages = { ...SIGN_IN_PAGES, ...ACCOUNT_PAGES, ...ADMIN_PAGES };
+  for (let above = path; above !== ''; above = above.slice(0, above.lastIndexOf('/'))) {
+    if (above in pages && above !== '/sign-in/link') return above;
+  }
+  return '/sign-in';
 }

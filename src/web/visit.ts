@@ -5,6 +5,8 @@ import type { Page } from './page.tsx';
 /** A request by a browser. */
 export interface Visit {
   readonly browser: Browser;
+  /** For `nextPage`: the page that follows a sign-in. */
+  readonly next: string | undefined;
   /** Sec-Fetch-Site: the relation of the site that sent the browser here. Undefined: an older browser. */
   readonly sentBy: string | undefined;
   /** The subject of limits: an address, or the /64 of an IPv6 address. */
@@ -12,6 +14,8 @@ export interface Visit {
   readonly query: URLSearchParams;
   /** The query as it was sent, with its question mark; empty without one. */
   readonly search: string;
+  /** The parameter of the path; empty for a path without. */
+  readonly parameter: string;
   /** The fields of a posted form. Throws 'malformed-request'. */
   readonly form: () => Promise<URLSearchParams>;
 }

@@ -1,15 +1,16 @@
 import type { SignedIn } from '../../account/account-sessions.ts';
+import { personPage } from '../person-page.tsx';
+import type { WebDeps } from '../routes.ts';
 import type { Answer } from '../visit.ts';
-import { type AccountDeps, accountPage } from './account-page.tsx';
 
 /** GET /account. */
-export function overviewPage({ registry, nowMs }: AccountDeps, person: SignedIn): Answer {
+export function overviewPage({ registry, nowMs }: WebDeps, person: SignedIn): Answer {
   const { account } = person;
   const { tier, keys } = registry.database.read(() => ({
     tier: registry.accountTiers.at(account.id, nowMs()).tier,
     keys: registry.apiKeys.ofAccount(account.id).filter(({ revokedMs }) => revokedMs === undefined),
   }));
-  return accountPage(person, {
+  return personPage(person, {
     title: 'Your account',
     path: '/account',
     children: (

@@ -1,13 +1,14 @@
 import type { SignedIn } from '../../account/account-sessions.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { sessionCookie } from '../cookies.ts';
+import { personPage } from '../person-page.tsx';
+import type { WebDeps } from '../routes.ts';
 import { type Answer, redirect, type Visit } from '../visit.ts';
-import { type AccountDeps, accountPage } from './account-page.tsx';
 
 /** GET /account/sessions. */
-export function sessionsPage({ service }: AccountDeps, person: SignedIn): Answer {
+export function sessionsPage({ service }: WebDeps, person: SignedIn): Answer {
   const sessions = service.sessions.list(person.account);
-  return accountPage(person, {
+  return personPage(person, {
     title: 'Sessions',
     path: '/account/sessions',
     children: (
@@ -60,19 +61,19 @@ export function sessionsPage({ service }: AccountDeps, person: SignedIn): Answer
 }
 
 /** POST /account/sessions/end. */
-export async function endSession({ service }: AccountDeps, { account }: SignedIn, visit: Visit): Promise<Answer> {
+export async function endSession({ service }: WebDeps, { account }: SignedIn, visit: Visit): Promise<Answer> {
   service.sessions.end(account, (await visit.form()).get('session') ?? '', account);
   return redirect('/account/sessions');
 }
 
 /** POST /account/sessions/end-all. */
-export function signOutEverywhere({ service }: AccountDeps, { account }: SignedIn): Answer {
+export function signOutEverywhere({ service }: WebDeps, { account }: SignedIn): Answer {
   service.sessions.endAll(account, account);
   return redirect('/sign-in', sessionCookie(undefined));
 }
 
 /** POST /sign-out. */
-export function signOut({ service }: AccountDeps, person: SignedIn): Answer {
+export function signOut({ service }: WebDeps, person: SignedIn): Answer {
   service.sessions.signOut(person);
   return redirect('/sign-in', sessionCookie(undefined));
 }

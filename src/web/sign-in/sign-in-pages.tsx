@@ -1,12 +1,14 @@
 import type { AccountService } from '../../account/account-service.ts';
 import type { NewSession } from '../../account/account-sessions.ts';
+import { nextPage } from '../../account/next-page.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { askedCookie, sessionCookie } from '../cookies.ts';
+import { Commands } from '../../http/pages/commands.tsx';
+import { askedCookie, nextCookie, sessionCookie } from '../cookies.ts';
 import { formPage } from '../page.tsx';
 import { type Answer, redirect, type Visit } from '../visit.ts';
 
 /** GET /sign-in. */
-export function signInPage({ oidc, sendsMail }: AccountService): Answer {
+export function signInPage({ oidc, sendsMail, linkCommand }: AccountService): Answer {
   const providers = oidc.names;
   return formPage(
     'Sign in',
@@ -20,7 +22,12 @@ export function signInPage({ oidc, sendsMail }: AccountService): Answer {
           </a>
         </p>
       ))}
-      {!sendsMail && providers.length === 0 && <p>Ask the operator of this service for a sign-in link.</p>}
+      {!sendsMail && providers.length === 0 && (
+        <>
+          <p>This service sends no mail. Its operator creates a sign-in link with this command:</p>
+          <Commands lines={[linkCommand]} />
+        </>
+      )}
     </>,
   );
 }
@@ -78,7 +85,7 @@ export function codePage(): Answer {
 /** POST /sign-in/code. */
 export async function enterCode({ signIn }: AccountService, visit: Visit): Promise<Answer> {
   const code = (await visit.form()).get('code') ?? '';
-  return signedIn(signIn.redeemCode(code, visit.browser));
+  return signedIn(signIn.redeemCode(code, visit.browser), visit);
 }
 
 /** GET /sign-in/link: the page that a link leads to. It changes nothing, since scanners of mails open links. */
@@ -105,7 +112,7 @@ export function linkPage({ signIn, publicUrl }: AccountService, visit: Visit): A
 /** POST /sign-in/link. */
 export async function enterByLink({ signIn }: AccountService, visit: Visit): Promise<Answer> {
   const token = (await visit.form()).get('token') ?? '';
-  return signedIn(signIn.redeemLink(token, visit.browser));
+  return signedIn(signIn.redeemLink(token, visit.browser), visit);
 }
 
 /**
@@ -114,22 +121,21 @@ export async function enterByLink({ signIn }: AccountService, visit: Visit): Pro
  */
 export async function startAtProvider(
   { oidc, publicUrl }: AccountService,
-  { sentBy }: Visit,
-  provider: string,
+  { sentBy, parameter }: Visit,
 ): Promise<Answer> {
   if (sentBy !== undefined && sentBy !== 'same-origin' && sentBy !== 'none') {
     throw new DomainError('forbidden', `another site started this sign-in: start it at ${publicUrl}/sign-in`);
   }
-  const { url, asked } = await oidc.start(provider);
+  const { url, asked } = await oidc.start(parameter);
   return redirect(url, askedCookie(asked));
 }
 
 /** GET /sign-in/oidc/{provider}/callback. */
-export async function finishAtProvider({ oidc }: AccountService, visit: Visit, provider: string): Promise<Answer> {
-  const end = await oidc.finish(provider, visit.search, visit.browser, visit.client);
-  return end.session === undefined ? redirect('/sign-in/code', askedCookie(end.asked)) : signedIn(end.session);
+export async function finishAtProvider({ oidc }: AccountService, visit: Visit): Promise<Answer> {
+  const end = await oidc.finish(visit.parameter, visit.search, visit.browser, visit.client);
+  return end.session === undefined ? redirect('/sign-in/code', askedCookie(end.asked)) : signedIn(end.session, visit);
 }
 
-function signedIn({ token }: NewSession): Answer {
-  return redirect('/account', sessionCookie(token), askedCookie(undefined));
+function signedIn({ token }: NewSession, { next }: Visit): Answer {
+  return redirect(nextPage(next), sessionCookie(token), askedCookie(undefined), nextCookie(undefined));
 }

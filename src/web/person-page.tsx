@@ -1,0 +1,72 @@
+import type { ComponentChildren } from 'preact';
+import type { SignedIn } from '../account/account-sessions.ts';
+import type { BuiltAsset } from '../http/pages/built-asset.ts';
+import { type Page, pageOf } from './page.tsx';
+
+export interface PersonPageContent {
+  readonly title: string;
+  /** The path of the page: its link in the menu is marked. */
+  readonly path: string;
+  readonly scripts?: readonly BuiltAsset[];
+  readonly children: ComponentChildren;
+}
+
+const ACCOUNT_MENU = [
+  { href: '/account', name: 'Overview' },
+  { href: '/account/keys', name: 'Keys' },
+  { href: '/account/usage', name: 'Usage' },
+  { href: '/account/plan', name: 'Plan' },
+  { href: '/account/sessions', name: 'Sessions' },
+  { href: '/account/settings', name: 'Settings' },
+] as const;
+
+const ADMIN_MENU = [
+  { href: '/admin/accounts', name: 'Accounts' },
+  { href: '/admin/tiers', name: 'Tiers' },
+  { href: '/admin/usage', name: 'Usage of all' },
+  { href: '/admin/audit', name: 'Audit' },
+] as const;
+
+/** A page of a signed-in person: a menu, and the content. */
+export function personPage({ account }: SignedIn, { title, path, scripts, children }: PersonPageContent): Page {
+  const content = (
+    <div class="with-menu">
+      <div class="menus">
+        <Menu label="Account" links={ACCOUNT_MENU} path={path} />
+        {account.role === 'admin' && <Menu label="Administration" links={ADMIN_MENU} path={path} />}
+      </div>
+      <div>
+        <div class="row spread">
+          <h1>{title}</h1>
+          <form class="row" method="post" action="/sign-out">
+            <span class="quiet small">Signed in as {account.email}</span>
+            <button class="button small" type="submit">
+              Sign out
+            </button>
+          </form>
+        </div>
+        {children}
+      </div>
+    </div>
+  );
+  return pageOf({ title, children: content, ...(scripts && { scripts }) });
+}
+
+interface MenuContent {
+  readonly label: string;
+  readonly links: readonly { readonly href: string; readonly name: string }[];
+  readonly path: string;
+}
+
+function Menu({ label, links, path }: MenuContent) {
+  return (
+    <nav class="menu" aria-label={label}>
+      <span class="label">{label}</span>
+      {links.map(({ href, name }) => (
+        <a key={href} href={href} aria-current={href === path ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}

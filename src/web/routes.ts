@@ -1,0 +1,16 @@
+import type { AccountService } from '../account/account-service.ts';
+import type { SignedIn } from '../account/account-sessions.ts';
+import type { Registry } from '../store/registry.ts';
+import type { Answer, Visit } from './visit.ts';
+
+/** What pages and forms work with. */
+export interface WebDeps {
+  readonly service: AccountService;
+  readonly registry: Registry;
+  readonly nowMs: () => number;
+}
+
+/** A page or form of a signed-in person. */
+export type PersonHandler = (deps: WebDeps, person: SignedIn, visit: Visit) => Answer | Promise<Answer>;
+/** By path, as the router writes it. */
+export type PersonRoutes = Readonly<Record<string, PersonHandler>>;

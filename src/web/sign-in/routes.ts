@@ -1,0 +1,19 @@
+import type { AccountService } from '../../account/account-service.ts';
+import type { Answer, Visit } from '../visit.ts';
+import * as signIn from './sign-in-pages.tsx';
+
+type AnyoneRoutes = Readonly<Record<string, (service: AccountService, visit: Visit) => Answer | Promise<Answer>>>;
+
+export const SIGN_IN_PAGES: AnyoneRoutes = {
+  '/sign-in': signIn.signInPage,
+  '/sign-in/code': signIn.codePage,
+  '/sign-in/link': signIn.linkPage,
+  '/sign-in/oidc/:provider': signIn.startAtProvider,
+  '/sign-in/oidc/:provider/callback': signIn.finishAtProvider,
+};
+
+export const SIGN_IN_FORMS: AnyoneRoutes = {
+  '/sign-in/email': signIn.sendMail,
+  '/sign-in/code': signIn.enterCode,
+  '/sign-in/link': signIn.enterByLink,
+};
