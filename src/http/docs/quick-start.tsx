@@ -1,3 +1,4 @@
+import { assetPath, ORDER_BOOK } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
 import { htmlDocument } from '../pages/document.tsx';
 import { manualPath } from './manual-page.tsx';
@@ -28,12 +29,15 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
   const children = (
     <>
       <div class="hero">
-        <h1>Order books of up-or-down markets, exactly as recorded</h1>
-        <p class="lead">
-          bookreel serves recorded order books of short-horizon up-or-down prediction markets over a read-only HTTP API:
-          every snapshot with its time, every gap stated, nothing later than the instant you ask for.
-        </p>
-        {recorded !== undefined && recorded.coins.length > 0 && <Coins coins={recorded.coins} />}
+        <div>
+          <h1>Order books of up‑or‑down markets, exactly as recorded</h1>
+          <p class="lead">
+            bookreel serves recorded order books of short-horizon up-or-down prediction markets over a read-only HTTP
+            API: every snapshot with its time, every gap stated, nothing later than the instant you ask for.
+          </p>
+          {recorded !== undefined && recorded.coins.length > 0 && <Coins coins={recorded.coins} />}
+        </div>
+        <img src={assetPath(ORDER_BOOK)} alt="" width="440" height="300" />
       </div>
       <ol class="steps">
         <li class="card">

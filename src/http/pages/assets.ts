@@ -11,6 +11,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 export const STYLE: BuiltAsset = builtAsset('http/pages/style.css');
 export const LOGO: BuiltAsset = builtAsset('http/pages/logo.svg');
+export const ORDER_BOOK: BuiltAsset = builtAsset('http/pages/order-book.svg');
 
 export function assetPath({ name }: BuiltAsset): string {
   return `/assets/${name}`;

@@ -41,9 +41,11 @@ export function replayHomePage({ version, description, addresses, shown, command
   const children = (
     <>
       <div class="hero">
-        <h1>bookreel replay</h1>
-        <p class="lead">{description}</p>
-        <p class="quiet small">Version {version}</p>
+        <div>
+          <h1>bookreel replay</h1>
+          <p class="lead">{description}</p>
+          <p class="quiet small">Version {version}</p>
+        </div>
       </div>
       {shown === undefined ? <KeyNote /> : <ReplayList shown={shown} />}
       <h2>Addresses for bots</h2>
