@@ -206,7 +206,7 @@ function announce(
     out(json({ address: origin, data, key: key ?? null, curl: curl ?? null, link: link ?? null }));
     return;
   }
-  out(`bookreel ${VERSION} serves '${data}' on ${origin} (reference: ${origin}/docs)\n`);
-  if (curl !== undefined) out(`${curl}\n`);
-  if (link !== undefined) out(`sign in, once and within 15 minutes: ${link}\n`);
+  const served = `bookreel ${VERSION} serves '${data}' on ${origin} (reference: ${origin}/docs)`;
+  const signIn = link && `sign in, once and within 15 minutes: ${link}`;
+  out([served, curl, signIn].flatMap((line) => (line === undefined ? [] : `${line}\n`)).join(''));
 }

@@ -95,6 +95,43 @@ describe('account', () => {
     expect(emails).toEqual(['You@example.com', 'Desk@example.com']);
   });
 
+  test('email changes the address; keys, tier and the audit stay with the account', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    await run('account', 'create', EMAIL, '--name', 'Trading desk');
+    await run('account', 'create', 'taken@example.com');
+    await run('key', 'create', '--account', EMAIL);
+    expect(await json<AccountDocument>('account', 'email', EMAIL.toUpperCase(), ' New@Example.ORG ')).toMatchObject({
+      email: 'New@example.org',
+      name: 'Trading desk',
+    });
+    const { keys, audit } = await json<AccountDocument & { keys: object[] }>('account', 'show', 'new@example.org');
+    expect([keys.length, audit[0]]).toEqual([
+      1,
+      expect.objectContaining({
+        action: 'account.email',
+        actor: null,
+        detail: { from: EMAIL, to: 'New@example.org' },
+      }),
+    ]);
+    const taken = await run('account', 'email', 'new@example.org', 'TAKEN@example.com');
+    expect([taken.code, taken.stderr]).toEqual([
+      1,
+      "bookreel: 'TAKEN@example.com' has an account already: choose another address\n",
+    ]);
+    for (const [from, to] of [
+      ['new@example.org', 'owner@localhost'],
+      ['owner@localhost', 'free@example.com'],
+    ] as const) {
+      if (from === 'owner@localhost') await run('key', 'create', '--tier', 'free');
+      const refused = await run('account', 'email', from, to);
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('its address does not change')]);
+    }
+    expect((await run('account', 'email', 'new@example.org', 'no address')).code).toBe(2);
+    const emails = (await json<AccountDocument[]>('account', 'list')).map(({ email }) => email);
+    expect(emails).toEqual(['New@example.org', 'taken@example.com', 'owner@localhost']);
+  });
+
   test('show lists the linked identities, and unlink removes those of an issuer', async () => {
     using directory = temporaryDirectory();
     const { run, json } = commandsOn(directory.path);

@@ -98,6 +98,7 @@ test('no key, old or new, right, mistyped or misplaced, is in the data, an answe
   await using server = startChild([EXECUTABLE, 'serve', '--demo', '--access-log', 'on', '--port', '0', '--data', data]);
   const [, origin] = await server.said(/ on (http:\/\/\S+) /);
   const [, demoKey] = await server.said(/Bearer (\S+)'/);
+  const [, linkToken] = await server.said(/token=(\S+)/);
 
   const ask = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`${origin}${path}`, { ...init, decompress: false });
@@ -165,9 +166,10 @@ test('no key, old or new, right, mistyped or misplaced, is in the data, an answe
       { where: 'the log', bytes: Buffer.from(server.stderr()) },
     ];
     const printed = { where: 'standard output', bytes: Buffer.from(server.stdout()) };
-    // The key of --demo is printed for its owner, and may appear nowhere else.
+    // The key and the link of --demo are printed for its owner, and may appear nowhere else.
     const searched: [string, readonly Output[]][] = [
       [demoKey!, seen],
+      [linkToken!, seen],
       ...keys.map((key): [string, Output[]] => [key, [...seen, printed]]),
     ];
     const found = searched.flatMap(([key, places]) => {

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { demoSettings } from '../../src/cli/demo.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
-import { EXECUTABLE, issueKey, runExecutable, startServer } from '../support/executable.ts';
+import { EXECUTABLE, issueKey, printed, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot, writeLightRecording } from '../support/light-recording.ts';
+import { PlainBrowser } from '../web/browser.ts';
 
 const LISTENING = /serves '.*' on (http:\/\/\S+) /;
 const CURL_LINE = /^curl .*$/m;
@@ -78,6 +80,7 @@ describe('serve', () => {
       data: directory.path,
       key: null,
       curl: null,
+      link: null,
     });
   });
 });
@@ -121,6 +124,90 @@ describe('serve --demo', () => {
     }
     const listed = await runExecutable(['key', 'list', '--json', '--data', directory.path]);
     expect(JSON.parse(listed.stdout)).toHaveLength(1);
+  });
+});
+
+describe('the sign-in link of serve --demo', () => {
+  const startDemo = async (data: string, ...args: string[]) => {
+    const server = startChild([EXECUTABLE, 'serve', '--demo', '--json', '--port', '0', '--data', data, ...args]);
+    await server.said(/\}\n$/);
+    const { address, link } = JSON.parse(server.stdout()) as { address: string; link: string | null };
+    return { server, address, link };
+  };
+  const press = async (browser: PlainBrowser, link: string, headers = {}) =>
+    await browser.post('/sign-in/link', { token: new URL(link).searchParams.get('token')! }, headers);
+  const json = async <T>(...args: string[]) => JSON.parse(await printed([...args, '--json'])) as T;
+
+  test('shows the account, signs in as an admin once, and is another one at each start', async () => {
+    using directory = temporaryDirectory();
+    const links: string[] = [];
+    for (let start = 0; start < 2; start += 1) {
+      const { server, address, link } = await startDemo(directory.path);
+      await using _ = server;
+      expect(link).toStartWith(`${address}/sign-in/link?token=`);
+      expect(links).not.toContain(link!);
+      links.push(link!);
+      const browser = new PlainBrowser(address);
+      for (let looks = 0; looks < 2; looks += 1) {
+        const page = await browser.open(link!);
+        expect([page.status, page.text]).toEqual([200, expect.stringContaining('demo@localhost')]);
+      }
+      expect((await browser.open('/account')).status).toBe(303);
+      // The public URL is the address with the port that the system chose: an older browser states only that.
+      const foreign = await press(browser, link!, { 'sec-fetch-site': undefined, origin: 'http://127.0.0.1:1' });
+      expect(foreign.status).toBe(403);
+      expect((await press(browser, link!, { 'sec-fetch-site': undefined })).status).toBe(303);
+      const account = await browser.open('/account');
+      expect([account.status, account.text]).toEqual([200, expect.stringContaining('demo@localhost')]);
+      const again = await press(new PlainBrowser(address), link!);
+      expect([again.status, again.text]).toEqual([403, expect.stringContaining('This link was used already')]);
+      expect((await press(new PlainBrowser(address), links[0]!)).status).toBe(403);
+      server.kill('SIGTERM');
+      expect(await server.exited).toBe(0);
+    }
+    const shown = await json<{ role: string; keys: object[]; audit: { action: string }[] }>(
+      ...['account', 'show', 'demo@localhost', '--data', directory.path],
+    );
+    expect([shown.role, shown.keys.length]).toEqual(['admin', 1]);
+    expect(shown.audit.map(({ action }) => action).reverse()).toEqual([
+      ...['account.create', 'key.create', 'account.link', 'session.sign-in'],
+      ...['key.rotate', 'account.link', 'session.sign-in'],
+    ]);
+  });
+
+  test('is followed by others of the command that the page /sign-in names', async () => {
+    using directory = temporaryDirectory();
+    const data = join(directory.path, "it's a demo");
+    const { server, address } = await startDemo(data);
+    await using _ = server;
+    const { linkCommand } = demoSettings({ data, host: '127.0.0.1' }, () => Number(new URL(address).port));
+    const path = `${dirname(EXECUTABLE)}:${process.env.PATH}`;
+    await using command = startChild(['sh', '-c', linkCommand(address)], { env: { PATH: path } });
+    expect(await command.exited).toBe(0);
+    const browser = new PlainBrowser(address);
+    expect((await press(browser, command.stdout().trim())).status).toBe(303);
+    expect((await browser.open('/account')).status).toBe(200);
+  });
+
+  test('begins with --public-url, and the settings of sign-in need no other', async () => {
+    using directory = temporaryDirectory();
+    const url = 'https://demo.example.com';
+    const given = await startDemo(join(directory.path, 'given'), '--public-url', url);
+    await using _given = given.server;
+    expect(given.link).toStartWith(`${url}/sign-in/link?token=`);
+    const open = await startDemo(join(directory.path, 'open'), '--sign-up', 'open');
+    await using _open = open.server;
+    expect(open.link).toStartWith(open.address);
+  });
+
+  test('is not printed for a host of other machines, and accounts are off there', async () => {
+    using directory = temporaryDirectory();
+    const { server, address, link } = await startDemo(directory.path, '--host', '0.0.0.0');
+    await using _ = server;
+    expect(link).toBeNull();
+    expect((await fetch(`${address}/sign-in`)).status).toBe(404);
+    const { role } = await json<{ role: string }>('account', 'show', 'demo@localhost', '--data', directory.path);
+    expect(role).toBe('user');
   });
 });
 
