@@ -32,12 +32,13 @@ export class EmailChange {
    * 'invalid-parameter', 'forbidden' for an address that the service does not admit, 'rate-limited', 'busy', and 'not-found' when the
    * service sends no mail.
    */
-  ask({ account, session }: SignedIn, typed: string, client: string): void {
+  ask(person: SignedIn, typed: string, client: string): void {
+    const { account } = person;
     const { stores, clock, signUp } = this.#deps;
     const [nowMs, publicUrl] = [clock(), this.#deps.publicUrl()];
     const { accounts, attempts, accountsDatabase, activityDatabase } = stores;
     const outbox = this.#outbox();
-    refuseOldSignIn({ account, session }, nowMs);
+    refuseOldSignIn(person, nowMs);
     const email = emailAddress(typed);
     if (email === account.email) {
       throw new DomainError('invalid-parameter', 'this is the address of your account already: give another one');
