@@ -110,7 +110,7 @@ function priced(tier: Tier, { monthlyPriceUsd, priceNote }: TierEdit): Tier {
 
 function refuseInvalid({ name, coins, routes, requestsPerMinute, monthlyPriceUsd, priceNote }: Tier, place = 1): void {
   refuseUnprintableName(name);
-  refuseUnprintableName(priceNote);
+  refuseUnprintableName(priceNote, 'note');
   const refusal = [
     [
       isFrom(1, requestsPerMinute, REQUESTS_PER_MINUTE_MAX),

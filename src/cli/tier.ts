@@ -31,11 +31,15 @@ export function tierCommand(terminal: Terminal): Command {
   tier
     .command('list')
     .description('list the tiers, the cheapest first')
+    .option('--retired', 'only the retired tiers, which are not in the catalog')
     .addHelpText('after', '\nExamples:\n  $ bookreel tier list\n  $ bookreel tier list --json')
     .action((_, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
+      const options = command.optsWithGlobals<GlobalOptions & { readonly retired?: boolean }>();
       using registry = openRegistry(options.data, { create: false });
-      printTiers(terminal, options, registry.tiers.list());
+      const { tiers } = registry;
+      const listed =
+        options.retired === true ? tiers.all().filter(({ retiredMs }) => retiredMs !== undefined) : tiers.list();
+      printTiers(terminal, options, listed);
     });
   withFields(tier.command('add'))
     .argument('<id>', 'id of the new tier: 1 to 32 of a-z, 0-9 and -')

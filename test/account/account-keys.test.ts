@@ -1,0 +1,127 @@
+import { expect, test } from 'bun:test';
+import { createOwnKey, keysOf, revokeKey, rotateKey } from '../../src/account/account-keys.ts';
+import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
+import { openRegistry } from '../../src/store/registry.ts';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { lastEntry, person } from './persons.ts';
+
+const UNNAMED = { name: undefined };
+
+test('a person creates, lists, rotates and revokes keys of their account, with the tier of the account', () => {
+  using held = temporaryArchive();
+  const { registry, activity } = held;
+  const ada = person(held, 'ada@example.com');
+  const { account } = ada.actor;
+  const made = createOwnKey(ada, { name: 'laptop', asOfMs: 5, expiresMs: NOW_MS + 9 });
+  expect(made.apiKey).toMatchObject({ accountId: account.id, name: 'laptop', tier: undefined, asOfMs: 5 });
+  expect(lastEntry(held)).toEqual({
+    action: 'key.create',
+    actorId: account.id,
+    accountId: account.id,
+    detail: { key: made.apiKey.id, tier: null },
+  });
+  const later = createOwnKey({ ...ada, nowMs: NOW_MS + 1 }, UNNAMED);
+  activity.usage.count(made.apiKey.id, '/v1/coins', 200, 1, NOW_MS + 3);
+  const listed = () => keysOf(registry, activity.usage, account.id).map(({ id, lastUsedMs }) => [id, lastUsedMs]);
+  const both = [
+    [later.apiKey.id, undefined],
+    [made.apiKey.id, NOW_MS + 3],
+  ];
+  expect(listed()).toEqual(both);
+  activity.usage.flush(NOW_MS + 4);
+  expect(listed()).toEqual(both);
+
+  const rotated = rotateKey(ada, made.apiKey.id);
+  expect(registry.apiKeys.authenticate(made.key)).toBeUndefined();
+  expect(registry.apiKeys.authenticate(rotated.key)?.id).toBe(made.apiKey.id);
+  expect(lastEntry(held)).toMatchObject({ action: 'key.rotate', actorId: account.id });
+  revokeKey(ada, made.apiKey.id);
+  expect(lastEntry(held)).toMatchObject({ action: 'key.revoke', actorId: account.id, accountId: account.id });
+  const entries = registry.audit.list(100).length;
+  revokeKey(ada, made.apiKey.id);
+  expect(registry.audit.list(100)).toHaveLength(entries);
+  expect(listed()).toEqual([[later.apiKey.id, undefined]]);
+  expect(() => rotateKey(ada, made.apiKey.id)).toThrow('was revoked, which is final');
+});
+
+test('a key of another account is refused like a key that does not exist, and nothing changes', () => {
+  using held = temporaryArchive();
+  const { registry } = held;
+  const { apiKey, key } = createOwnKey(person(held, 'ada@example.com'), UNNAMED);
+  const eve = person(held, 'eve@example.com', { role: 'admin' });
+  const entries = registry.audit.list(100).length;
+  for (const change of [rotateKey, revokeKey]) {
+    const refusals = [apiKey.id, 'key_aaaaaaaaaa', key, ''].map((id) => {
+      try {
+        change(eve, id);
+      } catch (error) {
+        return error;
+      }
+      return undefined;
+    });
+    expect(refusals[0]).toMatchObject({ kind: 'not-found' });
+    expect(new Set(refusals.map(String)).size).toBe(1);
+  }
+  expect(registry.apiKeys.authenticate(key)).toEqual(apiKey);
+  expect(registry.audit.list(100)).toHaveLength(entries);
+});
+
+test.each([
+  [RECENT_SIGN_IN_MS - 1, undefined],
+  [RECENT_SIGN_IN_MS, 'sign-in-again'],
+  [RECENT_SIGN_IN_MS * 1000, 'sign-in-again'],
+])('%d ms after the sign-in a new secret is refused as %p', (ageMs, kind) => {
+  using held = temporaryArchive();
+  const now = person(held, 'ada@example.com');
+  const { apiKey, key } = createOwnKey(now, UNNAMED);
+  const later = { ...now, nowMs: NOW_MS + ageMs };
+  const kindOf = (work: () => unknown) => {
+    try {
+      work();
+    } catch (error) {
+      return (error as { kind?: string }).kind;
+    }
+    return undefined;
+  };
+  expect(kindOf(() => createOwnKey(later, UNNAMED))).toBe(kind);
+  expect(kindOf(() => rotateKey(later, apiKey.id))).toBe(kind);
+  expect(held.registry.apiKeys.authenticate(key) === undefined).toBe(kind === undefined);
+  // To revoke a key gives nobody access.
+  expect(kindOf(() => revokeKey(later, apiKey.id))).toBeUndefined();
+});
+
+test('an account has as many valid keys as the setting allows; revoked and expired ones do not count', () => {
+  using held = temporaryArchive();
+  using registry = openRegistry(held.path, { create: false, keysPerAccount: 2 });
+  const ada = { ...person(held, 'ada@example.com'), registry };
+  const eve = { ...person(held, 'eve@example.com'), registry };
+  const first = createOwnKey(ada, UNNAMED);
+  createOwnKey(ada, { ...UNNAMED, expiresMs: NOW_MS + 10 });
+  expect(() => createOwnKey(ada, UNNAMED)).toThrow(
+    "'ada@example.com' may not have more than 2 valid keys: revoke one first",
+  );
+  createOwnKey(eve, UNNAMED);
+  revokeKey(ada, first.apiKey.id);
+  createOwnKey(ada, UNNAMED);
+  expect(() => createOwnKey(ada, UNNAMED)).toThrow('revoke one first');
+  createOwnKey({ ...ada, nowMs: NOW_MS + 10 }, UNNAMED);
+});
+
+test.each([
+  [{ name: 'two\nlines' }, 'a name must have 1 to 100 printable characters'],
+  [{ name: '' }, 'a name must have'],
+  [{ name: 'x'.repeat(101) }, 'a name must have'],
+  [{ name: undefined, expiresMs: NOW_MS }, 'the end of the key is in the past'],
+])('a key with %p is refused', (request, reason) => {
+  using held = temporaryArchive();
+  const ada = person(held, 'ada@example.com');
+  expect(() => createOwnKey(ada, request)).toThrow(reason);
+  expect(held.registry.apiKeys.list()).toEqual([]);
+});
+
+test('an account that was disabled since the request began gets no key', () => {
+  using held = temporaryArchive();
+  const ada = person(held, 'ada@example.com');
+  held.registry.database.write(() => held.registry.accounts.disable(ada.actor.account.id, NOW_MS));
+  expect(() => createOwnKey(ada, UNNAMED)).toThrow("'ada@example.com' is disabled: enable it first");
+});
