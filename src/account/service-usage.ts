@@ -20,7 +20,7 @@ export interface ServiceUsage {
   readonly sums: readonly UsageSum[];
 }
 
-export interface UsageSum extends UsageCounts {
+interface UsageSum extends UsageCounts {
   /** The id of a tier or the address of an account; undefined: all accounts that were deleted. */
   readonly name: string | undefined;
 }

@@ -133,9 +133,11 @@ export function accountCommand(terminal: Terminal): Command {
     command.command('delete'),
     'delete an account: revoke its keys, end its sessions and grants, and remove its address, name and identities',
     (named, options) => {
+      const { account, nowMs } = named;
       using activity = openActivity(options.data);
-      deleteAccount(named, named.account.id, activity);
-      terminal.err(`${named.account.email} is deleted; its usage is kept without its keys\n`);
+      deleteAccount(named, account.id, activity);
+      if (options.json === true) terminal.out(json({ email: account.email, deletedAt: formatInstant(nowMs) }));
+      else terminal.err(`${account.email} is deleted; its usage is kept without its keys\n`);
     },
   );
   const link = addSettings(command.command('link'), 'publicUrl');

@@ -167,20 +167,24 @@ describe('account', () => {
   test.each<[string[], number, string]>([
     [['account', 'unlink', EMAIL, 'https://corp.example'], 1, "has no identity of 'https://corp.example'"],
     [['account', 'create', 'nobody'], 2, 'is not an e-mail address'],
-    [['account', 'create', EMAIL, '--name', 'two\nlines'], 2, '--name must have'],
+    [['account', 'create', EMAIL, '--name', 'two\nlines'], 2, 'a name must have'],
     [['account', 'create', 'DESK@example.com'], 1, 'has an account already'],
     [['account', 'show', 'other@example.com'], 1, "there is no account 'other@example.com'"],
     [['account', 'role', EMAIL, 'owner'], 2, 'allowed choices are user, admin'],
     [['account', 'grant', EMAIL], 2, 'name the tier to grant with --tier'],
     [['account', 'grant', EMAIL, '--tier', 'pro', '--end', 'x'], 2, 'name the tier to grant with --tier'],
     [['account', 'grant', EMAIL, '--tier', 'gold'], 2, "there is no tier 'gold'"],
-    [['account', 'grant', EMAIL, '--tier', 'pro', '--until', '2020-01-01'], 2, '--until is in the past'],
+    [['account', 'grant', EMAIL, '--tier', 'pro', '--until', '2020-01-01'], 2, 'the end of the grant is in the past'],
     [['account', 'grant', EMAIL, '--end', 'grant_00'], 1, "has no grant 'grant_00'"],
     [['account', 'list', '--new-account-tier', 'gold'], 2, "there is no tier 'gold'"],
     [['key', 'create'], 2, 'name a tier with --tier, or an account'],
-    [['key', 'create', '--tier', 'pro', '--expires', '2020-01-01'], 2, '--expires is in the past'],
+    [['key', 'create', '--tier', 'pro', '--expires', '2020-01-01'], 2, 'the end of the key is in the past'],
     [['key', 'set', 'key_none', '--tier', 'account'], 1, "there is no key 'key_none'"],
     [['key', 'set', 'key_none'], 2, '--tier'],
+    [['account', 'delete', 'other@example.com'], 1, "there is no account 'other@example.com'"],
+    [['audit', '--account', 'other@example.com'], 1, "there is no account 'other@example.com'"],
+    [['audit', '--limit', '0'], 2, 'integer from 1 to 10000'],
+    [['usage', '--by', 'route'], 2, 'allowed choices are account, tier'],
   ])('%j is refused', async (args, code, reason) => {
     using directory = temporaryDirectory();
     const { run, json } = commandsOn(directory.path);
@@ -250,7 +254,7 @@ test('keys of a disabled account are listed as such, and it gets no new ones', a
   await run('account', 'disable', EMAIL);
   const refused = await run('key', 'create', '--account', EMAIL);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toContain(`'${EMAIL}' is disabled: run 'bookreel account enable ${EMAIL}' first`);
+  expect(refused.stderr).toContain(`'${EMAIL}' is disabled: enable it first`);
   expect((await run('key', 'list')).stdout).toContain('account disabled 20');
   await run('account', 'enable', EMAIL);
   expect((await run('key', 'create', '--account', EMAIL)).code).toBe(0);
@@ -278,4 +282,72 @@ test('a server stores usage when it stops, and key list shows the last use', asy
   await using server = await startServer(directory.path);
   expect(await requestsIn(server.origin)).toBe(3);
   expect((await run('verify')).code).toBe(0);
+});
+
+test('delete frees the address, and ends the keys and sessions in a running server', async () => {
+  using directory = temporaryDirectory();
+  const { run, json } = commandsOn(directory.path);
+  const key = (await run('key', 'create', '--account', EMAIL, '--name', 'laptop')).stdout.trim();
+  {
+    await using server = await startServer(directory.path);
+    const status = async () => {
+      const answer = await fetch(`${server.origin}/v1/account`, { headers: { authorization: `Bearer ${key}` } });
+      await answer.arrayBuffer();
+      return answer.status;
+    };
+    expect(await status()).toBe(200);
+    const deleted = await json<object>('account', 'delete', EMAIL);
+    expect(deleted).toEqual({ email: EMAIL, deletedAt: expect.any(String) });
+    expect(await status()).toBe(401);
+  }
+  expect(await json<object[]>('account', 'list')).toEqual([]);
+  expect((await run('account', 'create', EMAIL)).code).toBe(0);
+  expect((await json<{ accountDisabledAt: string | null; name: string | null }[]>('key', 'list'))[0]).toMatchObject({
+    name: null,
+    accountDisabledAt: expect.any(String),
+  });
+  // The server had counted the request when the command deleted the account.
+  const { sums } = await json<{ sums: readonly object[] }>('usage');
+  expect(sums).toEqual([expect.objectContaining({ account: null, requests: 1 })]);
+  expect((await run('usage', '--by', 'tier')).stdout).toContain('(deleted accounts)');
+  expect((await run('verify')).code).toBe(0);
+});
+
+test('usage sums requests by account and by the tier that their keys have now', async () => {
+  using directory = temporaryDirectory();
+  const { run, json } = commandsOn(directory.path);
+  const own = (await run('key', 'create', '--account', EMAIL)).stdout.trim();
+  const pinned = (await run('key', 'create', '--account', EMAIL, '--tier', 'pro')).stdout.trim();
+  {
+    await using server = await startServer(directory.path);
+    for (const key of [own, own, pinned]) {
+      await fetch(`${server.origin}/v1/sol/markets`, { headers: { authorization: `Bearer ${key}` } });
+    }
+  }
+  const sums = async (...args: string[]) => (await json<{ sums: readonly object[] }>('usage', ...args)).sums;
+  expect(await sums()).toEqual([expect.objectContaining({ account: EMAIL, requests: 3, forbidden: 2 })]);
+  expect(await sums('--by', 'tier')).toEqual([
+    expect.objectContaining({ tier: 'free', requests: 2, forbidden: 2 }),
+    expect.objectContaining({ tier: 'pro', requests: 1, forbidden: 0 }),
+  ]);
+  expect(await sums('--to', '2020-01-01')).toEqual([]);
+});
+
+test('audit lists pages of all changes, or of those of an account', async () => {
+  using directory = temporaryDirectory();
+  const { run, json } = commandsOn(directory.path);
+  await run('account', 'create', EMAIL);
+  await run('tier', 'set', 'pro', '--rpm', '7');
+  await run('account', 'disable', EMAIL);
+  const page = (...args: string[]) => json<{ id: number; action: string; account: string | null }[]>('audit', ...args);
+  const [disabled, changed, created] = await page();
+  expect([disabled, changed, created]).toMatchObject([
+    { action: 'account.disable', actor: null, account: EMAIL },
+    { action: 'tier.set', account: null, detail: { tier: 'pro', requestsPerMinute: 7 } },
+    { action: 'account.create', account: EMAIL },
+  ]);
+  expect(await page('--limit', '1')).toEqual([disabled!]);
+  expect(await page('--limit', '1', '--before', String(disabled!.id))).toEqual([changed!]);
+  expect(await page('--account', EMAIL)).toEqual([disabled!, created!]);
+  expect((await run('audit')).stdout).toContain('tier.set');
 });

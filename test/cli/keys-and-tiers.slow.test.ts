@@ -186,6 +186,47 @@ describe('key', () => {
 });
 
 describe('tier', () => {
+  test('a tier is added, shown with those who have it, and retired', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    const added = await json<TierDocument[]>(
+      ...['tier', 'add', 'gold', '--name', 'Gold', '--rpm', '600', '--coins', 'btc', '--price', '99', '--place', '4'],
+    );
+    expect(added).toMatchObject([{ id: 'gold', coins: ['btc'], routes: null, monthlyPriceUsd: 99, priceNote: null }]);
+    const ids = async (...args: string[]) => (await json<TierDocument[]>('tier', 'list', ...args)).map(({ id }) => id);
+    expect(await ids()).toEqual(['free', 'starter', 'pro', 'gold', 'enterprise']);
+    await run('account', 'create', 'ann@example.com');
+    await run('account', 'grant', 'ann@example.com', '--tier', 'gold', '--until', '2100-01-01');
+    const key = (await run('key', 'create', '--tier', 'gold')).stdout.trim();
+    const affected = { accounts: [{ email: 'ann@example.com', endsAt: '2100-01-01T00:00:00.000Z' }], retiredAt: null };
+    const shown = await json<{ keys: readonly object[] }>('tier', 'show', 'gold');
+    expect(shown).toMatchObject({ id: 'gold', isOfNewAccounts: false, ...affected });
+    expect(shown.keys).toHaveLength(1);
+    expect((await run('tier', 'show', 'free')).stdout).toContain('all accounts without a grant have this tier');
+
+    await using server = await startServer(directory.path);
+    const catalog = async () => {
+      const answer = await fetch(`${server.origin}/v1/billing/tiers`, { headers: { authorization: `Bearer ${key}` } });
+      return ((await answer.json()) as { data: TierDocument[] }).data.map(({ id }) => id);
+    };
+    expect(await catalog()).toContain('gold');
+    const retired = await run('tier', 'retire', 'gold');
+    expect(retired.stdout).toMatch(/^retired 20/m);
+    expect(await catalog()).toEqual(['free', 'starter', 'pro', 'enterprise']);
+    expect([await ids(), await ids('--retired')]).toEqual([['free', 'starter', 'pro', 'enterprise'], ['gold']]);
+    const refused = [
+      await run('key', 'create', '--tier', 'gold'),
+      await run('account', 'grant', 'ann@example.com', '--tier', 'gold'),
+    ];
+    for (const { code, stderr } of refused) {
+      expect([code, stderr]).toEqual([
+        2,
+        "bookreel: the tier 'gold' is retired: choose one of free, starter, pro, enterprise\n",
+      ]);
+    }
+    expect((await run('tier', 'retire', 'free')).stderr).toContain("'free' is the tier of new accounts");
+  });
+
   test('list shows the catalog, the cheapest first', async () => {
     using directory = temporaryDirectory();
     const { run, json } = commandsOn(directory.path);

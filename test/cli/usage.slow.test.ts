@@ -38,6 +38,7 @@ describe('help', () => {
     expect(COMMANDS.map((words) => words.join(' '))).toEqual(
       expect.arrayContaining([
         ...['serve', 'seed', 'import', 'export', 'openapi', 'version', 'tier list', 'tier set'],
+        ...['tier add', 'tier show', 'tier retire', 'usage', 'audit', 'account delete'],
         ...['verify', 'backup', 'restore', 'manual'],
         ...['key create', 'key list', 'key rotate', 'key revoke'],
       ]),
@@ -104,6 +105,8 @@ describe('usage errors', () => {
     [['key', 'create', '--tier', 'free', '--rpm', '-5'], 'integer from 1 to 1000000'],
     [['key', 'create', '--tier', 'free', '--rpm', '1000001'], 'integer from 1 to 1000000'],
     [['tier', 'set', 'free'], 'nothing to change'],
+    [['tier', 'add', 'gold', '--rpm', '5'], 'a new tier needs --name and --rpm'],
+    [['tier', 'add', 'Gold', '--name', 'Gold', '--rpm', '5'], "'Gold' is not an id of a tier"],
     [['tier', 'set', 'gold', '--rpm', '5'], "there is no tier 'gold'"],
     [['tier', 'set', 'free', '--rpm', '010'], 'integer from 1 to 1000000'],
     [['tier', 'set', 'free', '--rpm', '5.0'], 'integer from 1 to 1000000'],
