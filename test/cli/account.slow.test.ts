@@ -299,6 +299,7 @@ test('delete frees the address, and ends the keys and sessions in a running serv
     const deleted = await json<object>('account', 'delete', EMAIL);
     expect(deleted).toEqual({ email: EMAIL, deletedAt: expect.any(String) });
     expect(await status()).toBe(401);
+    expect(await server.stop()).toBe(0);
   }
   expect(await json<object[]>('account', 'list')).toEqual([]);
   expect((await run('account', 'create', EMAIL)).code).toBe(0);
@@ -323,6 +324,7 @@ test('usage sums requests by account and by the tier that their keys have now', 
     for (const key of [own, own, pinned]) {
       await fetch(`${server.origin}/v1/sol/markets`, { headers: { authorization: `Bearer ${key}` } });
     }
+    expect(await server.stop()).toBe(0);
   }
   const sums = async (...args: string[]) => (await json<{ sums: readonly object[] }>('usage', ...args)).sums;
   expect(await sums()).toEqual([expect.objectContaining({ account: EMAIL, requests: 3, forbidden: 2 })]);

@@ -294,6 +294,6 @@ test.each(['\u001b[31mred', 'two\nlines', 'x'.repeat(101), ''])(
     using directory = temporaryDirectory();
     const finished = await runExecutable(['key', 'create', '--tier', 'free', '--name', name, '--data', directory.path]);
     expect({ code: finished.code, stdout: finished.stdout }).toEqual({ code: 2, stdout: '' });
-    expect(finished.stderr).toContain('--name');
+    expect(finished.stderr).toContain('a name must have 1 to 100 printable characters');
   },
 );
