@@ -61,7 +61,8 @@ describe('the coins on /', () => {
       sampleSnapshot({ conditionId }),
     ]);
     const page = await shown(recorded.origin, '/', {});
-    expect(page).toContain('Recorded coins: <code>btc</code>, <code>doge</code>, <code>eth</code>.');
+    const coins = [...page.matchAll(/<code class="badge accent">(\w+)<\/code>/g)].map(([, coin]) => coin);
+    expect(coins).toEqual(['btc', 'doge', 'eth']);
     expect(page).toContain('/v1/doge/markets?recorded=true&amp;limit=1');
     expect(page).toContain('bookreel key create --tier enterprise');
     for (const secret of [conditionId, 'doge-1', 'eth-1']) expect(page).not.toContain(secret);
