@@ -130,8 +130,8 @@ async function listenUntilStopped(
   const flush = () => {
     try {
       stores.activity.usage.flush(terminal.clock());
-      deleted.forget(terminal.clock());
       deleteOldAttempts(stores.activity.database, terminal.clock());
+      deleted.forget(terminal.clock());
     } catch (error) {
       // The counts are kept: the next flush stores them.
       logError(`activity.db was not written: ${causeOf(error)}`);

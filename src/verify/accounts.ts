@@ -28,10 +28,10 @@ export async function verifyAccounts(directory: string, problems: ProblemList): 
   const named = (await inFile(directory, ACTIVITY, problems, referencesIn)) ?? [];
   const known = existsSync(join(directory, ACCOUNTS.name))
     ? await inFile(directory, ACCOUNTS, problems, idsIn)
-    : { accounts: new Set(), api_keys: new Set([DELETED_KEYS]) };
+    : { accounts: new Set(), api_keys: new Set() };
   if (known === undefined) return;
   for (const { table, parent, ids } of named) {
-    const missing = ids.filter((id) => !known[parent].has(id));
+    const missing = ids.filter((id) => id !== DELETED_KEYS && !known[parent].has(id));
     if (missing.length === 0) continue;
     const what = `table ${table} of ${ACTIVITY.name} names rows of table ${parent} that do not exist: ${missing.length}`;
     problems.add('reference', what);
@@ -57,7 +57,7 @@ function idsIn(database: Database): Record<ActivityReference['parent'], Readonly
     );
   return {
     accounts: idsOf('SELECT account_id AS id FROM accounts'),
-    api_keys: idsOf('SELECT key_id AS id FROM api_keys').add(DELETED_KEYS),
+    api_keys: idsOf('SELECT key_id AS id FROM api_keys'),
   };
 }
 

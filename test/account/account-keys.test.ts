@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
 import { createOwnKey, keysOf, revokeKey, rotateKey } from '../../src/account/account-keys.ts';
 import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
+import type { ErrorKind } from '../../src/domain/errors.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
-import { lastEntry, person } from './persons.ts';
+import { kindOf, lastEntry, person } from './persons.ts';
 
 const UNNAMED = { name: undefined };
 
@@ -66,7 +67,7 @@ test('a key of another account is refused like a key that does not exist, and no
   expect(registry.audit.list(100)).toHaveLength(entries);
 });
 
-test.each([
+test.each<[number, ErrorKind | undefined]>([
   [RECENT_SIGN_IN_MS - 1, undefined],
   [RECENT_SIGN_IN_MS, 'sign-in-again'],
   [RECENT_SIGN_IN_MS * 1000, 'sign-in-again'],
@@ -75,14 +76,6 @@ test.each([
   const now = person(held, 'ada@example.com');
   const { apiKey, key } = createOwnKey(now, UNNAMED);
   const later = { ...now, nowMs: NOW_MS + ageMs };
-  const kindOf = (work: () => unknown) => {
-    try {
-      work();
-    } catch (error) {
-      return (error as { kind?: string }).kind;
-    }
-    return undefined;
-  };
   expect(kindOf(() => createOwnKey(later, UNNAMED))).toBe(kind);
   expect(kindOf(() => rotateKey(later, apiKey.id))).toBe(kind);
   expect(held.registry.apiKeys.authenticate(key) === undefined).toBe(kind === undefined);

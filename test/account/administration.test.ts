@@ -17,7 +17,7 @@ import type { Change } from '../../src/account/change.ts';
 import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
 import { changeTier, createTier, retireTier } from '../../src/account/tier-catalog.ts';
 import { NOW_MS, type TemporaryArchive, temporaryArchive } from '../support/archive.ts';
-import { lastEntry, person } from './persons.ts';
+import { kindOf, lastEntry, person } from './persons.ts';
 
 const ignored = () => undefined;
 
@@ -34,15 +34,6 @@ function changes({ activity }: TemporaryArchive, id: number): Readonly<Record<st
     changeTier: (change) => changeTier(change, 'pro', { requestsPerMinute: 5 }),
     retireTier: (change) => retireTier(change, 'pro'),
   };
-}
-
-function kindOf(work: () => unknown): string | undefined {
-  try {
-    work();
-  } catch (error) {
-    return (error as { kind?: string }).kind;
-  }
-  return undefined;
 }
 
 test('every change needs an admin who signed in recently, also when the role was lost since the request began', () => {
