@@ -24,10 +24,11 @@ export interface People extends AsyncDisposable {
   passTime(ms: number): void;
 }
 
-export function people(settings: Partial<AccountSettings> = {}): People {
+/** `shared`: a registry that the caller closes. */
+export function people(settings: Partial<AccountSettings> = {}, shared?: Registry): People {
   using resources = new DisposableStack();
   const directory = resources.use(temporaryDirectory());
-  const registry = resources.use(openRegistry(directory.path, { create: true }));
+  const registry = shared ?? resources.use(openRegistry(directory.path, { create: true }));
   const activity = resources.use(openActivity(directory.path));
   const log: string[] = [];
   let nowMs = NOW_MS;

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { createKey } from '../../src/account/account-keys.ts';
 import { openRegistry } from '../../src/store/registry.ts';
+import { NEW_BROWSER, people } from '../account/accounts.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';
 import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { type Service, startService } from './service.ts';
@@ -82,6 +83,25 @@ test('a flush of usage keeps cached keys and cached answers', async () => {
   expect(await statusOf(service, key, FREE)).toBe(GRANTED);
   usage.flush(NOW_MS);
   expect(states()).toEqual(before);
+});
+
+test('an hour of sign-ins and flushes keeps cached answers', async () => {
+  await using service = startService();
+  const { archive, registry, usage } = service;
+  await importRecords(archive, [sampleMarket(), sampleSnapshot()]);
+  const { key } = keyOf(service);
+  await using held = people({}, registry);
+  const state = () => archive.database.readShared(() => archive.database.state);
+  const before = state();
+  for (let minute = 0; minute < 60; minute += 1) {
+    held.passTime(60_000);
+    const { account } = held.service.signIn.redeemLink(held.createLink('ann@example.com'), NEW_BROWSER);
+    expect(account.email).toBe('ann@example.com');
+    expect(await statusOf(service, key, FREE)).toBe(200);
+    usage.flush(NOW_MS + minute * 60_000);
+  }
+  expect(registry.audit.list(1000).filter(({ action }) => action === 'session.sign-in')).toHaveLength(60);
+  expect(state()).toEqual(before);
 });
 
 test('usage of another account is not found, and not part of the own usage', async () => {
