@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { refuseNonAdmin } from '../account/administration.ts';
 import { DomainError } from '../domain/errors.ts';
+import { assetsController } from '../http/pages/assets.ts';
 import { subjectsOf } from '../http/plugins/address-budgets.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
 import type { RequestContext } from '../http/plugins/rate-limit.ts';
@@ -12,6 +13,7 @@ import { cookiesOf, nextCookie } from './cookies.ts';
 import { formOf, refuseForeignForm } from './form.ts';
 import { formPage } from './page.tsx';
 import type { PersonHandler, PersonRoutes, WebDeps } from './routes.ts';
+import { SCRIPTS } from './scripts.ts';
 import { SIGN_IN_FORMS, SIGN_IN_PAGES } from './sign-in/routes.ts';
 import { type Answer, redirect, responseOf, type Visit } from './visit.ts';
 
@@ -57,7 +59,7 @@ export function accountSite(deps: SiteDeps) {
     const person = service.sessions.find(visit.browser.session);
     return person === undefined ? redirect('/sign-in', nextCookie(path)) : handle(deps, person, visit);
   };
-  const site = new Elysia({ name: 'account-site', detail: { hide: true } });
+  const site = new Elysia({ name: 'account-site', detail: { hide: true } }).use(assetsController(SCRIPTS));
   for (const [path, handler] of [...byAnyone(SIGN_IN_PAGES), ...byPerson(ACCOUNT_PAGES), ...byAdmin(ADMIN_PAGES)]) {
     site.get(path, ({ request, set, server, params }) => answered({ request, set, server, params }, handler));
   }

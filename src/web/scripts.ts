@@ -1,0 +1,8 @@
+import { builtAsset } from '../http/pages/built-asset.ts' with { type: 'macro' };
+import type { BuiltAsset } from '../http/pages/built-asset.ts';
+
+/** Buttons that copy. */
+export const PAGE_SCRIPT: BuiltAsset = builtAsset('web/browser/page.ts');
+
+/** All of them: the site serves each. */
+export const SCRIPTS: readonly BuiltAsset[] = [PAGE_SCRIPT];

@@ -1,0 +1,22 @@
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
+const DIGITS = 3;
+
+/** `2026-11-22 18:40 UTC`: cut off at the minute. */
+export function timeText(instantMs: InstantMs): string {
+  return `${formatInstant(instantMs).slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** `12,345.6`. */
+export function numberText(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** `12.3 MB`: units of 1,000; three digits from 1 kB on. */
+export function bytesText(bytes: number): string {
+  // Rounded first: 999,999 bytes are 1 MB.
+  const rounded = bytes < 1000 ? bytes : Number(bytes.toPrecision(DIGITS));
+  const power = Math.max(0, Math.min(Math.floor(Math.log10(rounded) / 3), UNITS.length - 1));
+  return `${Number((rounded / 1000 ** power).toPrecision(DIGITS))} ${UNITS[power]}`;
+}

@@ -1,0 +1,11 @@
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { timeText } from './texts.ts';
+
+/** An instant in UTC. */
+export function Time({ ms }: { readonly ms: InstantMs }) {
+  return (
+    <time class="nowrap" datetime={formatInstant(ms)}>
+      {timeText(ms)}
+    </time>
+  );
+}

@@ -1,0 +1,22 @@
+import { expect, test } from 'bun:test';
+import { bytesText, numberText, timeText } from '../../src/web/texts.ts';
+
+test.each([
+  [0, '0 B'],
+  [999, '999 B'],
+  [1000, '1 kB'],
+  [1234, '1.23 kB'],
+  [12_345, '12.3 kB'],
+  [999_499, '999 kB'],
+  [999_500, '1 MB'],
+  [123_456_789, '123 MB'],
+  [4_096_000_000, '4.1 GB'],
+  [2e15, '2 PB'],
+])('%d bytes are %s', (bytes, text) => {
+  expect(bytesText(bytes)).toBe(text);
+});
+
+test('Numbers have separators of thousands, and times are of UTC, to the minute', () => {
+  expect([0, 999, 1000, 1_234_567].map(numberText)).toEqual(['0', '999', '1,000', '1,234,567']);
+  expect(timeText(Date.parse('2026-11-22T18:40:59.999Z'))).toBe('2026-11-22 18:40 UTC');
+});
