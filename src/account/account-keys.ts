@@ -39,25 +39,50 @@ export function createKey(registry: Registry, nowMs: InstantMs, { account, ...re
 }
 
 /** A key that a person may create. It has the tier of the account. */
-export type OwnKeyRequest = Pick<NewKey, 'name' | 'asOfMs' | 'expiresMs'>;
+export type OwnKeyRequest = Pick<NewKey, 'name' | 'asOfMs' | 'expiresMs'> & {
+  /** The number of keys that the account had, revoked ones too, when the person opened the form; undefined: any. */
+  readonly keysBefore?: number;
+};
 
-/** Creates a key of the person's account. Throws 'sign-in-again', and as `createKey` does. */
-export function createOwnKey(change: PersonalChange, { name, asOfMs, expiresMs }: OwnKeyRequest): IssuedKey {
+/**
+ * Creates a key of the person's account. Throws 'sign-in-again', 'conflict' if the account got a key meanwhile (a form that is sent twice
+ * creates one key), and as `createKey` does.
+ */
+export function createOwnKey(
+  change: PersonalChange,
+  { name, asOfMs, expiresMs, keysBefore }: OwnKeyRequest,
+): IssuedKey {
   const { registry, nowMs, actor } = change;
   refuseOldSignIn(actor, nowMs);
   const request = { name, asOfMs, expiresMs, tier: undefined, requestsPerMinute: undefined };
-  return registry.database.write(() => issue(change, registry.accounts.find(actor.account.id)!, request));
+  const { id } = actor.account;
+  return registry.database.write(() => {
+    if (keysBefore !== undefined && registry.apiKeys.ofAccount(id).length !== keysBefore) {
+      throw new DomainError(
+        'conflict',
+        'your account got a key after this form was opened, perhaps by this form: look at your keys first',
+      );
+    }
+    return issue(change, registry.accounts.find(id)!, request);
+  });
 }
 
 /**
  * Gives a key a new secret; the old one is refused at once. Throws 'not-found' without such a key, for a person also when it is another
- * account's, 'conflict' for a revoked key, 'sign-in-again' for a person who has to sign in again.
+ * account's, 'conflict' for a revoked key, or if the key begins with another prefix than `prefix` by now (a form that is sent twice rotates
+ * once), 'sign-in-again' for a person who has to sign in again.
  */
-export function rotateKey(change: Change, id: string): IssuedKey {
+export function rotateKey(change: Change, id: string, prefix?: string): IssuedKey {
   const { registry, nowMs, actor } = change;
   if (actor !== undefined) refuseOldSignIn(actor, nowMs);
   return registry.database.write(() => {
     refuseForeignKey(change, id);
+    if (prefix !== undefined && registry.apiKeys.find(id)?.prefix !== prefix) {
+      throw new DomainError(
+        'conflict',
+        'this key was rotated after this form was opened, perhaps by this form: look at your keys first',
+      );
+    }
     const issued = registry.apiKeys.rotate(id, nowMs);
     record(change, 'key.rotate', issued.apiKey.accountId, { key: id });
     return issued;
@@ -98,7 +123,7 @@ function issue(change: Change, { id: accountId, email, disabledMs }: Account, re
   if (disabledMs !== undefined) {
     throw new DomainError('conflict', `the account '${email}' is disabled: enable it first`);
   }
-  if (hasOneOwner(email) && apiKeys.countUsable(accountId, nowMs) >= keysPerAccount) {
+  if (apiKeys.countUsable(accountId, nowMs) >= keysAllowed(registry, email)) {
     const orAllowed = change.actor === undefined ? ', or set --keys-per-account' : '';
     throw new DomainError(
       'conflict',
@@ -110,8 +135,17 @@ function issue(change: Change, { id: accountId, email, disabledMs }: Account, re
   return issued;
 }
 
+/** Maximum number of valid keys of an account; Infinity: there is none. */
+export function keysAllowed({ keysPerAccount }: Registry, email: string): number {
+  return hasOneOwner(email) ? keysPerAccount : Infinity;
+}
+
 /** Throws 'not-found' for a person when the key is another account's, with the same sentence as for an unknown id. */
 function refuseForeignKey({ registry, actor }: Change, id: string): void {
   if (actor === undefined || registry.apiKeys.find(id)?.accountId === actor.account.id) return;
-  throw new DomainError('not-found', 'your account has no such key: open the list of your keys again');
+  throw noSuchKey();
+}
+
+export function noSuchKey(): DomainError {
+  return new DomainError('not-found', 'your account has no such key: open the list of your keys again');
 }

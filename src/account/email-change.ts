@@ -13,7 +13,7 @@ import { admitsNew } from './sign-up.ts';
 import { usableAttempt } from './usable-attempt.ts';
 
 /** The page that a link in a mail leads to. */
-const LINK_PAGE = '/account/email/link';
+const LINK_PAGE = '/account/settings/link';
 
 /**
  * Changes the address of an account, by a link in a mail to the new address. The link works once, within 15 minutes, only for the person

@@ -3,6 +3,7 @@ import type { AccountSettings } from '../account/account-service.ts';
 import type { Account } from '../domain/account.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
 import type { Activity } from '../store/activity.ts';
+import type { Archive } from '../store/archive.ts';
 import type { Registry } from '../store/registry.ts';
 import { errorLine, type Terminal } from './terminal.ts';
 
@@ -20,8 +21,11 @@ export interface AccountSite {
 export async function openAccountSite(
   { clock, err }: Terminal,
   settings: AccountSettings,
-  registry: Registry,
-  activity: Activity,
+  {
+    archive,
+    registry,
+    activity,
+  }: { readonly archive: Archive; readonly registry: Registry; readonly activity: Activity },
 ): Promise<AccountSite> {
   const [{ createAccountService }, { accountSite }] = await Promise.all([
     import('../account/account-service.ts'),
@@ -30,7 +34,7 @@ export async function openAccountSite(
   const logError = (line: string) => err(errorLine(line));
   const service = createAccountService(settings, { registry, activity, clock, wait: Bun.sleep, logError });
   return {
-    pages: (addresses) => accountSite({ service, registry, nowMs: clock, addresses }),
+    pages: (addresses) => accountSite({ service, registry, archive, nowMs: clock, addresses }),
     createLink: service.createLink,
     drained: service.drained,
     close: service.close,

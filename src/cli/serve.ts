@@ -91,7 +91,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       const admin = isLocalDemo ? demoAdmin(registry, terminal.clock()) : undefined;
       const key = options.demo === true ? demoKey(registry, terminal.clock()) : undefined;
       using activity = openActivity(options.data);
-      const site = settings && (await openAccountSite(terminal, settings, registry, activity));
+      const site = settings && (await openAccountSite(terminal, settings, { archive, registry, activity }));
       await listenUntilStopped(terminal, options, { archive, registry, activity }, site, (port) => {
         bound.port = port;
         announce(terminal, options, originOf(options.host, port), key, admin && site?.createLink(admin));

@@ -1,4 +1,5 @@
 import { DomainError } from '../domain/errors.ts';
+import { type InstantMs, parseIso } from '../domain/instant.ts';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 const FORM_BYTES_MAX = 8192;
@@ -28,4 +29,16 @@ export async function formOf(request: Request): Promise<URLSearchParams> {
     bytes = new Uint8Array(Buffer.concat([bytes, chunk]));
   }
   return new URLSearchParams(Buffer.from(bytes).toString());
+}
+
+/**
+ * A field of a form with an instant of UTC, as the input of type `datetime-local` sends it, or as ISO text; undefined if it is empty.
+ * Throws 'invalid-parameter'.
+ */
+export function instantField(form: URLSearchParams, name: string): InstantMs | undefined {
+  const text = (form.get(name) ?? '').trim();
+  if (text === '') return undefined;
+  const instantMs = parseIso(text) ?? parseIso(`${text}Z`);
+  if (instantMs !== undefined) return instantMs;
+  throw new DomainError('invalid-parameter', `'${name}' is not a time: write one like 2026-12-31T23:59, in UTC`);
 }

@@ -1,5 +1,6 @@
 import type { AccountService } from '../account/account-service.ts';
 import type { SignedIn } from '../account/account-sessions.ts';
+import type { Archive } from '../store/archive.ts';
 import type { Registry } from '../store/registry.ts';
 import type { Answer, Visit } from './visit.ts';
 
@@ -7,6 +8,7 @@ import type { Answer, Visit } from './visit.ts';
 export interface WebDeps {
   readonly service: AccountService;
   readonly registry: Registry;
+  readonly archive: Archive;
   readonly nowMs: () => number;
 }
 

@@ -12,6 +12,7 @@ import { ADMIN_FORMS, ADMIN_PAGES } from './admin/routes.ts';
 import { cookiesOf, nextCookie } from './cookies.ts';
 import { formOf, refuseForeignForm } from './form.ts';
 import { formPage } from './page.tsx';
+import { sentenceOf } from './refused-form.tsx';
 import type { PersonHandler, PersonRoutes, WebDeps } from './routes.ts';
 import { SCRIPTS } from './scripts.ts';
 import { SIGN_IN_FORMS, SIGN_IN_PAGES } from './sign-in/routes.ts';
@@ -57,7 +58,7 @@ export function accountSite(deps: SiteDeps) {
     );
   const asPerson = (handle: PersonHandler, visit: Visit, path: string) => {
     const person = service.sessions.find(visit.browser.session);
-    return person === undefined ? redirect('/sign-in', nextCookie(path)) : handle(deps, person, visit);
+    return person === undefined ? redirect('/sign-in', nextCookie(pageAbove(path))) : handle(deps, person, visit);
   };
   const site = new Elysia({ name: 'account-site', detail: { hide: true } }).use(assetsController(SCRIPTS));
   for (const [path, handler] of [...byAnyone(SIGN_IN_PAGES), ...byPerson(ACCOUNT_PAGES), ...byAdmin(ADMIN_PAGES)]) {
@@ -85,11 +86,10 @@ function visitOf({ request, params }: Context, client: string): Visit {
 function refusal(error: DomainError, path: string): Answer {
   const page = pageAbove(path);
   if (error.kind === 'sign-in-again') return redirect('/sign-in', nextCookie(page));
-  const sentence = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
   const shown = formPage(
     'That did not work',
     <>
-      <p role="alert">{sentence}</p>
+      <p role="alert">{sentenceOf(error)}</p>
       <a class="button" href={page}>
         Try again
       </a>
@@ -100,11 +100,11 @@ function refusal(error: DomainError, path: string): Answer {
   return { ...shown, headers: { ...shown.headers, 'retry-after': String(error.retryAfterSeconds) } };
 }
 
-/** The page that has the form, or the nearest page above a page: `/account/keys` for `/account/keys/rotate`. */
+/** The page that has the form, or the nearest page above a page: `/account/keys` for `/account/keys/rotate`. It has no parameters. */
 function pageAbove(path: string): string {
   const pages = { ...SIGN_IN_PAGES, ...ACCOUNT_PAGES, ...ADMIN_PAGES };
   for (let above = path; above !== ''; above = above.slice(0, above.lastIndexOf('/'))) {
-    if (above in pages && above !== '/sign-in/link') return above;
+    if (above in pages && !/\/link$|:/.test(above)) return above;
   }
   return '/sign-in';
 }

@@ -44,7 +44,7 @@ test('A link in a mail to the new address changes the address once, and the form
   await service.drained();
   const [mail] = smtp.mails;
   expect([mail!.to, mail!.code]).toEqual([['Ada@other.org'], '']);
-  expect(mail!.raw).toContain('/account/email/link');
+  expect(mail!.raw).toContain('/account/settings/link');
   expect(emailChange.look(ada, mail!.link)).toEqual({ from: ADA, to: 'Ada@other.org' });
   expect(emailChange.look(ada, mail!.link)).toEqual({ from: ADA, to: 'Ada@other.org' });
   expect(registry.accounts.find(ada.account.id)!.email).toBe(ADA);

@@ -1,6 +1,7 @@
 import { assetPath, ORDER_BOOK } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
 import { htmlDocument } from '../pages/document.tsx';
+import { firstCommands } from './first-commands.ts';
 import { manualPath } from './manual-page.tsx';
 
 /** The recordings that the page mentions. */
@@ -19,6 +20,9 @@ interface QuickStart {
   readonly recorded: Recorded | undefined;
   readonly hasAccounts: boolean;
 }
+
+/** The example's tier grants markets and snapshots. */
+const ALL_ROUTES = { routes: undefined };
 
 /**
  * The page at `/`: a description, how to get a key, three commands to paste. It names coins but no markets, which only clients
@@ -146,19 +150,7 @@ function FirstRequest({ coin, origin }: { readonly coin: string; readonly origin
         These commands print the latest market of <code>{coin}</code> with recorded order books, keep its name, and
         print its first two order book snapshots:
       </p>
-      <Commands lines={curlLines(coin, origin)} />
+      <Commands lines={firstCommands({ origin, tier: ALL_ROUTES, coin })} />
     </li>
   );
-}
-
-/** One command per line. The host in them has no characters with a meaning for a shell or curl. */
-function curlLines(coin: string, origin: string): readonly string[] {
-  const markets = `${origin}/v1/${coin}/markets?recorded=true&limit=1`;
-  const snapshots = `${origin}/v1/${coin}/markets/$MARKET/snapshots?limit=2`;
-  const curl = 'curl -s -H "Authorization: Bearer $KEY"';
-  return [
-    `${curl} '${markets}'`,
-    `MARKET=$(${curl} '${markets}' | sed 's/.*"slug":"\\([^"]*\\)".*/\\1/')`,
-    `${curl} "${snapshots}"`,
-  ];
 }

@@ -1,9 +1,15 @@
+interface CommandsContent {
+  readonly lines: readonly string[];
+  /** For a button that copies. */
+  readonly id?: string;
+}
+
 /** Commands to copy, one per line. */
-export function Commands({ lines }: { readonly lines: readonly string[] }) {
+export function Commands({ lines, id }: CommandsContent) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: with the keyboard people scroll what has the focus
     <pre tabIndex={0}>
-      <code>{lines.join('\n')}</code>
+      <code id={id}>{lines.join('\n')}</code>
     </pre>
   );
 }

@@ -1,29 +1,113 @@
+import { keysAllowed } from '../../account/account-keys.ts';
 import type { SignedIn } from '../../account/account-sessions.ts';
+import { usageOf } from '../../account/account-usage.ts';
+import { overviewOf } from '../../account/administration.ts';
+import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
+import { Commands } from '../../http/pages/commands.tsx';
+import { auditSentence } from '../audit-sentence.ts';
 import { personPage } from '../person-page.tsx';
 import type { WebDeps } from '../routes.ts';
+import { Table } from '../table.tsx';
+import { numberText } from '../texts.ts';
+import { Time } from '../time.tsx';
 import type { Answer } from '../visit.ts';
+import { firstRequests } from './first-requests.ts';
+
+const ENTRIES_MAX = 6;
 
 /** GET /account. */
-export function overviewPage({ registry, nowMs }: WebDeps, person: SignedIn): Answer {
-  const { account } = person;
-  const { tier, keys } = registry.database.read(() => ({
-    tier: registry.accountTiers.at(account.id, nowMs()).tier,
-    keys: registry.apiKeys.ofAccount(account.id).filter(({ revokedMs }) => revokedMs === undefined),
+export function overviewPage(deps: WebDeps, person: SignedIn): Answer {
+  const { registry, service } = deps;
+  const nowMs = deps.nowMs();
+  const { account, keyIds } = registry.database.read(() => ({
+    account: overviewOf(registry, nowMs, person.account),
+    keyIds: registry.apiKeys.ofAccount(person.account.id).map(({ id }) => id),
   }));
+  const requestsBy = (interval: 'hour' | 'day') => {
+    const { keys } = usageOf(service.activity.usage, keyIds, { interval }, nowMs);
+    return numberText(keys.reduce((sum, { requests }) => sum + requests, 0));
+  };
+  const allowed = keysAllowed(registry, account.email);
   return personPage(person, {
     title: 'Your account',
     path: '/account',
     children: (
-      <div class="cards">
-        <dl class="card figure">
-          <dt>Tier</dt>
-          <dd>{tier.name}</dd>
-        </dl>
-        <dl class="card figure">
-          <dt>Keys</dt>
-          <dd>{keys.length}</dd>
-        </dl>
-      </div>
+      <>
+        <div class="cards">
+          <dl class="card figure">
+            <dt>Tier</dt>
+            <dd>{account.tier.name}</dd>
+            <dd class="note">{account.tierEndsMs === undefined ? 'no end' : <Until ms={account.tierEndsMs} />}</dd>
+          </dl>
+          <dl class="card figure">
+            <dt>Valid keys</dt>
+            <dd>{account.validKeys}</dd>
+            <dd class="note">{allowed === Infinity ? 'no limit' : `of ${allowed}`}</dd>
+          </dl>
+          <dl class="card figure">
+            <dt>Requests</dt>
+            <dd>{requestsBy('hour')}</dd>
+            <dd class="note">in the last 24 hours</dd>
+          </dl>
+          <dl class="card figure">
+            <dt>Requests</dt>
+            <dd>{requestsBy('day')}</dd>
+            <dd class="note">in the last 30 days</dd>
+          </dl>
+        </div>
+        {account.validKeys === 0 && <FirstSteps commands={firstRequests(deps, account.tier)} />}
+        <Latest entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })} ownId={account.id} />
+      </>
     ),
   });
+}
+
+function Until({ ms }: { readonly ms: number }) {
+  return (
+    <>
+      until <Time ms={ms} />
+    </>
+  );
+}
+
+function FirstSteps({ commands }: { readonly commands: readonly string[] }) {
+  return (
+    <ol class="steps">
+      <li class="card">
+        <h2>Create a key</h2>
+        <p>A program sends a key with each request. A key is shown once, with a command to try it.</p>
+        <a class="button primary" href="/account/keys/new">
+          Create a key
+        </a>
+      </li>
+      <li class="card">
+        <h2>Send a request</h2>
+        <p>
+          {commands.length > 1
+            ? 'These commands print the latest market with recorded order books, keep its name, and print its first two order book snapshots:'
+            : 'This command prints what your tier may read:'}
+        </p>
+        <Commands lines={['export KEY=br_live_…', ...commands]} />
+      </li>
+    </ol>
+  );
+}
+
+function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; readonly ownId: number }) {
+  return (
+    <>
+      <h2>Latest activity</h2>
+      <Table label="Latest activity" headings={['Time', 'What', 'By']} empty="Nothing yet.">
+        {entries.map((entry) => (
+          <tr key={entry.id}>
+            <td>
+              <Time ms={entry.atMs} />
+            </td>
+            <td>{auditSentence(entry)}</td>
+            <td>{entry.actorId === ownId ? 'you' : 'the service'}</td>
+          </tr>
+        ))}
+      </Table>
+    </>
+  );
 }

@@ -1,14 +1,30 @@
 import type { PersonRoutes } from '../routes.ts';
+import { keyPage, keysPage, revoke, rotate } from './keys.tsx';
+import { createKey, newKeyPage } from './new-key.tsx';
 import { overviewPage } from './overview.tsx';
+import { planPage } from './plan.tsx';
 import { endSession, sessionsPage, signOut, signOutEverywhere } from './sessions.tsx';
+import { askForChange, changeEmail, changePage, deleteAccount, settingsPage } from './settings.tsx';
 
 export const ACCOUNT_PAGES: PersonRoutes = {
   '/account': overviewPage,
+  '/account/keys': keysPage,
+  '/account/keys/new': newKeyPage,
+  '/account/keys/:key': keyPage,
+  '/account/plan': planPage,
   '/account/sessions': sessionsPage,
+  '/account/settings': settingsPage,
+  '/account/settings/link': changePage,
 };
 
 export const ACCOUNT_FORMS: PersonRoutes = {
   '/sign-out': signOut,
+  '/account/keys/new': createKey,
+  '/account/keys/rotate': rotate,
+  '/account/keys/revoke': revoke,
   '/account/sessions/end': endSession,
   '/account/sessions/end-all': signOutEverywhere,
+  '/account/settings/email': askForChange,
+  '/account/settings/link': changeEmail,
+  '/account/settings/delete': deleteAccount,
 };

@@ -1,9 +1,14 @@
 import type { SignedIn } from '../../account/account-sessions.ts';
-import { formatInstant } from '../../domain/instant.ts';
+import { browserName } from '../browser-name.ts';
 import { sessionCookie } from '../cookies.ts';
 import { personPage } from '../person-page.tsx';
 import type { WebDeps } from '../routes.ts';
+import { Table } from '../table.tsx';
+import { Time } from '../time.tsx';
 import { type Answer, redirect, type Visit } from '../visit.ts';
+
+/** Others are names of providers. */
+const METHODS: Readonly<Record<string, string>> = { email: 'mail', command: 'link of the operator' };
 
 /** GET /account/sessions. */
 export function sessionsPage({ service }: WebDeps, person: SignedIn): Answer {
@@ -14,42 +19,30 @@ export function sessionsPage({ service }: WebDeps, person: SignedIn): Answer {
     children: (
       <>
         <p class="quiet">The browsers that are signed in to this account.</p>
-        <div class="card flush scroll">
-          <table>
-            <thead>
-              <tr>
-                <th>Browser</th>
-                <th>Signed in by</th>
-                <th>Signed in</th>
-                <th>Last used</th>
-                <th>
-                  <span class="quiet">Action</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {sessions.map(({ id, method, userAgent, createdMs, lastUsedMs }) => (
-                <tr key={id}>
-                  <td>
-                    {userAgent ?? 'unknown browser'}{' '}
-                    {id === person.session.id && <span class="badge accent">this one</span>}
-                  </td>
-                  <td>{method}</td>
-                  <td class="nowrap">{formatInstant(createdMs)}</td>
-                  <td class="nowrap">{formatInstant(lastUsedMs)}</td>
-                  <td>
-                    <form method="post" action="/account/sessions/end">
-                      <input type="hidden" name="session" value={id} />
-                      <button class="button small" type="submit">
-                        Sign out
-                      </button>
-                    </form>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table label="Sessions" headings={['Browser', 'Signed in by', 'Signed in', 'Last used', '']} empty="">
+          {sessions.map(({ id, method, userAgent, createdMs, lastUsedMs }) => (
+            <tr key={id}>
+              <td title={userAgent}>
+                {browserName(userAgent)} {id === person.session.id && <span class="badge accent">this one</span>}
+              </td>
+              <td>{METHODS[method] ?? method}</td>
+              <td>
+                <Time ms={createdMs} />
+              </td>
+              <td>
+                <Time ms={lastUsedMs} />
+              </td>
+              <td class="number">
+                <form method="post" action="/account/sessions/end">
+                  <input type="hidden" name="session" value={id} />
+                  <button class="button small" type="submit">
+                    Sign out
+                  </button>
+                </form>
+              </td>
+            </tr>
+          ))}
+        </Table>
         <form class="row end" method="post" action="/account/sessions/end-all">
           <button class="button danger" type="submit">
             Sign out everywhere

@@ -1,0 +1,112 @@
+import { createOwnKey } from '../../account/account-keys.ts';
+import type { SignedIn } from '../../account/account-sessions.ts';
+import { refuseOldSignIn } from '../../account/recent-sign-in.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { statusOf } from '../../http/response/problem.ts';
+import type { IssuedKey } from '../../store/api-keys.ts';
+import { Copyable } from '../copyable.tsx';
+import { instantField } from '../form.ts';
+import { personPage } from '../person-page.tsx';
+import { Refusal, type RefusedForm } from '../refused-form.tsx';
+import type { WebDeps } from '../routes.ts';
+import { PAGE_SCRIPT } from '../scripts.ts';
+import type { Answer, Visit } from '../visit.ts';
+import { firstRequests } from './first-requests.ts';
+
+/** GET /account/keys/new. Throws 'sign-in-again': not only the form, after the person has filled it in. */
+export function newKeyPage(deps: WebDeps, person: SignedIn): Answer {
+  refuseOldSignIn(person, deps.nowMs());
+  return formOf(deps, person);
+}
+
+/** POST /account/keys/new. The answer shows the key, and a form that is sent again creates none. */
+export async function createKey(deps: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+  const typed = await visit.form();
+  try {
+    const issued = createOwnKey(
+      { registry: deps.registry, nowMs: deps.nowMs(), actor: person },
+      {
+        name: typed.get('name') || undefined,
+        asOfMs: instantField(typed, 'asOf'),
+        expiresMs: instantField(typed, 'expires'),
+        keysBefore: Number(typed.get('keysBefore')),
+      },
+    );
+    return shownKeyPage(deps, person, issued);
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.kind !== 'invalid-parameter') throw error;
+    return { ...formOf(deps, person, { error, typed }), status: statusOf(error) };
+  }
+}
+
+function formOf({ registry }: WebDeps, person: SignedIn, refused?: RefusedForm) {
+  const keysBefore = registry.database.read(() => registry.apiKeys.ofAccount(person.account.id)).length;
+  const typed = (name: string) => refused?.typed.get(name) ?? '';
+  return personPage(person, {
+    title: 'Create a key',
+    path: '/account/keys',
+    children: (
+      <form class="card" method="post" action="/account/keys/new">
+        <Refusal refused={refused} />
+        <input type="hidden" name="keysBefore" value={keysBefore} />
+        <label class="field">
+          Name
+          <span class="hint">For your list of keys: the program or machine that uses it.</span>
+          <input class="input" name="name" maxLength={100} autocomplete="off" value={typed('name')} />
+        </label>
+        <div class="fields">
+          <label class="field">
+            Expires (UTC)
+            <span class="hint">The key is refused from then on. Empty: never.</span>
+            <input class="input" type="datetime-local" name="expires" value={typed('expires')} />
+          </label>
+          <label class="field">
+            As of (UTC)
+            <span class="hint">Answers have nothing later, for backtests. Empty: no limit.</span>
+            <input class="input" type="datetime-local" name="asOf" value={typed('asOf')} />
+          </label>
+        </div>
+        <div class="row">
+          <button class="button primary" type="submit">
+            Create the key
+          </button>
+          <a href="/account/keys">Cancel</a>
+        </div>
+      </form>
+    ),
+  });
+}
+
+/** The only page that shows a key. */
+export function shownKeyPage(deps: WebDeps, person: SignedIn, { apiKey, key }: IssuedKey): Answer {
+  const { accountTiers, database, tiers } = deps.registry;
+  const tier = database.read(() =>
+    apiKey.tier === undefined ? accountTiers.at(apiKey.accountId, deps.nowMs()).tier : tiers.named(apiKey.tier),
+  );
+  const [command = ''] = firstRequests(deps, tier, key);
+  return personPage(person, {
+    title: apiKey.rotatedMs === undefined ? 'Your new key' : 'Your rotated key',
+    path: '/account/keys',
+    scripts: [PAGE_SCRIPT],
+    children: (
+      <>
+        <p class="notice warn">Copy the key now: it is shown only on this page. If you lose it, rotate it.</p>
+        <div class="card">
+          <h2>{apiKey.name ?? 'Unnamed key'}</h2>
+          <Copyable id="key" label="Copy the key" text={key} />
+        </div>
+        <div class="card">
+          <h2>Try it</h2>
+          <p>Paste this command into a terminal:</p>
+          <Copyable id="command" label="Copy the command" text={command} />
+        </div>
+        <p class="row">
+          <a class="button" href="/account/keys">
+            All keys
+          </a>
+          <a href="/docs">API reference</a>
+        </p>
+      </>
+    ),
+  });
+}

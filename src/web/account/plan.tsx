@@ -1,0 +1,94 @@
+import type { SignedIn } from '../../account/account-sessions.ts';
+import type { AccountGrant } from '../../domain/account.ts';
+import type { InstantMs } from '../../domain/instant.ts';
+import type { Tier } from '../../domain/tier.ts';
+import { personPage } from '../person-page.tsx';
+import type { WebDeps } from '../routes.ts';
+import { Table } from '../table.tsx';
+import { TierFacts } from '../tier-facts.tsx';
+import { priceText } from '../tier-texts.ts';
+import { Time } from '../time.tsx';
+import type { Answer } from '../visit.ts';
+
+const SOURCES: Readonly<Record<AccountGrant['source'], string>> = { operator: 'the operator', payment: 'a payment' };
+
+/** GET /account/plan. */
+export function planPage({ registry, nowMs: clock }: WebDeps, person: SignedIn): Answer {
+  const { accountTiers, database, grants, tiers } = registry;
+  const nowMs = clock();
+  const { id } = person.account;
+  const { present, endsMs, granted, catalog } = database.read(() => {
+    const { tier, ...term } = accountTiers.at(id, nowMs);
+    return { ...term, present: tier, granted: grants.ofAccount(id), catalog: tiers.list() };
+  });
+  const unexpired = granted.filter(({ startsMs, endsMs: end = Infinity }) => Math.max(nowMs, startsMs) < end);
+  const nameOf = (tierId: string) => database.read(() => tiers.named(tierId).name);
+  return personPage(person, {
+    title: 'Plan',
+    path: '/account/plan',
+    children: (
+      <>
+        <div class="card">
+          <h2>
+            {present.name} <span class="badge accent">your tier</span>
+          </h2>
+          <p class="quiet">{endText(unexpired, endsMs)}</p>
+          <TierFacts tier={present} />
+        </div>
+        {unexpired.length > 0 && (
+          <>
+            <h2>Grants</h2>
+            <Table label="Grants" headings={['Tier', 'From', 'Until', 'By']} empty="">
+              {unexpired.map((grant) => (
+                <tr key={grant.id}>
+                  <td>
+                    {nameOf(grant.tier)} {grant.startsMs > nowMs && <span class="badge">later</span>}
+                  </td>
+                  <td>
+                    <Time ms={grant.startsMs} />
+                  </td>
+                  <td>{grant.endsMs === undefined ? 'no end' : <Time ms={grant.endsMs} />}</td>
+                  <td>{SOURCES[grant.source]}</td>
+                </tr>
+              ))}
+            </Table>
+          </>
+        )}
+        <h2>All tiers</h2>
+        <div class="cards">
+          {catalog.map((tier) => (
+            <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id} />
+          ))}
+        </div>
+        <p class="quiet">
+          To get another tier, ask the operator of this service. Your keys have it with the next request.
+        </p>
+      </>
+    ),
+  });
+}
+
+/** The first of `unexpired` grants the present tier, if one has begun. */
+function endText(unexpired: readonly AccountGrant[], endsMs: InstantMs) {
+  if (endsMs !== Infinity) {
+    return (
+      <>
+        Until <Time ms={endsMs} />
+      </>
+    );
+  }
+  return unexpired.length === 0 ? 'Every account of this service has it.' : 'It has no end.';
+}
+
+function TierCard({ tier, isPresent }: { readonly tier: Tier; readonly isPresent: boolean }) {
+  return (
+    <section class={isPresent ? 'card chosen' : 'card'}>
+      <div class="row spread">
+        <h3>{tier.name}</h3>
+        {isPresent && <span class="badge accent">your tier</span>}
+      </div>
+      <p class="price">{priceText(tier)}</p>
+      <TierFacts tier={tier} />
+    </section>
+  );
+}

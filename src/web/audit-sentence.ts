@@ -1,0 +1,67 @@
+import { parseIso } from '../domain/instant.ts';
+import type { AuditDetail, AuditEntry } from '../store/audit.ts';
+import { numberText, timeText } from './texts.ts';
+
+type Value = AuditDetail[string] | undefined;
+type Sentence = (detail: AuditDetail) => string;
+
+/** By action, as `noun.verb`. The person who acted is named elsewhere. */
+const SENTENCES: Readonly<Record<string, Sentence>> = {
+  'account.create': ({ role }) => `Created the account${role === 'admin' ? ' of an admin' : ''}`,
+  'account.delete': () => 'Deleted the account',
+  'account.disable': () => 'Disabled the account',
+  'account.email': ({ from, to }) => `Changed the address from ${from} to ${to}`,
+  'account.enable': () => 'Enabled the account',
+  'account.link': () => 'Created a sign-in link',
+  'account.role': ({ role }) => (role === 'admin' ? 'Made the account an admin' : 'Made the account a user'),
+  'account.sign-up': ({ method }) => `Signed up ${by(method)}`,
+  'grant.create': ({ tier, until }) => `Granted the tier ${tier} ${untilText(until)}`,
+  'grant.end': ({ grant }) => `Ended the grant ${grant}`,
+  'identity.link': ({ provider }) => `Linked the account to ${provider}`,
+  'identity.unlink': ({ issuer }) => `Unlinked the account from ${issuer}`,
+  'key.create': ({ key, tier }) => `Created the key ${key}${tier === null ? '' : ` with the tier ${tier}`}`,
+  'key.revoke': ({ key }) => `Revoked the key ${key}`,
+  'key.rotate': ({ key }) => `Rotated the key ${key}`,
+  'key.set': ({ key, tier }) => `Gave the key ${key} ${tier === null ? 'the tier of its account' : `the tier ${tier}`}`,
+  'session.end': () => 'Ended a session',
+  'session.end-all': ({ sessions }) => `Ended ${sessions === 1 ? 'a session' : `${sessions} sessions`}`,
+  'session.refused': ({ method }) => `Was refused a sign-in ${by(method)}: the account is disabled`,
+  'session.sign-in': ({ method }) => `Signed in ${by(method)}`,
+  'session.sign-out': () => 'Signed out',
+  'session.wrong-code': () => 'A wrong code was entered',
+  'tier.add': (detail) => `Added the tier ${tierText(detail)}`,
+  'tier.retire': ({ tier }) => `Retired the tier ${tier}`,
+  'tier.set': (detail) => `Changed the tier ${tierText(detail)}`,
+};
+
+/** The actions that this build records, in the order of the alphabet. */
+export const AUDIT_ACTIONS: readonly string[] = Object.keys(SENTENCES);
+
+/** What was done, in words. An action of another build is shown as it is stored. */
+export function auditSentence({ action, detail }: Pick<AuditEntry, 'action' | 'detail'>): string {
+  const sentence = SENTENCES[action];
+  if (sentence !== undefined) return sentence(detail);
+  const facts = Object.entries(detail).map(([name, value]) => `${name} ${value ?? 'none'}`);
+  return [action, ...facts].join(', ');
+}
+
+function by(method: Value): string {
+  if (method === 'email') return 'by mail';
+  return method === 'command' ? 'by a sign-in link' : `at ${method}`;
+}
+
+function untilText(until: Value): string {
+  const untilMs = parseIso(String(until));
+  return untilMs === undefined ? 'without an end' : `until ${timeText(untilMs)}`;
+}
+
+function tierText({ tier, name, requestsPerMinute, coins, routes, monthlyPriceUsd, place }: AuditDetail): string {
+  return [
+    `${tier}: ${name}`,
+    `${numberText(Number(requestsPerMinute))} requests per minute`,
+    `coins ${coins}`,
+    `routes ${routes}`,
+    ...(monthlyPriceUsd == null ? [] : [`$${monthlyPriceUsd} a month`]),
+    ...(place == null ? [] : [`place ${place}`]),
+  ].join(', ');
+}

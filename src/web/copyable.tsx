@@ -1,0 +1,21 @@
+import { Commands } from '../http/pages/commands.tsx';
+
+interface CopyableContent {
+  /** Of the element; unique on the page. */
+  readonly id: string;
+  /** On the button. */
+  readonly label: string;
+  readonly text: string;
+}
+
+/** A line with a button that copies it; the button is shown by PAGE_SCRIPT. */
+export function Copyable({ id, label, text }: CopyableContent) {
+  return (
+    <div class="copyable">
+      <Commands id={id} lines={[text]} />
+      <button class="button small" type="button" data-copy={`#${id}`} hidden>
+        {label}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+import { DomainError } from '../domain/errors.ts';
+
+/** A form that was refused: its page shows the reason and what was typed. */
+export interface RefusedForm {
+  readonly error: DomainError;
+  readonly typed: URLSearchParams;
+}
+
+/** Runs `work` for a form. Undefined: it is done. Throws what the person cannot correct in the form. */
+export function refusedForm(typed: URLSearchParams, work: () => void): RefusedForm | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof DomainError) || (error.kind !== 'invalid-parameter' && error.kind !== 'conflict'))
+      throw error;
+    return { error, typed };
+  }
+}
+
+/** `error.message` as a sentence. */
+export function sentenceOf({ message }: DomainError): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+}
+
+/** The reason above a form. */
+export function Refusal({ refused }: { readonly refused: RefusedForm | undefined }) {
+  if (refused === undefined) return null;
+  return (
+    <p class="notice bad" role="alert">
+      {sentenceOf(refused.error)}
+    </p>
+  );
+}

@@ -1,0 +1,13 @@
+import type { Tier } from '../domain/tier.ts';
+import { numberText } from './texts.ts';
+
+/** `$49 a month`, or the price in words; a dash without either. */
+export function priceText({ monthlyPriceUsd, priceNote }: Tier): string {
+  if (monthlyPriceUsd !== undefined) return `$${numberText(monthlyPriceUsd)} a month`;
+  return priceNote ?? '–';
+}
+
+/** `btc, eth`, or `all`. */
+export function grantedText(granted: readonly string[] | undefined): string {
+  return granted?.join(', ') ?? 'all';
+}
