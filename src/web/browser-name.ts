@@ -18,11 +18,12 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
 ];
 const OTHER_CHARS_MAX = 40;
 
-/** `Firefox on Linux`; for other programs the beginning of their User-Agent. */
-export function browserName(userAgent: string | undefined): string {
-  if (userAgent === undefined || userAgent === '') return 'Unknown browser';
+/** `Firefox on Linux`; for a program that is no browser, its User-Agent. */
+export function browserName(userAgent = ''): string {
   const nameIn = (names: typeof BROWSERS) => names.find(([pattern]) => pattern.test(userAgent))?.[1];
-  const browser = nameIn(BROWSERS) ?? userAgent.slice(0, OTHER_CHARS_MAX);
+  // All browsers begin with it.
+  if (userAgent !== '' && !userAgent.startsWith('Mozilla/')) return userAgent.slice(0, OTHER_CHARS_MAX);
+  const browser = nameIn(BROWSERS) ?? 'Unknown browser';
   const system = nameIn(SYSTEMS);
-  return system === undefined || browser === userAgent ? browser : `${browser} on ${system}`;
+  return system === undefined ? browser : `${browser} on ${system}`;
 }

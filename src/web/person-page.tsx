@@ -39,7 +39,7 @@ export function personPage({ account }: SignedIn, { title, path, scripts, childr
         <div class="row spread">
           <h1>{title}</h1>
           <form class="row" method="post" action="/sign-out">
-            <span class="quiet small">Signed in as {account.email}</span>
+            <span class="quiet small long">Signed in as {account.email}</span>
             <button class="button small" type="submit">
               Sign out
             </button>

@@ -66,10 +66,10 @@ function KeyRow({ apiKey, nowMs }: KeyContent) {
   const { id, prefix, createdMs, lastUsedMs, expiresMs } = apiKey;
   return (
     <tr>
-      <td>
+      <td class="long">
         <a href={`${KEYS_PATH}/${id}`}>{nameOf(apiKey)}</a> <Limits apiKey={apiKey} nowMs={nowMs} />
       </td>
-      <td>
+      <td class="nowrap">
         <code>{prefix}…</code>
       </td>
       <td>
@@ -145,7 +145,7 @@ export function keyPage(deps: WebDeps, person: SignedIn, { parameter }: Visit): 
             </ConfirmedButton>
           </div>
         </div>
-        <p class="small">
+        <p class="row small">
           <a href={KEYS_PATH}>All keys</a>
         </p>
       </>

@@ -27,6 +27,7 @@ export function overviewPage(deps: WebDeps, person: SignedIn): Answer {
     const { keys } = usageOf(service.activity.usage, keyIds, { interval }, nowMs);
     return numberText(keys.reduce((sum, { requests }) => sum + requests, 0));
   };
+  const rate = numberText(account.tier.requestsPerMinute);
   const allowed = keysAllowed(registry, account.email);
   return personPage(person, {
     title: 'Your account',
@@ -37,7 +38,9 @@ export function overviewPage(deps: WebDeps, person: SignedIn): Answer {
           <dl class="card figure">
             <dt>Tier</dt>
             <dd>{account.tier.name}</dd>
-            <dd class="note">{account.tierEndsMs === undefined ? 'no end' : <Until ms={account.tierEndsMs} />}</dd>
+            <dd class="note">
+              {account.tierEndsMs === undefined ? `${rate} requests a minute` : <Until ms={account.tierEndsMs} />}
+            </dd>
           </dl>
           <dl class="card figure">
             <dt>Valid keys</dt>
@@ -104,7 +107,7 @@ function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; 
               <Time ms={entry.atMs} />
             </td>
             <td>{auditSentence(entry)}</td>
-            <td>{entry.actorId === ownId ? 'you' : 'the service'}</td>
+            <td>{entry.actorId === ownId ? 'you' : 'command or service'}</td>
           </tr>
         ))}
       </Table>

@@ -8,7 +8,7 @@ import { Time } from '../time.tsx';
 import { type Answer, redirect, type Visit } from '../visit.ts';
 
 /** Others are names of providers. */
-const METHODS: Readonly<Record<string, string>> = { email: 'mail', command: 'link of the operator' };
+const METHODS: Readonly<Record<string, string>> = { email: 'mail', command: 'sign-in link' };
 
 /** GET /account/sessions. */
 export function sessionsPage({ service }: WebDeps, person: SignedIn): Answer {

@@ -8,12 +8,19 @@ import { formPage } from '../page.tsx';
 import { type Answer, redirect, type Visit } from '../visit.ts';
 
 /** GET /sign-in. */
-export function signInPage({ oidc, sendsMail, linkCommand }: AccountService): Answer {
+export function signInPage({ oidc, sendsMail, linkCommand, sessions }: AccountService, { browser }: Visit): Answer {
   const providers = oidc.names;
+  const email = sessions.find(browser.session)?.account.email;
   return formPage(
     'Sign in',
     <>
-      {sendsMail && <MailForm />}
+      {email !== undefined && (
+        <p>
+          You are signed in as <strong>{email}</strong>. What you opened needs a sign-in within the last 15 minutes:
+          sign in again, or go back to <a href="/account">your account</a>.
+        </p>
+      )}
+      {sendsMail && <MailForm email={email} />}
       {sendsMail && providers.length > 0 && <p class="or">or</p>}
       {providers.map((name) => (
         <p key={name}>
@@ -32,12 +39,12 @@ export function signInPage({ oidc, sendsMail, linkCommand }: AccountService): An
   );
 }
 
-function MailForm() {
+function MailForm({ email }: { readonly email: string | undefined }) {
   return (
     <form method="post" action="/sign-in/email">
       <label class="field">
         E-mail address
-        <input class="input" type="email" name="email" autocomplete="email" required maxLength={254} />
+        <input class="input" type="email" name="email" autocomplete="email" value={email} required maxLength={254} />
       </label>
       <button class="button primary wide" type="submit">
         Send a sign-in link
